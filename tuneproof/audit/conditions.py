@@ -57,7 +57,7 @@ def _lacks_descriptors(at: Statement | Block, _block: Block, facts: Facts) -> bo
 
 
 def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return how failures eject several peers, in words; empty for one that is alone, which is always asked.
+    """Return how failures eject several peers, behind a colon; empty for one that is alone, which is always asked.
 
     One with a backup is not alone, and both are ejected (ngx_http_upstream_init_round_robin).
     """
@@ -69,8 +69,8 @@ def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
     names = [name for target in ejected for name in target.names() or ()]
     servers = [server for name in names if name in facts.upstreams for server in _servers(facts.upstreams[name].block)]
     if any(arg.startswith("max_fails=") and arg != "max_fails=1" for server in servers for arg in server.args):
-        return "requests for one broken page eject each peer that has failed max_fails times within fail_timeout"
-    return "the first request for one broken page ejects all peers but the last, the second request the last one"
+        return ": each peer after max_fails of them within fail_timeout"
+    return ": the first request ejects all but the last, the second request the last one"
 
 
 def _may_have_peers(target: Target, facts: Facts) -> bool:

@@ -1,5 +1,6 @@
 """What is known about a directive or a claim: keep, change or remove it; the verdict per version; the page."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "=next upstream": "the same without `http_5xx`",
     "=zone": "`zone NAME 64k;`",
 }
+_GOES_ON: Final = re.compile(r"\w\{found\}")
 
 
 def is_known(word: str) -> bool:
@@ -107,8 +109,8 @@ def to_do(concern: Concern) -> str:
 
 
 def reason(line: Line, concern: Concern) -> str:
-    """Return why, without what only a user's file shows."""
-    return concern.why.format(version=line.version, found="…" if "{found}" in concern.why and concern.source else "")
+    """Return why, without what only a user's file shows: an ellipsis, or nothing where it goes on behind a word."""
+    return concern.why.format(version=line.version, found="" if _GOES_ON.search(concern.why) else "…")
 
 
 def _since(line: Line) -> str:

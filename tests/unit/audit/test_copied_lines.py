@@ -190,4 +190,4 @@ def test_a_listed_status_ejects_with_the_first_request_only_at_max_fails_1(optio
     audit = of(f"{peers} server {{ location / {{ proxy_next_upstream http_500; proxy_pass http://u; }} }}")
     (one,) = [one for one in audit.advice if one.claim == "listed_5xx_take_the_service_down"]
     assert ("the first request" in one.why) is is_first
-    assert ("max_fails times" in one.why) is not is_first
+    assert ("max_fails of them" in one.why) is not is_first
