@@ -119,7 +119,7 @@ def _buffers_without_first(at: Statement | Block, block: Block, _facts: Facts) -
 
 
 def _targets_under(at: Statement | Block, facts: Facts) -> Iterator[Block]:
-    """Yield the blocks that pass requests on over HTTP, and for which a directive is in effect."""
+    """Yield the blocks that proxy requests over HTTP, and for which a directive is in effect."""
     for proxied in facts.proxied:
         block = proxied.target.block
         if proxied.target.kind == "proxy" and block.setting(at.name) is at and not block.may_say_more:
