@@ -30,7 +30,7 @@ def _in_comment(text: str, at: int) -> bool:
 
 
 def end_of_block(text: str, at: int) -> int | None:
-    """Return where the brace stands that closes a block of Lua whose content begins at a place; None if none does."""
+    """Return the place of the brace that closes a block of Lua, from where its content begins; None if none does."""
     depth = 1
     while found := _LUA.search(text, at):
         at = found.end()

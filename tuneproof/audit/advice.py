@@ -1,4 +1,4 @@
-"""What a piece of advice comes to in a configuration: the form that every rule answers in."""
+"""What a piece of advice means for a configuration: the form in which every rule answers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tuneproof.conf.tree import Block
 
 
 class State(StrEnum):
-    """How a piece of advice stands in a configuration; the most urgent first."""
+    """The state of a piece of advice in a configuration; the most urgent first."""
 
     HARMFUL = "harmful"
     WITHOUT_EFFECT = "without effect"

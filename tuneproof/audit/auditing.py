@@ -29,7 +29,7 @@ class Audit:
     """What was found."""
 
     facts: Facts
-    advice: tuple[Advised, ...]  # what advice comes to in it, the most urgent first
+    advice: tuple[Advised, ...]  # what advice means for it, the most urgent first
     source: Source
     choice: Choice | None = None  # of the versions; None where one is known
     versions: tuple[

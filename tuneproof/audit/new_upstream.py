@@ -20,7 +20,7 @@ _PLAIN_PATH: Final = re.compile(r"/[^\s\"'\\{};#$]*")
 
 
 def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> list[Edit]:
-    """Return an upstream block for a fixed address of plain HTTP, named where the address stood.
+    """Return an upstream block for a fixed address of plain HTTP, to be named in the address's place.
 
     Returns:
         The changes; none where a person must decide. TLS would check its certificate against the new name, FastCGI's

@@ -106,7 +106,7 @@ def _range(begins: int, ends: int) -> str:
 
 
 def setting(block: Block, text: str) -> Edit:
-    """Return the change that gives a block a directive, in the place of its own of that name: nginx takes no second."""
+    """Return the change that gives a block a directive, instead of its own of that name: nginx accepts no second."""
     own = block.local(text.partition(" ")[0])
     return Replace(old=own[-1], text=text) if own else Insert(after=block, text=text)
 

@@ -1,4 +1,4 @@
-"""What the catalogue's claims came to when they were last recorded: the verdicts that stand behind advice."""
+"""The verdicts on the catalogue's claims when they were last recorded, which advice is based on."""
 
 import json
 from dataclasses import dataclass

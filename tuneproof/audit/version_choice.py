@@ -38,7 +38,7 @@ class Concern:
 class Need:
     """Something that older versions lack."""
 
-    what: str  # as it stands in the files
+    what: str  # as written in the files
     since: str  # the version that brought it, or that a module is first packaged for
     said: Statement | Block
 

@@ -98,7 +98,7 @@ def _beside_busy(rig: Rig) -> Figures:
 
 
 def _beside(rig: Rig, first: Flow) -> Figures:
-    # The others come when the first ones stand.
+    # The others come once the first ones are open.
     done = rig.flows(first, Flow(connections=NEWCOMERS, path="/ok", close=True))
     refused = NEWCOMERS - statuses(done[1], 200)
     return {"refused_share": refused / NEWCOMERS, "first_ended": sum(one.closed_by_server for one in done[0])}

@@ -77,7 +77,7 @@ def times(
 ) -> Callable[[Mapping[str, CountedObservation]], float]:
     """Return the effect: how many times as much of a figure the first arm has as the second.
 
-    Less than ``at_least`` (one of what is counted) is taken for that, so that none at all can stand below. None in both
+    Less than ``at_least`` (one of what is counted) is taken for that, so that zero can be a denominator. None in both
     arms is no effect, since a broken instrument would show the same.
     """
 

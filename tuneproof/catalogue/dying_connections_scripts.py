@@ -41,7 +41,7 @@ def _play(rig: Rig, *replies: Reply) -> None:
 
 
 def _received(rig: Rig) -> Counter[str]:
-    """Return how many requests have come to the backends whole, by their path."""
+    """Return how many requests have reached the backends completely, by their path."""
     seen = [rig.backend(call(Scripted.seen), name=name) for name in BACKENDS]
     return Counter(line.split(" ")[1].strip("/") for one in seen for line in one.requests)
 
@@ -74,7 +74,7 @@ def asked_in_turn(
 
 
 def asked_after_pauses(rig: Rig) -> Figures:
-    """Ask likewise, but each time only when nginx has closed what it keeps: its time for that is over before."""
+    """Do the same, but ask each time only when nginx has closed its idle connections, as their timeout is over."""
     _play(rig, Reply(answers=1))
     became: dict[str, tuple[Connection, ...]] = dict.fromkeys(SERVERS, ())
     for _ in range(ASKED):

@@ -1,4 +1,4 @@
-"""What trials of messages of the error log do: provoke one, and count its lines once nginx has come to rest."""
+"""What trials of messages of the error log do: provoke one, and count its lines once nginx is idle."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -78,7 +78,7 @@ def _asks_until_left(rig: Rig, provocation: Provocation, _row: str) -> Went:
 
 
 def _asks_at_once(rig: Rig, provocation: Provocation, _row: str) -> Went:
-    """Ask while the worker stands still, so that it meets all requests in one iteration of its event loop."""
+    """Ask while the worker is stopped, so that it meets all requests in one iteration of its event loop."""
     became = rig.flows_behind_stopped_workers(*provocation.asks)
     rig.rest()
     return rig.error_log(), failed(provocation.asks, became)

@@ -1,4 +1,4 @@
-"""A slow link in the place of a slow reader: nginx cannot tell the difference, and holds as much."""
+"""A slow link instead of a slow reader: nginx cannot tell the difference, and holds as much."""
 
 from typing import Final
 

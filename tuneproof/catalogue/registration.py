@@ -139,7 +139,7 @@ def code_of(value: object) -> dict[str, object]:
     found: dict[str, object] = {}
     for function in _functions(value):
         free = function.__code__.co_freevars
-        # What a function closes over may be called otherwise as well; what it is stands among the data.
+        # What a function closes over may have another name; its value is part of the data.
         constants = {
             name: described(item)
             for name, item in _uses(function)

@@ -149,7 +149,7 @@ def load(step: Step, *, keeps: bool) -> Script:
 
 
 def queue(*, edit: str = "", needs: str = "") -> Script:
-    """Return the script that has connections in the accept queues of workers that stand still at a reload.
+    """Return the script that has connections in the accept queues of workers that are stopped at a reload.
 
     edit: what changes in the configuration meanwhile.
     needs: a sysctl that the kernel must have.

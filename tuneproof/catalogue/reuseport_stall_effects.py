@@ -81,7 +81,7 @@ def turn_wall_ms(observation: StallObservation) -> float:
 def stall(observation: StallObservation) -> float:
     """Return the CPU time of a loop iteration of worker 1 ÷ that of the idle worker beside it.
 
-    Raises ValueError: Turns were not recorded, or a worker had no CPU time.
+    Raises ValueError: Loop iterations were not recorded, or a worker had no CPU time.
     """
     idle_ms = _known(_recorded(observation.workers[1]).turn_cpu_p50_ms, "the idle worker had no CPU time")
     return turn_cpu_ms(observation) / idle_ms

@@ -1,4 +1,4 @@
-"""Which location answers a request in the end: by way of try_files and error_page, as long as no file exists.
+"""Which location answers a request in the end: after try_files and error_page, as long as no file exists.
 
 ngx_http_try_files_handler, ngx_http_special_response_handler, ngx_http_script_return_code.
 """

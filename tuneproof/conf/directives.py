@@ -1,4 +1,4 @@
-"""nginx's own directives: where each may stand, how many arguments it takes, what holds without it, and since when.
+"""nginx's own directives: where each is allowed, how many arguments it takes, what holds without it, and since when.
 
 ``tools.directives`` writes the table, directives.tsv, from nginx's sources; the lab asks nginx whether it is right. A
 row holds for as long as nothing of it changes. What a build leaves out, or only another system has, is in it

@@ -102,7 +102,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
     targets = list(targets_of(main))
     sockets = sockets_of(main, numbers)
     listens = [listen for block in main.all("server") for listen in block.local("listen")]
-    # Of a folder of fragments nobody knows which are included together, and of a stand-in what it stands for.
+    # In a folder of fragments, it is unknown which are included together, and what a placeholder's value is.
     is_known = not configuration.is_fragment and all(one.is_given for listen in listens for one in listen.filled)
     refused = sockets.problems if is_known else ()
     problems = (

@@ -43,7 +43,7 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
 
 
 def _is_known(at: Statement | Block) -> bool:
-    """Tell whether nothing in the place of a template's placeholder stands for what only the user knows."""
+    """Tell whether no stand-in of a template's placeholder hides a value that only the user knows."""
     return all(one.is_given for one in at.filled)
 
 

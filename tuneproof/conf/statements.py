@@ -51,7 +51,7 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """Where a directive stands in its text."""
+    """The place of a directive in its text."""
 
     start: int
     end: int  # behind its semicolon, or behind its opening brace
@@ -60,7 +60,7 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """One directive, as it stands in its file."""
+    """One directive, as written in its file."""
 
     name: str
     args: tuple[str, ...]  # without quotes
@@ -134,7 +134,7 @@ def context_name(path: Sequence[str]) -> str:
 
 
 def _without_parentheses(args: list[str]) -> list[str]:
-    """Return the arguments of an ``if`` as words: the parentheses may stand alone or not."""
+    """Return the arguments of an ``if`` as words: the parentheses may be words of their own or not."""
     inner = " ".join(args).removeprefix("(").removesuffix(")").split(" ")
     return [word for word in inner if word]
 
@@ -198,7 +198,7 @@ class _Parser:
         return tuple(found)
 
     def _block(self, context: tuple[str, ...], found: list[Statement], *, depth: int) -> int | None:
-        """Read up to the end of a block; return where its brace stands, None at the text's end."""
+        """Read up to the end of a block; return the place of its brace, None at the text's end."""
         if depth > _DEEPEST:
             raise _TooDeepError
         for token in self._tokens:
@@ -213,7 +213,7 @@ class _Parser:
         return None
 
     def _directive(self, first: _Token, context: tuple[str, ...], found: list[Statement], *, depth: int) -> int | None:
-        """Read a directive with its block; return where the brace stands that ends it without a semicolon."""
+        """Read a directive with its block; return the place of the brace that ends it without a semicolon."""
         line = self._line(first.start)
         args: list[str] = []
         last = first

@@ -69,7 +69,7 @@ class Block:
             yield from block.all(name)
 
     def everything(self) -> "Iterator[tuple[Statement, Block]]":
-        """Yield every directive of this block and of those in it, each with the block that it stands in."""
+        """Yield every directive of this block and of those in it, each with the block that it is in."""
         for statement in self.own:
             yield statement, self
         for block in self.blocks:
@@ -80,7 +80,7 @@ class Block:
         return next((block for block in self.within() if block.name == name), None)
 
     def local(self, name: str) -> list[Statement]:
-        """Return the directives of that name that stand in this very block."""
+        """Return the directives of that name in this very block."""
         # Large blocks are asked for a few names again and again.
         for statement in self.own[self._of :]:
             self._named.setdefault(statement.name, []).append(statement)
@@ -181,7 +181,7 @@ def _said(block: Block) -> Iterator[Statement | Block]:
 
 
 def filled_in(source: Source, configuration: Configuration) -> Source:
-    """Return a template with the values in the place of its placeholders; any other configuration as it is."""
+    """Return a template with its placeholders replaced by the values; any other configuration as it is."""
     texts = dict(configuration.texts)
     found = {(said.file, said.span.start): said for said in _said(configuration.main) if said.filled and said.span}
     for file, start in sorted(found, reverse=True):
@@ -213,7 +213,7 @@ class _Reader:
         self._is_fragment = bool(path)
         block = main
         for part in path:
-            # Fragments of one kind stand in the same http{}, but not in the same server{}.
+            # Fragments of one kind are in the same http{}, but not in the same server{}.
             known = next((inner for inner in block.blocks if inner.name == part and part in (*HTTP, *STREAM)), None)
             if known is None:
                 known = Block(name=part, args=("/",) if part == "location" else (), file=name, line=1, parent=block)
@@ -289,7 +289,7 @@ class _Reader:
         if names or posixpath.basename(pattern) in _TABLES:
             return
         has_star = any(character in pattern for character in "*?[")
-        # A fragment, and a copy, lack what stands elsewhere on their own machine.
+        # A fragment, and a copy, lack what is elsewhere on their own machine.
         is_elsewhere = not self._source.is_complete and (pattern.startswith("/") or self._is_fragment)
         if not has_star and not is_elsewhere:
             message = f'open() "{pattern}" failed (2: No such file or directory)'

@@ -47,10 +47,10 @@ class Target:
     """A proxied location."""
 
     kind: str  # one of :data:`KINDS`
-    block: Block  # the block that it stands in
+    block: Block  # the block that it is in
     statement: Statement
     host: str  # the host of its address, with variables as written
-    scheme: str  # its scheme, likewise; empty where it has none
+    scheme: str  # its scheme, as written; empty if it has none
 
     @property
     def to(self) -> str:
@@ -59,7 +59,7 @@ class Target:
 
     @property
     def location(self) -> str:
-        """The location as written; what it stands in, where there is none."""
+        """The location as written; the block around it, if there is none."""
         found = self.block.around("location")
         return " ".join(found.args) if found is not None else self.block.name
 

@@ -185,7 +185,7 @@ def _side_by_side(told: Sequence[tuple[str, tuple[Figure, ...]]]) -> tuple[Figur
 
 
 class _Labelled(Protocol):
-    """A reading that keeps what stood around it."""
+    """A reading that keeps its surroundings."""
 
     @property
     def labels(self) -> tuple[str, ...]:

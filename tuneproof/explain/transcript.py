@@ -32,7 +32,7 @@ _LONGEST_LINE: Final = 500
 class Output:
     """What one command printed."""
 
-    command: str  # the command; empty for what stands before the first prompt
+    command: str  # the command; empty for what precedes the first prompt
     text: str  # its output
 
 

@@ -39,7 +39,7 @@ class Concern:
     where: str = ""
     """What else must be so: a setting in effect there or in a block inside, such as "sendfile on", as a regular
     expression; or a name of tuneproof.audit.conditions."""
-    unless: str = ""  # what must not be so, likewise
+    unless: str = ""  # what must not be so, in the same form
     patch: str | None = None
     """What replaces the directive, or is added to the block: ``{arg}`` is the block's argument, and ``{kind}`` the
     module that passes its requests on. "" removes the directive; "=name" is one of tuneproof.audit.remedies."""
@@ -94,7 +94,7 @@ class Line:
     form: str = "more"  # or "same", "order"
     threshold: float | None = None  # of two arms
     why: str = ""  # where the threshold comes from: the source's figure, or what would matter to whom
-    at_least: float | str = 1.0  # what less of the figure counts as, so that none at all can stand below; or "1/20"
+    at_least: float | str = 1.0  # the smallest value of the figure, so that zero can be a denominator; or "1/20"
     exploratory: str = ""  # what was chosen after measuring, and how
     expected: str = "holds"  # or "refuted"; "" where honest hosts differ
     by_build: str = ""  # why the lab's build of mainline gives the other verdict, where the build decides it
@@ -105,7 +105,7 @@ class Line:
     turned_by: Mapping[str, str] = field(default_factory=dict)
     """By arm, the one in whose place the claim comes out the other way; the first for the second unless given."""
     control: Mapping[str, str] | None = None
-    """Claim and sentence of the control: the same of the arm that turns this one, with the other verdict."""
+    """Claim and sentence of the control: the same of the arm that reverses this one, with the other verdict."""
     audit: tuple[Concern, ...] = ()
 
     @property

@@ -10,7 +10,7 @@ from typing import Final
 from tuneproof.messages.rows import Message, messages
 
 PLACE: Final = re.compile(r"<([a-z]+\+?)>")
-"""What stands for anything in a row's words."""
+"""The placeholder for any text in a row's words."""
 _ERRNO: Final = re.compile(r"\((\d+): ([^)<]+)\)")
 _PLACES: Final = {"n": r"\d+", "number": r"-?\d+", "n+": r"[1-9]\d*", "end": r"(?=, |$)"}
 GLIBC_WORDS: Final = {

@@ -1,4 +1,4 @@
-"""What a recording comes to, in explain's words: found, rare, ruled out; and what to do."""
+"""The diagnosis of a recording, in explain's words: found, rare, ruled out; and what to do."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence

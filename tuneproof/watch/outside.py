@@ -61,7 +61,7 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """A round's connections, apart by how late they are; all of them prompt where no step stands out."""
+    """A round's connections, apart by how late they are; all of them prompt if no step is large enough."""
 
     late: tuple[float, ...]
     prompt: tuple[float, ...]

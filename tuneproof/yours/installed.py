@@ -20,7 +20,7 @@ class Installed:
 
     main: str  # path of the file that nginx starts with
     paths: Mapping[str, str]  # paths in the container, by name
-    wrapper: str = ""  # text of a file around fragments, which stands at ``main`` then; empty for a whole configuration
+    wrapper: str = ""  # text of a file around fragments, which is then at ``main``; empty for a whole configuration
 
     @property
     def folder(self) -> str:
@@ -38,9 +38,9 @@ class Installed:
 
 
 def installed(configuration: Configuration, source: Source, *, main: str) -> Installed:
-    """Return where the files stand; nginx.conf at ``main``, unless they say where it is.
+    """Return where the files are; nginx.conf at ``main``, unless they say where it is.
 
-    Raises BadInputError: It is a part of a configuration that cannot stand by itself.
+    Raises BadInputError: It is a part of a configuration that cannot be used alone.
     """
     is_dump = isinstance(source, Dump)
     roots = list(source.roots)
@@ -58,7 +58,7 @@ def installed(configuration: Configuration, source: Source, *, main: str) -> Ins
 
 
 def _as_included(name: str, pattern: str) -> str:
-    """Return the path that an include's pattern has found, of a file that stands elsewhere here."""
+    """Return the path that an include's pattern has found, of a file that is elsewhere here."""
     parts = pattern.split("/")
     wild = [place for place, part in enumerate(parts) if _WILD & set(part)]
     if not wild:

@@ -1,4 +1,4 @@
-"""Whom a configuration talks to: names, addresses, ports and sockets that stand-ins take the place of."""
+"""What a configuration connects to: names, addresses, ports and sockets that stand-ins replace."""
 
 import ipaddress
 import re
@@ -53,7 +53,7 @@ class Peers:
 
     passed_to: tuple[Peer, ...]  # where requests are passed on to
     resolvers: tuple[str, ...]  # addresses that are asked for names
-    left_out: tuple[str, ...]  # what nobody stands in for, in words
+    left_out: tuple[str, ...]  # what has no stand-in, in words
 
     @property
     def names(self) -> tuple[str, ...]:

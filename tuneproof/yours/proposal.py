@@ -129,7 +129,7 @@ def propose(wanted: Wanted, source: Source | None = None) -> Proposal:
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """A configuration that can be started, and what stands around it."""
+    """A configuration that can be started, and its surroundings."""
 
     facts: Facts
     subject: Subject  # the nginx with it
@@ -348,7 +348,7 @@ class _Proposer:
         return [one for one in self._audit.advice if one.name == name and one.edits]
 
     def _unbuffered(self) -> tuple[Remedy, Subject] | None:
-        """Return the change that lets streams through at all routes, likewise."""
+        """Return the change that lets streams through at all routes."""
         (text,) = [one.patch for one in line_of("streams", "buffering_off_is_enough").audit if one.patch]
         targets = [route.proxied.target for route in self._routes if route.proxied.is_buffered]
         edits = [
@@ -357,7 +357,7 @@ class _Proposer:
         return self._patched("streams", "pass events of a stream on as they come", _COST_OF_STREAMS, edits)
 
     def _patched(self, name: str, what: str, cost: str, edits: Sequence[Edit]) -> tuple[Remedy, Subject] | None:
-        """Return what a change of some places comes to, and a subject with it; None for none."""
+        """Return the gain of a change of some places, and a subject with it; None for none."""
         texts = self._audit.facts.configuration.texts
         patch = diff(edits, texts) if edits else ""
         if not patch:

@@ -1,4 +1,4 @@
-"""Who may have answered a request in the place of the upstream."""
+"""What may have answered a request instead of the upstream."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final

@@ -115,7 +115,7 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
 def bulk(route: Route) -> Script:
     """Return the trial of large responses, with what the loop iterations read meanwhile.
 
-    Counted is ``turn_bytes``: half of what the busiest worker read was read in turns of at least so much.
+    Counted is ``turn_bytes``: half of what the busiest worker read was read in iterations of at least so much.
     """
 
     def script(rig: Rig) -> Figures:

@@ -179,7 +179,7 @@ class Rounds:
                 self._seen[number][side].append(figures)
 
     def _trial(self, arm: Arm[CountedObservation], block: int, number: int, side: str) -> Figures | None:
-        """Return what a trial has seen; None once a second one in its place has come to nothing as well."""
+        """Return what a trial has seen; None once a second one in its place has failed as well."""
         for label in (f"{arm.name}-b{block}", f"{arm.name}-b{block}-again"):
             try:
                 outcome = self._bench.run(arm, label=label)

@@ -55,7 +55,7 @@ def _of_directives(rows: Sequence[tuple[Line, Concern]], facts: Facts) -> Iterat
             is_kept = concern.patch == "" and _would_inherit(said, block)
             if is_kept and concern.state == State.WITHOUT_EFFECT:
                 continue
-            # What only hints at something does so once, wherever the same stands again.
+            # A mere hint is given once, however often the line is repeated.
             key = (line.claim, *said.args) if concern.state == State.CANNOT_TELL else (line.claim, str(id(said)))
             if key not in said_before and (found := _meant(concern, said, block, facts)) is not None:
                 said_before.add(key)
@@ -161,7 +161,7 @@ def _meant(concern: Concern, at: Statement | Block, block: Block, facts: Facts) 
 
 
 def _is_so(name: str, at: Statement | Block, block: Block, facts: Facts) -> str | bool:
-    """Return whether something is so by its name; or whether a setting is in effect in a block, or in one inside."""
+    """Return whether a named condition is true; or whether a setting is in effect in a block, or in one inside."""
     if name in WHERE:
         return WHERE[name](at, block, facts)
     directive = name.partition(" ")[0]

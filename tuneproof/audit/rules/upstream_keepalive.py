@@ -178,7 +178,7 @@ def _with_new_block(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
 
 
 def _set(block: Block, name: str, value: str, behind: Statement) -> Edit:
-    """Return the change of a directive where it stands, or a new one beside what passes the requests on."""
+    """Return the change of a directive in its place, or a new one beside the directive that proxies."""
     local = block.local(name)
     if local:
         return Replace(old=local[-1], text=f"{name} {value};")

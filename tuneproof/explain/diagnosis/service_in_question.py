@@ -1,7 +1,7 @@
 """Whose service the evidence is about: a capture on a real machine has other people's connections in it.
 
 Scans of other ports, a metadata service, ssh, a monitor's probe: each is a service of its own, with its own refusals
-and losses, which say nothing of nginx. What serves HTTP or TLS is in question, most of all what stands in the capture
+and losses, which say nothing of nginx. What serves HTTP or TLS is in question, most of all what is in the capture
 on both sides of nginx, and whatever carries a good part of what the busiest of them does; without any, what is asked
 most often.
 """

@@ -1,4 +1,4 @@
-"""Limits that several causes share, with their reasons; those of one cause stand in its module."""
+"""Limits that several causes share, with their reasons; those of one cause are in its module."""
 
 from typing import Final
 

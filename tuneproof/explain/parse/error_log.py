@@ -35,7 +35,7 @@ _LINE: Final = re.compile(
 )
 # What lists and code in a thread have before a line; a quote may begin a log's own column.
 _LISTED: Final = " \t>*-`"
-# What stands before a message that somebody quotes alone, and a process that lost its level.
+# What precedes a message that is quoted alone, and a process that lost its level.
 _QUOTED: Final = f"{_LISTED}\"'"
 _PROCESS: Final = re.compile(r"\d+#\d+: (?:\*\d+ )?")
 _WRAPPED: Final = re.compile(r"\)[ \t\r]*\n[ \t>*]*(?=while )")

@@ -1,4 +1,4 @@
-"""What a recording of event loops comes to: figures of each worker, and what its long iterations did."""
+"""A summary of a recording of event loops: figures of each worker, and what its long iterations did."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -98,7 +98,7 @@ class WorkerLoop:
         )
         waited_s = max(self.ready_s * (self.cpu_wait_share or 0.0), sum(each.waited_s for each in self.long))
         taken_s = waited_s + sum(each.stopped_s for each in self.long)
-        # A wait that began before counts in full at its end, so that waits may come to all of the time; but it ran.
+        # A wait that began before counts in full at its end, so that waits may add up to all of the time; but it ran.
         ran_s = self.ready_s * (1 - (self.cpu_wait_share or 0.0))
         given_s = (
             self.watched_s if {Reason.STARVED, Reason.STOPPED} & set(reasons) else max(ran_s, self.watched_s - taken_s)
@@ -107,7 +107,7 @@ class WorkerLoop:
 
     def spent(self, iterations: Sequence[LongIteration]) -> str:
         """Say on what these iterations spent the time that was their own, the largest part first, in five parts."""
-        # Of several iterations' calls, those of one in so many may have been timed: these stand for all.
+        # Of several iterations' calls, those of one in so many may have been timed: these represent all.
         timed = [each for each in iterations if each.called_s is not None]
         own_s = sum(each.took_s - each.waited_s - each.stopped_s for each in timed or iterations)
         if own_s <= 0:

@@ -31,7 +31,7 @@ class SystemMessage:
     """A message that has a row."""
 
     row: str  # the row's id
-    text: str  # without what stands before it
+    text: str  # without its prefix
 
 
 def message_of(line: str) -> SystemMessage | None:

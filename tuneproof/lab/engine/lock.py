@@ -34,7 +34,7 @@ _CONFLICT: Final = 409
 
 
 class EngineBusyError(EngineUnavailableError):
-    """Somebody else measures on the engine, and has not come to an end."""
+    """Somebody else measures on the engine, and has not finished."""
 
 
 @contextmanager

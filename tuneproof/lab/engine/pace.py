@@ -1,4 +1,4 @@
-"""How slow an engine is, by how long it takes to start a container: what else it does takes longer likewise."""
+"""How slow an engine is, by how long it takes to start a container: all else then takes longer by the same factor."""
 
 from typing import Final
 

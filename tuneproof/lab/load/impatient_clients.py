@@ -35,7 +35,7 @@ class ImpatientClients(Load[Exchanged, DepartureObservation]):
     """One crowd."""
 
     patient: int = 120  # clients that wait for their answer, each on a connection of its own
-    impatient: int = 30  # clients that leave, likewise
+    impatient: int = 30  # the same of clients that leave
     at_once: int = 4  # how many of each kind there are at a time
     answer_ms: int = 40  # how long the backend takes
     patience_s: float = 0.01  # how long those who leave stay

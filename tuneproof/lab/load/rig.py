@@ -96,14 +96,14 @@ class Rig:
         return self._in_time(flows, became)
 
     def flow(self, flow: Flow, *, port: int = 0) -> tuple[Connection, ...]:
-        """Run one flow, likewise."""
+        """Run one flow in the same way."""
         return self.flows(flow, port=port)[0]
 
     @contextmanager
     def standing(self, *flows: Flow, port: int = 0) -> Iterator[list[tuple[Connection, ...]]]:
         """Run flows, of which some stay, until the end of the block; what happened to them is in the list then.
 
-        The block begins when all connections that stay do so, and the other flows have come to their end.
+        The block begins when all connections that stay do so, and the other flows have ended.
         """
         became: list[tuple[Connection, ...]] = []
         began_s = time.monotonic()
@@ -156,7 +156,7 @@ class Rig:
             self._stage.observer.continue_workers()
 
     def queue_behind_stopped_workers(self, connects: int, *, port: int, listens_on: int) -> int:
-        """Run a burst of connects while the workers stand still; return how many the kernel takes for them.
+        """Run a burst of connects while the workers are stopped; return how many the kernel takes for them.
 
         Each is queued or dropped by then. The connects go to ``port``, nginx listens on ``listens_on``.
         """
@@ -184,7 +184,7 @@ class Rig:
         """Run flows that the workers meet at once, in one iteration of their event loops, after something was done.
 
         The listening socket must be ``deferred``: a connection is queued with its request then. What is done while the
-        workers stand still, they hear of after the requests.
+        workers are stopped, they notice after the requests.
         """
         connections = sum(flow.connections for flow in flows)
         self._stage.observer.stop_workers()
@@ -393,7 +393,7 @@ class Rig:
         self.wait_until(lambda: not {worker.pid for worker in self.workers()} & set(pids), "keeps its old workers")
 
     def stop_workers(self) -> None:
-        """Let the workers stand still, as if they were busy with something else."""
+        """Stop the workers, as if they were busy with something else."""
         self._stage.observer.stop_workers()
 
     def continue_workers(self) -> None:
@@ -405,7 +405,7 @@ class Rig:
         self._stage.supervisor.edit(expression)
 
     def turns(self, seconds: float) -> Turns:
-        """Return what the workers do in the turns of their event loops in the time that follows."""
+        """Return what the workers do in the loop iterations of the time that follows."""
         now_s = self._stage.observer.counters().at_s
         return self._stage.observer.turns(now_s, now_s + seconds)
 
@@ -425,7 +425,7 @@ class Rig:
             return False
 
     def wait_until(self, done: Callable[[], bool], what: str) -> None:
-        """Wait until something is so; ``what`` says what the subject did not do if it never is.
+        """Wait until a condition is true; ``what`` says what the subject did not do if it never is.
 
         Raises VoidTrialError: it is not in time; with the end of nginx's error log.
         """

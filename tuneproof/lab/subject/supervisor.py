@@ -77,7 +77,7 @@ class Supervisor:
         self._ask("stop")
 
     def write(self, name: str, size_bytes: int) -> None:
-        """Write a file of zeros of this size to the folder /changing, in the place of one that is there."""
+        """Write a file of zeros of this size to the folder /changing, replacing any that is there."""
         said = self._ask("write", name, str(size_bytes))
         if said.status:
             raise LabError(f"{name} cannot be written", where=f"subject {self._name}", tail=said.text)

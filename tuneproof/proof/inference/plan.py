@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import comb
 
 ERROR_RATE = 0.05
-"""The chance of a wrong *holds*, over all looks together, where the claim is just not true; of *refuted*, likewise."""
+"""The chance of a wrong *holds*, over all looks together, where the claim is just not true; the same of *refuted*."""
 COIN = 0.5  # an effect at the threshold falls on either side alike: the order of the arms in a block is random
 FEWEST_BLOCKS = 5
 """Blocks before the first look: with fewer, chance alone makes all agree on one side in more than 1 of 20 cases."""

@@ -12,7 +12,7 @@ class Key(NamedTuple):
     scenario: str  # its name
     claim: str  # its name; empty for all of the scenario's
     nginx: str  # version; empty for a test that takes none
-    network: str  # name of the network profile; empty likewise
+    network: str  # name of the network profile; empty in the same case
 
     @classmethod
     def parse(cls, id_: str) -> Self:

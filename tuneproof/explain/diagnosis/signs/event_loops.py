@@ -15,7 +15,7 @@ from tuneproof.wording import count, seconds, share
 # An event that comes at a random moment waits for the rest of the iteration. A request takes several iterations: one
 # event in ten that waits 5 ms makes most requests late.
 _LATE_SHARE: Final = 0.1
-# Or the worker stands still seldom and long: one event in a hundred waits as long as a person notices.
+# Or the worker stalls rarely and long: one event in a hundred waits as long as a person notices.
 _VERY_LATE_S: Final = 0.1
 _VERY_LATE_SHARE: Final = 0.01
 # A worker that has little to do waits for a CPU as often as others, and nobody notices.

@@ -1,8 +1,8 @@
-"""Moments at which a worker went on after it had stood still, while others worked.
+"""Moments at which a worker went on after a stall, while others worked.
 
-A worker's clock stands still within an iteration of its event loop, so whatever it handles next bears one time. With
+A worker's clock stops within an iteration of its event loop, so whatever it handles next bears one time. With
 times in milliseconds ($msec) a log shows when a worker certainly ran: when a request was read, when a connection to an
-upstream stood, when a request ended. In a stall there is none of these, and many at its end.
+upstream was open, when a request ended. In a stall there is none of these, and many at its end.
 
 Others wait as well, so each late connect is asked for what they do not leave together: nothing of that worker for long
 before it was noticed; several of its requests, of other clients, that went on within milliseconds; and another
@@ -45,9 +45,9 @@ class Standstills:
 
     worker_pid: int
     server: str  # the upstream server to which most of them were made
-    alone: int  # moments at which it went on after it had stood still, while another worker connected
+    alone: int  # moments at which it went on after a stall, while another worker connected
     moments: int  # all moments at which it noticed a late connection, while another worker connected
-    delayed: int  # requests that went on together after it had stood still, whether or not a connection was late
+    delayed: int  # requests that went on together after a stall, whether or not a connection was late
     longest_s: float  # for how long nothing of it was seen before one of the former, the most
 
 
@@ -201,7 +201,7 @@ class StandstillCounts:
         if silent_ms < own.silent_ms or len(clients) < TOGETHER:
             return
         others = sorted(at for other, seen in marks.items() if other != pid for at in seen.between(from_ms, at_ms))
-        # Where the whole machine stands still, so do they.
+        # If the whole machine stops, so do they.
         if max(later - sooner for sooner, later in pairwise((from_ms, *others, at_ms))) <= silent_ms / 2:
             totals["alone"] += 1
             totals["longest_ms"] = max(totals["longest_ms"], silent_ms)

@@ -319,7 +319,7 @@ class FlowState:
         return (self.handshake.total_ns() if self.handshake is not None else None) or _REORDERING_NS
 
     def open_side(self, side: SideState, time_ns: int, ack: int, flags: int, payload_bytes: int) -> None:
-        """Look whether a segment, no SYN and no RST, shows that the connection stands."""
+        """Look whether a segment, no SYN and no RST, shows that the connection is open."""
         handshake, server = self.handshake, self.server
         if handshake is None:
             return
