@@ -1,4 +1,4 @@
-"""What nginx has learnt, forgotten and changed its mind about since 1.18: directives, parameters, defaults, behaviour.
+"""What nginx has added, removed and changed since 1.18: directives, parameters, defaults, behaviour.
 
 Directives and their defaults are those of :mod:`tuneproof.conf.directives`. The rows here add what no table of
 directives shows: parameters, behaviour, and what a change means for whom. They are of nginx's own CHANGES
@@ -17,7 +17,7 @@ from tuneproof.conf.directives import Directive, Inheritance, changed, rows_of
 from tuneproof.wording import as_numbers
 
 STABLE_VERSIONS: Final = ("1.18", "1.22", "1.26", "1.30")
-"""What four suites of Debian have, the oldest first."""
+"""The versions of four Debian suites, the oldest first."""
 LAB_VERSIONS: Final = (*STABLE_VERSIONS, "1.31")
 """And mainline."""
 
@@ -44,9 +44,9 @@ class Change:
     block: str = ""  # the block in which it is meant; empty for any
     args: str = ".*"  # of a behaviour: the arguments that it is about, as a regular expression
     behind: str = ""  # of a behaviour: the directive that must come before in the same block
-    before: str = ""  # an old default, as it would be written; empty where it cannot be
+    before: str = ""  # an old default, as it would be written; empty if it cannot be written
     after: str = ""
-    instead: str = ""  # what is to be written now
+    instead: str = ""  # what to write now
     meaning: str = ""  # what changes for whom, in a sentence
     without_header: str = ""  # what else changes, unless proxy_set_header says something of Connection
 
@@ -85,7 +85,7 @@ _OF_CONNECTIONS: Final = (
 )
 _KEEPS: Final = "a keepalive line above it now takes effect; before, this line discarded it"
 _OF_PUSH: Final = {"meaning": "server push was removed; browsers had dropped it before"}
-# What the table's changes mean, and what is to be written instead.
+# What the table's changes mean, and what to write instead.
 _WORDS: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("http2_recv_timeout", "1.19.7"): {"instead": "client_header_timeout"},
     ("http2_idle_timeout", "1.19.7"): {"instead": "keepalive_timeout"},
@@ -108,7 +108,7 @@ _WORDS: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
         "meaning": "the upstream may send chunked responses",
         "without_header": "it may keep the connection open, since Connection: close is no longer sent",
     },
-    # 0 is legal from that version on only, where it says what was the default.
+    # 0 is legal only from that version on, and means the old default.
     ("keepalive", "1.29.7"): {
         "before": "0",
         "meaning": "each worker keeps idle connections to this upstream, separately per location",
@@ -230,7 +230,7 @@ _BY_HAND: Final = (
 
 
 def _of_table() -> Iterator[Change]:
-    """Yield what came, went, lost its effect or moved its default."""
+    """Yield additions, removals, lines without effect and changed defaults."""
     for (name, module), group in groupby(changed(), key=lambda row: (row.name, row.module)):
         rows = list(group)
         if rows[0].since:
@@ -288,12 +288,12 @@ CHANGES: Final = tuple(_in_order((*_of_table(), *_BY_HAND)))
 
 
 def changes_between(old: str, new: str) -> tuple[Change, ...]:
-    """Return what came with the versions after the old one, up to the new one, in their order."""
+    """Return the changes of the versions after the old one, up to the new one, in order."""
     return tuple(change for change in CHANGES if as_numbers(old) < change.numbers <= as_numbers(new))
 
 
 def of_directive(name: str) -> tuple[Change, ...]:
-    """Return all that has happened to a directive."""
+    """Return all changes of a directive."""
     return tuple(change for change in CHANGES if change.directive == name)
 
 

@@ -1,6 +1,6 @@
-"""The same causes on a machine that strangers can reach, and two more: refused connections, and clients that leave.
+"""The same causes amid other traffic, and two more: refused connections, and clients that leave.
 
-Around each load there are scans, ssh, names, a metadata service, attempts by IPv6, and a database that loses packets:
+Around each load there are scans, ssh, DNS, a metadata service, attempts over IPv6, and a database that loses packets:
 what a capture on a real machine holds beside the service in question.
 """
 
@@ -43,7 +43,7 @@ REFUSED: Final = arm(
     Subject(name="dead-upstream", config=SubjectConfig(upstream=f"{FILES_BACKEND.name}:{_NOBODY_LISTENS}")),
     HttpLoad(concurrency=4, requests=200),
 )
-# Two more captures cost the CPU of the backend and the client, too: one in Python would soon be as late as nginx.
+# Two more captures cost the CPU of the backend and the client, too: a backend in Python would soon be as late as nginx.
 PROMPT_BACKEND: Final = Backend(name="prompt", kind=STATIC)
 LONG_STALL: Final = arm(
     STALL.name,
@@ -114,7 +114,7 @@ def _claim(name: str, sentence: str, demand: Demand | None) -> Claim[RecordedObs
 def street_scenario(demand: Demand | None = None) -> Scenario[RecordedObservation]:
     """Return the scenario.
 
-    ``demand``: What is demanded of a diagnosis; that it is right more often than not unless given.
+    ``demand``: What a diagnosis must achieve (default: to be right more often than not).
     """
     others = [quiet for quiet in SCENARIO.arms if quiet is not STALL]
     return Scenario(

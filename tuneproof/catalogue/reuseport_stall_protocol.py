@@ -1,4 +1,4 @@
-"""The article's own protocol: 100 fast requests of one second at most, three arms, and its figures beside ours.
+"""The article's own experiment: 100 small requests with a limit of one second, three arms, and its figures beside ours.
 
 Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), whose raw logs count the time-outs.
 """
@@ -63,7 +63,7 @@ SCENARIO: Final = Scenario(
 
 ADVICE: Final = Advice(
     scenario=lambda _run: SCENARIO,
-    # What the stall's own scenario decides by counting, seen by the article's clock.
+    # What the stall's own scenario counts, timed as in the article.
     full_depth=tuple(claim.name for claim in SCENARIO.claims),
     timed=True,
 )

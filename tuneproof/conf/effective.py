@@ -1,4 +1,4 @@
-"""What is in effect in a block, and where it comes from, by the rules that nginx's modules merge their settings by.
+"""What is in effect in a block, and where it comes from, by the rules with which nginx's modules merge their settings.
 
 A directive's own rule is in the table of directives. Some count together with others: the first block outward that has
 any of them decides for all.

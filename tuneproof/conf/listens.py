@@ -18,7 +18,7 @@ _SINCE: Final = {"quic": (1, 25, 0), "multipath": (1, 29, 7)}
 # All of them make nginx bind the address by itself, and only one listen of a socket may have any.
 _FLAGS: Final = frozenset({"bind", "deferred", "reuseport", "multipath", "ipv6only=on", "ipv6only=off"})
 _NO_OPTIONS: Final = frozenset({*_PROTOCOLS, "default_server", "default", "spdy"})
-# QUIC is UDP: what is of TCP alone does not go with it.
+# QUIC is UDP: parameters for TCP alone are refused with it.
 _OF_TCP: Final = ("fastopen", "backlog", "deferred", "multipath", "ssl", "http2", "so_keepalive", "proxy_protocol")
 _IPV4: Final = re.compile(r"(\d{1,10})\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})", re.ASCII)
 _MAX_OCTET: Final = 255
@@ -50,7 +50,7 @@ class Address:
 
     @property
     def name(self) -> str:
-        """It as nginx prints it."""
+        """The address as nginx prints it."""
         if not self.port:
             return f"unix:{self.host}"
         return f"[{self.host}]:{self.port}" if self.family == "inet6" else f"{self.host}:{self.port}"
@@ -161,7 +161,7 @@ def _number(text: str) -> int | None:
 
 
 def _refusal(parameter: str, version: tuple[int, ...]) -> str:
-    """Return what nginx says to a parameter that it refuses; the empty string to others."""
+    """Return nginx's message about a parameter that it refuses; the empty string for others."""
     name, equals, value = parameter.partition("=")
     is_known = version >= _SINCE.get(name, version) and (name != "spdy" or version < _NO_SPDY)
     if is_known and (parameter in _FLAGS or parameter in _NO_OPTIONS):
@@ -191,6 +191,6 @@ _VALUES: Final[Mapping[str, Callable[[str], bool]]] = {
     "rcvbuf": lambda value: size_bytes(value) is not None,
     "sndbuf": lambda value: size_bytes(value) is not None,
     "so_keepalive": _is_keepalive,
-    # It is of other systems, and ignored with an error message.
+    # It is for other systems, and ignored with an error message.
     "accept_filter": lambda _: True,
 }

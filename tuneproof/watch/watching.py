@@ -1,4 +1,4 @@
-"""Watches workers as they come and go, at one of two levels of detail."""
+"""Watches workers that start and end, at one of two levels of detail."""
 
 import math
 import time
@@ -25,7 +25,7 @@ _LOOKS_EVERY_S: Final = 1.0
 _SMALL_BYTES: Final = 2048
 _STEP_S: Final = 0.2
 _POLL_S: Final = 0.001
-# Keeping account costs something itself: one second in ten is enough.
+# The accounting itself costs something: one second in ten is enough.
 _ACCOUNT_EVERY: Final = 10
 _LEAST_ACCOUNT_NS: Final = 500_000_000
 _MOST_NOTES: Final = 100
@@ -43,11 +43,11 @@ class _Run:
 
     @property
     def folder(self) -> Path:
-        """What /proc has of bpftrace."""
+        """What /proc shows about bpftrace."""
         return PROC / str(self.tracer.pid)
 
     def begin(self, workers: tuple[Worker, ...]) -> None:
-        """Choose the workers of a program that runs by now."""
+        """Set the workers, once the program runs."""
         self.watched = KernelMap(self.collector.here, owner=self.folder, name=WATCHED)
         self.starts = KernelMap(self.collector.here, owner=self.folder, name=STARTS)
         # bpftrace prints its first line when all probes are there.
@@ -80,7 +80,7 @@ class _Run:
 
 @dataclass(kw_only=True)
 class Watching:
-    """Yields seconds of workers, and collects what the reader must know about how they were watched."""
+    """Yields the seconds of workers, and collects notes about how they were watched."""
 
     find: Callable[[], tuple[Worker, ...]]
     lasts_s: float | None  # None: until it is interrupted
@@ -99,9 +99,9 @@ class Watching:
     _account: tuple[Accounting, int, int] | None = None  # with when it was begun, and the run time then
 
     def run(self) -> Iterator[tuple[LoopSecond, ...]]:
-        """Yield each second of all workers, the last one perhaps shorter; ends when its time has come, or by `stop`.
+        """Yield each second of all workers, the last one perhaps shorter; ends after its time, or by `stop`.
 
-        TuneproofError: It cannot be done here, or there is no worker at its start.
+        TuneproofError: This host cannot do it, or there is no worker at the start.
         """
         check_host()
         self._workers = self.find()
@@ -117,7 +117,7 @@ class Watching:
                 elif not self._workers and time.monotonic() >= self._looks_at_s:
                     # nginx ended, and may come back.
                     self._look_for_workers()
-            # What ends in the last, broken second counts as well.
+            # Iterations that end in the last, partial second count as well.
             if self._running is not None and (made := self._finish(self._running)):
                 yield made
         finally:
@@ -129,7 +129,7 @@ class Watching:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader must know about how it was watched: the last hundred things."""
+        """Notes about how it was watched: the last hundred."""
         return (
             *self._notes,
             *([f"{count(self._lost, 'event')} lost: the figures are too small by those"] if self._lost else ()),
@@ -140,7 +140,7 @@ class Watching:
         )
 
     def close(self) -> None:
-        """Leave nothing behind; may be called more than once."""
+        """End all programs; may be called more than once."""
         self._end_account()
         for run in (self._running, self._coming):
             if run is not None:
@@ -148,7 +148,7 @@ class Watching:
         self._running = self._coming = None
 
     def _start(self) -> _Run:
-        """Start a program at the level as it is; it takes a second or more until it runs."""
+        """Start a program at the present level; it runs after a second or more."""
         here, level = architecture(), self.levels.level
         return _Run(
             tracer=Tracer(program(here, level)),
@@ -163,7 +163,7 @@ class Watching:
         )
 
     def _next(self) -> tuple[LoopSecond, ...]:
-        """Read on; a program at another level takes over as soon as it runs."""
+        """Read further output; a program at another level takes over as soon as it runs."""
         if (coming := self._coming) is not None and (line := coming.tracer.line(_POLL_S)) is not None:
             coming.collector.feed(line)
             if coming.collector.began_as is not None:
@@ -205,7 +205,7 @@ class Watching:
             self._coming = self._start()
 
     def _rates(self, made: tuple[LoopSecond, ...]) -> list[Rate]:
-        """Return what each worker did since this was asked last; iterations that are not known are guessed."""
+        """Return what each worker did since the last call; missing iterations are estimated."""
         iterations = {each.worker: each.iterations / each.lasted_s for each in made if each.lasted_s}
         before, self._moved = (
             self._moved,
@@ -238,7 +238,7 @@ class Watching:
                 self._note(f"{count(len(pids), f'worker {what}', f'workers {what}')}: {some(pids)}")
 
     def _keep_account(self) -> None:
-        """Take in what the second cost, where the kernel kept account of it; begin again now and then."""
+        """Add what the second cost, if the kernel accounted for it; restart the accounting now and then."""
         self._seconds += 1
         if self._account is not None and (run := self._running) is not None:
             accounting, began_ns, before_ns = self._account

@@ -1,4 +1,4 @@
-"""What a part of a configuration uses and another part defines: made in http{}, so that nginx starts with it."""
+"""What a part of a configuration uses and another part defines: added in http{}, so that nginx starts with it."""
 
 import posixpath
 import re
@@ -20,7 +20,7 @@ _ZONE: Final = re.compile(r"(?:keys_)?zone=([\w.-]+)")
 _WITHOUT_PORTS: Final = frozenset({"fastcgi", "uwsgi", "scgi", "memcached"})
 _CACHING: Final = ("proxy", "fastcgi", "uwsgi", "scgi")
 _BUILT_IN: Final = "combined"
-# Which rate it really has nobody knows: it shall not be what is measured.
+# Its real rate is unknown, and must not be what is measured.
 _UNLIMITED: Final = "1000000r/s"
 
 

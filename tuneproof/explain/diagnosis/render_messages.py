@@ -43,7 +43,7 @@ def answer(finding: MessageFinding) -> Iterator[Line]:
 
 
 def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]:
-    """Yield the messages after the leading one, each in a line; what is no problem is one line together."""
+    """Yield the messages after the leading one, one line each; all that are no problem share a line."""
     rest = [each for each in messages.problems if each is not leading]
     common = [each for each in rest if not each.is_rare]
     for each in common[:MOST_OTHERS]:
@@ -109,7 +109,7 @@ def _names(one: str, many: str, names: Mapping[str, int]) -> str:
     if len(names) == 1:
         return f"{one} {_short(next(iter(names)))}"
     number = f"{len(names)} or more" if len(names) >= MOST_NAMES else str(len(names))
-    # Where none has a fair share, none is worth a look.
+    # If none has a large share, none is worth a look.
     common = {name: times for name, times in names.items() if times >= _FAIR_SHARE * sum(names.values())}
     if len(names) > _MOST_NAMES and not common:
         return f"{number} {many}"

@@ -21,18 +21,18 @@ from tuneproof.lab.topology.roles import Role
 
 OPTION: Final = "--place"
 PLACEABLE: Final = (Role.SUBJECT, Role.CLIENT, Role.BACKEND)
-"""The other containers go where the one is that they belong to."""
+"""The other containers go to the engine of the container that they belong to."""
 SWARM_STEPS: Final = (
     "`docker swarm init` on one of them and `docker swarm join` on the others, with the ports between them open; "
     "docs/engines.md has the steps"
 )
 WITHOUT_ADDRESS: Final = {"com.docker.network.bridge.inhibit_ipv4": "true"}
-"""Lets Docker's bridge have no address on the host: containers reach every service of the host by that, whatever
+"""Gives Docker's bridge no address on the host: containers reach every service of the host through it, whatever
 "internal" says. https://docs.docker.com/engine/network/drivers/bridge/#options"""
 _ANSWERS_WITHIN_S: Final = 300
 """How long an engine may take for one call: docker-py's 60 s pass on emulated CPUs where five labs start at once."""
 DEFAULT: Final = ""
-"""How the engine is called that roles are on which are not placed; see :func:`label_of`."""
+"""The name of the engine for roles that are not placed; see :func:`label_of`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +40,8 @@ class Engine:
     """An engine of a lab."""
 
     name: str = DEFAULT  # What the user calls it; :data:`DEFAULT` for the one that is used unless another is named
-    environment: Mapping[str, str] | None = None  # What leads to it; None for this process's own
-    cpus: int = 0  # Number of its CPUs; 0 where nobody has asked
+    environment: Mapping[str, str] | None = None  # How to reach it; None for this process's own
+    cpus: int = 0  # Number of its CPUs; 0 if unknown
     node: str = ""  # Its id in the swarm; empty outside of any
     # Its CPUs for containers that ask for some of the subject's machine, as a list in the kernel's format; empty where
     # these are meant
@@ -88,7 +88,7 @@ class Engines:
 
     @property
     def are_several(self) -> bool:
-        """Whether the lab needs a network that reaches over machines."""
+        """Whether the lab needs a network across machines."""
         return self.manager is not None
 
     @property
@@ -107,7 +107,7 @@ class Engines:
         return {} if self.are_several else {"options": WITHOUT_ADDRESS}
 
     def alone(self, role: Role) -> "Engines":
-        """Return the engine of a role for labs that are there altogether."""
+        """Return this role's engine for all roles."""
         return Engines(default=self.of(role))
 
 
@@ -134,7 +134,7 @@ def parse_places(words: Iterable[str]) -> dict[Role, str]:
 
 @contextmanager
 def placed(places: Mapping[Role, str]) -> Iterator[Engines]:
-    """Reach the engines of a placed lab, and see to it that they can share a network, before anything is started.
+    """Reach the engines of a placed lab, and make sure that they can share a network, before anything is started.
 
     Raises BadInputError: an engine is not known, or they differ in their architecture.
     Raises EngineUnavailableError: one does not answer, or is too old.
@@ -198,7 +198,7 @@ def _manager_for(facts: Mapping[str, EngineFacts], environments: Mapping[str, Ma
 
 @contextmanager
 def _environment(name: str) -> Iterator[dict[str, str]]:
-    """Return what leads to an engine; to the default one as every other command is led to it."""
+    """Return how to reach an engine; the default one as every other command reaches it."""
     name = name or chosen_context(os.environ)[0]
     with environment_of(name, option=OPTION) as environment:
         yield environment
