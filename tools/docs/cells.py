@@ -81,7 +81,7 @@ def folded(results: Results, shown: Collection[str], notes: Sequence[str] = ()) 
     fold = f'<details markdown="1"><summary>{what}</summary>'  # markdown: for Python-Markdown; GitHub needs none
     shapers = shapers_of(cell for cell in results.cells if cell.id in shown)
     machines = each_once(_short_name(results, run) for run in results.measured_by(shown))
-    run = _run(results, shown, ", ".join([machines, *shapers]))
+    run = _run(results, shown, ", ".join([machines, *shapers]), names_versions=False)
     return [fold, "", *notes, *([""] if notes else []), run, "", "</details>"]
 
 
@@ -96,13 +96,15 @@ def machine_names(results: Results) -> dict[str, str]:
     return dict(zip(machines, ascii_uppercase, strict=False))
 
 
-def _run(results: Results, shown: Collection[str], machines: str) -> str:
+def _run(results: Results, shown: Collection[str], machines: str, *, names_versions: bool = True) -> str:
     parts = results.measured_by(shown)
     versions = ", ".join(sorted({cell.nginx for cell in results.cells if cell.id in shown}, key=as_numbers))
     days = each_once(sorted({run.started[:10] for run in parts}))
     depths = each_once(str(run.options.get("depth", "?")) for run in parts)
     seeds = each_once(str(run.seed) for run in parts)
-    return plain(f"Measured on {days} with nginx {versions} (depth {depths}, seed {seeds}) on {machines}.")
+    # A table of several versions has them in its head.
+    nginx = f" with nginx {versions}" if names_versions or ", " not in versions else ""
+    return plain(f"Measured on {days}{nginx} (depth {depths}, seed {seeds}) on {machines}.")
 
 
 def _short_name(results: Results, run: Run) -> str:

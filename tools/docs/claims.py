@@ -59,12 +59,16 @@ def _table(first: str, rows: Sequence[tuple[str, list[Cell]]]) -> list[str]:
     has_networks = len({cell.network for cell in cells}) > 1
     several = len(versions) > 1
     networks = ["network"] if has_networks else []
-    measured = ["verdict (nginx " + ", ".join(versions) + ")", "measured (newest version)"]
-    lines = head([first, *networks, *(measured if several else ["verdict", "measured"])])
+    result = f"verdict on nginx {', '.join(versions)}; figure of the newest" if several else "verdict and figure"
+    lines = head([first, *networks, result])
     for said, of in rows:
         place = [plain(of[-1].network)] if has_networks else []
-        lines.append(row([said, *place, _verdicts(of, versions), _measured(of[-1])]))
+        lines.append(row([said, *place, _with(_verdicts(of, versions), _measured(of[-1]))]))
     return lines
+
+
+def _with(verdicts: str, measured: str) -> str:
+    return verdicts if measured == NOTHING else f"{verdicts}: {measured}"
 
 
 def _verdicts(of: Sequence[Cell], versions: Sequence[str]) -> str:
@@ -74,7 +78,7 @@ def _verdicts(of: Sequence[Cell], versions: Sequence[str]) -> str:
     spans = [(said, [version for version, _ in span]) for said, span in groupby(said_of.items(), lambda of: of[1])]
     if len(spans) == 1:
         return next(iter(said_of.values()))
-    return ", ".join(f"{_span(span)}: {said}" for said, span in spans if said != NOTHING)
+    return ", ".join(f"{_span(span)} {said}" for said, span in spans if said != NOTHING)
 
 
 def _span(versions: Sequence[str]) -> str:
