@@ -158,7 +158,7 @@ def test_the_examples_of_docs_are_what_an_audit_and_explain_say() -> None:
         page = path.read_text(encoding="utf-8")
         assert with_example(page) == page
     assert "+    ''      '';" in (CHECKOUT / "docs/audit.md").read_text(encoding="utf-8")
-    (example,) = LOGGED.finditer((CHECKOUT / "docs/explain.md").read_text(encoding="utf-8"))
+    (example,) = LOGGED.finditer((CHECKOUT / "README.md").read_text(encoding="utf-8"))
     written = {
         line
         for log in CHECKOUT.glob("tests/captures/error_logs/*/*.log")
