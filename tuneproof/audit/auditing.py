@@ -79,7 +79,7 @@ def audit(
 ) -> Audit:
     """Audit a file, a folder, or ``-`` for standard input; ``prefix`` and ``values`` are as for :func:`open_source`.
 
-    Raises BadInputError: It cannot be read, is a template, or the version is none.
+    Raises BadInputError: It cannot be read, is a template, or the version is invalid.
     """
     source = open_source(named, prefix=prefix, values=values)
     installed = installed_version(named) if version is None else ""
@@ -133,7 +133,7 @@ def _of_versions(audits: Sequence[Audit]) -> Iterator[Advised]:
 def numbers_of(version: str, *, option: str = "--nginx") -> tuple[int, ...]:
     """Return the version that an option names as numbers, which compare as versions do.
 
-    Raises BadInputError: It is none.
+    Raises BadInputError: It is not a version.
     """
     try:
         return as_numbers(version)

@@ -93,7 +93,7 @@ def without_old(audit: Audit, found: Sequence[Finding]) -> Audit:
 def states_of(text: str) -> frozenset[State]:
     """Return the states that ``--fail-on`` names, such as "harmful,without-effect".
 
-    Raises BadInputError: One of them is none that asks for an action.
+    Raises BadInputError: One of them is not a state that asks for an action.
     """
     known = {state.value.replace(" ", "-"): state for state in _LEVELS}
     words = [word.strip() for word in text.split(",")]

@@ -88,7 +88,7 @@ class Upgrade:
 def upgrade(source: Source, *, old: str, new: str) -> Upgrade:
     """Compare what a configuration means on two versions of nginx; the new one may be the older.
 
-    Raises BadInputError: A version is none, or older than what is known.
+    Raises BadInputError: A version is invalid, or older than the known ones.
     """
     for option, version in (("--from", old), ("--to", new)):
         if numbers_of(version, option=option) < numbers_of(LAB_VERSIONS[0]):

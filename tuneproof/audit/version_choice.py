@@ -1,4 +1,4 @@
-"""Which version of nginx a configuration is for, where nobody says so, and what of it a version does not know."""
+"""Which version of nginx a configuration is for, if not given, and what in it a version does not know."""
 
 import re
 import shutil

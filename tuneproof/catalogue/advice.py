@@ -13,7 +13,7 @@ from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.proof.depths import QUICK
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# An ordinary host, as far as a scenario asks: what Linux has where nobody set anything.
+# An ordinary host, as far as a scenario asks: Linux's defaults.
 _ORDINARY: Final = Snapshot(
     sysctls=MappingProxyType({"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_migrate_req": "0"}),
     listener_backlogs=MappingProxyType({}),
@@ -38,7 +38,7 @@ class RunConditions:
 class Advice:
     """One piece of advice, with everything that decides it.
 
-    Raises ValueError: A headline, or a claim for full depth, is no claim, or a claim is turned by what is no arm.
+    Raises ValueError: A headline, or a claim for full depth, does not exist, or the arm that reverses a claim does not.
     """
 
     scenario: Callable[[RunConditions], Scenario[Any]]  # its name and those of its claims are the same under all

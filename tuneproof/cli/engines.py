@@ -179,7 +179,7 @@ class _Work:
             if calmer is None:
                 return
             calmer_pct = self._noise_pct[calmer]
-            # Nobody leaves on account of one that has left.
+            # If one leaves, the others stay.
             del self._noise_pct[engine]
         say(
             f"engine {engine} is too noisy: a CPU lost {own_pct:.0f} % of its time before the blocks, "

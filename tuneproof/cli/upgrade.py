@@ -45,7 +45,7 @@ not; 2 the configuration is unreadable or a template without values, or neither 
 def main(arguments: Sequence[str]) -> int:
     """Print what changes; return the exit status, as above.
 
-    BadInputError: The configuration cannot be read, or a version is none.
+    BadInputError: The configuration cannot be read, or a version is invalid.
     """
     options = _parser().parse_args(arguments)
     proves = options.prove or options.old_image or options.new_image

@@ -31,7 +31,7 @@ class Origin(StrEnum):
     HERE = "here"
     OUTER = "outer"
     DEFAULT = "default"
-    UNKNOWN = "unknown"  # a part of the configuration that is not here, or nobody knows the directive's rule
+    UNKNOWN = "unknown"  # a part of the configuration that is not here, or a directive without a known rule
 
 
 @dataclass(frozen=True, kw_only=True)

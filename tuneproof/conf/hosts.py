@@ -30,7 +30,7 @@ class _Names:
     below: dict[str, Block] = field(default_factory=dict)  # of "*.example.com" and ".example.com", by "example.com"
     beginning: dict[str, Block] = field(default_factory=dict)  # of "www.example.*", by "www.example"
     regexes: dict[str, Block] = field(default_factory=dict)
-    lost: set[str] = field(default_factory=set)  # names that belong to nobody, but to no later server either
+    lost: set[str] = field(default_factory=set)  # names without an owner that no later server gets, either
 
     def add(self, name: str, server: Block) -> bool:
         """Add a name as ngx_hash_add_key does; return whether hosts of that name get to the server by it."""

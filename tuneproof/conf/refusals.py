@@ -22,7 +22,7 @@ _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in
 def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator[Problem]:
     """Yield what a version of nginx refuses, beyond single directives and sockets."""
     main = configuration.main
-    # Of fragments nobody knows which are included together.
+    # Which fragments are included together is unknown.
     whole = [] if configuration.is_fragment else [main, *(block for block in main.blocks if block.name == "events")]
     for block in whole:
         yield from _repeated(block, version)

@@ -109,7 +109,7 @@ class Files(Source):
 
     What is installed may include, and link to, anything on this machine. A copy never leaves its tree.
 
-    ``prefix``: What the first one's folder is called where the configuration is used (default: nobody knows).
+    ``prefix``: What the first one's folder is called where the configuration is used (default: unknown).
     """
 
     def __init__(self, roots: Sequence[Path], *, prefix: str = "") -> None:
@@ -208,7 +208,7 @@ def _of_text(name: str, text: str) -> Dump:
 
 
 def dumped_files(text: str) -> dict[str, str]:
-    """Return the files of an ``nginx -T`` dump by name, without what a terminal put around it; none if it is none."""
+    """Return the files of an ``nginx -T`` dump by name, without terminal control characters; none for other text."""
     marks = list(_DUMPED.finditer(text))
     _require_few(marks, "the dump")
     ends = [*(mark.start() for mark in marks), len(text)][1:]

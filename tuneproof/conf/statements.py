@@ -16,7 +16,7 @@ from tuneproof.nginx_lua import without_lua
 TABLES: Final = frozenset({"map", "geo", "types", "split_clients", "charset_map", "match"})
 """Blocks with lines that begin with values, not with directives."""
 GUESSED: Final = "?"
-"""Around a part of a configuration: nobody knows which block it is included in."""
+"""Around a part of a configuration: the block that includes it is unknown."""
 # No configuration comes near it, and parsers call themselves for each block.
 _DEEPEST: Final = 100
 _MOST_PROBLEMS: Final = 20

@@ -25,7 +25,7 @@ _TIME: Final = re.compile(rf"([0-9]{{1,{_MOST_DIGITS}}})(ms|[yMwdhms])? *")
 
 
 def size_bytes(text: str) -> int | None:
-    """Return a size such as "8k" in bytes; None if it is none."""
+    """Return a size such as "8k" in bytes; None if it is not a size."""
     match = _SIZE.fullmatch(text)
     return int(match[1]) * _UNITS[match[2].lower()] if match else None
 
@@ -46,7 +46,7 @@ def time_ms(text: str) -> int | None:
 
 
 def whole_number(text: str) -> int | None:
-    """Return a number; None if it is none, such as "auto"."""
+    """Return a number; None if it is not a number, such as "auto"."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 

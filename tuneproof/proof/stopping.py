@@ -6,7 +6,7 @@ from tuneproof.errors import LabError
 
 
 class RunEndedError(LabError):
-    """The run ends while a scenario is measured: that is no failure of its lab."""
+    """The run ends while a scenario is measured: its lab has not failed."""
 
 
 class Stop:

@@ -53,7 +53,7 @@ def measured(cell: Cell, *, nothing: str = "") -> str:
 
 
 def before_and_after(cell: Cell) -> str:
-    """Return what a cell's effect compares, in its own unit; the empty string where that is no metric of two arms."""
+    """Return what a cell's effect compares, in its own unit; the empty string if that is not a metric of two arms."""
     if not cell.figure or len(cell.arms) != _ARMS:
         return ""
     first, second = (arm.get(cell.figure) for arm in cell.arms.values())

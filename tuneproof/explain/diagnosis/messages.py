@@ -74,7 +74,7 @@ class Messages:
 
     problems: tuple[MessageFinding, ...] = ()  # those that are problems, what explains most first
     looks: tuple[MessageFinding, ...] = ()  # those that may be, by their number
-    ordinary: tuple[MessageFinding, ...] = ()  # those that are none, by their number
+    ordinary: tuple[MessageFinding, ...] = ()  # those that are no problem, by their number
     all_messages: int = 0  # number of all, also of those that have no row
     unknown: int = 0  # those of level error and higher that have no row
     unknown_examples: tuple[str, ...] = ()

@@ -31,7 +31,7 @@ class Narrowed:
 
 
 def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed:
-    """Leave out what is none of nginx's.
+    """Leave out what is not nginx's.
 
     ``service``: the service in question, as its captures have it; default: the one that carries most.
 
@@ -100,12 +100,12 @@ def _in_question(services: Sequence[ServiceSummary], matched: Collection[Endpoin
 
 
 def _is_silent(service: ServiceSummary) -> bool:
-    """Tell whether nobody said anything, so that what would have been said is not known."""
+    """Tell whether no data was exchanged, so that the protocol is unknown."""
     return not service.from_client.payload_bytes and not service.from_server.payload_bytes
 
 
 def _is_strangers(service: ServiceSummary, others: Sequence[ServiceSummary]) -> bool:
-    """Tell whether a port that nobody answers at is none of nginx's, since a service beside it works.
+    """Tell whether a port without an answer is not nginx's, since a service beside it works.
 
     It is a closed port of the same machine, or its IPv6 address, which clients try before the one that works
     (RFC 8305); or the other way round.

@@ -70,7 +70,7 @@ def look_at(client: docker.DockerClient, image: str, *, option: str = "--nginx-i
 
 
 def _ensure(client: docker.DockerClient, image: str, option: str) -> None:
-    """Pull an image that the engine lacks: an error of the registry's is none of the image's."""
+    """Pull an image that the engine lacks: an error of the registry is not one of the image."""
     try:
         client.images.get(image)
     except ImageNotFound:

@@ -52,7 +52,7 @@ class Ordered:
 
     As a number it is the share of dose pairs in which the smaller dose had the smaller response.
 
-    ValueError: The responses are none of this.
+    ValueError: There are too few or too many responses, or one is not positive and finite.
     """
 
     responses: tuple[float, ...]
@@ -84,7 +84,7 @@ def ratio(part: float, whole: float) -> float:
 
 
 def number(effect: Effect, scale: Scale) -> float:
-    """Return an effect as a number; ValueError: it is none on its scale (0 or infinity is a ratio, too)."""
+    """Return an effect as a number; ValueError: it is outside its scale (0 or infinity is a ratio, too)."""
     value = float(effect)
     lowest, highest = (0.0, math.inf) if scale is Scale.RATIO else (-1.0, 1.0)
     if math.isnan(value) or not lowest <= value <= highest:

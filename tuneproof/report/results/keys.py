@@ -16,7 +16,7 @@ class Key(NamedTuple):
 
     @classmethod
     def parse(cls, id_: str) -> Self:
-        """Return the key of a claim's id. ValueError: It is none."""
+        """Return the key of a claim's id. ValueError: It is not such an id."""
         scenario, claim, nginx, network = id_.split("/")
         return cls(scenario, claim, nginx.removeprefix("nginx-"), network)
 

@@ -213,7 +213,7 @@ class Conversation:
     _start_ns: int = 0
     _end_seq: int = UNKNOWN
     _asked_seq: int = UNKNOWN  # how far the server had come when it was asked
-    # Whether the client went while nobody can tell if the response is complete.
+    # Whether the client left while it is unknown if the response is complete.
     _unfinished: bool = False
 
     def request(self, client: SideState, asked: str, time_ns: int) -> None:
@@ -306,7 +306,7 @@ class FlowState:
         self.client.flow = self.server.flow = self
         self.client.opening = self.server.opening = self.handshake is not None
         if self.handshake is not None:
-            # Servers send no requests; where nobody knows who is the server, both sides may.
+            # Servers send no requests; if the server is unknown, both sides may.
             self.server.watch = 0
 
     @property

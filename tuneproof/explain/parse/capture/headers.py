@@ -1,7 +1,7 @@
 """Where in a packet TCP begins, and how long it is: link layers, IPv4 (RFC 791), IPv6 with its extensions (RFC 8200).
 
 https://www.tcpdump.org/linktypes.html; the layouts of Linux "cooked" captures, those of tcpdump's interface ``any``:
-LINKTYPE_LINUX_SLL.html and LINKTYPE_LINUX_SLL2.html there. A packet that is no TCP is named by one of few
+LINKTYPE_LINUX_SLL.html and LINKTYPE_LINUX_SLL2.html there. A packet other than TCP gets one of few
 kinds, whatever a capture holds (https://www.iana.org/assignments/ieee-802-numbers and /protocol-numbers).
 """
 
