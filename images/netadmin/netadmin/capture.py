@@ -1,8 +1,9 @@
 """Captures what passes the role's link: ``python3 -m netadmin.capture FILE SNAP_BYTES FILTER`` runs until SIGTERM.
 
 tcpdump(8) itself cannot: started by root it insists on becoming another user, which takes capabilities that no
-container here has. It still compiles the filter; the packets come from a packet(7) socket, and the file is a pcap
-(https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-03.html) with nanoseconds.
+container here has. It still compiles the filter; the packets come from a packet(7) socket. The file is a pcapng
+(https://ietf-opsawg-wg.github.io/draft-ietf-opsawg-pcap/draft-ietf-opsawg-pcapng.html), which also has how many packets
+the kernel dropped.
 """
 
 import ctypes
@@ -12,6 +13,7 @@ import struct
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -19,18 +21,21 @@ from typing import Final
 
 from .links import arrives_on
 
-FILE: Final = Path("/var/log/link.pcap")
+FILE: Final = Path("/var/log/link.pcapng")
 _EVERY_PROTOCOL: Final = 0x0003
 _ATTACH_FILTER: Final = 26
 _RCVBUFFORCE: Final = 33
 _TIMESTAMPNS: Final = 35
+_SOL_PACKET, _PACKET_STATISTICS = 263, 6
 _BUFFER_BYTES: Final = 32 << 20
 # Of packets that are kept in memory until the end, their headers included; the oldest go first.
 _MOST_BYTES: Final = 64 << 20
-_FILE_HEADER: Final = struct.Struct("=IHHiIII")
-_NANOSECOND_MAGIC: Final = 0xA1B23C4D
+_SECTION: Final = struct.Struct("=IHHq")  # byte order, version, a length that nobody knows
+_INTERFACE: Final = struct.Struct("=HHIHHB3xI")  # with its clock's resolution, a power of ten
+_PACKET: Final = struct.Struct("=IIIII")
+_STATISTICS: Final = struct.Struct("=IIIHHQI")  # with the dropped packets (isb_ifdrop)
+_SECTION_BLOCK, _INTERFACE_BLOCK, _STATISTICS_BLOCK, _PACKET_BLOCK = 0x0A0D0D0A, 1, 5, 6
 _ETHERNET: Final = 1
-_PACKET_HEADER: Final = struct.Struct("=IIII")
 _INSTRUCTION: Final = struct.Struct("=HBBI")
 _TIMESTAMP: Final = struct.Struct("=qq")
 _WITHIN_S: Final = 5.0
@@ -77,19 +82,37 @@ def main(path: str, snap_bytes: int, filter_: str) -> None:
 
     signal.signal(signal.SIGTERM, end)
     kept = Newest(most_bytes=_MOST_BYTES)
-    with _open(filter_) as packets, suppress(TimeoutError):
+    with _open(filter_) as packets:
         sys.stdout.write("capturing\n")
         sys.stdout.flush()
         packets.settimeout(0.1)
-        while True:
-            try:
-                kept.add(_record(packets, snap_bytes))
-            except TimeoutError:
-                # Only once nothing is left in the socket's buffer.
-                if ended:
-                    raise
-    header = _FILE_HEADER.pack(_NANOSECOND_MAGIC, 2, 4, 0, 0, snap_bytes, _ETHERNET)
-    Path(path).write_bytes(b"".join([header, *kept.records]))
+        with suppress(TimeoutError):
+            while True:
+                try:
+                    kept.add(_received(packets, snap_bytes))
+                except TimeoutError:
+                    # Only once nothing is left in the socket's buffer.
+                    if ended:
+                        raise
+        _, lost = struct.unpack("II", packets.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8))
+    Path(path).write_bytes(b"".join([*head(snap_bytes), *kept.records, dropped(lost)]))
+
+
+def head(snap_bytes: int) -> Iterator[bytes]:
+    """Yield what a file begins with: one section with one interface, of which the clock counts nanoseconds."""
+    yield _block(_SECTION_BLOCK, _SECTION.pack(0x1A2B3C4D, 1, 0, -1))
+    yield _block(_INTERFACE_BLOCK, _INTERFACE.pack(_ETHERNET, 0, snap_bytes, 9, 1, 9, 0))
+
+
+def dropped(packets: int) -> bytes:
+    """Return what a file ends with: how many packets the kernel dropped."""
+    return _block(_STATISTICS_BLOCK, _STATISTICS.pack(0, 0, 0, 5, 8, packets, 0))
+
+
+def _block(kind: int, body: bytes) -> bytes:
+    body += bytes(-len(body) % 4)
+    size = len(body) + 12
+    return b"".join([struct.pack("=II", kind, size), body, struct.pack("=I", size)])
 
 
 def _open(filter_: str) -> socket.socket:
@@ -120,10 +143,16 @@ class Newest:
             self._free_bytes += len(self.records.popleft())
 
 
-def _record(packets: socket.socket, snap_bytes: int) -> bytes:
+def _received(packets: socket.socket, snap_bytes: int) -> bytes:
     frame, ancillary, _, _ = packets.recvmsg(65536 + 14, socket.CMSG_SPACE(_TIMESTAMP.size))
     seconds, nanoseconds = _TIMESTAMP.unpack(ancillary[0][2])
-    return _PACKET_HEADER.pack(seconds, nanoseconds, min(len(frame), snap_bytes), len(frame)) + frame[:snap_bytes]
+    return record(frame, time_ns=seconds * 1_000_000_000 + nanoseconds, snap_bytes=snap_bytes)
+
+
+def record(frame: bytes, *, time_ns: int, snap_bytes: int) -> bytes:
+    """Return a packet of a file, cut to so many bytes."""
+    data = frame[:snap_bytes]
+    return _block(_PACKET_BLOCK, _PACKET.pack(0, time_ns >> 32, time_ns & 0xFFFFFFFF, len(data), len(frame)) + data)
 
 
 if __name__ == "__main__":

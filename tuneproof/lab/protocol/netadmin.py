@@ -78,7 +78,7 @@ class Agent(Protocol):
         """
 
     def stop_capture(self) -> str:
-        """End the capture; return the path of its file in the container, in pcap format."""
+        """End the capture; return the path of its file in the container, in pcapng format."""
 
     def half_open(self, address: str, port: int, count: int) -> HalfOpened:
         """Send SYNs, 1 to 64512, to a server in the lab's network from addresses that no container has."""

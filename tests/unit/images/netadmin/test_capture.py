@@ -1,24 +1,35 @@
 """A capture keeps the newest packets, whole, and never more than was allowed."""
 
+from io import BytesIO
+
 import pytest
 
-from images.netadmin.netadmin.capture import Newest
+from images.netadmin.netadmin.capture import Newest, dropped, head, record
+from tuneproof.explain.parse.capture.framing import PacketReader
 
 
 @pytest.mark.parametrize("count", [0, 1, 10, 11, 25, 1000])
 def test_of_what_does_not_fit_the_newest_is_kept(count: int) -> None:
     kept = Newest(most_bytes=53)
     records = [f"{number:05}".encode() for number in range(count)]
-    for record in records:
-        kept.add(record)
+    for one in records:
+        kept.add(one)
     assert list(kept.records) == records[-10:]
 
 
 def test_records_of_different_sizes_share_the_room() -> None:
     """A large one takes the place of several; one that has no room at all is not kept."""
     kept = Newest(most_bytes=10)
-    for record in (b"aa", b"bb", b"cc", b"ddddddd"):
-        kept.add(record)
+    for one in (b"aa", b"bb", b"cc", b"ddddddd"):
+        kept.add(one)
     assert list(kept.records) == [b"cc", b"ddddddd"]
     kept.add(b"e" * 11)
     assert not kept.records
+
+
+def test_the_file_has_the_packets_and_how_many_the_kernel_dropped() -> None:
+    """As explain reads it."""
+    packet = record(b"frame", time_ns=1_700_000_000_123_456_789, snap_bytes=3)
+    reader = PacketReader(BytesIO(b"".join([*head(snap_bytes=3), packet, dropped(12)])))
+    assert list(reader) == [(1_700_000_000_123_456_789, 1, b"fra", 5)]
+    assert (reader.dropped_packets, reader.truncated) == (12, None)

@@ -1,0 +1,56 @@
+"""A capture says how many packets the kernel dropped: the evidence lacks them, and the wire did not."""
+
+from io import BytesIO
+from typing import Final
+
+import pytest
+
+from fixtures.engine import BuiltImages
+from tuneproof.explain.parse.capture.framing import PacketReader
+from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.network.agent import LinkAgent
+from tuneproof.lab.network.shaped_links import companion_spec, owner_name
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.lab.topology.roles import Role, RoleSpec
+
+pytestmark = pytest.mark.engine
+
+_CLIENT: Final = "client"
+_MOST_SENT: Final = 400_000
+# Stops the capture, sends until the kernel drops packets for want of a reader (or for too long), and lets it go on.
+_SENDS: Final = f"""
+import os, signal, socket, sys
+for name in set(filter(str.isdigit, os.listdir("/proc"))) - {{str(os.getpid())}}:
+    with open(f"/proc/{{name}}/cmdline", "rb") as command:
+        if b"netadmin.capture" in command.read():
+            capture = int(name)
+def drops():
+    with open("/proc/net/packet") as table:
+        return any(int(line.split()[6]) >= 64 << 20 for line in table.readlines()[1:])
+out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+os.kill(capture, signal.SIGSTOP)
+for number in range({_MOST_SENT}):
+    out.sendto(bytes(1000), (sys.argv[1], 9))
+    if number % 1000 == 0 and drops():
+        break
+for _ in range(1000):
+    out.sendto(bytes(1000), (sys.argv[1], 9))
+os.kill(capture, signal.SIGCONT)
+print(number + 1001)
+"""
+
+
+def test_what_the_kernel_drops_is_counted(images: BuiltImages, lab_session: Session) -> None:
+    """Nobody reads the socket until its buffer is full: what is captured and what is dropped is all that was sent."""
+    with Lab(lab_session) as lab:
+        specs = [RoleSpec(name=name, role=Role.CLIENT, image=images.roles["client"]) for name in (_CLIENT, "beside")]
+        lab.start([*specs, companion_spec(_CLIENT, image=images.roles["netadmin"], cpuset="")])
+        companion = lab[owner_name(_CLIENT)]
+        agent = LinkAgent(companion)
+        agent.start_capture("udp port 9", snap_bytes=64)
+        sent = int(companion.run(["python3", "-c", _SENDS, lab["beside"].address()]))
+        reader = PacketReader(BytesIO(agent.stop_capture()))
+        captured = sum(1 for _ in reader)
+    assert reader.truncated is None
+    assert reader.dropped_packets > 0
+    assert captured + reader.dropped_packets == sent
