@@ -1,5 +1,6 @@
 """Other people's configurations run with limits and little else, as the kernel tells it, and end at these limits."""
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,19 +16,22 @@ from tests.support.own_configurations import written
 from tuneproof.errors import CannotRunHereError
 from tuneproof.lab.engine.labels import LEASE, Session
 from tuneproof.lab.network.shaped_links import owner_name
-from tuneproof.lab.subject.own_nginx import CAPABILITIES, MEMORY_BYTES, PROCESSES
+from tuneproof.lab.subject.own_nginx import SOCKETS
 from tuneproof.lab.topology import placed
+from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.disk_guard import DiskGuard
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
 from tuneproof.proof.scenario.bench import Bench
 from tuneproof.proof.scenario.containers import OwnNginxError
+from tuneproof.wording import size
 from tuneproof.yours.proposal import Wanted, propose
 
 pytestmark = pytest.mark.engine
 
 # Numbers of capabilities: https://github.com/torvalds/linux/blob/master/include/uapi/linux/capability.h
 _NUMBERS: Final = {"CHOWN": 0, "DAC_OVERRIDE": 1, "SETGID": 6, "SETUID": 7, "NET_ADMIN": 12, "NET_RAW": 13}
+_NO_CAPABILITY: Final = f"{0:016x}"
 _PROXY: Final = "server { listen 8080; location / { proxy_pass http://unix:/run/app.sock; } }"
 # Those of version 1, then those of version 2.
 _LIMITS: Final = (
@@ -63,34 +67,49 @@ def started(
         yield lab
 
 
-def mask(*names: str) -> str:
-    return f"{sum(1 << _NUMBERS[name] for name in names):016x}"
+def documented() -> dict[str, list[str]]:
+    """Return the rows of the table of limits in docs/hosts.md, by their first cell."""
+    _, _, behind = Path("docs/hosts.md").read_text(encoding="utf-8").partition("| container | capabilities ")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in behind.split("\n\n")[0].splitlines()[2:]]
+    return {name: cells for name, *cells in rows}
+
+
+def limits_inside(container: LabContainer, process: str) -> list[str]:
+    """Return what the kernel says of a process, in the words of that table."""
+    status = container.run(["cat", f"/proc/{process}/status"]).decode()
+    lines = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    assert lines["CapBnd"] == lines["CapEff"]
+    assert lines["NoNewPrivs"] == "1"
+    kept = [name for name, number in sorted(_NUMBERS.items()) if int(lines["CapEff"], 16) >> number & 1]
+    assert int(lines["CapEff"], 16) == sum(1 << _NUMBERS[name] for name in kept)
+    processes, memory = map(int, container.run(["sh", "-c", _LIMITS]).split())
+    limits = container.run(["cat", f"/proc/{process}/limits"]).decode()
+    (descriptors,) = set(re.findall(r"^Max open files +(\d+) +(\d+)", limits, re.MULTILINE)[0])
+    assert re.search(r"^Max core file size +0 +0", limits, re.MULTILINE)
+    mounts = [line.split() for line in container.run(["cat", "/proc/self/mountinfo"]).decode().splitlines()]
+    # The engine's own three files, and the volume of unix sockets: no other file of the host's.
+    from_disk = {mount[4] for mount in mounts if mount[mount.index("-") + 2].startswith("/dev/")}
+    assert from_disk <= {"/etc/resolv.conf", "/etc/hostname", "/etc/hosts", SOCKETS}
+    (root,) = (mount[5].split(",")[0] for mount in mounts if mount[4] == "/")
+    writable = {"ro": "read-only", "rw": "writable"}[root]
+    return [", ".join(kept) or "none", size(memory), str(processes), descriptors, writable]
 
 
 def test_a_foreign_nginx_and_what_joins_it_have_limits_and_few_capabilities(
     images: BuiltImages, lab_session: Session, place_cpus: PlaceCpus, nginx: str, tmp_path: Path
 ) -> None:
-    """Its workers have no capability at all, and no program in it gains any by being started."""
+    """Those of docs/hosts.md. Its workers have no capability at all, and no program gains any by being started."""
     with started(_PROXY, tmp_path, images=images, session=lab_session, place_cpus=place_cpus, nginx=nginx) as lab:
-        kept = {
-            "yours": mask(*CAPABILITIES),
-            owner_name("yours"): mask("NET_ADMIN", "NET_RAW"),
-            "standin-yours": mask(),
+        # The helper sees nginx's processes, and its own first one is none of these.
+        seen = {
+            "an nginx of your own": limits_inside(lab["yours"], "1"),
+            "the helper in its network": limits_inside(lab[owner_name("yours")], "self"),
+            "the stand-in beside it": limits_inside(lab["standin-yours"], "1"),
         }
-        for name, capabilities in kept.items():
-            status = lab[name].run(
-                ["cat", "/proc/1/status"] if name != owner_name("yours") else ["cat", "/proc/self/status"]
-            )
-            lines = dict(line.split(":\t", 1) for line in status.decode().splitlines() if ":\t" in line)
-            assert (name, lines["CapEff"], lines["CapBnd"]) == (name, capabilities, capabilities)
-            assert lines["NoNewPrivs"] == "1"
-            limits = lab[name].run(["sh", "-c", _LIMITS]).decode().split()
-            assert (name, [int(value) for value in limits]) == (name, [PROCESSES, MEMORY_BYTES])
-            files = lab[name].run(["sh", "-c", "ulimit -Hn"]).decode().strip()
-            assert files.isdigit(), "descriptors have the engine's limit"
+        assert seen == documented()
         workers = lab["yours"].run(["sh", "-c", "cat /proc/[2-9]*/status"], user="0:0").decode()
         masks = [line.split()[1] for line in workers.splitlines() if line.startswith("CapEff:")]
-        assert mask() in masks
+        assert _NO_CAPABILITY in masks
 
 
 def test_the_lease_is_nobodys_and_has_no_capability(
@@ -100,7 +119,7 @@ def test_the_lease_is_nobodys_and_has_no_capability(
     found = engine.containers.list(filters={"label": [LEASE, f"io.tuneproof.session={lab_session.id}"]})
     for container in found:
         status = bytes(container.exec_run(["cat", "/proc/1/status"]).output).decode()  # type: ignore[arg-type] # not a stream
-        assert f"CapEff:\t{mask()}\n" in status
+        assert f"CapEff:\t{_NO_CAPABILITY}\n" in status
         assert "Uid:\t65534\t" in status
         assert container.exec_run(["touch", "/tmp/x"]).exit_code != 0  # noqa: S108 - in the container
     assert found

@@ -8,8 +8,9 @@ from typing import Final
 
 from tuneproof.audit.patches import Edit, Insert, Replace
 from tuneproof.conf.tree import Configuration
+from tuneproof.conf.values import size_bytes, whole_number
 from tuneproof.errors import BadInputError
-from tuneproof.lab.subject.own_nginx import socket_path
+from tuneproof.lab.subject.own_nginx import DESCRIPTORS, socket_path
 from tuneproof.yours.needs import EMPTY, Needs
 
 SCRIPT: Final = "/etc/tuneproof/start.sh"
@@ -47,7 +48,20 @@ def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) 
         told.append(f"{needs.starts_in_background.file}:{needs.starts_in_background.line}: daemon off")
     told += [f"{path}: created, {'empty' if material == EMPTY else material}" for path, material in needs.made.items()]
     told += [f"account and group {name}: created if missing" for name in needs.accounts]
+    told += _lowered(configuration)
     return Changes(edits=tuple(edits), told=tuple(told))
+
+
+def _lowered(configuration: Configuration) -> Iterator[str]:
+    """Yield the limits that the configuration raises, and the lab does not: nginx goes on with the lab's own."""
+    for said, _ in configuration.main.everything():
+        place = f"{said.file}:{said.line}: {said.name} {said.value}"
+        if said.name == "worker_rlimit_nofile" and (whole_number(said.value) or 0) > DESCRIPTORS:
+            yield f"{place}: {DESCRIPTORS} in the lab"
+        elif said.name == "worker_rlimit_core" and size_bytes(said.value):
+            yield f"{place}: 0 in the lab, which keeps no core"
+        elif said.name == "worker_priority" and said.value.startswith("-"):
+            yield f"{place}: 0 in the lab, where nobody takes precedence"
 
 
 def probe_server(port: int) -> str:

@@ -83,3 +83,20 @@ def test_without_http_there_is_nothing_to_prove(tmp_path: Path) -> None:
     found = audit_source(source, version="1.22")
     with pytest.raises(BadInputError, match="no http"):
         changes_for(found.facts.configuration, NEEDS, probe_port=18080)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("worker_rlimit_nofile 16385", ["worker_rlimit_nofile 16385: 16384 in the lab"]),
+        ("worker_rlimit_nofile 16384", []),
+        ("worker_rlimit_core 500m", ["worker_rlimit_core 500m: 0 in the lab, which keeps no core"]),
+        ("worker_rlimit_core 0", []),
+        ("worker_priority -5", ["worker_priority -5: 0 in the lab, where nobody takes precedence"]),
+        ("worker_priority 5", []),
+    ],
+)
+def test_a_limit_that_the_lab_does_not_raise_is_told(said: str, told: list[str], tmp_path: Path) -> None:
+    found, _ = opened(tmp_path, {"nginx.conf": f"{said};\nevents {{ }}\nhttp {{ server {{ listen 80; }} }}\n"})
+    lines = changes_for(found.facts.configuration, NEEDS, probe_port=18080).told
+    assert [line.partition("nginx.conf:1: ")[2] for line in lines if said in line] == told

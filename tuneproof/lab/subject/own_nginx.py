@@ -12,6 +12,9 @@ MEMORY_BYTES: Final = 1 << 30
 PROCESSES: Final = 512
 """What the containers that run somebody's files, or are joined to them, may have each: ten times what a configuration
 for a large machine takes here, and so much that a host survives it."""
+DESCRIPTORS: Final = 16_384
+"""How many files and sockets each of their processes may have open: an engine without CAP_SYS_RESOURCE cannot give a
+container more than it has itself, and 20,000 is the least that was seen."""
 DISK_BYTES: Final = 2 << 30
 """How much free space the engine's disk may lose while they run."""
 SOCKETS: Final = "/var/lib/tuneproof"

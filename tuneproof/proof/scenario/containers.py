@@ -11,7 +11,7 @@ from tuneproof.lab.load.stage import CLIENT, PROBER
 from tuneproof.lab.network.shaped_links import companion_spec, owner_name, owner_specs
 from tuneproof.lab.subject import supervisor
 from tuneproof.lab.subject.config import CONFIG_PATH, RECORDER_PATH
-from tuneproof.lab.subject.own_nginx import CAPABILITIES, MEMORY_BYTES, PROCESSES, SOCKETS, OwnNginx
+from tuneproof.lab.subject.own_nginx import CAPABILITIES, DESCRIPTORS, MEMORY_BYTES, PROCESSES, SOCKETS, OwnNginx
 from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.disk_guard import DiskGuard
 from tuneproof.lab.topology.roles import Role, RoleSpec
@@ -82,7 +82,14 @@ def container_specs(
 
 
 def _limited(spec: RoleSpec) -> RoleSpec:
-    return replace(spec, memory_bytes=MEMORY_BYTES, processes=PROCESSES)
+    return replace(
+        spec,
+        memory_bytes=MEMORY_BYTES,
+        processes=PROCESSES,
+        descriptors=DESCRIPTORS,
+        read_only=True,
+        memory_folders=("/tmp",),  # noqa: S108 - in the container
+    )
 
 
 def _subject_spec(subject: Subject, image: str, placement: CpuPlacement, *, after: tuple[str, ...]) -> RoleSpec:
@@ -115,16 +122,16 @@ class OwnNginxError(LabError):
     """The user's own nginx does not start: on its version no claim can be tested."""
 
 
-def wait_for_workers(container: LabContainer, own: OwnNginx) -> int:
+def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | None = None) -> int:
     """Wait until an nginx has started its workers; return how many.
 
-    LabError: It did not start, with its own words.
+    LabError: It did not start, with its own words, or took more than the lab gives, on the disk as well.
     """
     deadline_s = time.monotonic() + _STARTS_WITHIN_S
     before = same = 0
     while True:
         if not container.is_running():
-            raise passed_limit(container) or own_nginx_failed(own, container.log_tail())
+            raise passed_limit(container, disk) or own_nginx_failed(own, container.log_tail())
         now = sum(command.startswith(WORKER_TITLE) for _, command in container.processes())
         if now > _MOST_WORKERS:
             # Before the kernel refuses more, which can take minutes.
@@ -132,14 +139,17 @@ def wait_for_workers(container: LabContainer, own: OwnNginx) -> int:
                 f"your nginx starts more than {_MOST_WORKERS} workers, and the lab takes no more",
                 remedy="test a copy with fewer worker_processes",
             )
+        if not now and container.has_all_processes() and (passed := passed_limit(container, disk)) is not None:
+            # What starts so many before its first worker goes on with it, to the harm of the whole machine.
+            raise passed
         same = same + 1 if now and now == before else 0
         # Many are started less evenly: on a busy CPU a pause is not the end of it.
         if same > now // _MANY_WORKERS:
-            if (passed := passed_limit(container)) is not None:
+            if (passed := passed_limit(container, disk)) is not None:
                 raise passed
             return now
         if time.monotonic() > deadline_s:
-            raise passed_limit(container) or LabError(
+            raise passed_limit(container, disk) or LabError(
                 f"your nginx has not started its workers within {_STARTS_WITHIN_S:g} s", tail=container.log_tail()
             )
         before = now
@@ -196,6 +206,7 @@ def own_spec(subject: Subject, own: OwnNginx, image: str, placement: CpuPlacemen
         sysctls=subject.sysctls,
         memory_bytes=subject.memory_bytes or MEMORY_BYTES,
         processes=PROCESSES,
+        descriptors=DESCRIPTORS,
         capabilities=CAPABILITIES,
         user="0:0",
         files=own.files,

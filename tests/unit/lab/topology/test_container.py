@@ -1,6 +1,7 @@
 """What the engine is told about a container, by a library that is not there."""
 
 import types
+from dataclasses import replace
 from typing import Any, Self, cast
 
 import pytest
@@ -52,9 +53,16 @@ class StandIn:
         self.removed.append(name)
         raise NotFound("it was not made")
 
+    def stats(self, _id: str, **_options: bool) -> Any:
+        # As an engine's response of which nothing has come.
+        raise requests.exceptions.JSONDecodeError("Expecting value", "", 0)
+
     def get_docker_client(self) -> Any:
         api = types.SimpleNamespace(
-            create_endpoint_config=lambda **told: told, adapters={}, remove_container=self.remove_container
+            create_endpoint_config=lambda **told: told,
+            adapters={},
+            remove_container=self.remove_container,
+            stats=self.stats,
         )
         return types.SimpleNamespace(client=types.SimpleNamespace(api=api))
 
@@ -116,3 +124,10 @@ def test_a_container_is_told_addresses_only_where_it_has_a_namespace_of_its_own(
     beside = made(companion_spec("client", image="netadmin:1", cpuset=""))
     beside.start(joined=started, hosts=hosts)
     assert not cast("StandIn", beside._container).keywords.keys() & {"extra_hosts", "network", "mac_address"}
+
+
+def test_a_container_that_ends_while_its_processes_are_counted_has_none() -> None:
+    """The engine then answers with nothing: taken for an engine that is away, it ended the run."""
+    new = made(replace(CLIENT, processes=512))
+    new.start()
+    assert not new.has_all_processes()

@@ -31,10 +31,13 @@ SUBJECT = Subject(name="yours", config=SubjectConfig(port=18080), own=OWN)
 PLACEMENT = CpuPlacement(subject="0", others="1")
 
 
-def waited(*looks: int, running: bool = True, full: bool = False, oom: bool = False, memory: str = "") -> int:
+def waited(
+    *looks: int, running: bool = True, full: bool = False, oom: bool = False, memory: str = "", lost_bytes: int = 0
+) -> int:
     """Return how many workers a container has in the end with so many processes from one look to the next.
 
-    full: whether it has all that it may have; oom, memory: whether it ended for want of it, or what its cgroup says.
+    full: whether it has all that it may have; oom, memory: whether it ended for want of it, or what its cgroup says;
+    lost_bytes: what the disk has lost.
     """
     workers = iter(looks)
     container = SimpleNamespace(
@@ -45,7 +48,7 @@ def waited(*looks: int, running: bool = True, full: bool = False, oom: bool = Fa
         processes=lambda: [(1, "nginx: master process nginx"), *[(2, "nginx: worker process")] * next(workers)],
         log_tail=lambda: "unknown directive",
     )
-    return wait_for_workers(cast("Any", container), OWN)
+    return wait_for_workers(cast("Any", container), OWN, cast("Any", SimpleNamespace(lost_bytes=lost_bytes)))
 
 
 def test_workers_are_waited_for_until_no_more_come(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,10 +68,12 @@ def test_an_nginx_that_ends_says_why_and_what_to_do() -> None:
     [
         ((0, 100, 257), {}, "starts more than 256 workers"),
         ((2, 2), {"full": True}, "more than 512 processes and threads"),
+        ((0,), {"full": True}, "more than 512 processes and threads"),
         ((2, 2), {"memory": "3"}, "more than 1 GiB of memory"),
         ((), {"running": False, "oom": True}, "more than 1 GiB of memory"),
+        ((), {"running": False, "lost_bytes": 2 << 30}, "disk lost 2 GiB"),
     ],
-    ids=["workers", "threads", "memory", "killed"],
+    ids=["workers", "threads", "children", "memory", "killed", "disk"],
 )
 def test_an_nginx_that_wants_more_than_the_lab_gives_is_one_sentence(
     looks: tuple[int, ...], options: dict[str, Any], sentence: str, monkeypatch: pytest.MonkeyPatch

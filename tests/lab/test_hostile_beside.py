@@ -1,0 +1,213 @@
+"""A hostile configuration ends its own check with one sentence; a claim that is counted beside it comes out right."""
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shutil import disk_usage, which
+from typing import Any, Final
+
+import docker
+import pytest
+from docker.errors import APIError
+from requests.exceptions import JSONDecodeError
+
+from fixtures.engine import BuiltImages, PlaceCpus
+from fixtures.labs import Measure
+from tests.support.own_configurations import written
+from tuneproof.catalogue import listen_queue
+from tuneproof.errors import LabError
+from tuneproof.lab.engine.labels import ROLE, Session
+from tuneproof.lab.load.counted import Counted, Figures
+from tuneproof.lab.load.rig import Rig
+from tuneproof.lab.network.profiles import BARE
+from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.subject.own_nginx import DISK_BYTES, MEMORY_BYTES, PROCESSES
+from tuneproof.lab.topology.lab import Lab
+from tuneproof.lab.topology.roles import Role
+from tuneproof.proof.inference.verdicts import Verdict
+from tuneproof.proof.scenario.arms import Arm
+from tuneproof.proof.scenario.bench import Bench
+from tuneproof.proof.scenario.containers import OwnNginxError
+from tuneproof.report.results.keys import Key
+from tuneproof.yours.proposal import Wanted, propose
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+
+_MODULE: Final = "/usr/lib/nginx/modules/hostile.so"
+# What dlopen(3) runs before nginx can look at the module.
+_FORKS: Final = """
+#include <unistd.h>
+__attribute__((constructor)) static void forks(void) { for (;;) if (fork() < 0) usleep(100000); }
+"""
+_WRITES: Final = """
+#include <fcntl.h>
+#include <unistd.h>
+static char block[1 << 20];
+__attribute__((constructor)) static void writes(void) {
+    int file = open("/var/lib/hostile", O_CREAT | O_WRONLY, 0600);
+    unlink("/var/lib/hostile");
+    for (;;) if (write(file, block, sizeof block) < 0) usleep(1000);
+}
+"""
+_SERVER: Final = "http { server { listen 8080; location / { proxy_pass http://app:3000; } } }"
+_EVENTS: Final = "events { worker_connections 64; }"
+# Each request brings another one, to the same place, by a name that the lab's name server answers.
+_LOOP: Final = """http { resolver 127.0.0.1 valid=1s; server { listen 8080;
+    location / { proxy_pass http://app:3000; }
+    location /loop { set $to 127.0.0.1; proxy_pass http://$to:8080; } } }"""
+# The stand-in answers with 4 GiB; nobody reads them.
+_ENDLESS: Final = """http { proxy_max_temp_file_size 102400m; server { listen 8080;
+    location / { proxy_set_header X-Tuneproof-Bytes 4294967296; proxy_pass http://app:3000; } } }"""
+
+
+def asks_slowly(rig: Rig) -> Figures:
+    """Read four answers slowly, until nginx has been ended."""
+    flow = Flow(connections=4, path="/", read_bytes_per_s=20, receive_buffer_bytes=4096, stays=True)
+    with rig.standing(flow, port=8080):
+        while rig._stage.subject.is_running():
+            time.sleep(0.1)
+    raise LabError("nginx has been ended")
+
+
+def asks_the_loop(rig: Rig) -> Figures:
+    """Ask for what nginx asks itself for, and see that it answers at all, and so does the rest of it."""
+    looped = [one for answers in rig.flow(Flow(path="/loop", timeout_s=20.0), port=8080) for one in answers.answers]
+    after = [one for answers in rig.flow(Flow(path="/", timeout_s=20.0), port=8080) for one in answers.answers]
+    return {"looped_status": looped[0].status if looped else 0, "after_status": after[0].status if after else 0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hostile:
+    """A configuration, and how its check ends."""
+
+    text: str
+    ends_with: str  # of the one sentence; empty where the check goes on to its end
+    module: str = ""  # source of a module that it loads
+    script: Any = asks_slowly
+
+
+CASES: Final = {
+    "50,000 workers": Hostile(text=f"worker_processes 50000; {_EVENTS} {_SERVER}", ends_with="more than 256 workers"),
+    "endless temporary files": Hostile(text=f"{_EVENTS} {_ENDLESS}", ends_with="disk lost 2 GiB"),
+    "a loop of names": Hostile(text=f"{_EVENTS} {_LOOP}", ends_with="", script=asks_the_loop),
+    "a module that forks": Hostile(
+        text=f"load_module {_MODULE}; {_EVENTS} {_SERVER}", ends_with="more than 512 processes", module=_FORKS
+    ),
+    "a module that writes": Hostile(
+        text=f"load_module {_MODULE}; {_EVENTS} {_SERVER}", ends_with="disk lost 2 GiB", module=_WRITES
+    ),
+}
+
+
+@dataclass(kw_only=True)
+class Most:
+    """What the containers of somebody's nginx were seen to have at most."""
+
+    memory_bytes: int = 0
+    processes: int = 0
+    disk_bytes: int = 0  # that the disk of the engine lost
+    running: bool = True
+    looks: int = 0
+
+
+@contextmanager
+def watched(client: docker.DockerClient, session: Session) -> Iterator[Most]:
+    """Look at them, and at the engine's disk where it is this machine's, until the end of the block."""
+    most, root = Most(), Path(client.info()["DockerRootDir"])
+
+    def free() -> int:
+        return disk_usage(root).free if root.exists() else 0
+
+    before = free()
+
+    def look() -> None:
+        labels = [f"{ROLE}={Role.SUBJECT}", *(f"{name}={value}" for name, value in session.labels.items())]
+        filters = {"label": labels, "name": "-yours$"}
+        while most.running:
+            most.disk_bytes = max(most.disk_bytes, before - free())
+            for one in client.api.containers(filters=filters):
+                try:
+                    seen = client.api.stats(one["Id"], stream=False, one_shot=True)
+                except (APIError, JSONDecodeError):
+                    # It has ended: the engine says so, or nothing.
+                    continue
+                most.looks += 1
+                most.memory_bytes = max(most.memory_bytes, seen["memory_stats"].get("usage", 0))
+                most.processes = max(most.processes, seen["pids_stats"].get("current", 0))
+            time.sleep(0.02)
+
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        yield most
+    finally:
+        most.running = False
+        looking.join()
+
+
+def built(source: str, folder: Path) -> bytes:
+    """Return a module."""
+    if which("gcc") is None:
+        pytest.skip("gcc is not installed here: no module can be built that does harm")
+    (folder / "hostile.c").write_text(source, encoding="ascii")
+    command = ["gcc", "-shared", "-fPIC", "-O1", "-o", str(folder / "hostile.so"), str(folder / "hostile.c")]
+    subprocess.run(command, check=True)
+    return (folder / "hostile.so").read_bytes()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_hostile_configuration_harms_itself_alone(
+    name: str,
+    engine: docker.DockerClient,
+    images: BuiltImages,
+    lab_session: Session,
+    place_cpus: PlaceCpus,
+    measure: Measure,
+    nginx: str,
+    tmp_path: Path,
+) -> None:
+    """One sentence; the claim in the other lab holds; memory, processes and disk stay below their limits."""
+    hostile = CASES[name]
+    path = written(tmp_path, {"nginx.conf": hostile.text})
+    modules: Mapping[str, bytes] = {_MODULE: built(hostile.module, tmp_path)} if hostile.module else {}
+    # The lab's own nginx takes no module that Debian does not have; an image of the user's may.
+    image = images.subjects[nginx] if modules else ""
+    proposal = propose(Wanted(configuration=str(path), version=nginx, image=image))
+    (yours,) = {arm.subject.name: arm.subject for arm in proposal.scenario.arms if arm.subject.name == "yours"}.values()
+    assert yours.own is not None
+    subject = replace(yours, own=replace(yours.own, files={**yours.own.files, **modules}))
+    arm = Arm(name="hostile", subject=subject, plan=Counted(script=hostile.script, starts=False))
+
+    def check() -> Mapping[str, float]:
+        with Lab(lab_session) as lab:
+            bench = Bench(
+                lab,
+                scenario=proposal.scenario,
+                arms=[arm],
+                nginx=nginx,
+                images=images.of_bench(nginx),
+                placement=place_cpus(()),
+            )
+            return dict(bench.run(arm, label="hostile").record.figures)
+
+    claim = listen_queue.SCENARIO.claim("long_backlog_spares_connects")
+    with watched(engine, lab_session) as most, ThreadPoolExecutor(max_workers=1) as pool:
+        checking = pool.submit(check)
+        with measure(Key(f"beside {name}", "", nginx, BARE.name), listen_queue.SCENARIO, [claim]) as measures:
+            cell = measures.decide(claim)
+        if hostile.ends_with:
+            with pytest.raises(OwnNginxError, match=hostile.ends_with):
+                checking.result()
+        else:
+            assert checking.result() == {"looped_status": 500, "after_status": 200}
+    assert cell.verdict == Verdict.HOLDS, cell.reason
+    assert most.looks > 0
+    assert most.memory_bytes <= MEMORY_BYTES
+    assert most.processes <= PROCESSES
+    # What a disk takes between two looks of the guard comes on top (docs/security.md).
+    assert most.disk_bytes < 1.5 * DISK_BYTES
