@@ -41,12 +41,14 @@ def errors_table(_results: Results, wanted: str) -> str:
     if not file.exists():
         return "Not replayed since the rule stands as it does: `python -m tools.replay RESULTS` does it."
     document = json.loads(file.read_text(encoding="utf-8"))
-    lines = head(("form", "replayed", "wrongly *holds*", "wrongly *refuted*", "of"))
+    lines = head(("form", "replayed", "wrongly *holds*", "wrongly *refuted*"))
     for rate in document["rates"]:
         wrong = (rate["wrong_holds"], rate["wrong_refuted"])
         cells = [f"{count} (at most {limit:.1%})" for count, limit in zip(wrong, rate["upper_limits"], strict=True)]
-        lines.append(row([rate["form"], rate["replay"], *cells, str(rate["experiments"])]))
-    source = f"{document['blocks']} blocks of {document['cells']} recorded results. {document['measured']}"
+        lines.append(row([rate["form"], rate["replay"], *cells]))
+    experiments = " or ".join(dict.fromkeys(str(rate["experiments"]) for rate in document["rates"]))
+    blocks = f"{document['blocks']} blocks of {document['cells']} recorded results"
+    source = f"{experiments} experiments each, with {blocks}. {document['measured']}"
     return "\n".join([*lines, "", source])
 
 
