@@ -1,15 +1,21 @@
 """What a patch changes: what it says, and nothing else."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.support.configurations import HEAD
 from tests.support.patched_texts import DENSE, TEXTS
 from tests.support.unified_diffs import applied
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
-from tuneproof.audit.patches import apply, diff
+from tuneproof.audit.patches import Insert, Replace, apply, diff
 from tuneproof.conf.reuse import Reuse
 from tuneproof.conf.sources import Dump
+from tuneproof.conf.statements import Statement, parse_file
 from tuneproof.conf.tree import Block
 
 VERSIONS = ("1.18", "1.22", "1.30")
@@ -138,3 +144,68 @@ def test_new_lines_end_as_the_files_own_do() -> None:
     patched = audited(dict(TEXTS["dense-crlf"]), "1.22").patched()["nginx.conf"]
     assert patched.count("\r\n") > TEXTS["dense-crlf"]["nginx.conf"].count("\r\n")
     assert "\n" not in patched.replace("\r\n", "")
+
+
+Tree = list[tuple[str, Any]]  # a directive with its arguments, and what is in its block, else None
+DIRECTIVES = st.tuples(st.sampled_from(["a 1", "b 'x y'", "c"]), st.none())
+TREES = st.recursive(
+    st.lists(DIRECTIVES, min_size=1, max_size=3),
+    lambda inner: st.lists(DIRECTIVES | st.tuples(st.just("location /"), inner), min_size=1, max_size=3),
+    max_leaves=6,
+)
+GAPS = st.sampled_from([" ", " ", "\n", "\n    ", "\n\t", "  # {remark;\n  ", "\n# a } and a {\n", "\n\n"])
+
+
+def text_of(tree: Tree, gap: Callable[[], str]) -> str:
+    """Return directives as somebody may write them."""
+    parts = []
+    for line, inner in tree:
+        parts += [gap(), line, ";" if inner is None else f" {{{text_of(inner, gap)}}}"]
+    return "".join([*parts, gap()])
+
+
+def tree_of(statements: Sequence[Statement]) -> Tree:
+    return [
+        (" ".join((each.name, *each.args)), None if each.block is None else tree_of(each.block)) for each in statements
+    ]
+
+
+def everything(statements: Sequence[Statement]) -> list[Statement]:
+    return [each for one in statements for each in (one, *everything(one.block or ()))]
+
+
+def edited(statements: Sequence[Statement], at: Statement, edit: Insert | Replace) -> Tree:
+    """Return what an edit means, without any text: the directives that must be there after it."""
+    tree: Tree = []
+    for each in statements:
+        inner = None if each.block is None else edited(each.block, at, edit)
+        own = (" ".join((each.name, *each.args)), inner)
+        if each is not at:
+            tree.append(own)
+        elif isinstance(edit, Insert):
+            tree += [own, ("new", None)] if inner is None else [(own[0], [("new", None), *inner])]
+        elif edit.text:
+            tree.append(("new", None))
+    return tree
+
+
+@settings(max_examples=80, database=None, derandomize=True, deadline=None)
+@given(st.data())
+def test_what_is_read_after_a_patch_is_what_its_edit_says(data: st.DataObject) -> None:
+    """In any layout: several directives in a line, remarks with braces, CRLF, no newline at the end."""
+    newline = data.draw(st.sampled_from(["\n", "\r\n"]))
+    text = text_of(data.draw(TREES), lambda: data.draw(GAPS)).replace("\n", newline)
+    read = parse_file("a.conf", text).statements
+    if not (all_of := everything(read)):
+        return
+    at = data.draw(st.sampled_from(all_of))
+    edits: list[Insert | Replace] = [
+        Insert(after=at, text="new;"),
+        Replace(old=at, text=""),
+        Replace(old=at, text="new;"),
+    ]
+    edit = data.draw(st.sampled_from(edits if at.block is None else edits[:1]))
+    after = apply([edit], {"a.conf": text})["a.conf"]
+    assert tree_of(parse_file("a.conf", after).statements) == edited(read, at, edit)
+    assert applied(diff([edit], {"a.conf": text}), {"a.conf": text}) == {"a.conf": after}
+    assert after.count("#") == text.count("#") or (isinstance(edit, Replace) and not edit.text)

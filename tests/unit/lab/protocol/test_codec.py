@@ -1,11 +1,13 @@
 """Dataclasses go over the wire as JSON and come back the same, and nothing else comes back."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tuneproof.lab.protocol.codec import MalformedMessageError, from_plain, to_plain
 
@@ -139,3 +141,75 @@ def test_a_long_value_is_cut_in_the_message() -> None:
     with pytest.raises(MalformedMessageError) as caught:
         from_plain(Part, {"size": "x" * 100_000})
     assert len(str(caught.value)) < 150
+
+
+QUICK = settings(max_examples=50, database=None, derandomize=True)
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3)
+JSON = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+)
+
+
+SHORT = st.text(max_size=3)
+NUMBERS = st.floats(allow_nan=False)
+POINTS = st.builds(Point, st.integers(), SHORT)
+PARTS = st.builds(Part, size=st.integers(), near=st.none() | POINTS)
+WHOLES = st.builds(
+    Whole,
+    text=SHORT,
+    count=st.integers(),
+    share=NUMBERS,
+    on=st.booleans(),
+    maybe=st.none() | NUMBERS,
+    part=PARTS,
+    maybe_part=st.none() | PARTS,
+    parts=st.lists(PARTS, max_size=2).map(tuple),
+    nested=st.lists(st.lists(st.integers(), max_size=2).map(tuple), max_size=2).map(tuple),
+    pair=st.tuples(st.integers(), SHORT),
+    point=POINTS,
+    points=st.lists(POINTS, max_size=2).map(tuple),
+    by_name=st.dictionaries(SHORT, PARTS, max_size=2),
+    by_number=st.dictionaries(st.integers(), st.tuples(st.integers()), max_size=2),
+    maybe_by_name=st.dictionaries(SHORT, st.none() | SHORT, max_size=2),
+)
+
+
+@QUICK
+@given(WHOLES)
+def test_whatever_was_sent_arrives(sent: Whole) -> None:
+    """As text as well: an int is not a float of the same size."""
+    arrived = from_plain(Whole, wire(sent))
+    assert (arrived, repr(arrived)) == (sent, repr(sent))
+
+
+# What each of these fields takes, of all that JSON can say; said without the codec.
+TAKES: dict[str, Callable[[Any], bool]] = {
+    "text": lambda given: isinstance(given, str),
+    "count": lambda given: type(given) is int,
+    "share": lambda given: type(given) in {int, float},
+    "on": lambda given: isinstance(given, bool),
+    "maybe": lambda given: given is None or type(given) in {int, float},
+    "nothing": lambda given: given is None,
+    "pair": lambda given: isinstance(given, list) and [type(each) for each in given] == [int, str],
+    "nested": lambda given: (
+        isinstance(given, list)
+        and all(isinstance(each, list) and all(type(one) is int for one in each) for each in given)
+    ),
+    "maybe_by_name": lambda given: (
+        isinstance(given, dict) and all(each is None or isinstance(each, str) for each in given.values())
+    ),
+}
+
+
+@settings(QUICK, max_examples=150)
+@given(st.sampled_from(sorted(TAKES)), LEAVES | JSON)
+def test_a_field_takes_what_its_type_says_and_refuses_all_else_by_name(name: str, given_value: object) -> None:
+    plain = {**wire(FULL), name: given_value}
+    if TAKES[name](given_value):
+        arrived = from_plain(Whole, plain)
+        assert arrived == replace(FULL, **{name: getattr(arrived, name)})
+        assert wire(arrived)[name] == given_value
+        assert isinstance(arrived.share, float)
+    else:
+        with pytest.raises(MalformedMessageError, match=rf"^Whole\.{name}\b"):
+            from_plain(Whole, plain)

@@ -3,8 +3,11 @@
 import itertools
 import math
 from collections.abc import Sequence
+from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]  # scipy ships no type information
 
 from tuneproof.proof.inference.effects import Effect, Ordered, Scale, Tally
@@ -165,3 +168,68 @@ FALLING, RISING = Ordered(responses=(4, 3, 2, 1)), Ordered(responses=(1, 2, 3, 4
 def test_an_order_holds_where_pairs_page_and_every_step_agree(blocks: Sequence[Ordered], expected: str) -> None:
     """More than three of four pairs in each block; a step that reverses keeps it from holding, and refutes nothing."""
     assert verdict(blocks, scale=Scale.SHARE, threshold=0.75, form=Form.ORDER) == expected
+
+
+QUICK = settings(max_examples=50, database=None, derandomize=True)
+# Around the threshold 2 and its reciprocal, on both and beyond: of powers of two, the reciprocal is exact.
+RATIOS = st.sampled_from([0.0, 0.125, 0.5, 1.0, 1.9375, 2.0, 2.0625, 4.0, math.inf])
+# Most of them on one side, since so they decide.
+AT_A_LOOK = st.builds(
+    lambda most, few, looks: [*few, *most][:looks],
+    st.sampled_from([(0.5, 1.9375), (2.0625, 4.0), (0.0, 2.0, math.inf)]).flatmap(
+        lambda side: st.lists(st.sampled_from(side), min_size=9, max_size=9)
+    ),
+    st.lists(RATIOS, max_size=3),
+    st.sampled_from(LOOKS),
+)
+FORMS = st.sampled_from([Form.MORE, Form.SAME])
+
+
+@QUICK
+@given(AT_A_LOOK)
+def test_a_verdict_says_on_which_side_of_the_threshold_its_whole_interval_is(effects: list[float]) -> None:
+    """And an inconclusive one that the threshold is within; the median is within every interval."""
+    found = decided(effects)
+    if found is None:
+        assert len(effects) < LOOKS[-1]
+        return
+    low, high = found.interval.low, found.interval.high
+    assert min(effects) <= low <= found.interval.value <= high <= max(effects)
+    assert (found.verdict == "holds") == (low > 2)
+    assert (found.verdict == "refuted") == (high < 2)
+
+
+@QUICK
+@given(AT_A_LOOK, FORMS, st.randoms(use_true_random=False))
+def test_the_order_of_blocks_decides_nothing(effects: list[float], form: Form, random: Random) -> None:
+    shuffled = random.sample(effects, len(effects))
+    assert decided(shuffled, form=form) == decided(effects, form=form)
+
+
+@QUICK
+@given(AT_A_LOOK, st.integers(0, 8), RATIOS)
+def test_a_larger_effect_never_speaks_against_more(effects: list[float], at: int, other: float) -> None:
+    at %= len(effects)
+    larger = [*effects[:at], max(effects[at], other), *effects[at + 1 :]]
+    order = {"refuted": 0, None: 1, "inconclusive": 1, "holds": 2}
+    assert order[verdict(larger)] >= order[verdict(effects)]
+
+
+@QUICK
+@given(st.lists(RATIOS, min_size=9, max_size=9))
+def test_same_does_not_depend_on_which_variant_is_divided_by_which(effects: list[float]) -> None:
+    turned = [math.inf if effect == 0 else 1 / effect for effect in effects]
+    assert verdict(turned, form=Form.SAME) == verdict(effects, form=Form.SAME)
+
+
+@QUICK
+@given(st.lists(st.integers(0, 4), min_size=9, max_size=9), st.sampled_from([0.25, 0.5, 0.75]))
+def test_the_limits_of_counted_units_are_on_the_side_that_the_verdict_names(counts: list[int], chance: float) -> None:
+    """A limit is at the chance itself where exactly as many agree as are needed."""
+    found = decided([Tally(count=count, of=4) for count in counts], scale=Scale.SHARE, threshold=chance)
+    assert found is not None
+    low, high = found.interval.low, found.interval.high
+    assert found.counted == Tally(count=sum(counts), of=36)
+    assert low <= found.interval.value <= high
+    assert (found.verdict == "holds") == (low >= chance - 1e-9)
+    assert (found.verdict == "refuted") == (high <= chance + 1e-9)

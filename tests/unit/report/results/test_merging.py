@@ -4,8 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tuneproof.errors import BadInputError
+from tuneproof.report.results.documents import Results
 from tuneproof.report.results.merging import merge, missing_shards, remarks
 from tests.support.written_results import HOST, OPTIONS, a_cell, unsupported, written
 
@@ -128,3 +131,44 @@ def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> N
         f"Interrupted, or still running: 1 cells were decided so far ({cut.path}, started 2026-11-20T09:36:16Z).",
     )
     assert remarks(cut) == ("Interrupted, or still running: 1 cells were decided so far.",)
+
+
+def run_of(number: int, claims: list[str], seconds: float | None) -> Results:
+    """Return a run that decided these claims."""
+    return Results(
+        host=HOST | {"kernel": f"6.{number}"},
+        seed=7,
+        options=OPTIONS | {"nginx": [f"1.{number}"]},
+        cells=tuple(a_cell(claim) for claim in claims),
+        schema=1,
+        seconds=seconds,
+        finished=seconds is not None,
+        path=Path(f"{number}/results.json"),
+        started=f"2026-11-{20 - number}T09:36:16Z",
+    )
+
+
+RUNS = st.lists(
+    st.tuples(st.lists(st.sampled_from("abcdefgh"), max_size=3, unique=True), st.none() | st.integers(0, 99)),
+    min_size=2,
+    max_size=5,
+).map(lambda runs: [run_of(number, *run) for number, run in enumerate(runs)])
+
+
+@settings(max_examples=40, database=None, derandomize=True)
+@given(RUNS, st.data())
+def test_merging_keeps_every_cell_once_in_whatever_steps_it_is_done(runs: list[Results], data: st.DataObject) -> None:
+    """The order of the runs is kept, so are interruptions; a cell that two runs decided is refused by its name."""
+    cells = [cell for run in runs for cell in run.cells]
+    cut = data.draw(st.integers(1, len(runs) - 1))
+    if len({cell.id for cell in cells}) < len(cells):
+        with pytest.raises(BadInputError, match="is in two of the results"):
+            merge(runs)
+        return
+    merged = merge(runs)
+    assert list(merged.cells) == cells
+    assert [cell for run in merged.runs for cell in run.cells] == [cell.id for cell in cells]
+    assert merged.finished == all(run.finished for run in runs)
+    assert merged.seconds == (sum(run.seconds or 0 for run in runs) if merged.finished else None)
+    assert merged.options["nginx"] == [f"1.{number}" for number in range(len(runs))]
+    assert merge([merge(runs[:cut]), merge(runs[cut:])]) == merged
