@@ -27,7 +27,7 @@ ANSWER_MS: Final = 150
 LATE_S: Final = 0.45
 VALID_S: Final = 1.0
 AT_ONCE: Final = 4
-# Whenever the page expires, those that ask at the time may reach the upstream: not a tenth of all before then.
+# When the page expires, simultaneous requests may reach the upstream: fewer than a tenth of all.
 _SOON_S: Final = VALID_S * REQUESTS / AT_ONCE / 10
 
 _CACHE: Final = (
@@ -41,7 +41,7 @@ def _cached(directives: str, valid: str = "1s") -> str:
         f"location / {{ proxy_pass http://{BACKEND.upstream}; proxy_cache cache; proxy_cache_valid 200 {valid}; "
         f"{directives} access_log {ACCESS_LOG_PATH} asked; }}"
     )
-    # Requests that have waited are all taken up before any of their answers.
+    # All waiting requests go on before any of them is answered.
     return written_config(location, http=_CACHE, listen="deferred", events="worker_connections 1024; multi_accept on;")
 
 

@@ -1,4 +1,4 @@
-"""The whole recipe of an article against nginx's and the kernel's defaults: what of its promise comes true?
+"""The whole recipe of an article against nginx's and the kernel's defaults: which of its promises are true?
 
 Source: "nginx under high concurrency drops SYNs" (2020): 20 000 became 40 000 requests per second, time-outs gone.
 """
@@ -14,8 +14,8 @@ from tuneproof.proof.inference.effects import ratio
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# A SYN that is dropped late comes again a second later: the load must last for two to see it.
-# At 2000 at once the share of dropped SYNs varies tenfold, at 4000 connects wait at times though nothing was dropped.
+# A SYN that is dropped late is repeated a second later: the load must last two seconds to show it.
+# With 2000 at once the share of dropped SYNs varies tenfold; with 4000, connects may wait though nothing was dropped.
 LOAD: Final = HttpLoad(concurrency=3000, requests=32_000, path=STATIC_PATH)
 BRIEF: Final = HttpLoad(concurrency=2000, requests=8000, path=STATIC_PATH)
 
@@ -62,7 +62,7 @@ def drops(observation: HttpObservation) -> float:
 def slow(observation: HttpObservation) -> float:
     """Return the share of slow connects.
 
-    Raises ValueError: The generator does not tell.
+    Raises ValueError: The generator does not report it.
     """
     if observation.slow_connect_share is None:
         raise ValueError("the generator does not tell how long its connects took")

@@ -45,7 +45,7 @@ class Address:
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether it is all addresses of its family."""
+        """Whether it means all addresses of its family."""
         return self.host in {"0.0.0.0", "::"} and bool(self.port)  # noqa: S104 - compared, not bound
 
     @property
@@ -62,7 +62,7 @@ class Listen:
 
     statement: Statement | None
     addresses: tuple[Address, ...] = (Address(host="0.0.0.0", port=_DEFAULT_PORT),)  # noqa: S104 - nothing is bound here
-    """Where it listens; nowhere for a host name, which only a resolver knows."""
+    """Where it listens; empty for a host name, which only a resolver knows."""
     protocols: frozenset[str] = frozenset()
     is_default: bool = False
     has_options: bool = False  # whether it sets what only one listen of a socket may set

@@ -1,6 +1,6 @@
 """Which location of a configuration a stall concerns: by the upstream's address or by the file that a call was made on.
 
-No input or output of its own: names are resolved by who calls.
+No input or output: the caller resolves names.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from tuneproof.conf.tree import Block
 from tuneproof.conf.values import is_address
 
 Resolve = Callable[[str], frozenset[str]]
-"""The addresses of a host name; none where it is not known here, as a container's neighbours are not."""
+"""The addresses of a host name; none if it is unknown here, such as a container's neighbours."""
 _UPSTREAM: Final = "upstream "
 _PORTS: Final = {"https": "443", "grpcs": "443"}
 _DEFAULT_PORT: Final = "80"
@@ -65,6 +65,6 @@ def _folder(block: Block, version: tuple[int, ...]) -> str:
     root = effective(block, "root", version)
     if not root.statements or "$" in root.statements[-1].value:
         return "\0"
-    # Of a location by a regular expression the paths are not known.
+    # The paths of a regex location are unknown.
     prefix = block.args[-1] if block.name == "location" and not block.args[0].startswith("~") else "/"
     return root.statements[-1].value.rstrip("/") + (prefix if prefix.startswith("/") else "/")

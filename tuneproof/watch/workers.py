@@ -42,7 +42,7 @@ def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
     Args:
         wanted: A process id (of a master, a worker, or any program with an event loop) or a container's name or id;
             empty: the only nginx that runs.
-        every: Whether all nginx of this machine are meant.
+        every: Whether to return those of every nginx on this machine.
 
     BadInputError: There is none, or there are several to choose from. CannotRunHereError: A container is named, and no
     engine's command line is there to look it up.
@@ -110,7 +110,7 @@ def _namespace(pid: int, kind: str) -> str:
 
 def _name(pid: int) -> str:
     found = _CONTAINER.search(_read(pid, "cgroup"))
-    # A process chooses its own name: a terminal would obey what it holds.
+    # A process chooses its own name, which may have control sequences for a terminal.
     return found[0][:_SHORT_ID] if found else one_line(_read(pid, "comm"))
 
 
@@ -190,11 +190,11 @@ _LISTENS: Final = "0A"
 
 
 Descriptors = Mapping[int, dict[int, str]]
-"""What descriptors are, by process id and number."""
+"""What descriptors refer to, by process id and number."""
 
 
 def targets(wanted: Mapping[int, set[int] | None]) -> Descriptors:
-    """Return what descriptors of processes are; those that are closed by now are left out.
+    """Return what descriptors of processes refer to; those closed by now are left out.
 
     A socket whose local port is one that the process's network namespace listens on is a client's, any other one an
     upstream's. A namespace's sockets are read once for all of its processes: workers share them, and there are many.

@@ -1,4 +1,4 @@
-"""What a trial does with the user's nginx, and what it counts. All requests take a route that the configuration has."""
+"""What a trial does with the user's nginx, and what it counts. All requests take a route of the configuration."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -23,12 +23,12 @@ ASKED: Final = CLIENTS * _REQUESTS
 _BULK_CONNECTIONS: Final = 8
 _BULK_BYTES: Final = 48 * MIB
 _TURNS_S: Final = 1.0
-# What is not answered by then never will be.
+# A request without an answer by then gets none.
 ANSWERED_WITHIN_S: Final = 10.0
 # Enough beyond the bound for the buffers of a socket whose client hardly reads.
 _MORE_THAN_HELD_BYTES: Final = MIB
 _HELD_AT_ONCE_BYTES: Final = 64 * MIB
-# So many that what a worker's first readers cost, the touched pages of its tables, is little for each.
+# Enough of them that the cost of a worker's first readers, the touched pages of its tables, is small for each.
 _MOST_READERS: Final = 64
 _RECEIVE_BUFFER_BYTES: Final = 4096
 _SLOW_BYTES_PER_S: Final = 20
@@ -37,7 +37,7 @@ _WARM_UPS: Final = 8
 AGENT: Final = "Mozilla/5.0 (compatible; tuneproof)"
 _OK: Final = 200
 EVENTS: Final = 20
-"""How many a stream has."""
+"""The number of events of a stream."""
 ARRIVED_OVER: Final[Mapping[str, str]] = {"arrived_over_http1": "HTTP/1.1", "arrived_over_http2": "HTTP/2"}
 """Figures of a stream, and the protocols that they are about; the second where the server speaks it."""
 _STREAM_HEADERS: Final = {"User-Agent": AGENT, "X-Tuneproof-Events": str(EVENTS)}
@@ -62,7 +62,7 @@ def requests(route: Route) -> Script:
         flow = flow_to(route, connections=connections, at_once=CLIENTS, requests=each, timeout_s=ANSWERED_WITHIN_S)
         answers = list(answers_of(rig.flow(flow, port=route.port)))
         numbers = [answer.numbered for answer in answers if answer.numbered]
-        # A connection that fails leaves the rest of its requests unasked.
+        # A connection that fails sends no further requests.
         unasked = ASKED - len(answers)
         others = [answer.status for answer in answers if not answer.numbered] + [0] * unasked
         refused = sum(status in LIMITED for status in others)
@@ -82,7 +82,7 @@ def requests(route: Route) -> Script:
 
 
 def slow_readers(route: Route, held_bytes: int) -> Script:
-    """Return the trial of slow readers, until the workers' memory grows no more.
+    """Return the trial of slow readers, until the workers' memory stops growing.
 
     Counted are: ``readers``, and ``grown_bytes`` of the workers' memory for each of them.
     """
@@ -139,7 +139,7 @@ def stream(route: Route) -> Script:
         Streams(
             path=route.path,
             host=route.host,
-            # As browsers say; what is compressed within HTTP/2, the lab's client does not look into.
+            # As browsers send it; the lab's client does not decompress over HTTP/2.
             headers={**_STREAM_HEADERS, **({} if http2 else {"Accept-Encoding": "gzip"})},
             tls=route.tls,
             http2=http2,
@@ -203,7 +203,7 @@ def burst(port: int, listens_on: int, connects: int) -> Script:
 
 
 def fresh_workers(rig: Rig) -> Figures:
-    """Count ``worker_bytes``, the private memory of a worker that nobody has asked for anything."""
+    """Count ``worker_bytes``, the private memory of a worker that has served no request."""
     rig.fresh_workers()
     workers = rig.workers()
     return {"workers": len(workers), "worker_bytes": _held_bytes(rig) / len(workers)}

@@ -14,7 +14,7 @@ _STAMP: Final = re.compile(
 _BLANKS: Final = re.compile(r"\s+")
 # kubectl's events: type, reason, age and source before the message.
 _EVENT: Final = re.compile(r"^(?:Warning|Normal) \S+ .{1,60}? \S+ ((?:Liveness|Readiness|Startup) probe failed: )")
-# What any of the rows has: one search sorts out most lines of other kinds.
+# What every row has: one search skips most lines of other kinds.
 _ANY_OF_THEM: Final = re.compile(
     r"segfault at|general protection|invalid opcode|[Oo]ut of (?:socket )?memory|oom-kill|oom_kill|OOM ?[Kk]ill|"
     r"SYN flooding|page allocation failure|table full, dropping|orphaned sockets|file-max limit|able overflow|overruns|"
@@ -36,7 +36,7 @@ class SystemMessage:
 
 def message_of(line: str) -> SystemMessage | None:
     """Return the message of a line; None where no row has it."""
-    # What clients send is in quotes in a log of requests, and says nothing of the system.
+    # A log of requests has what clients send in quotes; that is not a message of the system.
     if _ANY_OF_THEM.search(line) is None or _REQUEST.search(line) is not None:
         return None
     text = unwrapped(line)

@@ -6,12 +6,12 @@ from types import MappingProxyType
 from typing import Final
 
 CAPABILITIES: Final = ("CHOWN", "SETUID", "SETGID", "DAC_OVERRIDE")
-"""What an nginx keeps that starts as root, as it does at home: to own its folders, to become its workers' user, and to
-read and write where only these may. Any port is everybody's in the lab (net.ipv4.ip_unprivileged_port_start)."""
+"""Capabilities of an nginx that starts as root, as in production: to own folders, to become its workers' user, and to
+read and write where only these may. Every port is unprivileged in the lab (net.ipv4.ip_unprivileged_port_start)."""
 MEMORY_BYTES: Final = 1 << 30
 PROCESSES: Final = 512
-"""What the containers that run somebody's files, or are joined to them, may have each: ten times what a configuration
-for a large machine takes here, and so much that a host survives it."""
+"""Limits of each container that runs a user's files, or is joined to one that does: ten times what a configuration
+for a large machine takes here, and little enough for the host."""
 DESCRIPTORS: Final = 16_384
 """How many files and sockets each of their processes may have open: an engine without CAP_SYS_RESOURCE cannot give a
 container more than it has itself, and 20,000 is the least that was seen."""
@@ -50,5 +50,5 @@ class OwnNginx:
 
     @property
     def needs_local_standin(self) -> bool:
-        """Whether anything is passed on to nginx's own machine."""
+        """Whether an upstream is on nginx's own machine."""
         return bool(self.sockets or self.local_ports or self.answers_names)

@@ -23,7 +23,7 @@ BAD_GATEWAY: Final = 502
 MANY_PORTS: Final = 25_000
 # The error log has local time without a zone, and zones differ by whole quarters of an hour.
 QUARTER_S: Final = 900
-# Both clocks are cut to seconds, and a worker's is that of its loop's iteration.
+# Both clocks are truncated to seconds, and a worker's is that of its loop iteration.
 _AROUND_S: Final = range(-1, 3)
 
 _ERROR_LOG: Final = "tail -F /var/log/nginx/error.log | grep -E 'upstream|assign requested'"
@@ -32,7 +32,7 @@ _PORTS: Final = "nsenter -t PID -n sh -c 'ss -tan | wc -l; cat /proc/sys/net/ipv
 
 
 def no_port(evidence: EvidenceSet) -> CauseAssessment:
-    """Look for connections that nginx could not open for want of a local port (EADDRNOTAVAIL of connect(2))."""
+    """Look for connections that nginx could not open because no local port was free (EADDRNOTAVAIL of connect(2))."""
     case = Case(Cause.NO_PORT)
     weigh(evidence, case, Event.NO_PORT)
     for named in evidence.sockets:
@@ -45,7 +45,7 @@ def no_port(evidence: EvidenceSet) -> CauseAssessment:
 
 
 def no_live_upstream(evidence: EvidenceSet) -> CauseAssessment:
-    """Look for requests for which every server of an upstream block was left out."""
+    """Look for requests for which every server of an upstream block was considered down."""
     case = Case(Cause.NO_LIVE_UPSTREAM)
     weigh(evidence, case, Event.NONE_LEFT)
     _no_502(evidence, case)
@@ -89,7 +89,7 @@ def reload(evidence: EvidenceSet) -> CauseAssessment:
         ):
             if service.requests >= ENOUGH_REQUESTS:
                 case.refutes(f"{text}, in {service.requests} requests.", where.file)
-        # More of them than would be by chance.
+        # More of them than chance would produce.
         elif lower_limit(near, service.hung_up_flows) > len(around) / QUARTER_S:
             names = [log.name for log in evidence.error_logs if log.content.workers_left]
             case.proves(
