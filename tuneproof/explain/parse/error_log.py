@@ -37,7 +37,7 @@ _LINE: Final = re.compile(
 _LISTED: Final = " \t>*-`"
 # What precedes a message that is quoted alone, and a process that lost its level.
 _QUOTED: Final = f"{_LISTED}\"'"
-_PROCESS: Final = re.compile(r"\d+#\d+: (?:\*\d+ )?")
+_PROCESS: Final = re.compile(r"(?<!\d)\d+#\d+: (?:\*\d+ )?")
 _WRAPPED: Final = re.compile(r"\)[ \t\r]*\n[ \t>*]*(?=while )")
 # A message that was wrapped by hand goes on so, and up to the name of the host.
 _GOES_ON: Final = "while "
