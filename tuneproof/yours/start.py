@@ -39,7 +39,8 @@ def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) 
     if http is None:
         raise BadInputError("there is no http{} in it: only HTTP is proven", remedy="name a configuration with servers")
     edits: list[Edit] = []
-    told = []
+    # First: the screen has room for three.
+    told = [*_lowered(configuration)]
     if not configuration.is_fragment:
         edits.append(Insert(after=http, text=probe_server(probe_port)))
         told.append(f"{http.file}:{http.line}: a server for probes on port {probe_port}")
@@ -48,7 +49,6 @@ def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) 
         told.append(f"{needs.starts_in_background.file}:{needs.starts_in_background.line}: daemon off")
     told += [f"{path}: created, {'empty' if material == EMPTY else material}" for path, material in needs.made.items()]
     told += [f"account and group {name}: created if missing" for name in needs.accounts]
-    told += _lowered(configuration)
     return Changes(edits=tuple(edits), told=tuple(told))
 
 
