@@ -1,13 +1,14 @@
 """What a row (:mod:`tuneproof.lines`) can ask of a configuration by name, where no setting says it alone."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from tuneproof.audit import block_conditions, upstream_conditions
+from tuneproof.conf.directives import rows_of
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.reuse import Reuse
-from tuneproof.conf.statements import Statement
+from tuneproof.conf.statements import TABLES, Statement
 from tuneproof.conf.tree import Block
 from tuneproof.conf.upstreams import Target
 from tuneproof.conf.values import whole_number
@@ -90,7 +91,25 @@ def _keeps_connections(_at: Statement | Block, block: Block, facts: Facts) -> bo
     if upstream is None or not upstream.keepalive:
         return False
     users = facts.passing_to(upstream.name)
-    return not users or any(one.reuse.reuse is not Reuse.NO for one in users)
+    return any(one.reuse.reuse is not Reuse.NO for one in users) or (not users and _is_for_others(facts))
+
+
+def _is_unused(_at: Statement | Block, block: Block, facts: Facts) -> bool:
+    """Tell an upstream block that no directive of a whole configuration names: of other modules' nobody knows."""
+    if not facts.configuration.is_whole or not block.args or block.path[:1] != ("http",):
+        return False
+    return not facts.passing_to(block.args[0]) and all(rows_of(said.name) for said, _ in _everything(facts))
+
+
+def _everything(facts: Facts) -> Iterator[tuple[Statement, Block]]:
+    """Yield each directive, without the entries of tables."""
+    everything = facts.configuration.main.everything()
+    return ((said, block) for said, block in everything if not TABLES & {block.name})
+
+
+def _is_for_others(facts: Facts) -> bool:
+    """Tell whether upstream blocks that nobody here uses may be used in files that are not here."""
+    return not facts.configuration.is_whole and not facts.servers
 
 
 def _is_looked_up_once(at: Statement | Block, block: Block, facts: Facts) -> bool:
@@ -141,6 +160,11 @@ def _servers(upstream: Block) -> list[Statement]:
     return [server for server in upstream.local("server") if "down" not in server.args]
 
 
+def _has_several_servers(_at: Statement | Block, block: Block, facts: Facts) -> bool:
+    is_used = bool(block.args and facts.passing_to(block.args[0])) or _is_for_others(facts)
+    return is_used and len(_servers(block)) > 1 and facts.workers != 1
+
+
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
     **block_conditions.WHERE,
     **upstream_conditions.WHERE,
@@ -149,11 +173,12 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "HTTP/2": _speaks_http2,  # one of them does
     "fewer descriptors than twice worker_connections": _lacks_descriptors,
     "peers that may be ejected": _ejected_peers,
+    "never used": _is_unused,
     "keeps connections": _keeps_connections,  # an upstream block does, also by default
     "looked up once": _is_looked_up_once,
     "streams": _streams,  # a proxied location, buffered, that names text/event-stream
     "may stream": _may_stream,
     "may download": _may_download,  # a proxied location, named like large files, beside others
-    "several servers and workers": lambda _at, block, facts: len(_servers(block)) > 1 and facts.workers != 1,
+    "several servers and workers": _has_several_servers,
 }
 """What a row can ask by name; anything else is a setting in effect, such as "sendfile on"."""

@@ -133,6 +133,13 @@ def context_name(path: Sequence[str]) -> str:
     return "" if name == GUESSED else name
 
 
+def _contexts_of(path: tuple[str, ...]) -> Sequence[str]:
+    """Return the contexts that a block may be: of a part of a configuration, the servers of all protocols."""
+    if path[:1] == (GUESSED,) and path[-1] in {"server", "upstream"}:
+        return [context_name((protocol, path[-1])) for protocol in ("http", "stream", "mail")]
+    return [context_name(path)]
+
+
 def _without_parentheses(args: list[str]) -> list[str]:
     """Return the arguments of an ``if`` as words: the parentheses may be words of their own or not."""
     inner = " ".join(args).removeprefix("(").removesuffix(")").split(" ")
@@ -259,7 +266,11 @@ class _Parser:
         """Return what is wrong with a directive's arguments, and report it; the empty string for nothing."""
         if TABLES & set(context):
             return ""
-        message = argument_problem(name, args, has_block=term == "{", context=context_name(context), version=None)
+        messages = [
+            argument_problem(name, args, has_block=term == "{", context=one, version=None)
+            for one in _contexts_of(context)
+        ]
+        message = messages[0] if all(messages) else ""
         if message:
             self.problems.append(Problem(file=self._name, line=line, message=message))
         return message

@@ -22,10 +22,14 @@ def advised(server: str, name: str, *, http: str = "") -> list[Advised]:
         ("headers_need_the_first_buffer", "%s location / { proxy_pass http://127.0.0.1; proxy_buffers 64 32k; }", ""),
         (
             "dying_connections",
-            "return 200;",
+            "proxy_http_version 1.1; proxy_set_header Connection ''; location / { proxy_pass http://a; }",
             "upstream a { server 127.0.0.1:1; keepalive 8; %s }",
         ),
-        ("upstream_peers", "return 200;", "upstream a { server 127.0.0.1:1; server 127.0.0.1:2; %s }"),
+        (
+            "upstream_peers",
+            "proxy_http_version 1.1; proxy_set_header Connection ''; location / { proxy_pass http://a; }",
+            "upstream a { server 127.0.0.1:1; server 127.0.0.1:2; %s }",
+        ),
     ],
 )
 def test_what_it_may_say_is_no_finding(name: str, server: str, http: str) -> None:

@@ -53,6 +53,14 @@ def test_what_may_load_is_none(text: str) -> None:
     assert problems(text, is_complete=False) == []
 
 
+def test_a_server_that_is_a_part_takes_what_that_of_some_protocol_takes() -> None:
+    """It may be of stream{} or mail{}, too."""
+    of_none = "server { limit_req_zone $uri zone=a:1m rate=1r/s; }\n"
+    assert problems(of_none, is_complete=False) == ['"limit_req_zone" directive is not allowed here']
+    for of_one in ("proxy_pass 127.0.0.1:1;", "auth_http 127.0.0.1/a;", "location / { }"):
+        assert problems(f"server {{ listen 81; {of_one} }}\n", is_complete=False) == []
+
+
 def test_main_and_events_take_one_of_each() -> None:
     text = "worker_processes 1;\nworker_processes 2;\nevents { multi_accept on; multi_accept off; }\n"
     assert problems(text) == [f'"{name}" directive is duplicate' for name in ("worker_processes", "multi_accept")]
