@@ -201,6 +201,15 @@ def test_what_claims_share_is_said_once(tmp_path: Path) -> None:
     assert "| 1.9–1.18 **holds**, 1.22 **refuted** (expected: holds), 1.26 **holds**: lag," in table  # noqa: RUF001
 
 
+def test_an_a_a_control_is_folded_away_with_its_verdict(tmp_path: Path) -> None:
+    sentence = "Two are the same (A/A control)"
+    control = replace(a_cell("twins", verdict="inconclusive", reason="too few agree"), claim=sentence)
+    page = fill("<!-- verdicts: stall --><!-- end -->", written(tmp_path / "run", a_cell(), control), where="page")
+    table, _, fold = page.partition("<details")
+    assert "twins" not in table
+    assert "- A/A control `twins`: **inconclusive**: lag, loaded ÷ idle: 134× [98–180]." in fold  # noqa: RUF001
+
+
 def test_an_interval_is_left_out_only_where_all_or_no_trials_and_a_majority_decide(tmp_path: Path) -> None:
     effect = Effect(name="trials that pass", unit="share", value=1.0, ci_low=0.5, ci_high=1.0, count=5, of=5)
     cells = [

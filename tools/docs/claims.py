@@ -12,12 +12,14 @@ from tuneproof.report.words import before_and_after, outcome
 from tuneproof.wording import as_numbers, format_number
 
 MAJORITY: Final = 0.5
+CONTROL: Final = "(A/A control)"
+"""How the sentence of such a control ends (tuneproof/catalogue/aa_control.py): few readers need it."""
 
 
 def verdict_table(results: Results, wanted: str) -> str:
     """Return the claims of some scenarios, with the reasons of their verdicts. KeyError: A scenario has no cell."""
     cells = cells_of(results, wanted)
-    return _claims(cells, results, reasons(cells))
+    return _claims(cells, results, reasons(cell for cell in cells if not _is_control([cell])))
 
 
 def version_table(results: Results, wanted: str) -> str:
@@ -34,7 +36,8 @@ def line_table(results: Results, _wanted: str = "") -> str:
     if not claims:
         raise KeyError("no cell is about a line of a copied configuration")
     claims.sort(key=lambda of: of[0].line.lower())
-    table = _table("the line", [(f"`{plain(of[0].line)}`: {claim_text(of[0])}", of) for of in claims])
+    rows = [(f"`{plain(of[0].line)}`: {claim_text(of[0])}", of) for of in claims]
+    table = _table("the line", rows, _versions(cell for of in claims for cell in of))
     return "\n".join([*table, "", *folded(results, {cell.id for of in claims for cell in of})])
 
 
@@ -47,24 +50,37 @@ def _by_claim(cells: Iterable[Cell]) -> list[list[Cell]]:
 
 
 def _claims(cells: Sequence[Cell], results: Results, notes: Sequence[str] = ()) -> str:
-    table = _table("claim", [(claim_text(of[0]), of) for of in _by_claim(cells)])
-    fold = folded(results, {cell.id for cell in cells}, threshold_notes(cells))
+    versions = _versions(cells)
+    claims = _by_claim(cells)
+    table = _table("claim", [(claim_text(of[0]), of) for of in claims if not _is_control(of)], versions)
+    controls = [f"- A/A control `{of[0].name}`: {_result(of, versions)}." for of in claims if _is_control(of)]
+    fold = folded(results, {cell.id for cell in cells}, [*threshold_notes(cells), *controls])
     return "\n".join([*table, "", *notes, *([""] if notes else []), *fold])
 
 
-def _table(first: str, rows: Sequence[tuple[str, list[Cell]]]) -> list[str]:
-    cells = [cell for _, of in rows for cell in of]
-    versions = sorted({cell.nginx for cell in cells}, key=as_numbers)
+def _is_control(of: Sequence[Cell]) -> bool:
+    return of[0].claim.endswith(CONTROL)
+
+
+def _versions(cells: Iterable[Cell]) -> list[str]:
+    return sorted({cell.nginx for cell in cells}, key=as_numbers)
+
+
+def _table(first: str, rows: Sequence[tuple[str, list[Cell]]], versions: Sequence[str]) -> list[str]:
     # Networks, and which version a figure is of, only where there are several.
-    has_networks = len({cell.network for cell in cells}) > 1
-    several = len(versions) > 1
+    has_networks = len({cell.network for _, of in rows for cell in of}) > 1
     networks = ["network"] if has_networks else []
+    several = len(versions) > 1
     result = f"verdict on nginx {', '.join(versions)}; figure of the newest" if several else "verdict and figure"
     lines = head([first, *networks, result])
     for said, of in rows:
         place = [plain(of[-1].network)] if has_networks else []
-        lines.append(row([said, *place, _with(_verdicts(of, versions), _measured(of[-1]))]))
+        lines.append(row([said, *place, _result(of, versions)]))
     return lines
+
+
+def _result(of: Sequence[Cell], versions: Sequence[str]) -> str:
+    return _with(_verdicts(of, versions), _measured(of[-1]))
 
 
 def _with(verdicts: str, measured: str) -> str:
