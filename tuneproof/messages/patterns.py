@@ -12,7 +12,7 @@ from tuneproof.messages.rows import Message, messages
 PLACE: Final = re.compile(r"<([a-z]+\+?)>")
 """The placeholder for any text in a row's words."""
 _ERRNO: Final = re.compile(r"\((\d+): ([^)<]+)\)")
-_PLACES: Final = {"n": r"\d+", "number": r"-?\d+", "n+": r"[1-9]\d*", "end": r"(?=, |$)"}
+_PLACES: Final = {"n": r"\d+", "number": r"-?\d+", "n+": r"[1-9]\d*", "end": r"(?=, |,?$)"}
 GLIBC_WORDS: Final = {
     "Out of memory": "Cannot allocate memory",
     "No file descriptors available": "Too many open files",

@@ -227,6 +227,16 @@ def test_a_line_of_a_log_in_a_list_or_as_code_keeps_its_level(before: str, tmp_p
     assert [each.row.id for each in (*told.problems, *told.looks)] == ["php_warning"]
 
 
+@pytest.mark.parametrize("at", [" (SSL:", " while ", " SSL handshaking"])
+def test_a_message_may_be_wrapped_before_its_reason_or_within_its_action(at: str, tmp_path: Path) -> None:
+    line = (
+        "2026/11/26 09:00:01 [error] 7#7: *1 SSL_do_handshake() failed (SSL: error:0A00010B:SSL routines::"
+        "wrong version number) while SSL handshaking to upstream, client: 10.0.0.2"
+    )
+    told = explained(line.replace(at, f" \n{at.lstrip()}", 1) + f"\n{UNRELATED[0]}\n", tmp_path).messages
+    assert [(each.row.id, list(each.clients)) for each in told.problems] == [("upstream_tls_plain", ["10.0.0.2"])]
+
+
 def test_words_alone_may_be_wrapped_or_have_a_process(tmp_path: Path) -> None:
     text = "connect() to 10.0.0.5:80 failed (99: Address not available)\n  while connecting to upstream\n"
     told = explained(

@@ -89,6 +89,9 @@ def test_events_are_of_rows_that_exist() -> None:
         ('shared memory zone "push_module" was locked by 7', "alert", "zone_unlocked"),
         ("stream [lua] balancer.lua:7: no backends, context: ngx.timer", "error", "lua_message"),
         ("failed to send stream cancellation while closing request", "error", "http3_closed_with_requests"),
+        ('ioctl(FIOASYNC) failed while spawning "worker process" (25: Not a tty)', "alert", "worker_channel_failed"),
+        ('chown("/var/cache/nginx/client_temp", 101) failed (1: Operation not permitted)', "emerg", "chown_denied"),
+        ("SSL_do_handshake() failed (SSL: bad key share) while SSL handshaking,", "crit", "tls_client_other"),
     ],
 )
 def test_the_most_specific_row_decides(text: str, level: str, row: str) -> None:

@@ -39,8 +39,9 @@ _LISTED: Final = " \t>*-`"
 _QUOTED: Final = f"{_LISTED}\"'"
 _PROCESS: Final = re.compile(r"(?<!\d)\d+#\d+: (?:\*\d+ )?")
 _WRAPPED: Final = re.compile(r"\)[ \t\r]*\n[ \t>*]*(?=while )")
-# A message that was wrapped by hand goes on so, and up to the name of the host.
-_GOES_ON: Final = "while "
+# A message that was wrapped by hand breaks off so and goes on so, up to the name of the host.
+_GOES_ON: Final[Mapping[str, str]] = {")": "while ", " failed": "(", " while": ""}
+_BREAKS: Final = tuple(_GOES_ON)
 _ENDS: Final = ', host: "'
 _MOST_WRAPPED: Final = 4
 _REQUEST: Final = re.compile(r"\S+ - ")
@@ -149,11 +150,11 @@ class Collector:
             return False
         level = match[2] or match[3]
         self._levels[level] += 1
-        message = line[match.end() : match.end() + _LONGEST]
+        message = line[match.end() : match.end() + _LONGEST].rstrip()
         if _WORKER_LEFT.match(message):
             self._left[at] += 1
         self._count_cut()
-        if message.endswith(")"):
+        if message.endswith(_BREAKS):
             self._cut = (message, level, at)
         else:
             self._counts.add(message, level=level, at=at)
@@ -177,11 +178,11 @@ class Collector:
         if not message or self._wrapped >= _MOST_WRAPPED:
             return False
         more = line[:_LONGEST].strip()
-        if not self._wrapped:
-            goes_on = more.startswith(_GOES_ON)
-        else:
-            goes_on = bool(more) and _ENDS not in message and not _REQUEST.match(more)
-        if not goes_on:
+        if not more or _ENDS in message or _REQUEST.match(more):
+            return False
+        if not self._wrapped and not any(
+            message.endswith(end) and more.startswith(goes_on) for end, goes_on in _GOES_ON.items()
+        ):
             return False
         self._cut = (f"{message} {more}", level, at)
         self._wrapped += 1
