@@ -228,9 +228,12 @@ def _largest_s(histogram: Counter[int]) -> float:
 def figures(workers: Sequence[WorkerLoop]) -> tuple[Figure, ...]:
     """Tell the figures of each worker, and its longest iterations."""
     told: list[Figure] = []
+    names = Counter(loop.worker for loop in workers)
     for loop in workers:
-        of = f"worker {loop.worker}"
-        prefix = f"{of} of {loop.name}: "
+        whole = f"worker {loop.worker} of {loop.name}"
+        # A process id may have gone to another program during the recording.
+        of = f"worker {loop.worker}" if names[loop.worker] == 1 else whole
+        prefix = f"{whole}: "
         for key, name, value, unit in (
             ("iterations_per_s", "iterations per second", _rate(loop), ""),
             ("busy_pct", "time outside epoll_wait", 100 * loop.busy_share, "%"),

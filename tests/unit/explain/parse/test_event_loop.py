@@ -103,6 +103,12 @@ def test_figures_of_each_worker() -> None:
     assert told["worker 4712", "busy_pct"] == pytest.approx(0.3)
 
 
+def test_programs_that_had_the_same_process_id_are_told_apart() -> None:
+    """A machine gives an id to another program, once the first one has ended."""
+    loops = summarise(LoopRecording(began="", seconds=(IDLE, replace(IDLE, name="openresty"))))
+    assert {figure.of for figure in figures(loops)} == {"worker 4712 of nginx", "worker 4712 of openresty"}
+
+
 def test_how_many_moments_meet_a_long_iteration() -> None:
     """Ten iterations whose own part is 38 ms: from 330 ms of a second one waits 5 ms or longer, from 380 ms at all."""
     (busy, _) = summarise(event_loop.parse(TEXT))
