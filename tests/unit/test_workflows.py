@@ -76,6 +76,7 @@ def test_every_workflow_was_read() -> None:
         "nightly.yml slow",
         "nightly.yml faults",
         "nightly.yml fuzz",
+        "nightly.yml mutants",
         "nightly.yml gate",
         "nightly.yml site",
         "release.yml build",
