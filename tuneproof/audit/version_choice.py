@@ -39,7 +39,7 @@ class Need:
     """Something that older versions lack."""
 
     what: str  # as written in the files
-    since: str  # the version that brought it, or that a module is first packaged for
+    since: str  # the version that added it, or the first for which a module is packaged
     said: Statement | Block
 
 
@@ -48,11 +48,11 @@ class Choice:
     """The oldest of the lab's versions that knows a configuration, and what an older one lacks."""
 
     version: str
-    because: Need | None = None  # None where the oldest of the lab's will do
+    because: Need | None = None  # None if the oldest of the lab's is enough
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """This version and the newer ones; mainline only where no other will do."""
+        """This version and the newer ones; mainline only if no other version is enough."""
         return tuple(one for one in STABLE_VERSIONS if as_numbers(one) >= as_numbers(self.version)) or (self.version,)
 
 

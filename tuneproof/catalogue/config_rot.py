@@ -1,4 +1,4 @@
-"""Directives that old lists still carry: gone, obsolete, or what nginx does anyway.
+"""Directives in old lists that were removed, are obsolete, or repeat the default.
 
 nginx's change log: https://nginx.org/en/CHANGES.
 """
@@ -28,7 +28,7 @@ def _tested(rig: Rig) -> Figures:
 
 
 def _calls(rig: Rig) -> Figures:
-    """Count the system calls of requests for a small file and, of those for a large one, how often it is read from."""
+    """Count the system calls of requests for a small file and, of those for a large one, the reads of the file."""
     for path in (SMALL, LARGE):
         rig.flow(Flow(path=path))
     small = rig.calls(lambda: rig.flow(Flow(path=SMALL, requests=REQUESTS)))

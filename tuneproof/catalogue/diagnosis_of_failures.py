@@ -1,4 +1,4 @@
-"""Requests that fail at once, one cause at a time, and what a diagnosis makes of the files, an error log among them."""
+"""Requests that fail at once, one cause at a time, and what a diagnosis finds in the files, with an error log."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,9 +1,9 @@
 """Rows of messages of the error log: what provokes each, what ends it, and what is often recommended and does not.
 
 The rows are in tuneproof/lines/error_messages/*.toml. A row's configuration is in parts, as written_config has them;
-``{certificate}`` in them stands for the lab's, ``{backend}`` for a server that answers every request, and ``{x*N}`` for
-so many x. Its ``remedy``, and ``wrong`` for what is often recommended, say in ``is`` what they change: their own parts
-take the place of the row's; without any, ``is`` is a directive that is put into the server.
+``{certificate}`` in them is the lab's, ``{backend}`` a server that answers every request, and ``{x*N}`` is
+x repeated N times. Its ``remedy``, and ``wrong`` for what is often recommended, say in ``is`` what they change: their
+own parts replace the row's; without any, ``is`` is a directive that is added to the server.
 """
 
 import re
@@ -21,7 +21,7 @@ from tuneproof.lab.subject.written_config import CERTIFICATE, written_config
 
 _FOLDER: Final = "error_messages"
 _LEFT_OUT: Final = "left_out.toml"
-# What takes all requests, with bodies of any size.
+# Accepts all requests, with bodies of any size.
 _BACKEND: Final = "server { listen 8010; client_max_body_size 0; location / { return 200 ok; } }"
 _REPEATED: Final = re.compile(r"\{x\*(\d+)\}")
 
@@ -36,7 +36,7 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class Provocation:
-    """A configuration, and what is done with it."""
+    """A configuration, and what the trial does with it."""
 
     server: str = ""
     http: str = ""
@@ -49,7 +49,7 @@ class Provocation:
     does: str = "asks"  # how the trial goes: a name in error_messages_scripts.SCRIPTS
 
     def config(self) -> str:
-        """Return the text of its nginx.conf; http{} logs all that nginx may have to say to an operator."""
+        """Return the text of its nginx.conf; http{} logs everything from the level info on."""
         return written_config(
             self.server,
             http=f"error_log {ERROR_LOG_PATH} info;\nindex 1000.bin;\n{self.http}",
@@ -61,7 +61,7 @@ class Provocation:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """What somebody recommends for a message."""
+    """A recommendation for a message."""
 
     words: str
     name: str  # for a claim's name

@@ -1,4 +1,4 @@
-"""Kernel settings that travel with nginx.conf: what shortens TIME-WAIT, what opens faster.
+"""Kernel settings in guides to nginx: what shortens TIME-WAIT, what opens connections faster.
 
 Settings: https://docs.kernel.org/networking/ip-sysctl.html.
 """
@@ -17,7 +17,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 CLOSED: Final = 100
 HALF_CLOSED: Final = 20
-# Sockets of one trial stay for a minute: the next has a port of its own.
+# Sockets of a trial stay for a minute, so the next trial uses another port.
 PORTS: Final = tuple(range(8100, 8140))
 LATER_S: Final = 1.4
 LEFT: Final = {"time_wait": "TIME-WAIT", "fin_wait_2": "FIN-WAIT-2"}
@@ -54,7 +54,7 @@ def _only_closed_by_nginx(rig: Rig) -> Figures:
 
 
 def _closed_by_clients(rig: Rig) -> Figures:
-    """Let clients close their connections first: what is left is left on their side."""
+    """Let clients close their connections first: the sockets stay on their side."""
     return _left_later(rig, close=False)
 
 
@@ -68,7 +68,7 @@ def _left_later(rig: Rig, *, close: bool) -> Figures:
 
 
 def _has(sysctl: str) -> Callable[[Rig], Figures]:
-    """Return the script that looks whether the kernel has a setting at all."""
+    """Return the script that checks whether the kernel has a setting at all."""
     return lambda rig: {"has_setting": float(rig.kernel_has(sysctl))}
 
 

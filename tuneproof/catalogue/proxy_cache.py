@@ -56,7 +56,7 @@ def _upstream_requests(rig: Rig, path: str) -> int:
 
 
 def _stampede(rig: Rig) -> Figures:
-    """Let all clients ask at once for what is not in the cache yet."""
+    """Let all clients ask at the same time for a page that is not in the cache yet."""
     path = f"/wait/{ANSWER_MS}"
     answered = rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path=path))[0], requests=CLIENTS)
     asked = _asked(rig, path)
@@ -68,7 +68,7 @@ def _stampede(rig: Rig) -> Figures:
 
 
 def _stampede_on_expired(rig: Rig) -> Figures:
-    """Let all clients ask at once for what has expired in the cache."""
+    """Let all clients ask at the same time for a page that has expired in the cache."""
     path = f"/wait/{ANSWER_MS}"
     rig.ok(rig.flow(Flow(path=path)), requests=1)
     # The log's lines of the first request stay out of the count.

@@ -1,4 +1,4 @@
-"""What trials of reloads, upgrades and stops do, and what they count: each step begins when the one before is done."""
+"""What trials of reloads, upgrades and stops do, and what they count: each step begins after the one before."""
 
 from collections.abc import Callable, Collection
 from typing import Final
@@ -18,7 +18,7 @@ WEBSOCKETS: Final = 5
 QUEUED: Final = 40
 RELOADS: Final = 5
 PAGE: Final = "/page"
-# Far less than the whole file while a trial lasts; the rest is read at once when it goes on.
+# Far less than the whole file during a trial; the rest is read at once afterwards.
 SLOW_BYTES_PER_S: Final = 20_000
 HALF_A_HEAD: Final = 10
 SWITCHING_PROTOCOLS: Final = 101
@@ -42,7 +42,7 @@ def reload_and_wait(rig: Rig) -> None:
 
 
 def upgrade(rig: Rig) -> None:
-    """Start the binary again beside the old one, then let the old one's workers and its master go."""
+    """Start the binary again beside the old one, then end the old one's workers and its master."""
     old = _workers(rig)
     rig.signal("USR2")
     rig.settle(2 * len(old))
@@ -82,7 +82,7 @@ def downloads(step: Step) -> Script:
 
 
 def websockets(step: Step) -> Script:
-    """Return the script that counts WebSockets on which nothing arrives any more after a step."""
+    """Return the script that counts WebSockets without any more data after a step."""
 
     def script(rig: Rig) -> Figures:
         _open_websockets(rig, WEBSOCKETS)
@@ -117,7 +117,7 @@ def idle(step: Step, *, asked: int) -> Script:
 
 
 def half_asked(rig: Rig) -> Figures:
-    """Let half a request have come at a reload, and the rest come afterwards."""
+    """Send half a request before a reload, and the rest afterwards."""
     flow = Flow(connections=CLIENTS, path=PAGE, head_bytes=HALF_A_HEAD, stays=True, goes_on=True)
     with rig.standing(flow, Flow(path=PAGE, close=True)) as became:
         rig.rest()
@@ -129,7 +129,7 @@ def half_asked(rig: Rig) -> Figures:
 def load(step: Step, *, keeps: bool) -> Script:
     """Return the script of a step under load: clients keep their connections, or take a new one for each request.
 
-    They ask until the step is done, and once more: what only new workers are left to answer.
+    They ask until the step is done, and then once more, when only new workers can answer.
     """
     flow = Flow(connections=CLIENTS, path=PAGE, close=not keeps, stays=True, asks_on=True)
 
@@ -151,7 +151,7 @@ def load(step: Step, *, keeps: bool) -> Script:
 def queue(*, edit: str = "", needs: str = "") -> Script:
     """Return the script that has connections in the accept queues of workers that are stopped at a reload.
 
-    edit: what changes in the configuration meanwhile.
+    edit: a change of the configuration before the reload.
     needs: a sysctl that the kernel must have.
     """
 

@@ -19,7 +19,7 @@ from tuneproof.errors import BadInputError
 STANDARD_INPUT: Final = "-"
 # What nginx -T writes above every file: https://nginx.org/en/docs/switches.html
 _DUMPED: Final = re.compile(r"^# configuration file (\S.*):\s*$", re.MULTILINE)
-# What nginx says before a dump, on the stream that terminals show along with it.
+# What nginx prints before a dump, to standard error, which terminals show as well.
 _SAID: Final = re.compile(r"^nginx: (?:the configuration|configuration|\[).*$", re.MULTILINE)
 _PROMPT: Final = re.compile(r"^\S*[#$>%] ?(?:exit|logout)?\s*$")
 _MAX_BYTES: Final = 16 << 20
@@ -38,7 +38,7 @@ _INSTALLED: Final = (
 )
 _FOLDERS_OF_FRAGMENTS: Final = frozenset({"conf.d", "sites-available", "sites-enabled", "snippets"})
 _MARKS_OF_A_TREE: Final = (".git", "nginx.conf")
-# How far above a file its nginx.conf's folder may be.
+# How many levels above a file the folder of its nginx.conf may be.
 _LEVELS: Final = 3
 _OPEN_FILES: Final = Path("/dev/fd")
 
@@ -49,7 +49,7 @@ class Source(ABC):
     roots: Sequence[str]
     """Names of the files that it begins with: one, or the fragments of a folder."""
     is_complete: bool = False
-    """Whether a file that is not there does not exist at all."""
+    """Whether a missing file is certain not to exist."""
     folder: str = ""
     """The folder that was named, if one was: names are shown relative to it."""
     values: Mapping[str, str] = MappingProxyType({})
@@ -57,7 +57,7 @@ class Source(ABC):
 
     @abstractmethod
     def text(self, name: str) -> str:
-        """Return a file's text, lines ending as they do there."""
+        """Return a file's text, with its own line ends."""
 
     @abstractmethod
     def included(self, pattern: str) -> Sequence[str]:
@@ -65,7 +65,7 @@ class Source(ABC):
 
 
 class Changed(Source):
-    """A configuration some of whose files have other texts."""
+    """A configuration in which some files have other texts."""
 
     def __init__(self, source: Source, texts: Mapping[str, str]) -> None:
         self._source = source
@@ -107,7 +107,7 @@ class Dump(Source):
 class Files(Source):
     """Files on this machine: as installed, or a copy of what another machine has.
 
-    What is installed may include, and link to, anything on this machine. A copy never leaves its tree.
+    An installed configuration may include, and link to, anything on this machine. A copy never leaves its tree.
 
     ``prefix``: What the first one's folder is called where the configuration is used (default: unknown).
     """
@@ -194,7 +194,7 @@ def _opened(named: str, *, prefix: str) -> Source:
         raise BadInputError(f"{named}: no such file or folder", remedy="name an nginx.conf, its folder, or a dump")
     text = _read(path)
     if path.is_fifo() or path.parent == _OPEN_FILES:
-        # A shell's <(...), or what was standard input: it can be read once, and has nothing beside it.
+        # A shell's <(...), or standard input: it can be read once, and has no folder.
         return _of_text("standard input", text)
     return _of_text(named, text) if _DUMPED.search(without_terminal(text)) else Files([path], prefix=prefix)
 

@@ -39,7 +39,7 @@ def chosen_context(environment: Mapping[str, str]) -> tuple[str, str]:
 
 
 def at_context(name: str, environment: Mapping[str, str], *, option: str = "Docker context") -> dict[str, str]:
-    """Return the environment in which a context's engine is the one that is meant.
+    """Return the environment that selects a context's engine.
 
     option: what named the context, for messages.
     BadInputError: there is no such context, or the store cannot be read.

@@ -47,10 +47,10 @@ def locked(
     report: Callable[[str], None],
     wait_s: float = WAIT_S,
 ) -> Iterator[None]:
-    """Have an engine to oneself inside the context.
+    """Use an engine exclusively inside the context.
 
     wait_s: how long to wait (default: an hour).
-    Raises EngineBusyError: it was somebody else's for all that time; the message says whose.
+    Raises EngineBusyError: another run had it for all that time; the message names it.
     Raises TuneproofError: the engine refused, or does not answer.
     """
     taken = _take(client, name=name, session=session, image=image, report=report, wait_s=wait_s)

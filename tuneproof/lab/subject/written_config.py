@@ -1,4 +1,4 @@
-"""An nginx.conf that is mostly written by the one who tries something, with what the lab needs around it."""
+"""An nginx.conf for an experiment: the caller's parts, with what the lab needs around them."""
 
 from typing import Final
 

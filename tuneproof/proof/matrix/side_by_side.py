@@ -1,4 +1,4 @@
-"""Scenarios that only count, several at once: no neighbour can move what they count, and they mostly wait.
+"""Scenarios that only count, several at once: neighbours do not change counts, and these scenarios mostly wait.
 
 Each is measured in a thread. Only the thread that asks for their cells writes to the terminal: it shows, while it
 waits, what all of them do.
@@ -42,7 +42,7 @@ class Starting(Protocol):
     """Returns the context in which the claims of a lab can be decided."""
 
     def __call__(self, *, beside: "SideBySide") -> AbstractContextManager[Decider]:
-        """Start the lab; what it has to show is shown there, and it ends when that ends."""
+        """Start the lab; its output goes to that view, and the lab ends with the context."""
 
 
 def jobs_on(*, cpus: int, memory_bytes: int, patience: float) -> int:
@@ -84,7 +84,7 @@ class SideBySide:
         self.stop = Stop()
 
     def add(self, lab: Key, claims: Collection[Claim[Any]], starting: Starting) -> Callable[[Key], Cell]:
-        """Measure a lab as soon as there is room; return what waits for the result of one of its claims.
+        """Measure a lab as soon as there is room; return a function that waits for the result of one of its claims.
 
         ``claims``: The claims to decide, in this order.
         """
@@ -111,14 +111,14 @@ class SideBySide:
         return self._ahead[-1]
 
     def wait_for_ahead(self) -> None:
-        """Wait until every lab that was to start ahead has, or cannot: nothing may start while another is measured."""
+        """Wait until every lab that should start early has started or failed: none may start during a measurement."""
         while wait(self._ahead, timeout=_SHOWN_EVERY_S).not_done:
             self._show()
 
     def end(self, remove: Callable[[], None]) -> None:
-        """Begin nothing else, and end what is being measured.
+        """Start nothing else, and end the running measurements.
 
-        ``remove``: Removes every container of the run, so that nobody waits for an answer from there.
+        ``remove``: Removes every container of the run, so that nothing waits for an answer from one.
         """
         self.stop.ask()
         self._pool.shutdown(wait=False, cancel_futures=True)
