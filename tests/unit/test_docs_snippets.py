@@ -17,7 +17,6 @@ _SNIPPET: Final = re.compile(r"^( *)```nginx\n(.*?)^\1```", re.DOTALL | re.MULTI
 # Pages with a snippet that shows what not to write, each with a text of it and the reason.
 NOT_TO_COPY: Final[Mapping[str, tuple[str, str]]] = {
     "README.md": ("server 10.0.0.5:3000;\n    keepalive 32;", "what guides recommend, with its audit below it"),
-    "audit.md": ("proxy_buffers 256 1m;", "the example of what audit finds"),
     "copied-nginx-conf.md": ("multi_accept on;", "what people copy, with its audit below it"),
 }
 
