@@ -97,10 +97,24 @@ def _never_chosen(at: Statement | Block, _block: Block, facts: Facts) -> str:
     return f"the server at {rival.file}:{rival.line}" if rival is not None else ""
 
 
+def _returns_at_once(at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    """Tell whether every request of a block ends by a ``return`` beside a directive."""
+    # A rewrite or break in front of it, also in an if, may pass it by.
+    ways_out = block.local("rewrite") or block.local("break") or any(inner.name == "if" for inner in block.blocks)
+    return at in block.own and bool(block.local("return")) and not ways_out
+
+
+def _reads_forwarded_recursively(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    header = block.setting("real_ip_header")
+    return header is not None and header.value.lower() == "x-forwarded-for" and block.is_on("real_ip_recursive")
+
+
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
     "outer lines are lost": _lost,
     "captures after arguments": _captures_after_arguments,
     "nested captures": _nested_captures,
     "never matches": _never_matches,
     "never chosen": _never_chosen,
+    "returns at once": _returns_at_once,
+    "reads X-Forwarded-For recursively": _reads_forwarded_recursively,
 }

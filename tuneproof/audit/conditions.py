@@ -156,13 +156,22 @@ def _is_buffered(block: Block, facts: Facts) -> bool:
     return any(proxied.is_buffered for proxied in facts.proxied if proxied.target.block is block)
 
 
+def _has_bounds_in_several_workers(_at: Statement | Block, block: Block, facts: Facts) -> bool:
+    said = [arg.partition("=") for server in _servers(block) for arg in server.args]
+    has_bounds = any(name == "max_conns" and whole_number(bound) for name, _, bound in said)
+    return has_bounds and _is_used(block, facts) and facts.workers != 1
+
+
 def _servers(upstream: Block) -> list[Statement]:
     return [server for server in upstream.local("server") if "down" not in server.args]
 
 
 def _has_several_servers(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    is_used = bool(block.args and facts.passing_to(block.args[0])) or _is_for_others(facts)
-    return is_used and len(_servers(block)) > 1 and facts.workers != 1
+    return _is_used(block, facts) and len(_servers(block)) > 1 and facts.workers != 1
+
+
+def _is_used(upstream: Block, facts: Facts) -> bool:
+    return bool(upstream.args and facts.passing_to(upstream.args[0])) or _is_for_others(facts)
 
 
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
@@ -180,5 +189,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "may stream": _may_stream,
     "may download": _may_download,  # a proxied location, named like large files, beside others
     "several servers and workers": _has_several_servers,
+    "several servers": lambda _at, block, facts: _is_used(block, facts) and len(_servers(block)) > 1,
+    "max_conns and several workers": _has_bounds_in_several_workers,
 }
 """What a row can ask by name; anything else is a setting in effect, such as "sendfile on"."""

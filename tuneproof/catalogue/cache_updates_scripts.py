@@ -1,0 +1,87 @@
+"""What trials of a cache's updates, locks and keys do, and what they count."""
+
+from collections.abc import Callable
+from typing import Final
+
+from tuneproof.lab.load.counted import Figures
+from tuneproof.lab.load.rig import Rig
+from tuneproof.lab.protocol.exchanges import Flow
+
+CLIENTS: Final = 30
+RENEW_MS: Final = 100
+RENEW_SLOWLY_MS: Final = 400
+# Longer than the 500 ms after which a waiting request looks again, and shorter than two of them.
+SLOW_MS: Final = 700
+# A key zone of 32k has fewer than eight pages, each with room for 32 keys.
+PAGES: Final = 250
+_PAGES_EACH: Final = 50
+_CACHED: Final = 50
+# Of two clients' requests for what expires, and of the other one; and of the origin, twice.
+_LOGGED: Final = 5
+SAME_CONNECTION: Final = Flow(requests=2, path="/{n}")
+ANOTHER_CONNECTION: Final = Flow(connections=2, at_once=1, path="/{c}")
+
+
+def _upstream_requests(rig: Rig, requests: int) -> int:
+    """Return how many requests were answered from the upstream, once so many are in the log."""
+    rig.wait_until(lambda: len(rig.access_log()) >= requests, f"did not log {requests} requests")
+    return sum(bool(line["upstream"]) for line in rig.access_log())
+
+
+def _stale(rig: Rig) -> None:
+    rig.ok(rig.flow(Flow(path="/page")), requests=1)
+    rig.must(_upstream_requests(rig, 1) == 1, "the first request was not answered from the upstream")
+
+
+def waiting_on_expired(rig: Rig) -> Figures:
+    """Let all clients ask at once for what has expired; count those that were answered from the upstream."""
+    _stale(rig)
+    rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path="/page"))[0], requests=CLIENTS)
+    waited = _upstream_requests(rig, 1 + CLIENTS) - 1
+    return {"waiting_clients": waited, "nobody_waits": float(waited == 0)}
+
+
+def renewed_first(flow: Flow) -> Callable[[Rig], Figures]:
+    """Return the script: ask for what has expired, and then for what nginx answers by itself.
+
+    The log has both, and the origin's requests, in the order in which they ended.
+    """
+
+    def script(rig: Rig) -> Figures:
+        rig.ok(rig.flow(Flow(path="/0")), requests=1)
+        rig.ok(rig.flow(flow), requests=2)
+        rig.wait_until(lambda: len(rig.access_log()) == _LOGGED, f"did not log {_LOGGED} requests")
+        ended = [line["uri"] for line in rig.access_log()]
+        renewed = len(ended) - 1 - ended[::-1].index(f"/wait/{RENEW_SLOWLY_MS}")
+        return {"renewed_first": float(ended.index("/1") > renewed)}
+
+    return script
+
+
+def stampede(rig: Rig) -> Figures:
+    """Let all clients ask at once for what is not in the cache yet."""
+    rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path="/page"))[0], requests=CLIENTS)
+    return {"upstream_requests": _upstream_requests(rig, CLIENTS)}
+
+
+def asked_twice(rig: Rig) -> Figures:
+    """Ask for many pages, and for each again; count those that come from the cache."""
+    pages = Flow(connections=PAGES // _PAGES_EACH, requests=_PAGES_EACH, path="/{c}-{n}")
+    for _ in range(2):
+        rig.ok(rig.flow(pages), requests=PAGES)
+    fetched = _upstream_requests(rig, 2 * PAGES) - PAGES
+    return {"cached_share": 1 - fetched / PAGES}
+
+
+def restarted(rig: Rig) -> Figures:
+    """Ask for pages, upgrade nginx, which begins with an empty key zone, and ask again before the cache is loaded."""
+    pages = Flow(requests=_CACHED, path="/page-{n}")
+    rig.ok(rig.flow(pages), requests=_CACHED)
+    before = _upstream_requests(rig, _CACHED)
+    old = {worker.pid for worker in rig.workers()}
+    rig.signal("USR2")
+    rig.settle(2 * len(old))
+    rig.signal("QUIT")
+    rig.until_they_are_gone(old)
+    rig.ok(rig.flow(pages), requests=_CACHED)
+    return {"fetched_again_share": (_upstream_requests(rig, 2 * _CACHED) - before) / _CACHED}

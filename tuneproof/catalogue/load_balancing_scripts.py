@@ -1,0 +1,105 @@
+"""What trials of load balancing do, and how they count requests by server."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from tuneproof.lab.load.counted import Figures
+from tuneproof.lab.load.exchanges import statuses
+from tuneproof.lab.load.rig import Rig
+from tuneproof.lab.protocol.exchanges import Flow
+
+WORKERS: Final = 4
+SERVERS: Final = 16
+HELD: Final = 40
+MAX_CONNS: Final = 2
+AT_ONCE: Final = 10
+WAIT_MS: Final = 100
+CLIENTS: Final = 30
+KEYS: Final = 200
+# nginx 1.18 closes a connection after its hundredth request.
+_KEYS_EACH: Final = 100
+FAIL_TIMEOUT_S: Final = 1
+_AT_A_TIME: Final = 4
+_EACH: Final = 16
+_ASKED: Final = 20
+# nginx counts in whole seconds: a server is tried again once more than fail_timeout of them have passed.
+_LATER_S: Final = FAIL_TIMEOUT_S + 1.1
+_DEAD: Final = "127.0.0.1:9"
+_SERVED: Final = 200
+_FAILED: Final = 500
+
+
+def _last(line: Mapping[str, str]) -> str:
+    """Return the server that answered, of those that were tried."""
+    return line["upstream"].rpartition(", ")[2]
+
+
+def _by_server(lines: Iterable[Mapping[str, str]]) -> Counter[str]:
+    return Counter(map(_last, lines))
+
+
+def _log(rig: Rig, requests: int) -> list[dict[str, str]]:
+    # nginx logs a request after its answer.
+    rig.wait_until(lambda: len(rig.access_log()) >= requests, f"did not log {requests} requests")
+    return rig.access_log()
+
+
+def busiest(rig: Rig) -> Figures:
+    """Let as many requests as there are servers come and stay; count those of the server with the most."""
+    done = rig.flow(Flow(connections=SERVERS, path="/hold", read_bytes_per_s=1000, stays=True))
+    rig.must(statuses(done, _SERVED) == SERVERS, "not all responses began")
+    return {"busiest": max(_by_server(_log(rig, SERVERS)).values())}
+
+
+def held(rig: Rig) -> Figures:
+    """Let requests come that stay; count those that reach the server."""
+    done = rig.flow(Flow(connections=HELD, path="/hold", read_bytes_per_s=1000, stays=True))
+    return {"reached": statuses(done, _SERVED), "refused": statuses(done, 502)}
+
+
+def at_once(rig: Rig) -> Figures:
+    """Let the worker meet all requests at once, before any server has answered."""
+    (done,) = rig.flows_behind_stopped_workers(Flow(connections=AT_ONCE))
+    second = _by_server(_log(rig, AT_ONCE))["127.0.0.1:9002"]
+    return {"served_share": statuses(done, _SERVED) / AT_ONCE, "backup_share": second / AT_ONCE}
+
+
+def in_turn(rig: Rig) -> Figures:
+    """Let a few clients ask, each again as soon as it is answered; count what the second server got."""
+    done = rig.flow(Flow(connections=_AT_A_TIME, requests=_EACH))
+    second = _by_server(_log(rig, _AT_A_TIME * _EACH))["127.0.0.1:9002"]
+    return {"second": second, "errors": statuses(done, _FAILED)}
+
+
+def moved_keys(rig: Rig) -> Figures:
+    """Ask for each key before and after a change; count the keys of servers that are still there that have moved."""
+    for location in ("/before", "/after"):
+        asked = Flow(connections=KEYS // _KEYS_EACH, requests=_KEYS_EACH, path=f"{location}?k={{c}}-{{n}}")
+        rig.ok(rig.flow(asked), requests=KEYS)
+    servers: dict[str, dict[str, str]] = {"/before": {}, "/after": {}}
+    for line in _log(rig, 2 * KEYS):
+        servers[line["uri"]][line["key"]] = _last(line)
+    still_there = set(servers["/after"].values())
+    kept = {key: server for key, server in servers["/before"].items() if server in still_there}
+    moved = sum(servers["/after"][key] != server for key, server in kept.items())
+    return {"moved_keys": moved, "moved_share": moved / len(kept)}
+
+
+def network(rig: Rig) -> Figures:
+    """Let each of many clients of one /24 network ask once; count how many the second server would lack of a half."""
+    rig.ok(rig.flow(Flow(connections=CLIENTS, path="/?c={c}")), requests=CLIENTS)
+    by_server = _by_server(_log(rig, CLIENTS))
+    fewest = min(by_server.values()) if len(by_server) > 1 else 0
+    return {"evenness": 2 * fewest / CLIENTS}
+
+
+def tried_again(rig: Rig) -> Figures:
+    """Let nginx find out that a server is dead; ask again after fail_timeout, and count how often it is tried then."""
+    rig.ok(rig.flow(Flow(requests=_ASKED)), requests=_ASKED)
+    rig.wait(_LATER_S)
+    before = sum(_DEAD in line["upstream"].split(", ") for line in _log(rig, _ASKED))
+    with rig.before(FAIL_TIMEOUT_S, "nginx tries a failed server again"):
+        rig.ok(rig.flow(Flow(requests=_ASKED)), requests=_ASKED)
+    tried = sum(_DEAD in line["upstream"].split(", ") for line in _log(rig, 2 * _ASKED)) - before
+    return {"tried_share": 2 * tried / _ASKED}
