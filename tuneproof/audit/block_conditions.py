@@ -97,11 +97,11 @@ def _never_chosen(at: Statement | Block, _block: Block, facts: Facts) -> str:
     return f"the server at {rival.file}:{rival.line}" if rival is not None else ""
 
 
-def _returns_at_once(at: Statement | Block, block: Block, _facts: Facts) -> bool:
+def _returns_at_once(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
     """Tell whether every request of a block ends by a ``return`` beside a directive."""
     # A rewrite or break in front of it, also in an if, may pass it by.
     ways_out = block.local("rewrite") or block.local("break") or any(inner.name == "if" for inner in block.blocks)
-    return at in block.own and bool(block.local("return")) and not ways_out
+    return bool(block.local("return")) and not ways_out
 
 
 def _reads_forwarded_recursively(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
