@@ -22,7 +22,7 @@ from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec, ensure_images
 from tuneproof.lab.engine.published import PUBLISHED
 from tuneproof.lab.engine.reach import connect
-from tuneproof.lab.subject.images import ROLES_SUITE, subject_images
+from tuneproof.lab.subject.images import HTTP3_IMAGE, ROLES_SUITE, subject_images
 from tuneproof.lab.subject.versions import SUITES, choose_versions
 
 SUBJECT = "subject"
@@ -30,13 +30,15 @@ TIMEOUT_S = 600  # installing a package keeps one call of the engine waiting
 
 
 def specs(versions: Sequence[str]) -> list[ImageSpec]:
-    """Return the subject once per nginx version, and each other image once."""
+    """Return the subject once per nginx version, and each other image once; HTTP/3's clients where a version has it."""
     subjects = subject_images(versions)
     layers = {SUBJECT, *(spec.name for spec in subject_images(tuple(SUITES)).values())}
-    others = sorted({path.parent.name for path in IMAGES_FOLDER.glob("*/Dockerfile")} - layers)
+    folders = {path.parent.name for path in IMAGES_FOLDER.glob("*/Dockerfile")}
+    others = sorted(folders - layers - {HTTP3_IMAGE.name})
     return [
         *subjects.values(),
         *(ImageSpec(name=name, suite=ROLES_SUITE) for name in others),
+        *([HTTP3_IMAGE] if {"1.26", "1.30"} & set(versions) else []),
     ]
 
 

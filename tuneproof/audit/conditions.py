@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from tuneproof.audit import block_conditions, upstream_conditions
+from tuneproof.audit import block_conditions, http3_conditions, upstream_conditions
 from tuneproof.conf.directives import rows_of
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.reuse import Reuse
@@ -176,6 +176,7 @@ def _is_used(upstream: Block, facts: Facts) -> bool:
 
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
     **block_conditions.WHERE,
+    **http3_conditions.WHERE,
     **upstream_conditions.WHERE,
     "memory of workers": _memory_of_workers,
     "TLS only": _is_tls_only,  # all servers that a directive of the block is for speak it

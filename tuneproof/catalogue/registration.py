@@ -115,9 +115,9 @@ def _decides(claim: Claim[Any], depth: tuple[int, ...]) -> list[object]:
 
 def _around(scenario: Scenario[Any]) -> list[object]:
     """Return what is around the arms of a scenario: backends, companions, warm-up."""
-    # How many labs share its claims changes no result.
+    # How many labs share its claims changes no result; that it has clients for HTTP/3, its scripts show.
     given = {each.name: getattr(scenario, each.name) for each in fields(scenario)}
-    return [value for name, value in given.items() if name not in ("name", "arms", "claims", "labs")]
+    return [value for name, value in given.items() if name not in ("name", "arms", "claims", "labs", "http3")]
 
 
 def described(value: object) -> object:

@@ -75,6 +75,8 @@ class Listen:
         """
         if statement is None:
             return cls(statement=None)
+        if not statement.args:
+            raise ListenError('invalid number of arguments in "listen" directive')
         written, *parameters = statement.args
         try:
             host, ports = _parsed(written) or ("", ())

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from tuneproof.errors import LabError
 from tuneproof.lab.load.exchanges import answers_of
@@ -21,12 +21,14 @@ from tuneproof.lab.load.observer import SocketFigures, WorkerFigures
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError
 from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams, TlsConnection
+from tuneproof.lab.protocol.http3 import Http3, Http3Connection
 from tuneproof.lab.protocol.loadgen import Loadgen
-from tuneproof.lab.protocol.messages import Call, call
+from tuneproof.lab.protocol.messages import Answered, Call, call
 from tuneproof.lab.protocol.observer import Calls
 from tuneproof.lab.protocol.turns import Turns
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, ERROR_LOG_PATH
 from tuneproof.lab.subject.supervisor import Said, configuration_path
+from tuneproof.lab.subject.written_config import TLS_PORT
 from tuneproof.lab.topology.roles import Role
 
 _PAUSE_S: Final = 0.01
@@ -35,9 +37,12 @@ _SAME_READINGS: Final = 8
 _MOST_CLIENTS: Final = 64
 # client_header_timeout, send_timeout, proxy_read_timeout; idle connections are kept for 60 s and longer.
 _ENDED_AFTER_S: Final = 60.0
+# Two of the time limits of the clients for HTTP/3.
+_DOWNLOADS_S: Final = 60.0
 _ENDS: Final = "nginx ends what is silent"
 
 A = TypeVar("A")
+P = ParamSpec("P")
 Read = TypeVar("Read")
 
 
@@ -255,6 +260,17 @@ class Rig:
         """Ask so many times at once on one connection of HTTP/2; return the statuses, 0 for none."""
         return self._ask(call(Loadgen.http2, self._stage.address, port, streams, path))
 
+    def http3(self, function: Callable[Concatenate[Any, str, int, P], A], /, *args: P.args, **given: P.kwargs) -> A:
+        """Let the clients for HTTP/3 do something with this nginx (:mod:`tuneproof.lab.protocol.http3`)."""
+        return self._ask_http3(call(function, self._stage.address, TLS_PORT, *args, **given))
+
+    def go_on_http3(self) -> tuple[Http3Connection, ...]:
+        """Let the downloads that they have begun go on to their ends."""
+        return self._ask_http3(call(Http3.go_on))
+
+    def _ask_http3(self, asked: Call[A]) -> A:
+        return self._answered(asked, self._stage.programs.http3().timed(asked, lasts_s=_DOWNLOADS_S))
+
     def backend(self, asked: Call[A], *, name: str = "backend") -> A:
         """Let a scripted backend do something (:mod:`tuneproof.lab.protocol.scripted`); return its answer."""
         return self._stage.programs.backend(name).ask(asked)
@@ -437,7 +453,9 @@ class Rig:
             raise VoidTrialError(error.what, tail=self.error_log()) from error
 
     def _ask(self, asked: Call[A], *, lasts_s: float = 0.0) -> A:
-        answered = self._stage.timed(asked, lasts_s=lasts_s)
+        return self._answered(asked, self._stage.timed(asked, lasts_s=lasts_s))
+
+    def _answered(self, asked: Call[A], answered: Answered[A]) -> A:
         self.measured_s += answered.took_s
         self.seen.append(Told(function=asked.function, asked=asked.arguments, answer=answered.answer))
         return answered.answer

@@ -10,6 +10,9 @@ from tuneproof.lab.subject.versions import DEFAULT_VERSION, MAINLINE, SUITES
 # Everything but the subject is built on one suite, so that only the nginx under test differs between versions.
 ROLES_SUITE: Final = SUITES[DEFAULT_VERSION]
 
+HTTP3_IMAGE: Final = ImageSpec(name="http3", suite="trixie")
+"""The clients for HTTP/3, of the first suite that packages them: built only for a lab that needs them."""
+
 
 def role_images() -> dict[str, ImageSpec]:
     """Return the images of backend, client and netadmin, by role."""

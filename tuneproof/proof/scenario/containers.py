@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tuneproof.errors import LabError
 from tuneproof.lab.load.cgroup import CgroupMemory
-from tuneproof.lab.load.stage import CLIENT, PROBER
+from tuneproof.lab.load.stage import CLIENT, HTTP3, PROBER
 from tuneproof.lab.network.shaped_links import companion_spec, owner_name, owner_specs
 from tuneproof.lab.subject import supervisor
 from tuneproof.lab.subject.config import CONFIG_PATH, RECORDER_PATH
@@ -36,6 +36,7 @@ class BenchImages:
     backend: str
     client: str
     netadmin: str
+    http3: str = ""  # of the clients for HTTP/3; empty for a lab without them
 
 
 def container_specs(
@@ -56,6 +57,9 @@ def container_specs(
     roles = [*[item.spec(image=images.backend, cpuset=beside_subject) for item in scenario.backends], client]
     joining = [replace(role, joins=owner_name(role.name)) if role.name in shaped else role for role in roles]
     probers = [replace(client, name=PROBER)] if CLIENT in shaped else []
+    if scenario.http3:
+        joins = owner_name(CLIENT) if CLIENT in shaped else ""
+        joining.append(replace(client, name=HTTP3, image=images.http3, joins=joins, answers=True))
     # Those that own the links come first; a subject looks its upstreams up when it starts.
     first = [*owner_specs(shaper=shaper, image=images.netadmin, cpuset=others, roles=shaped), *joining, *probers]
     backends = tuple(item.name for item in scenario.backends)

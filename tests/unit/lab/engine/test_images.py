@@ -175,7 +175,7 @@ def test_the_images_whose_programs_import_the_protocol_copy_it() -> None:
         for path in IMAGES_FOLDER.glob("*/Dockerfile")
         if "tuneproof/lab/protocol/codec.py" in ImageSpec(name=path.parent.name, suite="bookworm").files()
     }
-    assert copying == importing == {"backend", "client", "netadmin"}
+    assert copying == importing == {"backend", "client", "http3", "netadmin"}
 
 
 def test_an_unknown_image_is_refused_with_the_known_ones(root: Path) -> None:

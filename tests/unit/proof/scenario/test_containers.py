@@ -1,0 +1,30 @@
+"""The containers of a lab."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.every_scenario import EVERY_SCENARIO
+from tuneproof.lab.protocol.cpus import Cpus
+from tuneproof.proof.scenario.containers import BenchImages, container_specs
+from tuneproof.proof.scenario.placement import CpuPlacement, CpuShare
+from tuneproof.proof.scenario.scenarios import subjects_of
+
+IMAGES = BenchImages(subject="s", backend="b", client="c", netadmin="n", http3="h")
+HTTP3 = next(scenario for scenario in EVERY_SCENARIO if scenario.name == "http3")
+
+
+@pytest.mark.parametrize("shaped", [(), ("client",)])
+@pytest.mark.parametrize("needed", [True, False])
+def test_clients_for_http3_are_where_a_scenario_needs_them(*, needed: bool, shaped: tuple[str, ...]) -> None:
+    """Their link is the client's, shaped or not."""
+    scenario = replace(HTTP3, http3=needed)
+    placement = CpuPlacement.on(Cpus(allowed="0-1"), shares=(CpuShare.FIRST,))
+    specs = container_specs(
+        scenario, subjects_of(scenario.arms), images=IMAGES, placement=placement, shaper="native", shaped=shaped
+    )
+    found = {spec.name: spec for spec in specs}
+    assert [spec.image for spec in specs].count("h") == needed
+    if needed:
+        assert found["http3"].joins == found["client"].joins
+        assert bool(found["http3"].joins) is bool(shaped)

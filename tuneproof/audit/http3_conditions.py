@@ -1,0 +1,36 @@
+"""What a row can ask of a configuration about HTTP/3."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+
+
+def _is_shared_by_workers(at: Statement | Block, _block: Block, facts: Facts) -> bool:
+    """Tell whether several workers read from the UDP socket of a ``listen``, which any of them may have options for."""
+    workers = facts.configuration.main.setting("worker_processes")
+    is_shared = any(at in socket.listens and not socket.reuseport for socket in facts.sockets.found)
+    return workers is not None and workers.value != "1" and is_shared
+
+
+def _is_unannounced(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
+    """Tell whether nothing here names HTTP/3 to clients: no header, and no file that is missing and might add it."""
+    texts = facts.configuration.texts.values()
+    return not facts.configuration.unseen and not any("alt-svc" in text.lower() for text in texts)
+
+
+def _proxies_unmarked(_at: Statement | Block, block: Block, facts: Facts) -> bool:
+    """Tell whether a server with HTTP/3 proxies requests, and nothing here looks at ``$ssl_early_data``."""
+    if facts.configuration.unseen or any("$ssl_early_data" in text for text in facts.configuration.texts.values()):
+        return False
+    servers = [server for server in block.servers() if server.listens_with("quic")]
+    return any(server in proxied.target.block.within() for proxied in facts.proxied for server in servers)
+
+
+WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
+    "UDP socket shared by workers": _is_shared_by_workers,
+    "HTTP/3 unannounced": _is_unannounced,
+    "early data to upstreams unmarked": _proxies_unmarked,
+}

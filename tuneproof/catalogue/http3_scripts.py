@@ -1,0 +1,122 @@
+"""What trials of HTTP/3 do, and what they count."""
+
+from collections.abc import Callable
+from typing import Final
+
+from tuneproof.catalogue.reloads_scripts import reload
+from tuneproof.lab.load.counted import Figures
+from tuneproof.lab.load.rig import Rig
+from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.http3 import RESET, Http3, Http3Connection, Http3Flow
+from tuneproof.lab.subject.written_config import TLS_PORT
+
+CLIENTS: Final = 20
+REQUESTS: Final = 3
+DOWNLOADS: Final = 5
+STREAMS: Final = 30
+STRANGERS: Final = 10
+FILE_MB: Final = 4
+PAGE: Final = "/page"
+ORDER: Final = "/order"
+_FILE: Final = f"/{FILE_MB}000000.bin"
+# The first flight comes at once, and again after a second (RFC 9002, section 6.2).
+_FLIGHTS_S: Final = 1.5
+_ASKED: Final = 2  # requests with curl: the first one sees the header
+
+
+def pages(*, new_port: bool = False) -> Callable[[Rig], Figures]:
+    """Return the script of clients that make a few requests each at the same time."""
+
+    def script(rig: Rig) -> Figures:
+        flow = Http3Flow(connections=CLIENTS, requests=REQUESTS, path=PAGE, new_port=new_port)
+        made = rig.http3(Http3.flow, flow)
+        lost = [one for one in made if one.whole < REQUESTS]
+        rig.must(not new_port or all(one.whole for one in made), "a connection was lost before its port changed")
+        return {
+            "lost_connections": len(lost),
+            "lost_share": len(lost) / CLIENTS,
+            "reset_share": sum(one.end == RESET for one in lost) / max(len(lost), 1),
+        }
+
+    return script
+
+
+def streams(rig: Rig) -> Figures:
+    """Ask for many objects at once on one connection."""
+    (made,) = rig.http3(Http3.flow, Http3Flow(requests=STREAMS, path="/wait/300", at_once=True))
+    rig.must(made.whole == STREAMS, f"{STREAMS - made.whole} of {STREAMS} requests were not answered")
+    return {"rejected_share": made.statuses.count(503) / STREAMS}
+
+
+def handshake(rig: Rig) -> Figures:
+    """Count the round trips of a request on a new connection."""
+    return _trips(rig, rig.http3(Http3.round_trips, PAGE))
+
+
+def resumption(rig: Rig) -> Figures:
+    """Count those of a request of a client that returns."""
+    return _trips(rig, rig.http3(Http3.resumed_round_trips, PAGE))
+
+
+def _trips(rig: Rig, made: Http3Connection) -> Figures:
+    rig.must(made.statuses == (200,), f"the response was {made.statuses}")
+    return {"round_trips": made.round_trips, "retries": made.retries}
+
+
+def forged(rig: Rig) -> Figures:
+    """Begin handshakes from addresses that never answer; count what they are sent."""
+    made = rig.http3(Http3.forged, STRANGERS, _FLIGHTS_S)
+    return {
+        "sent_bytes": sum(one.received_bytes for one in made),
+        "forged_bytes": sum(one.sent_bytes for one in made),
+    }
+
+
+def download(rig: Rig) -> Figures:
+    """Download a file over HTTP/3; count how often nginx hands data to its socket.
+
+    The kernel counts a datagram when it is handed over, before it is split into segments (udp_send_skb() in
+    net/ipv4/udp.c).
+    """
+    before = rig.counters()["Udp.OutDatagrams"]
+    (made,) = rig.http3(Http3.flow, Http3Flow(path=_FILE))
+    rig.must(made.whole == 1, f"the download ended by {made.end}")
+    return {"sends": rig.counters()["Udp.OutDatagrams"] - before}
+
+
+def tls_download(rig: Rig) -> Figures:
+    """Download it over HTTP/1.1 and TLS."""
+    flow = Flow(path=_FILE, tls=True)
+    calls = rig.calls(lambda: rig.ok(rig.flow(flow, port=TLS_PORT), requests=1))
+    return {"sends": calls.made("write", "writev", "send", "sendfile")}
+
+
+def slow_downloads(step: Callable[[Rig], object]) -> Callable[[Rig], Figures]:
+    """Return the script that counts the downloads that do not survive a step."""
+
+    def script(rig: Rig) -> Figures:
+        rig.http3(Http3.begin, _FILE, DOWNLOADS)
+        step(rig)
+        made = rig.go_on_http3()
+        return {"cut_share": sum(not one.whole for one in made) / DOWNLOADS}
+
+    return script
+
+
+downloads_beside_reload: Final = slow_downloads(reload)
+downloads_alone: Final = slow_downloads(Rig.rest)
+
+
+def replay(rig: Rig) -> Figures:
+    """Send a request in 0-RTT packets twice; count how often the application got it."""
+    rig.http3(Http3.replay, ORDER, "GET")
+    rig.rest()
+    passed = [line for line in rig.access_log() if line["uri"] == ORDER and line["upstream_status"] == "200"]
+    return {"executions": len(passed), "executed_twice": float(len(passed) > 1)}
+
+
+def returns_with_curl(rig: Rig) -> Figures:
+    """Ask twice with curl; look whether the second request takes HTTP/3."""
+    versions = rig.http3(Http3.curl, PAGE, _ASKED)
+    rig.must("0" not in versions, "curl got no response")
+    return {"http3_share": float(versions[-1] == "3")}

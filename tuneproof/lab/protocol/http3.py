@@ -1,0 +1,80 @@
+"""What the clients for HTTP/3 can do. images/http3/http3 does it.
+
+Each connection has a UDP socket of its own. A lost connection is not given up after a time, but after probes (RFC 9002,
+section 6.2.4) without any answer: their pauses follow the measured round-trip time.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+RESET: Final = "RESET"
+"""How a connection ends that the server says it does not know, by a stateless reset (RFC 9000, section 10.3)."""
+SILENT: Final = "SILENT"
+"""How one ends of which several probes in a row got no answer."""
+STALLED: Final = "STALLED"
+"""How a download ends if it and its companions take several times as long as they would take one after the other."""
+TIMEOUT: Final = "TIMEOUT"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Http3Connection:
+    """The result of one connection."""
+
+    statuses: tuple[int, ...]  # of the requests in their order; 0 for none
+    whole: int  # how many responses came whole
+    body_bytes: int
+    end: str  # RESET, SILENT, STALLED, TIMEOUT, what the server said, or a socket error; empty if it stayed open
+    retries: int  # Retry packets received
+    sent_bytes: int  # in UDP datagrams
+    received_bytes: int
+    round_trips: int = 0  # up to the end of the last response, where they were counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Http3Flow:
+    """Connections that do the same, at once."""
+
+    connections: int = 1
+    requests: int = 1  # on each
+    path: str = "/"
+    at_once: bool = False  # whether a connection makes its requests at the same time; else one after the other
+    new_port: bool = False
+    """Whether each continues from another UDP port after its first request, as behind an address translation that has
+    forgotten it."""
+
+
+class Http3(Protocol):
+    """``python3 -m http3``."""
+
+    def flow(self, address: str, port: int, flow: Http3Flow) -> tuple[Http3Connection, ...]:
+        """Run a flow."""
+
+    def begin(self, address: str, port: int, path: str, connections: int) -> None:
+        """Download a file, then begin so many downloads, one per connection; read no further until :meth:`go_on`."""
+
+    def go_on(self) -> tuple[Http3Connection, ...]:
+        """Read on to the end of each, or until it is lost or stalled."""
+
+    def round_trips(self, address: str, port: int, path: str) -> Http3Connection:
+        """Count the round trips of a new connection with one request: flights that waited for an answer."""
+
+    def resumed_round_trips(self, address: str, port: int, path: str) -> Http3Connection:
+        """Count them on a connection that continues the TLS session of an earlier one.
+
+        The request travels in 0-RTT packets if the server said that it takes them. An error if it gave no session.
+        """
+
+    def forged(self, address: str, port: int, count: int, seconds: float) -> tuple[Http3Connection, ...]:
+        """Send so many first datagrams of handshakes, and answer nothing: as if the addresses were forged.
+
+        What arrives within this time is counted.
+        """
+
+    def replay(self, address: str, port: int, path: str, method: str) -> Http3Connection:
+        """Send a request in 0-RTT packets, close the connection, then send the same datagrams again from another port.
+
+        Returns the first connection, as soon as the server has answered the replay. An error if it does not.
+        """
+
+    def curl(self, address: str, port: int, path: str, times: int) -> tuple[str, ...]:
+        """Ask with curl, which remembers Alt-Svc; return the version of HTTP of each request, such as "2" or "3"."""
