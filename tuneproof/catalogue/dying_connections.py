@@ -1,4 +1,4 @@
-"""Keepalive connections that the backend closes while a request is on its way: who sees a 502, and what spares them.
+"""Keepalive connections that the backend closes while a request is on its way: who gets a 502, and what prevents it.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_upstream_module.html, and proxy_next_upstream in
 https://nginx.org/en/docs/http/ngx_http_proxy_module.html.
@@ -52,13 +52,13 @@ def _kept(
 
 
 def _raced(location: str = "", *, server: str = "", reuse: str = REUSE) -> str:
-    """Return one whose worker accepts all that wait, with their requests, before it hears of anything else."""
+    """Return one with a worker that accepts all waiting connections and their requests before any other event."""
     events = "worker_connections 1024; multi_accept on;"
     return _kept(location, server=server, reuse=reuse, listen="deferred", events=events)
 
 
 def _to_peer(version: str) -> str:
-    """Return one that proxies to a server of its own, which speaks HTTP/1.1 and HTTP/2."""
+    """Return a configuration that proxies to a second server in it, which speaks HTTP/1.1 and HTTP/2."""
     peer = (
         f"server {{ listen {PEER_PORT}; http2 on; {LOG} "
         f"location / {{ proxy_pass http://{BACKENDS[0]}:{PORT}; proxy_buffering off; }} }}"

@@ -137,7 +137,7 @@ def streams_at_once(rig: Rig) -> Figures:
 
 
 def requests_of_one_client(rig: Rig) -> Figures:
-    """Ask the peer itself as often, by a client that does so on one connection of HTTP/2."""
+    """Send as many requests to the peer itself, on one HTTP/2 connection of the client."""
     _play(rig, Reply())
     rig.http2(AT_ONCE, port=PEER_PORT)
     return _peer_connections(rig)

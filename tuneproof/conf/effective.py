@@ -67,7 +67,7 @@ def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
     if decides is None:
         return Effective(statements=(), origin=Origin.UNKNOWN if is_open else Origin.DEFAULT, default=default)
     statements, merged = _merged(levels, name, version) if name in _MERGED_BY else (_said(decides, {name}), ())
-    # A list may go on in what is not here; of all others nginx refuses a second one.
+    # A list may continue in a missing part; nginx rejects a second line of any other directive.
     is_open = is_open or any(map(_is_open, (decides, *merged) if inheritance is Inheritance.REPLACED else merged))
     if is_open or (inheritance is Inheritance.UNKNOWN and decides is not block) or _is_block(row):
         origin = Origin.UNKNOWN
@@ -88,7 +88,7 @@ def _levels(block: Block, name: str) -> Iterator[Block]:
 
 
 def _with_its_location(block: Block, name: str) -> Iterator[Block]:
-    """Yield a block, and the location that it is a nameless part of: only such blocks inherit what answers there."""
+    """Yield a block, and for ``if`` and ``limit_except`` the one around it: only these inherit its handler."""
     for level in block.within():
         yield level
         if level.name != "if" and not (level.name == "limit_except" and name in _PASSES):
@@ -115,7 +115,7 @@ def _merged(
 
 
 def _is_open(level: Block) -> bool:
-    """Tell whether a part of a block is not here: an include, or what is around a fragment."""
+    """Return whether a part of a block is missing: an include, or what surrounds a fragment."""
     return bool(level.unseen) or (level.span is None and level.name != "main")
 
 

@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class MalformedMessageError(ValueError):
-    """What came is not what its type says."""
+    """A message does not have the type that is expected."""
 
 
 def to_plain(value: object) -> Any:

@@ -1,4 +1,4 @@
-"""The host of an engine, as a new network namespace on it looks, and as results tell of it."""
+"""The host of an engine: what a new network namespace on it has, and what results say about it."""
 
 import json
 from collections.abc import Mapping
