@@ -11,6 +11,7 @@ from tests.support.exchanged import answered, seen
 from tuneproof.catalogue import (
     dying_connections_scripts,
     kernel_settings,
+    load_balancing,
     proxy_cache,
     request_limits_scripts,
     serving_files_scripts,
@@ -147,3 +148,33 @@ def test_names_are_asked_for_once_a_second_however_long_that_takes(monkeypatch: 
         script(Machine(monkeypatch, 9.9))
     with pytest.raises(VoidTrialError, match="one question a second"):
         script(Machine(monkeypatch, 10.1))
+
+
+def test_a_dead_server_that_may_be_tried_once_more_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = script_of(load_balancing.ARMS, "max-fails-3")
+    monkeypatch.setattr(Machine, "wait_until", lambda machine, done, what: machine.must(done(), what))
+    tried, spared = {"upstream": "127.0.0.1:9, 127.0.0.1:9001"}, {"upstream": "127.0.0.1:9001"}
+
+    def asked(takes_s: float, *, again: int) -> Figures:
+        machine = Machine(monkeypatch, takes_s)
+        first, second = [tried] * 3 + [spared] * 17, [tried] * again + [spared] * (20 - again)
+        logs = iter([first, first, *[first + second] * 2])
+        monkeypatch.setattr(Machine, "access_log", lambda _: next(logs))
+        return script(machine)
+
+    assert asked(0.99, again=1) == {"tried_share": 0.1}
+    assert asked(0.99, again=10) == {"tried_share": 1}
+    with pytest.raises(VoidTrialError, match="after 1 s nginx tries a failed server again"):
+        asked(1.01, again=1)
+
+
+def test_keys_of_a_server_that_is_gone_count_as_not_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(monkeypatch, 0)
+    monkeypatch.setattr(Machine, "wait_until", lambda machine, done, what: machine.must(done(), what))
+    before, after = ["one", "one", "two", "gone"] * 50, ["one", "two", "dead, two", "one"] * 50
+    machine.log = [
+        {"uri": uri, "key": str(number), "upstream": server}
+        for uri, servers in (("/before", before), ("/after", after))
+        for number, server in enumerate(servers)
+    ]
+    assert script_of(load_balancing.ARMS, "hash-failed")(machine) == {"moved_keys": 50, "moved_share": 1 / 3}
