@@ -193,6 +193,7 @@ def _claim(line: Line, numbers: Mapping[str, float], code: Code) -> Claim[Any]:
         expired_reason=line.expired_reason,
         by_build=line.by_build,
         since=line.since,
+        module=line.module,
         turned_by=line.turned_by or ({line.arms[-1]: line.arms[0]} if is_counted else {}),
         line=line.line,
     )

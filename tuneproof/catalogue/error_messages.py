@@ -57,6 +57,7 @@ def _lines(case: Case) -> Iterator[Line]:
         what="trials in which nginx writes the message",
         turned_by={provoked: remedied},
         since=case.since,
+        module=case.module,
     )
     ends = Line(
         scenario=_NAME,
@@ -68,6 +69,7 @@ def _lines(case: Case) -> Iterator[Line]:
         what="trials without the message in which all requests are answered",
         turned_by={remedied: provoked},
         since=case.since,
+        module=case.module,
     )
     yield ends
     if case.wrong:

@@ -79,6 +79,7 @@ class Case:
     remedy: Change
     wrong: Change | None = None
     since: str = ""  # the version of nginx that brought it
+    module: str = ""  # what writes it, where the lab's build of mainline does not have that
 
 
 @cache
@@ -106,7 +107,7 @@ def _cases() -> Iterator[Case]:
 
 def _case(row: dict[str, Any]) -> Case:
     remedy, wrong = row.pop("remedy"), row.pop("wrong", None)
-    own = {name: row.pop(name) for name in ("id", "when", "since") if name in row}
+    own = {name: row.pop(name) for name in ("id", "when", "since", "module") if name in row}
     known = row.pop("message", own["id"])
     provocation = replace(Provocation(), **_parts(row))
     return Case(

@@ -99,6 +99,7 @@ class Line:
     expected: str = "holds"  # or "refuted"; "" where honest hosts differ
     by_build: str = ""  # why the lab's build of mainline gives the other verdict, where the build decides it
     since: str = ""  # the version that brought what it is about; on older ones it cannot be tested
+    module: str = ""  # the module that it is about, which the lab's build of mainline does not have
     expired_since: str = ""  # the version that made the advice needless
     expired_by: tuple[str, ...] = ()  # or the change that did: kind and directive, as in nginx_changes
     expired_reason: str = ""

@@ -96,3 +96,23 @@ def test_a_message_appears_its_remedy_ends_it_and_what_is_recommended_wrongly_do
         assert by_name[f"remedy_ends_{case.id}"].expected is Verdict.HOLDS
         if case.wrong:
             assert by_name[f"{case.wrong.name}_ends_{case.id}"].expected is Verdict.REFUTED
+
+
+# Directives of modules that nginx is built without unless configure is told, and the lab's build of mainline is.
+OPTIONAL = (
+    *("gunzip", "gunzip_buffers", "gzip_static", "sub_filter", "dav_methods", "flv", "mp4", "random_index", "slice"),
+    *("stub_status", "add_before_body", "add_after_body", "image_filter", "xslt_stylesheet", "geoip_country", "perl"),
+)
+
+
+def test_a_case_names_the_module_that_not_every_build_has() -> None:
+    """One configuration that does not start takes all claims of its lab with it."""
+    uses = re.compile(rf"(?:^|[;{{}}\s])(?:{'|'.join(OPTIONAL)})[\s;]")
+    wrong = {
+        case.id
+        for case in cases()
+        for each in (case.provocation, case.remedy.provocation, case.wrong and case.wrong.provocation)
+        if each and bool(uses.search(each.config())) > bool(case.module)
+    }
+    assert wrong == set()
+    assert {claim.module for claim in CLAIMS} == {"", "ngx_http_gunzip_module"}
