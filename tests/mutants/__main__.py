@@ -43,7 +43,10 @@ class Place:
 
 
 ROOMS: Final = {
-    "inference": Room(code=("tuneproof/proof/inference/*.py",), tests=("tests/unit/proof/inference",)),
+    "inference": Room(
+        code=("tuneproof/proof/inference/*.py",),
+        tests=("tests/unit/proof/inference", "tests/unit/proof/scenario/test_parts.py"),
+    ),
     "conf": Room(
         code=tuple(
             f"tuneproof/conf/{name}.py" for name in ("effective", "hosts", "locations", "sockets", "unreachable")

@@ -124,6 +124,13 @@ def test_a_line_is_read_by_its_format(text: str, line: str, name: str, value: ob
     assert getattr(TextFormat(text, name="any").parse(line), name) == value
 
 
+@pytest.mark.parametrize(("ratio", "fits"), [("2.31", True), ("-", True), ("2.3", False), ("2", False), ("x", False)])
+def test_a_ratio_of_gzip_has_two_digits_behind_the_point(ratio: str, *, fits: bool) -> None:
+    """As nginx prints it; else another number beside it would be taken for one."""
+    found = answered(TextFormat("$status $gzip_ratio", name="any"), f"200 {ratio}")
+    assert isinstance(found, LogRecord) == fits
+
+
 def test_a_name_does_not_go_on_in_the_next_string() -> None:
     assert one_text(["a$pid", "b ", "${status}"]) == "a${pid}b $status"
     assert [(part.text, part.variable) for part in parts_of("a${pid}b")] == [("a", False), ("pid", True), ("b", False)]
