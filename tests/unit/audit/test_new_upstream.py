@@ -59,6 +59,13 @@ def test_redirects_that_somebody_wrote_stay(said: str, expected: list[str]) -> N
     assert lines == ["proxy_pass http://10_0_0_1;", "proxy_set_header Host x;", *expected]
 
 
+@pytest.mark.parametrize("name", ["Accept-Encoding", "X-Real-IP"])
+def test_another_header_is_not_the_host_that_the_backend_sees(name: str) -> None:
+    """Without a Host of its own, the backend would be asked for the block's name."""
+    lines = named(f"location / {{\nproxy_pass http://10.0.0.1;\nproxy_set_header {name} x;\n}}")
+    assert lines[-2:] == [f"proxy_set_header {name} x;", "proxy_set_header Host 10.0.0.1;"]
+
+
 def test_what_is_written_around_the_location_counts() -> None:
     server = "proxy_redirect off;\nproxy_set_header Host x;\nlocation / {\nproxy_pass http://10.0.0.1;\n}"
     assert named(server) == ["proxy_redirect off;", "proxy_set_header Host x;", "proxy_pass http://10_0_0_1;"]
@@ -91,6 +98,7 @@ def test_sockets_and_paths_with_variables_have_no_redirects(address: str, expect
         "location / { proxy_pass http://10.0.0.1; limit_except GET { proxy_pass http://10.0.0.2; } }",
         "location '/a b' { proxy_pass http://10.0.0.1/; }",
         "proxy_cache c; location / { proxy_pass http://10.0.0.1; }",
+        "proxy_cache pages; location / { proxy_pass http://10.0.0.1; }",
         "proxy_cache c; proxy_cache_key $proxy_host$uri; location / { proxy_pass http://10.0.0.1; }",
     ],
 )

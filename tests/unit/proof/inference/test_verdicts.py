@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]  # scipy ships no type information
 
 from tuneproof.proof.inference.effects import Effect, Ordered, Scale, Tally
-from tuneproof.proof.inference.plan import side
-from tuneproof.proof.inference.verdicts import Assessment, Block, Form, assess
+from tuneproof.proof.inference.plan import Look, side
+from tuneproof.proof.inference.verdicts import Assessment, Block, Form, assess, order_interval
 
 LOOKS = (5, 9)
 
@@ -233,3 +233,9 @@ def test_the_limits_of_counted_units_are_on_the_side_that_the_verdict_names(coun
     assert low <= found.interval.value <= high
     assert (found.verdict == "holds") == (low >= chance - 1e-9)
     assert (found.verdict == "refuted") == (high <= chance + 1e-9)
+
+
+def test_the_interval_of_a_look_that_cannot_decide_has_the_level_of_its_extremes() -> None:
+    """Of three blocks, all lie on one side of the median once in four times."""
+    found = order_interval([3.0, 1.0, 2.0], Look(units=3, needed=4, tail=0.0), plan_level=0.9)
+    assert (found.low, found.value, found.high, found.level) == (1.0, 2.0, 3.0, 0.75)
