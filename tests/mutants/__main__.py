@@ -66,7 +66,7 @@ ROOMS: Final = {
     "results": Room(code=("tuneproof/report/results/*.py",), tests=("tests/unit/report/results",)),
 }
 # Of members of an enumeration, what is equal is the same.
-_EQUIVALENT: Final = ("Eq_Is", "Is_Eq", "NotEq_IsNot", "IsNot_NotEq")
+_EQUIVALENT: Final = ("Operator_Eq_Is", "Operator_Is_Eq", "Operator_NotEq_IsNot", "Operator_IsNot_NotEq")
 # What a fault in an endless loop may take, as a multiple of the time without a fault.
 _PATIENCE: Final = 10
 

@@ -833,6 +833,9 @@ def test_a_cause_makes_of_evidence_what_it_can(
     assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]
 ) -> None:
     check(assess, given, verdict, said)
+    # What a cause touched orders it among others: a share, or 0 where that is not known.
+    reasons = assess(given).for_
+    assert [reason for reason in reasons if not 0 <= reason.touched <= 1] == []
 
 
 def test_what_other_services_of_a_capture_lost_is_not_nginxs() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tuneproof.errors import BadInputError
 from tuneproof.report.results.documents import Results
-from tuneproof.report.results.merging import merge, missing_shards, remarks
+from tuneproof.report.results.merging import common_facts, merge, missing_shards, remarks
 from tests.support.written_results import HOST, OPTIONS, a_cell, unsupported, written
 
 
@@ -131,6 +131,14 @@ def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> N
         f"Interrupted, or still running: 1 cells were decided so far ({cut.path}, started 2026-11-20T09:36:16Z).",
     )
     assert remarks(cut) == ("Interrupted, or still running: 1 cells were decided so far.",)
+
+
+def test_facts_that_only_one_machine_tells_are_none_of_all() -> None:
+    """Such as the sysctls of one that is no Linux, or said them otherwise."""
+    first = {"kernel": "6.1", "sysctls": {"a": "1", "b": "2"}}
+    for other in ({"kernel": "6.1"}, {"kernel": "6.1", "sysctls": "unknown"}):
+        assert common_facts([first, other]) == common_facts([other, first]) == {"kernel": "6.1"}
+    assert common_facts([first, {"sysctls": {"a": "1"}}]) == {"sysctls": {"a": "1"}}
 
 
 def run_of(number: int, claims: list[str], seconds: float | None) -> Results:
