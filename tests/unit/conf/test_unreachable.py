@@ -33,6 +33,8 @@ def test_what_takes_all_its_paths_is_named(locations: str, lost: str, by: str) -
         "location /im/ { proxy_pass http://a; } location ~ ^/im/ { }",
         r"location ~ a\Kb { } location ~ ab { }",
         "location ~ ^/a$ { } location ~ ^/a { }",
+        # No path matches the first: its anchor is in the middle.
+        "location ~ a^b { } location ~ ab { }",
         "location ~ (a|b|) { } location ~ c { }",
         "location ~ ab?c { } location ~ abc { }",
     ],
