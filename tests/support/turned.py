@@ -25,7 +25,8 @@ def turned(scenario: Scenario[Obs]) -> Scenario[Obs]:
 def turned_claim(claim: Claim[Obs]) -> Claim[Obs]:
     """Return a claim with other arms in the place of its own, by ``turned_by``: it must come out the other way.
 
-    What nginx's version makes of it is left out: where the advice has expired, nothing is left to be turned.
+    What nginx's version makes of it is left out: where the advice has expired, nothing is left to be turned. So is its
+    control: without the cause, it comes out the other way on every host.
     """
     places = {name: _twin(name, other) for name, other in claim.turned_by.items()}
     if claim.condition is not None:
@@ -38,6 +39,7 @@ def turned_claim(claim: Claim[Obs]) -> Claim[Obs]:
         expected=Verdict.HOLDS if claim.expected is Verdict.REFUTED else Verdict.REFUTED,
         expired_since="",
         by_build="",
+        control=None,
         turned_by={},
     )
 

@@ -6,6 +6,7 @@ Directives: https://nginx.org/en/docs/http/ngx_http_ssl_module.html.
 from collections.abc import Callable
 from typing import Final
 
+from tuneproof.catalogue import tls_settings_upstream
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.lab.load.counted import Figures
@@ -100,10 +101,13 @@ ARMS: Final = arms_of(
         Setting(name="shared", config=_tls("ssl_session_cache shared:sessions:1m;"), script=_resumed),
         Setting(name="no-stapling", config=_tls(""), script=_stapling, starts=False),
         Setting(name="stapling", config=_tls("ssl_stapling on;"), script=_stapling, starts=False),
+        *tls_settings_upstream.SETTINGS,
     ]
 )
 
-CLAIMS: Final = claims_of("tls_settings")
+CLAIMS: Final = claims_of(
+    "tls_settings", REQUESTS=tls_settings_upstream.REQUESTS, WORKERS=tls_settings_upstream.WORKERS
+)
 SCENARIO: Final = Scenario(name="tls_settings", arms=ARMS, claims=CLAIMS, backends=())
 
 ADVICE: Final = Advice(

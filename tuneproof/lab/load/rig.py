@@ -221,8 +221,8 @@ class Rig:
 
         self.wait_until(is_idle, "did not come to rest")
 
-    def steady(self, read: Callable[[], int]) -> int:
-        """Return a number once it has been the same for a while in which no worker had anything to do."""
+    def steady(self, read: Callable[[], Read]) -> Read:
+        """Return what is read once it has been the same for a while in which no worker had anything to do."""
         now, same = read(), 0
 
         def stays() -> bool:
@@ -318,7 +318,11 @@ class Rig:
 
     def kernel_has(self, sysctl: str) -> bool:
         """Tell whether the kernel has a sysctl of this name in the subject's network namespace."""
-        return self._stage.observer.sysctl(sysctl) is not None
+        return self.sysctl(sysctl) is not None
+
+    def sysctl(self, name: str) -> str | None:
+        """Return a sysctl of the subject's network namespace; None where the kernel has none of that name."""
+        return self._stage.observer.sysctl(name)
 
     def sockets(self, port: int = 0) -> SocketFigures:
         """Count the subject's sockets by their state, around a port (default: the subject's)."""

@@ -406,6 +406,7 @@ def test_logs_and_settings_are_read() -> None:
     assert rig(around).error_log() == "failed"
     assert rig(around).kernel_has("some")
     assert not rig(around).kernel_has("none")
+    assert rig(around).sysctl("none") is None
 
 
 def test_a_signal_is_handled_before_anything_else_is_done() -> None:

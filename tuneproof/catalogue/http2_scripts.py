@@ -1,0 +1,82 @@
+"""What trials of HTTP/2 do, and what they count."""
+
+from collections.abc import Callable
+from typing import Final
+
+from tuneproof.catalogue.http2_frames import get, opening, upload
+from tuneproof.lab.load.counted import Figures
+from tuneproof.lab.load.rig import Rig
+from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.protocol.scripted import Reply, Scripted
+
+HTTP2_PORT: Final = 8002
+STREAMS: Final = 200
+LIMIT: Final = 10  # http2_max_concurrent_streams
+REQUESTS: Final = 30
+EARLY_BYTES: Final = 1000
+# More than the 64 KiB of http2_body_preread_size, and less than a loop iteration reads (http2_recv_buffer_size).
+IN_FLIGHT_BYTES: Final = 80_000
+CLIENTS: Final = 5
+
+Script = Callable[[Rig], Figures]
+
+
+def requests(*, resets: bool) -> Script:
+    """Return the script in which a client sends many requests at once; count those that nginx connects upstream for.
+
+    resets: whether it cancels each at once.
+    """
+    says = opening(acknowledges=True) + "".join(get(1 + 2 * number, resets=resets) for number in range(STREAMS))
+
+    def script(rig: Rig) -> Figures:
+        rig.backend(call(Scripted.play, (Reply(streams=True),)))
+        before = rig.counters()["Tcp.ActiveOpens"]
+        with rig.standing(_raw(says), port=HTTP2_PORT):
+            connects = rig.steady(lambda: rig.counters()["Tcp.ActiveOpens"]) - before
+        return {"upstream_connects": connects, "reached_share": connects / STREAMS}
+
+    return script
+
+
+def beyond_the_limit(rig: Rig) -> Figures:
+    """Let a client that has not seen nginx's settings yet send many requests; count those that nginx refuses."""
+    rig.backend(call(Scripted.play, (Reply(streams=True),)))
+    seen = rig.http2(REQUESTS, port=HTTP2_PORT, path="/wait/300")
+    return {"refused_share": seen.count(0) / REQUESTS}
+
+
+def early_uploads(rig: Rig) -> Figures:
+    """Let clients upload before they have nginx's settings; count the uploads that do not reach the backend."""
+    rig.backend(call(Scripted.play, (Reply(),)))
+    says = opening(acknowledges=False) + upload(1, EARLY_BYTES)
+    with rig.standing(_raw(says, CLIENTS), port=HTTP2_PORT):
+        arrived = rig.steady(lambda: len(rig.backend(call(Scripted.seen)).requests))
+    return {"lost_share": 1 - arrived / CLIENTS}
+
+
+def in_flight(rig: Rig) -> Figures:
+    """Have more of an upload arrive than 64 KiB before nginx reads any; count the uploads that nginx takes.
+
+    That is what is on its way over a long distance, where a client hears of a larger window a round trip later.
+    """
+    rig.backend(call(Scripted.play, (Reply(),)))
+    says = opening(acknowledges=True) + upload(1, IN_FLIGHT_BYTES)
+
+    def unread() -> int:
+        return sum(rig.sockets(HTTP2_PORT).unread_bytes)
+
+    rig.stop_workers()
+    try:
+        with rig.standing(_raw(says, CLIENTS), port=HTTP2_PORT):
+            rig.wait_until(lambda: unread() >= CLIENTS * len(says), "did not get all of the uploads")
+            rig.continue_workers()
+            arrived = rig.steady(lambda: len(rig.backend(call(Scripted.seen)).requests))
+    finally:
+        rig.continue_workers()
+    return {"accepted_share": arrived / CLIENTS, "cut_share": 1 - arrived / CLIENTS}
+
+
+def _raw(says: str, connections: int = 1) -> Flow:
+    """Return connections that send this and wait."""
+    return Flow(connections=connections, says=says, head_bytes=len(says), stays=True)

@@ -1,0 +1,99 @@
+"""What trials of uploads do, and what they count: clients send a part of a body, and wait."""
+
+from collections.abc import Callable
+from typing import Final
+
+from tuneproof.lab.load.counted import Figures
+from tuneproof.lab.load.exchanges import answers_of, statuses
+from tuneproof.lab.load.rig import Rig
+from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.protocol.scripted import Reply, Scripted, Then
+
+CLIENTS: Final = 20
+UPLOADS: Final = 20
+LIMIT_BYTES: Final = 10_000  # client_max_body_size
+STALLED_AFTER_S: Final = 1  # client_body_timeout
+# More than nginx reads before it connects to the upstream: client_body_buffer_size is 8 or 16 KiB.
+BODY_BYTES: Final = 100_000
+# Less than that, and less than LIMIT_BYTES.
+_SENT_BYTES: Final = 5000
+_CHUNK_BYTES: Final = 1000
+_HTTP_ERROR: Final = 400
+
+Script = Callable[[Rig], Figures]
+
+
+def request(*headers: str) -> str:
+    """Return the headers of an upload."""
+    return "\r\n".join(["POST /upload HTTP/1.1", "Host: lab", *headers, "", ""])
+
+
+def chunked(size_bytes: int) -> str:
+    """Return an upload without a length (RFC 9112, section 7.1)."""
+    chunk = f"{_CHUNK_BYTES:x}\r\n{'x' * _CHUNK_BYTES}\r\n"
+    return request("Transfer-Encoding: chunked") + size_bytes // _CHUNK_BYTES * chunk + "0\r\n\r\n"
+
+
+def whole(size_bytes: int, *headers: str) -> str:
+    """Return an upload with a length."""
+    return request(f"Content-Length: {size_bytes}", *headers) + "x" * size_bytes
+
+
+def halted(upload: str, *, sent_bytes: int = _SENT_BYTES) -> Script:
+    """Return the script in which clients send so much of an upload's body and wait.
+
+    It counts what nginx says to them by then, and whether the backend has their requests; then they send the rest.
+    """
+    head_bytes = upload.index("\r\n\r\n") + 4
+
+    def script(rig: Rig) -> Figures:
+        rig.backend(call(Scripted.play, (Reply(),)))
+        waiting = Flow(connections=CLIENTS, says=upload, head_bytes=head_bytes + sent_bytes, stays=True)
+        with rig.standing(waiting) as became:
+            seen = rig.steady(lambda: rig.backend(call(Scripted.seen)))
+            rig.steady(lambda: rig.counters()["Tcp.OutSegs"])
+        return {
+            "backend_connections": seen.open_connections,
+            "held_back_share": 1 - seen.connections / CLIENTS,
+            "continue_share": statuses(became[0], 100) / CLIENTS,
+            "rejected_share": sum(answer.status >= _HTTP_ERROR for answer in answers_of(became[0])) / CLIENTS,
+        }
+
+    return script
+
+
+def too_large(rig: Rig) -> Figures:
+    """Let clients exceed the limit once nginx has read a part of their body; count nginx's connects to the backend."""
+    before = rig.counters()["Tcp.ActiveOpens"]
+    upload = chunked(3 * LIMIT_BYTES)
+    waiting = Flow(connections=CLIENTS, says=upload, head_bytes=_SENT_BYTES, stays=True, goes_on=True)
+    with rig.standing(waiting) as became:
+        connects = rig.steady(lambda: rig.counters()["Tcp.ActiveOpens"]) - before
+    rejected = statuses(became[0], 413)
+    rig.must(rejected == CLIENTS, f"{rejected} of {CLIENTS} uploads were answered by 413")
+    return {"reached_share": connects / CLIENTS}
+
+
+def stalled(rig: Rig) -> Figures:
+    """Let clients stop in the middle of a body until nginx ends their connections; count the responses."""
+    rig.backend(call(Scripted.play, (Reply(),)))
+    done = rig.flow(
+        Flow(connections=CLIENTS, says=whole(BODY_BYTES), head_bytes=_SENT_BYTES, awaits_end=True),
+    )
+    rig.rest()
+    ended = sum(one.closed_by_server for one in done)
+    rig.must(ended == CLIENTS, f"nginx ended {ended} of {CLIENTS} connections")
+    logged = sum(line["status"] == "408" for line in rig.access_log())
+    return {"answered_share": len(list(answers_of(done))) / CLIENTS, "logged_408_share": logged / CLIENTS}
+
+
+def to_two_peers(rig: Rig) -> Figures:
+    """Send uploads, of which every other one meets a peer that fails; count those that get a 502."""
+    rig.backend(call(Scripted.play, (Reply(),)))
+    rig.backend(call(Scripted.fault, "", Then.RESETS))
+    # One after the other, on connections of their own: nginx ends one of which it has not read the body.
+    done = rig.flow(Flow(connections=UPLOADS, at_once=1, method="PUT", path="/upload", body_bytes=BODY_BYTES))
+    failed, ok = statuses(done, 502), statuses(done, 200)
+    rig.must(failed + ok == UPLOADS, f"{failed + ok} of {UPLOADS} uploads were answered by 200 or 502")
+    return {"failed_uploads": failed, "fails": float(failed > 0)}
