@@ -12,7 +12,7 @@ from tuneproof.catalogue.uploads_scripts import (
     BODY_BYTES,
     CLIENTS,
     LIMIT_BYTES,
-    STALLED_AFTER_S,
+    STALLED_AFTER_MS,
     UPLOADS,
     Script,
     chunked,
@@ -32,7 +32,7 @@ BACKEND: Final = Backend(kind=SCRIPTED)
 _UNBUFFERED: Final = "proxy_request_buffering off; proxy_http_version 1.1;"
 _BUFFERED: Final = "proxy_http_version 1.1;"
 _LIMITED: Final = f"client_max_body_size {LIMIT_BYTES};"
-_STALLED: Final = f"client_body_timeout {STALLED_AFTER_S}s; {LOG}"
+_STALLED: Final = f"client_body_timeout {STALLED_AFTER_MS}ms; {LOG}"
 _REFUSES: Final = "127.0.0.1:9"  # nobody listens there
 
 
@@ -80,9 +80,7 @@ ARMS: Final = arms_of(
     ]
 )
 
-CLAIMS: Final = claims_of(
-    "uploads", CLIENTS=CLIENTS, UPLOADS=UPLOADS, LIMIT_KB=LIMIT_BYTES / 1000, STALLED_AFTER_S=STALLED_AFTER_S
-)
+CLAIMS: Final = claims_of("uploads", CLIENTS=CLIENTS, UPLOADS=UPLOADS)
 SCENARIO: Final = Scenario(name="uploads", arms=ARMS, claims=CLAIMS, backends=(BACKEND,))
 
 ADVICE: Final = Advice(

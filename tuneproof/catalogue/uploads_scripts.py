@@ -13,7 +13,7 @@ from tuneproof.lab.protocol.scripted import Reply, Scripted, Then
 CLIENTS: Final = 20
 UPLOADS: Final = 20
 LIMIT_BYTES: Final = 10_000  # client_max_body_size
-STALLED_AFTER_S: Final = 1  # client_body_timeout
+STALLED_AFTER_MS: Final = 300  # client_body_timeout
 # More than nginx reads before it connects to the upstream: client_body_buffer_size is 8 or 16 KiB.
 BODY_BYTES: Final = 100_000
 # Less than that, and less than LIMIT_BYTES.
@@ -43,7 +43,7 @@ def whole(size_bytes: int, *headers: str) -> str:
 def halted(upload: str, *, sent_bytes: int = _SENT_BYTES) -> Script:
     """Return the script in which clients send so much of an upload's body and wait.
 
-    It counts what nginx says to them by then, and whether the backend has their requests; then they send the rest.
+    It counts what nginx says to them by then, and whether the backend has their requests; then they leave.
     """
     head_bytes = upload.index("\r\n\r\n") + 4
 
@@ -51,8 +51,7 @@ def halted(upload: str, *, sent_bytes: int = _SENT_BYTES) -> Script:
         rig.backend(call(Scripted.play, (Reply(),)))
         waiting = Flow(connections=CLIENTS, says=upload, head_bytes=head_bytes + sent_bytes, stays=True)
         with rig.standing(waiting) as became:
-            seen = rig.steady(lambda: rig.backend(call(Scripted.seen)))
-            rig.steady(lambda: rig.counters()["Tcp.OutSegs"])
+            seen, _sent = rig.steady(lambda: (rig.backend(call(Scripted.seen)), rig.counters()["Tcp.OutSegs"]))
         return {
             "backend_connections": seen.open_connections,
             "held_back_share": 1 - seen.connections / CLIENTS,
