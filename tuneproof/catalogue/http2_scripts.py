@@ -64,7 +64,8 @@ def in_flight(rig: Rig) -> Figures:
     says = opening(acknowledges=True) + upload(1, IN_FLIGHT_BYTES)
 
     def unread() -> int:
-        return sum(rig.sockets(HTTP2_PORT).unread_bytes)
+        # Those of all established connections, but for the port that is asked about.
+        return sum(rig.sockets().unread_bytes)
 
     rig.stop_workers()
     try:
