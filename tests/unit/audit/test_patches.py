@@ -12,7 +12,7 @@ from tests.support.patched_texts import DENSE, TEXTS
 from tests.support.unified_diffs import applied
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
-from tuneproof.audit.patches import Insert, Replace, apply, diff
+from tuneproof.audit.patches import Insert, Replace, apply, diff, unified
 from tuneproof.conf.reuse import Reuse
 from tuneproof.conf.sources import Dump
 from tuneproof.conf.statements import Statement, parse_file
@@ -209,3 +209,11 @@ def test_what_is_read_after_a_patch_is_what_its_edit_says(data: st.DataObject) -
     assert tree_of(parse_file("a.conf", after).statements) == edited(read, at, edit)
     assert applied(diff([edit], {"a.conf": text}), {"a.conf": text}) == {"a.conf": after}
     assert after.count("#") == text.count("#") or (isinstance(edit, Replace) and not edit.text)
+
+
+@settings(max_examples=40, database=None, derandomize=True)
+@given(st.sets(st.integers(0, 39), max_size=6))
+def test_a_diff_of_changes_near_and_far_is_applied_without_any_fuzz(changed: set[int]) -> None:
+    before = "".join(f"{number}\n" for number in range(40))
+    after = "".join("new\n" if number in changed else f"{number}\n" for number in range(40))
+    assert applied(unified({"a": before}, {"a": after}), {"a": before}) == {"a": after}
