@@ -1,6 +1,7 @@
 """README.md and docs/ lead somewhere: each link of theirs into this checkout ends at a file, and at a heading of it."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,14 @@ def broken(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
 def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     assert broken(page) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
+def test_every_column_of_a_table_has_a_heading(page: Path) -> None:
+    """A screen reader would announce its cells without one (axe: empty-table-header)."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    heads = [line for line, below in pairwise(lines) if re.fullmatch(r"\|[-:| ]+\|", below)]
+    assert [line for line in heads if re.search(r"\|\s*\|", line)] == []
 
 
 @pytest.mark.parametrize(
