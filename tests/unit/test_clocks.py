@@ -13,6 +13,7 @@ from tests.support.places import CHECKOUT
 MAY_ASK: Final = {
     "tuneproof/report/results/run_file.py": "when a run was started",
     "tuneproof/cli/engines.py": "likewise, of several engines",
+    "tuneproof/cli/doctor.py": "how old the images are",
     "tuneproof/cli/watch.py": "since when nginx is watched",
     "tuneproof/lab/engine/lock.py": "since when an engine is locked",
     "images/client/loadgen/arrivals.py": "the kernel stamps packets by it; no later than the other clock says",
