@@ -28,7 +28,7 @@ Block = Sequence[RecordedObservation]
 
 
 def told(*causes: Cause) -> RecordedObservation:
-    """Return a trial whose files show these causes, the primary one first."""
+    """Return a trial with files that show these causes, the primary one first."""
     return replace(QUIET, found=tuple(cause.value for cause in causes))
 
 

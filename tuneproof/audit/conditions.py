@@ -1,7 +1,7 @@
 """What a row (:mod:`tuneproof.lines`) can ask of a configuration by name, where no setting says it alone."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from tuneproof.audit import block_conditions, http3_conditions, upstream_conditions
@@ -49,7 +49,7 @@ def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> s
 
 
 def _speaks_http2(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    return any(server.is_on("http2") or server.listens_with("http2") for server in block.servers())
+    return any(server.speaks_http2 for server in block.servers())
 
 
 def _lacks_descriptors(at: Statement | Block, _block: Block, facts: Facts) -> bool:
@@ -98,13 +98,10 @@ def _is_unused(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     """Tell an upstream block that no directive of a whole configuration names: of other modules' nobody knows."""
     if not facts.configuration.is_whole or not block.args or block.path[:1] != ("http",):
         return False
-    return not facts.passing_to(block.args[0]) and all(rows_of(said.name) for said, _ in _everything(facts))
-
-
-def _everything(facts: Facts) -> Iterator[tuple[Statement, Block]]:
-    """Yield each directive, without the entries of tables."""
     everything = facts.configuration.main.everything()
-    return ((said, block) for said, block in everything if not TABLES & {block.name})
+    return not facts.passing_to(block.args[0]) and all(
+        rows_of(said.name) for said, inner in everything if inner.name not in TABLES
+    )
 
 
 def _is_for_others(facts: Facts) -> bool:
@@ -167,7 +164,7 @@ def _servers(upstream: Block) -> list[Statement]:
 
 
 def _has_several_servers(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    return _is_used(block, facts) and len(_servers(block)) > 1 and facts.workers != 1
+    return _is_used(block, facts) and len(_servers(block)) > 1
 
 
 def _is_used(upstream: Block, facts: Facts) -> bool:
@@ -189,8 +186,10 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "streams": _streams,  # a proxied location, buffered, that names text/event-stream
     "may stream": _may_stream,
     "may download": _may_download,  # a proxied location, named like large files, beside others
-    "several servers and workers": _has_several_servers,
-    "several servers": lambda _at, block, facts: _is_used(block, facts) and len(_servers(block)) > 1,
+    "several servers": _has_several_servers,
+    "several servers and workers": lambda at, block, facts: (
+        facts.workers != 1 and _has_several_servers(at, block, facts)
+    ),
     "max_conns and several workers": _has_bounds_in_several_workers,
 }
 """What a row can ask by name; anything else is a setting in effect, such as "sendfile on"."""

@@ -254,8 +254,7 @@ def _sends_files(server: Block) -> bool:
 def _keeps_clients(server: Block) -> bool:
     """Tell whether a client's connection may carry a second request: HTTP/2 does so also with keepalive_timeout 0."""
     said = [block.setting("keepalive_timeout") for block in (server, *server.all("location"))]
-    is_http2 = server.is_on("http2") or server.listens_with("http2")
-    return is_http2 or any(one is None or time_ms(one.value) != 0 for one in said)
+    return server.speaks_http2 or any(one is None or time_ms(one.value) != 0 for one in said)
 
 
 def _place(at: Statement | Block) -> tuple[object, ...]:

@@ -23,9 +23,8 @@ _METHODS: Final = frozenset({"hash", "ip_hash", "least_conn", "random"})
 _URL: Final = re.compile(r"(?:(?P<scheme>[a-z]+|\$\w+|\$\{\w+\})://)?(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
 _HOST: Final = re.compile(r"unix:[^:]+|(?:\[[^\]]*\]|(?:\$\{\w+\}|[^/:?])*)(?::[^/?]*)?")
 _SPEAKERS: Final = frozenset({"proxy", "grpc", "uwsgi"})
-# Variables with the request's own path, which may follow a variable with the address.
-_HAS_DEFAULT_PORT: Final = frozenset({"proxy"})
 _NO_PORT: Final = re.compile(r"[\w.-]+|\[[^]$]+\]")
+# Variables with the request's own path, which may follow a variable with the address.
 _PATHS: Final = re.compile(r"(?:\$\{?(?:request_uri|uri|document_uri|is_args|args|query_string)\}?)+$")
 
 
@@ -123,7 +122,7 @@ def port_problems(targets: Iterable[Target], upstreams: Mapping[str, Upstream], 
         message = ""
         if colon and port.isdecimal() and name.lower() in upstreams:
             message = f'upstream "{name}" may not have port {port}'
-        elif target.kind not in _HAS_DEFAULT_PORT and _lacks_port(target) and target.host.lower() not in upstreams:
+        elif target.kind != "proxy" and _lacks_port(target) and target.host.lower() not in upstreams:
             is_certain = is_whole or is_address(target.host.strip("[]"))
             message = f'no port in upstream "{target.host}"' if is_certain else ""
         if message:

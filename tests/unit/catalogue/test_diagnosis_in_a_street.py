@@ -13,7 +13,7 @@ WRONG = Tally(count=0, of=1)
 
 
 def seen(found: tuple[Cause, ...], outside: tuple[Cause, ...] = ()) -> RecordedObservation:
-    """Return a trial whose files show these causes, from nginx and from outside."""
+    """Return a trial with files that show these causes, from nginx and from outside."""
     return RecordedObservation(
         measuring_s=1.0,
         found=tuple(cause.value for cause in found),

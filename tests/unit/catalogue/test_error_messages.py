@@ -98,7 +98,7 @@ def test_a_message_appears_its_remedy_ends_it_and_what_is_recommended_wrongly_do
             assert by_name[f"{case.wrong.name}_ends_{case.id}"].expected is Verdict.REFUTED
 
 
-# Directives of modules that nginx is built without unless configure is told, and the lab's build of mainline is.
+# Directives of modules that nginx lacks by default; the lab's build of mainline lacks them, too.
 OPTIONAL = (
     *("gunzip", "gunzip_buffers", "gzip_static", "sub_filter", "dav_methods", "flv", "mp4", "random_index", "slice"),
     *("stub_status", "add_before_body", "add_after_body", "image_filter", "xslt_stylesheet", "geoip_country", "perl"),
