@@ -19,6 +19,7 @@ from tuneproof.catalogue.reuseport_stall import (
     RELIEF_THRESHOLD,
     STALL_WARM_UP,
     TCP_RMEM,
+    bulk_rate,
 )
 from tuneproof.catalogue.reuseport_stall_effects import largest_turn_bytes, turn_bytes
 from tuneproof.catalogue.reuseport_stall_league import SMALL_RMEM, league_lines
@@ -192,9 +193,7 @@ def claims() -> tuple[Claim[StallObservation], ...]:
             source="tcp(7): a connection moves at most one receive buffer per round trip",
             line="proxy_socket_rcvbuf 32k;",
             arms=(DEFAULT_UNTRACED, CURE_UNTRACED),
-            effect=lambda block: (
-                sum(block[DEFAULT_UNTRACED].bulk_bytes_per_s) / sum(block[CURE_UNTRACED].bulk_bytes_per_s)
-            ),
+            effect=lambda block: bulk_rate(block[DEFAULT_UNTRACED]) / bulk_rate(block[CURE_UNTRACED]),
             effect_name="bulk bytes per second, default ÷ proxy_socket_rcvbuf 32k",
             figure="bulk_bytes_per_s",
             scale=Scale.RATIO,

@@ -3,7 +3,7 @@
 from typing import Final
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.catalogue.reuseport_stall import BULK_DOWNLOADS
+from tuneproof.catalogue.reuseport_stall import BULK_DOWNLOADS, bulk_rate
 from tuneproof.catalogue.reuseport_stall_rcvbuf import (
     ASKED_BYTES,
     BULK_PRICE_THRESHOLD,
@@ -35,11 +35,6 @@ def arm(name: str, *directives: str) -> Arm[StallObservation]:
     return Arm(name=name, subject=subject, plan=PLAN, network=upstream_at(ONE_WAY_MS))
 
 
-def bulk(observation: StallObservation) -> float:
-    """Return what all bulk downloads brought, in bytes per second."""
-    return sum(observation.bulk_bytes_per_s)
-
-
 SCENARIO: Final = Scenario(
     name="reuseport_stall_rcvbuf_distance",
     arms=(arm(DEFAULT), arm(CURE, "proxy_socket_rcvbuf 32k")),
@@ -50,7 +45,7 @@ SCENARIO: Final = Scenario(
             source=SOURCE,
             line="proxy_socket_rcvbuf 32k;",
             arms=(DEFAULT, CURE),
-            effect=lambda block: bulk(block[DEFAULT]) / bulk(block[CURE]),
+            effect=lambda block: bulk_rate(block[DEFAULT]) / bulk_rate(block[CURE]),
             effect_name="bulk bytes per second, default ÷ proxy_socket_rcvbuf 32k, 20 ms away",
             figure="bulk_bytes_per_s",
             scale=Scale.RATIO,
@@ -64,7 +59,7 @@ SCENARIO: Final = Scenario(
             source=SOURCE,
             line="proxy_socket_rcvbuf 32k;",
             arms=(CURE,),
-            effect=lambda block: MOST_BYTES_PER_S / bulk(block[CURE]),
+            effect=lambda block: MOST_BYTES_PER_S / bulk_rate(block[CURE]),
             effect_name="one receive buffer of each connection per round trip ÷ bulk bytes per second",
             scale=Scale.RATIO,
             threshold=1.0,
