@@ -115,10 +115,10 @@ def keeps_loop_busy(name: str, route: Route, arm: str) -> OwnClaim:
     )
 
 
-def shortens_turns(name: str, route: Route, arms: tuple[str, str], change: Remedy) -> OwnClaim:
-    """Return the claim that small receive buffers make iterations short."""
+def shortens_turns(name: str, route: Route, arms: tuple[str, str], change: Remedy, *, by: str) -> OwnClaim:
+    """Return the claim that small receive buffers make iterations short; ``by`` names the setting for its id."""
     return _claim(
-        f"{name}_small_rmem_restores_the_loop",
+        f"{name}_{by}_restores_the_loop",
         f"With small receive buffers, a loop iteration reads less of the large responses of {route.shown}",
         arms,
         effect=_saved(arms, "turn_bytes", lambda seen: _turn_bytes(seen, route)),

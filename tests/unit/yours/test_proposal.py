@@ -52,6 +52,43 @@ def test_every_piece_of_advice_that_concerns_it_gets_an_arm(tmp_path: Path) -> N
     assert all(claim.expected is None for claim in found.scenario.claims)
 
 
+@pytest.mark.parametrize(
+    ("server", "location", "changes"),
+    [
+        ("", "", 1),
+        ("", "proxy_socket_rcvbuf 1m;", 1),
+        ("proxy_socket_rcvbuf 1m;", "", 1),
+        ("", "proxy_socket_rcvbuf 16k;", 0),
+        ("proxy_socket_rcvbuf 32k;", "", 0),
+    ],
+)
+def test_mainline_has_a_directive_that_bounds_what_an_iteration_reads(
+    tmp_path: Path, server: str, location: str, changes: int
+) -> None:
+    files = http(f"server {{ listen 80; {server} location / {{ proxy_pass http://b:1; {location} }} }}")
+    found = proposed(tmp_path, files, version="1.31").scenario
+    remedies = [claim.remedy for claim in found.claims if claim.name == "root_socket_rcvbuf_restores_the_loop"]
+    texts = [
+        arm.subject.own.files["/etc/nginx/nginx.conf"].decode()
+        for arm in found.arms
+        if arm.subject.own is not None and arm.name == "root-bulk-socket-rcvbuf"
+    ]
+    assert len(remedies) == len(texts) == changes
+    for remedy, text in zip(remedies, texts, strict=True):
+        assert remedy is not None
+        assert "proxy_socket_rcvbuf 32k;" in remedy.patch
+        assert not remedy.reaches_others
+        assert text.count("proxy_socket_rcvbuf 32k;") == 1
+    assert not any("small_rmem" in claim.name for claim in found.claims)
+
+
+def test_older_versions_have_only_the_setting_of_the_kernel(tmp_path: Path) -> None:
+    found = proposed(tmp_path, http("server { listen 80; location / { proxy_pass http://b:1; } }"), version="1.30")
+    (change,) = [claim.remedy for claim in found.scenario.claims if "restores" in claim.name]
+    assert change is not None
+    assert change.reaches_others
+
+
 def test_workers_that_start_large_are_looked_at(tmp_path: Path) -> None:
     files = http("server { listen 80; return 200; }")
     files["nginx.conf"] = files["nginx.conf"].replace("events { }", "events { worker_connections 1000000; }")
