@@ -4,6 +4,10 @@ The run is cut into shards, as for several jobs of a CI; each engine takes one a
 pytest of its own. What an engine had decided when it was lost stays; the rest of its shard goes to another one. Nothing
 that was looked at gets a second chance to err: what stays inconclusive is not measured again, and a cell whose engine
 was lost after its first look is unsupported.
+
+Not pytest-xdist (3.8): when a worker's process ends, it either ends the whole run (--max-worker-restart=0) or starts
+another process for the same worker, thus on the same lost engine. Its scheduler for groups of tests cannot take a test
+back (``mark_test_pending``), and one of our own would build on classes that are not documented.
 """
 
 import contextlib
