@@ -23,7 +23,7 @@ def verdict_table(results: Results, wanted: str) -> str:
 
 
 def version_table(results: Results, wanted: str) -> str:
-    """Return the claims of some scenarios, and the newest version's figure. KeyError: A scenario has no cell."""
+    """Return the claims of some scenarios, with the newest figure. KeyError: A scenario has no cell."""
     return _claims(cells_of(results, wanted), results)
 
 
@@ -70,8 +70,9 @@ def _table(first: str, rows: Sequence[tuple[str, list[Cell]]], versions: Sequenc
     # Networks, and which version a figure is of, only where there are several.
     has_networks = len({cell.network for _, of in rows for cell in of}) > 1
     networks = ["network"] if has_networks else []
-    several = len(versions) > 1
-    result = f"verdict on nginx {', '.join(versions)}; figure of the newest" if several else "verdict and figure"
+    numbers = ", ".join(versions)
+    several = f"verdict on nginx {numbers}; figure of the newest with one"
+    result = several if len(versions) > 1 else "verdict and figure"
     lines = head([first, *networks, result])
     for said, of in rows:
         place = [plain(of[-1].network)] if has_networks else []
@@ -80,7 +81,8 @@ def _table(first: str, rows: Sequence[tuple[str, list[Cell]]], versions: Sequenc
 
 
 def _result(of: Sequence[Cell], versions: Sequence[str]) -> str:
-    return _with(_verdicts(of, versions), _measured(of[-1]))
+    measured = (text for cell in reversed(of) if (text := _measured(cell)) != NOTHING)
+    return _with(_verdicts(of, versions), next(measured, NOTHING))
 
 
 def _with(verdicts: str, measured: str) -> str:

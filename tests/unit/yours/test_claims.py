@@ -100,7 +100,7 @@ def test_turns_are_long_or_short_by_what_they_read(route: Route) -> None:
     assert float(stall.effect({"yours": seen(turn_bytes=12 * MIB)})) == 12
     with pytest.raises(ValueError, match="no large response"):
         stall.effect({"yours": seen(turn_bytes=0)})
-    short = claims.shortens_turns("root", route, ARMS, CHANGE)
+    short = claims.shortens_turns("root", route, ARMS, CHANGE, by="small_rmem")
     assert float(short.effect({"before": seen(turn_bytes=12 * MIB), "after": seen(turn_bytes=MIB / 16)})) == 192
 
 
