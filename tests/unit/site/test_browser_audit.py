@@ -15,7 +15,7 @@ from tests.support.places import CHECKOUT
 from tests.support.served import served
 from tools.site.__main__ import PYODIDE, packed, write
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 CONF: Final = """\
 upstream app { server 10.0.0.5:3000; keepalive 32; }

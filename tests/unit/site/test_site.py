@@ -14,7 +14,7 @@ from tests.support.served import served
 SITE: Final = CHECKOUT / "build" / "site"
 PHONE: Final = ViewportSize(width=390, height=844)
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("browser")]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

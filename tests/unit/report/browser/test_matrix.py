@@ -14,8 +14,7 @@ from tuneproof.report.html.matrix import matrix
 from tuneproof.report.results.run_file import Results
 from tuneproof.report.words import word_of
 
-# One browser serves all of them.
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 _LARGE_CELLS = 500
 # The table is too high for the window: scroll bars come, and places are computed anew.

@@ -9,8 +9,7 @@ from playwright.sync_api import Browser, Page
 from tests.support.report_pages import cell_page, first_page
 from tuneproof.report.results.run_file import Results
 
-# One browser serves all of them.
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 _NARROW = {"width": 390, "height": 844}
 
