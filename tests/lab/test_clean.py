@@ -2,7 +2,7 @@
 
 import io
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,6 +11,7 @@ import pytest
 from docker.errors import ImageNotFound
 
 from fixtures.engine import BuiltImages
+from tests.support.engine_contract import CONTRACT, LABEL, Engine
 from tuneproof.lab.engine.labels import BUILD, IMAGE, LAYER_FILTER, PROJECT_FILTER, SESSION, Session
 from tuneproof.lab.engine.sweep import Removed, remove_dead_sessions, remove_everything, remove_session
 from tuneproof.lab.topology.lab import Lab
@@ -105,11 +106,50 @@ class Household:
                 self.engine.api.remove_image(name)
 
 
+class Rented:
+    """The engine, for what tests/support/engine_contract.py makes there."""
+
+    def __init__(self, household: Household, base: str) -> None:
+        self._household = household
+        self._base = base
+        self.api = household.engine.api
+        self.label = f"{LABEL}.{household.token}"
+
+    def image(self, name: str, labels: Mapping[str, str], *, on: str = "") -> str:
+        self._household.build(name, f"FROM {on or self._base}", labels=dict(labels))
+        return str(self._household.engine.images.get(name).id)
+
+    def container(self, image: str, labels: Mapping[str, str]) -> str:
+        made = str(self.api.create_container(image, labels=dict(labels))["Id"])
+        self._household.corner.mine.add(made)
+        return made
+
+    def network(self, labels: Mapping[str, str]) -> str:
+        return str(self.api.create_network(self._household.token, labels=dict(labels), internal=True)["Id"])
+
+    def remove(self) -> None:
+        """Remove what the household does not know."""
+        for item in self.api.containers(all=True, filters={"label": self.label}):
+            self.api.remove_container(item["Id"], force=True)
+        for item in self.api.networks(filters={"label": self.label}):
+            self.api.remove_network(item["Id"])
+
+
 @pytest.fixture
 def household(engine: docker.DockerClient) -> Iterator[Household]:
     made = Household(engine)
     yield made
     made.remove()
+
+
+@pytest.mark.parametrize("check", CONTRACT, ids=lambda check: check.__name__)
+def test_docker_keeps_the_contract(check: Callable[[Engine], None], household: Household, images: BuiltImages) -> None:
+    """The unit tests' fake engine keeps the same: tests/unit/support/test_fake_engine.py."""
+    rented = Rented(household, images.roles["client"])
+    try:
+        check(rented)
+    finally:
+        rented.remove()
 
 
 def test_clean_takes_what_the_lab_made_and_leaves_what_others_built_on_it(

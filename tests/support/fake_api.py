@@ -1,4 +1,4 @@
-"""An engine's low-level client, for what looks for resources and removes them."""
+"""An engine's low-level client, for what makes, looks for and removes resources; held to engine_contract.py."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any, cast
 import docker
 from docker.errors import APIError, NotFound
 
-from tuneproof.lab.engine.labels import LEASE, Owner, Session
+from tuneproof.lab.engine.labels import LEASE, SESSION, Owner, Session
 
 ALIVE = Session(id="alive")
 DEAD = Session(id="dead", owner=dataclasses.replace(Owner.current(), start_ticks=1))
@@ -17,13 +17,20 @@ ELSEWHERE = Session(
 )
 
 
+def refusal(status: int, words: str = "refused") -> APIError:
+    response: Any = SimpleNamespace(status_code=status, url="engine", reason=words)
+    return APIError(words, response=response, explanation=words)
+
+
 class FakeApi:
-    """Resources by name, with their labels."""
+    """Resources by id, with their labels."""
 
     def __init__(self) -> None:
         self.held: dict[str, dict[str, dict[str, str] | None]] = {
             kind: {} for kind in ("container", "network", "volume", "image")
         }
+        self.named: dict[str, str] = {}
+        """Containers by the name that an engine gives once."""
         self.parents: dict[str, str] = {}
         self.started_from: dict[str, str] = {}
         """Images by container."""
@@ -41,6 +48,20 @@ class FakeApi:
 
     def names(self) -> set[str]:
         return {name for kind in self.held.values() for name in kind}
+
+    def create_container(self, image: str, *, name: str, labels: dict[str, str]) -> dict[str, str]:
+        if self.named.get(name) in self.held["container"]:
+            raise refusal(409, f"the container name {name} is already in use")
+        made = self.named[name] = f"of-{labels.get(SESSION, name)}"
+        self.add("container", made, labels)
+        self.started_from[made] = image
+        return {"Id": made}
+
+    def inspect_container(self, name: str) -> dict[str, Any]:
+        found = self.named.get(name, name)
+        if found not in self.held["container"]:
+            raise NotFound(name)
+        return {"Id": found, "Config": {"Labels": self.held["container"][found]}}
 
     def containers(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
         assert all, "stopped containers are leftovers, too"
@@ -86,12 +107,14 @@ class FakeApi:
 
     def remove_image(self, name: str) -> None:
         if name in self.started_from.values():
-            raise APIError("container is using its referenced image")
+            raise refusal(409, "container is using its referenced image")
         if name in self.parents.values():
             # A name goes, the image stays.
             if ":" not in name:
-                raise APIError("image has dependent child images")
-            self.held["image"][f"unnamed {name.replace(':', ' ')}"] = self.held["image"].get(name)
+                raise refusal(409, "image has dependent child images")
+            unnamed = f"unnamed {name.replace(':', ' ')}"
+            self.held["image"][unnamed] = self.held["image"].get(name)
+            self.parents = {image: unnamed if on == name else on for image, on in self.parents.items()}
         self._remove("image", name)
         self.parents.pop(name, None)
 
@@ -107,3 +130,4 @@ class FakeApi:
         if name not in self.held[kind]:
             raise NotFound(name)
         del self.held[kind][name]
+        self.started_from.pop(name, None)

@@ -1,22 +1,19 @@
 """An engine's lock, on an engine that exists only here."""
 
-from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from docker.errors import APIError, NotFound
 
-from tests.support.fake_api import ALIVE, DEAD, ELSEWHERE, FakeApi
+from tests.support.fake_api import ALIVE, DEAD, ELSEWHERE, FakeApi, refusal
 from tuneproof.errors import LabError
 from tuneproof.lab.engine import lock
-from tuneproof.lab.engine.labels import LEASE, SESSION, Session
+from tuneproof.lab.engine.labels import LEASE, Session
 from tuneproof.lab.engine.lock import HOLDER, NAME, SINCE, EngineBusyError, locked
 
+if TYPE_CHECKING:
+    from docker.errors import APIError
+
 MINE = Session(id="mine")
-
-
-def refusal(status: int) -> APIError:
-    return APIError("refused", response=SimpleNamespace(status_code=status), explanation="refused")  # type: ignore[arg-type] # all that is asked of it
 
 
 class Engine(FakeApi):
@@ -34,6 +31,7 @@ class Engine(FakeApi):
         self.told: list[str] = []
         if holder is not None:
             self.add("container", "first", holder.labels | {HOLDER: "eve@desk", SINCE: "12:00 UTC"})
+            self.named[NAME] = "first"
 
     def create_container(self, image: str, *, name: str, labels: dict[str, str]) -> dict[str, str]:
         assert (image, name) == ("netadmin:1", NAME)
@@ -41,15 +39,7 @@ class Engine(FakeApi):
             raise self.fault
         if self.now_s >= self.ends_at_s:
             self.held["container"].clear()
-        if self.held["container"]:
-            raise refusal(409)
-        self.add("container", f"of-{labels[SESSION]}", labels)
-        return {"Id": f"of-{labels[SESSION]}"}
-
-    def inspect_container(self, name: str) -> dict[str, Any]:
-        for container_id, labels in self.held["container"].items():
-            return {"Id": container_id, "Config": {"Labels": labels}}
-        raise NotFound(name)
+        return super().create_container(image, name=name, labels=labels)
 
     def remove_container(self, name: str, *, force: bool, v: bool = False) -> None:
         self.removed.append(name)
@@ -79,7 +69,7 @@ def test_a_free_engine_is_taken_and_given_back(monkeypatch: pytest.MonkeyPatch) 
     assert engine.told == []
 
 
-def test_whoever_measures_is_waited_for_and_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_measures_is_waited_for_and_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(ALIVE, ends_at_s=10)
     with taken(engine, monkeypatch):
         assert engine.now_s == pytest.approx(10, abs=1)
@@ -88,7 +78,7 @@ def test_whoever_measures_is_waited_for_and_named_once(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("holder", [ALIVE, ELSEWHERE], ids=["alive", "elsewhere"])
-def test_nobody_is_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch, holder: Session) -> None:
+def test_no_run_is_waited_for_forever(monkeypatch: pytest.MonkeyPatch, holder: Session) -> None:
     """Whether one on another machine is alive cannot be known; it is left alone."""
     engine = Engine(holder)
     with pytest.raises(EngineBusyError, match="Engine big measures for eve@desk, since 12:00 UTC"):

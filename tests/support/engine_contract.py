@@ -1,0 +1,111 @@
+"""What the project relies on an engine to do: Docker and the unit tests' fake engine are both held to it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
+
+import pytest
+from docker.errors import APIError, NotFound
+
+LABEL: Final = "io.example.contract"
+_CONFLICT: Final = 409
+
+
+class Engine(Protocol):
+    """An engine on which a check makes things; nothing else there has the label."""
+
+    api: Any
+    label: str  # LABEL, or one that begins so and that nothing else has
+
+    def image(self, name: str, labels: Mapping[str, str], *, on: str = "") -> str:
+        """Make an image with a name and a tag, on another one if that is named; return its id."""
+
+    def container(self, image: str, labels: Mapping[str, str]) -> str:
+        """Make a container that never ran; return its id."""
+
+    def network(self, labels: Mapping[str, str]) -> str:
+        """Make a network; return its id."""
+
+
+def what_has_a_label_is_listed_by_it(engine: Engine) -> None:
+    """Also containers that never ran; by the label's name alone, or with its value."""
+    label = engine.label
+    image = engine.image(f"{label}/a:1", {})
+    first, second = (engine.container(image, {label: value}) for value in ("1", "2"))
+    engine.container(image, {})
+    listed = engine.api.containers(all=True, filters={"label": label})
+    assert {item["Id"]: (item["Labels"][label], item["ImageID"]) for item in listed} == {
+        first: ("1", image),
+        second: ("2", image),
+    }
+    assert [item["Id"] for item in engine.api.containers(all=True, filters={"label": f"{label}=2"})] == [second]
+    network = engine.network({label: "1"})
+    (found,) = engine.api.networks(filters={"label": label})
+    assert (found["Id"], found["Labels"], found["Scope"]) == (network, {label: "1"}, "local")
+    assert not engine.api.volumes(filters={"label": label})["Volumes"]
+
+
+def a_containers_name_is_given_once(engine: Engine) -> None:
+    """Until it is removed; it is found by its name as well as by its id."""
+    name, label = engine.label.replace(".", "-"), engine.label
+    image = engine.image(f"{label}/a:1", {})
+    made = engine.api.create_container(image, name=name, labels={label: "1"})["Id"]
+    with pytest.raises(APIError) as refused:
+        engine.api.create_container(image, name=name, labels={label: "2"})
+    assert refused.value.status_code == _CONFLICT
+    found = engine.api.inspect_container(name)
+    assert (found["Id"], found["Config"]["Labels"][label]) == (made, "1")
+    engine.api.remove_container(made, force=True, v=True)
+    with pytest.raises(NotFound):
+        engine.api.inspect_container(name)
+
+
+def what_is_gone_is_not_found(engine: Engine) -> None:
+    image = engine.image(f"{engine.label}/a:1", {})
+    container, network = engine.container(image, {engine.label: "1"}), engine.network({engine.label: "1"})
+    options = {"force": True, "v": True}
+    for remove, name, more in (
+        (engine.api.remove_container, container, options),
+        (engine.api.remove_network, network, {}),
+        (engine.api.remove_image, f"{engine.label}/a:1", {}),
+    ):
+        remove(name, **more)
+        with pytest.raises(NotFound):
+            remove(name, **more)
+
+
+def an_image_that_a_container_uses_stays(engine: Engine) -> None:
+    name = f"{engine.label}/a:1"
+    container = engine.container(engine.image(name, {}), {engine.label: "1"})
+    with pytest.raises(APIError, match="is using") as refused:
+        engine.api.remove_image(name)
+    assert refused.value.status_code == _CONFLICT
+    engine.api.remove_container(container, force=True, v=True)
+    engine.api.remove_image(name)
+
+
+def of_an_image_that_others_are_built_on_only_the_name_goes(engine: Engine) -> None:
+    """What is left is no dangling image, and cannot be removed; names are listed with their tags."""
+    label = engine.label
+    engine.image(f"{label}/below:1", {label: "1"})
+    engine.image(f"{label}/above:1", {label: "1"}, on=f"{label}/below:1")
+    listed = {name for item in engine.api.images(filters={"label": label}) for name in item["RepoTags"]}
+    assert listed == {f"{label}/below:1", f"{label}/above:1"}
+    engine.api.remove_image(f"{label}/below:1")
+    (left,) = engine.api.images(filters={"label": label})
+    assert left["RepoTags"] == [f"{label}/above:1"]
+    assert engine.api.images(filters={"label": label, "dangling": True}) == []
+    unnamed = {item["Id"] for item in engine.api.images(all=True, filters={"label": label})} - {left["Id"]}
+    assert unnamed
+    for layer in unnamed:
+        with pytest.raises(APIError, match="dependent child images") as refused:
+            engine.api.remove_image(layer)
+        assert refused.value.status_code == _CONFLICT
+
+
+CONTRACT: Final[tuple[Callable[[Engine], None], ...]] = (
+    what_has_a_label_is_listed_by_it,
+    a_containers_name_is_given_once,
+    what_is_gone_is_not_found,
+    an_image_that_a_container_uses_stays,
+    of_an_image_that_others_are_built_on_only_the_name_goes,
+)
