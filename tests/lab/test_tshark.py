@@ -12,9 +12,12 @@ The definitions are Wireshark's (epan/dissectors/packet-tcp.c; here 4.0, Debian 
 - The handshake's time begins with the first SYN here, with the latest one there: who waits, waits from the first.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from io import BytesIO
 from typing import Final
 
@@ -67,10 +70,11 @@ def read_by_tshark(lab_session: Session, ensure: EnsureImages) -> Iterator[Mappi
     ensure([image])
     with Lab(lab_session) as lab:
         lab.start([tshark_spec(image.tag, FILES)])
-        yield {name: frames(lab[NAME], name) for name in FILES}
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            yield dict(zip(FILES, pool.map(partial(frames, lab[NAME]), FILES), strict=True))
 
 
-@pytest.fixture(params=FILES)
+@pytest.fixture(params=FILES, scope="module")
 def compared(request: pytest.FixtureRequest, read_by_tshark: Mapping[str, list[Frame]]) -> Compared:
     """One capture, its connections matched: by their ends, in the order of their beginnings."""
     name: str = request.param

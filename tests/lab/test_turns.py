@@ -3,7 +3,7 @@
 import re
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -25,6 +25,7 @@ from tuneproof.proof.scenario.preconditions import PreconditionError
 pytestmark = pytest.mark.engine
 
 IDLE_WITHIN_S = 20.0
+TRACED_PORT = 8001
 # What a debug log says of each call (ngx_epoll_module.c, ngx_recv.c, ngx_readv_chain.c, ngx_event_pipe.c,
 # ngx_writev_chain.c, ngx_linux_sendfile_chain.c, ngx_send.c). A call that would have had to wait has moved -1
 # bytes, but for sendfile, which has another line then; and what readv moved is told by its caller.
@@ -34,6 +35,28 @@ READ_CALL = re.compile(r"recv: fd:\d+ -?\d+ of |readv: \d+, last:")
 WRITE = re.compile(r"(?:writev: (-?\d+) of )|(?:sendfile: (-?\d+) of )|(?:send: fd:\d+ (-?\d+) of )")
 WRITE_CALL = re.compile(rf"{WRITE.pattern}|sendfile\(\) is not ready")
 PROCESS = re.compile(r"^\S+ \S+ \[debug\] (\d+)#", re.ASCII)
+
+
+@pytest.fixture(scope="module")
+def unrecorded(place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str) -> Iterator[Stage]:
+    """A lab with an nginx that has no recorder inside."""
+    with started(place_cpus(()), lab_session, images, nginx, subject(records_turns=False)) as (_, stage):
+        yield stage
+
+
+@pytest.fixture
+def traced(unrecorded: Stage) -> Iterator[list[int]]:
+    """The workers of a second nginx there, with the recorder inside and the tracer outside."""
+    run, pid_file = unrecorded.subject.run, "/var/lib/subject/traced.pid"
+    text = SubjectConfig(upstream="backend:8000", port=TRACED_PORT).render()
+    text = text.replace("/var/lib/subject/nginx.pid", pid_file)
+    start = "mkdir /dev/shm/traced && cat >/dev/shm/traced.conf && TUNEPROOF_TRACER_FOLDER=/dev/shm/traced "
+    start += f"LD_PRELOAD={RECORDER_PATH} /usr/lib/tuneproof/tracer nginx -c /dev/shm/traced.conf >/dev/null 2>&1"
+    run(["sh", "-c", f"printf %s {shlex.quote(text)} | {{ {start}; }}"])
+    master = run(["cat", pid_file]).decode().strip()
+    yield [int(pid) for pid in run(["cat", f"/proc/{master}/task/{master}/children"]).split()]
+    ended = f"for _ in $(seq 500); do [ -e {pid_file} ] || break; sleep 0.02; done"
+    run(["sh", "-c", f"kill {master}; {ended}; rm -r /dev/shm/*"])
 
 
 def records_in(stage: Stage, pids: Sequence[int], folder: str = recorder.FOLDER) -> dict[int, recorder.Record]:
@@ -75,7 +98,7 @@ def moved(lines: Sequence[str], call: re.Pattern[str]) -> list[int]:
     return [max(0, int(next(each for each in match.groups() if each is not None))) for match in matches]
 
 
-def test_the_recorder_counts_what_the_debug_log_tells(
+def test_the_recorder_counts_what_the_debug_log_reports(
     place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str
 ) -> None:
     """Turns, bytes read and bytes written of every worker, exactly; and a trial's observation has its turns."""
@@ -103,41 +126,25 @@ def test_the_recorder_counts_what_the_debug_log_tells(
 
 
 @pytest.mark.skipif(f"'{MAINLINE}' in config.getoption('nginx')", reason="the recorder cannot be loaded into mainline")
-def test_the_tracer_counts_what_the_recorder_does(
-    place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str
-) -> None:
+def test_the_tracer_counts_what_the_recorder_does(traced: list[int], unrecorded: Stage) -> None:
     """Both record the same nginx, one from inside and one from outside, under bulk downloads and small requests."""
-    port = 8001
-    text = (
-        SubjectConfig(upstream="backend:8000", port=port).render().replace("/subject/nginx.pid", "/subject/traced.pid")
+
+    def both() -> tuple[dict[int, recorder.Record], dict[int, recorder.Record]]:
+        """Return what both say of a moment in which no worker does anything."""
+        deadline_s = time.monotonic() + IDLE_WITHIN_S
+        while time.monotonic() < deadline_s:
+            seen = records_in(unrecorded, traced), records_in(unrecorded, traced, "dev/shm/traced")
+            if seen == (records_in(unrecorded, traced), records_in(unrecorded, traced, "dev/shm/traced")):
+                return seen
+        raise AssertionError(f"the workers are busy for {IDLE_WITHIN_S:g} s")
+
+    before = both()
+    plan = replace(PLAN, bulk_per_worker=(2, 2))
+    run_trial(unrecorded.programs.loadgen, plan, address=unrecorded.address, port=TRACED_PORT, label="turns")
+    inside, outside = (
+        {pid: now[pid].since(then[pid]) for pid in traced} for then, now in zip(before, both(), strict=True)
     )
-    start = "mkdir /dev/shm/traced && cat >/dev/shm/traced.conf && TUNEPROOF_TRACER_FOLDER=/dev/shm/traced "
-    start += f"LD_PRELOAD={RECORDER_PATH} /usr/lib/tuneproof/tracer nginx -c /dev/shm/traced.conf >/dev/null 2>&1"
-    with started(place_cpus(()), lab_session, images, nginx, subject(records_turns=False)) as (_, stage):
-        quoted = shlex.quote(text)
-        stage.subject.run(["sh", "-c", f"printf %s {quoted} | {{ {start}; }}"])
-        master = stage.subject.run(["cat", "/var/lib/subject/traced.pid"]).strip()
-        pids = [
-            int(pid)
-            for pid in stage.subject.run(["cat", f"/proc/{master.decode()}/task/{master.decode()}/children"]).split()
-        ]
-
-        def both() -> tuple[dict[int, recorder.Record], dict[int, recorder.Record]]:
-            """Return what both say of a moment in which no worker does anything."""
-            deadline_s = time.monotonic() + IDLE_WITHIN_S
-            while time.monotonic() < deadline_s:
-                seen = records_in(stage, pids), records_in(stage, pids, "dev/shm/traced")
-                if seen == (records_in(stage, pids), records_in(stage, pids, "dev/shm/traced")):
-                    return seen
-            raise AssertionError(f"the workers are busy for {IDLE_WITHIN_S:g} s")
-
-        before = both()
-        plan = replace(PLAN, bulk_per_worker=(2, 2))
-        run_trial(stage.programs.loadgen, plan, address=stage.address, port=port, label="turns")
-        inside, outside = (
-            {pid: now[pid].since(then[pid]) for pid in pids} for then, now in zip(before, both(), strict=True)
-        )
-    for pid in pids:
+    for pid in traced:
         untimed = [name for name in recorder.COUNTERS if not name.endswith("_ns")]
         counts = {name: inside[pid].counters[name] for name in untimed}
         assert {name: outside[pid].counters[name] for name in untimed} == pytest.approx(counts, rel=0.02)
@@ -145,32 +152,26 @@ def test_the_tracer_counts_what_the_recorder_does(
         assert {name: call.made for name, call in outside[pid].calls.items()} == pytest.approx(calls, rel=0.02)
         seconds = [record[pid].counters["cpu_ns"] / 1e9 for record in (inside, outside)]
         print(f"\nworker {pid}: {counts}; CPU seconds, inside and outside: {seconds}")  # noqa: T201 - part of the answer
-    assert sum(inside[pid].counters["read_bytes"] for pid in pids) > 1 << 20, "bulk downloads came through"
+    assert sum(inside[pid].counters["read_bytes"] for pid in traced) > 1 << 20, "bulk downloads came through"
 
 
-def test_without_the_recorder_there_is_no_record(
-    place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str
-) -> None:
+def test_without_the_recorder_there_is_no_record(unrecorded: Stage) -> None:
     """And who asks for it is told which worker has none."""
-    with started(place_cpus(()), lab_session, images, nginx, subject(records_turns=False)) as (_, stage):
-        assert stage.subject.run(["sh", "-c", "ls /dev/shm"]) == b""
-        with pytest.raises(LabError, match=r"process \d+ keeps no record"):
-            stage.observer.turns(0.0, 0.0)
+    assert unrecorded.subject.run(["sh", "-c", "ls /dev/shm"]) == b""
+    with pytest.raises(LabError, match=r"process \d+ keeps no record"):
+        unrecorded.observer.turns(0.0, 0.0)
 
 
 @pytest.mark.slow  # a stop lasts longer than the gaps of a shared CPU, but for those of a bad day
-def test_the_loop_probe_shows_on_which_worker_stops_were_made(
-    place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str
-) -> None:
+def test_the_loop_probe_shows_on_which_worker_stops_were_made(unrecorded: Stage) -> None:
     """Of eight stops of 80 ms it shows six at least, and on the other worker half as many at most."""
     plan = StallLoad(settle_s=0.0, measure_s=1.5)
-    with started(place_cpus(()), lab_session, images, nginx, subject(records_turns=False)) as (_, stage):
-        stopped_pid = plan.observe(plan.run(stage, label="first")).workers[0].worker_pid
-        stop = f"kill -STOP {stopped_pid}; sleep 0.08; kill -CONT {stopped_pid}; sleep 0.04; "
-        with ThreadPoolExecutor(max_workers=1) as pool:
-            stops = pool.submit(stage.subject.run, ["sh", "-c", stop * 8])
-            probes = plan.run(stage, label="second").record.probe
-            stops.result()
+    stopped_pid = plan.observe(plan.run(unrecorded, label="first")).workers[0].worker_pid
+    stop = f"kill -STOP {stopped_pid}; sleep 0.08; kill -CONT {stopped_pid}; sleep 0.04; "
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        stops = pool.submit(unrecorded.subject.run, ["sh", "-c", stop * 8])
+        probes = plan.run(unrecorded, label="second").record.probe
+        stops.result()
     stopped, other = (sum(lag_ms >= 50 for lag_ms in probe.lag_ms) for probe in probes)
     assert stopped >= 6
     assert other <= stopped / 2
