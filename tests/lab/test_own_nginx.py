@@ -219,7 +219,7 @@ def test_a_stream_is_delivered_or_held_by_the_users_own_files(nginx: str, tmp_pa
     assert "+location /held/ { proxy_buffering off; proxy_pass" in remedy.patch
 
 
-def test_an_image_that_does_not_exist_is_told_as_that(tmp_path: Path) -> None:
+def test_an_image_that_does_not_exist_is_reported_as_that(tmp_path: Path) -> None:
     """Before anything starts: it has no nginx, but for another reason."""
     site = tmp_path / "nginx.conf"
     site.write_text("events { }\nhttp { server { location / { proxy_pass http://a; } } }\n", encoding="utf-8")

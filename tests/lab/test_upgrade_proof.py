@@ -74,7 +74,7 @@ def test_a_version_does_not_differ_from_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_version_that_does_not_start_is_told_in_its_own_words(tmp_path: Path) -> None:
+def test_a_version_that_does_not_start_is_reported_in_its_own_words(tmp_path: Path) -> None:
     """And nothing else is compared."""
     conf = CONF.replace("listen 80;", "listen 80; http2 on;")
     status, out, _ = upgraded(tmp_path, "--from", "1.26", "--to", "1.22", conf=conf)

@@ -74,7 +74,7 @@ def results(tmp_path: Path) -> Results:
     )
 
 
-def test_what_stands_between_markers_of_every_kind(results: Results, tmp_path: Path) -> None:
+def test_text_between_markers_of_every_kind(results: Results, tmp_path: Path) -> None:
     """A run on one version and one on two: verdicts with limits, notes and reasons, effects, arms, machines, lines."""
     page = (
         "Before.\n\n<!-- verdicts: stall, other --><!-- end -->\n\nIs <!-- effect: stall/stalls -->?<!-- end -->.\n\n"
@@ -151,7 +151,7 @@ def test_a_figure_edited_by_hand_is_found(committed: Results) -> None:
     assert fill(better, committed, where=page.name) == text
 
 
-def test_what_was_counted_on_several_versions_is_told_of_each_where_they_differ(tmp_path: Path) -> None:
+def test_what_was_counted_on_several_versions_is_reported_of_each_where_they_differ(tmp_path: Path) -> None:
     """In a row for each arm of the scenario, whichever claim it belongs to; an arm without any such figure has none."""
     old = a_cell(arms={"kept": {"failed": 6.0, "tries": 2}, "other": {"trials": 5}}, nginx="1.22")
     new = a_cell(arms={"kept": {"failed": 0.0, "tries": 2}}, nginx="1.30")
@@ -275,7 +275,7 @@ def test_other_comments_are_left_alone() -> None:
 
 
 @pytest.mark.usefixtures("_registered")
-def test_what_was_measured_before_its_claim_stood_is_left_out(tmp_path: Path) -> None:
+def test_what_was_measured_before_its_claim_existed_is_left_out(tmp_path: Path) -> None:
     """It was measured for another claim; so is what the catalogue has no more."""
     cells = (a_cell("stalls"), a_cell("moved"), a_cell("gone"))
     before = written(tmp_path / "before", *cells)

@@ -148,7 +148,7 @@ SOUND = [Figure(key=f"key_{number}", name="sound", value=None) for number in ran
     ],
     ids=["nan", "inf", "below 0", "text", "name", "41", "same key of the same thing"],
 )
-def test_figures_that_cannot_be_shown_or_told_apart_are_failures(figures: list[Figure]) -> None:
+def test_figures_that_cannot_be_shown_or_distinguished_are_failures(figures: list[Figure]) -> None:
     """JSON has no such numbers, no encoding half of a surrogate pair, and a program looks figures up by their keys."""
     told(SOUND)
     told([Figure(key="some", name="sound", value=1, of=of) for of in ("a", "b")])
@@ -156,7 +156,7 @@ def test_figures_that_cannot_be_shown_or_told_apart_are_failures(figures: list[F
         told(figures)
 
 
-def test_the_command_runs_the_parsers_that_it_is_told(
+def test_the_command_runs_the_parsers_that_are_named(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     arguments = ["softnet", "wrk", "--inputs", "20", "--keep", str(tmp_path / "kept")]

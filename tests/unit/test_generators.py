@@ -41,7 +41,7 @@ def test_every_line_is_judged_once(generator: Generator) -> None:
 
 
 @each_generator
-def test_advice_is_told_beside_a_line(generator: Generator) -> None:
+def test_advice_is_shown_beside_a_line(generator: Generator) -> None:
     """None is lost between the audit's lines and the page's."""
     audit = audited(generator)
     assert audit.facts.configuration.problems == ()

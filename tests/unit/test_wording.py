@@ -25,7 +25,7 @@ def test_a_size_has_the_largest_unit_that_fits(count: int, said: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"), [("", ""), ("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), ("abab", "a and b")]
 )
-def test_several_things_are_told_each_once(words: str, said: str) -> None:
+def test_several_things_are_reported_each_once(words: str, said: str) -> None:
     assert each_once(words) == said
 
 

@@ -148,7 +148,7 @@ def test_a_word_is_found_as_a_word(text: str, expected: dict[str, int]) -> None:
     assert used(text, ["told", "tells", "a nginx"]) == expected
 
 
-def test_what_is_left_can_only_become_less() -> None:
+def test_what_is_left_can_only_decrease() -> None:
     left = {"a.md": {"told": 2, "whose": 1}}
     assert faults({"a.md": {"told": 1, "whose": 1}}, left) == []
     assert faults({"a.md": {"told": 3, "whose": 1}}, left) == ["a.md: 'told', 3 times, 2 allowed"]

@@ -42,7 +42,7 @@ def said_of(line: Line, concern: Concern, example: str, *, version: str = "") ->
 
 
 @BY_NAME
-def test_a_line_is_told_where_it_is_meant_and_only_there(line: Line, concern: Concern) -> None:
+def test_a_line_is_shown_where_it_applies_and_only_there(line: Line, concern: Concern) -> None:
     """By its arguments and what stands around it: the row's own examples of both. A patch leaves nothing to say."""
     assert concern.trips, "give a configuration that it must be said of (trips)"
     assert concern.spares or concern.args == ".*", "and one that it must not be said of (spares)"
@@ -70,7 +70,7 @@ def test_a_line_expires_with_its_version(line: Line, concern: Concern) -> None:
 
 
 @pytest.mark.parametrize(("line", "concern"), [pair for pair in CONCERNS if pair[0].since])
-def test_a_line_is_not_told_to_versions_that_do_not_know_it(line: Line, concern: Concern) -> None:
+def test_a_line_is_not_shown_for_versions_that_do_not_know_it(line: Line, concern: Concern) -> None:
     major, minor, patch = as_numbers(line.since)
     for example in concern.trips:
         assert said_of(line, concern, example, version=f"{major}.{minor}.{patch - 1}") == []
@@ -91,7 +91,7 @@ def test_a_line_is_not_told_to_versions_that_do_not_know_it(line: Line, concern:
         ("tcp_nodelay on;", ""),
     ],
 )
-def test_how_far_the_measurement_reaches_is_told(said: str, reach: str) -> None:
+def test_how_far_the_measurement_reaches_is_reported(said: str, reach: str) -> None:
     whys = [one.why for one in of(said).advice if one.name in {line.scenario for line, _ in CONCERNS}]
     assert [why.endswith(reach) and ("measured at" in why) == bool(reach) for why in whys] == [True]
 
@@ -139,7 +139,7 @@ def test_a_name_that_another_file_may_define_is_not_looked_up() -> None:
     assert [one.at.args for one in found.advice if one.claim == "names_are_resolved_once"] == [("http://app.example",)]
 
 
-def test_what_stands_in_stream_is_not_meant() -> None:
+def test_what_is_in_stream_does_not_count() -> None:
     text = "events { } stream { tcp_nodelay on; server { listen 1; proxy_pass a:1; } }"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=NEWEST)
     assert states(found, "copied_defaults_change_nothing") == []
@@ -163,7 +163,7 @@ NEXT = "proxy_next_upstream error timeout http_500 http_502;"
         ("server 10.0.0.1;", "$host", True),
     ],
 )
-def test_listed_5xx_are_told_where_there_may_be_several_peers(upstream: str, to: str, *, is_told: bool) -> None:
+def test_listed_5xx_are_reported_where_there_may_be_several_peers(upstream: str, to: str, *, is_told: bool) -> None:
     server = f"server {{ location / {{ proxy_pass http://{to}; }} }}"
     text = f"events {{ }}\nhttp {{ {NEXT} upstream u {{ {upstream} }} {server} }}\n"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.30")

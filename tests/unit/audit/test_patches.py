@@ -107,7 +107,7 @@ def test_remarks_and_layout_stay() -> None:
     assert diff(edits, files).count("+    upstream 10_0_0_1_81 {") == 1
 
 
-def test_neighbours_that_change_are_told_together() -> None:
+def test_neighbours_that_change_are_shown_together() -> None:
     """Both old lines, then both new ones, as people write and review it; white space in them stays."""
     files = {"nginx.conf": f"{HEAD}http {{\n server {{\n  listen\t  80   default_server ;\n  listen 81;\n }}\n}}\n"}
     edits = [edit for one in audited(files, "1.30").advice if one.name == "listen_queue" for edit in one.edits]

@@ -50,7 +50,7 @@ def patched(found: Upgrade, *, defaults: bool) -> str:
         ("listen 443 ssl http2;", Effect.DEPRECATED, "listen http2", "1.25.1", "listen 443 ssl;\nhttp2 on;\n}"),
     ],
 )
-def test_what_a_newer_nginx_does_not_want_is_told_and_patched(
+def test_what_a_newer_nginx_does_not_want_is_reported_and_patched(
     server: str, effect: Effect, what: str, since: str, after: str
 ) -> None:
     """Gone, ignored, or deprecated; before that version nothing is said."""
@@ -105,7 +105,9 @@ TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9
         ),
     ],
 )
-def test_a_default_that_moved_is_told_where_it_counts(http: str, what: str, line: int, since: str, kept: str) -> None:
+def test_a_default_that_moved_is_reported_where_it_counts(
+    http: str, what: str, line: int, since: str, kept: str
+) -> None:
     """With what keeps the old one; where the directive is set, nothing is said of it."""
     found = changes(http)
     assert (what, line, since) in of(found, Effect.DEFAULT)
@@ -128,7 +130,7 @@ def test_a_default_that_moved_is_told_where_it_counts(http: str, what: str, line
         ("server { keepalive_timeout 0s; }", "keepalive_time"),
     ],
 )
-def test_a_default_that_counts_for_nothing_here_is_not_told(http: str, what: str) -> None:
+def test_a_default_without_effect_here_is_not_reported(http: str, what: str) -> None:
     """No file is sent, no TLS is spoken, nothing is passed on, no connection is kept."""
     assert what not in [one[0] for one in of(changes(http), Effect.DEFAULT)]
 
@@ -142,7 +144,7 @@ def test_a_default_that_counts_for_nothing_here_is_not_told(http: str, what: str
         "uwsgi_pass u;",
     ],
 )
-def test_a_default_of_keeping_connections_is_not_told_where_something_else_ends_them(location: str) -> None:
+def test_a_default_of_keeping_connections_is_not_reported_where_something_else_ends_them(location: str) -> None:
     """Tried on nginx 1.30: each request has a connection of its own there, as before."""
     found = changes(f"upstream u {{ server a; }} server {{ location / {{ {location} }} }}", old="1.22")
     told = [one.what for one in found.differences]
@@ -150,7 +152,7 @@ def test_a_default_of_keeping_connections_is_not_told_where_something_else_ends_
     assert "dying_connections" not in told
 
 
-def test_what_a_default_does_is_told_as_far_as_it_does() -> None:
+def test_what_a_default_changes_is_reported_as_far_as_it_changes() -> None:
     """A Connection header of one's own is sent as it was; with the client's, only a request can tell."""
     server = "upstream u { server a; } server { location / { %s proxy_pass http://u; } }"
     whys = {
@@ -164,7 +166,7 @@ def test_what_a_default_does_is_told_as_far_as_it_does() -> None:
     assert passed["keepalive"].endswith("only a request shows whether it does")
 
 
-def test_advice_that_expires_is_told() -> None:
+def test_advice_that_expires_is_reported() -> None:
     kept = 'proxy_http_version 1.1; proxy_set_header Connection "";'
     text = f"upstream u {{ server a; keepalive 8; }} server {{ location / {{ proxy_pass http://u; {kept} }} }}"
     whys = [one.why for one in changes(text, old="1.26").differences if one.effect is Effect.ADVICE]
@@ -172,7 +174,7 @@ def test_advice_that_expires_is_told() -> None:
     assert not [one for one in changes(text, old="1.22", new="1.26").differences if one.effect is Effect.ADVICE]
 
 
-def test_the_way_back_is_told_as_well() -> None:
+def test_the_way_back_is_reported_as_well() -> None:
     """What the older one does not know; nothing of what it never had is proposed to keep the newer one's defaults."""
     found = changes("server { listen 443 ssl; http2 on; }", old="1.30", new="1.22")
     assert of(found, Effect.REFUSED) == [("http2", 3, "1.25.1")]
@@ -311,7 +313,7 @@ def test_versions_that_nothing_is_known_of_are_refused() -> None:
         changes("server { }", new="new")
 
 
-def test_the_command_tells_places_and_writes_the_patch(
+def test_the_command_reports_places_and_writes_the_patch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -58,7 +58,7 @@ def test_a_directive_is_put_into_the_server_and_other_parts_take_the_rows_place(
     assert (case.row, case.provocation.http, case.provocation.fault.then) == ("upstream_refused", "", Then.CLOSES)
 
 
-def test_what_stands_for_something_is_replaced() -> None:
+def test_placeholders_are_replaced() -> None:
     made = module._expanded({"server": "{certificate}", "asks": [{"path": "/{x*3}"}], "port": 1})
     assert made["server"].startswith("ssl_certificate ")
     assert (made["asks"], made["port"]) == ([{"path": "/xxx"}], 1)

@@ -140,7 +140,7 @@ def test_the_observation_is_what_the_files_say() -> None:
     assert json.loads(json.dumps(to_plain(outcome.record)))["load"] == "a-b1"
 
 
-def test_after_a_load_that_failed_the_capture_is_ended_all_the_same() -> None:
+def test_the_capture_is_ended_also_after_a_load_that_failed() -> None:
     around = Around()
     with pytest.raises(LabError, match="no connection"):
         Recorded(load=Inner(around.did, LabError("no connection"))).run(around.stage, label="a-b1")

@@ -41,7 +41,7 @@ def found() -> Mapping[str, Fingerprint]:
     return {name: print_ for advice in every_advice() for name, print_ in fingerprints(advice).items()}
 
 
-def test_the_data_of_every_claim_stand_as_they_are_registered(found: Mapping[str, Fingerprint]) -> None:
+def test_the_data_of_every_claim_are_as_they_are_registered(found: Mapping[str, Fingerprint]) -> None:
     """What moved, and why, is looked at before it is entered."""
     known = registered()
     moved = sorted(name for name in {*found, *known} if name not in found or name not in known)

@@ -70,11 +70,11 @@ def audited(lab: Lab, *options: str) -> tuple[int, str]:
     ("states", "status"),
     [("harmful", 1), ("expired", 0), ("expired,harmful", 1), ("without-effect", 1), ("missing", 1)],
 )
-def test_the_exit_status_tells_a_state_that_is_not_wanted(lab: Lab, states: str, status: int) -> None:
+def test_the_exit_status_reports_a_state_that_is_not_wanted(lab: Lab, states: str, status: int) -> None:
     assert audited(lab, "--fail-on", states)[0] == status
 
 
-def test_places_are_told_relative_to_the_folder(lab: Lab, folder: Path) -> None:
+def test_places_are_reported_relative_to_the_folder(lab: Lab, folder: Path) -> None:
     """Without a state that is not wanted nothing fails; nor does a file that lies elsewhere."""
     status, out = audited(lab)
     assert status == 0
@@ -159,7 +159,7 @@ def test_sarif_has_what_code_scanning_shows(lab: Lab) -> None:
     assert len({str(result["partialFingerprints"]) for result in run["results"]}) == len(found)
 
 
-def test_sarif_tells_what_is_new(lab: Lab, folder: Path) -> None:
+def test_sarif_reports_what_is_new(lab: Lab, folder: Path) -> None:
     """Since a baseline, if there is one; and what nginx would refuse."""
     audited(lab, "--write-baseline", "known.json")
     known = {result["ruleId"] for result in sarif(lab)["results"]}

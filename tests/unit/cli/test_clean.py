@@ -38,7 +38,7 @@ def cleaned(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Cleaned:
     return run
 
 
-def test_clean_tells_what_it_removed_and_what_the_engine_did_not(cleaned: Cleaned) -> None:
+def test_clean_reports_what_it_removed_and_what_the_engine_did_not(cleaned: Cleaned) -> None:
     """Each kind with its number; what is left does not end as if all were well."""
     assert cleaned(Removed(containers=3, images=2)) == (0, ["removed: 3 containers, 0 networks, 0 volumes, 2 images"])
     assert cleaned(Removed(containers=3, refused=("network lab has active endpoints",))) == (

@@ -94,7 +94,7 @@ def test_a_users_engine_may_use_the_controllers_that_are_delegated_to_its_user(
     assert (status, "Delegate" in out) == (0, False)
 
 
-def test_one_missing_thing_gives_status_1_and_the_other_lines_all_the_same(told: Told) -> None:
+def test_one_missing_thing_gives_status_1_and_still_the_other_lines(told: Told) -> None:
     """The reader sees everything that is wrong at once."""
     status, out, _ = told(lambda: engine(NCPU=1))
     assert status == 1
@@ -154,7 +154,7 @@ def test_an_engine_that_stops_during_the_questions_is_one_message(told: Told) ->
     assert "stopped answering" in err
 
 
-def test_no_registry_and_no_bootstrap_are_told_with_their_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_registry_and_no_bootstrap_are_reported_with_their_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
     """An ordinary user cannot install mmdebstrap, and a registry that is out of reach is named by its error."""
     client = engine()
     client.images.get_registry_data = refusing(requests.ConnectTimeout())
@@ -183,7 +183,7 @@ def test_where_the_labs_images_are_built_nothing_is_missing_without_network(
     assert told(lambda: cut_off(tags[1:]))[0] == 1
 
 
-def test_images_that_lack_security_updates_are_told(told: Told) -> None:
+def test_images_that_lack_security_updates_are_reported(told: Told) -> None:
     """As old as the oldest of those that a run uses; what else the engine has does not matter."""
     tag = role_images()["client"].tag
 

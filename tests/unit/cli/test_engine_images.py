@@ -108,7 +108,7 @@ def test_images_that_nobody_can_build_end_the_run(engines: Engines) -> None:
     assert engines.did == ["b builds", "a builds", "c builds", *["close"] * 3]
 
 
-def test_an_engine_that_takes_no_copy_is_told_about(engines: Engines, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_engine_that_takes_no_copy_is_reported(engines: Engines, capsys: pytest.CaptureFixture[str]) -> None:
     """The others go on; its parts go to them once it fails at them."""
     engines.refuse = {"a"}
     assert provide(engines) == ["b builds", "b to c: 4"]

@@ -142,7 +142,7 @@ def shared(farm: Farm, capsys: pytest.CaptureFixture[str]) -> Shared:
     return share
 
 
-def test_all_parts_are_done_once_and_stand_in_one_report(farm: Farm, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_parts_are_done_once_and_are_in_one_report(farm: Farm, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever did them; results/latest leads there. A shard without anything to do is not missing."""
     farm.idle = {"2/8"}
     assert run_on(["a", "b"], ["-k", "stall", "--seed", "7"]) == 0
@@ -188,7 +188,9 @@ def test_an_engine_that_cannot_begin_leaves_all_parts_to_the_others(farm: Farm, 
     assert run_on(["a", "b"], []) == 3
 
 
-def test_without_any_engine_left_what_was_decided_is_told_and_the_run_is_not_whole(farm: Farm, shared: Shared) -> None:
+def test_without_any_engine_left_what_was_decided_is_reported_and_the_run_is_not_whole(
+    farm: Farm, shared: Shared
+) -> None:
     """With the status of an engine that cannot be had."""
     farm.lost = {"a"}
     status, results, told = shared(on=["a"])
@@ -196,7 +198,9 @@ def test_without_any_engine_left_what_was_decided_is_told_and_the_run_is_not_who
     assert "no engine was left for 1/4, 2/4, 3/4, 4/4 of the run" in told
 
 
-def test_an_interrupted_run_tells_what_was_decided(farm: Farm, shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_reports_what_was_decided(
+    farm: Farm, shared: Shared, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def until_the_third(plan: Plan, engine: str, part: Part, lock: object) -> int:
         if part.shard == "3/4":
             raise KeyboardInterrupt
@@ -231,7 +235,7 @@ def test_a_noisy_engine_leaves_the_rest_to_the_others_and_what_it_left_open_stay
 
 
 @pytest.mark.parametrize(("looked", "verdict"), [(4, "holds"), (5, "unsupported")])
-def test_a_cell_whose_engine_was_lost_after_a_look_is_not_started_anew(
+def test_a_cell_whose_engine_was_lost_after_a_look_is_not_started_again(
     farm: Farm, shared: Shared, looked: int, verdict: str
 ) -> None:
     """Before its first look nobody has seen anything of it, and another engine may begin."""

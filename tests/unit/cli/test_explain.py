@@ -31,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_diagnosis_comes_first_and_files_are_told_in_their_order(lab: Lab) -> None:
+def test_the_diagnosis_comes_first_and_files_are_reported_in_their_order(lab: Lab) -> None:
     status, out, err = lab("explain", "log", "before", "after")
     assert (status, err) == (0, "")
     first, *_, last = out.splitlines()

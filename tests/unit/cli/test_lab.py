@@ -115,7 +115,7 @@ def upgraded(checkout: Checkout) -> None:
     ],
     ids=["changed-lock", "no-python", "no-interpreter", "no-lock", "another-interpreter"],
 )
-def test_an_environment_that_is_not_as_it_should_be_is_made_anew(
+def test_an_environment_that_is_not_as_it_should_be_is_made_again(
     damage: Callable[[Checkout], object], checkout: Checkout
 ) -> None:
     """It holds what the lock says; a set-up that was interrupted, or an interpreter that went, costs a set-up."""
@@ -212,7 +212,7 @@ def test_root_on_debian_gets_the_missing_part_of_python(checkout: Checkout) -> N
     assert checkout.calls() == [install, "apt-get update -qq", install, *SET_UP, f"{USAGE} doctor"]
 
 
-def test_an_ordinary_user_is_told_which_part_of_python_is_missing(checkout: Checkout, bare_python: Path) -> None:
+def test_an_ordinary_user_sees_which_part_of_python_is_missing(checkout: Checkout, bare_python: Path) -> None:
     bare_python.write_text("#!/bin/sh\necho 1000\n", encoding="utf-8")
     status, err = checkout.run("doctor")
     assert status == 3

@@ -98,7 +98,7 @@ def test_what_is_incomplete_is_shown_and_called_so(lab: Lab, tmp_path: Path, for
     assert "one CPU" in without.out
 
 
-def test_results_that_cannot_stand_in_one_table_are_bad_input(lab: Lab, tmp_path: Path) -> None:
+def test_results_that_do_not_fit_into_one_table_are_bad_input(lab: Lab, tmp_path: Path) -> None:
     """No table is shown; the path is named. Of a missing shard the table has no row, and so it is told."""
     told = lab("report", *[write(tmp_path / name, a_cell()) for name in ("one", "two")])
     assert (told.status, told.out, "is in two of the results" in told.err) == (2, "", True)

@@ -124,7 +124,7 @@ def test_the_default_engine_is_not_needed_where_it_gets_no_role(
     assert handed[0][-len(words) :] == words
 
 
-def test_a_place_that_is_none_is_told_before_anything_is_started(handed: list[list[str]]) -> None:
+def test_a_place_that_is_none_is_reported_before_anything_is_started(handed: list[list[str]]) -> None:
     with pytest.raises(BadInputError, match="there is no such role"):
         run.main(["--place", "proxy=a"])
     assert handed == []

@@ -42,7 +42,7 @@ PYTEST = [sys.executable, "-m", "fixtures.as_pytest"]
 PLAIN = suite.WITHOUT_HYPOTHESIS
 
 
-def test_run_sets_up_the_engine_and_then_proves_the_scenarios(steps: list[str | list[str]]) -> None:
+def test_run_sets_up_the_engine_and_then_tests_the_scenarios(steps: list[str | list[str]]) -> None:
     """Arguments that look like options of ``./lab`` belong to pytest all the same."""
     with pytest.raises(ReplacedError):
         cli.main(["run", "-k", "reuseport_stall", "--nginx", "all", "--", "x y"])
@@ -104,7 +104,7 @@ def test_tests_that_did_not_come_to_their_end_are_the_last(
 @pytest.mark.parametrize(
     ("body", "status"), [("pass", 0), ("raise SystemExit(5)", 5), ("os.kill(os.getpid(), signal.SIGKILL)", 137)]
 )
-def test_the_status_of_a_part_is_told_as_a_shell_tells_it(body: str, status: int) -> None:
+def test_the_status_of_a_part_is_reported_as_a_shell_does(body: str, status: int) -> None:
     assert suite._run([sys.executable, "-c", f"import os, signal; {body}"]) == status
 
 

@@ -79,7 +79,9 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[Compared]:
     return results
 
 
-def test_differences_stand_below_what_files_tell(lab: Lab, conf: Path, tmp_path: Path, found: list[Compared]) -> None:
+def test_differences_are_below_the_figures_of_files(
+    lab: Lab, conf: Path, tmp_path: Path, found: list[Compared]
+) -> None:
     """With how many comparisons there were, the seed, and what could not be compared."""
     comparisons = compared("http://a/", [{"status: 200": 3.0}] * 5, [{"status: 400": 3.0}] * 5)
     found.append(Compared(comparisons=tuple(comparisons), void={"http://b/": "no answer"}))

@@ -65,7 +65,7 @@ def test_what_an_inner_block_gets_of_an_outer_one(kind: Inheritance, places: str
         assert inheritance(name, context) == kind, place
 
 
-def test_a_name_of_several_modules_is_told_apart_by_its_context() -> None:
+def test_a_name_of_several_modules_is_resolved_by_its_context() -> None:
     """Without one, http's comes first."""
     modules = {context: row.module for context in CONTEXTS if (row := directive("server", (1, 30), context=context))}
     assert modules == {

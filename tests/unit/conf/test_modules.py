@@ -31,7 +31,7 @@ def read(http: str, *, main: str = "") -> Configuration:
         ("server { add_header a b; set_real_ip_from 10.0.0.1; geo $x { default 0; } }", "", []),
     ],
 )
-def test_directives_tell_of_their_modules(http: str, main: str, needed: list[str]) -> None:
+def test_directives_name_their_modules(http: str, main: str, needed: list[str]) -> None:
     """Behind what they need themselves, each once; not what only looks alike."""
     used = used_modules(read(http, main=main))
     assert [one.module.name for one in used] == needed
@@ -49,7 +49,7 @@ def test_what_the_files_load_is_not_loaded_again() -> None:
     )
 
 
-def test_what_nobody_packages_is_told_with_its_place() -> None:
+def test_what_nobody_packages_is_reported_with_its_place() -> None:
     """A module, a directive of one, and what is sold only; not what stands in a packaged module's own blocks."""
     configuration = read(
         "server { no_such_directive on; echo a; status_zone a; }\ngeoip2 /a { $b country; }\nrtmp { no_such; }",

@@ -60,7 +60,7 @@ def test_a_file_that_includes_itself_several_times_is_read_once() -> None:
     assert [problem.line for problem in told] == list(range(2, 14))
 
 
-def test_more_blocks_than_anybody_nests_are_one_problem() -> None:
+def test_blocks_that_are_nested_too_deep_are_one_problem() -> None:
     with pytest.raises(BadInputError, match="more than 100 nested blocks"):
         audited("http { " * 3000 + "}" * 3000)
 

@@ -49,7 +49,7 @@ def test_a_capture_is_read_whatever_it_is_called_and_packed_in(
     assert [assessment.cause for assessment in explanation.diagnosis.found] == ["refused"]
 
 
-def test_what_a_capture_lacks_is_told(tmp_path: Path) -> None:
+def test_what_a_capture_lacks_is_reported(tmp_path: Path) -> None:
     """Its end, as of one whose tcpdump was killed, or parts of packets: requests may be missing then."""
     (found,) = explained(pcap(refused_tries())[:-30], tmp_path).found
     assert found.error is None

@@ -78,7 +78,7 @@ def test_what_a_container_prints_is_both_logs(folder: Path) -> None:
     assert (alone.kind, alone.warnings, figure(alone, "messages")) == (Kind.ERROR_LOG, (), 6)
 
 
-def test_lines_in_another_format_are_told_with_samples(folder: Path) -> None:
+def test_lines_in_another_format_are_reported_with_samples(folder: Path) -> None:
     (folder / "log").write_text(f"{COMBINED}\nnginx: worker exited\n{COMBINED}\n")
     (found,) = explained("log").found
     assert figure(found, "requests") == 2
@@ -111,7 +111,7 @@ def test_a_format_that_is_none_is_bad_input(folder: Path) -> None:
     assert caught.value.where == "conf"
 
 
-def test_a_log_that_is_not_in_the_given_format_is_told_where_it_leaves_it(folder: Path) -> None:
+def test_a_log_that_is_not_in_the_given_format_is_reported_where_it_leaves_it(folder: Path) -> None:
     """Whoever gives a format believes that the file is a log."""
     (folder / "log").write_text("10.0.0.2|499|soon|GET / HTTP/1.1\n")
     (found,) = explained("log", log_formats=(OWN_FORMAT,)).found
@@ -157,7 +157,7 @@ def test_two_readings_in_one_file_are_compared_there(folder: Path) -> None:
     assert found.warnings == ("lines without figures: 2, such as 'Fri Nov 20', 'Fri Nov 20'",)
 
 
-def test_several_processes_in_one_file_are_told_apart(folder: Path) -> None:
+def test_several_processes_in_one_file_are_distinguished(folder: Path) -> None:
     """``cat /proc/PID/status`` of all workers."""
     (folder / "status").write_text(
         "".join(f"Name:\tnginx\nPid:\t{pid}\nVmRSS:\t    {pid}00 kB\nRssAnon:\t    {pid} kB\n" for pid in (31, 32))
@@ -178,7 +178,7 @@ def test_several_processes_in_one_file_are_told_apart(folder: Path) -> None:
         (b"x" * 200, f"first line '{'x' * 80} ...'"),
     ],
 )
-def test_an_unknown_file_is_told_and_the_others_are_read(content: bytes, reason: str, folder: Path) -> None:
+def test_an_unknown_file_is_reported_and_the_others_are_read(content: bytes, reason: str, folder: Path) -> None:
     """What it begins with, and what would be recognised."""
     (folder / "unknown").write_bytes(content)
     (folder / "log").write_text(COMBINED)
@@ -239,7 +239,7 @@ def test_the_log_of_a_proxy_before_nginx_is_named_and_not_read(line: str, writer
     )
 
 
-def test_of_a_folder_a_cut_short_file_is_read_as_far_as_it_goes_and_an_unknown_one_is_told_in_short(
+def test_of_a_folder_a_cut_short_file_is_read_as_far_as_it_goes_and_an_unknown_one_is_reported_in_short(
     folder: Path,
 ) -> None:
     """With a warning, since the rest is missing."""
@@ -256,7 +256,7 @@ def test_of_a_folder_a_cut_short_file_is_read_as_far_as_it_goes_and_an_unknown_o
     assert notes.error == "not recognised: first line 'hello'"
 
 
-def test_a_malformed_file_is_told_with_its_place(folder: Path) -> None:
+def test_a_malformed_file_is_reported_with_its_place(folder: Path) -> None:
     (folder / "netstat").write_text("TcpExt: A B\nTcpExt: 1 2\nTcpExt: A B\nTcpExt: 1 x\n")
     (found,) = explained("netstat").found
     assert found.kind == Kind.PROC_NET
@@ -264,7 +264,7 @@ def test_a_malformed_file_is_told_with_its_place(folder: Path) -> None:
     assert found.error.startswith("line 4, column 11: ")
 
 
-def test_a_text_that_is_too_long_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_that_is_too_long_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "TEXT_LIMIT_BYTES", 1 << 20)
     (folder / "netstat").write_text(proc_net(1) * 20_000)
     (folder / "log").write_text(f"{COMBINED}\n" * 20_000)

@@ -70,7 +70,7 @@ def test_one_wrong_finding_is_too_many_and_so_is_more_than_one_missed_stall_in_2
     assert are_good(given) is good
 
 
-def test_what_is_wrong_is_told_with_the_log() -> None:
+def test_what_is_wrong_is_reported_with_the_log() -> None:
     lines = list(told([*logs(Cause.CLIENT_GONE, of=1), *logs(of=1)]))
     assert lines[0].startswith("wrong: client gone: Truth(seed=")
     assert lines[1].startswith("missed: Truth(seed=")

@@ -44,7 +44,7 @@ def test_all_bytes_are_given_out_once_however_they_arrive(size: int, pack: objec
     assert read.warnings == []
 
 
-def test_the_head_ends_with_a_whole_line() -> None:
+def test_the_first_part_ends_with_a_whole_line() -> None:
     """A line that the head cuts says nothing about the kind; one that the file ends with does."""
     long = OpenedFile(io.BytesIO(b"a" * (HEAD_BYTES - 3) + b"\nbcdef\n"))
     assert long.head_text == "a" * (HEAD_BYTES - 3) + "\n"
@@ -93,7 +93,7 @@ def test_a_gzip_file_that_is_cut_short_gives_what_it_has() -> None:
     assert [warning.startswith("only a part could be unpacked: ") for warning in read.warnings] == [True]
 
 
-def test_wrong_checksum_and_what_follows_the_last_member_are_told() -> None:
+def test_wrong_checksum_and_what_follows_the_last_member_are_reported() -> None:
     packed = bytearray(gzip.compress(b"line\n"))
     packed[-8] ^= 1
     for broken in (bytes(packed), gzip.compress(b"line\n") + b"no gzip at all"):

@@ -11,7 +11,7 @@ def of(given: EvidenceSet) -> Signatures:
     return signatures(given, address=FRONT.address, port=FRONT.port)
 
 
-def test_nothing_is_told_by_nothing() -> None:
+def test_empty_files_show_nothing() -> None:
     """A figure that is not known is not zero."""
     assert of(EvidenceSet()) == Signatures()
 
@@ -42,7 +42,7 @@ def test_shares_are_of_the_connections_to_nginx_alone() -> None:
 
 
 @pytest.mark.parametrize("in_one_file", [True, False])
-def test_counters_tell_what_they_grew_by(in_one_file: bool) -> None:  # noqa: FBT001 - pytest names it
+def test_counters_are_shown_by_what_they_grew(in_one_file: bool) -> None:  # noqa: FBT001 - pytest names it
     before, after = readings({"TcpExt.ListenOverflows": 5, "TcpExt.ListenDrops": 5}, {"TcpExt.ListenDrops": 308})
     told = of(seen((before, after)) if in_one_file else seen((before,), (after,)))
     assert (told.listen_overflows, told.listen_drops) == (0, 303)

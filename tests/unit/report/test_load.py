@@ -139,7 +139,7 @@ def test_what_is_broken_is_refused_at_its_pointer(tmp_path: Path, document: dict
         (2, "They are from a newer Tuneproof: update this checkout"),
     ],
 )
-def test_other_version_is_told_apart_from_damage(tmp_path: Path, version: int, remedy: str) -> None:
+def test_other_version_is_distinguished_from_damage(tmp_path: Path, version: int, remedy: str) -> None:
     """Results of a later Tuneproof are not called broken, and updating does not help with older ones."""
     error = refusal(tmp_path, json.dumps({"schema": version, "anything": "else"}))
     assert error.what == f"Results of format version {version} cannot be read: only version 1 is known."

@@ -87,7 +87,7 @@ def test_a_measured_effect_and_its_limit_are_in_the_words_of_the_claims_form(
     assert (measured(of), limit(of)) == (shown, must_lie)
 
 
-def test_what_has_no_effect_is_told_as_the_reader_of_the_table_wants_it() -> None:
+def test_what_has_no_effect_is_reported_as_the_reader_of_the_table_wants_it() -> None:
     assert (measured(unsupported()), limit(unsupported()), outcome(unsupported())) == ("", "", "")
     assert (measured(unsupported(), nothing="none"), outcome(unsupported(), nothing="-")) == ("none", "-")
 
@@ -108,11 +108,11 @@ def test_what_has_no_effect_is_told_as_the_reader_of_the_table_wants_it() -> Non
         ("upstream_connects", 32, "32"),
     ],
 )
-def test_a_metric_is_told_in_the_unit_that_its_name_has(name: str, value: float, text: str) -> None:
+def test_a_metric_is_shown_in_the_unit_that_its_name_has(name: str, value: float, text: str) -> None:
     assert format_figure(name, value) == text
 
 
-def test_a_change_is_told_only_where_both_arms_have_the_figure() -> None:
+def test_a_change_is_reported_only_where_both_arms_have_the_figure() -> None:
     """Of two arms, in their order; the effect stands behind it."""
     arms = {"yours": {"grown_bytes": 2 << 20}, "patched": {"grown_bytes": 1 << 10}}
     found = replace(cell(), arms=arms, figure="grown_bytes", effect=RATIO)
@@ -166,7 +166,7 @@ def test_every_verdict_says_what_to_do(changes: dict[str, Any], begins: str) -> 
     assert to_do(replace(cell(), arms=arms, **changes)).startswith(begins)
 
 
-def test_foreign_text_becomes_one_harmless_line_and_ascii_keeps_the_meaning() -> None:
+def test_foreign_text_is_shown_as_one_harmless_line_and_ascii_keeps_the_meaning() -> None:
     """Control characters become visible, letters stay; usual signs have a stand-in, others are escaped, not lost."""
     assert one_line("a\r\n  b\tc \x1b[2J\x07 é×日") == r"a b c \x1b[2J\x07 é×日"
     assert ascii_only("134× [98–180] → ≥ 5 µs, é") == r"134x [98-180] -> >= 5 us, \xe9"

@@ -91,7 +91,7 @@ def state(sysctls: Mapping[str, str], qdiscs: Mapping[str, tuple[str, ...]], *li
     return HostState(sysctls=sysctls, links=frozenset(links), qdiscs=qdiscs)
 
 
-def test_changes_are_told_and_nothing_that_came_or_went() -> None:
+def test_changes_are_reported_and_nothing_that_came_or_went() -> None:
     """With a module of the kernel or a link; or it could not be read once."""
     before = state({"vm/b": "60", "net/a": "4096", "gone": "1"}, {"eth0": ("fq_codel 0:",), "lo": ()}, "lo", "eth0")
     after = state({"vm/b": "10", "net/a": "128", "new": "1"}, {"eth0": (), "veth1": ("noqueue 0:",)}, "lo", "br-1", "a")

@@ -57,7 +57,7 @@ def test_probes_that_the_capture_cut_are_refused() -> None:
 
 
 @pytest.mark.parametrize(("corrupted", "wrong"), [(9, True), (10, False), (32, False), (33, True)])
-def test_a_share_beyond_its_limits_is_told_by_direction(corrupted: int, *, wrong: bool) -> None:
+def test_a_share_beyond_its_limits_is_reported_by_direction(corrupted: int, *, wrong: bool) -> None:
     """Of 1000 probes with 2 % of wrong bits 99 % have between 10 and 32."""
     seen = Arrivals(arrived=1000, corrupted=corrupted, padded_share=1.0)
     profile = LinkProfile(egress=Impairment(corrupt_pct=2))

@@ -131,7 +131,7 @@ def test_calls_that_were_not_timed_are_not_reported_as_none() -> None:
     assert one.read_bytes is None
 
 
-def test_short_iterations_of_which_one_in_many_was_counted_stand_for_all() -> None:
+def test_short_iterations_of_which_one_in_many_was_counted_are_scaled_up() -> None:
     (one,) = second(begun(level=Level.ITERATIONS), 1, histogram(e14=10), mapped("busy", _4711=1_000_000))
     assert (one.iterations, one.busy_s) == (160, 0.016)
 

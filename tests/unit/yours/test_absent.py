@@ -70,7 +70,7 @@ def test_nothing_is_made_around_a_whole_configuration(tmp_path: Path) -> None:
     assert absent_of(found.facts, folder="/etc/nginx") == Absent()
 
 
-def test_what_is_made_stands_in_the_file_around_it_and_is_told(tmp_path: Path) -> None:
+def test_what_is_made_is_in_the_file_around_it_and_is_reported(tmp_path: Path) -> None:
     """In front of the part, with the files and folders that it needs."""
     text = server("listen 443 ssl; access_log /var/log/a.log main; proxy_cache c; location / { proxy_pass http://a; }")
     found = propose(Wanted(configuration=str(written(tmp_path, {"site.conf": text})), version="1.22"))

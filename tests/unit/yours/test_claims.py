@@ -109,6 +109,6 @@ def test_queues_are_compared_by_what_they_take() -> None:
     assert float(claim.effect({"before": seen(queued=512), "after": seen(queued=1500)})) == 1500 / 512
 
 
-def test_names_are_told_apart() -> None:
+def test_names_are_distinguished() -> None:
     """Two places may have the same location."""
     assert claims.unique(["root", "api", "root"]) == ["root", "api", "root_2"]

@@ -60,13 +60,13 @@ def test_what_differs_between_containers_of_one_version_is_none_of_versions() ->
     assert not one(before, after).differs
 
 
-def test_texts_are_told_as_they_were_and_are() -> None:
+def test_texts_are_shown_as_they_were_and_are() -> None:
     """And what stays the same beside them is not."""
     found = one([{"status: 200": 3, "status: 404": 1}] * 5, [{"status: 502": 3, "status: 404": 1}] * 5)
     assert (found.before, found.after, found.differs) == ("200", "502", True)
 
 
-def test_a_header_that_one_of_them_sends_is_told_once() -> None:
+def test_a_header_that_one_of_them_sends_is_reported_once() -> None:
     """By its name, and not by its value again."""
     found = compared("a", [{"header: alt-svc": 3, "header alt-svc: h3": 3}] * 5, [{}] * 5)
     assert [(each.what, each.before, each.after) for each in found] == [("header", "alt-svc", "none")]

@@ -18,7 +18,7 @@ def places(folder: Path, files: dict[str, str]) -> Installed:
     return installed(found.facts.configuration, source, main=MAIN)
 
 
-def test_a_copy_stands_where_its_includes_look_for_it(tmp_path: Path) -> None:
+def test_a_copy_is_where_its_includes_look_for_it(tmp_path: Path) -> None:
     includes = ("conf.d/*.conf", "/etc/nginx/sites/*/site.conf", "/srv/ours/limits.conf")
     text = f"{HEAD}http {{ {' '.join(f'include {pattern};' for pattern in includes)} }}"
     files = {"nginx.conf": text, "conf.d/a.conf": "", "sites/b/site.conf": "", "ours/limits.conf": ""}
@@ -32,7 +32,7 @@ def test_a_copy_stands_where_its_includes_look_for_it(tmp_path: Path) -> None:
     }
 
 
-def test_the_files_of_a_dump_stand_where_it_says(tmp_path: Path) -> None:
+def test_the_files_of_a_dump_are_where_it_says(tmp_path: Path) -> None:
     """Wherever nginx.conf is on that machine."""
     path = tmp_path / "dump.txt"
     path.write_text(

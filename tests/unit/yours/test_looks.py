@@ -36,7 +36,7 @@ def test_statuses_and_header_lines_are_counted() -> None:
     }
 
 
-def test_a_request_without_an_answer_says_what_became_of_it() -> None:
+def test_a_request_without_an_answer_says_how_it_ended() -> None:
     """By the error's name in the client."""
     assert seen_in([[connection(0, error="IncompleteReadError")]]) == {"status: none (IncompleteReadError)": 1}
 

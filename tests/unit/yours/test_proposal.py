@@ -104,7 +104,7 @@ def test_the_queue_is_tried_where_nothing_is_passed_on(tmp_path: Path) -> None:
     assert claim.name == "port_8080_patch_queues_bursts"
 
 
-def test_places_that_mean_the_same_are_proven_once(tmp_path: Path) -> None:
+def test_places_that_mean_the_same_are_tested_once(tmp_path: Path) -> None:
     """One route for each kind of place; others that cannot be reached are told."""
     locations = "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:9000; }}\n" for name in "abc")
     unspoken = "location /g { grpc_pass b:1; }\nlocation /m { memcached_pass b:2; }\n"
@@ -116,7 +116,7 @@ def test_places_that_mean_the_same_are_proven_once(tmp_path: Path) -> None:
     ]
 
 
-def test_places_beyond_a_runs_time_are_told(tmp_path: Path) -> None:
+def test_places_beyond_a_runs_time_are_reported(tmp_path: Path) -> None:
     locations = "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:900{name}; }}\n" for name in range(8))
     found = proposed(tmp_path, http(f"server {{\nlisten 80;\n{locations}}}"))
     assert sum("connects_every_time" in claim.name for claim in found.scenario.claims) == 6
@@ -126,7 +126,7 @@ def test_places_beyond_a_runs_time_are_told(tmp_path: Path) -> None:
     ]
 
 
-def test_an_include_that_a_copy_lacks_is_made_empty_and_told(tmp_path: Path) -> None:
+def test_an_include_that_a_copy_lacks_is_made_empty_and_reported(tmp_path: Path) -> None:
     """Its absence may be the copy's; and a value that a newer nginx may know is left to nginx."""
     text = "include snippets/limits.conf;\nserver { proxy_buffering on off; location / { proxy_pass http://a; } }"
     found = proposed(tmp_path, http(text))
@@ -142,7 +142,7 @@ def test_an_include_that_a_copy_lacks_is_made_empty_and_told(tmp_path: Path) -> 
         ("load_module a.so; load_module b.so;", "", "load_module a.so (nginx.conf:3), load_module b.so (nginx.conf:3)"),
     ],
 )
-def test_what_no_nginx_of_the_lab_has_is_told_once_before_anything_starts(
+def test_what_no_nginx_of_the_lab_has_is_reported_once_before_anything_starts(
     tmp_path: Path, main: str, server: str, lacking: str
 ) -> None:
     """All of it in one sentence; an image of the user's may have it."""
@@ -228,7 +228,7 @@ def test_a_template_is_tested_with_stand_ins_in_its_files(tmp_path: Path) -> Non
     assert {"${PORT}: 8080", "${API_HOST}: backend"} <= set(found.told)
 
 
-def test_which_location_answers_a_path_is_told(tmp_path: Path) -> None:
+def test_which_location_answers_a_path_is_reported(tmp_path: Path) -> None:
     """The user may have meant another one."""
     text = "server { listen 80; location / { proxy_pass http://a; } }"
     told = proposed(tmp_path, http(text), location="/nope").told
@@ -246,7 +246,7 @@ def test_which_location_answers_a_path_is_told(tmp_path: Path) -> None:
         (f"{HEAD}http {{ server {{ listen unix:/s; location / {{ proxy_pass http://a; }} }} }}", "cannot connect"),
     ],
 )
-def test_what_cannot_be_proven_says_why(tmp_path: Path, text: str, why: str) -> None:
+def test_what_cannot_be_tested_says_why(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(BadInputError, match=why):
         proposed(tmp_path, {"nginx.conf": text})
 

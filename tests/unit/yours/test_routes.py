@@ -102,7 +102,7 @@ def test_a_place_can_be_asked_for(tmp_path: Path) -> None:
         ("/u", r"location /u \(nginx.conf:5\) takes it, and its server listens where the lab's client cannot connect"),
     ],
 )
-def test_a_place_that_cannot_be_asked_for_is_told_with_the_location_that_nginx_takes(
+def test_a_place_that_cannot_be_asked_for_is_reported_with_the_location_that_nginx_takes(
     tmp_path: Path, location: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

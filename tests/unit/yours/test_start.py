@@ -96,7 +96,7 @@ def test_without_http_there_is_nothing_to_prove(tmp_path: Path) -> None:
         ("worker_priority 5", []),
     ],
 )
-def test_a_limit_that_the_lab_does_not_raise_is_told(said: str, told: list[str], tmp_path: Path) -> None:
+def test_a_limit_that_the_lab_does_not_raise_is_reported(said: str, told: list[str], tmp_path: Path) -> None:
     found, _ = opened(tmp_path, {"nginx.conf": f"{said};\nevents {{ }}\nhttp {{ server {{ listen 80; }} }}\n"})
     lines = changes_for(found.facts.configuration, NEEDS, probe_port=18080).told
     assert [line.partition("nginx.conf:1: ")[2] for line in lines[: len(told)]] == told

@@ -76,7 +76,7 @@ def test_each_round_looks_at_another_container_of_either_version() -> None:
     assert bench.ran == again.ran != other.ran
 
 
-def test_a_trial_that_comes_to_nothing_is_run_once_more() -> None:
+def test_a_trial_without_a_result_is_run_once_more() -> None:
     """And is kept, with its reason."""
     made, kept = rounds(FakeBench({"old": 32, "new": 4}, void=Counter(old=1)))
     found = made.compared()
@@ -85,7 +85,7 @@ def test_a_trial_that_comes_to_nothing_is_run_once_more() -> None:
     assert [reasons for reasons in kept if reasons] == [("no answer came",)]
 
 
-def test_what_comes_to_nothing_twice_is_not_compared_and_said() -> None:
+def test_what_fails_twice_is_not_compared_and_reported() -> None:
     """With the version; no further round asks for it."""
     bench = FakeBench({"old": 32, "new": 4}, void=Counter(new=9))
     found = rounds(bench)[0].compared()

@@ -141,7 +141,7 @@ def test_the_headline_of_a_healthy_host_promises_no_more_than_was_given() -> Non
     assert "  Against: No accept queue overflowed (ListenOverflows + 0). (counters 1)" in list(details(diagnosis))
 
 
-def test_the_details_tell_the_primary_finding_first_and_what_follows_from_it() -> None:
+def test_the_details_begin_with_the_primary_finding_and_what_follows_from_it() -> None:
     text = list(details(diagnose(seen(legs(request_s=spread(0.05, 0.4)), log(client_closed_499=40)))))
     assert text[0] == "Found: nginx's event loop stalls."
     assert text[1].startswith("  For: nginx holds a request for 50 ms (median), 400 ms (p90)")

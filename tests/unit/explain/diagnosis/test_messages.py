@@ -55,7 +55,7 @@ def requests(number: int, failed: int, status: int = 502, hour: int = 9) -> LogS
     return summarise(records(made, COMBINED), format_name="combined")
 
 
-def test_a_message_is_told_with_when_how_often_and_whom() -> None:
+def test_a_message_is_reported_with_when_how_often_and_whom() -> None:
     (finding,) = found([*written(*[REFUSED] * 3), *written(*[REFUSED] * 2, second=100, client=8)]).problems
     assert (finding.row.id, finding.number) == ("upstream_refused", 5)
     assert (finding.first, finding.last) == ("2026/11/26 09:00:01", "2026/11/26 09:01:41")

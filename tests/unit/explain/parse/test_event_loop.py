@@ -103,7 +103,7 @@ def test_figures_of_each_worker() -> None:
     assert told["worker 4712", "busy_pct"] == pytest.approx(0.3)
 
 
-def test_programs_that_had_the_same_process_id_are_told_apart() -> None:
+def test_programs_that_had_the_same_process_id_are_distinguished() -> None:
     """A machine gives an id to another program, once the first one has ended."""
     loops = summarise(LoopRecording(began="", seconds=(IDLE, replace(IDLE, name="openresty"))))
     assert {figure.of for figure in figures(loops)} == {"worker 4712 of nginx", "worker 4712 of openresty"}

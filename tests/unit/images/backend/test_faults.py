@@ -48,7 +48,7 @@ def connected(port: int) -> socket.socket:
     return socket.create_connection((HOST, port + MOVED), timeout=5)
 
 
-def test_a_broken_server_says_what_it_was_told_and_closes(serving: Serving) -> None:
+def test_a_broken_server_says_what_it_was_given_and_closes(serving: Serving) -> None:
     serving.say("\x01half", Then.CLOSES)
     with connected(BROKEN_PORT) as connection:
         connection.sendall(b"anything")

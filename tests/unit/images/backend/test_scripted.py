@@ -70,7 +70,7 @@ def test_the_first_reply_whose_path_fits_is_given() -> None:
     assert (seen.connections, seen.open_connections, seen.left_connections) == (2, 0, 0)
 
 
-def test_a_stream_goes_on_as_it_is_told_and_ends() -> None:
+def test_a_stream_goes_on_as_it_was_asked_and_ends() -> None:
     with playing(EVENTS) as (backend, address):
         streams = OpenStreams()
         streams.open(address, Streams(path="/events"))
@@ -184,7 +184,7 @@ def test_a_stream_that_nobody_serves_is_an_error() -> None:
         OpenStreams().open(("127.0.0.1", port), Streams())
 
 
-def test_what_the_other_side_has_not_got_is_told() -> None:
+def test_what_the_other_side_has_not_got_is_reported() -> None:
     """Its kernel takes no more than the receive buffer holds, until it is read."""
     size = 100_000
     with playing(EVENTS) as (backend, address), socket.socket() as connection:

@@ -18,7 +18,7 @@ def storm(port: int, connections: int, *, address: str = "127.0.0.1", wait_s: fl
     return crowds.storm((address, port), connections, wait_s)
 
 
-def test_all_connections_of_a_storm_that_stood_have_a_time() -> None:
+def test_all_connections_of_a_storm_that_were_made_have_a_time() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
         began_s = time.monotonic()
         answer = storm(listener.getsockname()[1], 300)
@@ -42,7 +42,7 @@ def test_a_connection_that_the_server_has_no_room_for_is_unfinished() -> None:
     assert 0.3 <= took_s < HANG_S
 
 
-def test_what_stood_before_the_end_counts_even_if_the_time_was_over() -> None:
+def test_a_connection_made_before_the_end_counts_even_if_the_time_was_over() -> None:
     """With no time to wait at all, somebody still looks once."""
     with socket.create_server(("127.0.0.1", 0), backlog=16) as listener:
         answer = storm(listener.getsockname()[1], 5, wait_s=0.0)
@@ -90,5 +90,5 @@ def test_a_lack_of_descriptors_is_an_error_that_leaves_none_open() -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_an_error_without_a_name_is_told_by_its_number() -> None:
+def test_an_error_without_a_name_is_reported_by_its_number() -> None:
     assert (crowd.errno_name(111), crowd.errno_name(99_999)) == ("ECONNREFUSED", "99999")

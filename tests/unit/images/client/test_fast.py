@@ -49,7 +49,7 @@ def test_a_body_that_is_cut_short_is_incomplete() -> None:
 
 # The second address is refused by the kernel itself, before any packet: a broadcast address is no one's server.
 @pytest.mark.parametrize("address", ["127.0.0.1", "255.255.255.255"])
-def test_a_connection_that_is_refused_never_stood(address: str) -> None:
+def test_a_refused_connection_is_none(address: str) -> None:
     with closed_port() as port:
         record = one_request(address, port, timeout_s=HANG_S)
     assert (record.connect_ms, record.first_byte_ms, record.complete) == (None, None, False)

@@ -67,7 +67,7 @@ def run(handler: Handler, **fields: Any) -> tuple[Connection, ...]:
     return connections
 
 
-def test_every_request_of_a_connection_is_told() -> None:
+def test_every_request_of_a_connection_is_reported() -> None:
     """Status, worker and bytes; and that the client closed it."""
     (connection,) = run(answering(OK, OK, then_close=False), requests=2)
     assert [(answer.status, answer.worker, answer.body_bytes) for answer in connection.answers] == [
@@ -77,7 +77,7 @@ def test_every_request_of_a_connection_is_told() -> None:
     assert (connection.error, connection.closed_by_server) == ("", False)
 
 
-def test_header_lines_are_told_where_they_are_asked_for() -> None:
+def test_header_lines_are_reported_where_they_are_asked_for() -> None:
     """As they came, the same name twice as well."""
     answer = OK.replace(b"X-Worker: 7", b"Set-Cookie: a\r\nset-cookie: b")
     (connection,) = run(answering(answer), keeps_heads=True)
@@ -141,7 +141,7 @@ def test_a_connection_may_begin_with_its_own_addresses(*, stream: bool) -> None:
     ],
     ids=["cut", "nothing", "chunks", "no-length"],
 )
-def test_an_answer_is_told_as_far_as_it_came(sent: bytes, told: tuple[int, int, bool]) -> None:
+def test_an_answer_is_reported_as_far_as_it_came(sent: bytes, told: tuple[int, int, bool]) -> None:
     (connection,) = run(answering(sent))
     assert [(answer.status, answer.body_bytes, answer.complete) for answer in connection.answers] == [told]
     assert connection.closed_by_server is not told[-1]
@@ -191,7 +191,7 @@ def test_part_of_a_head_is_sent_and_nothing_more() -> None:
     assert [(one.answers, one.error, one.closed_by_server) for one in connections] == [((), "", False)] * 2
 
 
-def test_a_head_stands_when_the_kernel_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_are_sent_when_the_kernel_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """What still waits in the client was not sent: whoever counts the server's memory then would be too early."""
 
     async def connect(*_: object) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -209,7 +209,7 @@ def test_a_head_stands_when_the_kernel_has_it(monkeypatch: pytest.MonkeyPatch) -
     assert connection.error == "TIMEOUT"
 
 
-def test_what_a_server_says_to_a_connection_that_stays_is_told() -> None:
+def test_what_a_server_says_to_a_connection_that_stays_is_reported() -> None:
     """Such as 408 to a header that does not end; the socket stays though the server has closed it."""
     with standing(
         Waiting(b"HTTP/1.1 408 Request Time-out\r\n\r\n", hangs_up=True), Flow(head_bytes=9, stays=True)
@@ -349,7 +349,7 @@ def test_only_so_many_connections_are_open_at_a_time() -> None:
 
 
 @pytest.mark.parametrize("at_once", [0, 1])
-def test_those_that_stay_make_room_once_they_stand(at_once: int) -> None:
+def test_connections_that_stay_make_room_once_they_are_made(at_once: int) -> None:
     """So that all of them are open in the end, though each has been answered before the next one comes."""
     waiting = Waiting(OK)
     with standing(waiting, Flow(connections=6, at_once=at_once, stays=True)) as end:

@@ -123,7 +123,7 @@ def test_a_lack_of_descriptors_is_counted() -> None:
     assert sum(answer.failed.values()) == highest + 4
 
 
-def test_the_programs_memory_is_told_in_bytes() -> None:
+def test_the_programs_memory_is_reported_in_bytes() -> None:
     """As VmRSS is in /proc/self/status (proc(5)), in kB there, which means 1024 bytes; it is another file's figure."""
     told = held(Holder(), 9, "/", 0).rss_bytes
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")

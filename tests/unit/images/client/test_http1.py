@@ -45,7 +45,7 @@ def test_a_head_may_arrive_in_pieces_and_the_body_with_it_is_kept(ends: tuple[so
     assert (head.status, body) == (200, b"ok")
 
 
-def test_a_connection_that_closes_within_the_head_is_an_error(ends: tuple[socket.socket, socket.socket]) -> None:
+def test_a_connection_that_closes_within_the_headers_is_an_error(ends: tuple[socket.socket, socket.socket]) -> None:
     client, server = ends
     server.sendall(b"HTTP/1.1 200")
     server.shutdown(socket.SHUT_WR)

@@ -40,7 +40,7 @@ def reading(server: FakeNginx, count: int = 2) -> Call[None]:
     return call(Loadgen.start_slow_readers, asked)
 
 
-def test_every_question_can_be_asked_and_tells_its_time_and_the_machines(able: Joined) -> None:
+def test_every_question_can_be_asked_and_reports_its_time_and_the_machines(able: Joined) -> None:
     """But those of the stall and of tools, TLS and HTTP/2, for which other tests or other places stand."""
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         target: dict[str, Any] = {"address": "127.0.0.1", "port": server.port}
@@ -120,7 +120,7 @@ def test_what_is_held_is_let_go_at_the_end(monkeypatch: pytest.MonkeyPatch, caps
     assert (began["number"], began["answer"]) == (2, None)
 
 
-def test_the_soft_limit_of_open_files_becomes_the_hard_one(file_limits: tuple[int, int]) -> None:
+def test_the_soft_limit_of_open_files_is_raised_to_the_hard_one(file_limits: tuple[int, int]) -> None:
     """10 000 connections need more files than the usual 1024."""
     _, hard = file_limits
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, hard), hard))

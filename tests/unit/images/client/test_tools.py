@@ -41,7 +41,7 @@ def fake_tool(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, script: 
     monkeypatch.setenv("PATH", str(folder))
 
 
-def test_ab_is_told_everything_that_the_load_says() -> None:
+def test_ab_gets_everything_that_the_load_says() -> None:
     """Quiet, past resets, with the times of all requests in a file; kept alive only on demand."""
     assert ab_command(AB, times=Path("/t/times.tsv")) == [
         *("ab", "-q", "-r", "-n", "1000", "-c", "100", "-s", "30", "-g", "/t/times.tsv"),
@@ -50,7 +50,7 @@ def test_ab_is_told_everything_that_the_load_says() -> None:
     assert "-k" in ab_command(replace(AB, keep_alive=True), times=Path("t"))
 
 
-def test_wrk_is_told_to_close_connections_unless_they_are_kept() -> None:
+def test_wrk_closes_connections_unless_they_are_kept() -> None:
     """It knows no option for that, and keeps them by itself."""
     keeping = ["wrk", "-t1", "-c100", "-d10s", "--timeout", "30s", "--latency"]
     assert wrk_command(replace(WRK, keep_alive=True)) == [*keeping, URL]

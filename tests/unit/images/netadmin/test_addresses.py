@@ -38,7 +38,7 @@ def test_a_small_subnet_has_fewer(ran: list[tuple[Sequence[str], bytes]]) -> Non
     assert len(ran) == 1
 
 
-def test_ipv4_is_led_to_the_stand_in_and_ipv6_to_the_role_itself(ran: list[tuple[Sequence[str], bytes]]) -> None:
+def test_ipv4_goes_to_the_stand_in_and_ipv6_to_the_role_itself(ran: list[tuple[Sequence[str], bytes]]) -> None:
     """The lab's network need not have IPv6."""
     addresses.lead_addresses(["192.0.2.7", "2001:db8::7"], "172.18.0.3")
     (added, led) = [told.decode() for _, told in ran]

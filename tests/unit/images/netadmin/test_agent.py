@@ -203,7 +203,7 @@ def test_segmentation_that_could_not_be_switched_is_tried_again(monkeypatch: pyt
     assert tried == [False, False]
 
 
-def test_the_end_of_a_long_log_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_a_long_log_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel says last what it died of; bytes that are no text do not hide it."""
     log = tmp_path / "wire.log"
     log.write_bytes(b"begin" + b"x" * 100_000 + b"\xff Kernel panic")

@@ -133,7 +133,7 @@ def test_a_server_that_cannot_be_reached_is_an_error(
     assert json.loads(capsys.readouterr().out) == {"error": error}
 
 
-def test_what_was_sent_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_sent_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number, the time, and the addresses that were made up: no more of them than SYNs."""
     link = FakeLink()
     monkeypatch.setattr(half_open, "interface_network", lambda _: ipaddress.IPv4Interface("172.18.0.2/16"))

@@ -113,7 +113,7 @@ def test_a_receiver_that_is_late_does_not_make_a_probe_late(monkeypatch: pytest.
     assert path_probe._arrived_ns([(socket.SOL_SOCKET, 1, b""), stamp]) == 50_000_000_000
 
 
-def test_a_kernel_that_tells_no_arrival_is_an_error() -> None:
+def test_a_kernel_that_reports_no_arrival_is_an_error() -> None:
     with pytest.raises(OSError, match=r"^the kernel does not tell when a probe arrived$"):
         path_probe._arrived_ns([])
 

@@ -74,7 +74,7 @@ def test_the_difference_of_two_readings_is_what_came_in_between(tmp_path: Path) 
     ],
     ids=["magic", "version", "buckets", "short", "fewer calls", "empty", "pid", "older than its process"],
 )
-def test_a_file_that_is_no_record_of_this_process_is_told(record: bytes, error: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_record_of_this_process_is_reported(record: bytes, error: str, tmp_path: Path) -> None:
     """It is not guessed at."""
     canned_turns.write(tmp_path, 7, record)
     open_files = len(list(Path("/proc/self/fd").iterdir()))
@@ -83,7 +83,7 @@ def test_a_file_that_is_no_record_of_this_process_is_told(record: bytes, error: 
     assert len(list(Path("/proc/self/fd").iterdir())) == open_files
 
 
-def test_a_process_without_a_record_and_one_that_has_ended_are_told(tmp_path: Path) -> None:
+def test_a_process_without_a_record_and_one_that_has_ended_are_reported(tmp_path: Path) -> None:
     """Neither is an empty record."""
     with pytest.raises(RecordError, match="process 7 keeps no record"):
         Reader(7, proc=tmp_path)
@@ -156,7 +156,9 @@ def test_a_window_ends_with_the_turn_that_was_open_at_its_end(tmp_path: Path) ->
     assert answer.end_s >= now_s + 0.1
 
 
-def test_a_turn_that_does_not_end_is_told_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_iteration_that_does_not_end_is_reported_and_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The wait is bounded; what was over before still counts."""
     monkeypatch.setattr(recorder, "LONGEST_TURN_S", 0.05)
     canned_turns.write(tmp_path, 7, canned_turns.content(7, begun=2, counters={"turns": 1}))

@@ -17,7 +17,7 @@ def test_the_cpu_model_is_the_first_ones(tmp_path: Path) -> None:
     assert snapshot._after_name(cpuinfo, "CPU part") == "", "on arm64 there is no line of a model's name"
 
 
-def test_nodes_and_cores_are_told_where_the_kernel_shows_them(tmp_path: Path) -> None:
+def test_nodes_and_cores_are_reported_where_the_kernel_shows_them(tmp_path: Path) -> None:
     """A node may have memory only, and a core that is one CPU has no siblings; some kernels show neither."""
     files = {
         "node/node0/cpulist": "0-1,4",

@@ -104,7 +104,7 @@ def test_an_error_inside_is_an_error_of_the_wire(kernels: Kernels, wire: Wire) -
     ["import sys\nsys.exit(3)\n", "print('{\"waiting\": true}', flush=True)\nimport sys\nsys.exit(3)\n"],
     ids=["at-once", "before-it-joined"],
 )
-def test_a_kernel_that_does_not_come_up_is_told_with_its_status(kernels: Kernels, wire: Wire, script: str) -> None:
+def test_a_kernel_that_does_not_come_up_is_reported_with_its_status(kernels: Kernels, wire: Wire, script: str) -> None:
     """Why stands in the log."""
     kernels.install(script)
     with pytest.raises(WireError, match=r"^the wire's kernel ended with status 3$"):
@@ -112,7 +112,7 @@ def test_a_kernel_that_does_not_come_up_is_told_with_its_status(kernels: Kernels
     assert not wire.alive
 
 
-def test_a_kernel_that_dies_over_a_question_is_told_with_its_status(kernels: Kernels, wire: Wire) -> None:
+def test_a_kernel_that_dies_over_a_question_is_reported_with_its_status(kernels: Kernels, wire: Wire) -> None:
     """The question is not answered; nor is the next one."""
     kernels.install(PEER + "    sys.exit(4)\n")
     wire.raise_()
@@ -138,7 +138,7 @@ def test_a_killed_kernel_is_seen_and_can_be_raised_again(kernels: Kernels, wire:
     assert kernels.log.read_text(encoding="utf-8") == "Linux version\n" * 2
 
 
-def test_a_wire_that_is_raised_anew_lowers_the_old_kernel_first(wire: Wire) -> None:
+def test_a_wire_that_is_raised_again_lowers_the_old_kernel_first(wire: Wire) -> None:
     """Two kernels cannot hold the same links."""
     wire.raise_()
     first = pid_of(wire)
@@ -147,7 +147,7 @@ def test_a_wire_that_is_raised_anew_lowers_the_old_kernel_first(wire: Wire) -> N
         os.kill(first, 0)
 
 
-def test_a_silent_kernel_is_not_waited_for_for_ever(
+def test_a_silent_kernel_is_not_waited_for_forever(
     kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither when it comes up nor when it is asked: it is ended, or a late answer would be the next question's."""

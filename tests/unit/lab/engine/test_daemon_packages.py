@@ -50,7 +50,7 @@ def test_a_failure_shows_the_end_of_what_apt_get_said() -> None:
     assert caught.value.tail.splitlines() == [f"E: line {number}" for number in range(10, 30)]
 
 
-def test_an_ordinary_user_is_told_what_root_would_type(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ordinary_user_sees_what_root_would_type(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     apt = Apt()
     with pytest.raises(CannotRunHereError, match="as root: apt-get install mmdebstrap"):

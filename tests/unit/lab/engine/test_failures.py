@@ -52,7 +52,7 @@ def test_a_new_client_of_an_engine_that_is_gone_is_the_same_error(tmp_path: Path
     ],
     ids=["explained", "bare", "not-found", "other"],
 )
-def test_what_the_engine_refuses_is_told_in_its_own_words(error: Exception, message: str) -> None:
+def test_what_the_engine_refuses_is_reported_in_its_own_words(error: Exception, message: str) -> None:
     """The engine answered, so it is not the engine that is missing."""
     with pytest.raises(LabError, match=f"^starting backend: {message}") as caught, engine_errors("starting backend"):
         raise error

@@ -103,7 +103,7 @@ def test_an_engine_behind_ssh_has_a_socket_here_while_it_is_used(ssh: Any) -> No
     assert seen.read_text() == "-p 2222 -- me@machine\n"
 
 
-def test_what_ssh_says_is_told(ssh: Any) -> None:
+def test_what_ssh_says_is_reported(ssh: Any) -> None:
     ssh(REFUSES)
     with (
         pytest.raises(EngineUnavailableError, match=r"Permission denied \(publickey\)"),

@@ -123,7 +123,7 @@ def test_an_engine_that_loses_everything_is_given_up(api: docker.APIClient) -> N
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-def test_whoever_looks_what_a_first_try_did_may_try_once_more(api: docker.APIClient) -> None:
+def test_a_call_with_a_check_of_the_first_try_is_repeated_once(api: docker.APIClient) -> None:
     Engine.loses = 1
     once_more(lambda: api.create_container("image", name="n"))
     Engine.loses = 2

@@ -15,7 +15,7 @@ NODES = [{"ID": "m", "Status": {"State": "ready", "Addr": "10.0.0.1"}}, {"ID": "
 TOGETHER = {"a": Node.from_info(MANAGER), "b": Node.from_info(WORKER)}
 
 
-def test_an_engine_tells_its_part() -> None:
+def test_an_engine_reports_its_part() -> None:
     assert Node.from_info(MANAGER) == Node(id="m", state="active", is_manager=True)
     assert Node.from_info(WORKER) == Node(id="w", state="active")
     assert Node.from_info(OUTSIDE) == Node.from_info({}) == Node()
@@ -48,5 +48,7 @@ def test_engines_of_one_swarm_share_a_network() -> None:
     ],
     ids=["no-manager", "both-outside", "another-swarm", "down"],
 )
-def test_engines_that_cannot_are_told_each(nodes: dict[str, Node], states: dict[str, str], found: list[str]) -> None:
+def test_engines_that_cannot_are_reported_each(
+    nodes: dict[str, Node], states: dict[str, str], found: list[str]
+) -> None:
     assert faults(nodes, states) == found

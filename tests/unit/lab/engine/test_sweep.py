@@ -158,7 +158,7 @@ def test_an_image_that_a_container_uses_stays_and_is_said(api: FakeApi) -> None:
     assert {CLIENT, "users-shell"} <= api.names()
 
 
-def test_a_layer_that_others_built_on_stays_without_a_word(api: FakeApi) -> None:
+def test_a_layer_that_others_built_on_stays_and_is_no_refusal(api: FakeApi) -> None:
     """It is a part of their image."""
     api.add("image", "layer", STEP)
     api.add("image", "users/app:1", OURS)

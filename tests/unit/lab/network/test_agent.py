@@ -66,7 +66,7 @@ class AtOnce(ThreadPoolExecutor):
         return future
 
 
-def test_why_nobody_answers_probes_is_told_rather_than_that_nobody_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_why_probes_are_not_answered_is_reported_rather_than_that_they_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent, "ThreadPoolExecutor", AtOnce)
     answering, leading = Program(), Program()
     answering.errors = {"answer_probes": "Operation not permitted"}

@@ -223,5 +223,5 @@ def test_a_host_that_is_rarely_late_does_not_move_a_low_quantile() -> None:
     ],
     ids=["all", "some-at-once", "some-at-once-with-jitter", "most-at-once"],
 )
-def test_packets_that_were_sent_at_once_tell_no_delay(way: Impairment, waited: list[float]) -> None:
+def test_packets_that_were_sent_at_once_show_no_delay(way: Impairment, waited: list[float]) -> None:
     assert made_to_wait(way, [0.1, 2.0, 5.1]) == waited

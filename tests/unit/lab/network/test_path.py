@@ -44,7 +44,7 @@ def counts(figures: DirectionFigures) -> tuple[int, int, int, int]:
         pytest.param([2, 3, 0, 1], [2, 3, 0, 1], (4, 0, 0, 2), (4, 0, 0, 0), id="two-overtake-two"),
     ],
 )
-def test_each_direction_is_told_apart(
+def test_each_direction_is_distinguished(
     there: Sequence[int], back: Sequence[int], egress: tuple[int, ...], ingress: tuple[int, ...]
 ) -> None:
     figures = told(there=there, back=back)
@@ -153,18 +153,18 @@ def seen(*, ahead_us: int, there_us: tuple[int, ...], back_us: tuple[int, ...]) 
 
 
 @pytest.mark.parametrize("ahead_us", [0, 1_000, -5_000_000_000])
-def test_the_quickest_ways_tell_how_far_the_other_clock_is_ahead(ahead_us: int) -> None:
+def test_the_quickest_probes_show_how_far_the_other_clock_is_ahead(ahead_us: int) -> None:
     """Others waited somewhere, each way for itself; ways that differ err by half of their difference."""
     assert other_ahead_us(seen(ahead_us=ahead_us, there_us=(900, 100, 300), back_us=(100, 4000, 200))) == ahead_us
     assert other_ahead_us(seen(ahead_us=ahead_us, there_us=(300,), back_us=(100,))) == ahead_us + 100
 
 
-def test_each_way_is_told_as_one_clock_would_have_timed_it() -> None:
+def test_each_way_is_reported_as_one_clock_would_have_timed_it() -> None:
     told = on_one_clock(seen(ahead_us=70_000, there_us=(100, 250), back_us=(120, 90)), 70_000)
     assert told.there == ((0, 100), (1, 250))
     assert told.back == ((0, 120, 220), (1, 90, 340))
 
 
-def test_nothing_is_told_where_no_probe_came_back() -> None:
+def test_nothing_is_reported_where_no_probe_came_back() -> None:
     with pytest.raises(ValueError, match="none of 1 probes came back"):
         other_ahead_us(PathSeen(sent=1, late=(), there=((0, 5),), back=(), loads={}))

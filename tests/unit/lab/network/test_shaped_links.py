@@ -26,7 +26,7 @@ def links(lab: FakeLab, *roles: str) -> ShapedLinks:
 @pytest.mark.parametrize(
     ("shaper", "command", "devices"), [("wire", "wire", ("/dev/net/tun",)), ("native", "look", ())]
 )
-def test_the_owner_of_a_link_stands_for_its_role_in_the_network(
+def test_the_owner_of_a_link_has_its_roles_place_in_the_network(
     shaper: str, command: str, devices: tuple[str, ...]
 ) -> None:
     """The upstream is found under its role's name; only a wire needs the device and the memory."""

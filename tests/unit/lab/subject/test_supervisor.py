@@ -144,7 +144,7 @@ def test_a_master_that_was_killed_is_not_waited_for(supervisor: Supervisor, prog
     supervisor.stop()
 
 
-def test_a_failed_start_is_told_in_nginxs_own_words(supervisor: Supervisor) -> None:
+def test_a_failed_start_is_reported_in_nginxs_own_words(supervisor: Supervisor) -> None:
     with pytest.raises(LabError, match="nginx does not start with broken") as caught:
         supervisor.start("broken")
     assert "unknown directive" in str(caught.value)

@@ -60,7 +60,7 @@ def test_each_worker_listens_for_itself_with_reuseport_alone() -> None:
     assert [SubjectConfig(reuseport=reuseport).listeners for reuseport in (True, False)] == [2, 1]
 
 
-def test_an_upstream_block_stands_around_the_server_and_is_what_is_proxied_to() -> None:
+def test_an_upstream_block_is_around_the_server_and_is_what_is_proxied_to() -> None:
     """Also an empty one: what such a block changes by itself can be asked then."""
     for directives in ((), ("keepalive 32", "keepalive_timeout 5s")):
         lines = lines_of(SubjectConfig(upstream="backend:8000", upstream_block=directives))

@@ -182,7 +182,7 @@ def test_what_raises_on_a_block_ends_its_question_and_the_block_counts_for_all_o
         assert (other.blocks, [trial.block for trial in other.trials]) == (6, [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6])
 
 
-def test_progress_tells_what_runs_and_which_questions_are_open() -> None:
+def test_progress_reports_what_runs_and_which_questions_are_open() -> None:
     """Before each trial; a question that is decided, in whichever way, is none of them."""
     bench = _Bench(_levels, void=lambda arm, _block: ("late",) if arm == "even" else ())
     experiment = bench.experiment(

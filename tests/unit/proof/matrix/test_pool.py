@@ -31,7 +31,7 @@ def wait_for(taken: list[Part], count: int) -> None:
     assert len(taken) == count
 
 
-def test_every_part_is_taken_once_whoever_takes_it() -> None:
+def test_every_part_is_taken_once() -> None:
     pile = Pile(shards(4), {"a", "b"})
     first, second = pile.parts_for("a"), pile.parts_for("b")
     assert [next(first), next(second), next(second), next(first)] == shards(4)

@@ -172,7 +172,7 @@ def test_a_lab_starts_ahead_in_another_thread_and_is_measured_and_removed_later(
 
 
 @pytest.mark.parametrize(("jobs", "gib", "labs"), [(8, 24, 8), (8, 13, 5), (8, 8, 0)], ids=["most", "some", "none"])
-def test_as_many_labs_stand_by_as_there_is_memory_for(jobs: int, gib: int, labs: int) -> None:
+def test_as_many_labs_wait_as_there_is_memory_for(jobs: int, gib: int, labs: int) -> None:
     """What is measured side by side comes first."""
     assert ahead_on(jobs, memory_bytes=gib << 30) == labs
 

@@ -15,7 +15,7 @@ from tuneproof.report.results.keys import Key
 FACTOR = LOOKS[FULL][-1] / LOOKS[QUICK][-1]
 
 
-def test_the_same_cell_tells_best_then_the_same_claim_then_the_default() -> None:
+def test_the_time_of_the_same_cell_comes_before_that_of_the_claim_and_the_default() -> None:
     times = Times(by_cell={"s/a/nginx-1.18/bare": 10.0, "s/a/nginx-1.22/bare": 20.0, "s/other/nginx-1.22/bare": 99.0})
     assert times.seconds(Key("s", "a", "1.18", "bare"), QUICK) == 10.0
     assert times.seconds(Key("s", "a", "1.30", "bare"), QUICK) == 15.0
@@ -30,7 +30,7 @@ def test_a_full_run_is_estimated_from_a_quick_one_and_back(tmp_path: Path) -> No
     assert full.seconds(a_cell().key, QUICK) == round(24.0 / FACTOR, 1)
 
 
-def test_later_files_win_and_unsupported_cells_tell_nothing(tmp_path: Path) -> None:
+def test_later_files_win_and_unsupported_cells_report_nothing(tmp_path: Path) -> None:
     """A cell that was not measured took no time, which is no estimate for a machine that can measure it."""
     times = read_times(
         [

@@ -95,9 +95,7 @@ def test_no_claim_that_counts_says_the_same_or_is_expected_to_be_refuted_is_left
         "no-request",
     ],
 )
-def test_observations_that_have_no_effect_to_tell_are_refused(
-    name: str, block: Sequence[Observation], reason: str
-) -> None:
+def test_observations_without_an_effect_are_refused(name: str, block: Sequence[Observation], reason: str) -> None:
     """ValueError and ZeroDivisionError say so; any number would be one that nobody has measured."""
     claim = claim_of(name)
     with pytest.raises((ValueError, ZeroDivisionError), match=reason):

@@ -72,7 +72,7 @@ def test_no_claim_with_a_condition_is_left_out() -> None:
     assert conditional == set(CONDITIONS)
 
 
-def test_the_prediction_for_a_million_connections_is_told_with_what_one_client_needed() -> None:
+def test_the_prediction_for_a_million_connections_is_reported_with_what_one_client_needed() -> None:
     """From the metrics of the arm, as a cell has them."""
     claim = claim_of("connection_capacity/million_idle_connections_fit")
     assert claim.moderator is not None

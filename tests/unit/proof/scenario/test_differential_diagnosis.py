@@ -76,7 +76,7 @@ BLANK: Final = RecordedObservation(measuring_s=1.0, found=(), possible=())
     ],
     ids=["no-log", "nothing", "no-share", "no-connection", "no-number-of-connections"],
 )
-def test_a_capture_that_does_not_tell_has_no_effect(name: str, blank: RecordedObservation) -> None:
+def test_a_capture_without_that_figure_has_no_effect(name: str, blank: RecordedObservation) -> None:
     """Any number would be one that nobody has measured."""
     claim = SCENARIO.claim(name)
     with pytest.raises(ValueError, match=r"does not tell|no connect"):

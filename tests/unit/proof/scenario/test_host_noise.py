@@ -52,7 +52,7 @@ def test_waiting_ends_with_the_runs_budget() -> None:
     assert later == []
 
 
-def test_nothing_is_told_of_a_measurement_without_blocks() -> None:
+def test_nothing_is_reported_of_a_measurement_without_blocks() -> None:
     watch, _ = watched(blocks=0)
     assert watch.noise() is None
 

@@ -136,7 +136,7 @@ def test_a_wire_that_cannot_be_raised_again_ends_the_measurement() -> None:
     assert caught.value.tail == "Kernel panic"
 
 
-def test_a_trial_that_failed_over_a_shaped_link_does_not_count_and_its_wire_is_raised_anew() -> None:
+def test_a_trial_that_failed_over_a_shaped_link_does_not_count_and_its_wire_is_raised_again() -> None:
     """A user-mode kernel that hangs is a process that lives; the link that is not shaped is left alone."""
     lab = FakeLab()
     links = lab_links(lab)
@@ -159,7 +159,9 @@ def test_logs_are_those_of_the_wires_that_there_are() -> None:
     assert lab_links(FakeLab(roles=("client",))).logs() == {"client": "Kernel panic"}
 
 
-def test_a_rate_that_the_host_does_not_carry_is_lowered_for_every_arm_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rate_that_the_host_does_not_carry_is_lowered_for_every_arm_and_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Arms that name the same link get the same one; others are left alone, and the records say what was asked for."""
     monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
     lab = FakeLab()

@@ -67,7 +67,7 @@ def test_the_claim_on_the_two_factors_shows_the_league_of_all_arms() -> None:
     assert {*claim.arms, TWIN} == {arm.name for arm in League().arms()}
 
 
-def test_our_figures_stand_beside_the_articles() -> None:
+def test_our_figures_are_beside_the_articles() -> None:
     """An arm without a valid round has dashes, and no time-outs of 0 %, which would be a figure."""
     arms = {"reuseport": PROTOCOL_PLAN.metrics([OURS]), "tcp_rmem-40960": PROTOCOL_PLAN.metrics([])}
     head, line, dashes = beside_the_article(arms)

@@ -185,7 +185,7 @@ def test_each_difference_from_what_was_asked_for_is_named(changes: dict[str, Any
     assert caught.value.what == f"precondition of subject {subject.name}: {faults}"
 
 
-def test_a_subject_that_records_no_turns_though_it_should_is_told_with_the_loaders_reason() -> None:
+def test_a_subject_that_records_no_turns_though_it_should_is_reported_with_the_loaders_reason() -> None:
     """The loader goes on without a library that it cannot load; the trials would miss their main figure."""
     loader = "ERROR: ld.so: object '/usr/lib/tuneproof/recorder.so' from LD_PRELOAD cannot be preloaded: ignored."
     with pytest.raises(PreconditionError) as caught:

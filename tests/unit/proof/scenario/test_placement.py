@@ -91,7 +91,7 @@ def test_a_machine_of_its_own_may_be_nginxs_altogether() -> None:
         ),
     ],
 )
-def test_a_placement_is_told_in_words(cpus: Cpus, asked: str, line: str) -> None:
+def test_a_placement_is_described_in_words(cpus: Cpus, asked: str, line: str) -> None:
     assert CpuPlacement.on(cpus, shares=MANY, asked=asked).line() == line
 
 

@@ -75,7 +75,7 @@ def test_requests_that_were_given_to_the_loaded_worker_are_counted_those_that_no
         fed_to_loaded(served())
 
 
-def test_the_scenario_stands_on_the_hosts_default_and_the_articles_remedy() -> None:
+def test_the_scenario_uses_the_hosts_default_and_the_articles_remedy() -> None:
     """The first dose is what the host has anyway; the last fixes all three values, as the article does."""
     doses = ReuseportStall(default_rmem=DEFAULT).dose_arms()
     rmem = [arm.subject.sysctls[TCP_RMEM] for arm in doses]

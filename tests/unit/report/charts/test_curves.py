@@ -34,7 +34,7 @@ def test_each_worker_has_a_panel_of_its_own_on_one_scale() -> None:
     assert chart.figure["layout"]["xaxis2"]["matches"] == "x"
 
 
-def test_connects_that_never_stood_keep_the_curve_below_one() -> None:
+def test_connects_that_failed_keep_the_curve_below_one() -> None:
     chart = named("cdf-connects", cell(), files(trial("a", 1, storm([1.0, 2.0], connections=4))))
     assert (only(chart, name="a")["x"], only(chart, name="a")["y"]) == ([1.0, 2.0], [0.25, 0.5])
     assert rows(chart) == [("a", "", 2, 2.0, None, None, 2.0, 2)]

@@ -9,7 +9,7 @@ from tests.support.written_results import unsupported
 from tuneproof.report.results.cells import Cell
 
 
-def test_every_block_and_the_estimate_stand_where_their_figures_are() -> None:
+def test_every_block_and_the_estimate_are_where_their_figures_are() -> None:
     """The effects of effects.json are the dots; estimate and interval are the cell's.
 
     Which side holds is said at the threshold, and whoever cannot see the plot reads the same in its table.

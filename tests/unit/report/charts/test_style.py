@@ -58,7 +58,7 @@ def test_ticks_of_any_values_are_few(one: float, other: float) -> None:
 
 
 @pytest.mark.parametrize("colour", COLOURS)
-def test_colours_stand_out_from_light_and_dark_pages(colour: str) -> None:
+def test_colours_contrast_with_light_and_dark_pages(colour: str) -> None:
     assert min(contrast(colour, LIGHT), contrast(colour, DARK)) >= LEAST_CONTRAST
 
 

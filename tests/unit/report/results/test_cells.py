@@ -99,7 +99,7 @@ def test_units_may_be_one_and_a_count_may_be_none_of_them(count: float, of: floa
     assert cell_violation(CELL | {"effect": SHARE | {"count": count, "of": of}}) is None
 
 
-def test_an_infinite_ratio_stands_in_files_as_null() -> None:
+def test_an_infinite_ratio_is_null_in_files() -> None:
     """JSON has no infinity, and 10 to nothing is no missing figure."""
     effect = {**EFFECT, "value": None, "ci_high": None}
     cell = Cell.from_json(CELL | {"effect": effect})

@@ -32,7 +32,10 @@ def test_results_of_every_earlier_version_are_read_by_everything(path: Path, tmp
     assert all(cell.name in table for cell in results.cells)
     others = tuple(replace(cell, verdict="unsupported", effect=None) for cell in results.cells)
     same, changed = compare(results, results), compare(results, replace(results, cells=others))
-    assert (len(same.changed), len(changed.changed)) == (0, sum(cell.verdict != "unsupported" for cell in results.cells))
+    assert (len(same.changed), len(changed.changed)) == (
+        0,
+        sum(cell.verdict != "unsupported" for cell in results.cells),
+    )
     for comparison in (same, changed):
         assert render_comparison(comparison, width=100, color=False)
         assert comparison_markdown(comparison)
@@ -49,10 +52,7 @@ def _untestable(cell: Cell, effect: Effect) -> Cell:
 def test_results_of_every_earlier_version_are_compared_with_todays(path: Path) -> None:
     """Today's have the level that the plan guarantees, and a claim that a control made untestable keeps its effect."""
     old = load(path)
-    now = tuple(
-        _untestable(cell, cell.effect) if cell.effect else cell
-        for cell in old.cells
-    )
+    now = tuple(_untestable(cell, cell.effect) if cell.effect else cell for cell in old.cells)
     new = replace(old, cells=now)
     assert document_violation(new.to_json()) is None
     for one, other in ((old, new), (new, old)):

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.written_results import HOST, OPTIONS, a_cell, unsupported, written
 from tuneproof.errors import BadInputError
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.merging import common_facts, merge, missing_shards, remarks
-from tests.support.written_results import HOST, OPTIONS, a_cell, unsupported, written
 
 
 def shard(name: str, split: str = "ab") -> dict[str, Any]:
@@ -41,7 +41,7 @@ def test_one_run_stays_as_it_is_and_none_is_a_mistake_of_the_caller(tmp_path: Pa
         merge([])
 
 
-def test_every_machine_is_recorded_and_the_head_says_what_they_share(tmp_path: Path) -> None:
+def test_every_machine_is_recorded_and_the_first_lines_say_what_they_share(tmp_path: Path) -> None:
     """Also inside of the sysctls, one by one; a shard that ran nothing knows no machine. Merged ones can be merged."""
     other_host = HOST | {"kernel": "6.8", "sysctls": HOST["sysctls"] | {"net.ipv4.tcp_congestion_control": "bbr"}}
     runs = [
@@ -133,7 +133,7 @@ def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> N
     assert remarks(cut) == ("Interrupted, or still running: 1 cells were decided so far.",)
 
 
-def test_facts_that_only_one_machine_tells_are_none_of_all() -> None:
+def test_facts_of_one_machine_alone_are_not_those_of_all() -> None:
     """Such as the sysctls of one that is no Linux, or said them otherwise."""
     first = {"kernel": "6.1", "sysctls": {"a": "1", "b": "2"}}
     for other in ({"kernel": "6.1"}, {"kernel": "6.1", "sysctls": "unknown"}):

@@ -42,7 +42,7 @@ def test_what_is_not_complete_does_not_look_complete(tmp_path: Path) -> None:
     ],
     ids=["pipe", "html", "lines", "markup", "control"],
 )
-def test_foreign_text_is_shown_as_it_stands(text: str, shown: str) -> None:
+def test_foreign_text_is_shown_as_it_is(text: str, shown: str) -> None:
     """A claim from a file of others must not become markup, or end its row."""
     assert escape(text) == shown
 

@@ -28,7 +28,7 @@ def judged(name: str, verdict: str, **more: Any) -> Cell:
     return replace(own(name, 1.0, verdict), remedy=None, **more)
 
 
-def test_a_change_stands_once_with_its_place_its_figures_and_its_cost() -> None:
+def test_a_change_is_shown_once_with_its_place_its_figures_and_its_cost() -> None:
     """The largest gain first, and by which file it is applied."""
     cells = [
         own("a", 2.0, place="/a", after=16, cost="memory"),
@@ -59,7 +59,7 @@ def test_what_reaches_more_than_nginx_is_to_be_considered_and_only_where_it_matt
     assert "\n\nCONSIDER\n2 a.conf:7" in render_own(cells)
 
 
-def test_what_is_fine_and_what_gains_nothing_is_told() -> None:
+def test_what_is_fine_and_what_gains_nothing_is_reported() -> None:
     """Counted over the places that were asked."""
     fine = Fine(what="connections are reused", verdict="refuted")
     cells = [
@@ -89,7 +89,7 @@ def test_what_was_not_decided_and_not_tested_has_its_reason_once() -> None:
     ]
 
 
-def test_the_head_says_what_was_tested_on_what_and_how_noisy_it_was() -> None:
+def test_the_first_lines_say_what_was_tested_on_what_and_how_noisy_it_was() -> None:
     """In two lines; of the lab, the first of what was made, and how much more there is."""
     noise = {"lost_p50_pct": 1.0, "lost_max_pct": 20.0}
     head = render_head("n.conf", ["the oldest"], [judged("a", "holds", host_noise=noise)], seconds=75.4)

@@ -29,7 +29,7 @@ def test_foreign_text_cannot_command_the_terminal_or_the_layout() -> None:
         ("refuted", None, "  refuted "),
     ],
 )
-def test_colour_tells_whether_the_expectation_was_met(
+def test_colour_shows_whether_the_expectation_was_met(
     verdict: str, expected: str | None, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Green is as expected, also when that is refuted; red contradicts; yellow is undecided; nobody expected others."""
@@ -42,7 +42,7 @@ def test_colour_tells_whether_the_expectation_was_met(
     assert "\x1b[3" in shown or "\x1b[3" not in text
 
 
-def test_what_is_open_stands_at_the_end_once_with_its_reason() -> None:
+def test_what_is_open_comes_at_the_end_once_with_its_reason() -> None:
     """What contradicts comes first; a reason is not cut to the terminal's width."""
     long = "the host is too noisy: " + "steal 40 % " * 20
     cells = [

@@ -24,7 +24,7 @@ def test_a_timer_fires_a_little_late(slow_s: float, is_timer: bool) -> None:  # 
     assert (lost_syns(log(connect_time_s=spread(0.001, slow_s))) is not None) is is_timer
 
 
-def test_late_connects_stand_out_from_the_fastest() -> None:
+def test_late_connects_are_far_from_the_fastest() -> None:
     """Five times; twenty of them are enough."""
     assert late_connects(log(connect_time_s=spread(0.02, 0.1, count=20)))
     assert late_connects(log(connect_time_s=spread(0.02, 0.1, count=19))) is None
@@ -59,7 +59,7 @@ def test_a_far_server_beside_a_near_one_is_no_late_connect() -> None:
     assert late_connects(log(connect_time_s=both, server_connects=(connects(1, both),))) == both
 
 
-def test_the_wire_is_told_by_enough_handshakes_at_the_first_attempt() -> None:
+def test_the_wire_is_judged_by_enough_handshakes_at_the_first_attempt() -> None:
     told = captured_connects_s(both_legs())
     assert told is not None
     assert told.p90_s == 0.02

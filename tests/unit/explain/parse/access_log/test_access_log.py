@@ -168,7 +168,7 @@ def test_sizes_of_endless_uris_are_not_kept() -> None:
     assert bodies.count() == 1
 
 
-def test_log_without_times_tells_none() -> None:
+def test_log_without_times_reports_none() -> None:
     """No figure is made up where nothing was logged, and a 499 that took an unknown time is not one of no time."""
     line = '10.0.0.1 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 499 0 "-" "curl"'
     result = summary([line], line_format=COMBINED)
@@ -186,7 +186,7 @@ def test_a_499_took_no_time_where_neither_nginx_nor_an_upstream_took_any(times: 
     assert summary([a_line(status="499", rt=rt, uct="-", uht="-", urt=urt)]).closed_499_without_time == without
 
 
-def test_workers_are_told_apart() -> None:
+def test_workers_are_distinguished() -> None:
     """A stalled worker shows next to one that is not; a column of random numbers costs bounded memory."""
     lines = [
         a_line(uct=uct, tail=f' pid={pid} connection=7 trial="-"') for pid, uct in ((2, "0.001"), (1, "0.400")) * 3

@@ -248,7 +248,7 @@ def test_json_lines_are_read_by_their_keys(line: str) -> None:
     ],
     ids=lambda value: value[:40],
 )
-def test_json_that_is_no_request_is_told(line: str, message: str) -> None:
+def test_json_that_is_no_request_is_reported(line: str, message: str) -> None:
     """Also what would exhaust a parser."""
     with pytest.raises(MalformedEvidenceError, match=message):
         JsonLines().parse(line)

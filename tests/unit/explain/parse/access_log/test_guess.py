@@ -23,7 +23,7 @@ def guess(*lines: str, formats: tuple[TextFormat, ...] = ()) -> tuple[str, int, 
     return result.line_format.name, result.matched_lines, result.tried_lines
 
 
-def test_a_guess_tells_how_many_lines_it_rests_on() -> None:
+def test_a_guess_reports_how_many_lines_it_rests_on() -> None:
     """Also of a log that was cropped."""
     assert guess(COMBINED_LINE) == ("combined", 1, 1)
     assert guess(*[COMBINED_LINE, ""] * 300) == ("combined", 200, 200)
@@ -46,7 +46,7 @@ def test_of_two_formats_that_fit_the_one_with_more_variables_is_taken() -> None:
     assert guess("anything", formats=(vague,)) == ("vague", 1, 1)
 
 
-def test_a_log_in_no_known_format_is_told_with_the_nearest_one() -> None:
+def test_a_log_in_no_known_format_is_reported_with_the_nearest_one() -> None:
     """With the first line that is not in it, and where it leaves it."""
     lines = ["", COMBINED_LINE.replace(" 200 ", " OK "), "nonsense"]
     with pytest.raises(MalformedEvidenceError) as caught:

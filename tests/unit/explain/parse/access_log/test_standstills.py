@@ -58,7 +58,7 @@ def found(records: Iterable[LogRecord]) -> dict[int, tuple[int, int]]:
     return {each.worker_pid: (each.alone, each.moments) for each in counts.found()}
 
 
-def test_a_worker_that_goes_on_with_all_that_waited_had_stood_still() -> None:
+def test_a_worker_that_goes_on_with_all_that_waited_had_stalled() -> None:
     counts = StandstillCounts()
     for record in seconds(0, 1, 2):
         counts.add(record)
@@ -96,7 +96,7 @@ def test_without_one_of_the_signs_it_is_no_standstill(
     assert found(seconds(0, **changes)).get(STILL) == moments
 
 
-def test_a_machine_that_stands_still_is_no_worker_that_does() -> None:
+def test_a_machine_that_pauses_is_not_taken_for_a_worker_that_stalls() -> None:
     """The other worker connects before, and nothing of it is seen until the end."""
     awake = [each for each in seconds(0) if each.worker_pid == STILL or not 0.2 < (each.time_s or 0) % 1 < 0.4]
     assert found(awake) == {STILL: (0, 1)}

@@ -31,12 +31,12 @@ def test_a_time_of_zero_may_be_that_of_a_reused_connection() -> None:
     assert (each.worker_pid, each.server, each.connect_time_s.median) == (7, "y:1", 0.08)
 
 
-def test_servers_that_are_not_named_are_not_told_apart() -> None:
+def test_servers_that_are_not_named_are_not_distinguished() -> None:
     (each,) = added(record(upstream_addr=())).connects()
     assert each.server == NOT_LOGGED
 
 
-def test_what_a_backend_takes_is_told_by_path() -> None:
+def test_what_a_backend_takes_is_reported_by_path() -> None:
     """The answer's header less the connection, of the last server; identifiers aside."""
     times = added(record("GET /items/17?x=1 HTTP/1.1"), record("GET /items/18 HTTP/1.1"), record("GET /help HTTP/1.1"))
     assert [(each.server, each.path, each.own_time_s.count) for each in times.paths()] == [

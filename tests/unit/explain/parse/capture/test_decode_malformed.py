@@ -81,7 +81,7 @@ def test_header_is_read_as_soon_as_the_window_is_there() -> None:
     st.lists(st.tuples(st.integers(14, len(FRAME) - 1), st.integers(0, 255)), max_size=3),
     st.integers(14, len(FRAME)),
 )
-def test_short_way_and_long_way_tell_the_same(spoils: list[tuple[int, int]], cut_to: int) -> None:
+def test_the_short_and_the_long_form_report_the_same(spoils: list[tuple[int, int]], cut_to: int) -> None:
     """Plain packets are read at one look; behind an address family the same packet is read header by header."""
     frame = FRAME
     for at, value in spoils:

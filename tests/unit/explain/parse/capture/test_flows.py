@@ -150,7 +150,7 @@ LOST = (server(DATA, captured=False), server(DATA))
         pytest.param((client(flags=FIN | ACK), client(flags=FIN | ACK, seq=1001, after_s=0.2)), {}, {}, id="FIN again"),
     ],
 )
-def test_what_was_sent_again_overtaken_or_held_back_is_told_apart(
+def test_what_was_sent_again_overtaken_or_held_back_is_distinguished(
     steps: tuple[Send, ...], of_client: dict[str, float], of_server: dict[str, float]
 ) -> None:
     """After a handshake whose round trip is 12 ms; probes and FINs are no data."""
@@ -240,7 +240,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
         ),
     ],
 )
-def test_what_became_of_a_connection_is_told(steps: tuple[Send, ...], told: dict[str, Any]) -> None:
+def test_the_end_of_a_connection_is_reported(steps: tuple[Send, ...], told: dict[str, Any]) -> None:
     talk = Conversation()
     for step in steps:
         step(talk)

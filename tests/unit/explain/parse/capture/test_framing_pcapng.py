@@ -54,7 +54,7 @@ def test_pcapng_is_read_in_both_byte_orders(order: str) -> None:
         (((2, b"eth"), (TIME_RESOLUTION, b"\x09")), 5_000_000_000),
     ],
 )
-def test_interface_tells_its_clock(options: tuple[tuple[int, bytes], ...], time_ns: int) -> None:
+def test_an_interface_reports_its_clock(options: tuple[tuple[int, bytes], ...], time_ns: int) -> None:
     content = section() + interface(*options) + enhanced(b"data", ticks=5_000_000_000)
     assert [time for time, _, _, _ in PacketReader(BytesIO(content))] == [time_ns]
 
@@ -173,7 +173,7 @@ def test_file_whose_first_section_is_broken_is_refused(content: bytes) -> None:
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_statistics_tell_what_the_kernel_dropped(order: str) -> None:
+def test_statistics_report_what_the_kernel_dropped(order: str) -> None:
     """The last ones of an interface have its sum; what is no count of drops, or nobody described, is left out."""
 
     def drops(packets: int, *, number: int = 0, code: int = 5) -> bytes:

@@ -38,7 +38,7 @@ def test_time_of_a_request_is_split_by_who_held_it() -> None:
     assert [part.mean for part in parts] == pytest.approx([0.021, 0.005, 0.3, 0.040])
 
 
-def test_kept_connection_to_the_backend_has_no_handshake_to_tell() -> None:
+def test_a_keepalive_connection_to_the_backend_has_no_handshake_to_report() -> None:
     """One from before the request: then the request itself is what nginx passes on."""
     found = held(proxied(kept=True))
     assert found.request_held_s.mean == pytest.approx(0.020)

@@ -31,7 +31,7 @@ def asked(path: str = "/") -> Conversation:
         (b"", None),
     ],
 )
-def test_request_lines_are_told_from_other_payload(payload: bytes, line: str | None) -> None:
+def test_request_lines_are_distinguished_from_other_payload(payload: bytes, line: str | None) -> None:
     """A known method, a target, a version; a line that the capture cut may lack its end."""
     assert request(payload) == line
 
@@ -58,12 +58,12 @@ def test_a_long_request_is_kept_in_part() -> None:
         (b"\0" * 20, False, Response(status=None, size_bytes=None)),
     ],
 )
-def test_responses_tell_status_and_size(payload: bytes, to_head: bool, expected: Response | None) -> None:  # noqa: FBT001
+def test_responses_report_status_and_size(payload: bytes, to_head: bool, expected: Response | None) -> None:  # noqa: FBT001
     """Interim responses are passed over; what is not known is None."""
     assert response(payload, to_head=to_head) == expected
 
 
-def test_exchanges_of_a_kept_connection_are_timed_one_by_one() -> None:
+def test_exchanges_of_a_keepalive_connection_are_timed_one_by_one() -> None:
     talk = asked("/a")
     talk.send(SERVER, ok(), after_s=0.5)
     talk.send(CLIENT, b"POST /b HTTP/1.1\r\n", after_s=1.0)
@@ -87,7 +87,7 @@ def test_request_sent_again_is_no_second_request() -> None:
     assert flow.response_times.total_s == pytest.approx(0.201)
 
 
-def test_request_tells_who_is_the_client() -> None:
+def test_request_reports_who_is_the_client() -> None:
     """Where the capture has no SYN and the ports mislead."""
     talk = Conversation(client=CLIENT[:-2] + (79).to_bytes(2))
     talk.send(talk.client, get())
@@ -135,7 +135,7 @@ CLIENT_GOES, SERVER_GOES = client(flags=FIN | ACK), server(flags=FIN | ACK)
         ((server(ok(b"hello", length=5), captured=False), SERVER_GOES), set()),
     ],
 )
-def test_who_went_before_the_end_of_a_response_is_told(steps: tuple[Send, ...], told: set[str]) -> None:
+def test_who_went_before_the_end_of_a_response_is_reported(steps: tuple[Send, ...], told: set[str]) -> None:
     talk = asked()
     for step in steps:
         step(talk)

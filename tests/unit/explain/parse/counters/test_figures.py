@@ -22,19 +22,19 @@ def test_what_people_need_first_comes_first() -> None:
     assert [(figure.value, figure.unit) for figure in told] == [(3, ""), (4, ""), (5, ""), (0.5, "%"), (1000, "")]
 
 
-def test_zeros_are_told_only_where_they_are_news() -> None:
+def test_zeros_are_reported_only_where_they_are_news() -> None:
     """No drop is good news; no pruning is no news; an empty table would look like a fault."""
     assert [(each.name, each.value) for each in figures(a_snapshot(ListenOverflows=0, PruneCalled=0))] == [(FULL, 0)]
     (told,) = figures(a_snapshot(Ip_InReceives=1))
     assert (told.name, told.value) == ("counters, none of those that matter here", 1)
 
 
-def test_at_most_25_lines_are_told() -> None:
+def test_at_most_25_lines_are_reported() -> None:
     """Also where everything went wrong at once."""
     assert len(figures(CounterSnapshot(source="proc", counters=dict.fromkeys(module._WORDS, 7)))) == 25
 
 
-def test_a_restart_between_two_snapshots_is_told_first() -> None:
+def test_a_restart_between_two_snapshots_is_reported_first() -> None:
     names = ("ListenDrops", "TW", "PruneCalled", "OfoPruned")
     told = figures(delta(a_snapshot(**dict.fromkeys(names, 9)), a_snapshot(**dict.fromkeys(names, 1))))
     assert told[0].name == "counters went backwards, so only since a restart"

@@ -134,13 +134,13 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
 
 
 @pytest.mark.parametrize(("parse", "text", "readings"), CASES.values(), ids=CASES)
-def test_a_text_becomes_readings(parse: Parse, text: str, readings: Sequence[Mapping[str, Any]]) -> None:
+def test_a_text_is_read_as_readings(parse: Parse, text: str, readings: Sequence[Mapping[str, Any]]) -> None:
     for found, expected in zip(parse(text), readings, strict=True):
         known = {**vars(found), **found.counters, "number": len(found.counters)}
         assert {key: known[key] for key in expected} == expected
 
 
-def test_whoever_knows_that_a_loop_is_of_totals_is_believed() -> None:
+def test_an_option_says_that_a_loop_is_of_totals() -> None:
     assert not any(each.relative for each in nstat.snapshots(CALLS, relative=False))
 
 
@@ -167,6 +167,6 @@ def test_names_are_the_kernels(word: str, name: str) -> None:
     assert kernel_name(word) == name
 
 
-def test_no_sentence_stands_for_two_counters() -> None:
+def test_no_sentence_describes_two_counters() -> None:
     assert len({(protocol, sentence) for protocol, _, sentence in SENTENCES}) == len(SENTENCES)
     assert [sentence for _, _, sentence in SENTENCES if sentence.split().count("#") != 1] == []

@@ -74,7 +74,7 @@ def test_samples_beyond_the_bound_are_counted() -> None:
     assert told["samples beyond the bound, not looked at"] == 3
 
 
-def test_figures_tell_the_busiest_first_without_the_averages() -> None:
+def test_figures_show_the_busiest_first_without_the_averages() -> None:
     told = [(figure.name, figure.value) for figure in figures(report(CPU))]
     assert told[1:5] == [
         ("samples", 3),

@@ -129,7 +129,7 @@ def test_other_lines_are_counted_and_shown() -> None:
     assert (table.unread_lines, table.unread_samples[0]) == (2, UnreadLine(number=1, text="$ ss -tn"))
 
 
-def test_figures_tell_a_full_queue_and_what_holds_sending_up() -> None:
+def test_figures_show_a_full_queue_and_what_holds_sending_up() -> None:
     """The accept queue comes first; shares of sending time are of all that there was to send."""
     assert [(figure.key, figure.value) for figure in figures(parse(FULL_QUEUE))[:3]] == [
         ("accept_queue", 3),
