@@ -1,5 +1,6 @@
 """Programs and people that print lines of nginx's log, and what each of them makes of a line."""
 
+import html
 import json
 from collections.abc import Callable
 from typing import Final
@@ -29,5 +30,31 @@ PRINTED: Final[dict[str, Callable[[str], str]]] = {
     "a quotation": lambda line: f"> {line}",
     "cat -n": lambda line: f"  9063\t{line}",
     "a provider's console": lambda line: f"2026-11-26 09:00:01 | stdout | {line}",
+    "journalctl -o short-full": lambda line: f"Thu 2026-11-26 09:00:01 UTC web-1 nginx[812]: {line}",
+    "journalctl -o short-monotonic": lambda line: f"[ 1234.567890] web-1 nginx[812]: {line}",
+    "journalctl -o export": lambda line: f"MESSAGE={line}",
+    "journalctl -o verbose": lambda line: f"    MESSAGE={line}",
+    "rsyslog without a colon": lambda line: f"2026-11-26T09:00:01.123456+01:00 web-1 nginx {line}",
+    "Grafana's CSV": lambda line: f'"1764147601000",{_csv(line)},"{{app=""nginx""}}","1764147601000000000"',
+    "Grafana's text": lambda line: f"2026-11-26T09:00:01.000Z\t{line}",
+    "CloudWatch's CSV": lambda line: f"1764147601000,{_csv(line)}",
+    "Kibana's CSV": lambda line: f'"Nov 26, 2026 @ 09:00:01.000",{_csv(line)}',
+    "logcli": lambda line: f'2026-11-26T09:00:01Z {{app="nginx", instance="10.0.0.5:80"}} {line}',
+    "aws logs tail": lambda line: f"2026-11-26T09:00:01.123000+00:00 web/nginx/0123456789abcdef {line}",
+    "a cloud's JSON in several lines": lambda line: f'            "message": {json.dumps(line)},',
+    "a search in Elasticsearch": lambda line: json.dumps({"_index": "a", "_source": {"message": line}}),
+    "Google Cloud": lambda line: json.dumps({"severity": "ERROR", "textPayload": line}),
+    "Fluentd": lambda line: f"2026-11-26 09:00:01.0 +0000 kubernetes.web: {json.dumps({'log': line + chr(10)})}",
+    "Heroku": lambda line: f"2026-11-26T09:00:01.000000+00:00 app[web.1]: {line}",
+    "stern": lambda line: f"web-5c9d-abcde nginx {line}",
+    "grep of a rotated and packed log": lambda line: f"/var/log/nginx/error.log.2.gz:{line}",
+    "grep of a panel's log": lambda line: f"/var/www/vhosts/system/shop/logs/proxy_error_log:{line}",
+    "a web page's source": html.escape,
+    "a blog": lambda line: line.replace(' "', " \u201c").replace('"', "\u201d"),
     "nginx": lambda line: line,
 }
+
+
+def _csv(line: str) -> str:
+    doubled = line.replace('"', '""')
+    return f'"{doubled}"'

@@ -18,6 +18,7 @@ _AREAS: Final = {
     "client": "Clients and their requests",
     "resources": "Resources and processes",
     "start": "Start, reload and nginx -t",
+    "stream": "stream and mail",
     "applications": "Lua, njs and other modules",
     "kernel": "Kernel, systemd and Kubernetes",
 }
@@ -35,9 +36,10 @@ journalctl -u nginx | ./lab explain
 
 This page is made from the same rows ({number} of them, tuneproof/messages/*.toml) by `python -m tools.messages`. An
 ellipsis stands for what differs from case to case. Numbers in brackets, such as 111, are those of Linux, with the words
-of glibc. explain and why also know those of musl (Alpine's images) and the BSDs:
+of glibc. explain and why also know those of musl (Alpine's images), the
+BSDs and Windows:
 
-| musl, BSDs | on this page |
+| musl, BSDs, Windows | on this page |
 |---|---|
 {words}
 """

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-ROOMS: Final = ("http", "event", "core", "os/unix")
-"""The folders of src/ that a web server consists of; mail and stream have messages of their own."""
+ROOMS: Final = ("http", "event", "core", "os", "stream", "mail")
+"""The folders of src/ that nginx consists of."""
 JUDGED: Final = ("http/", "event/")
 """Of these each message must have a row or a reason; the others have what a system without memory or files says."""
 SERIOUS: Final = ("emerg", "alert", "crit", "error")

@@ -4,13 +4,12 @@ import re
 from typing import Final
 
 from tuneproof.messages.patterns import PLACE, find_all, find_cut, find_one, in_glibc_words
-from tuneproof.messages.rows import Message, messages
+from tuneproof.messages.rows import LEVELS, Message, messages
 
 MOST: Final = 5
 """Rows that are returned for words that several have."""
-_LEVELS: Final = "debug|info|notice|warn|error|crit|alert|emerg"
 # Whatever a program put in front, nginx's own beginning ends it.
-_BEGINNING: Final = re.compile(rf"^.*?\[({_LEVELS})\] (?:\d+#\d+: )?(?:\*\d+ )?", re.DOTALL)
+_BEGINNING: Final = re.compile(rf"^.*?\[({LEVELS})\] (?:\d+#\d+: )?(?:\*\d+ )?", re.DOTALL)
 _WORD: Final = re.compile(r"[a-z0-9_]+")
 _FEWEST_CHARACTERS: Final = 4
 

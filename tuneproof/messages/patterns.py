@@ -12,7 +12,7 @@ from tuneproof.messages.rows import Message, messages
 PLACE: Final = re.compile(r"<([a-z]+\+?)>")
 """The placeholder for any text in a row's words."""
 _ERRNO: Final = re.compile(r"\((\d+): ([^)<]+)\)")
-_PLACES: Final = {"n": r"\d+", "number": r"-?\d+", "n+": r"[1-9]\d*", "end": r"(?=, |,?$)"}
+_PLACES: Final = {"n": r"\d+", "number": r"-?\d+", "n+": r"[1-9]\d*", "function": r"\w+", "end": r"(?=, |,?$)"}
 GLIBC_WORDS: Final = {
     "Out of memory": "Cannot allocate memory",
     "No file descriptors available": "Too many open files",
@@ -26,8 +26,35 @@ GLIBC_WORDS: Final = {
     "Socket not connected": "Transport endpoint is not connected",
     "Operation timed out": "Connection timed out",
     "Host is unreachable": "No route to host",
+    "No connection could be made because the target machine actively refused it": "Connection refused",
+    "A connection attempt failed because the connected party did not properly respond after a period of time, or "
+    "established connection failed because connected host has failed to respond": "Connection timed out",
+    "An existing connection was forcibly closed by the remote host": "Connection reset by peer",
+    "An established connection was aborted by the software in your host machine": "Connection reset by peer",
+    "Only one usage of each socket address (protocol/network address/port) is normally permitted": (
+        "Address already in use"
+    ),
+    "The requested address is not valid in its context": "Cannot assign requested address",
+    "A socket operation was attempted to an unreachable host": "No route to host",
+    "A socket operation was attempted to an unreachable network": "Network is unreachable",
+    "The system cannot find the file specified": "No such file or directory",
+    "The system cannot find the path specified": "No such file or directory",
+    "Access is denied": "Permission denied",
+    "There is not enough space on the disk": "No space left on device",
 }
-"""What musl, as in Alpine's containers, and the BSDs say where glibc, and so the rows, say otherwise."""
+"""What musl, as in Alpine's containers, the BSDs and Windows say where glibc, and so the rows, say otherwise."""
+_WINDOWS_CALLS: Final = {
+    "CreateFile()": "open()",
+    "GetFileAttributesEx()": "stat()",
+    "CreateDirectory()": "mkdir()",
+    "FindFirstFile()": "opendir()",
+    "DeleteFile()": "unlink()",
+    "MoveFile()": "rename()",
+    "WriteFile()": "write()",
+    "WSARecv()": "recv()",
+    "WSASend()": "send()",
+}
+"""What nginx calls on Windows, in place of what it calls elsewhere (src/os/win32/ngx_files.h and ngx_wsarecv.c)."""
 # Behind a number, or at the beginning of what somebody remembers; the kernel's own "Out of memory: ..." stays.
 _OTHER_WORDS: Final = re.compile(
     rf"(?:(?<=\d: )|\A)(?:{'|'.join(map(re.escape, GLIBC_WORDS))})(?=\)|\Z)", re.IGNORECASE
@@ -146,7 +173,16 @@ def find_one(text: str, level: str = "") -> Message | None:
     ``text``: the message: without time, level and process.
     ``level``: the level at which it was logged; empty where that is not known.
     """
+    call = text.partition(" ")[0]
+    if (other := _WINDOWS_CALLS.get(call)) is not None:
+        text = other + text[len(call) :]
     return _decides(text, level) or (_decides(text, "") if level else None)
+
+
+def words_again(row: Message, text: str) -> str:
+    """Return the words of a row that a message has, if they come beside those that are counted; empty otherwise."""
+    again = (words.text for words in row.words if words.again)
+    return next((words for words in again if re.match(pattern(words), text) is not None), "")
 
 
 def find_all(text: str) -> Iterator[Message]:

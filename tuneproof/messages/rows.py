@@ -1,9 +1,9 @@
 """The rows of the TOML files beside this module, as typed records.
 
 A row holds the words of one message. In its words ``<name>`` is whatever the program writes there, ``<n>`` and
-``<number>`` for digits, ``<n+>`` for a number above zero. ``(111: Connection refused)`` is an error number of Linux
-with glibc's words for it; other systems have another number, and musl other words: either is enough. ``<end>`` is where
-nginx's own list of circumstances begins (", client: ..."), or the line's end.
+``<number>`` for digits, ``<n+>`` for a number above zero, ``<function>`` for one word. ``(111: Connection refused)`` is
+an error number of Linux with glibc's words for it; other systems have another number, and musl other words: either is
+enough. ``<end>`` is where nginx's own list of circumstances begins (", client: ..."), or the line's end.
 """
 
 import tomllib
@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-FILES: Final = ("upstream", "client", "resources", "start", "applications", "kernel")
+FILES: Final = ("upstream", "client", "resources", "start", "stream", "applications", "kernel")
 """Of several wordings with as many fixed characters that fit a message, the first one decides, in this order."""
 _KNOWN: Final = frozenset(
     {
@@ -22,6 +22,10 @@ _KNOWN: Final = frozenset(
         *("affects", "status", "follows", "problem", "page"),
     }
 )
+
+
+LEVELS: Final = "debug|info|notice|warn|error|crit|alert|emerg"
+"""nginx's, from the least serious to the most serious, as a regular expression."""
 
 
 class Problem(StrEnum):
@@ -39,6 +43,7 @@ class Words:
     text: str
     since: str = ""  # the first version of nginx that writes it so; empty for all that are known
     until: str = ""  # the last one
+    again: bool = False  # whether the same event has another line, which counts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -53,6 +53,8 @@ def test_a_foreign_compression_is_named() -> None:
         ("server {\n  listen 80;\n}\n", Kind.NGINX_CONF),
         ("upstream app {\n}\n", Kind.NGINX_CONF),
         ("log_format x '$status';", Kind.NGINX_CONF),
+        # A question has what nginx logs, and the configuration.
+        ("Why?\n2026/11/26 10:00:01 [error] 7#7: *1 x\nserver {\n  listen 80;\n}\n", Kind.ERROR_LOG),
     ],
 )
 def test_a_part_of_it_is_known_as_well(text: str, kind: Kind) -> None:

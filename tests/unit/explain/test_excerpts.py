@@ -265,7 +265,7 @@ def test_unknown_messages_are_shown_once_each(tmp_path: Path) -> None:
 def test_ten_thousand_lines_of_a_healthy_log_have_no_cause(tmp_path: Path) -> None:
     """What nginx says at level info of browsers, scanners and reloads."""
     healthy = [words for words, row in TRUTH.items() if row and messages()[row].problem is Problem.NO]
-    lines = [line for words in healthy for line in lines_with(words) if "[emerg]" not in line]
+    lines = [line for words in healthy for line in lines_with(words) if "[emerg]" not in line and line[:2] == "20"]
     draw = random.Random(7)  # noqa: S311 - nothing secret
     explanation = explained("\n".join(draw.choices([*lines, *UNRELATED[1:3]], k=10_000)), tmp_path)
     assert explanation.messages.all_messages == 10_000

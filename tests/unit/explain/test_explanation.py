@@ -99,6 +99,33 @@ def test_a_configuration_gives_the_logs_beside_it_their_format(folder: Path) -> 
         assert [(file.name, figure(file, "requests")) for file in given.found] == [("log", 1)]
 
 
+EMERG = 'nginx: [emerg] host not found in upstream "a" in /etc/nginx/a.conf:1'
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (f"{EMERG}\nserver {{\n listen 80;\n}}\n", Kind.ERROR_LOG),
+        (f"Why?\n```\n{EMERG}\n```\nserver {{\n listen 80;\n```\n", Kind.ERROR_LOG),
+        ("Why?\n```\nserver {\n listen 80;\n```\n", Kind.NGINX_CONF),
+    ],
+)
+def test_a_message_beside_a_configuration_is_read(folder: Path, text: str, kind: Kind) -> None:
+    """A question has both, in which the configuration need not be whole."""
+    (folder / "question").write_text(text)
+    found = explained("question")
+    assert found.found[0].kind is kind
+    rows = [each.row.id for each in found.messages.problems]
+    assert rows == (["upstream_host_not_found_at_start"] if kind is Kind.ERROR_LOG else [])
+
+
+def test_fields_behind_combined_are_left_and_said_to_be(folder: Path) -> None:
+    (folder / "log").write_text(f'{COMBINED} "-" 0.005 0.004 .\n' * 9)
+    (found,) = explained("log").found
+    assert (figure(found, "requests"), figure(found, "format")) == (9, "combined and more")
+    assert any("are not read" in warning for warning in found.warnings)
+
+
 def test_a_format_that_is_none_is_bad_input(folder: Path) -> None:
     (folder / "log").write_text(OWN)
     (folder / "conf").write_text("http {")

@@ -92,7 +92,7 @@ def test_every_errno_in_the_rows_has_the_same_words_in_musl_or_is_listed() -> No
         *("Operation not permitted", "No such file or directory", "Bad file descriptor", "Permission denied"),
         *("Not a directory", "Invalid argument", "Too many open files in system", "No space left on device"),
         *("Broken pipe", "Resource temporarily unavailable", "Address family not supported by protocol"),
-        *("Connection reset by peer", "Connection refused", "Read-only file system"),
+        *("Connection reset by peer", "Connection refused", "Read-only file system", "No such process"),
         # nginx's own words of its resolver.
         *("Server failure", "Host not found", "Operation refused"),
     }

@@ -12,6 +12,8 @@ from tuneproof.messages.rows import Message, Problem, messages
 ROWS = list(messages().values())
 LEVELS = {"info", "notice", "warn", "error", "crit", "alert", "emerg", "debug"}
 SAMPLES = {"end": "", "n": "7", "number": "24", "n+": "7"}
+REFUSED_BY_WINDOWS = "No connection could be made because the target machine actively refused it"
+CLOSED_BY_WINDOWS = "An existing connection was forcibly closed by the remote host"
 VERSION = re.compile(r"1\.\d+\.\d+")
 
 
@@ -92,6 +94,64 @@ def test_events_are_of_rows_that_exist() -> None:
         ('ioctl(FIOASYNC) failed while spawning "worker process" (25: Not a tty)', "alert", "worker_channel_failed"),
         ('chown("/var/cache/nginx/client_temp", 101) failed (1: Operation not permitted)', "emerg", "chown_denied"),
         ("SSL_do_handshake() failed (SSL: bad key share) while SSL handshaking,", "crit", "tls_client_other"),
+        (
+            "connect() to [::1]:80 failed (13: Permission denied) while connecting to upstream",
+            "crit",
+            "upstream_denied",
+        ),
+        ("recv() failed (104: Connection reset by peer) while proxying upgraded connection", "error", "upstream_reset"),
+        ("recv() failed (104: Connection reset by peer) while proxying upgraded connection", "info", "client_reset"),
+        ("writev() failed (32: Broken pipe) while reading upstream", "info", "client_reset"),
+        ("readv() failed (110: Connection timed out) while reading upstream", "error", "upstream_connection_lost"),
+        (
+            "SSL_read() failed (SSL: error:0A000126:SSL routines::unexpected eof while reading) while reading upstream",
+            "error",
+            "upstream_closed_in_body",
+        ),
+        (
+            "SSL_read() failed (SSL: error:0A000126:SSL routines::unexpected eof while reading) while keepalive",
+            "crit",
+            "tls_client_broken",
+        ),
+        (
+            "SSL_do_handshake() failed (SSL: a:sslv3 alert handshake failure) while SSL handshaking to upstream",
+            "error",
+            "upstream_tls_alert",
+        ),
+        (
+            f"connect() failed (10061: {REFUSED_BY_WINDOWS}) while connecting to upstream",
+            "error",
+            "upstream_refused",
+        ),
+        (
+            f"WSARecv() failed (10054: {CLOSED_BY_WINDOWS}) while reading response header from upstream",
+            "error",
+            "upstream_reset",
+        ),
+        ('CreateFile() "C:\\a/b" failed (3: The system cannot find the path specified)', "error", "file_missing"),
+        ("bind() to 0.0.0.0:80 failed (10013: An attempt was made to access)", "emerg", "bind_forbidden_windows"),
+        ("bind() to unix:/run/a.sock failed (98: Address already in use)", "emerg", "socket_file_left"),
+        ('unlink() "/run/nginx.pid" failed (2: No such file or directory)', "alert", "pid_removed"),
+        ('open() "/run/nginx.pid" failed (13: Permission denied)', "emerg", "pid_not_writable"),
+        ('open() "/run/nginx.pid" failed (2: No such file or directory)', "error", "pid_file"),
+        ('open() "/var/lib/nginx/body/0000000001" failed (2: No such file or directory)', "crit", "temp_missing"),
+        ("setgid(101) failed (1: Operation not permitted)", "emerg", "user_switch_denied"),
+        ('MMDB_open("/a.mmdb") failed in /etc/nginx/nginx.conf:20', "emerg", "configuration_refused"),
+        ("ignore long locked inactive cache entry 1b5d, count:1", "alert", "cache_entry_locked"),
+        ("the rewritten URI has a zero length", "error", "uri_empty"),
+        ('limiting requests, dry run, excess: 2.580 by zone "api"', "error", "limit_dry_run"),
+        (
+            'FastCGI sent in stderr: "PHP message: PHP Warning:  x in /a on line 3PHP message: PHP Fatal error:  y',
+            "error",
+            "php_fatal",
+        ),
+        ("FastCGI sent in stderr: \"Access to the script '/a' has been denied (see", "error", "fastcgi_script_denied"),
+        ("connect() failed (111: Connection refused), context: ngx.timer", "error", "lua_socket"),
+        (
+            "recv() failed (104: Connection reset by peer) while proxying and reading from client",
+            "info",
+            "stream_client_reset",
+        ),
     ],
 )
 def test_the_most_specific_row_decides(text: str, level: str, row: str) -> None:

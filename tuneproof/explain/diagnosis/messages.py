@@ -52,6 +52,7 @@ class MessageFinding:
     consequences: tuple["MessageFinding", ...] = ()  # what follows from it, and is no answer of its own
     answered: int | None = None  # how many requests of the access logs had its status; None where that is not known
     of_requests: int | None = None  # of how many; None without access logs
+    streams: int = 0  # how many are about connections of stream{} or mail{}, which have no status
 
     @property
     def is_rare(self) -> bool:
@@ -76,6 +77,7 @@ class Messages:
     looks: tuple[MessageFinding, ...] = ()  # those that may be, by their number
     ordinary: tuple[MessageFinding, ...] = ()  # those that are no problem, by their number
     all_messages: int = 0  # number of all, also of those that have no row
+    own_messages: int = 0  # those that nginx wrote: the kernel and Kubernetes say nothing of upstreams
     unknown: int = 0  # those of level error and higher that have no row
     unknown_examples: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -96,7 +98,7 @@ class Messages:
 
         Of a few lines nothing can be said: they may have been chosen.
         """
-        if self.all_messages < ENOUGH_MESSAGES:
+        if self.own_messages < ENOUGH_MESSAGES:
             return ()
         there = {each.row.id for each in (*self.problems, *self.looks)}
         there |= {each.row.id for finding in self.problems for each in finding.consequences}
@@ -130,6 +132,7 @@ def message_findings(evidence: EvidenceSet) -> Messages:
         looks=_of(told, Problem.SOMETIMES),
         ordinary=_of(told, Problem.NO),
         all_messages=sum(log.content.messages for log in logs),
+        own_messages=sum(sum(log.content.levels.values()) for log in logs),
         unknown=sum(log.content.unknown.number for log in logs),
         unknown_examples=tuple(text for log in logs for text in log.content.unknown.examples)[:3],
         files=tuple(log.name for log in logs),
@@ -182,9 +185,13 @@ def _finding(
 ) -> MessageFinding:
     all_counts = [count for _, count in counts]
     times = [count for count in all_counts if count.first]
+    number, streams = (sum(getattr(count, name) for count in all_counts) for name in ("number", "streams"))
+    if streams == number:
+        statuses, requests = {}, None
     return MessageFinding(
         row=row,
-        number=sum(count.number for count in all_counts),
+        number=number,
+        streams=streams,
         first=min((count.first for count in times), default=""),
         last=max((count.last for count in times), default=""),
         example=all_counts[0].example,

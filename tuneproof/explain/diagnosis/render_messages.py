@@ -31,9 +31,12 @@ def answer(finding: MessageFinding) -> Iterator[Line]:
     yield Line("Logged", f"{_often(finding)}.", files)
     if about := _about(finding):
         yield Line("", f"{about}.", files)
-    yield Line("Affects", f"{row.affects}.")
+    yield Line("Affects", f"{_affects(finding)}.")
     for each in finding.consequences:
-        yield Line("Follows", f"{each.row.name}: {count(each.number, 'message')}.", each.files)
+        # Of several statuses the client gets that of the last message.
+        differs = each.row.statuses and each.row.statuses != row.statuses
+        answered = f", answered {' or '.join(map(str, each.row.statuses))}" if differs else ""
+        yield Line("Follows", f"{each.row.name}: {count(each.number, 'message')}{answered}.", each.files)
     yield Line("Why", row.why)
     page = f" (docs/{row.page})" if row.page else ""
     yield Line("Next", f"{row.first}{page}")
@@ -60,7 +63,8 @@ def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]
         number = sum(each.number for each in messages.ordinary)
         kinds = ", ".join(f"{mid_sentence(each.row.name)} ({each.number})" for each in messages.ordinary[:MOST_OTHERS])
         of_all = f"{number} of {count(messages.all_messages, 'message')} ({share(number / messages.all_messages)})"
-        yield Line("Ordinary", f"{of_all} are no problem: {kinds}.", messages.files)
+        are = "is" if number == 1 else "are"
+        yield Line("Ordinary", f"{of_all} {are} no problem: {kinds}.", messages.files)
     if messages.unknown:
         examples = "; ".join(messages.unknown_examples)
         yield Line(
@@ -85,6 +89,16 @@ def _often(finding: MessageFinding) -> str:
             statuses = " or ".join(map(str, finding.row.statuses))
             said += f"; {count(finding.answered, 'request')} got {statuses}"
     return said
+
+
+def _affects(finding: MessageFinding) -> str:
+    """Return who notices; connections of stream{} and mail{} have no status."""
+    if finding.row.area != "upstream" or not finding.streams:
+        return finding.row.affects
+    closed = "connections of stream or mail: if no other server takes them, nginx closes them"
+    if finding.streams >= finding.number:
+        return closed
+    return f"{finding.row.affects}; {count(finding.streams, 'message')} about {closed}"
 
 
 def _at(text: str) -> datetime:
@@ -162,7 +176,7 @@ def _json(finding: MessageFinding) -> dict[str, Any]:
         "servers": dict(finding.servers),
         "clients": dict(finding.clients),
         "happened": row.happened,
-        "affects": row.affects,
+        "affects": _affects(finding),
         "why": row.why,
         "next": row.first,
         "wrong": [{"advice": wrong.advice, "because": wrong.because} for wrong in row.wrong],

@@ -18,20 +18,20 @@ from tuneproof.explain.parse import system_lines
 from tuneproof.explain.parse.figures import Figure
 from tuneproof.explain.parse.message_counts import MessageCount, MessageCounts, Unknown
 from tuneproof.explain.parse.problems import MalformedEvidenceError
-from tuneproof.explain.parse.wrapped import unwrapped
+from tuneproof.explain.parse.wrapped import nginx_line, plain
 from tuneproof.messages.patterns import find_one
+from tuneproof.messages.rows import LEVELS
 
 UPSTREAMS: Final = "upstreams"
 """Whose an event is, where it is several upstreams' or nobody's."""
-_BEGINNING: Final = 160
+_BEGINNING: Final = 400
 # NGX_MAX_ERROR_STR is 2048 bytes; the rest of a longer one is no message of nginx's.
 _LONGEST: Final = 4096
 _NUMBERS: Final = re.compile(r"[/ :]")
 _MOST_TIMES: Final = 1_000
-_LEVELS: Final = "debug|info|notice|warn|error|crit|alert|emerg"
 _LINE: Final = re.compile(
     # The time is left out by people, and by what has a time of its own.
-    rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) )?\[({_LEVELS})\] \d+#\d+: (?:\*\d+ )?|nginx: \[({_LEVELS})\] "
+    rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) )?\[({LEVELS})\] \d+#\d+: (?:\*\d+ )?|nginx: \[({LEVELS})\] "
 )
 # What lists and code in a thread have before a line; a quote may begin a log's own column.
 _LISTED: Final = " \t>*-`"
@@ -45,6 +45,14 @@ _BREAKS: Final = tuple(_GOES_ON)
 _ENDS: Final = ', host: "'
 _MOST_WRAPPED: Final = 4
 _REQUEST: Final = re.compile(r"\S+ - ")
+# What applications write has line ends of its own; nginx's circumstances are behind the last one.
+_OF_SEVERAL_LINES: Final = ('FastCGI sent in stderr: "', "lua ", "[lua] ", "failed to run ", "js ")
+_MOST_LINES: Final = 100
+_CLIENT: Final = ", client: "
+_CIRCUMSTANCES: Final = re.compile(r", client: [^,\s]{1,64}, server: ")
+# What syslog writes for a line that comes again: a sentence of its own, or around the last one.
+_REPEATED: Final = re.compile(r"last message repeated (\d{1,7}) times?$")
+_REPEATED_AS: Final = re.compile(r"message repeated (\d{1,7}) times: \[ ")
 # Of level notice (src/os/unix/ngx_process_cycle.c and ngx_process.c).
 _WORKER_LEFT: Final = re.compile(r"gracefully shutting down|worker process \d+ exited with code 0")
 
@@ -133,6 +141,9 @@ class Collector:
         self._first = self._last = self._latest = ""
         self._cut = ("", "", "")  # a message that may go on in the next line, with its level and time
         self._wrapped = 0  # in how many it did
+        self._before = ("", "", "")  # the message of the line before
+        self._open = ("", "", "")  # a message of several lines, until that with its circumstances
+        self._lines = 0  # how many they are
 
     def add(self, line: str) -> bool:
         """Count a line; return whether it is a message."""
@@ -141,24 +152,60 @@ class Collector:
             # What begins with a request has none there: most lines are sorted out cheaply.
             beginning = line[:_BEGINNING]
             if "#" in beginning or "nginx: [" in beginning or line[:1] in "{\x1b":
-                line = unwrapped(line).lstrip(_LISTED)
+                repeated = _REPEATED_AS.search(beginning)
+                line = nginx_line(line).lstrip(_LISTED)
                 match = _LINE.match(line)
+                if match is not None and repeated is not None:
+                    return self._add(match, line.rstrip().removesuffix("]"), int(repeated[1]))
             if match is None:
-                return self._goes_on(line) or self._add_system(line)
+                return self._repeats(line) or self._goes_on(line) or self._closes(line) or self._add_system(line)
+        return self._add(match, line, 1)
+
+    def _add(self, match: re.Match[str], line: str, times: int) -> bool:
         at = match[1] or ""
         if at and at != self._latest and not self._is_time(at):
             return False
         level = match[2] or match[3]
-        self._levels[level] += 1
-        message = line[match.end() : match.end() + _LONGEST].rstrip()
+        message = plain(line[match.end() : match.end() + _LONGEST].rstrip())
+        if match[3] and self._before[:2] == (message, level) and self._before[2]:
+            # At start nginx writes a message to its log and, in other words before it, to its terminal.
+            self._before = ("", "", "")
+            return True
+        self._levels[level] += times
         if _WORKER_LEFT.match(message):
-            self._left[at] += 1
+            self._left[at] += times
         self._count_cut()
+        self._before = (message, level, at)
         if message.endswith(_BREAKS):
-            self._cut = (message, level, at)
+            self._cut = self._before
+        elif message.startswith(_OF_SEVERAL_LINES) and _CLIENT not in message:
+            self._open, self._lines = self._before, 0
         else:
-            self._counts.add(message, level=level, at=at)
+            self._counts.add(message, level=level, at=at, times=times)
         return True
+
+    def _repeats(self, line: str) -> bool:
+        (message, level, at), self._before = self._before, ("", "", "")
+        repeated = _REPEATED.search(line) if message and "repeated" in line else None
+        if repeated is None:
+            return False
+        self._count_cut()
+        self._levels[level] += int(repeated[1])
+        self._counts.add(message, level=level, at=at, times=int(repeated[1]))
+        return True
+
+    def _closes(self, line: str) -> bool:
+        """Tell whether a line ends a message of several lines; between them are traces, and others' requests."""
+        message, level, at = self._open
+        if not message:
+            return False
+        self._lines += 1
+        found = _CIRCUMSTANCES.search(line) if _CLIENT in line and _REQUEST.match(line) is None else None
+        if found is None and self._lines < _MOST_LINES:
+            return False
+        self._open = ("", "", "")
+        self._counts.add(message + (line[found.start() :].rstrip() if found is not None else ""), level=level, at=at)
+        return found is not None
 
     def _is_time(self, at: str) -> bool:
         """Take a message's time; return whether there is such a one."""
@@ -189,17 +236,17 @@ class Collector:
         return True
 
     def _count_cut(self) -> None:
-        message, level, at = self._cut
-        if message:
-            self._counts.add(message, level=level, at=at)
-            self._cut, self._wrapped = ("", "", ""), 0
+        for message, level, at in (self._cut, self._open):
+            if message:
+                self._counts.add(message, level=level, at=at)
+        self._cut, self._open, self._wrapped = ("", "", ""), ("", "", ""), 0
 
     def _add_system(self, line: str) -> bool:
         said = system_lines.message_of(line)
         if said is None:
             return False
-        self._system += 1
-        self._counts.add_known(said.row, said.text, at="")
+        self._system += said.times
+        self._counts.add_known(said.row, said.text, times=said.times)
         return True
 
     def log(self) -> ErrorLog | None:
@@ -269,7 +316,7 @@ def quoted(text: str) -> ErrorLog | None:
     """
     counts = MessageCounts()
     for line in _WRAPPED.sub(") ", text).split("\n"):
-        message = _PROCESS.sub("", line.strip(_QUOTED), count=1)
+        message = _PROCESS.sub("", plain(line).strip(_QUOTED), count=1)
         if (row := find_one(message)) is not None and row.levels:
             counts.add(message, level="", at="")
     known = counts.known()

@@ -6,20 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from tuneproof.messages.patterns import find_cut, find_one
+from tuneproof.messages.patterns import find_cut, find_one, words_again
+from tuneproof.messages.rows import messages
 
 MOST_NAMES: Final = 256
 """Of each kind of name and row, the first ones: they may come from requests. Of so many there may be more."""
-_OF_ZONES: Final = frozenset({"limit_req", "limit_req_delay", "limit_conn", "limit_req_zone_full", "zone_full"})
+_OF_ZONES: Final = frozenset(
+    {"limit_req", "limit_req_delay", "limit_conn", "limit_dry_run", "limit_req_zone_full", "zone_full"}
+)
 _MOST_SHAPES: Final = 4_096
 _MOST_UNKNOWN: Final = 3
 _SHOWN_CHARACTERS: Final = 300
 _SERIOUS: Final = frozenset({"error", "crit", "alert", "emerg"})
 _CLIENT: Final = ", client: "
+_UDP_CLIENT: Final = ", udp client: "
 _CIRCUMSTANCES: Final = re.compile(
-    r', client: ([^,\s]{1,64})(?:, server: ([^,"]{0,200}))?(?:, request: "([A-Z]{1,20}) ([^\s?"]{0,500}))?'
+    r', (?:udp )?client: ([^,\s]{1,64})(?:, server: ([^,"]{0,200}))?(?:, request: "([A-Z]{1,20}) ([^\s?"]{0,500}))?'
 )
-_UPSTREAM: Final = re.compile(r', upstream: "(?:\w+://)?(unix:[^:"]+|[^/"]+)')
+# mail writes it without quotes.
+_UPSTREAM: Final = re.compile(r', upstream: "?(?:\w+://)?(unix:[^:"]+|[^/",\s]+)')
+# HTTP has a server's name, stream and mail have the address that it listens on.
+_PORT: Final = re.compile(r":\d{1,5}$")
 # A part of a URI that differs with each thing: a number, a hash or a UUID.
 _IDENTIFIER: Final = re.compile(r"/(?:\d+|[0-9a-f]{16,}|[0-9a-f]{8}-[0-9a-f-]{27})(?=/|$)")
 _ZONE: Final = re.compile(r'(?:zone|cache) "([^"]{1,100})"')
@@ -40,6 +47,7 @@ class MessageCount:
     requests: Mapping[str, int] = field(default_factory=dict)
     """By method and URI, without its query, and with a star for each number, hash or UUID in it."""
     zones: Mapping[str, int] = field(default_factory=dict)  # by name, of limits
+    streams: int = 0  # how many are about connections of stream{} or mail{}, not about requests
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +59,23 @@ class Unknown:
 
 
 class _Count:
-    __slots__ = ("clients", "example", "first", "last", "number", "requests", "servers", "upstreams", "zones")
+    __slots__ = (
+        "again",
+        "clients",
+        "example",
+        "first",
+        "last",
+        "number",
+        "requests",
+        "servers",
+        "streams",
+        "upstreams",
+        "zones",
+    )
 
     def __init__(self, example: str) -> None:
-        self.number = 0
+        self.number = self.streams = 0
+        self.again: dict[str, int] = {}  # by the words of lines that come beside those that are counted
         self.example = example[:_SHOWN_CHARACTERS]
         self.first = self.last = ""
         self.upstreams: dict[str, int] = {}
@@ -63,28 +84,29 @@ class _Count:
         self.requests: dict[str, int] = {}
         self.zones: dict[str, int] = {}
 
-    def add_names(self, row: str, message: str, end: int) -> None:
+    def add_names(self, row: str, message: str, end: int, times: int) -> None:
         """Count whom a message is about; ``end``: where its circumstances begin, or -1."""
         match = _CIRCUMSTANCES.match(message, end) if end >= 0 else None
         if match is not None:
             client, server, method, uri = match.groups()
-            _more(self.clients, client)
+            _more(self.clients, client, times)
             if server:
-                _more(self.servers, server)
+                _more(self.servers, server, times)
+                self.streams += times * (not method and _PORT.search(server) is not None)
             if method:
-                _more(self.requests, f"{method} {_IDENTIFIER.sub('/*', uri)}")
+                _more(self.requests, f"{method} {_IDENTIFIER.sub('/*', uri)}", times)
             end = match.end()
         if ", upstream: " in message and (upstream := _UPSTREAM.search(message, max(end, 0))) is not None:
-            _more(self.upstreams, upstream[1])
+            _more(self.upstreams, upstream[1], times)
         if row in _OF_ZONES and (zone := _ZONE.search(message)) is not None:
-            _more(self.zones, zone[1])
+            _more(self.zones, zone[1], times)
 
 
-def _more(names: dict[str, int], name: str) -> None:
+def _more(names: dict[str, int], name: str, times: int) -> None:
     if name in names:
-        names[name] += 1
+        names[name] += times
     elif len(names) < MOST_NAMES:
-        names[name] = 1
+        names[name] = times
 
 
 class MessageCounts:
@@ -93,40 +115,46 @@ class MessageCounts:
     def __init__(self) -> None:
         self._counts: dict[str, _Count] = {}
         # Which row a message is, by its level and its words up to the circumstances: most are of a few kinds.
-        self._rows: dict[tuple[str, str], str] = {}
+        self._rows: dict[tuple[str, str], tuple[str, str]] = {}
         self._unknown = 0
         self._examples: dict[str, str] = {}  # by the words up to the circumstances
 
-    def add(self, message: str, *, level: str, at: str) -> None:
+    def add(self, message: str, *, level: str, at: str, times: int = 1) -> None:
         """Count a message, without time, level and process.
 
         ``at``: its time, in a form with which later times compare greater; empty without.
         """
         end = message.find(_CLIENT)
+        if end < 0:
+            end = message.find(_UDP_CLIENT)
         head = message[:end] if end >= 0 else message
-        row = self._rows.get((level, head))
-        if row is None:
+        known = self._rows.get((level, head))
+        if known is None:
             found = find_one(message, level) or find_cut(message, level)
-            row = found.id if found is not None else ""
+            known = (found.id, words_again(found, message)) if found is not None else ("", "")
             if len(self._rows) >= _MOST_SHAPES:
                 self._rows.clear()
-            self._rows[level, head] = row
+            self._rows[level, head] = known
+        row, again = known
         if row:
-            self._count(row, message, end, at)
+            self._count(row, message, end, at, again, times)
         elif level in _SERIOUS:
-            self._unknown += 1
+            self._unknown += times
             if len(self._examples) < _MOST_UNKNOWN:
                 self._examples.setdefault(head, message[:_SHOWN_CHARACTERS])
 
-    def add_known(self, row: str, message: str, *, at: str) -> None:
-        """Count a message of a row that is known."""
-        self._count(row, message, -1, at)
+    def add_known(self, row: str, message: str, *, times: int) -> None:
+        """Count a message of a row that is known, without a time."""
+        self._count(row, message, -1, "", words_again(messages()[row], message), times)
 
-    def _count(self, row: str, message: str, end: int, at: str) -> None:
+    def _count(self, row: str, message: str, end: int, at: str, again: str, times: int) -> None:
         count = self._counts.get(row)
         if count is None:
             count = self._counts[row] = _Count(message)
-        count.number += 1
+        if again:
+            count.again[again] = count.again.get(again, 0) + times
+        else:
+            count.number += times
         if at:
             if not count.first:
                 count.first = count.last = at
@@ -134,14 +162,14 @@ class MessageCounts:
                 count.last = at
             elif at < count.first:
                 count.first = at
-        count.add_names(row, message, end)
+        count.add_names(row, message, end, times)
 
     def known(self) -> tuple[MessageCount, ...]:
         """Return what was counted, by row."""
         return tuple(
             MessageCount(
                 row=row,
-                number=count.number,
+                number=count.number or max(count.again.values()),
                 first=count.first,
                 last=count.last,
                 example=count.example,
@@ -150,6 +178,7 @@ class MessageCounts:
                 servers=_most(count.servers),
                 requests=_most(count.requests),
                 zones=_most(count.zones),
+                streams=count.streams,
             )
             for row, count in self._counts.items()
         )

@@ -13,14 +13,19 @@ _STAMP: Final = re.compile(
 )
 _BLANKS: Final = re.compile(r"\s+")
 # kubectl's events: type, reason, age and source before the message.
-_EVENT: Final = re.compile(r"^(?:Warning|Normal) \S+ .{1,60}? \S+ ((?:Liveness|Readiness|Startup) probe failed: )")
+_EVENT: Final = re.compile(
+    r"^(?:\S+ )?(?:Warning|Normal) \S+ (.{1,200}? )?(?=(?:Liveness|Readiness|Startup) probe failed: )"
+)
+_TIMES: Final = re.compile(r"\(x(\d{1,6}) over ")
+# ingress-nginx's own log: level, month and day, time, thread, place.
+_KLOG: Final = re.compile(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\] ")
 # What every row has: one search skips most lines of other kinds.
 _ANY_OF_THEM: Final = re.compile(
     r"segfault at|general protection|invalid opcode|[Oo]ut of (?:socket )?memory|oom-kill|oom_kill|OOM ?[Kk]ill|"
     r"SYN flooding|page allocation failure|table full, dropping|orphaned sockets|file-max limit|able overflow|overruns|"
     r"NETDEV WATCHDOG|"
     r"rx_\w+_errors|rx_no_buffer|blocked for more than|Link is Down|link down|link is not ready|nginx\.service|"
-    r"probe failed|Failed to start|killed as a result of limit"
+    r"probe failed|Failed to start|killed as a result of limit|active Endpoint"
 )
 _LONGEST: Final = 1_000
 _REQUEST: Final = re.compile(r'"[A-Z]+ ')
@@ -32,6 +37,7 @@ class SystemMessage:
 
     row: str  # the row's id
     text: str  # without its prefix
+    times: int = 1  # how often it happened
 
 
 def message_of(line: str) -> SystemMessage | None:
@@ -41,6 +47,11 @@ def message_of(line: str) -> SystemMessage | None:
         return None
     text = unwrapped(line)
     text = _BLANKS.sub(" ", _STAMP.sub("", text.strip(), count=1)).strip("\u25cf\u251c\u2514\u2500 ")
-    text = _EVENT.sub(r"\1", text)
+    text = _KLOG.sub("", text)
+    event = _EVENT.match(text)
+    times = _TIMES.search(event[0]) if event is not None else None
+    text = text[event.end() :] if event is not None else text
     found = find_one(text[:_LONGEST])
-    return SystemMessage(row=found.id, text=text) if found is not None and found.area == "kernel" else None
+    if found is None or found.area != "kernel":
+        return None
+    return SystemMessage(row=found.id, text=text, times=int(times[1]) if times is not None else 1)

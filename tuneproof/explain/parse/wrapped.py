@@ -1,25 +1,32 @@
-"""Lines of nginx without the prefixes that other programs add: journald, Docker, Kubernetes, syslog.
+"""Lines of nginx without what other programs add: journald, Docker, Kubernetes, syslog, exports, web pages.
 
 A line is returned as nginx wrote it; one without a prefix is returned unchanged.
 """
 
+import html
 import json
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
+from tuneproof.messages.rows import LEVELS
 from tuneproof.wording import without_escapes
 
 _ISO: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _MONTHS: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_DAY: Final = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _PREFIX: Final = re.compile(
     # kubectl logs --prefix; docker compose; docker service logs
     r"\s*(?:\[pod/[^\]\s]{1,300}\] |[\w.@-]{1,100} +\| "
-    # syslog and journald: RFC 3164, with or without priority and year, and RFC 5424
-    rf"|(?:<\d{{1,3}}>)?(?:{_MONTHS} [ \d]\d (?:\d{{4}} )?\d\d:\d\d:\d\d(?:\.\d+)?|{_ISO})"
+    # syslog and journald: RFC 3164, with or without priority and year, short-full and short-monotonic, and RFC 5424
+    rf"|(?:<\d{{1,3}}>)?(?:{_MONTHS} [ \d]\d (?:\d{{4}} )?\d\d:\d\d:\d\d(?:\.\d+)?|{_ISO}"
+    rf"|{_DAY} \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [A-Z][\w+-]{{1,9}})"
     r" [\w.:-]{1,255} [\w./@-]{1,100}(?:\[\d+\])?: "
+    # The kernel's own lines have such a time as well.
+    r"|\[ *\d+\.\d+\] [\w.-]{1,255} (?:kernel|[\w./@-]{1,100}\[\d+\]): "
     rf"|<\d{{1,3}}>1 {_ISO} \S{{1,255}} \S{{1,48}} \S{{1,128}} \S{{1,32}} (?:-|\[[^\]]*\]) (?:\ufeff)?"
     # kubectl logs --timestamps and docker logs -t; CRI's files
-    rf"|{_ISO} (?:std(?:out|err) [FP] )?"
+    rf"|{_ISO} (?:std(?:out|err) (?:[FP] )?)?"
     # quoted, numbered or tabulated lines: a mail or a thread, cat -n and less -N, a provider's console
     r"|(?:> ?|\d{1,9}[ \t:]+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: \| (?:stdout|stderr) \| |[ \t]+))(?=[\[>\d]|nginx: )"
     # grep
@@ -27,9 +34,51 @@ _PREFIX: Final = re.compile(
     r")"
 )
 _BEGINS_JSON: Final = '{"'
-# Docker's json-file, journalctl -o json, and shippers such as Fluent Bit and Vector.
-_KEYS: Final = ("log", "MESSAGE", "message", "msg")
+# Docker's json-file, journalctl -o json, shippers such as Fluent Bit and Vector, Loki, Google Cloud, Graylog, Splunk.
+_KEYS: Final = ("log", "MESSAGE", "message", "msg", "line", "textPayload", "full_message", "short_message", "_raw")
+# What search results have it in.
+_INNER_KEYS: Final = ("_source", "jsonPayload", "attributes", "result")
 _MOST_LAYERS: Final = 3
+
+# nginx's own beginning, wherever it is in a line: other programs have columns, labels and keys of their own.
+_BEGINNING: Final = re.compile(
+    rf"(?:\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d \[(?:{LEVELS})\] \d+#\d+: |(?<![\w/.-])nginx: \[(?:{LEVELS})\] )"
+)
+_LONGEST_PREFIX: Final = 1_000
+# A request is not before a message, but may have one in it: as a client's user agent, for example.
+_REQUEST: Final = re.compile(r'"[A-Z]{3,20} |HTTP/\d|^\W{0,9}\d{1,3}(?:\.\d{1,3}){3} ')
+_JSON_STRING: Final = re.compile(r'(?:[^"\\]|\\.)*')
+_CSV_FIELD: Final = re.compile(r'((?:[^"]|"")*+)"\s*(?:[,;\t]|$)')
+_STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)")
+_TYPOGRAPHIC: Final = str.maketrans({"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'"})
+
+
+def nginx_line(line: str) -> str:
+    """Return a line from nginx's own beginning on, whatever is before it; without one, as ``unwrapped`` does."""
+    line = unwrapped(plain(line))
+    found = None if line.lstrip().startswith(_BEGINS_JSON) else _BEGINNING.search(line, 0, _LONGEST_PREFIX)
+    if found is None or _REQUEST.search(before := line[: found.start()]) is not None:
+        return line
+    return _field(line[found.start() :]) if before.endswith('"') else line[found.start() :]
+
+
+def plain(text: str) -> str:
+    """Return a text with the quotes that web pages and their editors have replaced."""
+    if '"' in text:
+        return text
+    return (html.unescape(text) if "&quot;" in text or "&#" in text else text).translate(_TYPOGRAPHIC)
+
+
+def _field(text: str) -> str:
+    """Return the field of JSON or CSV that a text begins with; one that only has a quote before it is no field."""
+    if '\\"' in text:
+        string = _JSON_STRING.match(text)
+        try:
+            return str(json.loads(f'"{string[0]}"', strict=False)).rstrip("\r\n") if string is not None else text
+        except ValueError:
+            return text
+    field = _CSV_FIELD.match(text)
+    return field[1].replace('""', '"') if field is not None else text
 
 
 def unwrapped(line: str) -> str:
@@ -53,8 +102,12 @@ def _of_json(line: str) -> str | None:
         value = json.loads(line, strict=False)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(value, dict):
-        return None
+    return _of_object(value) if isinstance(value, dict) else None
+
+
+def _of_object(value: Mapping[str, Any]) -> str | None:
+    if (own := _of_filebeat(value)) is not None:
+        return own
     for key in _KEYS:
         inner = value.get(key)
         if isinstance(inner, str):
@@ -62,4 +115,24 @@ def _of_json(line: str) -> str | None:
         # journald writes bytes that are not text as numbers.
         if isinstance(inner, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in inner):  # noqa: PLR2004 - a byte
             return bytes(inner).decode(errors="replace").rstrip("\r\n")
-    return None
+    inner_objects = (value.get(key) for key in _INNER_KEYS)
+    return next((_of_object(inner) for inner in inner_objects if isinstance(inner, dict)), None)
+
+
+def _of_filebeat(value: Mapping[str, Any]) -> str | None:
+    """Return the message that Filebeat's module nginx took apart (https://www.elastic.co/guide/en/ecs/)."""
+    message, level = value.get("message"), _at(value, "log.level")
+    if _at(value, "event.dataset") != "nginx.error" or not isinstance(message, str) or level not in LEVELS.split("|"):
+        return None
+    if _BEGINNING.match(message) is not None:
+        return message
+    at = _STAMP.match(str(value.get("@timestamp", "")))
+    time = f"{at[1].replace('-', '/')} {at[2]} " if at is not None else ""
+    return f"{time}[{level}] 0#0: {message}"
+
+
+def _at(value: Mapping[str, Any], path: str) -> object:
+    """Return what is at a path, which may also be a key of its own."""
+    outer, _, inner = path.partition(".")
+    nested = value.get(outer)
+    return nested.get(inner) if isinstance(nested, dict) else value.get(path)

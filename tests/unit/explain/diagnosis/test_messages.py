@@ -164,3 +164,39 @@ def test_names_that_only_few_requests_have_are_counted_and_not_listed() -> None:
     (line,) = written(REFUSED)
     many = [line.replace("10.0.0.9", f"10.0.{number // 200}.{number % 200}") for number in range(400)]
     assert "256 or more clients." in "".join(line.text for line in answer(found(many).problems[0]))
+
+
+STREAM = 'client: 10.0.0.9, server: 0.0.0.0:3306, upstream: "10.0.0.5:3306", bytes from/to client:0/0'
+
+
+def test_connections_of_stream_get_no_status() -> None:
+    """Neither a 502 nor a share of the requests in an access log of the same time."""
+    streams = written(*[REFUSED.rstrip(", ") + f", {STREAM}"] * 2)
+    (finding,) = found(streams, requests(50, 5)).problems
+    told = {line.label: line.text for line in answer(finding)}
+    assert "502" not in told["Affects"]
+    assert (finding.of_requests, finding.answered) == (None, None)
+    (finding,) = found([*streams, *written(REFUSED)], requests(50, 5)).problems
+    told = {line.label: line.text for line in answer(finding)}
+    assert "else 502; 2 messages about connections of stream" in told["Affects"]
+    assert finding.of_requests == 50
+
+
+def test_a_consequence_with_another_status_says_so() -> None:
+    failed = "[error] 7#7: *1 auth request unexpected status: 502 while sending to client, "
+    (finding,) = found(written(REFUSED, failed)).problems
+    told = {line.label: line.text for line in answer(finding)}
+    assert told["Follows"].endswith("1 message, answered 500.")
+
+
+def test_lines_of_one_event_count_once() -> None:
+    """The kernel writes three for each process that it kills, systemd three for each start that fails."""
+    killed = [
+        "[7.1] nginx invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=984",
+        "[7.1] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=a,task=nginx,pid=812,uid=101",
+        "[7.1] Memory cgroup out of memory: Killed process 812 (nginx) total-vm:180000kB, anon-rss:90000kB",
+    ]
+    (finding,) = found(killed * 2).problems
+    assert (finding.row.id, finding.number) == ("oom_cgroup", 2)
+    (finding,) = found(killed[1:2] * 2).problems
+    assert (finding.row.id, finding.number) == ("oom_cgroup", 2)

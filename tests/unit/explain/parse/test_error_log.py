@@ -101,3 +101,70 @@ def test_a_long_log_takes_no_more_memory_than_a_short_one() -> None:
     tracemalloc.stop()
     assert log.messages == 30_000
     assert peak_bytes < 4 << 20
+
+
+FORBIDDEN = "2026/11/26 09:00:01 [error] 7#7: *1 access forbidden by rule, client: 10.0.0.9, server: shop"
+
+
+@pytest.mark.parametrize(
+    ("lines", "number"),
+    [
+        ([f"Nov 26 09:00:01 a nginx: {FORBIDDEN}", "Nov 26 09:00:31 a nginx: last message repeated 4 times"], 5),
+        ([f"Nov 26 09:00:31 a nginx: message repeated 3 times: [ {FORBIDDEN}]"], 3),
+        ([FORBIDDEN, "something else", "Nov 26 09:00:31 a nginx: last message repeated 4 times"], 1),
+        (["Nov 26 09:00:31 a nginx: last message repeated 4 times", FORBIDDEN], 1),
+    ],
+)
+def test_what_syslog_sums_up_counts_as_often_as_it_happened(lines: list[str], number: int) -> None:
+    (count,) = parse(lines).known
+    assert (count.number, count.clients, count.servers) == (number, {"10.0.0.9": number}, {"shop": number})
+
+
+UNKNOWN = 'host not found in upstream "app" in /etc/nginx/conf.d/a.conf:3'
+
+
+@pytest.mark.parametrize(
+    ("lines", "number"),
+    [
+        ([f"2026/11/26 09:00:01 [emerg] 1#1: {UNKNOWN}", f"nginx: [emerg] {UNKNOWN}"] * 2, 2),
+        ([f"nginx: [emerg] {UNKNOWN}"] * 2, 2),
+        ([f"2026/11/26 09:00:01 [emerg] 1#1: {UNKNOWN}", FORBIDDEN, f"nginx: [emerg] {UNKNOWN}"], 2),
+    ],
+)
+def test_a_message_of_the_start_that_is_in_both_outputs_counts_once(lines: list[str], number: int) -> None:
+    """A container's standard error has nginx's log and what it prints when it gives up."""
+    known = {count.row: count.number for count in parse(lines).known}
+    assert known["upstream_host_not_found_at_start"] == number
+
+
+def test_a_message_of_several_lines_has_the_circumstances_of_its_last_one() -> None:
+    """PHP's traces and Lua's have line ends; others' requests are between them in a container's output."""
+    first = '2026/11/26 09:00:01 [error] 7#7: *1 FastCGI sent in stderr: "PHP message: PHP Fatal error:  Uncaught E'
+    last = (
+        '  thrown in /srv/a.php on line 2" while reading response header from upstream, client: 10.0.0.9, server: shop'
+    )
+    trace = ["#0 /srv/a.php(9): x()", '10.0.0.2 - - [26/Nov/2026] "GET /, client: 1, server: 2', "#1 {main}"]
+    collector = Collector()
+    added = [collector.add(line) for line in [first, *trace, f'{last}, request: "GET /a.php HTTP/1.1"', first]]
+    assert added == [True, False, False, False, True, True]
+    log = collector.log()
+    assert log is not None
+    (count,) = log.known
+    assert (count.row, count.number, count.requests) == ("php_fatal", 2, {"GET /a.php": 1})
+
+
+def test_connections_of_stream_are_told_from_requests() -> None:
+    """By the address in place of a server's name; mail writes its upstream without quotes."""
+    refused = (
+        "2026/11/26 09:00:01 [error] 7#7: *1 connect() failed (111: Connection refused) while connecting to upstream"
+    )
+    lines = [
+        f'{refused}, client: 10.0.0.9, server: 0.0.0.0:3306, upstream: "10.0.0.5:3306", bytes from/to client:0/0',
+        f'{refused}, udp client: 10.0.0.8, server: [::]:53, upstream: "10.0.0.5:53", bytes from/to client:0/0',
+        f'{refused}, client: 10.0.0.9, server: 0.0.0.0:143, login: "a", upstream: 10.0.0.5:143',
+        f'{refused}, client: 10.0.0.9, server: shop, request: "GET / HTTP/1.1", upstream: "http://10.0.0.5:80/"',
+    ]
+    (count,) = parse(lines).known
+    assert (count.number, count.streams) == (4, 3)
+    assert set(count.upstreams) == {"10.0.0.5:3306", "10.0.0.5:53", "10.0.0.5:143", "10.0.0.5:80"}
+    assert set(count.clients) == {"10.0.0.9", "10.0.0.8"}

@@ -47,6 +47,27 @@ def test_a_message_is_found_behind_its_stamp(row: str, program: str) -> None:
             "service_killed",
         ),
         ("Nov 26 09:00:01 web systemd[1]: Failed to start A high performance web server (nginx).", "service_failed"),
+        (
+            "Nov 26 09:00:01 web systemd[1]: Failed to start A high performance web server and a reverse proxy server.",
+            "service_failed",
+        ),
+        (
+            "Nov 26 09:00:01 web systemd[1]: nginx.service: Start operation timed out. Terminating.",
+            "service_start_timeout",
+        ),
+        (
+            'W1126 09:00:02.000000       7 controller.go:1108] Service "default/a" does not have any active Endpoint.',
+            "service_without_endpoints",
+        ),
+        ("2m5s        Warning   Unhealthy   pod/web-5c9d   Liveness probe failed: statuscode: 502", "probe_failed"),
+        (
+            "[12345.678901] nginx invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=984",
+            "oom_invoked",
+        ),
+        (
+            "[12345.678901] php-fpm8.2[12]: segfault at 7f ip 0055 sp 007f error 4 in php-fpm8.2[55d+2f]",
+            "segfault_other",
+        ),
         ("Nov 26 09:00:01 web systemd[1]: nginx.service: Start request repeated too quickly.", "service_too_often"),
         ("        RX errors 0  dropped 0  overruns 9  frame 0", "nic_drops"),
     ],
@@ -64,8 +85,15 @@ def test_systemd_kubernetes_and_ifconfig_are_known(line: str, row: str) -> None:
         '10.0.0.2 - - [26/Nov/2026:09:00:01 +0000] "GET /?TCP: out of memory HTTP/1.1" 200 1 "-" "segfault at 0 ip 1"',
         "PHP Fatal error:  Out of memory (allocated 2097152) (tried to allocate 20480 bytes)",
         "[12345.678901] eth0: renamed from veth1",
+        "[    2.223456] IPv6: ADDRCONF(NETDEV_UP): eth0: link is not ready",
         "",
     ],
 )
 def test_other_lines_say_nothing(line: str) -> None:
     assert message_of(line) is None
+
+
+def test_an_event_of_kubernetes_says_how_often_it_happened() -> None:
+    said = message_of("  Warning  Unhealthy  2m5s (x12 over 10m)  kubelet  Readiness probe failed: statuscode: 502")
+    assert said is not None
+    assert (said.row, said.times) == ("probe_failed", 12)

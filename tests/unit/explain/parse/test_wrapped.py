@@ -1,5 +1,6 @@
 """Lines of nginx as other programs print them come back as nginx wrote them."""
 
+import json
 import time
 from collections.abc import Callable
 from typing import Final
@@ -8,14 +9,14 @@ import pytest
 
 from tests.support.printed_logs import PRINTED
 from tuneproof.explain.parse.error_log import quoted
-from tuneproof.explain.parse.wrapped import unwrapped
+from tuneproof.explain.parse.wrapped import nginx_line, plain, unwrapped
 
 LINE = '2026/11/26 09:00:01 [error] 12#12: *1 access forbidden by rule, client: 10.0.0.9, request: "GET / HTTP/1.1"'
 
 
 @pytest.mark.parametrize("program", PRINTED)
 def test_what_a_program_puts_in_front_is_taken_away(program: str) -> None:
-    assert unwrapped(PRINTED[program](LINE)) == LINE
+    assert plain(nginx_line(PRINTED[program](LINE))) == LINE
 
 
 @pytest.mark.parametrize(
@@ -27,16 +28,55 @@ def test_what_a_program_puts_in_front_is_taken_away(program: str) -> None:
         '{"log": 7}',
         "{broken",
         "PHP message: #3 /srv/a.php(12): foo()",
+        '{"ua": "2026/11/26 09:00:01 [error] 1#1: x", "status": 200, "request": "GET / HTTP/1.1"}',
+        '{"ua": "2026/11/26 09:00:01 [error] 1#1: x", "status": 200, "requ',
+        '10.0.0.2 [26/Nov/2026] ua="2026/11/26 09:00:01 [error] 1#1: x"',
+        '"GET / HTTP/1.1" 200 "nginx: [emerg] x"',
     ],
 )
 def test_other_lines_stay_as_they_are(line: str) -> None:
+    """Of a log of requests, too, in which a client wrote such words."""
     assert unwrapped(line) == line
+    assert nginx_line(line) == line
 
 
-_PIECES: Final = ("a", "a |", "[pod/", "<1>", '{"log": "{', "2026-11-26T09:00:01Z ", "a.log-", "Nov 26 09:00:01 ")
+@pytest.mark.parametrize("nested", [True, False])
+def test_what_filebeat_took_apart_is_put_together(nested: bool) -> None:  # noqa: FBT001 - both shapes of one record
+    record = {
+        "@timestamp": "2026-11-26T09:00:01.000Z",
+        "message": "access forbidden by rule, client: 10.0.0.9",
+        **(
+            {"event": {"dataset": "nginx.error"}, "log": {"level": "error"}}
+            if nested
+            else {"event.dataset": "nginx.error", "log.level": "error"}
+        ),
+    }
+    assert (
+        nginx_line(json.dumps(record)) == "2026/11/26 09:00:01 [error] 0#0: access forbidden by rule, client: 10.0.0.9"
+    )
+    assert nginx_line(json.dumps({**record, "event": {"dataset": "app"}, "event.dataset": "app"})) == record["message"]
 
 
-@pytest.mark.parametrize(("read", "piece"), [*((unwrapped, piece) for piece in _PIECES), (quoted, "9")])
+def test_a_line_in_quotes_keeps_its_own() -> None:
+    """Quoted by hand, the quotes in it are not doubled."""
+    assert nginx_line(f'"{LINE}"') == f'{LINE}"'
+
+
+_PIECES: Final = (
+    "a",
+    "a |",
+    "[pod/",
+    "<1>",
+    '{"log": "{',
+    "2026-11-26T09:00:01Z ",
+    "a.log-",
+    "Nov 26 09:00:01 ",
+    '"2026/11/26 09:00:01 [error] 1#1: ""',
+    "&quot;",
+)
+
+
+@pytest.mark.parametrize(("read", "piece"), [*((nginx_line, piece) for piece in _PIECES), (quoted, "9")])
 def test_a_hostile_line_takes_no_more_time_than_its_length(read: Callable[[str], object], piece: str) -> None:
     """Eight times as long, it takes no 64 times as long: nothing in it is looked at again for each of its parts."""
 

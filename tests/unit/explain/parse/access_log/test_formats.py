@@ -182,6 +182,11 @@ def test_known_formats_keep_apart() -> None:
     common = '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12'
     times = 'rt=0.100 uct="0.001" uht="0.002" urt="0.053"'
     article = f'10.0.0.1 [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" status=200 body_bytes_sent=1 {times}'
+    manager = (
+        "[31/May/2023:08:27:49 +0000]",
+        '502 - GET https a.example "/" [Client 10.0.0.7] [Length 154] [Gzip 3.02]',
+        '"curl" "-"',
+    )
     lines = {
         "common": common,
         "combined": f'{common} "-" "curl"',
@@ -192,6 +197,10 @@ def test_known_formats_keep_apart() -> None:
         "upstreaminfo": f'{common} "-" "curl" 88 0.014 [a] [] 10.0.0.1:80 12 0.010 200 4f5e',
         "article": article,
         "lab": f'{article} pid=1 connection=2 trial="-"',
+        "vhost": f'a.example {common} "-" "curl"',
+        "nginx-proxy": f'a.example {common} "-" "curl" "172.18.0.3:3000"',
+        "Nginx Proxy Manager": f"{manager[0]} - 502 {manager[1]} [Sent-to 10.0.0.5] {manager[2]}",
+        "Nginx Proxy Manager, not proxied": f"{manager[0]} {manager[1]} {manager[2]}",
         "explain": f'10.0.0.1 "GET / HTTP/1.1" 200 12 "curl" 1700000000.123 7 42 10.0.0.5:80 {times}',
         "JSON lines": '{"status": 200, "request": "GET / HTTP/1.1"}',
     }
@@ -228,6 +237,15 @@ def test_json_lines_are_read_by_their_keys(line: str) -> None:
     assert (record.request_time_s, record.upstream_connect_time_s) == (0.058, (0.001, 0.002))
     assert (record.body_bytes, record.remote_addr, record.worker_pid) == (12, "::1", 7)
     assert record.columns["host"] == "a"
+
+
+def test_whole_numbers_in_json_may_be_of_another_unit_than_seconds() -> None:
+    """Three decimals are nginx's; a shipper may make milliseconds of them."""
+    times = '"request_time": 35, "upstream_response_time": "35, 0.004", "upstream_header_time": 0, "uct": 4e-3'
+    record = JsonLines().parse(f'{{"status": 200, "request": "GET / HTTP/1.1", {times}}}')
+    assert record.request_time_s is None
+    assert record.upstream_response_time_s == (None, 0.004)
+    assert (record.upstream_header_time_s, record.upstream_connect_time_s) == ((0.0,), (0.004,))
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from tuneproof.explain.parse.access_log.log_format import TextFormat
 from tuneproof.explain.parse.access_log.nginx_conf import LoggingSettings, logging_settings
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
+AT = "26/Nov/2026:10:00:00 +0000"
 QUICK = settings(max_examples=200, derandomize=True)
 
 
@@ -44,6 +45,27 @@ def test_of_two_formats_that_fit_the_one_with_more_variables_is_taken() -> None:
     assert guess(COMMON_LINE, formats=(vague, same)) == ("same", 1, 1)
     assert guess(COMMON_LINE, formats=(vague,)) == ("common", 1, 1)
     assert guess("anything", formats=(vague,)) == ("vague", 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        (f'{COMBINED_LINE} "-"', "main"),
+        (f'{COMBINED_LINE} "-" 0.005 "0.004" MISS', "combined and more"),
+        (f"shop.example {COMBINED_LINE}", "vhost"),
+        (f'shop.example {COMBINED_LINE} "172.18.0.3:3000"', "nginx-proxy"),
+        (
+            f'[{AT}] - 502 502 - GET https a "/" [Client ::1] [Length 9] [Gzip -] [Sent-to b] "c" "-"',
+            "Nginx Proxy Manager",
+        ),
+        (
+            f'[{AT}] 404 - GET http a "/" [Client ::1] [Length 9] [Gzip 1.20] "c" "-"',
+            "Nginx Proxy Manager, not proxied",
+        ),
+    ],
+)
+def test_formats_of_products_are_known(line: str, name: str) -> None:
+    assert guess(line) == (name, 1, 1)
 
 
 def test_a_log_in_no_known_format_is_reported_with_the_nearest_one() -> None:
