@@ -18,6 +18,7 @@ from tests.support.capture_files import (
     section,
     simple,
 )
+from tests.support.datagrams import CLIENT_ID, FIRST_ID, INITIAL, NEGOTIATION, RETRY, UNKNOWN, QuicTalk, long_header
 from tests.support.proxied_segments import proxied
 from tests.support.segments import CLIENT, SERVER, Conversation, end, get, ok
 from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
@@ -94,6 +95,21 @@ def short() -> list[Segment]:
     return talk.segments
 
 
+def quic() -> list[Packet]:
+    """Return QUIC connections: answered after a Retry, without answer, and of another version."""
+    answered = QuicTalk()
+    answered.begins()
+    answered.receives(long_header(RETRY, CLIENT_ID, b"new one!", size_bytes=120))
+    answered.sends(long_header(INITIAL, b"new one!", CLIENT_ID))
+    answered.is_established()
+    silent = QuicTalk(port=40_001)
+    silent.begins(1.0, 2.0)
+    other = QuicTalk(port=40_002)
+    other.sends(long_header(INITIAL, FIRST_ID, CLIENT_ID, version=UNKNOWN))
+    other.receives(long_header(INITIAL, CLIENT_ID, FIRST_ID, version=NEGOTIATION, size_bytes=40))
+    return sorted([*answered.frames, *silent.frames, *other.frames])
+
+
 def _packets(segments: Iterable[Segment], *, linktype: int = _ETHERNET, vlan: bool = False) -> list[Packet]:
     return [frame(segment, linktype=linktype, vlan=vlan) for segment in sorted(segments, key=lambda each: each[0])]
 
@@ -108,6 +124,7 @@ PCAPS: Final = (
     pcap([*_packets(short(), vlan=True), NO_TCP], order=">", nanoseconds=True),
     pcap(_packets(short(), linktype=_RAW), linktype=_RAW),
     pcap(_packets(trouble(), linktype=_COOKED), linktype=_COOKED),
+    pcap(quic()),
     # Captured in part.
     pcap([(time_ns, link, data[:60], wire) for time_ns, link, data, wire in _BOTH_LEGS]),
 )

@@ -49,8 +49,14 @@ def told(figures: Iterable[Figure]) -> None:
 
 def agrees(summary: CaptureSummary) -> None:
     """Require that the counts of a capture do not contradict each other."""
-    accounted = summary.tcp_segments + sum(summary.other.values()) + sum(summary.malformed.values())
+    others = sum(summary.other.values()) + sum(summary.malformed.values())
+    accounted = summary.tcp_segments + summary.quic_datagrams + others
     require(accounted == summary.packets, f"{accounted} of {summary.packets} packets")
+    for each in summary.quic:
+        require(each.established <= each.answered, f"{each}")
+        require(each.unreachable <= each.unanswered, f"{each}")
+        require(each.answered + each.unanswered + each.unanswered_after_retry <= each.connections, f"{each}")
+        require(max(each.retried, each.negotiated) <= each.connections, f"{each}")
     sides = [side for each in summary.services for side in (each.from_client, each.from_server)]
     for side in sides:
         require(_agrees(side), f"{side}")

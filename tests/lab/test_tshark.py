@@ -12,6 +12,7 @@ The definitions are Wireshark's (epan/dissectors/packet-tcp.c; here 4.0, Debian 
 - The handshake's time begins with the first SYN here, with the latest one there: who waits, waits from the first.
 """
 
+import gzip
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,9 +27,10 @@ import pytest
 from fixtures.engine import EnsureImages
 from tests.lab.crafted_captures import captures
 from tests.lab.frames_told_apart import overtaken_frames
-from tests.lab.tshark import NAME, Frame, by_stream, frames, tshark_spec
+from tests.lab.tshark import NAME, Frame, by_stream, frames, quic_frames, tshark_spec
 from tests.support.places import CAPTURES
 from tuneproof.explain.opening import OpenedFile
+from tuneproof.explain.parse.capture.capture_summary import read_capture
 from tuneproof.explain.parse.capture.decode import SegmentReader
 from tuneproof.explain.parse.capture.flows import flows
 from tuneproof.explain.parse.capture.framing import PacketReader
@@ -36,10 +38,12 @@ from tuneproof.explain.parse.capture.records import Endpoint, FlowRecord, Side
 from tuneproof.lab.engine.images import ImageSpec
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.subject.images import ROLES_SUITE
+from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.lab import Lab
 
 pytestmark = pytest.mark.engine
 
+QUIC_FILES: Final = {path.name: path.read_bytes() for path in sorted((CAPTURES / "quic").glob("*.pcap.gz"))}
 FILES: Final[Mapping[str, bytes]] = {
     **{path.name.removesuffix(".pcap.gz"): path.read_bytes() for path in sorted(CAPTURES.glob("*.pcap.gz"))},
     **captures(),
@@ -64,14 +68,20 @@ class Compared:
 
 
 @pytest.fixture(scope="module")
-def read_by_tshark(lab_session: Session, ensure: EnsureImages) -> Iterator[Mapping[str, list[Frame]]]:
-    """Every capture as tshark reads it; its image is built for these tests only."""
+def tshark(lab_session: Session, ensure: EnsureImages) -> Iterator[LabContainer]:
+    """A container with tshark and every capture; its image is built for these tests only."""
     image = ImageSpec(name="tshark", suite=ROLES_SUITE)
     ensure([image])
     with Lab(lab_session) as lab:
-        lab.start([tshark_spec(image.tag, FILES)])
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            yield dict(zip(FILES, pool.map(partial(frames, lab[NAME]), FILES), strict=True))
+        lab.start([tshark_spec(image.tag, {**FILES, **QUIC_FILES})])
+        yield lab[NAME]
+
+
+@pytest.fixture(scope="module")
+def read_by_tshark(tshark: LabContainer) -> Mapping[str, list[Frame]]:
+    """Every capture as tshark reads it."""
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return dict(zip(FILES, pool.map(partial(frames, tshark), FILES), strict=True))
 
 
 @pytest.fixture(params=FILES, scope="module")
@@ -138,6 +148,20 @@ def test_overtaken_is_what_tshark_says_but_for_what_was_seen_or_asked_for(compar
         overtaken = overtaken_frames(pair.theirs)
         for side, theirs in pair.sides:
             assert side.out_of_order_segments == sum(frame.number in overtaken for frame in theirs)
+
+
+@pytest.mark.parametrize("name", QUIC_FILES)
+def test_quic_connections_retries_and_version_negotiations_are_tsharks(tshark: LabContainer, name: str) -> None:
+    with gzip.open(BytesIO(QUIC_FILES[name])) as file:
+        services = read_capture(file).quic
+    ports = [service.server.port for service in services]
+    theirs = quic_frames(tshark, name, ports=ports)
+    assert {port for frame in theirs for port in frame.ports} >= set(ports)
+    for service in services:
+        of_service = [frame for frame in theirs if service.server.port in frame.ports]
+        assert service.connections == len({frame.connection for frame in of_service})
+        assert service.retried == len({frame.connection for frame in of_service if frame.retries})
+        assert service.negotiated == len({frame.connection for frame in of_service if frame.negotiates})
 
 
 def test_the_captures_have_what_is_compared(read_by_tshark: Mapping[str, list[Frame]]) -> None:

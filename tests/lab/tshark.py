@@ -1,6 +1,6 @@
 """Wireshark's analysis of a capture, frame by frame: tshark in a container without a network."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -42,6 +42,21 @@ _FIELDS: Final = (
     "tcp.analysis.duplicate_ack_num",
     *(f"tcp.analysis.{kind}" for kind in _KINDS),
 )
+
+
+# https://www.wireshark.org/docs/dfref/q/quic.html
+_QUIC_FIELDS: Final = ("quic.connection.number", "udp.srcport", "udp.dstport", "quic.version", "quic.long.packet_type")
+_QUIC_RETRY: Final = 3  # in version 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuicFrame:
+    """The first packet of a datagram of QUIC as tshark sees it."""
+
+    connection: int  # Number of its connection
+    ports: frozenset[int]  # UDP ports of both ends
+    negotiates: bool  # Whether it is a Version Negotiation
+    retries: bool  # Whether it is a Retry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +110,26 @@ def frames(container: LabContainer, capture: str) -> list[Frame]:
     command = 'tshark -r "$0" "$@" || test $? = 2'
     listing = container.run(["sh", "-c", command, f"{_FOLDER}/{capture}", *options]).decode()
     return [_frame(line.split("\t")) for line in listing.splitlines()]
+
+
+def quic_frames(container: LabContainer, capture: str, *, ports: Iterable[int]) -> list[QuicFrame]:
+    """Return the datagrams of QUIC of a capture, at these ports of servers."""
+    options = [word for port in ports for word in ("-d", f"udp.port=={port},quic")]
+    options += ["-Y", "quic", "-T", "fields", "-E", "occurrence=f"]
+    options += [word for field in _QUIC_FIELDS for word in ("-e", field)]
+    listing = container.run(["tshark", "-r", f"{_FOLDER}/{capture}", *options]).decode()
+    found = []
+    for line in listing.splitlines():
+        connection, source, destination, version, kind = line.split("\t")
+        found.append(
+            QuicFrame(
+                connection=int(connection),
+                ports=frozenset((int(source), int(destination))),
+                negotiates=bool(version) and not int(version, 16),
+                retries=bool(kind) and int(kind) == _QUIC_RETRY,
+            )
+        )
+    return found
 
 
 def by_stream(all_frames: Sequence[Frame]) -> Iterator[list[Frame]]:

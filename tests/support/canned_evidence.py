@@ -11,6 +11,7 @@ from tuneproof.explain.parse.access_log.standstills import Standstills
 from tuneproof.explain.parse.access_log.upstream_times import PathTimes, ServerConnects
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
 from tuneproof.explain.parse.capture.held import HeldRequests
+from tuneproof.explain.parse.capture.quic import QuicService
 from tuneproof.explain.parse.capture.records import Endpoint, Side
 from tuneproof.explain.parse.capture.services import ServiceSummary
 from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
@@ -110,6 +111,11 @@ def both_legs(
     front: Mapping[str, Any] | None = None, back: Mapping[str, Any] | None = None, **times: Any
 ) -> EvidenceSet:
     return seen(legs(front, back, **times))
+
+
+def quic(server: Endpoint = FRONT, /, **values: int) -> QuicService:
+    """Return 40 QUIC connections, all established."""
+    return QuicService(server=server, **{"connections": 40, "established": 40, "answered": 40, **values})
 
 
 def log(**values: Any) -> LogSummary:
@@ -308,7 +314,7 @@ def seen(*parts: Any) -> EvidenceSet:
 def healthy_evidence() -> EvidenceSet:
     """Return evidence of every kind from a busy host where nothing is wrong."""
     return seen(
-        legs(),
+        replace(legs(), quic=(quic(),)),
         log(workers=(worker(11, spread(0.0, 0.004)), worker(12, spread(0.001, 0.02)))),
         grown(),
         table(listening(), listening(), *[established(20_000)] * 5, *half_open(3)),

@@ -67,7 +67,7 @@ def _about_capture(summary: CaptureSummary) -> Iterator[str]:
             f"the kernel dropped {count(summary.dropped_packets, 'packet')} while this was captured: what the capture "
             "lacks may have been on the wire (tcpdump -B 65536 has a larger buffer)"
         )
-    if summary.snapped_packets:
+    if summary.snapped_packets and summary.tcp_segments:
         yield (
             f"{summary.snapped_packets} of {summary.packets} packets are truncated: HTTP may be missing "
             "(tcpdump -s 0 captures all of them)"
@@ -75,7 +75,7 @@ def _about_capture(summary: CaptureSummary) -> Iterator[str]:
     if summary.malformed:
         yield f"malformed packets: {_kinds(summary.malformed)}"
     if summary.other:
-        yield f"packets that are no TCP segments were left out: {_kinds(summary.other)}"
+        yield f"packets that are neither TCP nor QUIC were left out: {_kinds(summary.other)}"
 
 
 def _kinds(numbers: Mapping[str, int]) -> str:

@@ -61,3 +61,39 @@ def test_a_recorded_access_log_shows_a_stall_only_where_there_was_one(path: Path
 
 def test_every_recorded_access_log_is_looked_at() -> None:
     assert len(LOGS) == 16
+
+
+@pytest.mark.parametrize(
+    ("name", "ports", "other", "found"),
+    [
+        (
+            "answered",
+            {
+                8443: {"connections": 13, "established": 13, "answered": 13, "negotiated": 3},
+                8444: {"connections": 10, "established": 10, "answered": 10, "retried": 10},
+            },
+            {"UDP": 3},
+            [],
+        ),
+        (
+            "closed-port",
+            {8449: {"connections": 5, "unanswered": 5, "unreachable": 5}},
+            {"ICMP": 5},
+            [Cause.QUIC_UNANSWERED],
+        ),
+        ("no-answer", {8443: {"connections": 5, "unanswered": 5}}, {}, [Cause.QUIC_UNANSWERED]),
+    ],
+)
+def test_recorded_quic_connections_are_those_that_were_made(
+    name: str, ports: Mapping[int, Mapping[str, int]], other: Mapping[str, int], found: list[Cause]
+) -> None:
+    """Every datagram is one of QUIC; but of an unknown version, only the answer shows that the first one was."""
+    explanation = explain(sources([str(CAPTURES / "quic" / f"{name}.pcap.gz")]))
+    (capture,) = explanation.evidence.captures
+    assert capture.content.other == other
+    counts = {
+        service.server.port: {key: value for key, value in vars(service).items() if isinstance(value, int) and value}
+        for service in capture.content.quic
+    }
+    assert counts == ports
+    assert [each.cause for each in explanation.diagnosis.found] == found

@@ -24,6 +24,11 @@ CAUSE_TEXTS: Final[Mapping[Cause, CauseText]] = {
         next_step="start what should listen there (ss -ltnp on that host), or correct the address; nginx's error log "
         "names it.",
     ),
+    Cause.QUIC_UNANSWERED: CauseText(
+        name="Clients get no answer over QUIC (HTTP/3)",
+        next_step="see whether nginx listens on that UDP port (listen ... quic), whether firewalls, load balancers and "
+        "published container ports let UDP pass, and whether old workers are left from a reload: docs/http3.md.",
+    ),
     Cause.NO_PORT: CauseText(
         name="nginx runs out of local ports",
         next_step="keep connections to the upstream (keepalive): a wider net.ipv4.ip_local_port_range, proxy_bind and "

@@ -14,6 +14,7 @@ from tuneproof.errors import BadInputError
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
+from tuneproof.explain.parse.capture.quic import QuicService
 from tuneproof.explain.parse.capture.records import Endpoint
 from tuneproof.explain.parse.capture.services import ServiceSummary
 from tuneproof.wording import count
@@ -60,12 +61,15 @@ def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed
 
 
 def _has(capture: CaptureSummary, service: Endpoint) -> bool:
-    return any(known.server == service for known in capture.services)
+    over_tcp = any(known.server == service for known in capture.services)
+    return over_tcp or any(known.server == service for known in capture.quic)
 
 
 def _busiest(evidence: EvidenceSet) -> list[str]:
     known = [service for named in evidence.captures for service in named.content.services]
-    return [str(service.server) for service in sorted(known, key=_weight, reverse=True)[:5]]
+    ends = [service.server for service in sorted(known, key=_weight, reverse=True)]
+    ends += [service.server for named in evidence.captures for service in named.content.quic]
+    return [str(end) for end in dict.fromkeys(ends)][:5]
 
 
 def _weight(service: ServiceSummary) -> int:
@@ -75,7 +79,7 @@ def _weight(service: ServiceSummary) -> int:
 def _narrowed(capture: CaptureSummary, service: Endpoint | None) -> tuple[CaptureSummary, list[ServiceSummary]]:
     """Return a capture without the services that are not in question, and those."""
     if not capture.services:
-        return capture, []
+        return replace(capture, quic=_quic_in_question(capture.quic, {service.address} if service else set())), []
     matched = {capture.held.front, *capture.held.back} if capture.held is not None else set()
     if service is not None and _has(capture, service):
         wanted = matched if service in matched else {service}
@@ -83,7 +87,16 @@ def _narrowed(capture: CaptureSummary, service: Endpoint | None) -> tuple[Captur
     else:
         kept = _in_question(capture.services, matched)
     left = [known for known in capture.services if known not in kept]
-    return replace(capture, services=tuple(kept)), left
+    addresses = {service.address} if service else {known.server.address for known in kept}
+    return replace(capture, services=tuple(kept), quic=_quic_in_question(capture.quic, addresses)), left
+
+
+def _quic_in_question(services: Sequence[QuicService], addresses: Collection[str]) -> tuple[QuicService, ...]:
+    """Return the services at these addresses; without any, those that clients tried most."""
+    least = PART_OF_BUSIEST * max((known.connections for known in services), default=0)
+    return tuple(
+        known for known in services if (known.server.address in addresses if addresses else known.connections >= least)
+    )
 
 
 def _in_question(services: Sequence[ServiceSummary], matched: Collection[Endpoint]) -> list[ServiceSummary]:

@@ -1,7 +1,9 @@
-"""Where in a packet TCP begins, and how long it is: link layers, IPv4 (RFC 791), IPv6 with its extensions (RFC 8200).
+"""Where in a packet TCP, UDP or ICMP begins, and how long it is.
+
+Link layers, IPv4 (RFC 791), IPv6 with its extensions (RFC 8200).
 
 https://www.tcpdump.org/linktypes.html; the layouts of Linux "cooked" captures, those of tcpdump's interface ``any``:
-LINKTYPE_LINUX_SLL.html and LINKTYPE_LINUX_SLL2.html there. A packet other than TCP gets one of few
+LINKTYPE_LINUX_SLL.html and LINKTYPE_LINUX_SLL2.html there. A packet without one gets one of few
 kinds, whatever a capture holds (https://www.iana.org/assignments/ieee-802-numbers and /protocol-numbers).
 """
 
@@ -36,7 +38,7 @@ _PROTOCOLS: Final[Mapping[int, str]] = {
 
 
 class OtherPacketError(Exception):
-    """A packet that is sound, as far as one can see, and no TCP over IP."""
+    """A packet that is sound, as far as one can see, and nothing that is read here."""
 
 
 class MalformedPacketError(Exception):
@@ -65,7 +67,8 @@ LINUX_COOKED_2: Final = 276
 # BSD loopback: the address family of the capturing machine in its own byte order, or in network byte order.
 _LOOPBACKS: Final = frozenset({0, 108})
 # The number in the files is 101; 12 and 14 are what some systems wrote. 228 and 229 are of one version each.
-_RAW_IPS: Final = frozenset({12, 14, 101, 228, 229})
+RAW_IP: Final = 101
+_RAW_IPS: Final = frozenset({12, 14, RAW_IP, 228, 229})
 
 IPV4: Final = 0x0800
 IPV6: Final = 0x86DD
@@ -132,8 +135,6 @@ def _behind_family(data: bytes) -> tuple[int, int]:
     return _FAMILIES[family], _FAMILY_BYTES
 
 
-_TCP: Final = 6
-
 _IPV4_BYTES: Final = 20
 _IPV4: Final = struct.Struct("!BxH2xHxB2x4s4s")  # version and length, total length, fragment, protocol, addresses
 _FRAGMENT_OFFSET: Final = 0x1FFF  # the upper three bits are flags
@@ -147,24 +148,25 @@ _EXTENSIONS: Final = frozenset({0, 43, _FRAGMENT, _AUTHENTICATION, 60, 135, 139,
 _EXTENSION_UNIT_BYTES: Final = 8
 
 
-class TcpPlace(NamedTuple):
-    """Where the TCP segment of a packet is."""
+class TransportPlace(NamedTuple):
+    """Where the TCP segment, or what else its IP packet carries, is in a packet."""
 
     source: bytes  # address it comes from, 4 or 16 bytes
     destination: bytes  # address it goes to
+    protocol: int  # its number in IP
     at: int  # index of its first byte
     size_bytes: int  # its length on the wire, with its header; may be negative where the packet lies
 
 
-def tcp_place(linktype: int, data: bytes, wire_bytes: int) -> TcpPlace:
-    """Find the TCP segment in a packet.
+def transport_place(linktype: int, data: bytes, wire_bytes: int) -> TransportPlace:
+    """Find what the IP packet in a packet carries.
 
     Its length is what IP says: a frame may be filled up behind it, and its capture may be cut. Where IP says 0, the
     length on the wire decides: the kernel hands packets over that are yet to be cut into segments (TSO), and those may
     be longer than the field can tell.
 
     Raises:
-        OtherPacketError: There is none, or only a later part of one.
+        OtherPacketError: There is no IP packet, or only a later part of one.
         MalformedPacketError: A header contradicts itself.
         CutPacketError: The packet ends inside its headers.
     """
@@ -176,7 +178,7 @@ def tcp_place(linktype: int, data: bytes, wire_bytes: int) -> TcpPlace:
     raise OtherPacketError(ethertype_name(ethertype))
 
 
-def _behind_ipv4(data: bytes, at: int, wire_bytes: int) -> TcpPlace:
+def _behind_ipv4(data: bytes, at: int, wire_bytes: int) -> TransportPlace:
     if len(data) < at + _IPV4_BYTES:
         raise CutPacketError("IPv4 header")
     version, total_bytes, fragment, protocol, source, destination = _IPV4.unpack_from(data, at)
@@ -187,14 +189,12 @@ def _behind_ipv4(data: bytes, at: int, wire_bytes: int) -> TcpPlace:
         raise MalformedPacketError(f"IPv4 header of {header_bytes} bytes")
     if fragment & _FRAGMENT_OFFSET:
         raise OtherPacketError("later IPv4 fragment")
-    if protocol != _TCP:
-        raise OtherPacketError(protocol_name(protocol))
     end = at + total_bytes if total_bytes else wire_bytes
     start = at + header_bytes
-    return TcpPlace(source, destination, start, end - start)
+    return TransportPlace(source, destination, protocol, start, end - start)
 
 
-def _behind_ipv6(data: bytes, at: int, wire_bytes: int) -> TcpPlace:
+def _behind_ipv6(data: bytes, at: int, wire_bytes: int) -> TransportPlace:
     if len(data) < at + _IPV6_BYTES:
         raise CutPacketError("IPv6 header")
     version, payload_bytes, kind, source, destination = _IPV6.unpack_from(data, at)
@@ -208,9 +208,7 @@ def _behind_ipv6(data: bytes, at: int, wire_bytes: int) -> TcpPlace:
         if kind == _FRAGMENT and int.from_bytes(data[start + 2 : start + 4]) >> 3:
             raise OtherPacketError("later IPv6 fragment")
         kind, start = data[start], start + _extension_bytes(kind, data[start + 1])
-    if kind != _TCP:
-        raise OtherPacketError(protocol_name(kind))
-    return TcpPlace(source, destination, start, end - start)
+    return TransportPlace(source, destination, kind, start, end - start)
 
 
 def _extension_bytes(kind: int, length: int) -> int:

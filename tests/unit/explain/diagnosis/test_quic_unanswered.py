@@ -1,0 +1,77 @@
+"""What a capture's QUIC connections say, and of which server."""
+
+import pytest
+
+from tests.support.canned_evidence import BACK, FRONT, causes, quic, seen, service, verdict
+from tuneproof.errors import BadInputError
+from tuneproof.explain.diagnosis.diagnose import diagnose
+from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict, Diagnosis
+from tuneproof.explain.diagnosis.render import rows, summary
+from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
+from tuneproof.explain.parse.capture.quic import QuicService
+from tuneproof.explain.parse.capture.records import Endpoint
+
+SILENT = {"established": 0, "answered": 0}
+
+
+def diagnosed(*found: QuicService, tcp: int = 0, asked: Endpoint | None = None) -> Diagnosis:
+    services = (service(flows=tcp, handshakes={"complete": tcp}),) if tcp else ()
+    return diagnose(seen(CaptureSummary(flows=tcp, services=services, quic=found)), asked)
+
+
+def test_one_client_that_waited_without_an_answer_is_found() -> None:
+    """It is all that the capture has."""
+    diagnosis = diagnosed(quic(connections=1, unanswered=1, **SILENT))
+    assert causes(diagnosis) == [Cause.QUIC_UNANSWERED]
+    assert diagnosis.found[0].for_[0].text == "1 of 1 QUIC connection to 10.0.0.2:8000 got no answer (100 %)."
+    assert "listen ... quic" in summary(diagnosis)
+
+
+def test_what_icmp_says_and_what_follows_a_retry_is_named() -> None:
+    diagnosis = diagnosed(quic(connections=20, unanswered=9, unreachable=8, unanswered_after_retry=3, **SILENT))
+    assert diagnosis.found[0].for_[0].text == (
+        "12 of 20 QUIC connections to 10.0.0.2:8000 got no answer, 3 of them after a Retry; "
+        "ICMP reported 8 as unreachable (60 %)."
+    )
+
+
+def test_a_scanner_beside_clients_of_tcp_is_rare() -> None:
+    diagnosis = diagnosed(quic(connections=3, unanswered=3, **SILENT), tcp=1000)
+    assert causes(diagnosis) == []
+    assert verdict(diagnosis, Cause.QUIC_UNANSWERED) is CauseVerdict.RARE
+    assert [row.text for row in rows(diagnosis) if row.label == "Rare"] == [
+        "QUIC unanswered: 3 of 3 QUIC connections to 10.0.0.2:8000 got no answer, beside 1000 TCP connections."
+    ]
+
+
+@pytest.mark.parametrize(("established", "expected"), [(20, CauseVerdict.RULED_OUT), (19, CauseVerdict.NOT_SEEN)])
+def test_enough_established_connections_contradict_it(established: int, expected: CauseVerdict) -> None:
+    diagnosis = diagnosed(quic(connections=40, established=established))
+    assert verdict(diagnosis, Cause.QUIC_UNANSWERED) is expected
+
+
+def test_a_capture_without_quic_has_nothing_to_check() -> None:
+    diagnosis = diagnosed(tcp=200)
+    assert verdict(diagnosis, Cause.QUIC_UNANSWERED) is CauseVerdict.NOT_SEEN
+    assert "QUIC" not in summary(diagnosis)
+
+
+def test_connections_to_other_addresses_are_not_nginxs() -> None:
+    """A machine that is a client elsewhere has QUIC connections of its own."""
+    elsewhere = quic(BACK, connections=9, unanswered=9, **SILENT)
+    assert causes(diagnosed(elsewhere, quic(), tcp=200)) == []
+    other_port = quic(Endpoint(address=FRONT.address, port=443), connections=200, unanswered=200, **SILENT)
+    assert causes(diagnosed(other_port, tcp=200)) == [Cause.QUIC_UNANSWERED]
+
+
+def test_a_service_of_quic_can_be_asked_for() -> None:
+    silent = quic(BACK, connections=9, unanswered=9, **SILENT)
+    assert causes(diagnosed(silent, quic(), asked=BACK)) == [Cause.QUIC_UNANSWERED]
+    assert causes(diagnosed(silent, quic(), asked=FRONT)) == []
+    with pytest.raises(BadInputError, match="no capture has connections"):
+        diagnosed(silent, asked=FRONT)
+
+
+def test_without_tcp_what_few_clients_tried_is_left_out() -> None:
+    few = quic(BACK, connections=1, unanswered=1, **SILENT)
+    assert causes(diagnosed(few, quic(), quic(FRONT, connections=40))) == []

@@ -1,0 +1,229 @@
+"""Connections of QUIC by their long headers: what was answered, and by what."""
+
+import pytest
+from scapy.layers.inet import ICMP, IP, UDP
+from scapy.layers.inet6 import ICMPv6DestUnreach, IPv6
+from scapy.layers.l2 import Ether
+
+from tests.support.datagrams import (
+    CLIENT_ID,
+    FIRST_ID,
+    HANDSHAKE,
+    INITIAL,
+    NEGOTIATION,
+    RETRY,
+    SERVER_ID,
+    UNKNOWN,
+    V1,
+    V2,
+    ZERO_RTT,
+    QuicTalk,
+    long_header,
+    short_header,
+)
+from tuneproof.explain.parse.capture.decode import SegmentReader
+from tuneproof.explain.parse.capture.quic import QuicReader, QuicService
+
+PTOS = (1.0, 2.0)
+
+
+def counts(reader: QuicReader) -> dict[str, int]:
+    """Return the counts of the only service, without zeros."""
+    (service,) = reader.services()
+    assert str(service.server) == "10.0.0.2:443"
+    return {name: value for name, value in vars(service).items() if isinstance(value, int) and value}
+
+
+def test_an_answered_handshake_is_an_established_connection() -> None:
+    talk = QuicTalk()
+    talk.begins()
+    talk.is_established()
+    assert counts(talk.reader) == {"connections": 1, "established": 1, "answered": 1}
+    assert talk.reader.datagrams == 5
+
+
+def test_initials_that_nobody_answers_are_counted_when_the_client_waited() -> None:
+    """Two at once are one flight: a ClientHello with a post-quantum key fills two datagrams."""
+    talk = QuicTalk()
+    talk.begins(0.0, *PTOS)
+    assert counts(talk.reader) == {"connections": 1, "unanswered": 1}
+    for pauses_s in ((), (0.0, 0.0), (1.0,), (0.06, 0.06)):
+        early = QuicTalk()
+        early.begins(*pauses_s)
+        assert counts(early.reader) == {"connections": 1}
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        long_header(INITIAL, SERVER_ID, CLIENT_ID),
+        long_header(HANDSHAKE, SERVER_ID, CLIENT_ID, size_bytes=100),
+        short_header(),
+    ],
+    ids=["another connection id", "handshake", "short header"],
+)
+def test_a_capture_of_the_clients_direction_alone_shows_who_was_answered(later: bytes) -> None:
+    """Only who has heard the server knows its connection ID, or has keys."""
+    talk = QuicTalk()
+    talk.begins(*PTOS)
+    talk.sends(later)
+    assert counts(talk.reader).get("unanswered", 0) == 0
+    assert counts(talk.reader)["answered"] == 1
+
+
+def test_early_data_is_no_sign_of_an_answer() -> None:
+    talk = QuicTalk()
+    talk.begins()
+    talk.sends(long_header(ZERO_RTT, FIRST_ID, CLIENT_ID))
+    for pause_s in PTOS:
+        talk.sends(long_header(INITIAL, FIRST_ID, CLIENT_ID), after_s=pause_s)
+    assert counts(talk.reader) == {"connections": 1, "unanswered": 1}
+
+
+def test_a_retry_is_counted_and_what_follows_it() -> None:
+    talk = QuicTalk()
+    talk.begins()
+    talk.receives(long_header(RETRY, CLIENT_ID, b"new one!", size_bytes=120))
+    talk.sends(long_header(INITIAL, b"new one!", CLIENT_ID))
+    talk.is_established()
+    assert counts(talk.reader) == {"connections": 1, "established": 1, "answered": 1, "retried": 1}
+
+
+def test_a_client_that_gets_nothing_after_a_retry_is_without_answer_only_if_it_waited() -> None:
+    """Whoever forges addresses never goes on."""
+    forged, waiting = QuicTalk(), QuicTalk()
+    for talk in (forged, waiting):
+        talk.begins()
+        talk.receives(long_header(RETRY, CLIENT_ID, b"new one!", size_bytes=120))
+    for pause_s in (0.001, *PTOS):
+        waiting.sends(long_header(INITIAL, b"new one!", CLIENT_ID), after_s=pause_s)
+    assert counts(forged.reader) == {"connections": 1, "retried": 1}
+    assert counts(waiting.reader) == {"connections": 1, "retried": 1, "unanswered_after_retry": 1}
+
+
+def test_a_version_that_the_server_does_not_speak_is_negotiated() -> None:
+    """Only an answer with the client's own connection IDs shows that it was QUIC."""
+    talk = QuicTalk()
+    assert not talk.sends(long_header(INITIAL, FIRST_ID, CLIENT_ID, version=UNKNOWN))
+    assert not talk.receives(long_header(INITIAL, CLIENT_ID, b"not that", version=NEGOTIATION, size_bytes=40))
+    assert talk.reader.services() == ()
+    talk.sends(long_header(INITIAL, FIRST_ID, CLIENT_ID, version=UNKNOWN))
+    assert talk.receives(long_header(INITIAL, CLIENT_ID, FIRST_ID, version=NEGOTIATION, size_bytes=40))
+    talk.begins()
+    talk.is_established()
+    assert counts(talk.reader) == {"connections": 1, "established": 1, "answered": 1, "negotiated": 1}
+
+
+@pytest.mark.parametrize(("version", "kind"), [(V1, INITIAL), (V2, ZERO_RTT), (0xFF00001D, INITIAL)])
+def test_each_version_numbers_its_packets(version: int, kind: int) -> None:
+    """An Initial of version 2 has the number of version 1's 0-RTT."""
+    talk = QuicTalk()
+    assert talk.sends(long_header(kind, FIRST_ID, CLIENT_ID, version=version))
+    assert counts(talk.reader) == {"connections": 1}
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        long_header(INITIAL, FIRST_ID, CLIENT_ID, size_bytes=1199),
+        long_header(INITIAL, FIRST_ID[:7], CLIENT_ID),
+        long_header(HANDSHAKE, FIRST_ID, CLIENT_ID),
+        long_header(INITIAL, FIRST_ID, CLIENT_ID, version=NEGOTIATION),
+        bytes([0x80]) + long_header(INITIAL, FIRST_ID, CLIENT_ID)[1:],
+        long_header(INITIAL, FIRST_ID, bytes(21)),
+        short_header(1200),
+        b"",
+        *(long_header(INITIAL, FIRST_ID, CLIENT_ID)[:cut] for cut in (1, 6, 7, 14, 15, 22)),
+    ],
+)
+def test_anything_else_is_no_connection(payload: bytes) -> None:
+    """Other protocols have datagrams that begin alike; what was cut inside its header says nothing."""
+    talk = QuicTalk()
+    assert not talk.sends(payload)
+    assert not talk.receives(payload)
+    assert (talk.reader.services(), talk.reader.datagrams) == ((), 0)
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["answer", "the client's next packet"])
+def test_a_packet_that_was_cut_inside_its_header_may_be_an_answer_or_follow_one(answers: bool) -> None:  # noqa: FBT001
+    """A client's empty connection ID leaves room for its own header and not for the server's."""
+    talk = QuicTalk()
+    talk.begins(*PTOS, source_id=b"")
+    if answers:
+        talk.receives(long_header(INITIAL, b"", bytes(20), size_bytes=18))
+    else:
+        talk.sends(long_header(INITIAL, bytes(20), b"", size_bytes=18))
+    assert counts(talk.reader) == {"connections": 1, "answered": 1}
+
+
+def test_a_capture_that_begins_with_the_servers_answer_has_no_connection() -> None:
+    talk = QuicTalk()
+    assert not talk.receives(long_header(INITIAL, CLIENT_ID, SERVER_ID))
+    assert not talk.sends(short_header())
+    assert talk.reader.services() == ()
+
+
+def test_the_same_ports_serve_one_connection_after_the_other() -> None:
+    """Told apart by the client's connection ID, or, where it is empty, by a pause that no timer makes."""
+    talk = QuicTalk()
+    talk.begins(*PTOS)
+    talk.begins(source_id=b"another")
+    talk.receives(short_header())
+    assert counts(talk.reader) == {"connections": 2, "answered": 1, "unanswered": 1}
+    nameless = QuicTalk()
+    nameless.begins(*PTOS, source_id=b"")
+    nameless.begins(32.0, 61.0, source_id=b"")
+    assert counts(nameless.reader) == {"connections": 2, "unanswered": 1}
+
+
+def test_memory_is_bounded_and_what_is_forgotten_is_counted() -> None:
+    reader = QuicReader(live_connections=10)
+    for number in range(100):
+        QuicTalk(reader=reader, port=40_000 + number, now_s=10.0 * number).begins(*PTOS)
+        assert len(reader._live) <= 10
+    for number in range(5_000):
+        QuicTalk(reader=reader, server=number.to_bytes(4) + (443).to_bytes(2)).begins()
+    assert len(reader._totals) <= 1024
+    first, *others = reader.services()
+    assert (str(first.server), first.connections, first.unanswered) == ("10.0.0.2:443", 100, 100)
+    assert len(others) == 63
+
+
+INNER = {4: IP(src="10.0.0.1", dst="10.0.0.2"), 6: IPv6(src="fd00::1", dst="fd00::2")}
+UNREACHABLE = {4: IP(src="10.0.0.2", dst="10.0.0.1") / ICMP(type=3, code=3), 6: IPv6() / ICMPv6DestUnreach(code=4)}
+TOO_BIG = IP(src="10.0.0.2", dst="10.0.0.1") / ICMP(type=3, code=4)
+
+
+def service_of(*packets: object) -> QuicService:
+    """Read packets, one a second, behind Ethernet; they are QUIC or ICMP."""
+    frames = [bytes(Ether() / packet) for packet in packets]
+    reader = SegmentReader((number * 10**9, 1, data, len(data)) for number, data in enumerate(frames))
+    assert list(reader) == []
+    assert reader.quic.datagrams + sum(reader.others.values()) == len(packets)
+    assert set(reader.others) <= {"ICMP", "ICMPv6"}
+    (service,) = reader.quic.services()
+    return service
+
+
+@pytest.mark.parametrize("version", INNER)
+def test_icmp_names_the_connections_that_reached_no_port(version: int) -> None:
+    """What it quotes may be cut behind the ports (RFC 792). A client that hears of it tries no second time."""
+    sent = INNER[version] / UDP(sport=40_000, dport=443) / long_header(INITIAL, FIRST_ID, CLIENT_ID)
+    about = bytes(sent)[: len(INNER[version]) + 8]
+    refused = service_of(sent, UNREACHABLE[version] / about)
+    assert (refused.connections, refused.unanswered, refused.unreachable) == (1, 1, 1)
+    other_port = bytes(INNER[version] / UDP(sport=40_001, dport=443))
+    assert service_of(sent, sent, UNREACHABLE[version] / other_port, sent).unreachable == 0
+    assert service_of(sent, sent, UNREACHABLE[version] / about[:-7], sent).unreachable == 0
+
+
+def test_a_packet_that_was_too_big_was_not_undeliverable() -> None:
+    sent = INNER[4] / UDP(sport=40_000, dport=443) / long_header(INITIAL, FIRST_ID, CLIENT_ID)
+    assert service_of(sent, sent, TOO_BIG / bytes(sent), sent).unreachable == 0
+
+
+def test_what_was_cut_behind_its_header_counts_by_its_length_on_the_wire() -> None:
+    sent = bytes(Ether() / INNER[4] / UDP(sport=40_000, dport=443) / long_header(INITIAL, FIRST_ID, CLIENT_ID))
+    reader = SegmentReader([(0, 1, sent[:96], len(sent))])
+    assert list(reader) == []
+    assert (reader.quic.datagrams, reader.others) == (1, {})
