@@ -1,6 +1,7 @@
 """README.md and docs/ lead somewhere: each link of theirs into this checkout ends at a file, and at a heading of it."""
 
 import re
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,6 +20,7 @@ def prose(text: str) -> str:
     return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
 
 
+@cache
 def anchors(text: str) -> set[str]:
     """Return the anchors that GitHub gives a page's headings.
 

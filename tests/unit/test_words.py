@@ -51,7 +51,12 @@ def old_words(style: str) -> list[str]:
 def used(text: str, words: list[str]) -> Counter[str]:
     """Return how often a text uses each of these words."""
     flat = " ".join(text.split())
-    counts = {word: len(re.findall(rf"(?<![\w-]){re.escape(word)}(?![\w-])", flat, re.IGNORECASE)) for word in words}
+    lower = flat.lower()
+    counts = {
+        word: len(re.findall(rf"(?<![\w-]){re.escape(word)}(?![\w-])", flat, re.IGNORECASE))
+        for word in words
+        if word.lower() in lower
+    }
     return Counter({word: count for word, count in counts.items() if count})
 
 
@@ -114,7 +119,12 @@ def test_no_text_uses_a_word_that_was_given_up() -> None:
 def test_docstrings_and_comments_use_no_such_word_either() -> None:
     words = [word for word in old_words(STYLE.read_text(encoding="utf-8")) if word not in _OF_THE_CODE]
     modules = [path for path in sorted((CHECKOUT / "tuneproof").rglob("*.py")) if _IN_IMAGES not in path.parents]
-    found = {str(path.relative_to(CHECKOUT)): used(prose_of(path.read_bytes()), words) for path in modules}
+    found = {}
+    for path in modules:
+        source = path.read_bytes()
+        # To find the comments takes much longer than to see that nothing of it is anywhere in the module.
+        prose = prose_of(source) if used(source.decode(), words) else ""
+        found[str(path.relative_to(CHECKOUT))] = used(prose, words)
     assert len(found) > 300
     assert faults(found, {}) == []
 

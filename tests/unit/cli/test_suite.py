@@ -118,8 +118,11 @@ def test_the_status_of_a_part_is_reported_as_a_shell_does(body: str, status: int
         ("import pytest; pytest.exit('the engine is gone', returncode=3)", [], 3),
     ],
 )
-def test_pytest_ends_with_our_statuses(body: str, words: list[str], status: int, tmp_path: Path) -> None:
+def test_pytest_ends_with_our_statuses(
+    body: str, words: list[str], status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its own are 4 for wrong usage and 2 for an interruption; here 2 is bad input, whichever command finds it."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # of what is installed, nothing is needed
     (tmp_path / "test_it.py").write_text(f"def test_it():\n    {body}\n", encoding="utf-8")
     own = ["-c", os.devnull, "--rootdir", os.fspath(tmp_path), "-p", "no:cacheprovider"]
     assert suite._run(suite.pytest_command([*own, *words, os.fspath(tmp_path)])) == status

@@ -10,6 +10,7 @@ import pytest
 from tests.support.unified_diffs import applied
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.patches import diff
+from tuneproof.conf import statements
 from tuneproof.conf.file_text import lines_of
 from tuneproof.conf.sources import Dump, Files
 from tuneproof.conf.statements import parse_file
@@ -124,11 +125,14 @@ def test_a_word_must_fit_into_nginxs_buffer(word: str, message: str) -> None:
     assert max(len(arg.encode()) for arg in parsed.statements[-1].args) <= 2 * 4095
 
 
-def test_what_is_no_configuration_is_not_read_to_its_end() -> None:
-    """A thousand problems, or a million words."""
+def test_what_is_no_configuration_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand problems, or a million words; here ten thousand."""
     assert len(parse_file("nginx.conf", "events { ;" + ";" * 100_000).problems) == 1000
-    with pytest.raises(BadInputError, match="more than 1000000 words"):
-        parse_file("nginx.conf", "a " * 1_000_001)
+    assert statements._MOST_WORDS == 1_000_000
+    monkeypatch.setattr(statements, "_MOST_WORDS", 10_000)
+    assert parse_file("nginx.conf", f"{'a ' * 9_999};").problems == ()
+    with pytest.raises(BadInputError, match="more than 10000 words"):
+        parse_file("nginx.conf", "a " * 10_001)
 
 
 def test_a_pattern_of_many_folders_finds_nothing(tmp_path: Path) -> None:

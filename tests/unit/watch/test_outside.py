@@ -171,7 +171,7 @@ def test_an_answer_that_closes_ends_the_connection_quietly() -> None:
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         target = outside._Target.of(f"http://127.0.0.1:{port}/")
-        found = await outside._measure(target, 2)
+        found = await outside._measure(target, 0.5)
         server.close()
         assert not found.failures
         return sum(len(answers) for each in found.rounds for answers in each)
