@@ -1,9 +1,9 @@
 """Enter into the registration file what decides each claim: ``python -m tools.register``.
 
-A claim of which declared data have moved stands since today; what was measured before is not shown beside it any more.
-Where the same is decided as before, ``--same CLAIM`` (as ``scenario/claim``, repeatable; or ``--same all``) keeps the
-date: git has who said so. Where only code has changed, nobody but its author can tell: raise its revision in
-``tuneproof/catalogue/revisions.toml`` if it does something else, or say ``--same``.
+A claim with changed declared data is registered as of today; earlier measurements are no longer shown with it. If it
+still decides the same, ``--same CLAIM`` (as ``scenario/claim``, repeatable; or ``--same all``) keeps the date; git
+records who said so. If only code has changed, only its author can tell: raise its revision in
+``tuneproof/catalogue/revisions.toml`` if it does something else, or use ``--same``.
 """
 
 import argparse
@@ -18,10 +18,9 @@ from tuneproof.catalogue.registration import REGISTERED, Registration, fingerpri
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the file anew and say what moved.
+    """Write the file again and print what changed.
 
-    Returns:
-        0; 1 if code has changed of which nobody has said whether it does the same: its claims stay as they were.
+    Returns: 0; 1 if nobody has said whether changed code does the same: its claims keep their entries.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--same", action="append", default=[], metavar="CLAIM", help="decides the same as before")

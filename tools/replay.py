@@ -1,14 +1,14 @@
-"""How often the decision errs, measured: recorded blocks are replayed through it, with the truth put at the threshold.
+"""Measures how often the decision errs: it replays recorded blocks with the truth put at the threshold.
 
-``python -m tools.replay RESULTS...`` takes the effects of all blocks that runs have left beside their cells, and writes
-docs/error-rates.json, from which docs/verdicts.md has its table. What is replayed, per form of claim:
+``python -m tools.replay RESULTS...`` takes the effects of all blocks in runs' evidence, and writes
+docs/error-rates.json for the table of docs/verdicts.md. It replays, per form of claim:
 
-- *variants swapped*: within each recorded block the two variants change places at random, so that nothing differs;
-- *at the threshold*: effects are scaled so that their median lies at it, and blocks are drawn anew;
+- *variants swapped*: within each recorded block the two variants are swapped at random, so that nothing differs;
+- *at the threshold*: effects are scaled so that their median lies at it, and blocks are resampled;
 - *trials correlated*: each trial's noise resembles that of the one before (correlation 0.4), and the order of the arms
   in a block is random, as in a run;
 - *effects correlated*: the effects themselves resemble those of the block before (0.4): an effect that drifts. Random
-  order does not help against that, and this is what no rule for so few blocks can promise.
+  order does not help against that, nor can any rule for so few blocks.
 """
 
 import argparse
@@ -51,10 +51,10 @@ class Recorded:
 
     @property
     def residuals(self) -> tuple[float, ...]:
-        """How far each block lies from the median, on the additive scale; as many lie above it as below.
+        """The distance of each block from the median, on the additive scale; as many are above it as below.
 
-        The block in the middle stands once for the one above it and once for the one below, where there are such;
-        blocks that equal the median stay on it.
+        The middle block counts once as the one above it and once as the one below, if they exist; blocks equal to the
+        median stay on it.
         """
         additive = [math.log(effect) if self.claim.scale is Scale.RATIO else effect for effect in self.effects]
         middle = statistics.median(additive)
@@ -87,7 +87,7 @@ class ErrorRate:
 
 
 def recorded(folders: Sequence[Path]) -> list[Recorded]:
-    """Return the cells of runs whose blocks vary, with the claims of the catalogue."""
+    """Return the cells with varying blocks, with the claims of the catalogue."""
     claims = {
         (scenario.name, claim.name): claim
         for advice in every_advice()
@@ -102,7 +102,7 @@ def recorded(folders: Sequence[Path]) -> list[Recorded]:
             if claim is None or not paths:
                 continue
             effects = json.loads(paths[0].read_text(encoding="utf-8"))["effect_per_block"]
-            # One that is infinite, which JSON does not have, has no distance from the median.
+            # An infinite effect, which JSON lacks, has no distance from the median.
             if None in effects or len(set(effects)) == 1:
                 continue
             if all(effect > 0 or claim.scale is Scale.SHARE for effect in effects):
@@ -111,7 +111,7 @@ def recorded(folders: Sequence[Path]) -> list[Recorded]:
 
 
 def swapped(cell: Recorded, chance: random.Random) -> Draw:
-    """Two arms that change places at random: the ratio or its inverse, the difference or its opposite."""
+    """Two arms swapped at random: the ratio or its inverse, the difference or its opposite."""
 
     def draw() -> float:
         effect = chance.choice(cell.effects)
@@ -123,13 +123,13 @@ def swapped(cell: Recorded, chance: random.Random) -> Draw:
 
 
 def at_threshold(cell: Recorded, chance: random.Random) -> Draw:
-    """Independent blocks whose median lies at the threshold."""
+    """Independent blocks with their median at the threshold."""
     residuals = cell.residuals
     return lambda: _shifted(cell, chance.choice(residuals))
 
 
 def trials_correlated(cell: Recorded, chance: random.Random) -> Draw:
-    """Two trials to a block, in random order, each with noise that resembles that of the trial before."""
+    """Two trials per block, in random order, each with noise that resembles that of the previous trial."""
     noise = _correlated(cell.residuals, chance)
 
     def draw() -> float:
@@ -140,7 +140,7 @@ def trials_correlated(cell: Recorded, chance: random.Random) -> Draw:
 
 
 def effects_correlated(cell: Recorded, chance: random.Random) -> Draw:
-    """Blocks whose effects resemble those of the block before: an effect that drifts."""
+    """Blocks with effects that resemble those of the previous block: an effect that drifts."""
     noise = _correlated(cell.residuals, chance)
     return lambda: _shifted(cell, next(noise))
 
@@ -154,7 +154,7 @@ REPLAYS: Final = {
 
 
 def _correlated(values: Sequence[float], chance: random.Random) -> Iterator[float]:
-    """Yield values in an order in which each resembles the one before: by the ranks of an autoregressive process."""
+    """Yield values in an order in which each resembles the previous one: by the ranks of an autoregressive process."""
     ordered = sorted(values)
     state = chance.gauss(0, 1)
     while True:
@@ -169,7 +169,7 @@ def _shifted(cell: Recorded, residual: float) -> float:
 
 
 def rate(form: str, replay: str, experiment: Callable[[], Verdict], *, may_hold: bool = False) -> ErrorRate:
-    """Repeat an experiment, and count its wrong verdicts; "holds" is none where the claim is right to hold."""
+    """Repeat an experiment, and count its wrong verdicts; "holds" is right where the claim is true."""
     verdicts = [experiment() for _ in range(EXPERIMENTS)]
     return ErrorRate(
         form=form,
@@ -181,7 +181,7 @@ def rate(form: str, replay: str, experiment: Callable[[], Verdict], *, may_hold:
 
 
 def of_blocks(cells: Sequence[Recorded], name: str, *, form: Form, chance: random.Random) -> ErrorRate:
-    """Replay experiments of one form; each takes the blocks of one recorded cell, chosen at random."""
+    """Replay experiments of one form, each with the blocks of a recorded cell chosen at random."""
 
     def experiment() -> Verdict:
         cell = chance.choice(cells)
@@ -205,7 +205,7 @@ def decided(
 
 
 def of_units(threshold: float, looks: tuple[int, ...], chance: random.Random) -> ErrorRate:
-    """Replay shares of independent units whose true share is the threshold."""
+    """Replay shares of independent units with the true share at the threshold."""
 
     def experiment() -> Verdict:
         return decided(
@@ -220,7 +220,7 @@ def of_units(threshold: float, looks: tuple[int, ...], chance: random.Random) ->
 
 
 def of_orders(threshold: float, chance: random.Random) -> ErrorRate:
-    """Replay dose-responses of which one half is in order, and the doses of the others were shuffled."""
+    """Replay dose-responses: half of the blocks in order, the others with shuffled doses."""
 
     def draw() -> Ordered:
         while True:

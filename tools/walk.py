@@ -1,9 +1,9 @@
-"""How far it is from a command to its number: ``python -m tools.walk small_rmem_restores_loop`` (needs an engine).
+"""Counts the code between a command and its number: ``python -m tools.walk CLAIM`` (needs an engine).
 
-The claim is run as ``./lab run -k CLAIM`` would. Counted are the modules of this project in which a function runs
-while pytest collects, and while the test of the claim does what it is for: what somebody reads who asks where the
-number comes from. Types are those of the objects that have these functions as methods. Setting up and removing the lab
-(images, engine, containers, links), fixtures, the report, and what happens at import are not counted.
+It runs the claim like ``./lab run -k CLAIM``. It counts this project's modules in which a function runs while pytest
+collects, and while the claim's test runs: what you would read to learn where the number comes from. Types are those of
+the objects with these functions as methods. Setting up and removing the lab (images, engine, containers, links),
+fixtures, the report, and what happens at import are not counted.
 """
 
 import argparse
@@ -21,7 +21,7 @@ _OURS: Final = ("tuneproof/", "fixtures/", "tests/", "conftest.py")
 
 
 class Walk:
-    """A plugin of pytest's that notes what runs."""
+    """A pytest plugin that records what runs."""
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
@@ -29,7 +29,7 @@ class Walk:
         self.types: set[str] = set()
 
     def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
-        """Note a call (:func:`sys.setprofile`)."""
+        """Record a call (:func:`sys.setprofile`)."""
         code = frame.f_code
         path = code.co_filename.removeprefix(_ROOT)
         if event != "call" or not path.startswith(_OURS) or _is_importing(frame):
@@ -51,12 +51,12 @@ class Walk:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection(self) -> Iterator[None]:
-        """Note what runs while tests are collected."""
+        """Record what runs while tests are collected."""
         return (yield from self._noting())
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self) -> Iterator[None]:
-        """Note what runs while a test does what it is for."""
+        """Record what runs while a test runs."""
         return (yield from self._noting())
 
 

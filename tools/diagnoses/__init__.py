@@ -1,1 +1,1 @@
-"""How often a diagnosis is right on the evidence that a run has recorded, whole and with files missing."""
+"""How often a diagnosis is right on recorded evidence, complete and with a file missing."""

@@ -1,7 +1,7 @@
 """``python -m tools.diagnoses RESULTS``: recorded once, analysed many times.
 
-RESULTS is a folder of results of ``./lab run -k diagnosis``. Every trial in it is
-an evidence set, from each place where it was captured; each is diagnosed whole, and with every single file missing.
+RESULTS is a folder of results of ``./lab run -k diagnosis``. Each trial is a set of evidence from each place of
+capture; it is diagnosed complete, and without each single file.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def found(given: Set) -> tuple[str, ...]:
 
 
 def outcome(given: Set, causes: tuple[str, ...]) -> str:
-    """Return what became of a diagnosis: "right", "nothing" or "wrong"; to find nothing in health is right."""
+    """Return the outcome of a diagnosis: "right", "nothing" or "wrong"; finding nothing in healthy traffic is right."""
     if causes == tuple(cause.value for cause in DIAGNOSES[given.arm]):
         return "right"
     return "wrong" if causes else "nothing"
@@ -80,7 +80,7 @@ def counted(told: Mapping[Set, tuple[str, ...]]) -> list[dict[str, str | int]]:
 
 
 def table(told: Mapping[Set, tuple[str, ...]]) -> Iterator[str]:
-    """Yield the counts as lines, and what was wrong, or missing from whole sets."""
+    """Yield the counts as lines, then what was wrong, or not found in complete sets."""
     yield f"{'built':24}{'captured':18}{'':16}" + "".join(f"{name:>9}" for name in OUTCOMES)
     for row in counted(told):
         kind = "whole" if row["whole"] else "a file missing"
@@ -92,7 +92,7 @@ def table(told: Mapping[Set, tuple[str, ...]]) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Diagnose, and print the table; 1 where a wrong cause was found."""
+    """Diagnose, and print the table; return 1 if a wrong cause was found."""
     parser = argparse.ArgumentParser(prog="python -m tools.diagnoses", description=__doc__)
     parser.add_argument("results", type=Path, metavar="RESULTS")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts there, too, as docs/ has them")

@@ -1,4 +1,4 @@
-"""C as nginx writes it: functions begin and end at the first column, and initialisers are lists in braces."""
+"""Reads C in nginx's style: functions begin and end in the first column, and initialisers are lists in braces."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _CLOSING: Final = ")}]"
 
 
 def without_comments(text: str) -> str:
-    """Return C without comments, and without conditions of the preprocessor: every branch counts."""
+    """Return C without comments and preprocessor conditions; every branch stays."""
     return _PREPROCESSOR.sub("", _COMMENT.sub(" ", text))
 
 
@@ -23,7 +23,7 @@ def functions(text: str) -> dict[str, str]:
 
 
 def defines(text: str) -> dict[str, str]:
-    """Return macros without arguments, the first where one is defined twice."""
+    """Return macros without arguments; of two definitions, the first."""
     found: dict[str, str] = {}
     for match in _DEFINE.finditer(text):
         found.setdefault(match[1], " ".join(match[2].replace("\\\n", " ").split()))
@@ -31,7 +31,7 @@ def defines(text: str) -> dict[str, str]:
 
 
 def items(text: str, start: int) -> list[str]:
-    """Return what commas separate in a bracket, stripped; ``start`` is the offset of its opening character."""
+    """Return the items between the commas of a bracket, stripped; ``start`` is the offset of its opening character."""
     found, depth, since, offset = [], 0, start + 1, start
     while offset < len(text):
         letter = text[offset]
@@ -59,7 +59,7 @@ def _end_of_string(text: str, start: int) -> int:
 
 
 def calls(text: str, name: str) -> Iterator[tuple[re.Match[str], list[str]]]:
-    """Yield the calls of what a regular expression names, with their arguments."""
+    """Yield the calls of functions that match a regular expression, with their arguments."""
     for match in re.finditer(rf"\b{name}\(", text):
         yield match, items(text, match.end() - 1)
 

@@ -1,4 +1,4 @@
-"""One row for as long as nothing of a directive changes, from the rows of each version."""
+"""One row for each span of versions in which a directive is the same, from the rows of each version."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ class Span:
     """A row, and the versions that it holds for."""
 
     row: Row
-    since: str  # empty for the first version of all
-    until: str = ""  # the first version that it does not hold for; empty for none
+    since: str  # empty for the oldest version
+    until: str = ""  # the first version for which it no longer holds; empty for none
 
 
 def spans(by_version: Mapping[str, Iterable[Row]]) -> Iterator[Span]:
-    """Yield the rows of all versions, which come the oldest first."""
+    """Yield the rows of all versions, which are given oldest first."""
     open_since: dict[Row, str] = {}
     first = next(iter(by_version))
     for version, rows in by_version.items():

@@ -1,4 +1,4 @@
-"""What a file of nginx's declares: the directives of its modules, and its functions, macros and tables of values."""
+"""The declarations in a file of nginx: the directives of its modules, functions, macros and tables of values."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,19 +20,19 @@ class Command:
     module: str  # such as ngx_http_core_module
     flags: frozenset[str]  # names such as NGX_CONF_TAKE1 and NGX_HTTP_LOC_CONF
     setter: str  # name of the function
-    structure: str  # the type of the settings; empty where the entry has no offset
+    structure: str  # the type of the settings; empty if the entry has no offset
     field: str  # in it
-    post: str  # the last item: a table of values, or what is done behind
+    post: str  # the last item: a table of values, or a post handler
 
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """All of one file."""
+    """The declarations of one file."""
 
     commands: tuple[Command, ...]
     functions: Mapping[str, str]
     defines: Mapping[str, str]
-    values: Mapping[str, tuple[tuple[str, str], ...]]  # by the table's name: each word and what it means
+    values: Mapping[str, tuple[tuple[str, str], ...]]  # by the table's name: each word and its value
 
 
 def declared(text: str) -> Declared:

@@ -1,4 +1,4 @@
-"""The directives of one version of nginx, with what its sources say of each."""
+"""The directives of one version of nginx, with the facts that its sources have about each."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ _CONTEXTS: Final = {
 }
 _OUTERMOST: Final = frozenset({"main", "events", "http", "stream", "mail"})
 _INNERMOST: Final = frozenset({"upstream", "stream upstream", "stream server", "mail server"})
-# A list: several directives of one block count together, and none of an outer block's do beside them.
+# A list: several directives of a block add up, and replace those of outer blocks.
 _LISTS: Final = frozenset(
     {
         *("ngx_conf_set_str_array_slot", "ngx_conf_set_keyval_slot", "ngx_conf_set_bitmask_slot"),
@@ -54,17 +54,17 @@ _STRUCTURE: Final = re.compile(r"\b(ngx_\w+_t)\s+\*(\w+)\s*=\s*(?:\(ngx_\w+_t \*
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """What a version knows of a directive of a module."""
+    """A directive of a module in one version."""
 
     name: str
     module: str
     contexts: tuple[str, ...]
-    arguments: str  # the numbers that it takes: "1", "1-3", "1,3", "2-" without a limit
+    arguments: str  # numbers of arguments: "1", "1-3", "1,3", "2-" without a limit
     is_flag: bool
-    is_once: bool  # whether a block takes one only
+    is_once: bool  # whether a block takes only one
     is_block: bool
     inheritance: str
-    default: str  # empty for none, or where it is unknown
+    default: str  # empty if there is none, or if it is unknown
 
 
 @dataclass(kw_only=True)
@@ -126,12 +126,12 @@ def _arguments(flags: frozenset[str]) -> str:
 
 
 def _is_flag(command: Command, sources: Sources) -> bool:
-    """Tell whether on and off are all that a directive takes: some entries say so, and take other words as well."""
+    """Tell whether a directive takes only on and off: some entries say so, and take other words as well."""
     return command.setter == _FLAG_SETTER or f"{_FLAG_SETTER}(" in sources.functions.get(command.setter, "")
 
 
 def _found(command: Command, sources: Sources) -> Mapping[str, Sequence[Setting]]:
-    """Return what is known of the fields that a directive sets: the one of its entry, or those of its function."""
+    """Return the facts about the fields that a directive sets: the field of its entry, or those of its function."""
     if command.field:
         found = sources.settings.get((command.structure, command.field))
         return {command.field: found} if found else {}

@@ -1,4 +1,4 @@
-"""How nginx hands settings down: what its functions named merge and init do with a field of a structure."""
+"""How blocks inherit settings: what nginx's merge and init functions do with a field of a structure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,15 +14,15 @@ _INNER: Final = re.compile(r"^\(?(?:&\s*)?(\w+)->([\w.]+)$")
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """What holds in a block that does not set a field."""
+    """The value of a field in a block that does not set it."""
 
-    is_inherited: bool  # what an outer block sets; else it is the default at once
-    kind: str = ""  # of its value, as nginx's macros call it: msec, size, bufs, …
-    default: tuple[str, ...] = ()  # expressions of C; empty where they are not found
+    is_inherited: bool  # whether the outer block's value is used; otherwise the default
+    kind: str = ""  # kind of its value, as in nginx's macros: msec, size, bufs, …
+    default: tuple[str, ...] = ()  # C expressions; empty if not found
 
 
 def settings(functions: Mapping[str, str]) -> Iterator[tuple[tuple[str, str], Setting]]:
-    """Yield what is known of fields, by structure and name, from the functions of a file."""
+    """Yield the facts about fields, by structure and name, from the functions of a file."""
     for body in functions.values():
         types = {match[2]: match[1] for match in _POINTER.finditer(body)}
         for match, arguments in c_text.calls(body, r"ngx_(?:conf|http|stream|mail)_(merge|init)_(\w*?)(?:_value)?"):
@@ -38,5 +38,5 @@ def settings(functions: Mapping[str, str]) -> Iterator[tuple[tuple[str, str], Se
 
 
 def _condition(body: str, offset: int) -> str:
-    """Return what is asked before a statement, up to the one before."""
+    """Return the condition before a statement, back to the previous statement."""
     return body[max(body.rfind(";", 0, offset), body.rfind("}", 0, offset)) + 1 : offset]

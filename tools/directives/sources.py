@@ -16,16 +16,16 @@ _FOLDERS: Final = ("src/core", "src/event", "src/http", "src/stream", "src/mail"
 
 
 class Repository:
-    """A repository of nginx's: a checkout, or a git directory."""
+    """A repository of nginx: a checkout or a git directory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._texts: dict[str, str] = {}
 
     def versions(self, *, unreleased: str = "") -> dict[str, str]:
-        """Return the revision of each version from the first on, the oldest first.
+        """Return the revision of each version, oldest first.
 
-        ``unreleased`` is a revision behind the newest tag that counts as the version that its nginx.h names.
+        ``unreleased`` is a revision after the newest tag that counts as the version in its nginx.h.
         """
         tags = [match[1] for tag in self._git("tag").split() if (match := _TAG.fullmatch(tag))]
         chosen = {tag: f"release-{tag}" for tag in tags if as_numbers(tag) >= as_numbers(FIRST)}
@@ -36,7 +36,7 @@ class Repository:
         return {version: chosen[version] for version in sorted(chosen, key=as_numbers)}
 
     def blobs(self, revision: str) -> Iterator[str]:
-        """Yield the ids of a revision's files of C."""
+        """Yield the ids of a revision's C files."""
         for line in self._git("ls-tree", "-r", revision, *_FOLDERS).splitlines():
             about, _, name = line.partition("\t")
             if name.endswith((".c", ".h")):
@@ -48,7 +48,7 @@ class Repository:
         return _DOCUMENTED.findall(found)
 
     def text(self, blob: str) -> str:
-        """Return what is in a file."""
+        """Return the contents of a file."""
         return self._git("cat-file", "blob", blob)
 
     def _git(self, *arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""A default as nginx.conf would write it, from the expressions of C that nginx's sources have for it."""
+"""A default in the syntax of nginx.conf, from the C expressions in nginx's sources."""
 
 import ast
 import re
@@ -22,10 +22,10 @@ _OPERATORS: Final[Mapping[type[ast.operator], Callable[[int, int], int]]] = {
 def written(
     kind: str, default: Sequence[str], *, words: Sequence[tuple[str, str]], defines: Mapping[str, str]
 ) -> str | None:
-    """Return a default; None for none, and where the source does not say it in so many words.
+    """Return a default; None if there is none, or if the source does not state it directly.
 
-    ``kind`` is nginx's function for such values, such as "msec"; ``words`` are those of an enumeration with what they
-    mean, and ``defines`` the macros.
+    ``kind`` is nginx's function for such values, such as "msec"; ``words`` are those of an enumeration with their
+    values, and ``defines`` the macros.
     """
     if kind == "str":
         text = _resolved(default[0], defines)
@@ -68,7 +68,7 @@ def _value(node: ast.expr) -> int:
 
 
 def _word(expression: str, words: Sequence[tuple[str, str]], defines: Mapping[str, str]) -> str | None:
-    """Return the word of an enumeration that means a value: by its macro's name, else by its number."""
+    """Return the word of an enumeration for a value: by its macro's name, else by its number."""
     named = [word for word, meaning in words if meaning == expression]
     number = _number(expression, defines)
     numbered = [word for word, meaning in words if number is not None and _number(meaning, defines) == number]

@@ -1,4 +1,4 @@
-"""What the variants of a scenario counted, where versions of nginx differ, on each."""
+"""What the variants of a scenario counted, by version of nginx where versions differ."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from tuneproof.wording import as_numbers, format_number
 
 
 def counted_table(results: Results, wanted: str) -> str:
-    """Return some metrics of all arms of a scenario that have them; where versions of nginx differ, of each.
+    """Return some metrics of all arms of a scenario that have them; by version of nginx where versions differ.
 
     KeyError: No arm of the scenario has such a metric.
     """
@@ -31,7 +31,7 @@ def counted_table(results: Results, wanted: str) -> str:
 
 
 def _of_versions(values: Mapping[str, float]) -> str:
-    """Return a value that is the same on all versions; else each with those that have it."""
+    """Return the value if all versions agree; otherwise each value with its versions."""
     versions: dict[float, list[str]] = {}
     for version, value in values.items():
         versions.setdefault(value, []).append(version)

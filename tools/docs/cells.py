@@ -1,4 +1,4 @@
-"""What all tables of the pages say of a cell in the same way."""
+"""The parts of a cell that all tables of the pages show alike."""
 
 from collections.abc import Collection, Iterable, Sequence
 from string import ascii_uppercase
@@ -24,7 +24,7 @@ def cells_of(results: Results, wanted: str) -> list[Cell]:
 
 
 def verdict(cell: Cell) -> str:
-    """Return a cell's verdict, with what was expected where that is something else."""
+    """Return a cell's verdict, with the expected one if it differs."""
     marks = []
     if cell.contradicts:
         marks.append(f"expected: {cell.expected}")
@@ -64,7 +64,7 @@ def _sentence(text: str) -> str:
 
 
 def reasons(cells: Iterable[Cell]) -> list[str]:
-    """Return why some cells came out as they did, each reason once with the claims that it is of."""
+    """Return the reasons of the cells' verdicts, each once, with its claims."""
     claims_of: dict[str, list[str]] = {}
     for cell in cells:
         for reason in filter(None, cell.reason.split("; ")):
@@ -76,7 +76,7 @@ def reasons(cells: Iterable[Cell]) -> list[str]:
 
 
 def folded(results: Results, shown: Collection[str], notes: Sequence[str] = ()) -> list[str]:
-    """Return the lines of what few readers open: thresholds, and where the figures of some cells come from."""
+    """Return the folded lines: thresholds, and where the figures of some cells come from."""
     what = "Thresholds, machine and seed" if notes else "Machine and seed"
     fold = f'<details markdown="1"><summary>{what}</summary>'  # markdown: for Python-Markdown; GitHub needs none
     shapers = shapers_of(cell for cell in results.cells if cell.id in shown)

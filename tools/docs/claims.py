@@ -67,7 +67,7 @@ def _versions(cells: Iterable[Cell]) -> list[str]:
 
 
 def _table(first: str, rows: Sequence[tuple[str, list[Cell]]], versions: Sequence[str]) -> list[str]:
-    # Networks, and which version a figure is of, only where there are several.
+    # Name networks, and the version of a figure, only if there are several.
     has_networks = len({cell.network for _, of in rows for cell in of}) > 1
     networks = ["network"] if has_networks else []
     numbers = ", ".join(versions)
@@ -90,7 +90,7 @@ def _with(verdicts: str, measured: str) -> str:
 
 
 def _verdicts(of: Sequence[Cell], versions: Sequence[str]) -> str:
-    """Return the verdict that all versions share; else each with the first and last version of those that have it."""
+    """Return the verdict that all versions share; otherwise each with the first and last version that have it."""
     by_version = {cell.nginx: verdict(cell) for cell in of}
     said_of = {version: by_version.get(version, NOTHING) for version in versions}
     spans = [(said, [version for version, _ in span]) for said, span in groupby(said_of.items(), lambda of: of[1])]
@@ -104,10 +104,11 @@ def _span(versions: Sequence[str]) -> str:
 
 
 def _measured(cell: Cell) -> str:
-    """Return what was measured; a share of trials needs no name, since the claim's sentence says what they show.
+    """Return what was measured.
 
-    Nor do the names of two variants, where the figures of both are shown. The interval of "5 of 5" is the same each
-    time (docs/verdicts.md has it): it is left out where a majority decides.
+    A share of trials needs no name, since the claim's sentence says what they show; two variants need none if the
+    figures of both are shown. If a majority decides, the interval of "5 of 5" is left out, since it is always the same
+    (docs/verdicts.md has it).
     """
     effect = cell.effect
     if effect is None:

@@ -1,4 +1,4 @@
-"""The examples of docs/: what an audit says of the configuration above it, explain of an error log, and commands."""
+"""The examples of docs/: audits of configurations, explain's answers to error logs, and output of commands."""
 
 import os
 import re
@@ -23,15 +23,15 @@ _EXAMPLE: Final = re.compile(r"(```nginx\n(?P<site>.*?)```\n.*?```text\n).*?(```
 LOGGED: Final = re.compile(r"(```text\n(?P<log>\d{4}/\d\d/\d\d .*?)```\n.*?```text\n).*?(```)", re.DOTALL)
 """A block of an error log, and the next block of text."""
 COMMAND: Final = re.compile(r"(```sh\n(?P<command>\./lab [^\n]*)\n```\n\n```text\n).*?(```)", re.DOTALL)
-"""A command alone in its block, and the next block, of what it prints."""
+"""A command alone in its block, and the next block with its output."""
 _ROOT: Final = Path(__file__).parents[2]
 
 
 def with_example(page: str) -> str:
-    """Return a page whose block of text says what an audit says of its block of nginx's configuration.
+    """Return a page with its examples up to date.
 
-    With ``--details`` where the page says so before the block. The block after one of an error log says what explain
-    says of that, and the block after a single command what it prints in the checkout.
+    A text block after a block of nginx's configuration has the audit of that, with ``--details`` if the page says so
+    before the block; after an error log, explain's answer; after a single command, its output in the checkout.
     """
     audited = _EXAMPLE.sub(lambda match: f"{match[1]}{_audited(match)}\n{match[3]}", page)
     explained = LOGGED.sub(lambda match: f"{match[1]}{_explained(match['log'])}{match[3]}", audited)

@@ -1,4 +1,4 @@
-"""What pages show of other files in docs/ than the results: a run on somebody's own files, counts, error rates."""
+"""What pages show from files of docs/ other than the results: a run on a user's own files, counts, error rates."""
 
 import json
 from pathlib import Path
@@ -16,10 +16,10 @@ _ONLY_FIRST: Final = "first"
 
 
 def gains_text(_results: Results, wanted: str) -> str:
-    """Return the changes with what they gain, as the terminal shows them, and where from.
+    """Return the changes with their gains, as the terminal shows them, and their source.
 
     Args:
-        wanted: Name of results in docs/; with ": first" only the changes are told, without their patches.
+        wanted: Name of results in docs/; with ": first", only the changes, without their patches.
 
     TuneproofError: There are no such results.
     """
@@ -28,7 +28,7 @@ def gains_text(_results: Results, wanted: str) -> str:
 
 
 def gains_of(own: Results, *, only_first: bool = False) -> str:
-    """Return the changes with what they gain on somebody's own files; only what they gain if asked."""
+    """Return the changes with their gains on a user's own files; only the gains if asked."""
     text = render_own(own.cells)
     if not only_first:
         text = "\n\n".join([text, *(f"{gain.file}\n{gain.remedy.patch.rstrip()}" for gain in changes_of(own.cells))])
@@ -57,7 +57,7 @@ _COUNTED: Final = ("right", "nothing", "wrong")
 
 
 def diagnoses_table(_results: Results, wanted: str) -> str:
-    """Return the table, in each cell "right/left open/wrong", and where from.
+    """Return the table, with "right/left open/wrong" in each cell, and its source.
 
     Args:
         wanted: Name of a file in docs/ that ``python -m tools.diagnoses --json`` wrote.

@@ -1,4 +1,4 @@
-"""What `audit` needs to know of results: verdict, figure and page of each claim."""
+"""The results that `audit` needs: verdict, figure and page of each claim."""
 
 import re
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _SHOWN: Final = re.compile(r"<!-- (?:verdicts|versions): ([\w, ]+) -->")
 
 
 def recorded(results: Results, pages: Mapping[str, str]) -> dict[str, Any]:
-    """Return the document that stands beside tuneproof/audit/recorded.py."""
+    """Return the document beside tuneproof/audit/recorded.py."""
     page_of = {
         name.strip(): path
         for path, text in pages.items()

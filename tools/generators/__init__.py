@@ -1,1 +1,1 @@
-"""Pages of docs/generators/: what others' generators and packages write, each line with what is known of it here."""
+"""Pages of docs/generators/: what generators and packages of others write, with the facts about each line."""

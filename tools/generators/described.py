@@ -1,7 +1,7 @@
-"""A description of what a generator writes by default, and the nginx.conf that it comes to.
+"""A description of what a generator writes by default, and the resulting nginx.conf.
 
-A description is one file of docs/generators/. Its table ``conf`` holds directives and their values, in an order of our
-own: a list for a directive that is repeated, a table for a block.
+A description is one file of docs/generators/. Its table ``conf`` holds directives and their values, in our own order: a
+list for a repeated directive, a table for a block.
 """
 
 import tomllib
@@ -26,25 +26,25 @@ class Generator:
     version: str  # what was read, and when it was published
     licence: str
     source: str  # its address
-    targets: str  # the version of nginx that it bundles or writes for; empty where it says none
-    rendered: str  # which of its choices
+    targets: str  # the version of nginx that it bundles or writes for; empty if it names none
+    rendered: str  # which of its options
     left_out: tuple[str, ...]
     conf: Mapping[str, Any]
 
     @property
     def nginx(self) -> str:
-        """The version that it is judged on: the lab's newest that is not newer than what it is for."""
+        """The version to audit it for: the lab's newest one that is not newer than its own."""
         known = [version for version in STABLE_VERSIONS if as_numbers(version) <= as_numbers(self.targets or version)]
         return known[-1]
 
     @property
     def file(self) -> Path:
-        """Where its nginx.conf stands."""
+        """Path of its nginx.conf."""
         return FOLDER / f"{self.slug}.conf"
 
     @property
     def results(self) -> Path:
-        """What a run on that has measured."""
+        """The measurements of a run on that file."""
         return FOLDER / f"{self.slug}.json"
 
     def nginx_conf(self) -> str:
@@ -54,10 +54,10 @@ class Generator:
 
 
 def every_generator(folder: Path = FOLDER) -> list[Generator]:
-    """Return all that are described, by their names.
+    """Return all descriptions, by name.
 
     Raises:
-        TypeError: A description lacks a key, or has one that is none.
+        TypeError: A description lacks a key, or has an unknown one.
     """
     return [_read(path) for path in sorted(folder.glob("*.toml"))]
 

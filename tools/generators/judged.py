@@ -1,4 +1,4 @@
-"""What is known of each line of a configuration: tested here, as nginx does without it, or not tested yet."""
+"""The facts about each line of a configuration: tested here, nginx's default, or not tested yet."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tuneproof.wording import as_numbers
 
 _UPSTREAM: Final = "upstream"
 _TABLES: Final = frozenset({"map", "types", "geo"})
-# Who the site is, where its things are, and what it answers.
+# Names of the site, paths of its files, and its responses.
 _NAMING: Final = frozenset(
     {
         *("alias", "allow", "daemon", "deny", "error_log", "error_page", "include", "index", "internal", "log_format"),
@@ -28,7 +28,7 @@ _NAMING: Final = frozenset(
 
 
 class Status(StrEnum):
-    """What is known of a line."""
+    """The facts about a line."""
 
     TESTED = "tested here"
     DEFAULT = "as nginx's default"
@@ -41,16 +41,16 @@ class Judged:
     """A directive, with or without a block."""
 
     line: int
-    within: str  # the block that it stands in; "main" for none
+    within: str  # its block; "main" for none
     text: str
     status: Status
-    advised: Sequence[Advised] = ()  # what the audit says of it
-    claims: Sequence[Line] = ()  # what was measured of this very line, where no rule of the audit speaks for it
+    advised: Sequence[Advised] = ()  # the audit's finding
+    claims: Sequence[Line] = ()  # the measurement of this very line, if the audit has no rule for it
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Level:
-    """A block with what is said in it."""
+    """A block with its content."""
 
     text: str
     said: Sequence[Statement]
@@ -68,7 +68,7 @@ def judged(text: str, audit: Audit) -> list[Judged]:
 
 
 def _everything(levels: tuple[_Level, ...]) -> Iterator[tuple[Statement, tuple[_Level, ...]]]:
-    """Yield every directive with the blocks that it stands in, the innermost first."""
+    """Yield every directive with its blocks, the innermost first."""
     for said in levels[0].said:
         yield said, levels
         if said.block is not None:
@@ -92,7 +92,7 @@ def _judged(said: Statement, text: str, levels: tuple[_Level, ...], audit: Audit
 
 
 def _is_default(name: str, levels: tuple[_Level, ...], version: str) -> bool:
-    """Tell whether a directive says what that version of nginx does without it, and so in all blocks around."""
+    """Tell whether a directive sets the default of that version of nginx, as all outer blocks do."""
     # An upstream block inherits nothing.
     is_of_upstream = levels[0].name == _UPSTREAM
     found = directive(name, as_numbers(version), context=_UPSTREAM if is_of_upstream else "")

@@ -1,4 +1,4 @@
-"""The page of one generator: what to change and what it gains, then each of its lines with what is known of it."""
+"""The page of one generator: what to change and the gain, then the facts about each line."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _QUIET: Final = frozenset({State.IN_EFFECT, State.CANNOT_TELL})
 
 
 def audited(generator: Generator) -> Audit:
-    """Return the audit of what a generator writes, for the version that it is judged on."""
+    """Return the audit of what a generator writes, for its version."""
     source = Dump({generator.file.name: generator.nginx_conf()}, is_complete=True)
     return audit_source(source, version=generator.nginx)
 
@@ -84,7 +84,7 @@ def _about(generator: Generator) -> Iterator[str]:
 
 
 def _further(audit: Audit) -> Iterator[str]:
-    """Yield what the audit advises, with what the catalogue has measured of it, on configurations of its own."""
+    """Yield the audit's advice, with what the catalogue measured on its own configurations."""
     wanted = [one for one in audit.advice if one.state not in _QUIET]
     if not wanted:
         return
@@ -99,7 +99,7 @@ def _further(audit: Audit) -> Iterator[str]:
 
 
 def _row(one: Judged, generator: Generator) -> str:
-    # Why, and what to do, stands above for what is to be changed.
+    # The part above has reason and remedy of each change.
     told = [_advice(advised, generator.nginx, why=advised.state in _QUIET) for advised in one.advised]
     told += [_verdict(claim.scenario, claim.claim, generator.nginx) for claim in one.claims]
     return row([str(one.line), _code(one.within), _code(one.text), "<br>".join(told) or one.status.value])
@@ -116,7 +116,7 @@ def _advice(advised: Advised, version: str, *, why: bool = True) -> str:
 
 
 def _verdict(scenario: str, claim: str, version: str) -> str:
-    """Return what was measured of a claim, and on which version."""
+    """Return a claim's measurement, and its version."""
     recorded = recorded_of(scenario, claim, version)
     if recorded is None:
         return f"`{claim}` is not measured yet"

@@ -18,7 +18,7 @@ PAGE: Final = ROOT / "docs" / "error-log.md"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the page; return 0, or 1 where a source has messages without row and without reason."""
+    """Write the page; return 0, or 1 if a source has messages without a row or a reason."""
     parser = argparse.ArgumentParser(prog="python -m tools.messages", description=__doc__)
     parser.add_argument("--source", type=Path, help="the folder of nginx's source that has src/")
     options = parser.parse_args(arguments)

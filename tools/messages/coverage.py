@@ -1,4 +1,4 @@
-"""Which row has which message of the source, and which message has none."""
+"""Which row covers which message of the source, and which messages have no row."""
 
 import re
 import tomllib
@@ -13,11 +13,11 @@ from tuneproof.messages.patterns import PLACE
 from tuneproof.messages.rows import Message, messages
 
 ANY: Final = None
-"""In a shape, what is filled in: any characters, or none. The others stand for themselves."""
-_ENOUGH: Final = 10  # so many characters are no chance
+"""A placeholder in a shape: any characters, or none. Other characters are literal."""
+_ENOUGH: Final = 10  # a match of so many characters is no coincidence
 Shape = tuple[str | None, ...]
 _LETTER: Final = re.compile(r"%\*?[\d.]*[uixXmz]*[a-zA-Z]|<any>")
-# What nginx adds behind a format: errno or OpenSSL's words, what it was doing, circumstances, a place.
+# What nginx appends to a format: errno or OpenSSL's words, what it was doing, circumstances, a place.
 _ADDED: Final = re.compile(r" \((?:\d+: |SSL: |<reason>).*| while .*|<end>.*|, (?:client|resolver).*| in <place>.*")
 
 
@@ -33,7 +33,7 @@ def of_format(text: str) -> Shape:
 
 @cache
 def of_words(text: str) -> tuple[Shape, ...]:
-    """Return the shapes of a row's words: with and without what nginx adds to every message."""
+    """Return the shapes of a row's words: with and without what nginx appends to every message."""
     texts = dict.fromkeys((_ADDED.sub("", text), text))
     made = []
     for each in texts:
@@ -46,12 +46,11 @@ def of_words(text: str) -> tuple[Shape, ...]:
 
 
 def begins(row: Shape, format_: Shape, *, strict: bool = False) -> bool:
-    """Tell whether some message of a format begins with what a row expects.
+    """Tell whether some message of a format begins with a row's words.
 
-    What is filled in may be fixed in the row ("%s in upstream" is its "host not found in upstream"), but not all of it:
-    unless both begin alike, the row has the longest fixed part of the format.
-
-    ``strict``: whether what is filled in behind the format's first character must be so in the row as well.
+    The row may have fixed words for a placeholder ("host not found in upstream" for "%s in upstream"), but not for all
+    of the format: unless both begin alike, the row has the format's longest fixed part. ``strict``: whether
+    placeholders after the format's first character must be placeholders in the row, too.
     """
     leading, longest = _parts(format_)
     begin, own = _parts(row)
@@ -62,7 +61,7 @@ def begins(row: Shape, format_: Shape, *, strict: bool = False) -> bool:
         return False
     if strict and len(leading) >= _ENOUGH and begin.startswith(leading) and format_[len(leading) :] == (ANY,):
         return True
-    reached = {0}  # places in the row, for the places of the format one after the other
+    reached = {0}  # positions in the row, for each position of the format in turn
     for character in (*format_, ""):
         reached = _over_any(row, reached)
         if len(row) in reached:
@@ -70,7 +69,7 @@ def begins(row: Shape, format_: Shape, *, strict: bool = False) -> bool:
         if character is ANY and strict and format_[0] is not ANY:
             continue
         if character is ANY:
-            # It may be as long as it likes: every later place can be reached.
+            # It may have any length: every later position can be reached.
             reached = set(range(min(reached), len(row) + 1))
         else:
             reached = {
@@ -89,7 +88,7 @@ def _text(shape: Shape) -> str:
 
 @cache
 def _parts(shape: Shape) -> tuple[str, str]:
-    """Return what a shape begins with, and its longest fixed part."""
+    """Return the beginning of a shape, and its longest fixed part."""
     pieces = _text(shape).split("\0")
     return pieces[0], max(pieces, key=len).strip()
 
@@ -104,12 +103,12 @@ def _over_any(row: Shape, reached: set[int]) -> set[int]:
 
 
 def is_empty(message: Written) -> bool:
-    """Tell whether a format says nothing by itself, such as "%s"."""
+    """Tell whether a format has no words of its own, such as "%s"."""
     return not re.search(r"\w\w", _LETTER.sub("", message.format))
 
 
 def row_of(message: Written, rows: Iterable[Message]) -> Iterator[Message]:
-    """Yield the rows that have a message of the source."""
+    """Yield the rows that cover a message of the source."""
     format_ = of_format(message.format)
     for row in rows:
         if any(begins(each, format_, strict=True) for words in row.words for each in of_words(words.text)):
@@ -127,12 +126,13 @@ def is_in(text: str, formats: Iterable[str]) -> bool:
 
 
 def missing(known: Iterable[Written]) -> Iterator[Written]:
-    """Yield the messages of level error and higher that neither a row has nor a reason in unmet.toml."""
+    """Yield the messages of level error and higher that have neither a row nor a reason in unmet.toml."""
     rows = list(messages().values())
     for message in known:
         if message.level not in {*SERIOUS, VARIES} or not message.file.startswith(JUDGED) or is_empty(message):
             continue
-        # Behind these stand file and line of the configuration: the row of its syntax has all that no other has.
+        # These end with file and line of the configuration: the row about its syntax covers all that no other row
+        # covers.
         if message.has_place or reason_of(message):
             continue
         if next(row_of(message, rows), None) is None:
@@ -151,7 +151,7 @@ def _unmet() -> tuple[tuple[str, re.Pattern[str], str], ...]:
 
 
 def reason_of(message: Written) -> str:
-    """Return why operators do not meet a message, or why no row is needed; empty where no reason is listed."""
+    """Return why operators do not meet a message, or why it needs no row; empty if no reason is listed."""
     return next(
         (reason for file, words, reason in _unmet() if fnmatch(message.file, file) and words.fullmatch(message.format)),
         "",

@@ -1,4 +1,4 @@
-"""docs/error-log.md, from the rows and, where results have them, the verdicts of the scenario error_messages."""
+"""docs/error-log.md, from the rows and the verdicts of the scenario error_messages, if results have them."""
 
 import re
 import textwrap
@@ -119,7 +119,7 @@ def _verdicts(row: Message, verdicts: Mapping[str, Mapping[str, str]]) -> Iterat
 
 
 def _code(text: str) -> str:
-    """Escape what Markdown would take for markup: names of directives have underscores, and shells have asterisks."""
+    """Escape Markdown's markup: names of directives have underscores, and shell commands have asterisks."""
     return re.sub(r"([*_<>|\[\]`])", r"\\\1", text)
 
 

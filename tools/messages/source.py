@@ -1,6 +1,6 @@
-"""What nginx's source can write into its error log: the format strings of its calls, with level and file.
+"""What nginx's source can write to the error log: the format strings of its calls, with level and file.
 
-It reads C only as far as needed: string literals of a call's arguments, and macros of the form ``ngx_..._n``.
+It parses only what it needs of C: string literals in a call's arguments, and macros of the form ``ngx_..._n``.
 """
 
 import re
@@ -12,9 +12,9 @@ from typing import Final
 ROOMS: Final = ("http", "event", "core", "os", "stream", "mail")
 """The folders of src/ that nginx consists of."""
 JUDGED: Final = ("http/", "event/")
-"""Of these each message must have a row or a reason; the others have what a system without memory or files says."""
+"""Each message of these must have a row or a reason; the others are about systems without memory or files."""
 SERIOUS: Final = ("emerg", "alert", "crit", "error")
-"""Levels that are logged unless somebody asks for fewer."""
+"""Levels that are logged by default."""
 _CALL: Final = re.compile(
     r"\b(ngx_log_error|ngx_conf_log_error|ngx_log_stderr|ngx_log_abort|ngx_ssl_error|ngx_connection_error|"
     r"ngx_ssl_connection_error|ngx_slab_error|ngx_quic_log_error)\s*\("
@@ -27,7 +27,7 @@ _FILLED: Final = re.compile(r"%\*?[\d.]*[uixXmz]*[a-zA-Z]")
 _LEVEL: Final = re.compile(r"NGX_LOG_(\w+)")
 _LEVELS: Final = {"ERR": "error"}
 VARIES: Final = "varies"
-"""The level of those that errno or the configuration decide at run time."""
+"""The level of messages if errno or the configuration decides at run time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,13 +35,13 @@ class Written:
     """One message that the source can write."""
 
     file: str  # below src/
-    level: str  # nginx's word for it; "varies" where errno or configuration decide
-    format: str  # as printf's, with nginx's own letters
+    level: str  # nginx's word for it; "varies" if errno or the configuration decides
+    format: str  # as in printf, with nginx's own letters
     has_place: bool = False  # whether file and line of the configuration follow
 
 
 def written(source: Path) -> Iterator[Written]:
-    """Yield what a source tree can write, in the order of files.
+    """Yield the messages of a source tree, in the order of files.
 
     ``source``: the folder that has ``src``.
     """
@@ -71,7 +71,7 @@ def written(source: Path) -> Iterator[Written]:
 
 
 def literals(source: Path) -> frozenset[str]:
-    """Return every string literal of a source tree that has letters: some messages are put together from them."""
+    """Return every string literal with letters in a source tree: some messages are composed of them."""
     found = set()
     for room in ROOMS:
         for path in (source / "src" / room).rglob("*.[ch]"):
@@ -84,7 +84,7 @@ def literals(source: Path) -> frozenset[str]:
 
 
 def _arguments(text: str, start: int) -> list[str]:
-    """Return the arguments of a call whose bracket was opened just before ``start``."""
+    """Return the arguments of a call; its bracket opens just before ``start``."""
     depth, begin, place, made = 1, start, start, []
     while depth:
         character = text[place]
@@ -104,7 +104,7 @@ def _arguments(text: str, start: int) -> list[str]:
 
 
 def _formats(arguments: list[str], macros: dict[str, list[str]]) -> Iterator[str]:
-    """Yield the format strings of a call: several where the code chooses, none where it passes a variable on."""
+    """Yield the format strings of a call: several if the code chooses, none if it passes a variable."""
     for argument in arguments[1:]:
         if not re.match(r'"|ngx_\w+_n\b|\w+ \? "', argument):
             continue

@@ -1,1 +1,1 @@
-"""The site: what a browser runs of Tuneproof."""
+"""The site: the part of Tuneproof that runs in a browser."""

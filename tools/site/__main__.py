@@ -1,7 +1,7 @@
 """Writes the page that audits a pasted configuration in the browser: ``python -m tools.site FOLDER``.
 
-Needs ``npm ci`` in tools/site, which brings Pyodide (https://pyodide.org), a Python for browsers. The page is static:
-any web server can serve the folder, and nothing that is pasted leaves the browser.
+Needs ``npm ci`` in tools/site, which installs Pyodide (https://pyodide.org), a Python for browsers. The page is static:
+any web server can serve the folder, and pasted text stays in the browser.
 """
 
 import argparse
@@ -17,11 +17,11 @@ PACKAGE: Final = HERE.parents[1] / "tuneproof"
 PYODIDE: Final = HERE / "node_modules" / "pyodide"
 RUNTIME: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip")
 _ROOMS: Final = ("audit", "conf", "lines")
-"""What an audit needs, with the modules beside them; it needs no package from elsewhere."""
+"""The packages that an audit needs; it needs no third-party package."""
 
 
 def packed() -> Iterator[tuple[Path, str]]:
-    """Yield what an audit needs of Tuneproof, and its name in the archive."""
+    """Yield the files of Tuneproof that an audit needs, with their names in the archive."""
     files = [*PACKAGE.glob("*.py"), *(path for room in _ROOMS for path in (PACKAGE / room).rglob("*"))]
     for path in sorted(files):
         if path.is_file() and "__pycache__" not in path.parts:
@@ -29,7 +29,7 @@ def packed() -> Iterator[tuple[Path, str]]:
 
 
 def write(folder: Path) -> int:
-    """Write the page and all that it loads; return its size in bytes."""
+    """Write the page and everything that it loads; return its size in bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in (HERE / "audit").iterdir():
         shutil.copy(path, folder)
@@ -42,13 +42,13 @@ def write(folder: Path) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the page into the folder that is named; return the exit status."""
+    """Write the page to the given folder; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args(arguments).folder
     if not PYODIDE.is_dir():
         parser.exit(3, f"no Pyodide in {PYODIDE}; fix: npm ci --prefix {HERE}\n")
-    print(f"{folder}: {write(folder) / 1e6:.1f} MB")  # noqa: T201 - what the command is for
+    print(f"{folder}: {write(folder) / 1e6:.1f} MB")  # noqa: T201 - the command's output
     return 0
 
 

@@ -1,6 +1,7 @@
-"""Hooks of MkDocs (https://www.mkdocs.org/dev-guide/plugins/#events): what the site has beside the pages of docs/.
+"""Hooks of MkDocs (https://www.mkdocs.org/dev-guide/plugins/#events): what the site has besides the pages of docs/.
 
-Links from docs/ to other files of the checkout lead to the repository, and a page of verdicts by machine is added.
+They turn links from docs/ to other files of the checkout into links to the repository, and add a page of verdicts by
+machine.
 """
 
 import re
@@ -12,7 +13,7 @@ from mkdocs.structure.files import File
 from tools.site.verdicts import page_of
 
 INDEX: Final = "README.md"
-# HTML, which MkDocs does not check: the first page is written beside its own (python -m tools.site).
+# HTML, since MkDocs checks only its own pages; python -m tools.site writes this one.
 _MORE: Final = (
     '<a href="audit-in-browser/">Audit a configuration in your browser</a>: it is sent nowhere. '
     '<a href="by-machine/">Verdicts by version and machine</a>'

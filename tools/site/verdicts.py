@@ -1,8 +1,8 @@
 """The page of verdicts by machine and version: ``python -m tools.site.verdicts FOLDER``.
 
-FOLDER has the results that others sent in (contributed/README.md). They are strangers' files: read within limits,
-checked against the schema, and compared by the ids of claims that this checkout knows. Of their own text the page shows
-one line about their machine, as code: neither HTML nor a link can be in there.
+FOLDER has the results that others sent in (contributed/README.md). They are strangers' files: they are read within
+limits, checked against the schema, and compared by the ids of known claims. The only text of theirs on the page is a
+line about their machine, as code, so that it cannot contain HTML or links.
 """
 
 import argparse
@@ -30,14 +30,14 @@ _MACHINE_CHARACTERS: Final = 200
 class Machine:
     """What one machine decided."""
 
-    line: str  # what there is to say of it
+    line: str  # its description
     verdicts: Mapping[str, str]  # by a result's id
 
 
 def read(file: Path) -> Machine:
     """Read results that somebody sent in.
 
-    Raises BadInputError: The file is too large, or no result of Tuneproof.
+    Raises BadInputError: The file is too large, or not a result of Tuneproof.
     """
     if file.is_symlink() or file.stat().st_size > LARGEST_BYTES:
         raise BadInputError(f"not a plain file of at most {LARGEST_BYTES // 1_000_000} MB", where=str(file))
@@ -45,7 +45,7 @@ def read(file: Path) -> Machine:
 
 
 def of(results: Results) -> Machine:
-    """Return what the page says of results."""
+    """Return the page's data of some results."""
     line = machine_line(results.parts[0].host)[:_MACHINE_CHARACTERS]
     return Machine(line=line, verdicts={cell.id: word_of(cell.verdict) for cell in results.cells})
 
@@ -76,7 +76,7 @@ def _code(text: str) -> str:
 
 
 def page_of(folder: Path) -> tuple[str, list[str]]:
-    """Return the page with the results in a folder, and which files were refused, with the reason."""
+    """Return the page with the results in a folder, and the rejected files with the reason."""
     others, refused = [], []
     for file in sorted(folder.glob("*.json")):
         try:

@@ -1,8 +1,8 @@
-"""``python -m tools.stock``: a stock Debian in QEMU runs the lab, and its verdicts stand beside this host's at the end.
+"""``python -m tools.stock``: run the lab on a stock Debian in QEMU, and compare the verdicts with this host's.
 
-Its disk is made of packages: Debian's own kernel, systemd, Docker and AppArmor, with the Python packages and the lab's
-images of this host. It is kept in ~/.cache/tuneproof, under a hash of what is in it; the machine writes to a copy. The
-checkout comes as it is now, on a second disk, and ``results/`` go back on a third. The machine has no network.
+Its disk is made from packages: Debian's own kernel, systemd, Docker and AppArmor, with the Python packages and the
+lab's images of this host. It is kept in ~/.cache/tuneproof, named by a hash of its contents; the machine writes to a
+copy. A second disk has the current checkout, and a third returns ``results/``. The machine has no network.
 """
 
 import argparse
@@ -38,7 +38,7 @@ from tuneproof.report.terminal.comparison_text import render_comparison
 ROOT: Final = Path(__file__).parents[2]
 JOB: Final = Path(__file__).with_name("job.sh")
 PYTHONS: Final = {"bookworm": "3.11", "trixie": "3.13", "forky": "3.14"}
-"""The suites that the machine can be made of, and their Python."""
+"""The Debian suites of the machine, and their Python."""
 PACKAGES: Final = (
     "apparmor",
     "ca-certificates",
@@ -73,7 +73,7 @@ WantedBy=multi-user.target
 CHECKOUT: Final = "/root/tuneproof"
 KERNEL_ARGUMENTS: Final = "root=/dev/vda rw console=ttyS0 quiet panic=-1 systemd.show_status=0 systemd.getty_auto=0"
 EMULATED: Final = "mitigations=off"
-"""An emulated CPU runs nothing ahead: what keeps that from being seen only costs there."""
+"""An emulated CPU does not speculate, so mitigations only cost time there."""
 BRINGS_RESULTS: Final = f"""\
 mkdir -p {CHECKOUT}/results
 # Through a pipe: nobody is at this terminal. Interrupted, a run keeps what it has decided.
@@ -88,15 +88,15 @@ MEMORY_MIB: Final = 6144
 DISK_GIB: Final = 16
 OUTPUT_GIB: Final = 4
 IMAGE_S: Final = 600
-"""More than one call of the engine takes while it imports the base image."""
+"""Longer than any call of the engine while it imports the base image."""
 BOOT_S: Final = 600
-"""More than it takes to boot, to end a run and to bring its results, on emulated CPUs beside other work."""
+"""Longer than booting, ending a run and returning its results take on emulated CPUs beside other work."""
 KVM_TRIAL_S: Final = 20
-"""A kernel without a root file system panics within two seconds; where a guest hangs in its firmware, never."""
+"""A kernel without a root file system panics within two seconds; a guest that hangs in its firmware never does."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Make the disk where it is missing, boot it, bring the results; return the machine's status, or 3: not here."""
+    """Make the disk if missing, boot it, fetch the results; return the machine's status, or 3: cannot run here."""
     parser = argparse.ArgumentParser(prog="python -m tools.stock", description=__doc__)
     parser.add_argument("--suite", choices=PYTHONS, default="bookworm", help="Debian's (default: bookworm)")
     parser.add_argument("--nginx", action="append", default=[], metavar="VERSION", help="whose image the disk has")
@@ -121,7 +121,7 @@ def main(arguments: Sequence[str]) -> int:
         status = run_in(machine, job, folder, append=options.append, limit_s=round(60 * options.minutes))
         if (folder / "latest").exists():
             beside_here = compare(load(beside.resolve()), load(folder / "latest"))
-            # What was not run there is no difference.
+            # Claims that did not run there do not count as different.
             show(render_comparison(replace(beside_here, only_old=()), width=None, color=False).removesuffix("\n"))
     except TuneproofError as error:
         say(str(error))
@@ -130,7 +130,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def disk_of(suite: str, *, nginx: Sequence[str], more: Sequence[str]) -> Path:
-    """Return the folder with the disk, the kernel and its initrd, made where there is none with this content."""
+    """Return the folder with the disk, the kernel and its initrd, made if there is none with this content."""
     images = subprocess.run(
         [sys.executable, ROOT / ".ci/tools/images.py", *nginx],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -138,7 +138,7 @@ def disk_of(suite: str, *, nginx: Sequence[str], more: Sequence[str]) -> Path:
         text=True,
         check=True,
     ).stdout.split()
-    # The lab's own tests build one more, and the machine has no network.
+    # The lab's own tests build another image, and the machine has no network.
     images.append(base_image(ROLES_SUITE))
     lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     packages = sorted({*PACKAGES, *more, *(["docker-cli"] if suite != "bookworm" else [])})
@@ -170,7 +170,7 @@ def make_disk(made: Path, root: Path, *, suite: str, packages: Sequence[str]) ->
     say(f"making the disk of Debian {suite}")
     try:
         mirror = [package_mirror()]
-    except CannotRunHereError:  # no Debian: mmdebstrap knows where packages are
+    except CannotRunHereError:  # not Debian: mmdebstrap knows where packages are
         mirror = []
     subprocess.run(
         [
@@ -208,12 +208,13 @@ def make_disk(made: Path, root: Path, *, suite: str, packages: Sequence[str]) ->
 def run_in(
     machine: Path, task: str, folder: Path, *, append: str = "", limit_s: int = 3600, loads: Path | None = None
 ) -> int:
-    """Run a shell script in the machine; put what is then in its results/ into a folder, emptied before.
+    """Run a shell script in the machine; copy its results/ to a folder, which is emptied first.
 
-    loads: A fourth disk. Then the first one keeps what is written to it, and gets no checkout.
+    loads: A fourth disk. If given, the first disk keeps what is written to it, and there is no checkout.
     limit_s: After so many seconds the script is interrupted.
+
     Returns the script's status; 124 where it was interrupted.
-    Raises CannotRunHereError: The machine did not end, or without results.
+    Raises CannotRunHereError: The machine did not end, or left no results.
     """
     with tempfile.TemporaryDirectory(prefix="tuneproof-") as temporary:
         given, brought = Path(temporary) / "given.tar", Path(temporary) / "brought.tar"
@@ -249,12 +250,12 @@ def add_text(archive: tarfile.TarFile, name: str, text: str) -> None:
 
 
 def drive(path: Path, more: str = "") -> str:
-    """Return a file as QEMU's -drive takes it; what a crash of this host would lose is made again."""
+    """Return a file as an argument of QEMU's -drive; after a crash of this host it is made again."""
     return f"file={path},if=virtio,format=raw,cache=unsafe{more}"
 
 
 def boot(machine: Path, drives: Sequence[str], *, append: str, ends_within_s: float) -> None:
-    """Let the machine do the job that is on its second disk, until it powers itself off; its console is our output."""
+    """Let the machine run the job on its second disk until it powers off; its console is our output."""
     accelerator, more = ("kvm", "") if kvm_works(machine) else ("tcg,thread=multi,tb-size=512", EMULATED)
     say(f"booting {machine.name} with {accelerator}")
     command = [
@@ -271,7 +272,7 @@ def boot(machine: Path, drives: Sequence[str], *, append: str, ends_within_s: fl
 
 
 def kvm_works(machine: Path) -> bool:
-    """Tell whether a kernel gets as far as looking for its root file system; /dev/kvm alone says little."""
+    """Tell whether a kernel boots as far as looking for its root file system; /dev/kvm alone says little."""
     command = [*qemu(machine, "kvm", "panic=-1"), "-serial", "null"]
     try:
         return subprocess.run(command, capture_output=True, check=False, timeout=KVM_TRIAL_S).returncode == 0
@@ -280,7 +281,7 @@ def kvm_works(machine: Path) -> bool:
 
 
 def qemu(machine: Path, accelerator: str, kernel_arguments: str) -> list[str]:
-    """Return what every start of QEMU has in common."""
+    """Return the arguments of every start of QEMU."""
     return [
         *("qemu-system-x86_64", "-accel", accelerator, "-cpu", "max", "-smp", str(CPUS), "-m", str(MEMORY_MIB)),
         *("-nic", "none", "-display", "none", "-monitor", "none", "-no-reboot"),

@@ -12,7 +12,7 @@ WIDTH = 100
 
 
 def audited(text: str, version: str) -> str:
-    """Return the screen of an audit, or why there is none; an empty version means all that know the directives."""
+    """Return the output of an audit, or an error; an empty version means all versions that know the directives."""
     sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode()))
     try:
         return render(audit("-", version=version or None), width=WIDTH)
