@@ -1,6 +1,6 @@
 """The advice: for each piece its claims, arms, effects and thresholds, and what is expected.
 
-A module that declares an ``ADVICE`` belongs to the catalogue; nothing else has to know it.
+A module that declares an ``ADVICE`` belongs to the catalogue, without any further registration.
 """
 
 import importlib

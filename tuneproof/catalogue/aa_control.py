@@ -28,7 +28,7 @@ def aa_control(
         what: The metric in words.
         figure: Its name among the arms' metrics.
         decides: The threshold nearest to 1 of all claims that this metric decides. The margin is its square root: an
-            instrument that cannot tell so much apart has no business deciding twice as much (on a log scale).
+        instrument that cannot distinguish that much must not decide twice as much (on a log scale).
     """
     first, second = arms
     return Claim(
@@ -45,6 +45,6 @@ def aa_control(
         why="the square root of the smallest threshold for this metric",
         everywhere=True,
         is_aa_control=True,
-        # Five blocks are few for so narrow a margin.
+        # Five blocks are too few for such a narrow margin.
         further_looks=(6,),
     )

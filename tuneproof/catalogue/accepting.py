@@ -1,4 +1,4 @@
-"""Accepting and holding connections as tuning lists have it: multi_accept, auto, and limits of connections.
+"""Accepting and holding connections, as tuning lists recommend: multi_accept, auto, and limits on connections.
 
 Directives: https://nginx.org/en/docs/ngx_core_module.html.
 """
@@ -36,7 +36,7 @@ def _spread(connections: Sequence[Connection]) -> Figures:
 
 
 def _burst(rig: Rig) -> Figures:
-    """Let many clients wait in the accept queue, silently; count how many of them each wait for events brings."""
+    """Let many silent clients wait in the accept queue; count how many of them each epoll_wait accepts."""
     calls = rig.behind_stopped_workers(BURST)
     accepts = calls["accept4"]
     return {
@@ -46,12 +46,12 @@ def _burst(rig: Rig) -> Figures:
 
 
 def _slow_trickle(rig: Rig) -> Figures:
-    """Let clients come one after the other, so that no worker ever is busy when the next one comes."""
+    """Let clients connect one after the other, so that no worker is busy when the next one connects."""
     return _spread(rig.flow(Flow(connections=VISITORS, at_once=1, close=True)))
 
 
 def _one_client(rig: Rig) -> Figures:
-    """Let one client ask as often on one connection, which one worker has: what the share would show."""
+    """Let one client send as many requests on one connection, which one worker has: what the share would show."""
     return _spread(rig.flow(Flow(requests=VISITORS)))
 
 
@@ -67,27 +67,27 @@ def _workers_on_all_cpus(rig: Rig) -> Figures:
 
 def _workers(rig: Rig, *, allowed_cpus: int) -> Figures:
     rig.until_master_waits()
-    # The last one that was forked may not have its title yet.
+    # The last forked worker may not have its title yet.
     workers = rig.steady(lambda: len(rig.workers()))
     return {"workers": workers, "workers_per_cpu": workers / allowed_cpus, "online_cpus": rig.online_cpus()}
 
 
 def _hold_many(rig: Rig) -> Figures:
-    """Let more clients than there are slots ask for what is never finished; count those that are answered."""
+    """Let more clients than there are slots request a response that never ends; count those that are answered."""
     held = rig.flow(Flow(connections=2 * SLOTS, path="/hold", read_bytes_per_s=400, stays=True))
     return {"clients_served": statuses(held, 200)}
 
 
 def _beside_idle(rig: Rig) -> Figures:
-    """Let clients keep connections that rest, more than there is room for, and others come."""
+    """Let clients keep more idle connections than there is room for, and let others connect."""
     return _beside(rig, Flow(connections=2 * SLOTS, path="/ok", stays=True))
 
 
 def _beside_busy(rig: Rig) -> Figures:
-    """Let as many clients be in the middle of a download, and others come."""
+    """Keep as many clients in the middle of a download, and let others connect."""
     reading = Flow(
         connections=2 * SLOTS,
-        # A client that has not sent a request yet is not busy: nginx 1.18 closes some of them when slots run out.
+        # A client that has not sent a request is not busy: nginx 1.18 closes some of those when slots run out.
         at_once=1,
         path="/4000000.bin",
         read_bytes_per_s=4000,
@@ -98,7 +98,7 @@ def _beside_busy(rig: Rig) -> Figures:
 
 
 def _beside(rig: Rig, first: Flow) -> Figures:
-    # The others come once the first ones are open.
+    # The others connect once the first ones are open.
     done = rig.flows(first, Flow(connections=NEWCOMERS, path="/ok", close=True))
     refused = NEWCOMERS - statuses(done[1], 200)
     return {"refused_share": refused / NEWCOMERS, "first_ended": sum(one.closed_by_server for one in done[0])}

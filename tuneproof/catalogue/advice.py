@@ -1,4 +1,4 @@
-"""A piece of advice: what a module of the catalogue declares."""
+"""A piece of advice, which a module of the catalogue declares."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.proof.depths import QUICK
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# An ordinary host, as far as a scenario asks: Linux's defaults.
+# An ordinary host, as far as scenarios need it: Linux's defaults.
 _ORDINARY: Final = Snapshot(
     sysctls=MappingProxyType({"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_migrate_req": "0"}),
     listener_backlogs=MappingProxyType({}),
@@ -21,15 +21,15 @@ _ORDINARY: Final = Snapshot(
     cpus=Cpus(allowed="0-1"),
 )
 MANY_CPUS: Final = 8
-"""From so many CPUs on, advice for large machines is about something."""
+"""The number of CPUs from which advice for large machines makes sense."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunConditions:
-    """What a scenario may depend on."""
+    """The conditions that a scenario may depend on."""
 
     depth: str = QUICK  # or "full"
-    network: NetworkProfile = BARE  # what else the links are like
+    network: NetworkProfile = BARE  # other properties of the links
     host: Callable[[], Snapshot] = lambda: _ORDINARY  # a new network namespace on the engine's host
     subject_cpus: Callable[[], Sequence[int]] = lambda: range(MANY_CPUS)  # of subjects with ``CpuShare.MANY``
 
@@ -38,12 +38,12 @@ class RunConditions:
 class Advice:
     """One piece of advice, with everything that decides it.
 
-    Raises ValueError: A headline, or a claim for full depth, does not exist, or the arm that reverses a claim does not.
+    Raises ValueError: A headline, a claim for full depth, or the arm that reverses a claim does not exist.
     """
 
-    scenario: Callable[[RunConditions], Scenario[Any]]  # its name and those of its claims are the same under all
-    headlines: tuple[str, ...] = ()  # the claims that it is known for, and that any host can decide
-    full_depth: tuple[str, ...] = ()  # the claims that only a run at full depth decides, unless they are named
+    scenario: Callable[[RunConditions], Scenario[Any]]  # its name and its claims' names never differ
+    headlines: tuple[str, ...] = ()  # its best-known claims that any host can decide
+    full_depth: tuple[str, ...] = ()  # claims that only a run at full depth decides, unless named
     timed: bool = False  # whether it measures time, so that nothing else may run on the machine meanwhile
 
     def __post_init__(self) -> None:
@@ -73,5 +73,5 @@ class Advice:
         return tuple(claim.name for claim in self.usual.claims)
 
     def claims_at(self, depth: str) -> tuple[str, ...]:
-        """Return the names of the claims that a run of this depth decides where none is named."""
+        """Return the names of the claims that a run of this depth decides by default."""
         return tuple(name for name in self.claims if depth != QUICK or name not in self.full_depth)

@@ -30,7 +30,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 BACKEND: Final = Backend(kind=ASYNCIO)
 
 _LOG: Final = f"access_log {ACCESS_LOG_PATH} asked;"
-# With X-Accel-Expires: @1, which is 1970, so many seconds reach to 2038.
+# From X-Accel-Expires: @1, which is 1970, this many seconds last until 2038.
 _REVALIDATE: Final = "stale-while-revalidate=2147483647"
 _VALID: Final = "proxy_cache cache; proxy_cache_valid 200 1h;"
 _PAGE: Final = 'return 200 "ok";'
@@ -39,12 +39,12 @@ _BACKGROUND: Final = "proxy_cache_background_update on;"
 
 
 def _cached(directives: str, origin: str, keys: str = "1m") -> str:
-    """Return a cache in front of an origin that answers so."""
+    """Return a cache in front of an origin with these responses."""
     path = f"proxy_cache_path /var/lib/subject/cache keys_zone=cache:{keys};"
     asked = """log_format asked escape=json '{"uri":"$uri","upstream":"$upstream_addr"}';"""
     server = f"server {{ listen 127.0.0.1:9001; access_log off; location / {{ {origin} }} }}"
     cached = f"location / {{ proxy_pass http://127.0.0.1:9001; {directives} {_LOG} }}"
-    # Requests that have waited are all taken up before any of their answers.
+    # nginx resumes all waiting requests before it answers any of them.
     return written_config(
         f'location = /1 {{ return 200 "ok"; {_LOG} }} {cached}',
         http=f"{path} {asked} {server}",

@@ -10,20 +10,20 @@ from tuneproof.lab.protocol.exchanges import Flow
 CLIENTS: Final = 30
 RENEW_MS: Final = 100
 RENEW_SLOWLY_MS: Final = 400
-# Longer than the 500 ms after which a waiting request looks again, and shorter than two of them.
+# Longer than the 500 ms after which a waiting request checks again, and shorter than twice that.
 SLOW_MS: Final = 700
 # A key zone of 32k has fewer than eight pages, each with room for 32 keys.
 PAGES: Final = 250
 _PAGES_EACH: Final = 50
 _CACHED: Final = 50
-# Of two clients' requests for what expires, and of the other one; and of the origin, twice.
+# Two clients' requests for the expiring page, one for the other, and two of the origin.
 _LOGGED: Final = 5
 SAME_CONNECTION: Final = Flow(requests=2, path="/{n}")
 ANOTHER_CONNECTION: Final = Flow(connections=2, at_once=1, path="/{c}")
 
 
 def _upstream_requests(rig: Rig, requests: int) -> int:
-    """Return how many requests were answered from the upstream, once so many are in the log."""
+    """Return how many requests were answered from the upstream, once the log has this many."""
     rig.wait_until(lambda: len(rig.access_log()) >= requests, f"did not log {requests} requests")
     return sum(bool(line["upstream"]) for line in rig.access_log())
 
@@ -34,7 +34,7 @@ def _stale(rig: Rig) -> None:
 
 
 def waiting_on_expired(rig: Rig) -> Figures:
-    """Let all clients ask at once for what has expired; count those that were answered from the upstream."""
+    """Let all clients request an expired page at once; count those that were answered from the upstream."""
     _stale(rig)
     rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path="/page"))[0], requests=CLIENTS)
     waited = _upstream_requests(rig, 1 + CLIENTS) - 1
@@ -42,7 +42,7 @@ def waiting_on_expired(rig: Rig) -> Figures:
 
 
 def renewed_first(flow: Flow) -> Callable[[Rig], Figures]:
-    """Return the script: ask for what has expired, and then for what nginx answers by itself.
+    """Return the script: request an expired page, and then a page that nginx answers by itself.
 
     The log has both, and the origin's requests, in the order in which they ended.
     """
@@ -59,13 +59,13 @@ def renewed_first(flow: Flow) -> Callable[[Rig], Figures]:
 
 
 def stampede(rig: Rig) -> Figures:
-    """Let all clients ask at once for what is not in the cache yet."""
+    """Let all clients request a page at once that is not cached yet."""
     rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path="/page"))[0], requests=CLIENTS)
     return {"upstream_requests": _upstream_requests(rig, CLIENTS)}
 
 
 def asked_twice(rig: Rig) -> Figures:
-    """Ask for many pages, and for each again; count those that come from the cache."""
+    """Request many pages, each twice; count those that come from the cache."""
     pages = Flow(connections=PAGES // _PAGES_EACH, requests=_PAGES_EACH, path="/{c}-{n}")
     for _ in range(2):
         rig.ok(rig.flow(pages), requests=PAGES)
@@ -74,7 +74,7 @@ def asked_twice(rig: Rig) -> Figures:
 
 
 def restarted(rig: Rig) -> Figures:
-    """Ask for pages, upgrade nginx, which begins with an empty key zone, and ask again before the cache is loaded."""
+    """Request pages, upgrade nginx, which empties the key zone, and request them again before the cache is loaded."""
     pages = Flow(requests=_CACHED, path="/page-{n}")
     rig.ok(rig.flow(pages), requests=_CACHED)
     before = _upstream_requests(rig, _CACHED)

@@ -1,4 +1,4 @@
-"""The million: what a slow or idle proxied connection costs, and what a million of them would."""
+"""A million connections: what a slow or idle proxied connection costs, and what a million of them would cost."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -16,7 +16,7 @@ CONNECTIONS: Final = 10_000
 MILLION: Final = 1_000_000
 MACHINES: Final = 4
 WORKERS: Final = 32
-# What the article's machines had, and what they used once buffering was off and proxy_buffer_size small.
+# Memory of the article's machines, and how much they used with buffering off and a small proxy_buffer_size.
 MACHINE_BYTES: Final = 128e9
 USED_BYTES: Final = 20e9
 CLIENT_LIMIT_BYTES: Final = 200e6
@@ -28,7 +28,7 @@ CONFIG: Final = SubjectConfig(
     worker_connections=CONNECTIONS + 1000,
     access_log=False,
 )
-# Ten thousand ports per trial, which stay in TIME-WAIT for a minute: as the articles do, they are used again.
+# A trial takes ten thousand ports, which stay in TIME-WAIT for a minute, so they are reused, as in the articles.
 SYSCTLS: Final = {"net.ipv4.tcp_tw_reuse": "1", "net.ipv4.ip_local_port_range": "1024 65535"}
 HELD: Final = Arm(
     name="held",
@@ -40,7 +40,7 @@ HELD: Final = Arm(
 def machine_bytes(observation: HeldObservation) -> float:
     """Return what each of four machines would need for its quarter of a million connections.
 
-    Kernel and workers together; what 32 workers need beside their connections is in worker_connections' scenario.
+    Kernel and workers together, without what 32 workers need for themselves: the scenario worker_connections has that.
     """
     per_connection = observation.worker_bytes_per_connection + observation.kernel_bytes_per_connection
     return per_connection * MILLION / MACHINES
@@ -59,7 +59,7 @@ def figures(arms: Metrics) -> str:
 
 
 def room(observation: HeldObservation) -> float:
-    """Return how often the predicted memory of a machine fits into the article's machines."""
+    """Return how many times the predicted memory of a machine fits into one of the article's machines."""
     return MACHINE_BYTES / machine_bytes(observation)
 
 
@@ -69,7 +69,7 @@ def used(observation: HeldObservation) -> float:
 
 
 def client_stays_small(block: Mapping[str, HeldObservation]) -> bool:
-    """Tell whether one client was enough, so that its memory says nothing against the figures."""
+    """Tell whether one client was enough, so that its memory does not distort the figures."""
     return block[HELD.name].client_rss_bytes <= CLIENT_LIMIT_BYTES
 
 

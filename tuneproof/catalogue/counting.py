@@ -1,4 +1,4 @@
-"""What claims that are decided by counting share: arms that start an nginx of their own, and effects of counts."""
+"""Shared by claims that are decided by counting: arms that start their own nginx, and effects on counts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,12 +29,12 @@ ONE_OR_THE_OTHER: Final = "nginx behaves the same way every time, so a majority 
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """An arm: a configuration, and what a trial does with it."""
+    """An arm: a configuration, and a trial's script."""
 
     name: str  # of the arm, and of its configuration
     config: str  # text of its nginx.conf (:func:`tuneproof.lab.subject.written_config.written_config`)
-    script: Callable[[Rig], Figures]  # does what a trial does, and returns what it counted
-    workers: int = 1  # how many nginx has
+    script: Callable[[Rig], Figures]  # runs a trial, and returns its counts
+    workers: int = 1  # CPUs of nginx
     counts_calls: bool = False  # whether system calls are counted
     starts: bool = True  # whether nginx is started
     sysctls: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # of its network namespace
@@ -75,10 +75,10 @@ def _plan(setting: Setting) -> Counted:
 def times(
     figure: str, arms: tuple[str, str], *, at_least: float = 1.0
 ) -> Callable[[Mapping[str, CountedObservation]], float]:
-    """Return the effect: how many times as much of a figure the first arm has as the second.
+    """Return the effect: the figure of the first arm ÷ that of the second.
 
-    Less than ``at_least`` (one of what is counted) is taken for that, so that zero can be a denominator. None in both
-    arms is no effect, since a broken instrument would show the same.
+    Figures below ``at_least`` (one unit) count as that, so that zero can be a denominator. If both arms have none,
+    there is no effect, since a broken instrument would show the same.
     """
 
     def effect(block: Mapping[str, CountedObservation]) -> float:
@@ -91,7 +91,7 @@ def times(
 
 
 def usually(arm: str, figure: str) -> Callable[[Mapping[str, CountedObservation]], Tally]:
-    """Return the effect: whether a share is above one half. A trial is one unit, whatever it counted."""
+    """Return the effect: whether a share is above one half. Each trial is one unit."""
     return lambda block: Tally.yes(when=block[arm][figure] > HALF)
 
 
@@ -101,11 +101,11 @@ _SHOWN: Final[Mapping[str, Callable[[Sequence[float]], bool]]] = {
     "below": lambda shares: not any(share > HALF for share in shares),
     "rising": lambda shares: all(one < next_ for one, next_ in pairwise(shares)),
 }
-"""By what a row says of its figures, whether a trial shows it."""
+"""For each condition of a row on its figures, whether a trial meets it."""
 
 
 def usually_all(arm: str, figures: Sequence[str], shows: str) -> Callable[[Mapping[str, CountedObservation]], Tally]:
-    """Return the effect: whether shares are as a row says. A trial is one unit."""
+    """Return the effect: whether shares meet a row's condition. Each trial is one unit."""
     shown = _SHOWN[shows]
     return lambda block: Tally.yes(when=shown([block[arm][figure] for figure in figures]))
 

@@ -1,7 +1,7 @@
 """The same causes amid other traffic, and two more: refused connections, and clients that leave.
 
-Around each load there are scans, ssh, DNS, a metadata service, attempts over IPv6, and a database that loses packets:
-what a capture on a real machine holds beside the service in question.
+Around each load there are scans, ssh, DNS, a metadata service, attempts over IPv6, and a database that loses packets,
+as in a capture on a real machine.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ REFUSED: Final = arm(
     Subject(name="dead-upstream", config=SubjectConfig(upstream=f"{FILES_BACKEND.name}:{_NOBODY_LISTENS}")),
     HttpLoad(concurrency=4, requests=200),
 )
-# Two more captures cost the CPU of the backend and the client, too: a backend in Python would soon be as late as nginx.
+# Two more captures cost CPU of the backend and the client, too: a Python backend would soon be as late as nginx.
 PROMPT_BACKEND: Final = Backend(name="prompt", kind=STATIC)
 LONG_STALL: Final = arm(
     STALL.name,
@@ -82,7 +82,7 @@ DIAGNOSES_IN_A_STREET: Final[Mapping[str, tuple[Cause, ...]]] = {
 
 
 def in_a_street(quiet: Arm[RecordedObservation]) -> Arm[RecordedObservation]:
-    """Return an arm with a street around its load."""
+    """Return an arm with other traffic around its load."""
     if not isinstance(quiet.plan, Recorded):
         raise TypeError(f"{quiet.name} is not recorded")
     asked = [backend.name for backend in BACKENDS if backend.upstream == quiet.subject.config.upstream]
@@ -90,7 +90,7 @@ def in_a_street(quiet: Arm[RecordedObservation]) -> Arm[RecordedObservation]:
 
 
 def is_told(observation: RecordedObservation, causes: tuple[Cause, ...]) -> Tally:
-    """Return whether the cause that was built is found, no other one with it, and no other one from outside."""
+    """Return whether nginx's files show the built cause and no other, and captures elsewhere show no other."""
     names = [cause.value for cause in causes]
     right = list(observation.found) == names and set(observation.found_from_outside) <= set(names)
     return Tally.yes(when=right)
@@ -114,7 +114,7 @@ def _claim(name: str, sentence: str, demand: Demand | None) -> Claim[RecordedObs
 def street_scenario(demand: Demand | None = None) -> Scenario[RecordedObservation]:
     """Return the scenario.
 
-    ``demand``: What a diagnosis must achieve (default: to be right more often than not).
+    ``demand``: The required share of right diagnoses (default: more than half).
     """
     others = [quiet for quiet in SCENARIO.arms if quiet is not STALL]
     return Scenario(
@@ -129,7 +129,7 @@ def street_scenario(demand: Demand | None = None) -> Scenario[RecordedObservatio
 
 ADVICE: Final = Advice(
     scenario=lambda run: street_scenario(None if run.depth == QUICK else NINE_IN_TEN),
-    # They are about explain, not about nginx.
+    # These claims are about explain, not about nginx.
     full_depth=tuple(claim.name for claim in street_scenario().claims),
     timed=True,
 )

@@ -1,4 +1,4 @@
-"""Requests that fail at once, one cause at a time, and what a diagnosis finds in the files, with an error log."""
+"""Requests that fail at once, one cause at a time, and what a diagnosis finds in files with an error log."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -33,7 +33,7 @@ DYING_BACKEND: Final = Backend(name="dying", kind=SCRIPTED)
 
 
 def reload(rig: Rig) -> Figures:
-    """Reload nginx while connections are idle, and ask once more on each: such a request crosses the close."""
+    """Reload nginx while connections are idle, and send another request on each: it crosses the close."""
     old = {worker.pid for worker in rig.workers()}
     with rig.standing(Flow(connections=CLIENTS, requests=2, stays=True, goes_on=True)):
         rig.rest()
@@ -97,7 +97,7 @@ DIAGNOSES: Final[Mapping[str, tuple[Cause, ...]]] = {
 
 
 def _claim(built: Arm[RecordedObservation], sentence: str, source: str) -> Claim[RecordedObservation]:
-    """Return the claim that the cause which was built is found in the files of its trials."""
+    """Return the claim that a diagnosis finds the built cause in the files of its trials."""
     name = built.name
     return Claim(
         name=f"diagnoses_{name.replace('-', '_')}",
@@ -140,6 +140,6 @@ SCENARIO: Final = Scenario(
 
 ADVICE: Final = Advice(
     scenario=lambda _run: SCENARIO,
-    # They are about explain, not about nginx.
+    # These claims are about explain, not about nginx.
     full_depth=tuple(claim.name for claim in SCENARIO.claims),
 )

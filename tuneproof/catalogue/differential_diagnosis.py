@@ -1,4 +1,4 @@
-"""One cause at a time, built in the lab, and what a diagnosis makes of the files: capture, log, counters, sockets.
+"""One cause at a time, built in the lab, and the diagnosis of its files: capture, log, counters, sockets.
 
 The causes are those of the articles: a stalled event loop, a slow reader behind large buffers, a full accept queue, a
 full SYN queue, loss on the path; and a slow backend, which is what people suspect first.
@@ -37,10 +37,10 @@ SLOW_BACKEND: Final = Backend(name="slow", kind=ASYNCIO)
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What is demanded of a diagnosis, and in how many trials."""
+    """The required share of right diagnoses, and in how many trials."""
 
-    right_share: float  # of right ones, which the exact limit must exceed
-    looks: tuple[int, ...]  # after how many trials it is looked for
+    right_share: float  # required share, which the exact limit must exceed
+    looks: tuple[int, ...]  # after how many trials to look
     why: str  # where that share comes from
 
 
@@ -88,7 +88,7 @@ DOUBLED_LOAD: Final = (
 STALL: Final = arm(
     "event-loop-stall",
     SERVES_FILES,
-    # The article's client gives up after a second; this one after half of one, so that some do in a short trial.
+    # The article's client gives up after a second; this one after half a second, so that some do in a short trial.
     StallLoad(
         bulk_per_worker=(2 * BULK_DOWNLOADS, 2 * BULK_DOWNLOADS),
         fast_rate_hz=40.0,
@@ -119,8 +119,8 @@ OVERFLOW: Final = arm(
         config=SubjectConfig(reuseport=False, backlog=128, access_log=False, worker_connections=4096),
         sysctls={"net.core.somaxconn": "128"},
     ),
-    # Long enough for every dropped SYN to come again, also where the client's timers are late: the workers are stopped,
-    # so it is dropped again.
+    # Long enough for every dropped SYN to be retransmitted, even if the client's timers are late: the workers are
+    # stopped, so it is dropped again.
     ConnectStorm(connections=400, wait_s=1.4),
 )
 SYN_PRESSURE: Final = arm(
@@ -165,12 +165,12 @@ DIAGNOSES: Final[Mapping[str, tuple[Cause, ...]]] = {
 
 
 def is_right(observation: RecordedObservation, cause: tuple[Cause, ...]) -> Tally:
-    """Return whether the primary cause that was found is this one, or nothing was found where there is none."""
+    """Return whether the primary cause found is this one, or none was found if there is none."""
     return Tally.yes(when=observation.found[:1] == tuple(item.value for item in cause))
 
 
 def diagnosis_claim(name: str, arm_name: str, sentence: str, demand: Demand) -> Claim[RecordedObservation]:
-    """Return the claim that the files of its trials alone are enough to recognise one cause."""
+    """Return the claim that the files of its trials are enough to recognise a cause."""
     return Claim(
         name=name,
         sentence=sentence,
@@ -189,7 +189,7 @@ def diagnosis_claim(name: str, arm_name: str, sentence: str, demand: Demand) -> 
 def share_claim(
     name: str, arm_name: str, sentence: str, figure: str, what: str, *, source: str
 ) -> Claim[RecordedObservation]:
-    """Return the claim that a share, which the capture shows, is larger under a cause than in healthy traffic."""
+    """Return the claim that a share in the capture is larger under a cause than in healthy traffic."""
 
     def share(observation: RecordedObservation) -> float:
         value: float | None = getattr(observation, figure)
@@ -211,9 +211,9 @@ def share_claim(
 
 
 def lie(block: Mapping[str, RecordedObservation]) -> float:
-    """Return how many times as long as on the wire a connect to the backend took by the log of a stalled nginx.
+    """Return the time of a connect to the backend in a stalled nginx's log ÷ the time in the capture.
 
-    Raises ValueError: Log or capture tell nothing of it.
+    Raises ValueError: Log or capture do not have it.
     """
     observation = block[STALL.name]
     if observation.log_connect_p90_ms is None or not observation.wire_connect_p90_ms:
@@ -309,7 +309,7 @@ SCENARIO: Final = diagnosis_scenario(THREE_IN_FOUR)
 
 ADVICE: Final = Advice(
     scenario=lambda run: diagnosis_scenario(THREE_IN_FOUR if run.depth == QUICK else NINE_IN_TEN),
-    # They are about explain, not about nginx.
+    # These claims are about explain, not about nginx.
     full_depth=tuple(claim.name for claim in SCENARIO.claims if claim.effect_name == "right diagnoses"),
     timed=True,
 )

@@ -52,13 +52,13 @@ def _kept(
 
 
 def _raced(location: str = "", *, server: str = "", reuse: str = REUSE) -> str:
-    """Return one with a worker that accepts all waiting connections and their requests before any other event."""
+    """Return one in which a worker accepts all waiting connections and their requests before any other event."""
     events = "worker_connections 1024; multi_accept on;"
     return _kept(location, server=server, reuse=reuse, listen="deferred", events=events)
 
 
 def _to_peer(version: str) -> str:
-    """Return a configuration that proxies to a second server in it, which speaks HTTP/1.1 and HTTP/2."""
+    """Return a configuration that proxies to its own second server, which speaks HTTP/1.1 and HTTP/2."""
     peer = (
         f"server {{ listen {PEER_PORT}; http2 on; {LOG} "
         f"location / {{ proxy_pass http://{BACKENDS[0]}:{PORT}; proxy_buffering off; }} }}"
@@ -70,7 +70,7 @@ def _to_peer(version: str) -> str:
     )
 
 
-# More than the sockets between them hold: the rest is still on its way when the connection ends.
+# More than the sockets between them hold, so that the rest is still on its way when the connection ends.
 BODY_BYTES: Final = 1_000_000
 _FOURTH: Final = (Reply(answers=3),)
 ARMS: Final = arms_of(

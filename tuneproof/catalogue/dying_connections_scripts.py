@@ -19,7 +19,7 @@ ROUNDS: Final = 6
 AT_ONCE: Final = 8
 TRIES: Final = 3
 PEER_PORT: Final = 9001
-# Each has a location and an upstream block of its own: nothing that one meets changes what another does.
+# Each has its own location and upstream block, so that none affects another.
 SERVERS: Final = {"get_one": ONE, "get_several": BACKENDS, "post_one": ONE, "post_several": BACKENDS}
 FIGURES: Final = {
     "get_one_502s": "get_one",
@@ -41,18 +41,18 @@ def _play(rig: Rig, *replies: Reply) -> None:
 
 
 def _received(rig: Rig) -> Counter[str]:
-    """Return how many requests have reached the backends completely, by their path."""
+    """Return how many complete requests have reached the backends, by path."""
     seen = [rig.backend(call(Scripted.seen), name=name) for name in BACKENDS]
     return Counter(line.split(" ")[1].strip("/") for one in seen for line in one.requests)
 
 
 def _kept(rig: Rig) -> int:
-    """Return how many connections nginx keeps to the backends, as the kernel has them."""
+    """Return how many connections nginx keeps to the backends, according to the kernel."""
     return rig.sockets().others.get("ESTAB", 0)
 
 
 def _failed(rig: Rig, became: Mapping[str, tuple[Connection, ...]], asked: int) -> Figures:
-    """Count the 502s of each kind; the trial is void unless all other requests were answered by 200."""
+    """Count the 502s of each kind; the trial is void unless all other requests got a 200."""
     for kind, connections in became.items():
         failed, answered = statuses(connections, 502), statuses(connections, 200)
         rig.must(failed + answered == asked, f"{failed} 502s and {answered} 200s for {asked} requests of {kind}")
@@ -62,7 +62,7 @@ def _failed(rig: Rig, became: Mapping[str, tuple[Connection, ...]], asked: int) 
 def asked_in_turn(
     replies: tuple[Reply, ...] = (Reply(answers=1),), *, body_bytes: int = 100
 ) -> Callable[[Rig], Figures]:
-    """Return the script: ask one after the other, while the backends end each connection that is used again."""
+    """Return the script: send requests one after the other, while the backends close each connection that is reused."""
 
     def script(rig: Rig) -> Figures:
         _play(rig, *replies)
@@ -74,7 +74,7 @@ def asked_in_turn(
 
 
 def asked_after_pauses(rig: Rig) -> Figures:
-    """Do the same, but ask each time only when nginx has closed its idle connections, as their timeout is over."""
+    """Do the same, but send each request only after nginx has closed its idle connections by their timeout."""
     _play(rig, Reply(answers=1))
     became: dict[str, tuple[Connection, ...]] = dict.fromkeys(SERVERS, ())
     for _ in range(ASKED):
@@ -91,7 +91,7 @@ def _told(rig: Rig, became: Mapping[str, tuple[Connection, ...]]) -> Figures:
 
 
 def ended_before(*, resets: bool) -> Callable[[Rig], Figures]:
-    """Return the script: the backends end what is kept while the worker is busy, and a request waits for it already."""
+    """Return the script: the backends close idle connections while the worker is busy and a request waits for it."""
 
     def script(rig: Rig) -> Figures:
         _play(rig, Reply())
@@ -103,7 +103,7 @@ def ended_before(*, resets: bool) -> Callable[[Rig], Figures]:
             rig.wait_until(lambda: not _kept(rig), "did not hear of the end")
 
         for _ in range(ROUNDS):
-            # Each server is asked, so that a connection to each is kept.
+            # Each server gets a request, so that nginx keeps a connection to each.
             asked = rig.flows(*(_flow(kind, len(servers)) for kind, servers in SERVERS.items()))
             for servers, connections in zip(SERVERS.values(), asked, strict=True):
                 rig.ok(connections, requests=len(servers))
@@ -117,7 +117,7 @@ def ended_before(*, resets: bool) -> Callable[[Rig], Figures]:
 
 
 def one_request_for_all(rig: Rig) -> Figures:
-    """Let nginx keep several connections; then ask for what ends each of them, and count its tries."""
+    """Let nginx keep several connections; then send a request that ends each of them, and count the tries."""
     _play(rig, Reply(path="/get_one/again", answers=1), Reply())
     rig.ok(rig.flows_behind_stopped_workers(Flow(connections=AT_ONCE, path="/get_one"))[0], requests=AT_ONCE)
     rig.flow(Flow(path="/get_one/again"))
@@ -126,7 +126,7 @@ def one_request_for_all(rig: Rig) -> Figures:
 
 
 def streams_at_once(rig: Rig) -> Figures:
-    """Ask for responses that stay open; count the connections that they come on from nginx to its peer."""
+    """Request responses that stay open; count the connections from nginx to its peer."""
     _play(rig, Reply(streams=True))
     rig.open_streams(Streams(count=AT_ONCE, path="/"))
     rig.wait_until(lambda: all(one.status for one in rig.arrived()), "did not pass all responses on")
@@ -137,7 +137,7 @@ def streams_at_once(rig: Rig) -> Figures:
 
 
 def requests_of_one_client(rig: Rig) -> Figures:
-    """Send as many requests to the peer itself, on one HTTP/2 connection of the client."""
+    """Send as many requests directly to the peer, on one HTTP/2 connection of the client."""
     _play(rig, Reply())
     rig.http2(AT_ONCE, port=PEER_PORT)
     return _peer_connections(rig)

@@ -1,7 +1,7 @@
-"""Local ports of connections to the upstream: how many requests they last for, and what makes them last longer.
+"""Local ports of connections to the upstream: for how many requests they last, and what makes them last longer.
 
-nginx closes the connection first where it asks for one that is kept and does not keep it: its port is in TIME-WAIT for
-a minute then (tcp(7)), and no other connection to that address and port may have it. ip_local_port_range:
+If nginx requests a keepalive connection but does not keep it, it closes first: its port is in TIME-WAIT for a minute
+(tcp(7)), and no other connection to that address and port can use it. ip_local_port_range:
 https://docs.kernel.org/networking/ip-sysctl.html.
 """
 
@@ -24,17 +24,17 @@ _BITS: Final = 8
 
 _PEER: Final = f'server {{ listen {PEER_PORT}; location / {{ return 200 "ok"; }} }}'
 _REUSE: Final = 'proxy_http_version 1.1; proxy_set_header Connection "";'
-# Of the requests' numbers, half are even.
+# Half of the requests have an even number.
 _HALVES: Final = "map $uri $half { ~[02468]$ 1; default 2; }"
 
 
 def _ask(rig: Rig) -> Figures:
-    """Ask one after the other, by an address of the peer's that has no connection of an earlier trial."""
+    """Send requests one after the other, to an address of the peer without connections of an earlier trial."""
     pid = rig.workers()[0].pid
     done = rig.flow(Flow(requests=ASKED, path=f"/{pid >> _BITS & 255}.{pid & 255}/{{n}}"))
     answered, failed = statuses(done, 200), statuses(done, 502)
     rig.must(answered + failed == ASKED, f"{answered} 200s and {failed} 502s for {ASKED} requests")
-    # EADDRNOTAVAIL: its words are the C library's, the number is Linux's.
+    # EADDRNOTAVAIL: the words depend on the C library, the number is Linux's.
     refused = rig.error_log().count("(99: ")
     rig.must(refused == failed, f"{failed} 502s, and {refused} times no address in the error log")
     return {"answered": answered, "failed": failed}
@@ -54,7 +54,7 @@ def _setting(name: str, config: str, ports: int = PORTS) -> Setting:
         script=_ask,
         sysctls={
             "net.ipv4.ip_local_port_range": f"{_FIRST} {_FIRST + ports - 1}",
-            # Else ports of connections within one machine are free again after a second.
+            # Otherwise ports of connections within a machine are free again after a second.
             "net.ipv4.tcp_tw_reuse": "0",
         },
     )

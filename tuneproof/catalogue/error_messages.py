@@ -1,4 +1,4 @@
-"""Messages of the error log: what causes each one, what ends it, and what is often recommended and does not help.
+"""Messages of the error log: what causes each, what ends it, and popular advice that does not help.
 
 Each row of tuneproof/lines/error_messages/*.toml makes two or three arms and as many claims.
 """
@@ -93,7 +93,7 @@ def _claims(case: Case) -> Iterator[CountedClaim]:
 
 ARMS: Final = arms_of([setting for case in cases() for setting in _settings(case)])
 CLAIMS: Final = tuple(claim for case in cases() for claim in _claims(case))
-# Nearly two thousand trials one after the other would take longer than all that runs beside them.
+# Nearly two thousand trials in sequence would take longer than everything that runs beside them.
 SCENARIO: Final = Scenario(
     name=_NAME, arms=ARMS, claims=CLAIMS, backends=(Backend(name=BACKEND, kind=SCRIPTED),), labs=3
 )

@@ -1,9 +1,9 @@
-"""Rows of messages of the error log: what provokes each, what ends it, and what is often recommended and does not.
+"""Rows of messages of the error log: what provokes each, what ends it, and popular advice that does not.
 
-The rows are in tuneproof/lines/error_messages/*.toml. A row's configuration is in parts, as written_config has them;
-``{certificate}`` in them is the lab's, ``{backend}`` a server that answers every request, and ``{x*N}`` is
-x repeated N times. Its ``remedy``, and ``wrong`` for what is often recommended, say in ``is`` what they change: their
-own parts replace the row's; without any, ``is`` is a directive that is added to the server.
+The rows are in tuneproof/lines/error_messages/*.toml. A row's configuration has the parts of written_config; in them,
+``{certificate}`` is the lab's, ``{backend}`` a server that answers every request, and ``{x*N}`` is x repeated N times.
+``remedy`` and ``wrong`` (popular advice) say in ``is`` what they change: their own parts replace the row's; without
+any, ``is`` is a directive to add to the server.
 """
 
 import re
@@ -28,7 +28,7 @@ _REPEATED: Final = re.compile(r"\{x\*(\d+)\}")
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """What the backend's broken server does."""
+    """What the broken server of the backend does."""
 
     says: str
     then: str = Then.CLOSES
@@ -36,7 +36,7 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class Provocation:
-    """A configuration, and what the trial does with it."""
+    """A configuration, and its trial."""
 
     server: str = ""
     http: str = ""
@@ -44,9 +44,9 @@ class Provocation:
     main: str = ""
     events: str = "worker_connections 1024;"
     asks: tuple[Flow, ...] = (Flow(close=True),)  # what clients do
-    port: int = 0  # where they do it; 0 for the subject's own
+    port: int = 0  # port of the fault; 0 for the subject's own
     fault: Fault = Fault(says="")
-    does: str = "asks"  # how the trial goes: a name in error_messages_scripts.SCRIPTS
+    does: str = "asks"  # the trial's script: a name in error_messages_scripts.SCRIPTS
 
     def config(self) -> str:
         """Return the text of its nginx.conf; http{} logs everything from the level info on."""
@@ -73,13 +73,13 @@ class Case:
     """A message of the error log, provoked in one way."""
 
     id: str
-    row: str  # the id of what is known of it in tuneproof.messages
+    row: str  # the id of its row in tuneproof.messages
     when: str  # it is written
     provocation: Provocation
     remedy: Change
     wrong: Change | None = None
-    since: str = ""  # the version of nginx that brought it
-    module: str = ""  # what writes it, where the lab's build of mainline does not have that
+    since: str = ""  # the version of nginx that introduced it
+    module: str = ""  # what writes it, if the lab's build of mainline lacks that
 
 
 @cache

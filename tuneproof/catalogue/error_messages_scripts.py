@@ -24,19 +24,19 @@ _ENTRY: Final = re.compile(
 )
 
 Went = tuple[str, int]
-"""What a trial leaves behind: the text that nginx wrote, and how many requests failed."""
+"""The outcome of a trial: the text that nginx wrote, and how many requests failed."""
 
 
 def lines_of(row: str, text: str) -> int:
-    """Count the lines of nginx's that are in the words of a row of tuneproof.messages."""
+    """Count nginx's lines that match a row of tuneproof.messages."""
     found = (find_one(" ".join(entry["message"].split()), entry["level"]) for entry in _ENTRY.finditer(text))
     return sum(message is not None and message.id == row for message in found)
 
 
 def counting(row: str, asked: tuple[Provocation]) -> Callable[[Rig], Figures]:
-    """Return the script: provoke a message, and count the lines that say what a row of tuneproof.messages does.
+    """Return the script: provoke a message, and count the lines that match a row of tuneproof.messages.
 
-    The provocation is in a tuple, whose content a claim's registration looks into.
+    The provocation is in a tuple, because a claim's registration inspects the content of tuples.
     """
     does = SCRIPTS[asked[0].does]
 
@@ -51,7 +51,7 @@ def counting(row: str, asked: tuple[Provocation]) -> Callable[[Rig], Figures]:
 
 
 def failed(asked: Iterable[Flow], became: Iterable[Iterable[Connection]]) -> int:
-    """Return how many requests were not answered by less than 400; who stays need not have been answered."""
+    """Return how many requests did not get a status below 400; clients that stay need no response."""
     count = 0
     for flow, connections in zip(asked, became, strict=True):
         statuses = [answer.status for answer in answers_of(connections)]
@@ -61,7 +61,7 @@ def failed(asked: Iterable[Flow], became: Iterable[Iterable[Connection]]) -> int
 
 
 def _asks(rig: Rig, provocation: Provocation, _row: str) -> Went:
-    """Ask; those that stay leave once all others have been answered and nginx has nothing left to do."""
+    """Send requests; clients that stay leave once all others have been answered and nginx is idle."""
     with rig.standing(*provocation.asks, port=provocation.port) as became:
         if any(flow.stays for flow in provocation.asks):
             rig.rest()
@@ -78,14 +78,14 @@ def _asks_until_left(rig: Rig, provocation: Provocation, _row: str) -> Went:
 
 
 def _asks_at_once(rig: Rig, provocation: Provocation, _row: str) -> Went:
-    """Ask while the worker is stopped, so that it meets all requests in one iteration of its event loop."""
+    """Send requests while the worker is stopped, so that it gets all of them in one loop iteration."""
     became = rig.flows_behind_stopped_workers(*provocation.asks)
     rig.rest()
     return rig.error_log(), failed(provocation.asks, became)
 
 
 def _asks_by_http2(rig: Rig, provocation: Provocation, _row: str) -> Went:
-    """Ask on one connection of HTTP/2."""
+    """Send requests on one HTTP/2 connection."""
     (flow,) = provocation.asks
     statuses = rig.http2(flow.requests, port=provocation.port, path=flow.path)
     rig.rest()
@@ -104,7 +104,7 @@ def _starts_another(rig: Rig, _provocation: Provocation, _row: str) -> Went:
 
 
 def _ends_worker(signal: str) -> Callable[[Rig, Provocation, str], Went]:
-    """Return what ends the worker by a signal, and asks its successor."""
+    """Return a script that ends the worker by a signal, and sends a request to its successor."""
 
     def trial(rig: Rig, provocation: Provocation, _row: str) -> Went:
         rig.kill_workers(signal)
@@ -126,4 +126,4 @@ SCRIPTS: Final[Mapping[str, Callable[[Rig, Provocation, str], Went]]] = MappingP
         **{signal: _ends_worker(signal) for signal in ("KILL", "SEGV", "ABRT", "ILL", "QUIT")},
     }
 )
-"""How a trial goes, by a row's ``does``."""
+"""The script of a trial, by a row's ``does``."""

@@ -1,4 +1,4 @@
-"""HTTP/2 from clients: uploads over a distance, and limits on concurrent streams.
+"""HTTP/2 from clients: uploads from far away, and limits on concurrent streams.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_v2_module.html.
 """

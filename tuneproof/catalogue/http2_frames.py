@@ -13,9 +13,9 @@ _CONTENT_LENGTH: Final = b"\x0f\x0d"
 
 
 def opening(*, acknowledges: bool) -> str:
-    """Return what a client begins with: the preface and its settings.
+    """Return the beginning of a client's connection: the preface and its settings.
 
-    acknowledges: whether it also says that it has the server's settings.
+    acknowledges: whether it also acknowledges the server's settings.
     """
     ack = _frame(_SETTINGS, _ACK, 0, b"") if acknowledges else b""
     return _text(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _frame(_SETTINGS, 0, 0, b"") + ack)
@@ -28,7 +28,7 @@ def get(stream: int, *, resets: bool) -> str:
 
 
 def upload(stream: int, body_bytes: int) -> str:
-    """Return a request with all of its body, whatever the server's window is."""
+    """Return a request with its whole body, regardless of the server's window."""
     length = str(body_bytes).encode()
     fields = _POST + _HTTP + _ROOT + _AUTHORITY + _CONTENT_LENGTH + bytes([len(length)]) + length
     head = _frame(_HEADERS, _END_HEADERS, stream, fields)

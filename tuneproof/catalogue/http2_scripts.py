@@ -23,7 +23,7 @@ Script = Callable[[Rig], Figures]
 
 
 def requests(*, resets: bool) -> Script:
-    """Return the script in which a client sends many requests at once; count those that nginx connects upstream for.
+    """Return the script in which a client sends many requests at once; count nginx's connects to the upstream.
 
     resets: whether it cancels each at once.
     """
@@ -40,7 +40,7 @@ def requests(*, resets: bool) -> Script:
 
 
 def beyond_the_limit(rig: Rig) -> Figures:
-    """Let a client that has not seen nginx's settings yet send many requests; count those that nginx refuses."""
+    """Let a client that has not seen nginx's settings send many requests; count those that nginx refuses."""
     rig.backend(call(Scripted.play, (Reply(streams=True),)))
     seen = rig.http2(REQUESTS, port=HTTP2_PORT, path="/wait/300")
     return {"refused_share": seen.count(0) / REQUESTS}
@@ -56,15 +56,15 @@ def early_uploads(rig: Rig) -> Figures:
 
 
 def in_flight(rig: Rig) -> Figures:
-    """Have more of an upload arrive than 64 KiB before nginx reads any; count the uploads that nginx takes.
+    """Let more than 64 KiB of an upload arrive before nginx reads any; count the uploads that nginx accepts.
 
-    That is what is on its way over a long distance, where a client hears of a larger window a round trip later.
+    So much is on its way over a long distance, where a client learns of a larger window a round trip later.
     """
     rig.backend(call(Scripted.play, (Reply(),)))
     says = opening(acknowledges=True) + upload(1, IN_FLIGHT_BYTES)
 
     def unread() -> int:
-        # Those of all established connections, but for the port that is asked about.
+        # The counts of all established connections, except on the given port.
         return sum(rig.sockets().unread_bytes)
 
     rig.stop_workers()

@@ -19,7 +19,7 @@ FILE_MB: Final = 4
 PAGE: Final = "/page"
 ORDER: Final = "/order"
 _FILE: Final = f"/{FILE_MB}000000.bin"
-# The first flight comes at once, and again after a second (RFC 9002, section 6.2).
+# The first flight is sent at once, and again after a second (RFC 9002, section 6.2).
 _FLIGHTS_S: Final = 1.5
 _ASKED: Final = 2  # requests with curl: the first one sees the header
 
@@ -42,7 +42,7 @@ def pages(*, new_port: bool = False) -> Callable[[Rig], Figures]:
 
 
 def streams(rig: Rig) -> Figures:
-    """Ask for many objects at once on one connection."""
+    """Request many objects at once on one connection."""
     (made,) = rig.http3(Http3.flow, Http3Flow(requests=STREAMS, path="/wait/300", at_once=True))
     rig.must(made.whole == STREAMS, f"{STREAMS - made.whole} of {STREAMS} requests were not answered")
     return {"rejected_share": made.statuses.count(503) / STREAMS}
@@ -54,7 +54,7 @@ def handshake(rig: Rig) -> Figures:
 
 
 def resumption(rig: Rig) -> Figures:
-    """Count those of a request of a client that returns."""
+    """Count those of a request of a returning client."""
     return _trips(rig, rig.http3(Http3.resumed_round_trips, PAGE))
 
 
@@ -64,7 +64,7 @@ def _trips(rig: Rig, made: Http3Connection) -> Figures:
 
 
 def forged(rig: Rig) -> Figures:
-    """Begin handshakes from addresses that never answer; count what they are sent."""
+    """Begin handshakes from addresses that never answer; count the bytes that nginx sends to them."""
     made = rig.http3(Http3.forged, STRANGERS, _FLIGHTS_S)
     return {
         "sent_bytes": sum(one.received_bytes for one in made),
@@ -108,7 +108,7 @@ downloads_alone: Final = slow_downloads(Rig.rest)
 
 
 def replay(rig: Rig) -> Figures:
-    """Send a request in 0-RTT packets twice; count how often the application got it."""
+    """Send a request in 0-RTT packets twice; count how often the application gets it."""
     rig.http3(Http3.replay, ORDER, "GET")
     rig.rest()
     passed = [line for line in rig.access_log() if line["uri"] == ORDER and line["upstream_status"] == "200"]
@@ -116,7 +116,7 @@ def replay(rig: Rig) -> Figures:
 
 
 def returns_with_curl(rig: Rig) -> Figures:
-    """Ask twice with curl; look whether the second request takes HTTP/3."""
+    """Send two requests with curl; check whether the second one uses HTTP/3."""
     versions = rig.http3(Http3.curl, PAGE, _ASKED)
     rig.must("0" not in versions, "curl got no response")
     return {"http3_share": float(versions[-1] == "3")}

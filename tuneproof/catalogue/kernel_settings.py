@@ -35,7 +35,7 @@ def _closed() -> Flow:
 
 
 def _closed_by_nginx(rig: Rig) -> Figures:
-    """Let nginx close connections first; some clients then keep their end open. Count what is left a little later."""
+    """Let nginx close connections first, while some clients keep their end open; count the sockets a little later."""
     port = rig.fresh_port(PORTS)
     with rig.standing(Flow(connections=HALF_CLOSED, close=True, stays=True), _closed(), port=port):
         rig.wait_until(lambda: not rig.sockets(port).local.get("ESTAB", 0), "did not close all connections")
@@ -49,7 +49,7 @@ def _left(sockets: SocketFigures) -> Figures:
 
 
 def _only_closed_by_nginx(rig: Rig) -> Figures:
-    """Let nginx close connections first, and count what is left a little later."""
+    """Let nginx close connections first, and count the remaining sockets a little later."""
     return _left_later(rig, close=True)
 
 
@@ -73,12 +73,12 @@ def _has(sysctl: str) -> Callable[[Rig], Figures]:
 
 
 def _fast_open(rig: Rig) -> Figures:
-    """Let one client come again and again, with its request in the SYN where the server takes it."""
+    """Let one client connect repeatedly, with its request in the SYN if the server accepts that."""
     before = rig.counters()["TcpExt.TCPFastOpenPassive"]
     done = rig.flow(Flow(connections=FAST_OPENS + 1, at_once=1, close=True, fast_open=True))
     answered = rig.ok(done, requests=FAST_OPENS + 1)
     used = rig.counters()["TcpExt.TCPFastOpenPassive"] - before
-    # The first one asks for the cookie.
+    # The first connection requests the cookie.
     return {"fast_open_share": min(used / FAST_OPENS, 1.0), "ok": answered}
 
 

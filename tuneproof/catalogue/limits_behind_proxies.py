@@ -1,7 +1,7 @@
 """Which clients limit_req and limit_conn count as one: behind proxies, over IPv6, in full zones and several workers.
 
-The proxy is a server of the same nginx. It takes the client's number from the request and writes X-Forwarded-For, as a
-proxy does that has many clients. Directives: https://nginx.org/en/docs/http/ngx_http_limit_req_module.html,
+The proxy is a server of the same nginx. It takes the client's number from the request and writes X-Forwarded-For, like
+a proxy with many clients. Directives: https://nginx.org/en/docs/http/ngx_http_limit_req_module.html,
 ngx_http_limit_conn_module and ngx_http_realip_module beside it.
 """
 
@@ -46,7 +46,7 @@ def _zone(key: str = _BY_ADDRESS, rate: str = _SLOWLY, size: str = "1m") -> str:
 
 
 def _proxied(forwarded_for: str, real_ip: str = "", zone: str = _zone()) -> str:
-    """Return a proxy that writes this into X-Forwarded-For, and behind it the server that limits."""
+    """Return a proxy that writes this into X-Forwarded-For, and the limiting server behind it."""
     limited = f"server {{ listen 127.0.0.1:9000; {real_ip} {_LIMIT} {_FILES} }}"
     proxy = f'location / {{ proxy_set_header X-Forwarded-For "{forwarded_for}"; proxy_pass http://127.0.0.1:9000; }}'
     return written_config(proxy, http=f"{zone} {limited}")

@@ -25,19 +25,19 @@ _REJECTED: Final = 503
 
 
 class Newcomers(enum.Enum):
-    """What is asked for once the zone is full."""
+    """The path to request once the zone is full."""
 
     WITH_OTHER_ADDRESSES = "?c=200&n={n}"
     WITH_LONG_URIS = f"?c=200&n={{n}}&{'x' * 300}"
 
 
 def visitors(rig: Rig) -> Figures:
-    """Let each of many clients ask once."""
+    """Let each of many clients send one request."""
     return _shares(rig, Flow(connections=CLIENTS, path=f"{_FILE}?c={{c}}"))
 
 
 def one_client(rig: Rig) -> Figures:
-    """Let one client ask as many times."""
+    """Let one client send as many requests."""
     return _shares(rig, Flow(requests=CLIENTS, path=f"{_FILE}?n={{n}}"))
 
 
@@ -50,7 +50,7 @@ def _shares(rig: Rig, flow: Flow) -> Figures:
 
 
 def by_proxy_protocol(rig: Rig) -> Figures:
-    """Let each of many clients ask once, by way of a load balancer that reports their addresses."""
+    """Let each of many clients send one request through a load balancer that reports their addresses."""
     request = f"GET {_FILE} HTTP/1.1\r\nHost: lab\r\n\r\n"
     says = [f"PROXY TCP4 192.0.2.{number} 192.0.2.254 40000 80\r\n{request}" for number in range(CLIENTS)]
     done = rig.flows(*[Flow(says=each) for each in says])
@@ -58,19 +58,19 @@ def by_proxy_protocol(rig: Rig) -> Figures:
 
 
 def flood(rig: Rig) -> Figures:
-    """Let one client ask on many connections."""
+    """Let one client send requests on many connections."""
     done = rig.flow(Flow(connections=FLOOD, path=_FILE))
     return {"admitted": statuses(done, _SERVED), "rejected": statuses(done, _REJECTED)}
 
 
 def flood_at_once(rig: Rig) -> Figures:
-    """Let the worker meet all of them at once, so that the rate admits none by itself."""
+    """Let the worker get all of them at once, so that the rate alone admits none."""
     (done,) = rig.flows_behind_stopped_workers(Flow(connections=FLOOD, path=_FILE))
     return {"admitted": statuses(done, _SERVED), "rejected": statuses(done, _REJECTED)}
 
 
 def full_zone(newcomers: Newcomers) -> Callable[[Rig], Figures]:
-    """Return the script: one client is rejected; then others fill the zone, newcomers ask, and that one asks again."""
+    """Return the script: a client is rejected; others fill the zone, new ones send requests, the first tries again."""
 
     def script(rig: Rig) -> Figures:
         blocked = f"{_FILE}?c=250&n=1"
@@ -91,9 +91,9 @@ def full_zone(newcomers: Newcomers) -> Callable[[Rig], Figures]:
 
 
 def beside_connections(*, reading: bool) -> Callable[[Rig], Figures]:
-    """Return the script: a client has many connections, idle or downloading, and asks on another one."""
+    """Return the script: a client has many connections, idle or downloading, and sends a request on another one."""
     idle = Flow(connections=_IDLE, path=_FILE, stays=True)
-    # More than nginx and the kernel take at once: it is sent as slowly as it is read.
+    # More than nginx and the kernel buffer, so that it is sent only as fast as it is read.
     download = Flow(
         connections=_IDLE,
         path="/4000000.bin",

@@ -1,4 +1,4 @@
-"""Listen queues: what an accept queue holds, what a SYN queue holds, and which counters tell.
+"""Listen queues: what an accept queue holds, what a SYN queue holds, and which counters show it.
 
 Source: "nginx under high concurrency drops SYNs" (2020), which finds ListenOverflows and ListenDrops rising together
 (accept queue), ListenDrops alone, and TCPBacklogDrop.
@@ -21,7 +21,7 @@ ARTICLE: Final = "nginx under high concurrency drops SYNs (2020)"
 SOMAXCONN: Final = "net.core.somaxconn"
 CONNECTIONS: Final = 1000
 
-# backlog of listen, net.core.somaxconn; the first is what an older kernel makes of nginx's default.
+# backlog of listen, net.core.somaxconn; the first pair is nginx's default on an older kernel.
 QUEUES: Final = ((511, 128), (511, 4096), (2048, 4096))
 STORM: Final = ConnectStorm(connections=CONNECTIONS)
 BUSY_STORM: Final = ConnectStorm(connections=CONNECTIONS, paused=False, wait_s=0.5)
@@ -45,7 +45,7 @@ def queue_arm(backlog: int, somaxconn: int) -> Arm[StormObservation]:
 
 
 def busy_arm(name: str, *, reuseport: bool, options: tuple[str, ...] = ()) -> Arm[StormObservation]:
-    """Return the arm of workers that accept as fast as they can, on every CPU."""
+    """Return the arm with workers that accept as fast as they can, on every CPU."""
     config = SubjectConfig(
         reuseport=reuseport, backlog=4096, listen_options=options, access_log=False, worker_connections=4096
     )
@@ -64,7 +64,7 @@ BUSY_ARMS: Final = (
 
 
 def slow(observation: StormObservation) -> float:
-    """Return the share of connects that took a second and more, of all."""
+    """Return the share of connects that took a second or more."""
     return 1 - observation.connected / observation.connections
 
 
@@ -79,7 +79,7 @@ def law(block: Mapping[str, StormObservation]) -> Tally:
 
 
 def backlog_drops(block: Mapping[str, StormObservation]) -> float:
-    """Return the share of connects that met a locked listener's full backlog, in the arm with the most of them."""
+    """Return the share of connects dropped by a locked listener's full backlog, in the arm with the most of them."""
     return max(min(item.backlog_drops, item.connections) / item.connections for item in block.values())
 
 

@@ -22,7 +22,7 @@ def arm(name: str, *, cookies: int, syn_backlog: int) -> Arm[HalfOpenObservation
         "net.ipv4.tcp_syncookies": str(cookies),
         "net.ipv4.tcp_max_syn_backlog": str(syn_backlog),
         "net.core.somaxconn": "4096",
-        # The half-open connections of one trial shall be gone before the next.
+        # The half-open connections of a trial must be gone before the next one.
         "net.ipv4.tcp_synack_retries": "0",
     }
     config = SubjectConfig(reuseport=False, backlog=4096, access_log=False)
@@ -36,7 +36,7 @@ COOKIES: Final = arm("syncookies", cookies=1, syn_backlog=128)
 
 
 def claim(name: str, sentence: str, arms: tuple[str, ...], source: str = KERNEL) -> Claim[HalfOpenObservation]:
-    """Return a claim on the share of dropped SYNs: in the first arm more than in the second, or than overflows."""
+    """Return a claim on the share of dropped SYNs: larger in the first arm than in the second, or than overflows."""
     first, *second = arms
 
     def effect(block: Mapping[str, HalfOpenObservation]) -> float:

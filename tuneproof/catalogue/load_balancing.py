@@ -1,6 +1,6 @@
 """How nginx shares requests among servers: with and without a zone, with slow, broken, full and dead ones.
 
-The servers are nginx itself, on ports of their own; those that must be slow, or never come to an end, ask a backend.
+The servers are nginx itself, on ports of their own; slow or endless responses come from a backend.
 Directives: https://nginx.org/en/docs/http/ngx_http_upstream_module.html.
 """
 
@@ -33,7 +33,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 BACKEND: Final = Backend(kind=ASYNCIO)
 
-# Answers begin at once, also where they never end.
+# Responses begin at once, even endless ones.
 _PASSED_ON: Final = f"proxy_pass http://{BACKEND.upstream}; proxy_buffering off;"
 _AT_ONCE: Final = 'return 200 "ok";'
 _BROKEN: Final = "return 500;"
@@ -44,7 +44,7 @@ _KEYED: Final = """log_format keyed escape=json '{"uri":"$uri","key":"$arg_k","u
 
 
 def _servers(*answers: str) -> str:
-    """Return servers that answer so, on ports of their own."""
+    """Return servers with these responses, each on its own port."""
     return " ".join(
         f"server {{ listen 127.0.0.1:{port}; access_log off; location / {{ {answer} }} }}"
         for port, answer in enumerate(answers, _FIRST_PORT)

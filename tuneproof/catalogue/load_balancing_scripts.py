@@ -46,34 +46,34 @@ def _log(rig: Rig, requests: int) -> list[dict[str, str]]:
 
 
 def busiest(rig: Rig) -> Figures:
-    """Let as many requests as there are servers come and stay; count those of the server with the most."""
+    """Send as many requests as there are servers, and keep them open; count those of the busiest server."""
     done = rig.flow(Flow(connections=SERVERS, path="/hold", read_bytes_per_s=1000, stays=True))
     rig.must(statuses(done, _SERVED) == SERVERS, "not all responses began")
     return {"busiest": max(_by_server(_log(rig, SERVERS)).values())}
 
 
 def held(rig: Rig) -> Figures:
-    """Let requests come that stay; count those that reach the server."""
+    """Send requests that stay open; count those that reach the server."""
     done = rig.flow(Flow(connections=HELD, path="/hold", read_bytes_per_s=1000, stays=True))
     return {"reached": statuses(done, _SERVED), "refused": statuses(done, 502)}
 
 
 def at_once(rig: Rig) -> Figures:
-    """Let the worker meet all requests at once, before any server has answered."""
+    """Let the worker get all requests at once, before any server has answered."""
     (done,) = rig.flows_behind_stopped_workers(Flow(connections=AT_ONCE))
     second = _by_server(_log(rig, AT_ONCE))["127.0.0.1:9002"]
     return {"served_share": statuses(done, _SERVED) / AT_ONCE, "backup_share": second / AT_ONCE}
 
 
 def in_turn(rig: Rig) -> Figures:
-    """Let a few clients ask, each again as soon as it is answered; count what the second server got."""
+    """Let a few clients send requests, each again as soon as it is answered; count those of the second server."""
     done = rig.flow(Flow(connections=_AT_A_TIME, requests=_EACH))
     second = _by_server(_log(rig, _AT_A_TIME * _EACH))["127.0.0.1:9002"]
     return {"second": second, "errors": statuses(done, _FAILED)}
 
 
 def moved_keys(rig: Rig) -> Figures:
-    """Ask for each key before and after a change; count the keys of servers that are still there that have moved."""
+    """Request each key before and after a change; count the moved keys of servers that remain."""
     for location in ("/before", "/after"):
         asked = Flow(connections=KEYS // _KEYS_EACH, requests=_KEYS_EACH, path=f"{location}?k={{c}}-{{n}}")
         rig.ok(rig.flow(asked), requests=KEYS)
@@ -87,7 +87,7 @@ def moved_keys(rig: Rig) -> Figures:
 
 
 def network(rig: Rig) -> Figures:
-    """Let each of many clients of one /24 network ask once; count how many the second server would lack of a half."""
+    """Let each client of a /24 network send a request; count how many the second server is short of one half."""
     rig.ok(rig.flow(Flow(connections=CLIENTS, path="/?c={c}")), requests=CLIENTS)
     by_server = _by_server(_log(rig, CLIENTS))
     fewest = min(by_server.values()) if len(by_server) > 1 else 0
@@ -95,7 +95,7 @@ def network(rig: Rig) -> Figures:
 
 
 def tried_again(rig: Rig) -> Figures:
-    """Let nginx find out that a server is dead; ask again after fail_timeout, and count how often it is tried then."""
+    """Let nginx detect a dead server; send requests again after fail_timeout, and count how often nginx tries it."""
     rig.ok(rig.flow(Flow(requests=_ASKED)), requests=_ASKED)
     rig.wait(_LATER_S)
     before = sum(_DEAD in line["upstream"].split(", ") for line in _log(rig, _ASKED))

@@ -1,7 +1,7 @@
-"""nginx on many CPUs: does a queue for each worker spare them contention, and how many workers are right?
+"""nginx on many CPUs: does a queue per worker avoid contention, and how many workers are best?
 
-Sources: NGINX's article on socket sharding in its release 1.9.1 (2015), which has two to three times the requests with
-reuseport on 36 cores; and worker_processes auto of every tuning list
+Sources: NGINX's article on socket sharding in its release 1.9.1 (2015), which reports two to three times as many
+requests with reuseport on 36 cores; and worker_processes auto of every tuning list
 (https://nginx.org/en/docs/ngx_core_module.html#worker_processes).
 """
 
@@ -25,8 +25,8 @@ def arm(name: str, config: SubjectConfig, *, cpus: int, new_connections: bool) -
     Args:
         name: Its name, and its subject's.
         config: The configuration of the subject.
-        cpus: How many CPUs nginx has.
-        new_connections: Whether each request comes on a connection of its own.
+        cpus: Number of nginx's CPUs.
+        new_connections: Whether each request uses a new connection.
     """
     load = HttpLoad(
         tool=WRK,
@@ -39,7 +39,7 @@ def arm(name: str, config: SubjectConfig, *, cpus: int, new_connections: bool) -
 
 
 def accepting(name: str, cpus: Sequence[int], *, reuseport: bool) -> Arm[HttpObservation]:
-    """Return the arm with one CPU for each worker, under clients that connect again for every request."""
+    """Return the arm with one CPU per worker, and clients that connect for every request."""
     config = SubjectConfig(
         worker_processes=len(cpus),
         workers_on=tuple(cpus),
@@ -51,8 +51,8 @@ def accepting(name: str, cpus: Sequence[int], *, reuseport: bool) -> Arm[HttpObs
 
 
 def serving(name: str, cpus: Sequence[int], *, workers: int) -> Arm[HttpObservation]:
-    """Return the arm with this number of workers, under clients that keep their connections."""
-    # A queue for each worker spreads the long-lived connections over all of them.
+    """Return the arm with this number of workers, and clients that keep their connections."""
+    # A queue per worker spreads the long-lived connections over all workers.
     config = SubjectConfig(worker_processes=workers, backlog=4096, access_log=False)
     return arm(name, config, cpus=len(cpus), new_connections=False)
 

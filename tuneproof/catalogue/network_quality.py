@@ -1,4 +1,4 @@
-"""Network quality: how good the links must be for the reuseport stall; arms and claims, declared beforehand.
+"""Network quality: how good the links must be for the reuseport stall; arms and claims, declared before measuring.
 
 Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), which says that the stall needs a good network, an
 unloaded backend and enough bulk downloads. The grid puts a rate on the upstream's link and one on the client's.
@@ -38,7 +38,7 @@ SLOWEST_UPSTREAM_MBIT: Final = 500.0
 SLOWEST_CLIENT_MBIT: Final = 100.0
 DISTANCE_MS: Final = 10.0
 
-# Over a shaped link buffers take longer to grow.
+# Buffers grow more slowly over a shaped link.
 PLAN: Final = replace(ONE_LOADED, settle_s=0.2)
 
 WORSE_THRESHOLD: Final = 1.25
@@ -60,13 +60,13 @@ TWIN: Final = "twin"
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Rates, the slowest last, None for a link that is left alone: on two shared cores nginx passes on some Gbit/s."""
+    """Rates, the slowest last; None for an unshaped link: on two shared cores nginx forwards a few Gbit/s."""
 
     upstream_mbit: tuple[float | None, ...]
     client_mbit: tuple[float | None, ...]
 
     def arms(self) -> tuple[str, ...]:
-        """Return the names of all cells' arms."""
+        """Return the names of the arms of the grid."""
         return tuple(grid_arm(upstream, client) for upstream in self.upstream_mbit for client in self.client_mbit)
 
 
@@ -80,12 +80,12 @@ WHOLE: Final = Grid(
 class NetworkQuality:
     """The scenario over one network: its arms and claims."""
 
-    network: NetworkProfile  # what else the links are like; a rate of it that is lower than an arm's stays
-    grid: Grid = WHOLE  # of which a quick run takes the corners
+    network: NetworkProfile  # other properties of the links; a lower rate than an arm's stays
+    grid: Grid = WHOLE  # the rates; a quick run takes the corners of the grid
     upstream: str = "backend:8000"
 
     def arms(self) -> tuple[Arm[StallObservation], ...]:
-        """Return the arms of the grid, and those beside it.
+        """Return the arms of the grid, and the others.
 
         Raises PreconditionError: The network cannot have a rate.
         """
@@ -169,9 +169,9 @@ class NetworkQuality:
                 figure=TURN_CPU,
                 threshold=WORSE_THRESHOLD,
                 why="25 % more CPU time is the least that anybody with a stall would call worse",
-                # A probe over the slow link waits in that link's queue, which seems to show it. These do not.
+                # A probe over the slow link would wait in that link's queue, and seem late. These do not.
                 expected=Verdict.REFUTED,
-                # Trials differ severalfold, and cost little.
+                # Trials differ by several times, and are cheap.
                 further_looks=(6,),
                 control=control,
             ),
@@ -224,7 +224,7 @@ def relieved_share(block: Mapping[str, StallObservation], grid: Grid) -> float:
 
 
 def grid_lines(arms: Mapping[str, Mapping[str, Metric]], grid: Grid) -> list[str]:
-    """Return the grid of the CPU time that a loop iteration of the loaded worker takes, as lines of text."""
+    """Return the grid of CPU times of a loop iteration of the loaded worker, as lines of text."""
     corner = "CPU per iteration, ms"
     heads = [f"client {client:g} Mbit/s" if client else "client unlimited" for client in grid.client_mbit]
     lines = ["".join([f"{corner:<24}", *[f"{head:>22}" for head in heads]])]
@@ -237,7 +237,7 @@ def grid_lines(arms: Mapping[str, Mapping[str, Metric]], grid: Grid) -> list[str
 
 
 def _lag_claim(*, arms: tuple[str, str], **fields: object) -> Claim[StallObservation]:
-    """Return a claim on the ratio of what a loop iteration takes in two arms, the first one's over the second one's."""
+    """Return a claim on the cost of a loop iteration in the first arm ÷ that in the second."""
     first, second = arms
     return Claim(
         arms=arms,

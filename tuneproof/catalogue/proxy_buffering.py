@@ -1,7 +1,7 @@
-"""proxy_buffering: what slow readers cost, against what the directives add up to.
+"""proxy_buffering: what slow readers cost, compared with the sum of the directives.
 
-Source: "Nginx OOM in a stress test of a million connections" (2020): an nginx of 128 GB died of readers that took one
-byte in three seconds, and lived with ``proxy_buffering off``. The directives:
+Source: "Nginx OOM in a stress test of a million connections" (2020): an nginx with 128 GB died from readers that took
+one byte in three seconds, and survived with ``proxy_buffering off``. The directives:
 https://nginx.org/en/docs/http/ngx_http_proxy_module.html
 """
 
@@ -25,7 +25,7 @@ BACKEND: Final = Backend()
 
 # proxy_buffer_size, and number and size of proxy_buffers, in MiB.
 ARTICLE_BUFFERS: Final = (64, 64, 16)
-# The same shape with less memory, so that several readers fit.
+# The same proportions with less memory, so that several readers fit.
 SMALLER_BUFFERS: Final = (4, 64, 1)
 READERS: Final = (1, 2, 4, 8)
 LIMIT_BYTES: Final = 128 * MIB
@@ -38,7 +38,7 @@ def bound_bytes(buffers: tuple[int, int, int]) -> int:
 
 
 def buffered(buffers: tuple[int, int, int]) -> tuple[str, ...]:
-    """Return the directives of the article's shape."""
+    """Return the directives in the article's proportions."""
     first, number, size = buffers
     return (
         "proxy_http_version 1.1",
@@ -56,7 +56,7 @@ def subject(name: str, *directives: str, memory_bytes: int | None = None) -> Sub
 
 
 UNBUFFERED: Final = ("proxy_buffering off", *buffered(ARTICLE_BUFFERS))
-# Files for several readers would keep the disk and the worker busy for long, and change nothing in memory.
+# Files for several readers would keep the disk and the worker busy for long, without changing memory.
 SMALLER: Final = subject("smaller", *buffered(SMALLER_BUFFERS), "proxy_max_temp_file_size 0")
 
 
@@ -66,7 +66,7 @@ def arm(name: str, of: Subject) -> Arm[MemoryObservation]:
 
 
 def dose(readers: int) -> Arm[MemoryObservation]:
-    """Return the arm of so many slow readers."""
+    """Return the arm with this number of slow readers."""
     return Arm(
         name=f"readers-{readers}",
         subject=SMALLER,
@@ -84,12 +84,12 @@ SPARED: Final = arm("limited-off", subject("limited-unbuffered", *UNBUFFERED, me
 
 
 def grown(observation: MemoryObservation) -> int:
-    """Return the growth of the workers' memory; none at all is one page, so that its ratio to a bound is one."""
+    """Return the growth of the workers' memory, at least one page, so that its ratio to a bound is defined."""
     return max(observation.growth_bytes, PAGE_BYTES)
 
 
 def linear(block: Mapping[str, MemoryObservation]) -> float:
-    """Return the growth of that number of readers whose multiple of the bound is furthest away, as a ratio to it."""
+    """Return memory growth ÷ (readers x bound), for the number of readers with the largest deviation."""
     ratios = [
         grown(block[dose.name]) / (count * bound_bytes(SMALLER_BUFFERS))
         for dose, count in zip(DOSES, READERS, strict=True)
@@ -98,27 +98,27 @@ def linear(block: Mapping[str, MemoryObservation]) -> float:
 
 
 def killed_and_spared(block: Mapping[str, MemoryObservation]) -> Tally:
-    """Return whether the article's config had a worker killed, and buffering off had none."""
+    """Return whether a worker was killed with the article's config, and none with buffering off."""
     return Tally.yes(when=block[KILLED.name].oom_kills > 0 and not block[SPARED.name].oom_kills)
 
 
 def saved(block: Mapping[str, MemoryObservation]) -> float:
-    """Return how many times as much memory the article's config takes as one without buffering."""
+    """Return the memory with the article's config ÷ that without buffering."""
     return ratio(block[ARTICLES.name].growth_bytes, block[OFF.name].growth_bytes)
 
 
 def of_the_bound(observation: MemoryObservation) -> float:
-    """Return the growth of the workers' memory ÷ what the article's directives add up to."""
+    """Return the growth of the workers' memory ÷ the sum of the article's directives."""
     return grown(observation) / bound_bytes(ARTICLE_BUFFERS)
 
 
 def spilled(observation: MemoryObservation) -> float:
-    """Return how many times as much is kept in a file as in memory, of which one MiB is counted at least."""
+    """Return the size of the file ÷ the growth in memory, which counts as at least one MiB."""
     return observation.temp_file_bytes / max(observation.growth_bytes, MIB)
 
 
 def only_workers_ended(block: Mapping[str, MemoryObservation]) -> bool:
-    """Tell whether nothing of nginx but the worker ended where one was killed."""
+    """Tell whether, where a worker was killed, nothing else of nginx ended."""
     return not block[KILLED.name].others_ended
 
 

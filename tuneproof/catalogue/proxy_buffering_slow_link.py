@@ -1,4 +1,4 @@
-"""A slow link instead of a slow reader: nginx cannot tell the difference, and holds as much."""
+"""A slow link instead of a slow reader: nginx cannot tell the difference, and holds as much memory."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.scenarios import Scenario
 
 SLOW: Final = Impairment(rate_mbit=5.0)
-# The reader takes all that arrives; it is the link that lets nothing through.
+# The reader takes everything that arrives; the link is the bottleneck.
 EAGER: Final = SlowReaders(interval_s=0.02, read_bytes=1 << 20)
 LINK: Final = Arm(
     name="slow-link",
@@ -31,7 +31,7 @@ LINK: Final = Arm(
 
 
 def of_the_bound(observation: MemoryObservation) -> float:
-    """Return the growth of the workers' memory ÷ what the directives add up to."""
+    """Return the growth of the workers' memory ÷ the sum of the directives."""
     return grown(observation) / bound_bytes(SMALLER_BUFFERS)
 
 

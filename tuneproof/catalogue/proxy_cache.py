@@ -21,9 +21,9 @@ ARTICLE: Final = '"The Benefits of Microcaching with NGINX" (2016)'
 BACKEND: Final = Backend(kind=ASYNCIO)
 CLIENTS: Final = 30
 REQUESTS: Final = 200
-# Shorter than the half second after which a waiting request looks again.
+# Shorter than the half second after which a waiting request checks again.
 ANSWER_MS: Final = 150
-# A request that waited for another's answer, and not for its own: longer than the upstream takes by itself.
+# A request that waited for another's response: longer than the upstream takes.
 LATE_S: Final = 0.45
 VALID_S: Final = 1.0
 AT_ONCE: Final = 4
@@ -41,7 +41,7 @@ def _cached(directives: str, valid: str = "1s") -> str:
         f"location / {{ proxy_pass http://{BACKEND.upstream}; proxy_cache cache; proxy_cache_valid 200 {valid}; "
         f"{directives} access_log {ACCESS_LOG_PATH} asked; }}"
     )
-    # All waiting requests go on before any of them is answered.
+    # nginx resumes all waiting requests before it answers any of them.
     return written_config(location, http=_CACHE, listen="deferred", events="worker_connections 1024; multi_accept on;")
 
 
@@ -56,7 +56,7 @@ def _upstream_requests(rig: Rig, path: str) -> int:
 
 
 def _stampede(rig: Rig) -> Figures:
-    """Let all clients ask at the same time for a page that is not in the cache yet."""
+    """Let all clients request a page at the same time that is not cached yet."""
     path = f"/wait/{ANSWER_MS}"
     answered = rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path=path))[0], requests=CLIENTS)
     asked = _asked(rig, path)
@@ -68,10 +68,10 @@ def _stampede(rig: Rig) -> Figures:
 
 
 def _stampede_on_expired(rig: Rig) -> Figures:
-    """Let all clients ask at the same time for a page that has expired in the cache."""
+    """Let all clients request an expired page at the same time."""
     path = f"/wait/{ANSWER_MS}"
     rig.ok(rig.flow(Flow(path=path)), requests=1)
-    # The log's lines of the first request stay out of the count.
+    # The first request's lines in the log do not count.
     before = _upstream_requests(rig, path)
     rig.wait(VALID_S + 1.0)
     answered = rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path=path))[0], requests=CLIENTS)
@@ -79,7 +79,7 @@ def _stampede_on_expired(rig: Rig) -> Figures:
 
 
 def _visitors(rig: Rig) -> Figures:
-    """Let many clients ask for the same page, a few at a time."""
+    """Let many clients request the same page, a few at a time."""
     flow = Flow(connections=REQUESTS, at_once=AT_ONCE, path="/", close=True)
     with rig.before(_SOON_S, "a tenth of them may have found the page expired"):
         answered = rig.ok(rig.flow(flow), requests=REQUESTS)

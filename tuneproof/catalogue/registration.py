@@ -1,14 +1,13 @@
-"""What decides each claim, as a fingerprint in the repository, with its date: no change goes unnoticed.
+"""A fingerprint of everything that decides each claim, with its date, in the repository: no change goes unnoticed.
 
 ``registered.json`` has for every claim a hash of all declared data that affect how it is decided, at both depths, and
 the date of its last change: variants and the containers beside them, backends, limits, loads, warm-up, scale, form,
-threshold, looks and control, with the constants that its functions use. What was measured before that date was measured
-for another claim.
+threshold, looks and control, with the constants that its functions use. Earlier measurements belong to another claim.
 
-Code is not data: renaming a local variable changes no decision. What code decides has a revision number, which is
-raised by hand in ``revisions.toml`` when it does something else, and changes the hash. So that nobody forgets,
-each entry has a digest of the code as well. A test fails when a hash or a digest differs from its entry;
-``python -m tools.register`` enters what changed, and git has the history.
+Code is not data: renaming a local variable changes no decision. Code has a revision number instead, which is part of
+the hash and is raised by hand in ``revisions.toml`` when the code does something else. As a reminder, each entry also
+has a digest of the code. A test fails when a hash or a digest differs from its entry; ``python -m tools.register``
+enters the changes, and git has the history.
 """
 
 import ast
@@ -33,19 +32,19 @@ from tuneproof.proof.scenario.scenarios import Scenario
 REGISTERED: Final = Path(__file__).with_name("registered.json")
 REVISIONS: Final = Path(__file__).with_name("revisions.toml")
 _DIGITS: Final = 16
-# Functions of these packages are a claim's own; how the lab and the inference work is not.
+# Functions of these packages belong to a claim; the lab and the inference do not.
 _OWN: Final = ("tuneproof.catalogue",)
-# What a newer Python adds to every node, and what does not affect the computation.
+# Fields that newer versions of Python add to every node, or that do not affect the computation.
 _SAYS_NOTHING: Final = frozenset({"ctx", "kind", "type_comment", "type_params", "returns", "annotation"})
 _CODE: Final = "code"  # stands for a function among data
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fingerprint:
-    """What decides a claim, in short."""
+    """Hashes of everything that decides a claim."""
 
-    hash: str  # of its data, and of the revisions of its code
-    code: str  # of the code that its trials and its decision run
+    hash: str  # hash of its data, and of the revisions of its code
+    code: str  # digest of the code of its trials and its decision
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,12 +61,12 @@ def registered(path: Path = REGISTERED) -> Mapping[str, Registration]:
 
 @cache
 def revisions(path: Path = REVISIONS) -> Mapping[str, int]:
-    """Return the revisions by name, of those that were raised; all others are 1."""
+    """Return the raised revisions by name; all others are 1."""
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def fingerprints(advice: Advice, raised: Mapping[str, int] | None = None) -> Mapping[str, Fingerprint]:
-    """Return what decides each claim of a piece of advice, by ``scenario/claim``.
+    """Return the fingerprint of each claim of a piece of advice, by ``scenario/claim``.
 
     ``raised``: revisions by name; those of ``revisions.toml`` unless given.
     """
@@ -92,7 +91,7 @@ def _hash(found: object) -> str:
 
 
 def _alone(arm: Arm[Any]) -> Arm[Any]:
-    """Return an arm without the configurations of others that share its container: a new arm changes no other claim."""
+    """Return an arm without other arms' configurations in its container: a new arm changes no other claim."""
     own = {name: text for name, text in arm.subject.configurations.items() if name in arm.plan.configurations}
     return replace(arm, subject=replace(arm.subject, configurations=own))
 
@@ -114,14 +113,14 @@ def _decides(claim: Claim[Any], depth: tuple[int, ...]) -> list[object]:
 
 
 def _around(scenario: Scenario[Any]) -> list[object]:
-    """Return what is around the arms of a scenario: backends, companions, warm-up."""
-    # How many labs share its claims changes no result; that it has clients for HTTP/3, its scripts show.
+    """Return the surroundings of a scenario's arms: backends, companions, warm-up."""
+    # The number of labs changes no result; its scripts show whether it has clients for HTTP/3.
     given = {each.name: getattr(scenario, each.name) for each in fields(scenario)}
     return [value for name, value in given.items() if name not in ("name", "arms", "claims", "labs", "http3")]
 
 
 def described(value: object) -> object:
-    """Return a value as plain JSON types; of a function, the constants that it uses, without names or order."""
+    """Return a value as plain JSON types; for a function, the constants that it uses, without names or order."""
     if isinstance(value, FunctionType):
         constants = {json.dumps(described(item)) for _, item in _uses(value) if not isinstance(item, FunctionType)}
         return [_CODE, sorted(constants)]
@@ -135,11 +134,11 @@ def described(value: object) -> object:
 
 
 def code_of(value: object) -> dict[str, object]:
-    """Return the code that a value's trials run, and that decides them, by the name of its function or load."""
+    """Return the code of a value's trials and decision, by the name of the function or load."""
     found: dict[str, object] = {}
     for function in _functions(value):
         free = function.__code__.co_freevars
-        # What a function closes over may have another name; its value is part of the data.
+        # The name of a closed-over variable may change; its value is part of the data.
         constants = {
             name: described(item)
             for name, item in _uses(function)
@@ -158,12 +157,12 @@ def _listed(value: object) -> list[object]:
 
 
 def _raised(claim: str, runs: Mapping[str, object], known: Mapping[str, int]) -> Iterator[str]:
-    """Yield the revisions that were raised: of a claim, and of what it runs."""
+    """Yield the raised revisions of a claim and of the code that it runs."""
     yield from (f"{name} {known[name]}" for name in (claim, *runs) if name in known)
 
 
 def _functions(value: object) -> list[FunctionType]:
-    """Return the functions of the catalogue within a value, with those that they use, each once."""
+    """Return the functions of the catalogue in a value, and those that they use, each once."""
     found: list[FunctionType] = []
 
     def look(item: object) -> None:
@@ -196,7 +195,7 @@ def _parts(value: object) -> list[object]:
 
 
 def _uses(function: FunctionType) -> list[tuple[str, object]]:
-    """Return what a function of the catalogue uses by name: constants, and functions; none of another package's."""
+    """Return the constants and functions that a function of the catalogue uses, by name; none of another package."""
     if not function.__module__.startswith(_OWN):
         return []
     free = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
@@ -243,7 +242,7 @@ def _trees(node: ast.AST, free: tuple[str, ...]) -> object:
 
 
 def _locals(node: ast.AST, free: tuple[str, ...]) -> dict[str, str]:
-    """Return neutral names for those that a definition binds or closes over, numbered in order of appearance."""
+    """Return neutral names for what a definition binds or closes over, numbered in order of appearance."""
     own = [
         item.arg if isinstance(item, ast.arg) else item.id if isinstance(item, ast.Name) else item.name
         for item in ast.walk(node)
@@ -254,7 +253,7 @@ def _locals(node: ast.AST, free: tuple[str, ...]) -> dict[str, str]:
 
 
 def _tree(node: object, local: Mapping[str, str]) -> object:
-    """Return a syntax tree without its places, its docstrings, and what differs between versions of Python."""
+    """Return a syntax tree without positions, docstrings, and differences between versions of Python."""
     if isinstance(node, list):
         return [_tree(item, local) for item in node if not _is_docstring(item)]
     if isinstance(node, str) and node in local:
@@ -268,5 +267,5 @@ def _tree(node: object, local: Mapping[str, str]) -> object:
 
 
 def _is_docstring(node: object) -> bool:
-    """Tell whether a statement is only a string, which documents a function, a class or a field."""
+    """Tell whether a statement is a docstring of a function, a class or a field."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -1,4 +1,4 @@
-"""What trials of reloads, upgrades and stops do, and what they count: each step begins after the one before."""
+"""What trials of reloads, upgrades and stops do and count; each step begins when the previous one has ended."""
 
 from collections.abc import Callable, Collection
 from typing import Final
@@ -18,7 +18,7 @@ WEBSOCKETS: Final = 5
 QUEUED: Final = 40
 RELOADS: Final = 5
 PAGE: Final = "/page"
-# Far less than the whole file during a trial; the rest is read at once afterwards.
+# During a trial far less than the whole file is read; the rest follows at once afterwards.
 SLOW_BYTES_PER_S: Final = 20_000
 HALF_A_HEAD: Final = 10
 SWITCHING_PROTOCOLS: Final = 101
@@ -52,7 +52,7 @@ def upgrade(rig: Rig) -> None:
 
 
 def stop(signal: str) -> Step:
-    """Return the step that stops nginx by a signal."""
+    """Return the step that stops nginx with a signal."""
 
     def step(rig: Rig) -> None:
         rig.signal(signal)
@@ -62,7 +62,7 @@ def stop(signal: str) -> Step:
 
 
 def downloads(step: Step) -> Script:
-    """Return the script that counts downloads which a step cuts."""
+    """Return the script that counts the downloads that a step cuts."""
     flow = Flow(
         connections=DOWNLOADS,
         path="/4000000.bin",
@@ -82,7 +82,7 @@ def downloads(step: Step) -> Script:
 
 
 def websockets(step: Step) -> Script:
-    """Return the script that counts WebSockets without any more data after a step."""
+    """Return the script that counts WebSockets without further data after a step."""
 
     def script(rig: Rig) -> Figures:
         _open_websockets(rig, WEBSOCKETS)
@@ -98,9 +98,9 @@ def websockets(step: Step) -> Script:
 
 
 def idle(step: Step, *, asked: int) -> Script:
-    """Return the script that has idle connections at a step, on which so much was asked before, and asks once more.
+    """Return the script that has idle connections at a step, after some requests on each, and sends another request.
 
-    It does so even where nginx has closed the connection: such a request is one that crosses the close on its way.
+    It does so even if nginx has closed the connection: that request crosses the close on its way.
     """
 
     def script(rig: Rig) -> Figures:
@@ -127,9 +127,9 @@ def half_asked(rig: Rig) -> Figures:
 
 
 def load(step: Step, *, keeps: bool) -> Script:
-    """Return the script of a step under load: clients keep their connections, or take a new one for each request.
+    """Return the script of a step under load: clients keep their connections, or open a new one for each request.
 
-    They ask until the step is done, and then once more, when only new workers can answer.
+    They send requests until the step is done, and then once more, when only new workers can answer.
     """
     flow = Flow(connections=CLIENTS, path=PAGE, close=not keeps, stays=True, asks_on=True)
 
@@ -149,7 +149,7 @@ def load(step: Step, *, keeps: bool) -> Script:
 
 
 def queue(*, edit: str = "", needs: str = "") -> Script:
-    """Return the script that has connections in the accept queues of workers that are stopped at a reload.
+    """Return the script that has connections in the accept queues of stopped workers at a reload.
 
     edit: a change of the configuration before the reload.
     needs: a sysctl that the kernel must have.
@@ -175,9 +175,9 @@ def queue(*, edit: str = "", needs: str = "") -> Script:
 
 
 def reload_often(opens_before: Collection[int], *, waits: bool = False) -> Script:
-    """Return the script that opens a WebSocket before some of many reloads; it counts the workers after them.
+    """Return the script that opens a WebSocket before some of many reloads, and counts the workers afterwards.
 
-    waits: whether until all that had to leave are gone.
+    waits: whether until all old workers have exited.
     """
 
     def script(rig: Rig) -> Figures:
@@ -198,7 +198,7 @@ def reload_often(opens_before: Collection[int], *, waits: bool = False) -> Scrip
 
 
 def _open_websockets(rig: Rig, count: int) -> None:
-    """Open WebSockets, beside those that are open already."""
+    """Open further WebSockets."""
     open_before = len(rig.arrived())
     if not open_before:
         rig.backend(call(Scripted.play, (Reply(status=SWITCHING_PROTOCOLS, streams=True),)))

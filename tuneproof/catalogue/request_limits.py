@@ -1,4 +1,4 @@
-"""Limits, buffers and timeouts of requests, as tuning lists and "DDoS defences" set them.
+"""Limits, buffers and timeouts for requests, as tuning lists and "DDoS defences" set them.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_core_module.html, ngx_http_limit_conn_module and
 ngx_http_limit_req_module next to it.

@@ -21,7 +21,7 @@ COOKIE_BYTES: Final = 2000
 BODY_BYTES: Final = 100_000
 BODIES: Final = 10
 DOWNLOADS: Final = 5
-# nginx hears of room again once a third of what it has written is gone: at this rate that takes longer than 2 s.
+# The kernel reports room once a third of what nginx has written is read: at this rate that takes longer than 2 s.
 STEADY_BYTES_PER_S: Final = 4000
 STEADY_S: Final = 4.2
 SILENT_BYTES_PER_S: Final = 40
@@ -29,10 +29,10 @@ HTTP2_PORT: Final = 8002
 
 
 def page(rig: Rig) -> Figures:
-    """Ask for all objects of a page at once."""
+    """Request all objects of a page at once."""
     done = rig.flow(Flow(connections=OBJECTS, path="/object-{c}"))
     took_s = max(one.open_s for one in done)
-    # Beside the burst and one, so many come in time by the rate alone.
+    # Besides the burst and one, the rate alone admits this many in the time.
     in_time = took_s * RATE_PER_S
     rig.must(
         BURST + 1 + in_time < HALF * OBJECTS, f"asking took {took_s:.1f} s, in which the rate admits {in_time:.0f}"
@@ -41,13 +41,13 @@ def page(rig: Rig) -> Figures:
 
 
 def half_headers(rig: Rig) -> Figures:
-    """Open connections that never finish their header; a request behind them shows when all have been accepted."""
+    """Open connections that never finish their headers; a later request shows that all have been accepted."""
     held, _ = rig.flows(Flow(connections=CONNECTIONS, head_bytes=20, stays=True), Flow())
     return {"ended_share": sum(one.closed_by_server for one in held) / CONNECTIONS}
 
 
 def slow_downloads(rig: Rig) -> Figures:
-    """Open connections that download slowly, until each has been answered."""
+    """Open connections that download slowly, until each has a response."""
     slow = Flow(
         connections=CONNECTIONS,
         path=f"/{FILE_BYTES}.bin",
@@ -56,21 +56,21 @@ def slow_downloads(rig: Rig) -> Figures:
         stays=True,
     )
     done = rig.flow(slow)
-    # None may have ended before the last one asks.
+    # None may have ended before the last one sends its request.
     furthest = max(answer.body_bytes for answer in answers_of(done) if answer.status == 200)  # noqa: PLR2004 - OK
     rig.must(furthest < HALF * FILE_BYTES, f"a download had come to {furthest} bytes before all were answered")
     return {"ended_share": statuses(done, 503) / CONNECTIONS}
 
 
 def streams(rig: Rig) -> Figures:
-    """Ask for many objects at once on one connection of HTTP/2."""
+    """Request many objects at once on one HTTP/2 connection."""
     seen = rig.http2(STREAMS, port=HTTP2_PORT, path="/wait/300")
     rig.must(0 not in seen, f"{seen.count(0)} of {STREAMS} streams were not answered")
     return {"rejected_share": seen.count(503) / STREAMS}
 
 
 def endless_headers(rig: Rig) -> Figures:
-    """Let connections send as much of a header as they can, and never its end, until nginx has taken what it will."""
+    """Let connections send as much of an endless header as they can, until nginx accepts no more."""
     before = _memory_bytes(rig)
     path = f"/{'x' * HEADER_BYTES}"
     with rig.standing(Flow(connections=ATTACKERS, path=path, head_bytes=HEADER_BYTES, stays=True), Flow()):
@@ -83,7 +83,7 @@ def _memory_bytes(rig: Rig) -> int:
 
 
 def cookies(rig: Rig) -> Figures:
-    """Ask with a cookie as large as those of ordinary sites."""
+    """Send a cookie as large as those of ordinary sites."""
     done = rig.flow(Flow(connections=5, requests=2, headers={"Cookie": f"session={'x' * COOKIE_BYTES}"}))
     asked = 10
     return {"rejected_share": (asked - statuses(done, 200)) / asked}
@@ -98,12 +98,12 @@ def uploads(rig: Rig) -> Figures:
 
 
 def steady_downloads(rig: Rig) -> Figures:
-    """Download steadily, but slowly; count the downloads that nginx has ended after twice the time that it waits.
+    """Download steadily, but slowly; count the downloads that nginx has ended after twice its timeout.
 
-    The client hears of it later: what the kernel has taken from nginx still goes out.
+    The client notices later, since the kernel still sends what it has taken from nginx.
     """
     with rig.standing(_from_full_sockets(STEADY_BYTES_PER_S)) as steady:
-        # By nginx's own clock, which runs on whatever the host does; the log's lines are written when it rests.
+        # By nginx's own clock, which runs on whatever the host does; it writes the log's lines when it is idle.
         rig.wait(STEADY_S)
         rig.rest()
         ended = len(rig.access_log())
@@ -118,14 +118,14 @@ def gone_silent(rig: Rig) -> Figures:
         return rig.sockets().local.get("ESTAB", 0)
 
     with rig.standing(_from_full_sockets(SILENT_BYTES_PER_S)):
-        # Only the kernel has them after that.
+        # From then on, only the kernel has them.
         rig.wait_until(lambda: established() == 0, "kept silent clients")
         left = rig.sockets()
     return {"orphans": left.local.get("FIN-WAIT-1", 0)}
 
 
 def _from_full_sockets(bytes_per_s: int) -> Flow:
-    """Return downloads that are read so fast from small receive buffers, as long as they stay."""
+    """Return downloads that clients read at this rate from small receive buffers while they stay."""
     return Flow(
         connections=DOWNLOADS,
         path="/4000000.bin",

@@ -36,8 +36,8 @@ FAST_RATE_HZ: Final = 15.0
 
 RELIEF_THRESHOLD: Final = 5.0
 CONTROL_THRESHOLD: Final = 5.0
-# What one loop iteration may read from all bulk downloads of a worker whose receive buffers are the smallest: each is
-# emptied at every visit, and may be filled once more while it is.
+# What one loop iteration may read from all bulk downloads of a worker with the smallest receive buffers: each is
+# emptied at every visit, and may be refilled once during the visit.
 TURN_BOUND_BYTES: Final = BULK_DOWNLOADS * 2 * SMALLEST_RMEM_BYTES
 
 STALL_WARM_UP: Final = StallLoad(bulk_per_worker=(2, 2), baseline_s=0.02, settle_s=0.0, measure_s=0.02)
@@ -48,7 +48,7 @@ ONE_LOADED: Final = StallLoad(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=SETT
 # Between the default and the smallest receive buffer only the order counts.
 BETWEEN: Final = replace(ONE_LOADED, measure_s=0.25)
 UNLOADED: Final = StallLoad(baseline_s=0.35, settle_s=0.0, measure_s=0.05)
-# Which worker a new connection goes to is in the answer, however short.
+# Even a short response names the worker of a new connection.
 FED: Final = StallLoad(
     bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=100.0, fast_path=STATIC_PATH, settle_s=SETTLE_S, measure_s=0.25
 )
@@ -118,7 +118,7 @@ class ReuseportStall:
         """Return all arms."""
         doses = self.dose_arms()
         reuseport = doses[0].subject
-        # Its loop iterations are read by no claim; but it is compared with subjects that record theirs.
+        # No claim reads its loop iterations, but it is compared with subjects that record theirs.
         shared = Subject(
             name="shared-queue", config=SubjectConfig(upstream=self.upstream, reuseport=False), records_turns=True
         )
@@ -139,13 +139,13 @@ class ReuseportStall:
         return Scenario(name=SCENARIO, arms=self.arms(), claims=self.claims(), warm_up=STALL_WARM_UP)
 
     def claims(self) -> tuple[Claim[StallObservation], ...]:
-        """Return the claims; what their rows call ``default`` and ``smallest`` depends on the host."""
+        """Return the claims; the arms ``default`` and ``smallest`` of their rows depend on the host."""
         doses = tuple(arm.name for arm in self.dose_arms())
         return claims_of(SCENARIO, code=CODE, arms={"default": doses[:1], "smallest": doses[-1:], "doses": doses})
 
 
 def within_the_bound(observation: StallObservation) -> float:
-    """Return how often what the largest loop iteration reads would fit into two buffers of each connection."""
+    """Return two buffers of each connection ÷ the bytes of the largest loop iteration."""
     return TURN_BOUND_BYTES / largest_turn_bytes(observation)
 
 

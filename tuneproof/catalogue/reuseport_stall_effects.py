@@ -1,4 +1,4 @@
-"""What the claims of the reuseport stall read off a trial: pure functions on observations."""
+"""The effects of the claims about the reuseport stall: pure functions on observations."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,7 +7,7 @@ from tuneproof.lab.load.stall_observation import StallObservation, WorkerLag, pe
 from tuneproof.lab.protocol.stall import FastRequest
 from tuneproof.lab.protocol.turns import WorkerTurns
 
-# A fast request is slow when it takes this many times the unloaded median of the same trial.
+# A fast request counts as slow from this many times the unloaded median of the same trial.
 SLOW_FACTOR: Final = 5.0
 
 
@@ -24,9 +24,9 @@ def slow(observation: StallObservation) -> float:
 
 
 def fed_to_loaded(observation: StallObservation) -> float:
-    """Return the share of fast requests that worker 1, which carries the bulk downloads, had to serve, of all.
+    """Return the share of fast requests that go to worker 1, which carries the bulk downloads.
 
-    A request that nobody answered within its time limit was given to the worker that had no time for it.
+    A request without a response within its time limit went to the worker that had no time for it.
 
     Raises ValueError: The trial had no fast requests.
     """
@@ -45,7 +45,7 @@ def median_total_ms(requests: Sequence[FastRequest]) -> float:
 
 
 def loaded_turns(observation: StallObservation) -> WorkerTurns:
-    """Return what the loop iterations of worker 1 did, which carries the bulk downloads of "one worker".
+    """Return the loop iterations of worker 1, which carries the bulk downloads of "one worker".
 
     Raises ValueError: Its loop iterations were not recorded.
     """
@@ -53,7 +53,7 @@ def loaded_turns(observation: StallObservation) -> WorkerTurns:
 
 
 def turn_bytes(observation: StallObservation) -> float:
-    """Return how much a loop iteration of worker 1 reads: half of all bytes, in those that read as much or more.
+    """Return how much a loop iteration of worker 1 reads: half of all bytes are from iterations of that size or more.
 
     Raises ValueError: Its loop iterations were not recorded, or it has read nothing.
     """
@@ -61,7 +61,7 @@ def turn_bytes(observation: StallObservation) -> float:
 
 
 def turn_cpu_ms(observation: StallObservation) -> float:
-    """Return the CPU time of a loop iteration of worker 1 in ms: half of it, in those that took as much or more.
+    """Return the CPU time of a loop iteration of worker 1 in ms: half of it is from iterations of that time or more.
 
     Raises ValueError: Its loop iterations were not recorded, or it had no CPU time.
     """
@@ -69,9 +69,9 @@ def turn_cpu_ms(observation: StallObservation) -> float:
 
 
 def turn_wall_ms(observation: StallObservation) -> float:
-    """Return the wall time of a loop iteration of worker 1 in ms: half of it, in those that took as long or longer.
+    """Return the wall time of a loop iteration of worker 1 in ms: half of it is from iterations of that time or more.
 
-    It contains what CPU time leaves out: waits for a disk, and for the CPU itself.
+    Unlike CPU time, it includes waits for a disk and for the CPU.
 
     Raises ValueError: Its loop iterations were not recorded, or it had none.
     """
@@ -100,7 +100,7 @@ def _known(figure: float | None, otherwise: str) -> float:
 
 
 def largest_turn_bytes(observation: StallObservation) -> float:
-    """Return what the largest loop iteration of worker 1 read at most.
+    """Return how much the largest loop iteration of worker 1 read.
 
     Raises ValueError: Its loop iterations were not recorded, or there were none.
     """

@@ -1,4 +1,4 @@
-"""The thundering herd: does a shared accept queue wake workers for nothing, and do they wait for their CPU more?
+"""The thundering herd: does a shared accept queue wake workers for nothing, and do they wait longer for their CPU?
 
 Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023): without reuseport each worker waits on the run
 queue for 2.8 to 3.0 % of its time instead of 1.3 to 1.6 %.
@@ -20,7 +20,7 @@ WORKERS: Final = 4
 
 
 def arm(name: str, *, reuseport: bool) -> Arm[AcceptObservation]:
-    """Return the arm of four workers on one CPU, whose accepts are written down."""
+    """Return the arm of four workers on one CPU, with their accepts recorded."""
     config = SubjectConfig(
         reuseport=reuseport,
         worker_processes=WORKERS,
@@ -33,12 +33,12 @@ def arm(name: str, *, reuseport: bool) -> Arm[AcceptObservation]:
 
 
 def empty_accepts(observation: AcceptObservation) -> float:
-    """Return the share of calls of accept(2) that found nothing."""
+    """Return the share of accept(2) calls that found no connection."""
     return observation.empty_accepts_per_request / (observation.empty_accepts_per_request + 1)
 
 
 def contention(arms: Mapping[str, Mapping[str, Metric]]) -> str:
-    """Return how long workers wait for their CPU anyway: who else wants it makes both arms wait, and hides the rest.
+    """Return how long workers wait for their CPU anyway: other programs on it make both arms wait, and hide the rest.
 
     In the article they waited for 1.3 to 1.6 % of the time.
     """

@@ -1,6 +1,6 @@
-"""The league of mitigations: what each one does to the loop, to fast requests, to bulk downloads and to the disk.
+"""The league of mitigations: the effect of each on the loop, on fast requests, on bulk downloads and on the disk.
 
-Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), and what people answer to it. The directives:
+Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), and replies to it. The directives:
 https://nginx.org/en/docs/http/ngx_http_proxy_module.html, https://nginx.org/en/docs/http/ngx_http_core_module.html#aio
 """
 
@@ -76,7 +76,7 @@ class League:
     upstream: str = "backend:8000"
 
     def arms(self) -> tuple[Arm[StallObservation], ...]:
-        """Return an arm per mitigation, one for two together, and two identical ones for none."""
+        """Return an arm per mitigation, one with two of them, and two identical ones without any."""
         arms = [self._arm(name, directives) for name, directives in DIRECTIVES.items()]
         arms.append(self._arm(SMALL, (), rmem=SMALL_RMEM))
         arms.append(self._arm(SMALL_NO_FILE, DIRECTIVES[NO_FILE], rmem=SMALL_RMEM))
@@ -97,7 +97,7 @@ class League:
 
 
 def factors(block: Mapping[str, StallObservation]) -> float:
-    """Return how much more the first factor of the 2 x 2 factorial relieves than the second, as a ratio.
+    """Return the main effect of the first factor of the 2 x 2 factorial ÷ that of the second.
 
     A main effect is the geometric mean of a factor's reliefs with and without the other one.
     """
@@ -108,10 +108,10 @@ def factors(block: Mapping[str, StallObservation]) -> float:
 
 
 def spilled(arms: Arms) -> str:
-    """Return how much of what the default arm's loaded worker reads goes to its temporary file.
+    """Return the share of what the default arm's loaded worker reads that goes to its temporary file.
 
-    That decides what a remedy against the file can gain: on a host where the client keeps up with the backend hardly
-    anything is written, and iterations are as long without the file.
+    That decides what a remedy against the file can gain: if the client keeps up with the backend, hardly anything is
+    written, and iterations are as long without the file.
     """
     metrics = arms[DEFAULT]
     read, written = metrics.get("worker1_read_bytes"), metrics.get("worker1_file_write_bytes")
@@ -133,9 +133,9 @@ def league_lines(arms: Arms) -> Sequence[str]:
 
 
 def of_the_bound(observation: StallObservation) -> float:
-    """Return how often a loop iteration reads what two small buffers of each connection hold.
+    """Return the bytes of a loop iteration ÷ two small buffers of each connection.
 
-    The other worker is no measure here: it serves the small requests.
+    The other worker is no reference here: it serves the small requests.
     """
     return turn_bytes(observation) / TURN_BOUND_BYTES
 

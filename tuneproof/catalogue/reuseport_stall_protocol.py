@@ -16,10 +16,10 @@ from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# A full run has 12 blocks at least, and so more than the article's hundred requests; a quick one half of them.
+# A full run has at least 12 blocks, so more than the article's hundred requests; a quick run has half of them.
 PLAN: Final = OneByOne(requests=10)
 
-# What the article reports per arm, in words: its figures are ranges read off its logs.
+# The article's results per arm, in words: its figures are ranges from its logs.
 THEIRS: Final = {
     "reuseport": "38 to 1010 ms, about a quarter time out",
     "tcp_rmem-40960": "50 to 120 ms, none times out",
@@ -63,7 +63,7 @@ SCENARIO: Final = Scenario(
 
 ADVICE: Final = Advice(
     scenario=lambda _run: SCENARIO,
-    # What the stall's own scenario counts, timed as in the article.
+    # The scenario of the stall counts this; here it is timed as in the article.
     full_depth=tuple(claim.name for claim in SCENARIO.claims),
     timed=True,
 )

@@ -1,9 +1,9 @@
-"""proxy_socket_rcvbuf against the reuseport stall: a small receive buffer for one location, instead of every socket.
+"""proxy_socket_rcvbuf against the reuseport stall: a small receive buffer for one location instead of all sockets.
 
 Since 1.31.3 nginx sets SO_RCVBUF on its connections to upstreams (ngx_http_upstream.c,
-https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_socket_rcvbuf). The kernel doubles what is asked for and
-no longer lets the buffer grow (socket(7)): what tcp_rmem does for a whole network namespace. Its documentation does not
-name the stall.
+https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_socket_rcvbuf). The kernel doubles the value and no
+longer lets the buffer grow (socket(7)), as tcp_rmem does for a whole network namespace. Its documentation does not name
+the stall.
 """
 
 from dataclasses import dataclass
@@ -45,11 +45,11 @@ SMALLEST: Final = "rcvbuf-20k"
 SMALL_TCP_RMEM: Final = "tcp_rmem-40960"
 UNBUFFERED: Final = "buffering-off"
 LIMITED: Final = "limit-rate"
-# Their throughput is compared, which tracing would lower.
+# Tracing would lower their throughput, which is compared.
 DEFAULT_UNTRACED: Final = "default-untraced"
 CURE_UNTRACED: Final = "rcvbuf-32k-untraced"
 ASKED_BYTES: Final = {LARGE: 128 << 10, CURE: 32 << 10, SMALLEST: 20 << 10}
-# What one loop iteration may read: each buffer is emptied at every visit, and may be filled once more while it is.
+# What one loop iteration may read: each buffer is emptied at every visit, and may be refilled once during the visit.
 BOUND_BYTES: Final = BULK_DOWNLOADS * 2 * 2 * ASKED_BYTES[CURE]
 # As for tcp_rmem: tuneproof/lines/reuseport_stall.toml and reuseport_stall_league.toml.
 BULK_PRICE_THRESHOLD: Final = 2.0

@@ -1,4 +1,4 @@
-"""What proxy_socket_rcvbuf costs with a distant upstream: a connection moves one receive buffer per round trip."""
+"""What proxy_socket_rcvbuf costs with a distant upstream: a connection transfers one receive buffer per round trip."""
 
 from typing import Final
 
@@ -22,9 +22,9 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 ONE_WAY_MS: Final = 10.0
 SOURCE: Final = "tcp(7): a connection moves at most one receive buffer per round trip"
-# The kernel doubles what is asked for (socket(7)).
+# The kernel doubles the value (socket(7)).
 MOST_BYTES_PER_S: Final = BULK_DOWNLOADS * 2 * ASKED_BYTES[CURE] / (2 * ONE_WAY_MS / 1000)
-# Connections reach their speed within some round trips.
+# Connections reach their speed within a few round trips.
 PLAN: Final = StallLoad(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=1.0, measure_s=1.0)
 WARM_UP: Final = StallLoad(bulk_per_worker=(1, 1), settle_s=0.0, measure_s=0.02)
 

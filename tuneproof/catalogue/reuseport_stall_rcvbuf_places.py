@@ -1,4 +1,4 @@
-"""Which connections proxy_socket_rcvbuf and its FastCGI sibling concern: counted by the calls that set a buffer.
+"""Which connections proxy_socket_rcvbuf and fastcgi_socket_rcvbuf apply to, counted by the calls that set a buffer.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_socket_rcvbuf.
 """
@@ -19,16 +19,16 @@ REQUESTS: Final = 20
 
 
 def _calls(rig: Rig) -> Figures:
-    """Ask on one connection, after what nginx does for its first request alone."""
+    """Send requests on one connection; what nginx does only for its first request does not count."""
     rig.flow(Flow())
     calls = rig.calls(lambda: rig.flow(Flow(requests=REQUESTS)))
     return {"setsockopt_calls": calls["setsockopt"].made, "connects": calls["connect"].made}
 
 
 def _setting(name: str, kind: str, *, there: bool) -> Setting:
-    # Nothing here speaks FastCGI: nginx itself answers at once with an error, and the connection is the same.
+    # Nothing here speaks FastCGI: nginx answers at once with an error, after the same connection.
     to = f"http://{BACKEND.upstream}" if kind == "proxy" else "127.0.0.1:9001"
-    # A connection for each request, whatever the version keeps.
+    # A connection for each request, on every version.
     header = "proxy_set_header Connection close;" if kind == "proxy" else ""
     buffer = f"{kind}_socket_rcvbuf 32k;"
     return Setting(

@@ -1,4 +1,4 @@
-"""Files as tuning lists serve them: sendfile, tcp_nopush, open_file_cache, threads, logs and compression.
+"""Serving files as tuning lists recommend: sendfile, tcp_nopush, open_file_cache, threads, logs and compression.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_core_module.html.
 """

@@ -17,10 +17,10 @@ VALID_S: Final = 30
 
 
 def calls_of(flow: Flow, *, port: int = 0) -> Callable[[Rig], Figures]:
-    """Return the script that counts the calls of requests on one keepalive connection."""
+    """Return the script that counts the system calls of requests on one keepalive connection."""
 
     def script(rig: Rig) -> Figures:
-        # What nginx does for the first request alone is not counted.
+        # What nginx does only for the first request is not counted.
         rig.flow(Flow(path=flow.path, headers=flow.headers, tls=flow.tls), port=port)
         calls = rig.calls(lambda: rig.ok(rig.flow(flow, port=port), requests=flow.requests))
         return {
@@ -39,7 +39,7 @@ def calls_of(flow: Flow, *, port: int = 0) -> Callable[[Rig], Figures]:
 
 
 def segments(rig: Rig) -> Figures:
-    """Ask for a small file many times; count the segments that the subject sends."""
+    """Request a small file many times; count the segments that the subject sends."""
     rig.flow(Flow(path=SMALL))
     rig.rest()
     before = rig.counters()["Tcp.OutSegs"]
@@ -49,7 +49,7 @@ def segments(rig: Rig) -> Figures:
 
 
 def grow(rig: Rig) -> Figures:
-    """Ask for a file, let it grow in place, and ask again at once."""
+    """Request a file, let it grow in place, and request it again at once."""
     rig.write("page", FIRST_BYTES)
     with rig.before(VALID_S, "nginx looks at a file again"):
         rig.flow(Flow(path="/changing/page", requests=2))
@@ -59,14 +59,14 @@ def grow(rig: Rig) -> Figures:
 
 
 def not_found(rig: Rig) -> Figures:
-    """Ask for a file that is not there many times; count the lines of the error log."""
+    """Request a missing file many times; count the lines of the error log."""
     answered = statuses(rig.flow(Flow(path="/favicon.ico", requests=REQUESTS)), 404)
     rig.must(answered == REQUESTS, f"{answered} of {REQUESTS} requests were answered by 404")
     return {"error_lines": rig.error_log().count("No such file or directory")}
 
 
 def compressed(rig: Rig) -> Figures:
-    """Ask for text many times; count the bytes of an answer and the CPU time of one."""
+    """Request text many times; count the bytes and the CPU time of a response."""
     flow = Flow(path="/text.txt", requests=REQUESTS, headers={"Accept-Encoding": "gzip"})
     rig.flow(flow)
     before = rig.workers()[0].run_s

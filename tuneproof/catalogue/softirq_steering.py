@@ -1,7 +1,7 @@
 """Receive packet steering: does a second CPU for the softirqs of a busy interface help?
 
 Source: "nginx under high concurrency drops SYNs" (2020), which spreads a network card's interrupts over CPUs. A veth
-has none; its counterpart is RPS (https://docs.kernel.org/networking/scaling.html).
+has no interrupts; the counterpart is RPS (https://docs.kernel.org/networking/scaling.html).
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ SUBJECT, TWIN_SUBJECT = (
 
 
 def arm(name: str, *cpus: int, subject: Subject = SUBJECT) -> Arm[SteeredObservation]:
-    """Return the arm that steers received packets to these CPUs."""
+    """Return the arm that hands received packets to these CPUs."""
     threads = subject.config.worker_processes if subject.cpus is CpuShare.MANY else 1
     plan = SteeredLoad(tool=WRK, concurrency=100, path=STATIC_PATH, cpus=cpus, threads=threads)
     return Arm(name=name, subject=subject, plan=plan)  # type: ignore[arg-type] # it returns more than its base says
@@ -32,7 +32,7 @@ ONE, BOTH, TWIN, MANY_ONE, MANY = "cpus-0", "cpus-0-1", "cpus-0-twin", "many-wor
 
 
 def other_cpu(arms: Metrics) -> str:
-    """Return how busy nginx kept its own CPU: what RPS takes off it, another CPU must have left."""
+    """Return how busy nginx kept its own CPU: another CPU must have room for the work that RPS takes off it."""
     share = next(iter(arms.values())).get("worker_cpu_share") or 0.0
     return (
         f"it depends on the host: nginx used {share:.0%} of its CPU here, and the second one is the load generator's "

@@ -1,10 +1,10 @@
-"""What lets the events of a stream through, and what holds them.
+"""What lets the events of a stream through, and what holds them back.
 
-Whether an event arrives is decided by flushes. Without buffering nginx flushes whatever it reads
+Flushes decide whether an event arrives. Without buffering nginx flushes whatever it reads
 (ngx_http_upstream_process_non_buffered_request in src/http/ngx_http_upstream.c). With buffering it fills a buffer
-first, unless the upstream's chunks say that a part is whole (ngx_event_pipe_read_upstream in
-src/event/ngx_event_pipe.c, ngx_http_proxy_chunked_filter). Then it asks for no flush: HTTP/1.1 still sends
-that on, and HTTP/2 flushes each DATA frame, but over TLS it waits for a full record (ngx_ssl_send_chain in
+first, unless the upstream's chunks show that a part is complete (ngx_event_pipe_read_upstream in
+src/event/ngx_event_pipe.c, ngx_http_proxy_chunked_filter). It then requests no flush: HTTP/1.1 still sends the part,
+and HTTP/2 flushes each DATA frame, but TLS waits for a full record (ngx_ssl_send_chain in
 src/event/ngx_event_openssl.c), and gzip for its window.
 """
 

@@ -1,4 +1,4 @@
-"""What ends a stream, and what one costs while it lasts."""
+"""What ends a stream, and what an open stream costs."""
 
 from typing import Final
 

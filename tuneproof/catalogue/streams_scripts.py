@@ -1,4 +1,4 @@
-"""What trials of streams do, and what they count: a backend sends, and nothing is looked at before nothing moves."""
+"""What trials of streams do and count: a backend sends, and the script looks only after everything is at rest."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -11,7 +11,7 @@ from tuneproof.lab.protocol.scripted import Reply, Scripted
 from tuneproof.lab.subject.written_config import PORT, TLS_PORT
 
 EVENTS: Final = 20
-# A token of a language model with what is around it; all events together are smaller than any buffer on the way.
+# A token of a language model in its event; all events together are smaller than any buffer on the way.
 SMALL_BYTES: Final = 100
 HTTP2_PORT: Final = 8444
 CLEAR_HTTP2_PORT: Final = 8002
@@ -33,18 +33,18 @@ LINES: Final[Mapping[str, str]] = {
     "three_lines": 'proxy_http_version 1.1; proxy_set_header Connection ""; chunked_transfer_encoding off;',
     "all_but_buffering": _COPIED,
 }
-"""The lines of the copied snippet, each alone in a location of its name: with HTTP/1.0 unless it says otherwise."""
+"""The lines of the copied snippet, each alone in its own location, with HTTP/1.0 unless the line changes that."""
 TRANSPORTS: Final[Mapping[str, int]] = {"plain": PORT, "tls": TLS_PORT, "http2": HTTP2_PORT}
-"""The ports over which clients come: HTTP/1.1, the same over TLS, and HTTP/2 over TLS."""
+"""The ports for clients: HTTP/1.1, the same over TLS, and HTTP/2 over TLS."""
 CLEAR: Final[Mapping[str, int]] = {**TRANSPORTS, "http2": CLEAR_HTTP2_PORT}
-"""The same with HTTP/2 outside of TLS, which browsers do not speak."""
+"""The same with HTTP/2 without TLS, which browsers do not speak."""
 ARRIVED: Final[Mapping[str, tuple[str, str]]] = {
     f"{line}_{transport}": (line, transport) for line in LINES for transport in TRANSPORTS
 }
 """Figures of a delivery: the share of small events that have arrived, by line and transport."""
 OF_SIZE: Final[Mapping[str, int]] = {f"of_{size}_bytes": size for size in (SMALL_BYTES, 1000, 10_000)}
-"""Further ones: the share of events of other sizes, with HTTP/1.1 to the upstream and over TLS."""
-# A stream on which nothing is sent.
+"""Further figures: the share of events of other sizes, with HTTP/1.1 to the upstream and over TLS."""
+# A stream without any data.
 SILENT: Final = "silent"
 _GZIP: Final = {"Accept-Encoding": "gzip"}
 # nginx's timeout in trials of silence is 1 s.
@@ -52,15 +52,15 @@ _LONGEST_PAUSE_S: Final = 0.8
 
 
 def event(size_bytes: int) -> str:
-    """Return an event of so many bytes (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
+    """Return an event of this many bytes (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
     frame = "data: \n\n"
     return f"data: {'x' * (size_bytes - len(frame))}\n\n"
 
 
 def delivery(*, accel_buffering: str = "", ports: Mapping[str, int] = TRANSPORTS) -> Callable[[Rig], Figures]:
-    """Return the script that streams along every line and over every transport, and counts what arrives.
+    """Return the script that streams through every location and transport, and counts the events that arrive.
 
-    accel_buffering: what the backend says in X-Accel-Buffering.
+    accel_buffering: the backend's X-Accel-Buffering.
     """
 
     def script(rig: Rig) -> Figures:
@@ -88,11 +88,11 @@ def delivery(*, accel_buffering: str = "", ports: Mapping[str, int] = TRANSPORTS
 
 
 def silence(*, comment: str) -> Callable[[Rig], Figures]:
-    """Return the script that lets streams be quiet for longer than a timeout of 1 s, and counts those that nginx ends.
+    """Return the script that keeps streams quiet for longer than a timeout of 1 s, and counts those that nginx ends.
 
-    How long that is, nginx's own timers say: another stream with such a timeout is opened after all others.
+    nginx's own timers decide how long that is: the last stream opened has such a timeout, too.
 
-    comment: what one of the streams gets all the while; empty for nothing.
+    comment: what one of the streams gets all the time; empty for nothing.
     """
 
     def script(rig: Rig) -> Figures:
@@ -101,7 +101,7 @@ def silence(*, comment: str) -> Callable[[Rig], Figures]:
         rig.backend(call(Scripted.send, event(SMALL_BYTES), 1))
         _open(rig, [("control", "plain")])
         rig.wait_until(lambda: bool(rig.arrived()[-1].end), "did not end a stream by its timeout")
-        # What was due before has been done before; this reads what was on its way.
+        # nginx has handled earlier timers by now; this reads what was on its way.
         commented, *others, _control = [bool(one.end) for one in rig.arrived()]
         rig.leave_streams()
         pause_s = rig.backend(call(Scripted.seen)).longest_pause_s
@@ -120,7 +120,7 @@ _BROWSERS: Final = ("tls", "http2")
 
 
 def leaving(rig: Rig) -> Figures:
-    """Let the client leave quiet streams, over every transport; count those that the backend still has."""
+    """Let the client close quiet streams, over every transport; count those that are still open at the backend."""
     _play(rig)
     _open(rig, [("stream", transport) for transport in TRANSPORTS])
     rig.backend(call(Scripted.send, event(SMALL_BYTES), 1))
@@ -129,7 +129,7 @@ def leaving(rig: Rig) -> Figures:
     settle(rig)
     at_once = rig.backend(call(Scripted.seen)).open_streams
     for _ in range(2):
-        # What nginx writes first meets a socket whose other end is gone; that this has reset it, is seen at the second.
+        # nginx's first write reaches a closed socket and is answered by a reset; only the second write fails.
         rig.backend(call(Scripted.send, event(SMALL_BYTES), 1))
         settle(rig)
     after_events = rig.backend(call(Scripted.seen)).open_streams
@@ -140,7 +140,7 @@ def leaving(rig: Rig) -> Figures:
 
 
 def memory(transport: str) -> Callable[[Rig], Figures]:
-    """Return the script that keeps many streams open, and counts what the workers' memory grows by for each.
+    """Return the script that keeps many streams open, and measures the growth of the workers' memory per stream.
 
     Each of them has had some events.
     """
@@ -164,7 +164,7 @@ def _memory_bytes(rig: Rig) -> int:
 
 
 def _play(rig: Rig, accel_buffering: str = "", *, comment: str = "") -> None:
-    """Let the backend stream whatever is asked for, and forget what an earlier trial left."""
+    """Let the backend stream every response, and reset what an earlier trial left."""
     headers = {"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
     if accel_buffering:
         headers["X-Accel-Buffering"] = accel_buffering
@@ -176,7 +176,7 @@ def _play(rig: Rig, accel_buffering: str = "", *, comment: str = "") -> None:
 def _open(
     rig: Rig, streams: Sequence[tuple[str, str]], ports: Mapping[str, int] = TRANSPORTS, *, each: int = 1
 ) -> None:
-    """Open streams along lines and over transports, and wait until the backend has their requests."""
+    """Open streams through locations and transports, and wait until the backend has their requests."""
 
     def requests() -> int:
         return len(rig.backend(call(Scripted.seen)).requests)
@@ -199,10 +199,10 @@ def _asked(line: str, transport: str, port: int, count: int) -> Streams:
 
 
 def settle(rig: Rig, ports: Mapping[str, int] = TRANSPORTS) -> None:
-    """Wait until nothing moves any more.
+    """Wait until everything is at rest.
 
-    The backend's kernel has sent all, no socket of nginx's holds anything, its workers sleep, and neither they nor what
-    backend and client have seen were different the last time.
+    The backend's kernel has sent everything, nginx's sockets are empty, its workers sleep, and nothing has changed at
+    the backend and the client since the last look.
     """
     before: object = None
 
@@ -212,7 +212,7 @@ def settle(rig: Rig, ports: Mapping[str, int] = TRANSPORTS) -> None:
         earlier, before = before, (seen, arrived, [(one.run_s, one.voluntary_switches) for one in workers])
         if earlier != before or seen.unacknowledged_bytes or not all(worker.is_asleep for worker in workers):
             return False
-        # Last, since the kernel lists all sockets of the machine for each port.
+        # Last, because the kernel lists all sockets of the machine for each port.
         sockets = [rig.sockets(port) for port in ports.values()]
         return not sum(sockets[0].unread_bytes) + sum(one.send_queue_bytes for one in sockets)
 

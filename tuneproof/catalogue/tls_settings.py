@@ -15,7 +15,7 @@ from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_
 from tuneproof.proof.scenario.scenarios import Scenario
 
 HANDSHAKES: Final = 10
-# The smallest cache that nginx takes is full long before: eight pages of 4 KiB.
+# More than the smallest cache that nginx accepts can hold: eight pages of 4 KiB.
 SESSIONS: Final = 72
 LARGE: Final = "/1000000.bin"
 SMALL: Final = "/1000.bin"
@@ -31,18 +31,18 @@ def _handshakes(rig: Rig) -> Figures:
 
 
 def _records(rig: Rig) -> Figures:
-    """Download a file; count the records that it comes in."""
+    """Download a file; count its TLS records."""
     made = rig.tls_connect(1, port=TLS_PORT, path=LARGE)
     return {"records": made[0].records, "largest_record_bytes": made[0].largest_record_bytes}
 
 
 def _sessions(version: str) -> Callable[[Rig], Figures]:
-    """Return the script that makes many sessions and then tries to go on with each."""
+    """Return the script that makes many sessions and then tries to resume each."""
 
     def script(rig: Rig) -> Figures:
         with rig.before(_FORGOTTEN_AFTER_S, _FORGETS):
             rig.tls_connect(SESSIONS, port=TLS_PORT, path=SMALL, version=version)
-            # The youngest first: what is tried must not have been pushed out by trying.
+            # The newest first, so that trying one session does not evict the next one.
             resumed = rig.tls_resume(range(SESSIONS - 1, -1, -1), port=TLS_PORT, path=SMALL)
         return {"resumable_sessions": sum(one.resumed for one in resumed)}
 
@@ -50,12 +50,12 @@ def _sessions(version: str) -> Callable[[Rig], Figures]:
 
 
 def _resumed(rig: Rig) -> Figures:
-    """Go on with sessions that have just been made."""
+    """Resume new sessions."""
     return _resumed_after(rig, lambda: None)
 
 
 def _resumed_after_reload(rig: Rig) -> Figures:
-    """Go on with sessions after a reload."""
+    """Resume sessions after a reload."""
     return _resumed_after(rig, rig.fresh_workers)
 
 
@@ -69,7 +69,7 @@ def _resumed_after(rig: Rig, step: Callable[[], None]) -> Figures:
 
 
 def _stapling(rig: Rig) -> Figures:
-    """Let nginx test the configuration, and look for what it says of stapling."""
+    """Let nginx test the configuration, and look for its warning about stapling."""
     said = rig.test()
     return {"accepted": float(said.status == 0), "ignored": float('"ssl_stapling" ignored' in said.text)}
 

@@ -1,6 +1,7 @@
-"""TLS to upstreams, and what OpenSSL decides: resumed sessions, post-quantum groups, kernel TLS.
+"""TLS to upstreams, and settings that depend on OpenSSL: resumed sessions, post-quantum groups, kernel TLS.
 
-nginx is both ends of the first two: its upstream is a server of its own, which says by the status what it negotiated.
+nginx is both ends of the first two: its upstream is another server of its own, with a status that says what it
+negotiated.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_
 REQUESTS: Final = 20
 WORKERS: Final = 4
 COPIED_CURVES: Final = "X25519:prime256v1:secp384r1"
-# Its name, and what nginx writes for groups of which OpenSSL's list of objects has no name
+# Its name, and what nginx writes for groups without a name in OpenSSL's list of objects
 # (https://www.iana.org/assignments/tls-parameters/tls-parameters.xhtml#tls-parameters-8).
 _POST_QUANTUM: Final = "X25519MLKEM768|0x11ec"
 _NAMED_GROUP: Final = "X25519MLKEM768:X25519:prime256v1"
@@ -29,7 +30,7 @@ _TO_UPSTREAM: Final = f"proxy_ssl_protocols {_VERSIONS}; proxy_set_header Connec
 
 
 def _said(rig: Rig) -> int:
-    """Ask many times; return how often the upstream says by a 204 that it is so, and by a 200 that it is not."""
+    """Send many requests; return how often the upstream answers 204 (yes) and 200 (no)."""
     done = rig.flow(Flow(connections=REQUESTS, at_once=1, close=True))
     yes, no = statuses(done, 204), statuses(done, 200)
     rig.must(yes + no == REQUESTS, f"{yes + no} of {REQUESTS} requests were answered by 204 or 200")

@@ -1,4 +1,4 @@
-"""The whole recipe of an article against nginx's and the kernel's defaults: which of its promises are true?
+"""An article's whole recipe compared with nginx's and the kernel's defaults: which of its promises are true?
 
 Source: "nginx under high concurrency drops SYNs" (2020): 20 000 became 40 000 requests per second, time-outs gone.
 """
@@ -14,14 +14,14 @@ from tuneproof.proof.inference.effects import ratio
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# A SYN that is dropped late is repeated a second later: the load must last two seconds to show it.
-# With 2000 at once the share of dropped SYNs varies tenfold; with 4000, connects may wait though nothing was dropped.
+# A SYN that is dropped late is retransmitted a second later: the load must last two seconds to show it. With 2000 at
+# once the share of dropped SYNs varies tenfold; with 4000, connects may wait though nothing was dropped.
 LOAD: Final = HttpLoad(concurrency=3000, requests=32_000, path=STATIC_PATH)
 BRIEF: Final = HttpLoad(concurrency=2000, requests=8000, path=STATIC_PATH)
 
 
 def arm(name: str, config: SubjectConfig, load: HttpLoad = LOAD, **sysctls: str) -> Arm[HttpObservation]:
-    """Return the arm of an nginx with these sysctls, named without their dots."""
+    """Return the arm of an nginx with these sysctls, named without dots."""
     names = {"somaxconn": "net.core.somaxconn", "syn_backlog": "net.ipv4.tcp_max_syn_backlog"}
     return Arm(
         name=name,
@@ -47,7 +47,7 @@ RECIPE: Final = arm("recipe", TUNED, somaxconn="4096", syn_backlog="4096")
 
 
 def saved(block: Mapping[str, HttpObservation]) -> float:
-    """Return how many times as many requests nginx serves for the same CPU time.
+    """Return the ratio of requests that nginx serves for the same CPU time.
 
     Requests per second could not show it: here the load generator's CPU is the limit.
     """
@@ -55,7 +55,7 @@ def saved(block: Mapping[str, HttpObservation]) -> float:
 
 
 def drops(observation: HttpObservation) -> float:
-    """Return the share of dropped SYNs: every request has a connection of its own, and every dropped SYN came again."""
+    """Return the share of dropped SYNs: each request has its own connection, and dropped SYNs are retransmitted."""
     return observation.listen_drops / (observation.completed + observation.listen_drops)
 
 

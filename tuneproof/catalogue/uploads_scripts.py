@@ -1,4 +1,4 @@
-"""What trials of uploads do, and what they count: clients send a part of a body, and wait."""
+"""What trials of uploads do and count: clients send a part of a body, and wait."""
 
 from collections.abc import Callable
 from typing import Final
@@ -41,9 +41,9 @@ def whole(size_bytes: int, *headers: str) -> str:
 
 
 def halted(upload: str, *, sent_bytes: int = _SENT_BYTES) -> Script:
-    """Return the script in which clients send so much of an upload's body and wait.
+    """Return the script in which clients send this part of an upload's body and wait.
 
-    It counts what nginx says to them by then, and whether the backend has their requests; then they leave.
+    It counts nginx's responses by then, and the requests that the backend has; then the clients leave.
     """
     head_bytes = upload.index("\r\n\r\n") + 4
 
@@ -75,7 +75,7 @@ def too_large(rig: Rig) -> Figures:
 
 
 def stalled(rig: Rig) -> Figures:
-    """Let clients stop in the middle of a body until nginx ends their connections; count the responses."""
+    """Let clients stop in the middle of a body until nginx closes their connections; count the responses."""
     rig.backend(call(Scripted.play, (Reply(),)))
     done = rig.flow(
         Flow(connections=CLIENTS, says=whole(BODY_BYTES), head_bytes=_SENT_BYTES, awaits_end=True),
@@ -88,10 +88,10 @@ def stalled(rig: Rig) -> Figures:
 
 
 def to_two_peers(rig: Rig) -> Figures:
-    """Send uploads, of which every other one meets a peer that fails; count those that get a 502."""
+    """Send uploads, every other one to a failing peer; count those that get a 502."""
     rig.backend(call(Scripted.play, (Reply(),)))
     rig.backend(call(Scripted.fault, "", Then.RESETS))
-    # One after the other, on connections of their own: nginx ends one of which it has not read the body.
+    # One after the other, on separate connections: nginx closes a connection if it has not read the body.
     done = rig.flow(Flow(connections=UPLOADS, at_once=1, method="PUT", path="/upload", body_bytes=BODY_BYTES))
     failed, ok = statuses(done, 502), statuses(done, 200)
     rig.must(failed + ok == UPLOADS, f"{failed + ok} of {UPLOADS} uploads were answered by 200 or 502")

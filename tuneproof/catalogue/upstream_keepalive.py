@@ -21,7 +21,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 ARTICLE: Final = "Upstream keepalive doubles an ingress controller's throughput (2021)"
 
-# Each by its name in the lab; the article's backend had 0.06 CPU.
+# By name in the lab; the article's backend had 0.06 CPU.
 BACKENDS: Final = (
     Backend(name="static", kind=STATIC),
     Backend(name="asyncio", kind=ASYNCIO),
@@ -36,7 +36,7 @@ KEEPALIVE: Final = ("keepalive 1024", "keepalive_requests 10000", "keepalive_tim
 REUSE: Final = ("proxy_http_version 1.1", 'proxy_set_header Connection ""')
 NO_REUSE: Final = ("proxy_http_version 1.0", "proxy_set_header Connection close")
 
-# No more at once than the 32 connections per worker that newer versions keep by themselves.
+# At most the 32 connections per worker that newer versions keep by default.
 REQUESTS: Final = 4000
 AB: Final = HttpLoad(concurrency=50, requests=REQUESTS)
 AB_FEW: Final = HttpLoad(concurrency=10, requests=1000)
@@ -44,7 +44,7 @@ AB_ASYNCIO: Final = HttpLoad(concurrency=50, requests=1000)
 AB_PYTHON: Final = HttpLoad(concurrency=50, requests=600)
 AB_LIMITED: Final = HttpLoad(concurrency=50, requests=1200)
 AB_KEPT: Final = replace(AB, keep_alive=True)
-# nginx ends a connection after 1000 requests, before 1.19.10 after 100 (keepalive_requests).
+# nginx closes a connection after 1000 requests, before 1.19.10 after 100 (keepalive_requests).
 KEPT_CONNECTS: Final = 0.1
 
 
@@ -61,7 +61,7 @@ def subject(name: str, backend: str, block: tuple[str, ...], location: tuple[str
 
 
 def proxied(backend: str) -> Subject:
-    """Return an nginx with an upstream block and nothing else: what a version does by itself."""
+    """Return an nginx with only an upstream block: a version's default."""
     return subject(f"plain-{backend}", backend, (), ())
 
 
@@ -96,10 +96,10 @@ ARMS: Final = (
 
 
 def limit_of_the_rate(arms: Mapping[str, Mapping[str, Metric]]) -> str:
-    """Return how busy nginx was: whether a proxy costs rate depends on who is at his limit first.
+    """Return how busy nginx was: whether a proxy lowers the rate depends on what reaches its limit first.
 
-    Where that is the generator, a proxy costs nothing; where it is the CPU that nginx shares with the backend, the
-    backend gets what nginx leaves.
+    If that is the generator, a proxy costs nothing; if it is the CPU that nginx shares with the backend, the backend
+    gets what nginx leaves.
     """
     share = arms["keepalive"].get("worker_cpu_share")
     if share is None:
@@ -108,7 +108,7 @@ def limit_of_the_rate(arms: Mapping[str, Mapping[str, Metric]]) -> str:
 
 
 def connects_ratio(block: Mapping[str, HttpObservation]) -> float:
-    """Return how many times as many connections nginx opens without keepalive; with it, one is counted at least."""
+    """Return the connections that nginx opens without keepalive ÷ those with it, at least one."""
     kept = max(block["keepalive"].upstream_connects_per_request, 1 / block["keepalive"].completed)
     return ratio(block["off"].upstream_connects_per_request, kept)
 

@@ -1,4 +1,4 @@
-"""The name of an upstream whose address changes: who follows it without a reload, and what that costs.
+"""An upstream's name with a changing address: what follows it without a reload, and at what cost.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_core_module.html#resolver, and ``resolve`` in
 https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server.
@@ -19,13 +19,13 @@ from tuneproof.proof.scenario.backends import PORT, SCRIPTED, Backend
 from tuneproof.proof.scenario.scenarios import Scenario
 
 NAME: Final = "app.test"
-# The first one answers about names, too.
+# The first one is also the DNS server.
 OLD: Final = "backend"
 NEW: Final = "second"
 ASKED: Final = 20
-# What Docker's own resolver says of every container (https://github.com/moby/moby/issues/30029).
+# The TTL of Docker's own resolver for every container (https://github.com/moby/moby/issues/30029).
 TTL_S: Final = 600
-# nginx counts in whole seconds: what is valid for one is asked for again before the third.
+# nginx counts in whole seconds: after valid=1s, it queries again before the third second.
 LATER_S: Final = 2.1
 
 _REUSE: Final = 'proxy_http_version 1.1; proxy_set_header Connection "";'
@@ -37,14 +37,14 @@ def _named(rig: Rig, owner: str) -> None:
 
 
 def _resolve_by_backend(rig: Rig) -> Figures:
-    """Let the system's resolver ask the backend, which knows the name: nginx asks when it starts."""
+    """Let the system's resolver query the backend, which knows the name: nginx resolves it when it starts."""
     _named(rig, OLD)
     rig.resolve_by(OLD)
     return {}
 
 
 def moved(*, asks_by_itself: bool = False, later_s: float = LATER_S) -> Callable[[Rig], Figures]:
-    """Return the script: the name gets another address; count who is asked later on, and what for."""
+    """Return the script: the name gets another address; count later requests by address, and queries."""
 
     def script(rig: Rig) -> Figures:
         for name in (OLD, NEW):
@@ -55,7 +55,7 @@ def moved(*, asks_by_itself: bool = False, later_s: float = LATER_S) -> Callable
         try:
             return _asked_later(rig, asks_by_itself=asks_by_itself, later_s=later_s)
         finally:
-            # The next trial's nginx asks when it starts.
+            # The next trial's nginx resolves it when it starts.
             _named(rig, OLD)
 
     return script
@@ -131,7 +131,7 @@ SCENARIO: Final = Scenario(
     arms=ARMS,
     claims=CLAIMS,
     backends=(Backend(name=OLD, kind=SCRIPTED), Backend(name=NEW, kind=SCRIPTED)),
-    # It starts no nginx: each of those that are to come finds the name.
+    # It starts no nginx, so that every later one can resolve the name.
     warm_up=Counted(script=_resolve_by_backend, starts=False),
 )
 

@@ -1,4 +1,4 @@
-"""Upstreams as tuning lists write them: retries, the size of the keepalive cache, names in variables, shared state.
+"""Upstreams as in tuning lists: retries, the size of the keepalive cache, names in variables, shared state.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_upstream_module.html, and proxy_next_upstream in
 https://nginx.org/en/docs/http/ngx_http_proxy_module.html.
@@ -19,7 +19,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 BACKEND: Final = Backend(kind=ASYNCIO)
 REUSE: Final = 'proxy_http_version 1.1; proxy_set_header Connection "";'
 
-# Two peers that are nginx itself, each fine but for one path.
+# Two peers that are nginx itself, each healthy except for one path.
 _PEERS: Final = """
 server { listen 127.0.0.1:9001; location /bad { return 500; } location / { return 200 "ok"; } }
 server { listen 127.0.0.1:9002; location /bad { return 500; } location / { return 200 "ok"; } }
@@ -29,7 +29,7 @@ AT_ONCE: Final = 32
 REQUESTS_EACH: Final = 20
 VISITORS: Final = 80
 WORKERS: Final = 4
-# Unless it is set (https://nginx.org/en/docs/http/ngx_http_upstream_module.html#fail_timeout).
+# The default (https://nginx.org/en/docs/http/ngx_http_upstream_module.html#fail_timeout).
 FAIL_TIMEOUT_S: Final = 10
 RETRIED: Final = "nginx tries a failed server again"
 _DEAD_S: Final = 60
@@ -44,7 +44,7 @@ _LIST: Final = "proxy_next_upstream error timeout http_500 http_502 http_503 htt
 
 
 def _two_bad_requests(rig: Rig) -> Figures:
-    """Ask twice for what fails, then for what does not."""
+    """Request a broken page twice, then a working one."""
     with rig.before(FAIL_TIMEOUT_S, RETRIED):
         rig.flow(Flow(requests=2, path="/bad"))
         after = rig.flow(Flow(requests=ASKED_AFTERWARDS, path="/ok"))
@@ -59,14 +59,14 @@ def _kept(connections: int) -> str:
 
 
 def _requests_at_once(rig: Rig) -> Figures:
-    """Let many clients ask at once, several times, and count the SYNs that nginx sent meanwhile."""
+    """Let many clients send requests at once, several times, and count the SYNs that nginx sends meanwhile."""
     before = rig.counters()["Tcp.ActiveOpens"]
     answered = rig.ok(rig.flow(Flow(connections=AT_ONCE, requests=REQUESTS_EACH)), requests=AT_ONCE * REQUESTS_EACH)
     return {"upstream_connects": rig.counters()["Tcp.ActiveOpens"] - before, "ok": answered}
 
 
 def _one_after_another(rig: Rig) -> Figures:
-    """Let one client ask many times, and count the SYNs that nginx sent meanwhile."""
+    """Let one client send many requests, and count the SYNs that nginx sends meanwhile."""
     before = rig.counters()["Tcp.ActiveOpens"]
     answered = rig.ok(rig.flow(Flow(requests=AT_ONCE)), requests=AT_ONCE)
     return {"upstream_connects": rig.counters()["Tcp.ActiveOpens"] - before, "ok": answered}
@@ -78,7 +78,7 @@ def _by_name(server: str) -> str:
 
 
 def _one_dead_peer(zone: str) -> str:
-    # Nobody listens on the first one's port.
+    # Nothing listens on the first one's port.
     block = (
         f"upstream peers {{ {zone} server 127.0.0.1:9 max_fails=3 fail_timeout={_DEAD_S}s; server 127.0.0.1:9001; }}"
     )
@@ -91,7 +91,7 @@ def _one_dead_peer(zone: str) -> str:
 
 
 def _visits(rig: Rig) -> Figures:
-    """Let many clients come, each on a connection of its own, and count how often the dead peer was tried."""
+    """Let many clients connect, and count how often nginx tries the dead peer."""
     with rig.before(_DEAD_S, RETRIED):
         answered = rig.ok(rig.flow(Flow(connections=VISITORS, at_once=1, close=True)), requests=VISITORS)
     rig.rest()

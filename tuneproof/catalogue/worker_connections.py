@@ -17,7 +17,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 
 def arm(workers: int, slots: int) -> Arm[Seen]:
-    """Return an nginx with so many workers and worker_connections."""
+    """Return an nginx with this number of workers and worker_connections."""
     config, name = SubjectConfig(worker_processes=workers, worker_connections=slots), f"{workers}-of-{slots}"
     plan = StartUp(workers=workers, worker_connections=slots)
     series = "1 worker" if workers == 1 else f"{workers} workers"
@@ -29,7 +29,7 @@ ARMS = tuple(arm(workers, slots) for workers in (1, 2) for slots in (512, 25_000
 
 
 def claim(name: str, text: str, source: str, of: tuple[int, int], is_bytes: float, since: str = "") -> Claim[Seen]:
-    """Return the claim that a regression predicts so many bytes, within 3 %, for (workers, connections of them all)."""
+    """Return the claim that a regression predicts this many bytes, within 3 %, for (workers, all connections)."""
 
     def effect(block: Mapping[str, Seen]) -> float:
         seen = np.array([(item.workers, item.slots, item.rss_bytes) for item in block.values()], dtype=float)
