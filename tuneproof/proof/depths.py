@@ -1,4 +1,4 @@
-"""How deep a run goes: how many blocks a claim may take."""
+"""The depth of a run: how many blocks a claim may take."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -8,7 +8,7 @@ from tuneproof.lab.subject.versions import ALL, choose_versions
 
 QUICK: Final = "quick"
 FULL: Final = "full"
-# After how many blocks the data are looked at; how many must agree then, inference/plan.py enumerates.
+# After how many blocks the data are looked at; inference/plan.py enumerates how many must agree then.
 LOOKS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType({QUICK: (5, 9), FULL: (12, 18, 24)})
 
 

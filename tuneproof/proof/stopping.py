@@ -1,4 +1,4 @@
-"""How measurements in other threads are ended."""
+"""Ends measurements in other threads."""
 
 import threading
 
@@ -10,16 +10,16 @@ class RunEndedError(LabError):
 
 
 class Stop:
-    """A request to end, for several threads: the measuring one checks it before a lab starts and before each trial."""
+    """A stop request for several threads: the measuring thread checks it before a lab starts and before each trial."""
 
     def __init__(self) -> None:
         self._asked = threading.Event()
 
     def ask(self) -> None:
-        """End all that is being measured, each at its next trial."""
+        """End all measurements, each before its next trial."""
         self._asked.set()
 
     def check(self) -> None:
-        """Go on. RunEndedError: The end was asked for."""
+        """Continue. RunEndedError: A stop was requested."""
         if self._asked.is_set():
             raise RunEndedError("the run has ended")

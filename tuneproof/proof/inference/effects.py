@@ -1,4 +1,4 @@
-"""What one block gives: a ratio, a share, independent units that were counted, or responses to doses."""
+"""The effect of one block: a ratio, a share, counted independent units, or responses to doses."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ _MOST_DOSES = 8
 
 
 class Scale(StrEnum):
-    """What a number says: how many times as much, or which share (or difference of two shares)."""
+    """The scale of a number: a ratio, or a share (or a difference of two shares)."""
 
     RATIO = "ratio"
     SHARE = "share"
@@ -20,9 +20,9 @@ class Scale(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """So many of so many units that are independent of each other, such as trials that went one way.
+    """A count of independent units out of a total, such as trials with one outcome.
 
-    Requests of one trial are not: their share is one number.
+    Requests of one trial are not independent: their share is one number.
 
     ValueError: ``count`` is not between 0 and ``of``, or there are no units.
     """
@@ -38,7 +38,7 @@ class Tally:
 
     @classmethod
     def yes(cls, *, when: bool) -> "Tally":
-        """Return one unit's answer."""
+        """Return the outcome of one unit."""
         return cls(count=int(when), of=1)
 
     def __float__(self) -> float:
@@ -74,9 +74,9 @@ Effect = float | Tally | Ordered
 
 
 def ratio(part: float, whole: float) -> float:
-    """Divide; what is divided by nothing is infinitely many times as much, and counts as that.
+    """Divide; a ratio to zero is infinite, and counts as that.
 
-    ValueError: Both are 0, or one is no number: the instrument may be broken.
+    ValueError: Both are 0, or one is not a number: the instrument may be broken.
     """
     if math.isnan(part) or math.isnan(whole) or part == whole == 0:
         raise ValueError(f"{part:g} ÷ {whole:g}: nothing was counted in either arm")
@@ -84,7 +84,7 @@ def ratio(part: float, whole: float) -> float:
 
 
 def number(effect: Effect, scale: Scale) -> float:
-    """Return an effect as a number; ValueError: it is outside its scale (0 or infinity is a ratio, too)."""
+    """Return an effect as a number; ValueError: it is outside its scale (0 and infinity are ratios, too)."""
     value = float(effect)
     lowest, highest = (0.0, math.inf) if scale is Scale.RATIO else (-1.0, 1.0)
     if math.isnan(value) or not lowest <= value <= highest:
@@ -93,7 +93,7 @@ def number(effect: Effect, scale: Scale) -> float:
 
 
 def page_p_value(blocks: Sequence[Ordered]) -> float:
-    """Return how likely such an order is when the dose does not matter: Page's exact test, one-sided.
+    """Return the probability of such an order if the dose does not matter: Page's exact test, one-sided.
 
     Page 1963, "Ordered Hypotheses for Multiple Treatments". Ties get mean ranks, which is conservative.
     """

@@ -1,4 +1,4 @@
-"""A sequential sign test: when the blocks are looked at, and how many must agree; exact, by enumeration."""
+"""A sequential sign test: when to look at the blocks, and how many must agree; exact, by enumeration."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -6,24 +6,24 @@ from itertools import pairwise
 from math import comb
 
 ERROR_RATE = 0.05
-"""The chance of a wrong *holds*, over all looks together, where the claim is just not true; the same of *refuted*."""
-COIN = 0.5  # an effect at the threshold falls on either side alike: the order of the arms in a block is random
+"""The chance of a wrong *holds*, over all looks together, if the claim is only just false; likewise for *refuted*."""
+COIN = 0.5  # an effect at the threshold falls on either side equally often: the order of the arms in a block is random
 FEWEST_BLOCKS = 5
-"""Blocks before the first look: with fewer, chance alone makes all agree on one side in more than 1 of 20 cases."""
+"""Blocks before the first look: with fewer, all agree by chance on one side in more than 1 of 20 cases."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
     """One look at the data."""
 
-    units: int  # blocks, or units counted in them, at this look
-    needed: int  # so many of them must agree
-    tail: float  # chance of so many or more, at this look taken alone
+    units: int  # number of blocks, or of units in them, at this look
+    needed: int  # how many of them must agree
+    tail: float  # chance of this many or more, for this look alone
 
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """The looks for one side of a threshold, and the exact chance that any of them errs."""
+    """The looks for one side of a threshold, and the exact chance that any of them is wrong."""
 
     looks: tuple[Look, ...]
     error: float
@@ -33,20 +33,20 @@ class Side:
 def side(units: tuple[int, ...], chance: float = COIN, rate: float = ERROR_RATE) -> Side:
     """Return how many units must agree at each look.
 
-    Each look takes the smallest number for which the chance of having erred at it or before stays within
-    ``rate``. That chance is added up over every sequence of outcomes, with no approximation: 5 of 5, then 8 of 9,
-    errs in 4.1 % of all cases, whatever the distribution of the effects.
+    Each look takes the smallest number for which the chance of a wrong decision by then stays within ``rate``. That
+    chance is summed over every sequence of outcomes, without approximation: 5 of 5, then 8 of 9, errs in 4.1 % of all
+    cases, whatever the distribution of the effects.
 
     Args:
         units: Units seen at each look, strictly increasing.
-        chance: That a unit agrees, where the claim is just not true; one half for an effect at its threshold.
-        rate: The error that all looks may spend together.
+        chance: Probability that a unit agrees if the claim is only just false; one half for an effect at its threshold.
+        rate: The error allowed for all looks together.
 
     ValueError: No look, or looks that do not increase from ``FEWEST_BLOCKS`` or more.
     """
     if not units or units[0] < FEWEST_BLOCKS or any(later <= earlier for earlier, later in pairwise(units)):
         raise ValueError(f"looks must increase from {FEWEST_BLOCKS} or more, got {units!r}")
-    undecided = {0: 1.0}  # by number of units that agree: the chance to be there without a decision
+    undecided = {0: 1.0}  # by number of units that agree: the chance of that without a decision so far
     looks, error, seen = [], 0.0, 0
     for total in units:
         further, seen = total - seen, total
@@ -55,7 +55,7 @@ def side(units: tuple[int, ...], chance: float = COIN, rate: float = ERROR_RATE)
             for more in range(further + 1):
                 step = _binomial(more, further, chance)
                 reached[agree + more] = reached.get(agree + more, 0.0) + probability * step
-        needed = total + 1  # more than there are: such a look cannot decide
+        needed = total + 1  # more than there are: this look cannot decide
         for agree in sorted(reached, reverse=True):
             if error + reached[agree] > rate:
                 break

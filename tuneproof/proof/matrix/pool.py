@@ -1,7 +1,7 @@
-"""Parts of a run that several engines take from one pile, each as soon as it has nothing to do.
+"""Parts of a run in a pool, from which several engines take the next one as soon as they are idle.
 
-An engine that is lost gives its part back; a free engine takes it up. One that is too noisy beside calmer ones can
-step aside.
+A lost engine gives its part back, and a free engine takes it. An engine that is much noisier than others can step
+aside.
 """
 
 import statistics
@@ -15,7 +15,7 @@ from tuneproof.report.results.cells import Cell
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What is measured in one go: a shard of the run, such as ``2/8``."""
+    """A shard of the run, such as ``2/8``."""
 
     shard: str
 
@@ -24,7 +24,7 @@ class Part:
 
 
 class Pile:
-    """The parts that nobody has taken yet; for several threads."""
+    """The parts that no engine has taken yet; thread-safe."""
 
     def __init__(self, parts: Iterable[Part], takers: Collection[str]) -> None:
         self._open = list(parts)
@@ -34,7 +34,7 @@ class Pile:
         self._changed = threading.Condition()
 
     def parts_for(self, taker: str) -> Iterator[Part]:
-        """Yield parts until none is left, and none can come back: what others still work at may be given back."""
+        """Yield parts until none is left, and none can come back from another worker."""
         while (part := self._next(taker)) is not None:
             yield part
             with self._changed:
@@ -43,7 +43,7 @@ class Pile:
                     self._changed.notify_all()
 
     def give_back(self, taker: str) -> None:
-        """Take a taker out of the game; the part that it had is open again."""
+        """Unregister a worker; its part becomes available again."""
         with self._changed:
             self._left.discard(taker)
             for part, owner in list(self._taken.items()):
@@ -53,14 +53,14 @@ class Pile:
             self._changed.notify_all()
 
     def step_aside(self, taker: str) -> None:
-        """Let a taker take no further part, unless all others are out of the game or have stepped aside as well."""
+        """Give a worker no further part, unless all others are gone or have stepped aside as well."""
         with self._changed:
             self._aside.add(taker)
             self._changed.notify_all()
 
     @property
     def open_parts(self) -> tuple[Part, ...]:
-        """What nobody has done, once all takers have ended."""
+        """The parts that are left when all workers have ended."""
         with self._changed:
             return tuple(self._open)
 
@@ -81,12 +81,12 @@ class Pile:
 
 
 def noise_of(cells: Iterable[Cell]) -> float | None:
-    """Return the median of what a spinning process lost before the cells' blocks, in percent; None if nobody looked."""
+    """Return the median CPU time that a spinning process lost before the cells' blocks, in percent; None if unknown."""
     lost_pct = [cell.host_noise["lost_p50_pct"] for cell in cells if cell.host_noise]
     return statistics.median(lost_pct) if lost_pct else None
 
 
 def calmer_than(engine: str, noise_pct: Mapping[str, float]) -> str | None:
-    """Return the calmest engine if this one is too noisy beside it; None if this one may go on."""
+    """Return the calmest engine if this one is too noisy in comparison; None if this one may continue."""
     calmest = min(noise_pct, key=noise_pct.__getitem__)
     return calmest if is_noisy_beside(noise_pct[engine], noise_pct[calmest]) else None

@@ -1,7 +1,7 @@
 """Scenarios that only count, several at once: neighbours do not change counts, and these scenarios mostly wait.
 
-Each is measured in a thread. Only the thread that asks for their cells writes to the terminal: it shows, while it
-waits, what all of them do.
+Each is measured in a thread. Only the thread that requests their cells writes to the terminal: while it waits, it shows
+the progress of all.
 """
 
 import queue
@@ -18,45 +18,45 @@ from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.keys import Key
 
 JOBS_PER_CPU: Final = 4
-"""Scenarios at once for each CPU of the engine's, as far as there is memory for them."""
+"""Parallel scenarios per CPU of the engine, if it has memory for them."""
 JOB_BYTES: Final = 512 << 20
-"""More than the containers of such a scenario take on average: mostly 300 MiB, those of proxy_buffering 1.2 GiB."""
+"""More than the containers of such a scenario take on average: usually 300 MiB, for proxy_buffering 1.2 GiB."""
 MOST_JOBS: Final = 16
 MOST_AHEAD: Final = 8
-"""An engine has addresses for 31 networks, one for each lab, unless somebody gave it others."""
+"""By default an engine has addresses for 31 networks, one for each lab."""
 _SHOWN_EVERY_S: Final = 0.2
 _REMOVED_EVERY_S: Final = 1.0
 
 
 class View(Protocol):
-    """Where progress is shown: a line that is rewritten, and lines that stay."""
+    """Shows progress: a line that is rewritten, and permanent lines."""
 
     def update(self, text: str) -> None:
         """Show a text in place of the last update."""
 
     def line(self, text: str) -> None:
-        """Write a line that stays."""
+        """Write a permanent line."""
 
 
 class Starting(Protocol):
     """Returns the context in which the claims of a lab can be decided."""
 
     def __call__(self, *, beside: "SideBySide") -> AbstractContextManager[Decider]:
-        """Start the lab; its output goes to that view, and the lab ends with the context."""
+        """Start the lab; its output goes to the view, and the lab ends with the context."""
 
 
 def jobs_on(*, cpus: int, memory_bytes: int, patience: float) -> int:
     """Return how many scenarios an engine measures at once: half of its memory is left for others.
 
-    ``patience``: how many times longer than usual it takes. On slow CPUs that many share, a trial may wait for an
-    answer that nginx gives up waiting for: five at once on two emulated CPUs were too many, one for each did well.
+    ``patience``: how many times longer than usual it takes. On slow, shared CPUs, nginx may time out before a trial's
+    answer arrives: five scenarios at once on two emulated CPUs were too many, one per CPU worked.
     """
     for_cpus = max(cpus, int(JOBS_PER_CPU * cpus / patience))
     return max(1, min(MOST_JOBS, for_cpus, memory_bytes // 2 // JOB_BYTES))
 
 
 def ahead_on(jobs: int, *, memory_bytes: int) -> int:
-    """Return how many labs may wait on an engine that measures so many scenarios at once, within that half."""
+    """Return how many labs may wait on an engine beside the scenarios that it measures, within that half."""
     return max(0, min(MOST_AHEAD, memory_bytes // 2 // JOB_BYTES - jobs))
 
 
@@ -64,10 +64,10 @@ class SideBySide:
     """The scenarios that are measured at once.
 
     Args:
-        jobs: How many at a time, from the first that was added on.
-        view: What the user sees.
-        show: Shows a decided claim, soon after it was decided.
-        status: Returns what is shown before the names of those that are being measured.
+        jobs: How many at a time, in the order in which they were added.
+        view: The user's view.
+        show: Shows a decided claim soon after the decision.
+        status: Returns the text before the names of the running scenarios.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class SideBySide:
         self.stop = Stop()
 
     def add(self, lab: Key, claims: Collection[Claim[Any]], starting: Starting) -> Callable[[Key], Cell]:
-        """Measure a lab as soon as there is room; return a function that waits for the result of one of its claims.
+        """Measure a lab as soon as possible; return a function that waits for the result of one of its claims.
 
         ``claims``: The claims to decide, in this order.
         """
@@ -98,9 +98,9 @@ class SideBySide:
         return lambda key: self._wait(cells[key.claim])
 
     def add_ahead(self, lab: Key, starting: Starting, labs: ExitStack) -> Future[Decider]:
-        """Start a lab as soon as there is room; return what its claims are decided by later.
+        """Start a lab as soon as possible; return its decider for later.
 
-        ``labs``: What removes it.
+        ``labs``: Removes the lab.
         """
 
         def start() -> Decider:
@@ -116,13 +116,13 @@ class SideBySide:
             self._show()
 
     def end(self, remove: Callable[[], None]) -> None:
-        """Start nothing else, and end the running measurements.
+        """Start nothing more, and end the running measurements.
 
-        ``remove``: Removes every container of the run, so that nothing waits for an answer from one.
+        ``remove``: Removes every container of the run, so that nothing waits for one.
         """
         self.stop.ask()
         self._pool.shutdown(wait=False, cancel_futures=True)
-        # wait() would wait forever for what was cancelled before a thread took it.
+        # wait() would wait forever for tasks that were cancelled before a thread took them.
         threads: list[Future[Any]] = [*self._threads, *self._ahead]
         begun = [thread for thread in threads if not thread.cancelled()]
         while wait(begun, timeout=_REMOVED_EVERY_S).not_done:
@@ -130,7 +130,7 @@ class SideBySide:
         self._show()
 
     def update(self, text: str) -> None:
-        """Show nothing of one trial among those of several scenarios."""
+        """Do not show single trials of several parallel scenarios."""
 
     def line(self, text: str) -> None:
         """Show a line soon."""
@@ -142,7 +142,7 @@ class SideBySide:
                 for claim in claims:
                     try:
                         cell = decider.decide(claim)
-                    except Exception as error:  # noqa: BLE001 - raised again where the claim's cell is asked for
+                    except Exception as error:  # noqa: BLE001 - raised again when the claim's cell is requested
                         cells[claim.name].set_exception(error)
                     else:
                         self._news.put(partial(self._show_cell, claim, cell))
@@ -155,7 +155,7 @@ class SideBySide:
     def _show(self) -> None:
         while not self._news.empty():
             self._news.get()()
-        if names := ", ".join(dict.fromkeys(self._under_way)):  # once where a scenario has several labs
+        if names := ", ".join(dict.fromkeys(self._under_way)):  # once if a scenario has several labs
             self._view.update(f"{self._status()}; {names}")
 
     def _wait(self, cell: Future[Cell]) -> Cell:
@@ -166,7 +166,7 @@ class SideBySide:
 
     @contextmanager
     def _shown(self, lab: Key) -> Iterator[None]:
-        """Show a lab among those that are being measured."""
+        """Show a lab among the running ones."""
         self._under_way.append(lab.place)
         try:
             yield

@@ -1,4 +1,4 @@
-"""The containers of a scenario's lab, those with somebody's own nginx among them, and whether these have come up."""
+"""The containers of a scenario's lab, including those with a user's own nginx, and whether these have started."""
 
 import time
 from collections.abc import Sequence
@@ -22,9 +22,8 @@ from tuneproof.proof.scenario.preconditions import WORKER_TITLE
 from tuneproof.proof.scenario.scenarios import Scenario
 from tuneproof.wording import size
 
-# A generator that opens a connection per request runs out of ports after some 28,000 of them: the rate would be that of
-# the search for one. Ports in TIME_WAIT are free again after a second
-# (https://docs.kernel.org/networking/ip-sysctl.html).
+# A generator that opens a connection per request runs out of ports after some 28,000 of them: searching for one would
+# limit the rate. Ports in TIME_WAIT are free again after a second (https://docs.kernel.org/networking/ip-sysctl.html).
 _CLIENT_SYSCTLS = {"net.ipv4.tcp_tw_reuse": "1"}
 
 
@@ -36,7 +35,7 @@ class BenchImages:
     backend: str
     client: str
     netadmin: str
-    http3: str = ""  # of the clients for HTTP/3; empty for a lab without them
+    http3: str = ""  # image of the clients for HTTP/3; empty for a lab without them
 
 
 def container_specs(
@@ -50,7 +49,7 @@ def container_specs(
 ) -> list[RoleSpec]:
     """Return the containers of the lab; with shaped links, those that own the links first."""
     others = placement.others
-    # What joins another's network namespace finds its sysctls there.
+    # A container that joins another network namespace gets its sysctls.
     sysctls = {} if CLIENT in shaped else _CLIENT_SYSCTLS
     client = RoleSpec(name=CLIENT, role=Role.CLIENT, image=images.client, cpuset=others, sysctls=sysctls)
     beside_subject = placement.subject if scenario.backends_beside_subject else others
@@ -60,7 +59,7 @@ def container_specs(
     if scenario.http3:
         joins = owner_name(CLIENT) if CLIENT in shaped else ""
         joining.append(replace(client, name=HTTP3, image=images.http3, joins=joins, answers=True))
-    # Those that own the links come first; a subject looks its upstreams up when it starts.
+    # Those that own the links come first; a subject resolves its upstreams when it starts.
     first = [*owner_specs(shaper=shaper, image=images.netadmin, cpuset=others, roles=shaped), *joining, *probers]
     backends = tuple(item.name for item in scenario.backends)
     served = [
@@ -110,7 +109,8 @@ def _subject_spec(subject: Subject, image: str, placement: CpuPlacement, *, afte
         files={path: text.encode() for path, text in (texts or {CONFIG_PATH: subject.config.render()}).items()},
         command=supervisor.COMMAND if texts else (),
         answers=bool(texts),
-        # Workers are forked from what it is loaded into; that nginx empties its environment does not matter to them.
+        # It is loaded into the master, from which workers are forked, so it does not matter that nginx clears its
+        # environment.
         environment={"LD_PRELOAD": RECORDER_PATH} if subject.records_turns else {},
         after=after,
     )
@@ -129,7 +129,7 @@ class OwnNginxError(LabError):
 def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | None = None) -> int:
     """Wait until an nginx has started its workers; return how many.
 
-    LabError: It did not start, with its own words, or took more than the lab gives, on the disk as well.
+    LabError: It did not start, with its own words, or exceeded the lab's limits, also on the disk.
     """
     deadline_s = time.monotonic() + _STARTS_WITHIN_S
     before = same = 0
@@ -138,16 +138,16 @@ def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | N
             raise passed_limit(container, disk) or own_nginx_failed(own, container.log_tail())
         now = sum(command.startswith(WORKER_TITLE) for _, command in container.processes())
         if now > _MOST_WORKERS:
-            # Before the kernel refuses more, which can take minutes.
+            # Before the kernel refuses further processes, which can take minutes.
             raise OwnNginxError(
                 f"your nginx starts more than {_MOST_WORKERS} workers, and the lab takes no more",
                 remedy="test a copy with fewer worker_processes",
             )
         if not now and container.has_all_processes() and (passed := passed_limit(container, disk)) is not None:
-            # What starts so many before its first worker goes on with it, to the harm of the whole machine.
+            # A master that starts this many before its first worker continues, at the cost of the whole machine.
             raise passed
         same = same + 1 if now and now == before else 0
-        # Many are started less evenly: on a busy CPU a pause is not the end of it.
+        # Many workers start less evenly: on a busy CPU, a pause does not mean that all have started.
         if same > now // _MANY_WORKERS:
             if (passed := passed_limit(container, disk)) is not None:
                 raise passed
@@ -161,7 +161,7 @@ def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | N
 
 
 def passed_limit(container: LabContainer, disk: DiskGuard | None = None) -> OwnNginxError | None:
-    """Return the error of an nginx that wants more than the lab gives it, or None."""
+    """Return the error of an nginx that exceeds the lab's limits, or None."""
     if disk is not None and disk.lost_bytes:
         return OwnNginxError(
             f"the engine's disk lost {size(disk.lost_bytes)} while your nginx ran, so the lab ended it",
@@ -187,7 +187,7 @@ def _was_out_of_memory(container: LabContainer) -> bool:
     try:
         return CgroupMemory.of(container).oom_kills > 0
     except (LabError, ValueError):
-        # No cgroup file system or no `cat` in its image, or no process left for either.
+        # Its image has no cgroup file system or no `cat`, or it has no process left for it.
         return False
 
 
@@ -201,7 +201,7 @@ def own_nginx_failed(own: OwnNginx, words: str) -> OwnNginxError:
 
 
 def own_spec(subject: Subject, own: OwnNginx, image: str, placement: CpuPlacement) -> RoleSpec:
-    """Return the container of such a subject."""
+    """Return the container of a subject with the user's own nginx."""
     return RoleSpec(
         name=subject.name,
         role=Role.SUBJECT,

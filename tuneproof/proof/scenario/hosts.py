@@ -1,4 +1,4 @@
-"""The host of an engine: what a new network namespace on it has, and what results say about it."""
+"""The host of an engine: the properties of a new network namespace on it, and its description in results."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from tuneproof.lab.protocol.observer import Snapshot
 
 
 def host_record(engine: Mapping[str, Any], snapshot: Snapshot) -> dict[str, Any]:
-    """Return what results.json says of a host, from what its engine reports and a snapshot."""
+    """Return the description of a host for results.json, from its engine's report and a snapshot."""
     return {
         **engine,
         "cpu_model": snapshot.cpu_model,

@@ -1,4 +1,4 @@
-"""The lab of a scenario, which is started again when it fails: one fault of the engine or of nginx costs one block."""
+"""The lab of a scenario, which is restarted when it fails: one fault of the engine or of nginx costs one block."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -12,11 +12,11 @@ from tuneproof.proof.scenario.containers import OwnNginxError
 
 
 class StandingLab:
-    """A context manager: inside it :meth:`start` gives benches, and at its end the last one's lab is removed.
+    """A context manager: inside it, :meth:`start` returns benches; at its end, the last bench's lab is removed.
 
     Args:
         remover: Makes the labs, and removes them.
-        begin: Starts what the scenario needs in a new lab.
+        begin: Starts the scenario's containers in a new lab.
         settle: Waits until nothing else keeps the CPUs busy, before anything is measured; default: nothing.
         recover: Waits until the engine can be used again; raises what ends the run.
     """
@@ -46,7 +46,7 @@ class StandingLab:
     def start(self) -> Bench:
         """Start a lab; a second one if the first fails.
 
-        LabError: Both failed. OwnNginxError: Somebody's own nginx does not start. CannotRunHereError: The host lacks
+        LabError: Both failed. OwnNginxError: A user's own nginx does not start. CannotRunHereError: The host lacks
         something. EngineUnavailableError: The engine does not come back.
         """
         try:
@@ -57,8 +57,8 @@ class StandingLab:
             return self.renew(error)
 
     def renew(self, error: TuneproofError) -> Bench:
-        """Remove a lab that failed, wait for the engine if that is why, and start another one; raises likewise."""
-        # As after any error, what cannot be removed now goes with the session.
+        """Remove a failed lab, wait for the engine if that is why, and start another; raises the same errors."""
+        # As after any error, leftovers are removed with the session.
         self._lab.__exit__(type(error), error, error.__traceback__)
         self._recover(error)
         return self._start()
