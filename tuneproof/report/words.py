@@ -1,4 +1,4 @@
-"""A cell in words: effects, figures, limits and verdicts, alike in the terminal, in Markdown, on pages and in docs."""
+"""A cell in words: effects, figures, limits and verdicts, the same in terminal, Markdown, pages and docs."""
 
 from typing import Final
 
@@ -10,17 +10,17 @@ _MOST_DIGITS: Final = 7
 _TIMES: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 _ARMS: Final = 2
 _EXPIRED_VERDICT: Final = "refuted"
-# What people read; results.json keeps its own word.
+# The word for readers; results.json keeps its own.
 _WORDS: Final = {"unsupported": "not testable"}
 
 
 def format_effect(value: float, unit: str, interval: tuple[float, float] | None = None) -> str:
-    """Return an effect with its interval, both with three significant digits, or as many as tell its ends apart.
+    """Return an effect with its interval, both with three significant digits, or as many as distinguish its ends.
 
     Args:
         value: The estimate.
         unit: ``ratio``, shown as a multiple; or ``share``, a difference of shares, shown in percentage points (pp).
-        interval: Lower and upper end in the same unit; None when there is none yet.
+        interval: Lower and upper end in the same unit; None if there is none yet.
     """
     scale, suffix = (1, "×") if unit == "ratio" else (100, " pp")  # noqa: RUF001 - a multiplication sign is meant
     if interval is None:
@@ -35,9 +35,9 @@ def format_effect(value: float, unit: str, interval: tuple[float, float] | None 
 
 
 def format_measured(effect: Effect) -> str:
-    """Return a cell's effect with its interval; a counted share as so many of so many, if these are whole numbers.
+    """Return a cell's effect with its interval; a counted share as "5 of 5", if these are whole numbers.
 
-    Units that are not independent of each other enter as parts of one: their share is printed alone.
+    Units that are not independent count as parts of one: only their share is printed.
     """
     if effect.of is not None and effect.count is not None:
         low, high = (format_number(100 * end) for end in (effect.ci_low, effect.ci_high))
@@ -53,7 +53,7 @@ def measured(cell: Cell, *, nothing: str = "") -> str:
 
 
 def before_and_after(cell: Cell) -> str:
-    """Return what a cell's effect compares, in its own unit; the empty string if that is not a metric of two arms."""
+    """Return what a cell's effect compares, in its own unit; empty if that is not a metric of two arms."""
     if not cell.figure or len(cell.arms) != _ARMS:
         return ""
     first, second = (arm.get(cell.figure) for arm in cell.arms.values())
@@ -63,12 +63,12 @@ def before_and_after(cell: Cell) -> str:
 
 
 def outcome(cell: Cell, *, nothing: str = "") -> str:
-    """Return a cell's effect with its interval, behind what it compares where that is a metric of two arms."""
+    """Return a cell's effect with its interval, after what it compares if that is a metric of two arms."""
     return ", ".join(filter(None, (before_and_after(cell), measured(cell)))) if cell.effect else nothing
 
 
 def limit(cell: Cell, *, nothing: str = "") -> str:
-    """Return where the interval must lie for a cell's claim to hold: above a number, or within a margin."""
+    """Return the condition on the interval for a cell's claim to hold: above a number, or within a margin."""
     threshold, effect = cell.threshold, cell.effect
     if threshold is None or effect is None:
         return nothing
@@ -78,7 +78,7 @@ def limit(cell: Cell, *, nothing: str = "") -> str:
 
 
 def word_of(name: str) -> str:
-    """Return a verdict as people read it: ``unsupported`` is "not testable", the others are their own word."""
+    """Return a verdict in readers' words: "not testable" for ``unsupported``, the others unchanged."""
     return _WORDS.get(name, name)
 
 
@@ -88,18 +88,18 @@ def verdict(cell: Cell) -> str:
 
 
 def place_of(cell: Cell) -> str:
-    """Return where a cell was measured: scenario, version, and the network where links were shaped."""
+    """Return where a cell was measured: scenario, version, and the network if links were shaped."""
     return cell.key.place
 
 
 def expired_since(cell: Cell) -> str:
-    """Return the version that made a cell's advice needless, if it was refuted there; else the empty string."""
+    """Return the version that made a cell's advice unnecessary, if it was refuted there; otherwise empty."""
     expired = cell.expired_since and cell.verdict == _EXPIRED_VERDICT
     return f"nginx {cell.expired_since}" if expired else ""
 
 
 def to_do(cell: Cell) -> str:
-    """Return what somebody can do with a verdict: act on it, leave it, or measure again."""
+    """Return what to do with a verdict: act on it, ignore it, or measure again."""
     again = f"./lab run -k {cell.name or cell.scenario}"
     if cell.verdict == "unsupported":
         return f"This machine cannot test the claim; ./lab doctor shows what is missing. On another machine: {again}"
@@ -125,7 +125,7 @@ def _expectation(cell: Cell) -> str:
 
 
 def unit_of(name: str) -> str:
-    """Return the unit in a metric's name: a time, bytes, bytes_per_s, share or pct; the empty string for none."""
+    """Return the unit in a metric's name: a time, bytes, bytes_per_s, share or pct; empty if there is none."""
     rate = name.endswith("_per_s")
     words = name.split("_")[: -2 if rate else None]
     if "bytes" in words:
@@ -134,7 +134,7 @@ def unit_of(name: str) -> str:
 
 
 def format_figure(name: str, value: float) -> str:
-    """Return a metric with the unit that its name has, such as "12.3 MiB"; a number alone where it has none."""
+    """Return a metric with the unit in its name, such as "12.3 MiB"; just the number if it has none."""
     unit = unit_of(name)
     rate = "/s" if name.endswith("_per_s") else ""
     if unit.startswith("bytes"):
@@ -147,7 +147,7 @@ def format_figure(name: str, value: float) -> str:
 
 
 def _telling_apart(low: float, high: float) -> int:
-    """Return how many significant digits show that two numbers differ; three for those that do not."""
+    """Return how many significant digits show that two numbers differ; three if they are equal."""
     for digits in range(_DIGITS, _MOST_DIGITS + 1):
         if format_number(low, digits=digits) != format_number(high, digits=digits):
             return digits

@@ -1,4 +1,4 @@
-"""What identifies a result: a scenario's claim on a version of nginx over a network."""
+"""The key of a result: a scenario's claim on a version of nginx over a network."""
 
 from typing import Final, NamedTuple, Self
 
@@ -10,13 +10,13 @@ class Key(NamedTuple):
     """One claim on one version and network; without a claim, the lab that the claims of a scenario share there."""
 
     scenario: str  # its name
-    claim: str  # its name; empty for all of the scenario's
-    nginx: str  # version; empty for a test that takes none
-    network: str  # name of the network profile; empty in the same case
+    claim: str  # its name; empty for all claims of the scenario
+    nginx: str  # version; empty for a test without one
+    network: str  # name of the network profile; empty likewise
 
     @classmethod
     def parse(cls, id_: str) -> Self:
-        """Return the key of a claim's id. ValueError: It is not such an id."""
+        """Return the key of a claim's id. ValueError: It is not an id."""
         scenario, claim, nginx, network = id_.split("/")
         return cls(scenario, claim, nginx.removeprefix("nginx-"), network)
 
@@ -27,13 +27,13 @@ class Key(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is decided, in words: scenario, version, and the network where links are shaped."""
+        """Where it is decided, in words: scenario, version, and the network if links are shaped."""
         network = "" if self.network == UNSHAPED else f", {self.network}"
         return f"{self.scenario}, nginx {self.nginx}{network}"
 
     @property
     def lab(self) -> Self:
-        """The lab that its claim is decided in."""
+        """The lab of its claim."""
         return self._replace(claim="")
 
     def of(self, claim: str) -> Self:

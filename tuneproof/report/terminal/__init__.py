@@ -1,1 +1,1 @@
-"""What terminals and CI jobs show."""
+"""Output for terminals and CI jobs."""

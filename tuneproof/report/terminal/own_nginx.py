@@ -1,4 +1,4 @@
-"""What to change in the user's own nginx, from the cells that were decided on it: no verdict's name, no claim's."""
+"""What to change in the user's own nginx, from the decided cells, without names of verdicts or claims."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ _MINUTE_S: Final = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Gain:
-    """A change, with the cells that show what it gains, the largest gain first."""
+    """A change, with the cells that show its gain, the largest first."""
 
     number: int
     remedy: Remedy
@@ -30,7 +30,7 @@ class Gain:
 
 
 def gains_of(cells: Sequence[Cell]) -> list[Gain]:
-    """Return the changes that gain something, those that reach more than this nginx last; equal patches are one."""
+    """Return the changes with a gain; those that affect more than this nginx come last, equal patches are merged."""
     held = {cell.name for cell in cells if cell.verdict == "holds"}
     found: dict[tuple[bool, str], list[Cell]] = {}
     for cell in cells:
@@ -47,7 +47,7 @@ def gains_of(cells: Sequence[Cell]) -> list[Gain]:
 def render_own(cells: Sequence[Cell], *, left_out: Sequence[str] = ()) -> str:
     """Return what to change, what to consider, what is fine, and what was not tested, each with its reason.
 
-    ``left_out``: what of the configuration has no cell, in words.
+    ``left_out``: parts of the configuration without a cell, in words.
     """
     gains = gains_of(cells)
     changes = [gain for gain in gains if not gain.remedy.reaches_others]
@@ -66,7 +66,7 @@ def render_own(cells: Sequence[Cell], *, left_out: Sequence[str] = ()) -> str:
 
 
 def render_head(name: str, chosen: Sequence[str], cells: Sequence[Cell], *, seconds: float) -> str:
-    """Return what was tested, on what, how long that took, and how noisy the machine was."""
+    """Return what was tested, on which nginx, how long it took, and how noisy the machine was."""
     versions = ", ".join(dict.fromkeys(cell.nginx for cell in cells))
     because = f" ({'; '.join(chosen)})" if chosen else ""
     minutes, rest = divmod(round(seconds), _MINUTE_S)
@@ -81,7 +81,7 @@ def render_head(name: str, chosen: Sequence[str], cells: Sequence[Cell], *, seco
 
 
 def render_lab(around: Sequence[str]) -> str:
-    """Return what was made or changed around the files, in one line: the report has all of it."""
+    """Return what the lab added or changed around the files, in one line: the report has all of it."""
     if not around:
         return "Added for the lab: nothing"
     more = len(around) - _SHOWN_OF_THE_LAB
@@ -129,6 +129,6 @@ def _undecided(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _reasons(cells: Sequence[Cell], *, decided: bool) -> list[str]:
-    """Return the reasons of cells, each once; of decided ones those that have any."""
+    """Return the reasons of cells, each once; decided cells may have none."""
     reasons = (cell.reason for cell in cells if (cell.verdict in _DECIDED) == decided)
     return [reason for reason in dict.fromkeys(reasons) if reason or not decided]
