@@ -1,9 +1,8 @@
 """What nginx has added, removed and changed since 1.18: directives, parameters, defaults, behaviour.
 
-Directives and their defaults are those of :mod:`tuneproof.conf.directives`. The rows here add what no table of
-directives shows: parameters, behaviour, and what a change means for whom. They are of nginx's own CHANGES
-(https://nginx.org/en/CHANGES), checked against the sources of both versions; the lab tries what shows from outside on
-those that it has.
+Directives and their defaults are those of :mod:`tuneproof.conf.directives`. The rows here add parameters, behaviour,
+and what a change means for users. They come from nginx's own CHANGES (https://nginx.org/en/CHANGES), checked against
+the sources of both versions; the lab tests what is visible from outside on its versions.
 """
 
 import re
@@ -17,13 +16,13 @@ from tuneproof.conf.directives import Directive, Inheritance, changed, rows_of
 from tuneproof.wording import as_numbers
 
 STABLE_VERSIONS: Final = ("1.18", "1.22", "1.26", "1.30")
-"""The versions of four Debian suites, the oldest first."""
+"""The versions in four Debian suites, the oldest first."""
 LAB_VERSIONS: Final = (*STABLE_VERSIONS, "1.31")
 """And mainline."""
 
 
 class Kind(StrEnum):
-    """What a version has done."""
+    """The kind of a change."""
 
     NEW = "new"
     DEFAULT = "default"
@@ -40,23 +39,23 @@ class Change:
     version: str
     kind: Kind
     directive: str
-    parameter: str = ""  # as written; or how it begins where it ends with "="; or "$" for any variable
-    block: str = ""  # the block in which it is meant; empty for any
-    args: str = ".*"  # of a behaviour: the arguments that it is about, as a regular expression
-    behind: str = ""  # of a behaviour: the directive that must come before in the same block
-    before: str = ""  # an old default, as it would be written; empty if it cannot be written
+    parameter: str = ""  # as written; a prefix if it ends with "="; or "$" for any variable
+    block: str = ""  # the block that it applies to; empty for any
+    args: str = ".*"  # for a behaviour: the affected arguments, as a regular expression
+    behind: str = ""  # for a behaviour: the directive that must come before it in the same block
+    before: str = ""  # an old default, as written in nginx.conf; empty if it cannot be written
     after: str = ""
     instead: str = ""  # what to write now
-    meaning: str = ""  # what changes for whom, in a sentence
-    without_header: str = ""  # what else changes, unless proxy_set_header says something of Connection
+    meaning: str = ""  # what changes, and for whom, in a sentence
+    without_header: str = ""  # what else changes, unless proxy_set_header sets Connection
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """The version as numbers, which compare as versions do."""
+        """The version as comparable numbers."""
         return as_numbers(self.version)
 
     def concerns(self, args: Sequence[str]) -> bool:
-        """Tell whether it is about a directive with such arguments."""
+        """Tell whether it applies to a directive with these arguments."""
         if not re.fullmatch(self.args, " ".join(args), re.DOTALL):
             return False
         if self.parameter == "$":
@@ -85,7 +84,7 @@ _OF_CONNECTIONS: Final = (
 )
 _KEEPS: Final = "a keepalive line above it now takes effect; before, this line discarded it"
 _OF_PUSH: Final = {"meaning": "server push was removed; browsers had dropped it before"}
-# What the table's changes mean, and what to write instead.
+# The meaning of the table's changes, and what to write instead.
 _WORDS: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     ("http2_recv_timeout", "1.19.7"): {"instead": "client_header_timeout"},
     ("http2_idle_timeout", "1.19.7"): {"instead": "keepalive_timeout"},
@@ -121,7 +120,7 @@ _REQUESTS: Final = {
 _BY_HAND: Final = (
     *_parameter("1.19.1", "proxy_cache_path fastcgi_cache_path scgi_cache_path uwsgi_cache_path", "min_free="),
     *_parameter("1.19.8", "listen", "proxy_protocol", "mail"),
-    # New, and a limit where none was before.
+    # New limits that did not exist before.
     Change(
         version="1.19.10",
         kind=Kind.DEFAULT,
@@ -277,7 +276,7 @@ def _with_words(change: Change) -> Change:
 
 
 def _in_order(changes: Iterable[Change]) -> Iterator[Change]:
-    """Yield changes by their versions, without those of one block that another one says of all."""
+    """Yield changes by version, without changes for one block that another change covers."""
     found = {(one.version, one.kind, one.directive, one.parameter, one.args, one.block): one for one in changes}
     for (*rest, block), change in sorted(found.items(), key=lambda item: item[1].numbers):
         if not block or (*rest, "") not in found:
@@ -298,9 +297,9 @@ def of_directive(name: str) -> tuple[Change, ...]:
 
 
 def since(kind: str, directive: str, parameter: str = "") -> str:
-    """Return the version that changed a directive, or a parameter of it, in some way.
+    """Return the version that changed a directive, or a parameter of it, in this way.
 
-    Raises LookupError: None has.
+    Raises LookupError: There is none.
     """
     for change in CHANGES:
         if (change.kind, change.directive, change.parameter) == (kind, directive, parameter):

@@ -1,10 +1,10 @@
-"""Lua inside a configuration: its quotes, braces and comments are not nginx's, and nothing here asks what it does."""
+"""Lua inside a configuration: its quotes, braces and comments are not nginx's. What it does is ignored."""
 
 import re
 from typing import Final
 
 _OPENING: Final = re.compile(r"\b\w+_by_lua_block\b[^{};#]*\{")
-# What may hold a brace that closes nothing: long brackets, comments and strings.
+# Tokens that may contain unrelated braces: long brackets, comments and strings.
 # https://www.lua.org/manual/5.1/manual.html#2.1
 _LUA: Final = re.compile(
     r"(?:--)?\[(?P<level>=*+)\[|--[^\n]*+|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?|(?P<brace>[{}])", re.DOTALL
@@ -12,7 +12,7 @@ _LUA: Final = re.compile(
 
 
 def without_lua(text: str) -> str:
-    """Return a configuration with the content of its Lua blocks blanked: as long as before, line by line."""
+    """Return a configuration with the content of its Lua blocks blanked, without changing lines or lengths."""
     parts: list[str] = []
     done = 0
     for opening in _OPENING.finditer(text):
@@ -30,7 +30,7 @@ def _in_comment(text: str, at: int) -> bool:
 
 
 def end_of_block(text: str, at: int) -> int | None:
-    """Return the place of the brace that closes a block of Lua, from where its content begins; None if none does."""
+    """Return the position of the brace that closes a Lua block, from the start of its content; None if none does."""
     depth = 1
     while found := _LUA.search(text, at):
         at = found.end()

@@ -1,4 +1,4 @@
-"""The modules that Debian packages for its nginx, one package each, in the four suites that the lab has."""
+"""The modules that Debian packages for its nginx, one package each, in the lab's four suites."""
 
 import posixpath
 import re
@@ -10,11 +10,11 @@ from typing import Final
 class Module:
     """A module that nginx loads from a file."""
 
-    name: str  # such as "http_geoip2"; "ndk_http" for the one whose file is called otherwise
-    since: str = "1.18"  # the first of the lab's versions that it is packaged for
-    directives: str = ""  # what its directives look like, as a regular expression; empty for one that has none
+    name: str  # such as "http_geoip2"; "ndk_http" for the one with another file name
+    since: str = "1.18"  # the first of the lab's versions with a package of it
+    directives: str = ""  # regular expression for its directives; empty if it has none
     needs: str = ""  # the module that must be loaded before
-    data: str = ""  # a package with files that its directives usually name
+    data: str = ""  # a package with files that its directives usually refer to
 
     @property
     def file(self) -> str:
@@ -23,7 +23,7 @@ class Module:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """Names of the packages that it comes with."""
+        """Names of its packages."""
         own = "http_ndk" if self.name == "ndk_http" else self.name
         return (f"libnginx-mod-{own.replace('_', '-')}", *([self.data] if self.data else []))
 
@@ -67,7 +67,7 @@ MODULES: Final = (
     Module(name="stream_js", since="1.22", directives=r"js_\w+", needs="stream"),
     Module(name="http_auth_spnego", since="1.26", directives=r"auth_gss\w*"),
     Module(name="http_push_stream", since="1.26", directives=r"push_stream_\w+"),
-    # Its directives are those of nginx's commercial module of that name, and do something else.
+    # Its directives are named like those of nginx's commercial module, but do something else.
     Module(name="http_auth_jwt", since="1.30"),
     Module(name="http_eval", since="1.30", directives=r"eval(_\w+)?"),
     Module(name="http_hmac_secure_link", since="1.30", directives=r"secure_link_hmac\w*"),
@@ -79,12 +79,12 @@ _BY_FILE: Final = {module.file: module for module in MODULES}
 
 
 def module_in(path: str) -> Module | None:
-    """Return the module that a ``load_module`` names; None for one that is not packaged."""
+    """Return the module of a ``load_module``; None if it is not packaged."""
     return _BY_FILE.get(posixpath.basename(path))
 
 
 def module_of(directive: str, *, in_stream: bool) -> Module | None:
-    """Return the module that a directive belongs to; None for nginx's own, and for what is not packaged."""
+    """Return the module of a directive; None for nginx's own directives, and for unpackaged modules."""
     for module in MODULES:
         elsewhere = module.name.startswith("http_" if in_stream else "stream_")
         if module.directives and not elsewhere and re.fullmatch(module.directives, directive):
@@ -93,5 +93,5 @@ def module_of(directive: str, *, in_stream: bool) -> Module | None:
 
 
 def needed_by(module: Module) -> tuple[Module, ...]:
-    """Return a module with what must be loaded before it."""
+    """Return a module with the modules that must be loaded before it."""
     return (*needed_by(_BY_NAME[module.needs]), module) if module.needs else (module,)

@@ -3,5 +3,5 @@
 from typing import Final
 
 VERSION: Final = "1.0.0"
-"""By the rules of docs/stability.md. Not in ``tuneproof/__init__.py``, which the lab's images contain: a new version
-must not rebuild them."""
+"""Follows docs/stability.md. It is not in ``tuneproof/__init__.py``, because the lab's images contain that file and a
+new version must not rebuild them."""

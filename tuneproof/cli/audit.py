@@ -49,12 +49,12 @@ exit status: 0 the configuration was read; 1 a finding has a state listed in --f
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Audit the configuration that is named; return the exit status, as above.
+    """Audit the given configuration; return the exit status, as above.
 
     BadInputError: It cannot be read, or is a template; or an option is wrong.
     """
     options = _parser().parse_args(arguments)
-    # There, so that files are called what they are called there, in patches as well.
+    # In the user's folder, so that messages and patches name the files as the user does.
     with contextlib.chdir(called_from()), bounded():
         return _audit(options)
 

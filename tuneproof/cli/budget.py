@@ -1,4 +1,4 @@
-"""A limit on the CPU time that a command may spend on files of strangers."""
+"""A limit on the CPU time that a command may spend on strangers' files."""
 
 import signal
 from collections.abc import Iterator
@@ -9,17 +9,17 @@ from typing import Final
 from tuneproof.errors import BadInputError
 
 CPU_S: Final = 120.0
-"""CPU time: the largest configurations of the budgets in tuneproof/conf take a third of it on a slow machine."""
+"""CPU time: the largest configurations within the limits of tuneproof/conf take a third of it on a slow machine."""
 
 
 @contextmanager
 def bounded(cpu_s: float = CPU_S) -> Iterator[None]:
-    """End the code inside when it has used up its time.
+    """Stop the code inside when it has used up its time.
 
     Args:
         cpu_s: CPU time in seconds.
 
-    Raises BadInputError: It has taken that long.
+    Raises BadInputError: It took that long.
     """
 
     def end(_number: int, _frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""The images of a run on several engines: built on one, before anything is measured, and copied to the others."""
+"""The images of a run on several engines: built on one of them before measuring, and copied to the others."""
 
 import contextlib
 import functools
@@ -17,18 +17,18 @@ from tuneproof.lab.subject.images import role_images, subject_images
 from tuneproof.lab.subject.versions import MAINLINE
 from tuneproof.proof.depths import QUICK, versions_at
 
-# Building or sending an image may keep a call waiting.
+# A call may wait while an image is built or sent.
 _TIMEOUT_S: Final = 600
 
 
 def images_for(arguments: Sequence[str]) -> list[ImageSpec]:
-    """Return the images that a run with these arguments of pytest's will ask for.
+    """Return the images that a run with these pytest arguments needs.
 
-    BadInputError: ``--nginx`` names no version.
+    BadInputError: ``--nginx`` names an unknown version.
     """
     depths, _ = suite.values_of("--depth", arguments)
     asked, _ = suite.values_of("--nginx", arguments)
-    # Mainline's binary is the same bytes wherever pip fetches it, and a run goes on where it cannot.
+    # Mainline's binary is the same wherever pip fetches it, and a run continues if it cannot.
     versions = [one for one in versions_at(depths[-1] if depths else QUICK, asked) if one != MAINLINE]
     return [*role_images().values(), *subject_images(versions).values()]
 
@@ -36,8 +36,8 @@ def images_for(arguments: Sequence[str]) -> list[ImageSpec]:
 def provide_images(environments: Mapping[str, Mapping[str, str]], specs: Sequence[ImageSpec]) -> None:
     """Give every engine the images that it lacks.
 
-    One engine builds, so that all measure the same bytes, and only one of them needs a way to the packages: that which
-    lacks the fewest, else the next one. One that cannot take a copy is reported; its parts will say more.
+    One engine builds, so that all measure the same bytes and only one needs access to packages: the one that lacks the
+    fewest images, or the next if it fails. An engine that cannot take a copy is reported; its parts will say more.
 
     TuneproofError: None of the engines can build them: the last one's reason.
     """
@@ -69,7 +69,7 @@ def _build(
     environments: Mapping[str, Mapping[str, str]],
     specs: Sequence[ImageSpec],
 ) -> str:
-    """Return the first engine that has all images in the end."""
+    """Return the first engine that ends up with all images."""
 
     def build_on(name: str) -> str:
         report = functools.partial(_say_of, name)

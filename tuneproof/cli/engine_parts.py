@@ -1,4 +1,4 @@
-"""One part of a run on one of several engines: a pytest of its own, whose results lie in a folder of their own."""
+"""One part of a run on one of several engines: a separate pytest, with its own folder of results."""
 
 import re
 import subprocess
@@ -15,27 +15,26 @@ from tuneproof.proof.matrix.pool import Part
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.run_file import load
 
-# What is being done and was decided, what failed, and why. The title of a table goes without a colon.
+# Current work and verdicts, failures and their reasons. A table's title has no colon.
 _NEWS: Final = re.compile(r", nginx [^)]*: |^\S+: .* (→|->) |, setup: |^(building|engine |E  |ERROR: |lab:)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What is to be shared out."""
+    """The work to divide."""
 
-    arguments: tuple[str, ...]  # of pytest, for every part
-    cells: tuple[str, ...]  # ids of the only cells that are asked for; empty for all
+    arguments: tuple[str, ...]  # pytest's arguments, for every part
+    cells: tuple[str, ...]  # ids of the selected cells; empty for all
     is_strict: bool  # whether an inconclusive cell fails the run
     seed: int
-    folder: Path  # where the parts' results go
-    environments: Mapping[str, Mapping[str, str]]  # by engine, the environment that leads to it
+    folder: Path  # the folder for the parts' results
+    environments: Mapping[str, Mapping[str, str]]  # by engine, the environment that selects it
 
 
 def choose(arguments: Sequence[str]) -> int:
-    """Let pytest look which claims the arguments choose, before an engine is asked for anything.
+    """Let pytest check which claims the arguments select, before any engine is used.
 
-    Returns:
-        0; else pytest's status, after what it says: wrong usage, or nothing chosen.
+    Returns: 0; otherwise pytest's status, after its message: wrong usage, or nothing selected.
     """
     words = ("tests/scenarios", *suite.WITHOUT_HYPOTHESIS, *arguments, "--collect-only", "-q", "--no-header")
     looked = subprocess.run(suite.pytest_command(words), check=False, capture_output=True, text=True)
@@ -46,7 +45,7 @@ def choose(arguments: Sequence[str]) -> int:
 
 
 def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
-    """Run a part on an engine; return pytest's status. Its lines are written under the engine's name, one at a time."""
+    """Run a part on an engine; return pytest's status. Its lines are prefixed with the engine's name."""
     folder = plan.folder / folder_of(engine, part)
     cells = [word for cell in plan.cells for word in ("--cell", cell)]
     own = ("--shard", part.shard, *cells, "--seed", str(plan.seed), "--results", str(folder))
@@ -70,12 +69,12 @@ def run_part(plan: Plan, engine: str, part: Part, lock: threading.Lock) -> int:
 
 
 def is_news(line: str) -> bool:
-    """Tell whether a line of pytest's is one of the lab's, and not of its own bookkeeping or its summary."""
+    """Tell whether a line of pytest's output is from the lab, and not its own bookkeeping or summary."""
     return _NEWS.search(line) is not None
 
 
 def folder_of(engine: str, part: Part) -> str:
-    """Return the name of the folder for what an engine measures of a part."""
+    """Return the name of the folder for an engine's results of a part."""
     safe = "".join(letter if letter.isalnum() else "-" for letter in engine)
     return f"{safe}-part-{part.shard.replace('/', '-of-')}"
 

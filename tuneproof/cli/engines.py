@@ -1,13 +1,13 @@
-"""``./lab run --engine A --engine B``: the cells of a run, shared out to several engines at once.
+"""``./lab run --engine A --engine B``: the cells of a run, divided among several engines.
 
-The run is cut into shards, as for several jobs of a CI; each engine takes one after the other from one pile, by a
-pytest of its own. What an engine had decided when it was lost stays; the rest of its shard goes to another one. Nothing
-that was looked at gets a second chance to err: what stays inconclusive is not measured again, and a cell whose engine
-was lost after its first look is unsupported.
+The run is split into shards, as for several CI jobs; each engine takes one after the other from a pool, with its own
+pytest. What a lost engine had decided is kept; the rest of its shard goes to another one. Nothing gets a second chance
+to err once its data were looked at: inconclusive cells are not measured again, and a cell is unsupported if its engine
+was lost after the first look.
 
 Not pytest-xdist (3.8): when a worker's process ends, it either ends the whole run (--max-worker-restart=0) or starts
 another process for the same worker, thus on the same lost engine. Its scheduler for groups of tests cannot take a test
-back (``mark_test_pending``), and one of our own would build on classes that are not documented.
+back (``mark_test_pending``), and our own would depend on undocumented classes.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ from tuneproof.report.results.merged_folder import write_folder
 from tuneproof.report.results.merging import merge
 from tuneproof.report.terminal.table import render_table
 
-# More parts than engines: a fast one takes more of them, and less is measured again when one is lost.
+# More parts than engines: a fast engine takes more of them, and less is repeated if one is lost.
 _PARTS_PER_ENGINE: Final = 4
 _NOT_FOR_SEVERAL: Final = ("--shard", "--nginx-conf", "--results", "--place")
 _STRICT: Final = "--strict-evidence"
@@ -52,14 +52,14 @@ _OPEN: Final = 3
 
 
 def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = Path("results")) -> int:
-    """Prove the claims on several engines.
+    """Test the claims on several engines.
 
     Returns:
-        0; 1 if a cell contradicts its expectation, or is inconclusive with strict evidence, or a part failed; 130
-        if it was interrupted; 3 if cells are left that no engine measured; pytest's own if it can choose none.
+        0; 1 if a cell contradicts its expectation, or is inconclusive with strict evidence, or a part failed; 130 if it
+        was interrupted; 3 if no engine measured some cells; pytest's own status if it selects none.
 
-    BadInputError: An engine is named twice or not known, differs in its architecture, or an option is not for several
-    engines. EngineUnavailableError: One does not answer: nothing was started then.
+    BadInputError: An engine is named twice or unknown, differs in its architecture, or an option is not for several
+    engines. EngineUnavailableError: One does not answer; nothing was started.
     """
     _refuse(engines, arguments)
     if status := choose(arguments):
@@ -120,7 +120,7 @@ def _seed(arguments: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def _share_out(plan: Plan) -> "_Work":
-    """Return the work when it has ended: the statuses of pytest, and the parts that no engine could finish."""
+    """Return the work after its end: the statuses of pytest, and the parts that no engine could finish."""
     work = _Work(plan)
     with ThreadPoolExecutor(max_workers=len(plan.environments)) as pool:
         working = [pool.submit(work.on, engine) for engine in plan.environments]
@@ -128,7 +128,7 @@ def _share_out(plan: Plan) -> "_Work":
             for done in working:
                 done.result()
         except KeyboardInterrupt:
-            # A terminal sends Ctrl-C to every part's own pytest as well; what they have measured by then is kept.
+            # A terminal sends Ctrl-C to every part's pytest as well; their results so far are kept.
             work.statuses.append(INTERRUPTED)
             for engine in plan.environments:
                 work.pile.give_back(engine)
@@ -136,7 +136,7 @@ def _share_out(plan: Plan) -> "_Work":
 
 
 class _Work:
-    """The parts of a run, done by several engines at once, each in a thread of its own."""
+    """The parts of a run, on several engines at once, each in its own thread."""
 
     def __init__(self, plan: Plan) -> None:
         parts = _PARTS_PER_ENGINE * len(plan.environments)
@@ -148,7 +148,7 @@ class _Work:
         self._noise_pct: dict[str, float] = {}
 
     def on(self, engine: str) -> None:
-        """Do one part after the other on an engine, until none is left or the engine is lost."""
+        """Run one part after the other on an engine, until none is left or the engine is lost."""
         done: list[Cell] = []
         try:
             for part in self.pile.parts_for(engine):
@@ -165,7 +165,7 @@ class _Work:
                 elif runs:
                     self.statuses.append(max(status, _FAILED))
                 else:
-                    # Such as images that cannot be built there: its next part would end in the same way.
+                    # For example, its images cannot be built: its next part would end in the same way.
                     say(f"engine {engine} could not begin, for the reason above; its parts go to the others")
                     return
         finally:
@@ -183,7 +183,7 @@ class _Work:
             if calmer is None:
                 return
             calmer_pct = self._noise_pct[calmer]
-            # If one leaves, the others stay.
+            # If one steps aside, the others stay.
             del self._noise_pct[engine]
         say(
             f"engine {engine} is too noisy: a CPU lost {own_pct:.0f} % of its time before the blocks, "
@@ -193,7 +193,7 @@ class _Work:
 
 
 def _sweep(engine: str, environment: Mapping[str, str]) -> None:
-    """Remove what is left on an engine that was lost, if it is back: the run's reaper there may have given up."""
+    """Remove the leftovers on a lost engine if it is back: the run's reaper may have given up."""
     try:
         with contextlib.closing(connect(environment=environment)) as client, engine_errors(f"sweeping engine {engine}"):
             remove_dead_sessions(client)
@@ -213,9 +213,9 @@ def _answers(environment: Mapping[str, str]) -> bool:
 
 
 def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequence[Part]) -> int:
-    """Write the results of all parts as one, show them, and return the exit status."""
+    """Merge the results of all parts, show them, and return the exit status."""
     found = [
-        # No part is strict by itself: the run is judged as a whole.
+        # Parts are not strict by themselves: the run is judged as a whole.
         replace(results, options={**results.options, "strict_evidence": plan.is_strict})
         for part in sorted(plan.folder.glob("*/"))
         for results in runs_in(part)
@@ -241,14 +241,14 @@ def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequenc
 
 
 def _looked_at(results: Results) -> set[str]:
-    """Return the labs of an unfinished run whose data were looked at."""
+    """Return the labs of an unfinished run with data that were looked at."""
     journal = results.path.parent / "trials.jsonl"
     trials = map(json.loads, journal.read_text(encoding="utf-8").splitlines()) if journal.exists() else ()
     return {trial["lab"] for trial in trials if trial["block"] >= FEWEST_BLOCKS}
 
 
 def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> list[Results]:
-    """Return results with each cell as it came out first, unless it was unsupported there with nothing measured.
+    """Return results with the first verdict of each cell, unless that was unsupported without a measurement.
 
     ``looked_at``: labs that were lost after their first look.
     """
@@ -264,12 +264,12 @@ def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> l
         cells = (cell for cell in one.cells if source[cell.id] is one)
         return tuple(_second_start(cell) if one.finished and cell.lab in looked_at else cell for cell in cells)
 
-    # What was begun on a lost engine is as complete as it can be: another part has the rest.
+    # The unfinished run of a lost engine counts as complete: another part has the rest.
     return [replace(one, cells=kept(one), finished=True) for one in ordered if one.cells or one.finished] or ordered[:1]
 
 
 def _not_measured(cell: Cell) -> bool:
-    """Tell whether another engine may measure a cell: one that a control made unsupported was looked at."""
+    """Tell whether another engine may measure a cell: not if a control made it unsupported, since it was looked at."""
     return cell.verdict == Verdict.UNSUPPORTED and cell.effect is None
 
 

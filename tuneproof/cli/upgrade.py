@@ -1,6 +1,6 @@
-"""``./lab upgrade``: what of a configuration means something else on another version of nginx, and what it does there.
+"""``./lab upgrade``: what changes for a configuration on another version of nginx.
 
-The first needs no Docker; with ``--prove`` both versions run side by side in the lab.
+Reading the files needs no Docker; with ``--prove`` both versions run side by side in the lab.
 """
 
 import argparse
@@ -88,7 +88,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _told(options: argparse.Namespace, found: Upgrade, *, proof: dict[str, Any] | None = None) -> int:
-    """Print what files tell; return the exit status by it."""
+    """Print the changes from reading the files; return the exit status."""
     if options.json:
         show_json(as_document(found) | ({} if proof is None else {"proof": proof}))
     else:
@@ -104,7 +104,7 @@ def _told(options: argparse.Namespace, found: Upgrade, *, proof: dict[str, Any] 
 
 
 def _proven(options: argparse.Namespace, source: Source) -> int:
-    """Print what files tell, and what both versions do; return the exit status by that."""
+    """Print the changes from the files and from running both versions; return the exit status."""
     if output.program() != "./lab":
         raise BadInputError("--prove needs a checkout, with the images that the lab is built from", remedy="./lab")
     # Here, since nothing else of it needs Docker.

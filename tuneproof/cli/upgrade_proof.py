@@ -34,9 +34,9 @@ _TIMEOUT_S: Final = 600
 
 @dataclass(frozen=True, kw_only=True)
 class Proven:
-    """What came of it."""
+    """The outcome."""
 
-    files: Upgrade  # what the files tell
+    files: Upgrade  # the changes from the files
     text: str  # for a person
     document: dict[str, Any]
     is_refused: bool  # whether the new version does not start
@@ -44,10 +44,10 @@ class Proven:
 
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
-    """One of the two versions, as it was asked for."""
+    """One of the two versions, as requested."""
 
     version: str
-    image: str  # empty for the project's own
+    image: str  # empty for the project's own image
     prepared: Prepared
 
     def side(self, here: Grounds) -> Side:
@@ -56,21 +56,21 @@ class _Asked:
             version=self.version,
             image=self.image or here.subjects[self.version],
             prepared=self.prepared,
-            # What mainline's worker reads at once, with a tracer beside it, is not compared with an untraced one's.
+            # Reads of a traced mainline worker are not compared with those of an untraced worker.
             records_turns=not self.image and self.version != MAINLINE,
         )
 
 
 def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Callable[[Upgrade], None]) -> Proven:
-    """Run both; ``tell`` is called with what the files tell, before anything is started.
+    """Run both; ``tell`` is called with the changes from the files before anything is started.
 
     Raises:
-        BadInputError: A version or an image cannot be had, or the configuration cannot be started.
+        BadInputError: A version or an image is not available, or the configuration cannot be started.
         TuneproofError: The lab failed.
     """
     old_version, new_version = _versions(options)
     ensure_engine(report=say)
-    # It ends like Ctrl-C: nothing is left.
+    # It ends like Ctrl-C, without leftovers.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(connect(timeout_s=_TIMEOUT_S)) as client:
         old = _asked(options, source, client, version=old_version, image=options.old_image, option="--from-image")

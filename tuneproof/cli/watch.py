@@ -44,10 +44,10 @@ WINDOW_S = 60.0
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Watch the nginx that the arguments name.
+    """Watch the given nginx.
 
     BadInputError: There is no such nginx, or several; or a file or an address cannot be used. CannotRunHereError: This
-    host lacks what watching needs.
+    host lacks something that watching needs.
     """
     parser = output.parser("watch", DESCRIPTION, EPILOG)
     parser.add_argument("what", nargs="?", default="", metavar="WHAT", help="a PID, a container, or a URL")
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str]) -> int:
         for line in watch_url(options.what, lasts_s=options.seconds or URL_SECONDS):
             show(_shown(line))
         return 0
-    # Before anything is watched: a file that cannot be read is reported at once.
+    # Before watching, so that an unreadable file is reported at once.
     where = _locations(options.nginx_conf) if options.nginx_conf else lambda _: ""
     watching = Watching(find=partial(find, options.what, every=options.all), lasts_s=options.seconds)
     recording = _watch(watching, options)
@@ -106,7 +106,7 @@ def _addresses(host: str) -> frozenset[str]:
 
 
 def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:
-    """Watch, show and record; Ctrl-C and SIGTERM end it with what was seen so far."""
+    """Watch, show and record; Ctrl-C and SIGTERM end it, and it reports what it has seen so far."""
     began = datetime.now(UTC).isoformat(timespec="seconds")
     seconds: deque[LoopSecond] = deque()
     notes: list[str] = []
@@ -131,7 +131,7 @@ def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:
 
 
 def _forget_old(seconds: deque[LoopSecond], made: tuple[LoopSecond, ...]) -> None:
-    """Leave out what is older than the window: a scraper may keep watch running for months."""
+    """Drop data older than the window: a scraper may keep watch running for months."""
     while seconds and seconds[0].at_s < made[-1].at_s - WINDOW_S:
         seconds.popleft()
 

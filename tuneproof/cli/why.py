@@ -1,4 +1,4 @@
-"""``./lab why``: what is known about a directive, a claim or an error message."""
+"""``./lab why``: explains a directive, a claim or an error message."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -26,9 +26,9 @@ examples:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print what is known by a name; return the exit status 0.
+    """Print the facts about a name; return the exit status 0.
 
-    BadInputError: Nothing is known by that name.
+    BadInputError: The name is unknown.
     """
     parser = output.parser("why", DESCRIPTION, EPILOG)
     parser.add_argument(

@@ -1,7 +1,7 @@
-"""What people copy, as data: each line of advice is a row, from which its claim and its rule of the audit are made.
+"""Lines that people copy, as data: each line of advice is a row, the source of its claim and its audit rule.
 
-A file per scenario. Its table ``figures`` says in words what each counted figure is; its rows are those of
-:class:`Line`, and below each row are its :class:`Concern`. Braces in a sentence are numbers of the scenario's scripts.
+A file per scenario. Its table ``figures`` describes each counted figure; its rows are :class:`Line`, and below each row
+are its :class:`Concern`. Braces in a sentence stand for numbers from the scenario's scripts.
 """
 
 import tomllib
@@ -14,104 +14,106 @@ from typing import Any, Final
 from tuneproof.nginx_changes import since
 
 DOCUMENTED: Final = "configuration"
-"""The file of rows that no claim measures: nginx documents them."""
+"""The file of rows without a claim: nginx documents them."""
 _SUFFIX: Final = ".toml"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Concern:
-    """When the audit has something to say of a configuration, and what.
+    """A finding of the audit, and its conditions.
 
-    It is about each such directive, or about each ``block`` in which something is missing ("main" for what stands
-    outside all of them). It waits for the version from which on the advice has expired, if the row names one, which
-    ``{version}`` in its words is.
+    It is about each matching directive, or about each ``block`` in which something is missing ("main" outside of all
+    blocks). If the row names a version from which the advice has expired, it applies from that version on;
+    ``{version}`` in its text is that version.
     """
 
     state: str  # one of :class:`tuneproof.audit.advice.State`
     why: str
     directive: str = ""
     block: str = ""
-    args: str = ".*"  # regular expression of all the directive's arguments
-    value: str = ""  # bounds of one of them, such as "> 0, <= 30s"
-    place: int = 0  # of that one among the arguments
-    outside: str = ""  # a block that it does not concern, such as "upstream"
-    until: str = ""  # the version that no longer has the problem
+    args: str = ".*"  # regular expression for all of the directive's arguments
+    value: str = ""  # bounds of one argument, such as "> 0, <= 30s"
+    place: int = 0  # index of that argument
+    outside: str = ""  # a block in which it does not apply, such as "upstream"
+    until: str = ""  # the version that fixed the problem
     where: str = ""
-    """What else must be so: a setting in effect there or in a block inside, such as "sendfile on", as a regular
+    """A further condition: a setting in effect there or in an inner block, such as "sendfile on", as a regular
     expression; or a name of tuneproof.audit.conditions."""
-    unless: str = ""  # what must not be so, in the same form
+    unless: str = ""  # a condition that must not hold, in the same form
     patch: str | None = None
-    """What replaces the directive, or is added to the block: ``{arg}`` is the block's argument, and ``{kind}`` the
-    module that passes its requests on. "" removes the directive; "=name" is one of tuneproof.audit.remedies."""
-    breaks: bool = False  # whether requests fail or protection is lost; else it costs something
-    routine: bool = False  # whether it is true of nearly every configuration
-    source: str = ""  # nginx's documentation, where no claim was measured
-    check: str = ""  # the command that shows what it depends on
-    measured: str = ""  # the value with which the claim was measured, where others are meant as well
+    """The replacement for the directive, or the addition to the block: ``{arg}`` is the block's argument, and
+    ``{kind}`` the module that proxies its requests. "" removes the directive; "=name" is one of
+    tuneproof.audit.remedies."""
+    breaks: bool = False  # whether requests fail or protection is lost; otherwise it costs something
+    routine: bool = False  # whether it applies to nearly every configuration
+    source: str = ""  # nginx's documentation, if there is no claim
+    check: str = ""  # the command that shows the fact it depends on
+    measured: str = ""  # the measured value, if the finding also covers others
     trips: tuple[str, ...]
-    """Configurations that it must be said of once each: what is in http{}, or all of it where that has events{}."""
-    spares: tuple[str, ...] = ()  # and those that it must not be said of
+    """Configurations that must have this finding exactly once: the content of http{}, or a complete one with
+    events{}."""
+    spares: tuple[str, ...] = ()  # configurations that must not have it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line of advice: what is claimed of it, what decides that, and whom it concerns.
+    """A line of advice: its claim, what decides the claim, and its audit findings.
 
-    One arm: in most trials the figure is above one half, or several are as ``shows`` says. Two arms: the first has
-    several times as much of it as the second; or ``value`` and ``compare`` say what is compared. Where that needs code,
-    ``effect`` and others name a function of the scenario's module. A row without arms belongs to a claim that the
-    catalogue declares by itself.
+    With one arm, the figure is above one half in most trials, or several figures meet ``shows``. With two arms, the
+    first has several times the figure of the second; or ``value`` and ``compare`` name what is compared. If that needs
+    code, ``effect`` and others name a function of the scenario's module. A row without arms belongs to a claim that the
+    catalogue declares itself.
     """
 
     scenario: str
     claim: str
     sentence: str = ""
-    source: str = ""  # who gives the advice, with its headline figure
-    line: str = ""  # as copied configurations write it
+    source: str = ""  # the source of the advice, with its headline figure
+    line: str = ""  # as in copied configurations
     arms: tuple[str, ...] = ()
-    figure: str = ""  # that the script of the arms returns
-    figures: tuple[str, ...] = ()  # of one arm, where it returns several that count
+    figure: str = ""  # a figure that the arms' script returns
+    figures: tuple[str, ...] = ()  # for one arm, if several figures count
     shows: str = "above"
-    """What is claimed of them: all are "above" one half, or "any" is, or none ("below"); or each is larger than the one
-    before ("rising")."""
+    """The claim about them: all are "above" one half, or "any" is, or none ("below"); or each is larger than the
+    previous one ("rising")."""
     what: str = ""  # the figure in words
-    value: str = ""  # what is compared: a property of an observation, or a function of the scenario's module
+    value: str = ""  # the compared value: a property of an observation, or a function of the scenario's module
     compare: str = "ratio"  # of the first two arms; or "inverse", the second ÷ the first; or "difference"
     alike: float | None = None
-    """Of an A/A control, which says that ``value`` is the same in two identical arms: the threshold nearest to 1 of all
-    claims that it decides."""
+    """For an A/A control, which claims that ``value`` is the same in two identical arms: the threshold nearest to 1 of
+    all claims that depend on it."""
     effect: str = ""  # a function of the module that returns the effect of a block
-    condition: str = ""  # one that decides whether a block meets what the claim takes for granted
+    condition: str = ""  # a function that decides whether a block meets the claim's condition
     condition_name: str = ""  # that in words
-    moderator: str = ""  # one that says what decides on this host
-    table: str = ""  # one that returns lines to be shown beside the verdict
-    metric: str = ""  # the arms' metric that it is computed from, where it is not ``figure``
-    scale: str = ""  # "ratio" or "share", of an effect that code returns
+    moderator: str = ""  # a function that returns what decides the claim on this host
+    table: str = ""  # a function that returns lines to show beside the verdict
+    metric: str = ""  # the metric that it is computed from, if it is not ``figure``
+    scale: str = ""  # "ratio" or "share", for an effect that code returns
     needs: str = ""  # the control that must hold, a row with ``is_control``
-    is_control: bool = False  # whether it is asked only for those that need it
-    further_looks: tuple[int, ...] = ()  # rounds after which its data are looked at again
-    subject_cpus: int = 1  # that nginx must have at least
+    is_control: bool = False  # whether it is decided only for claims that need it
+    further_looks: tuple[int, ...] = ()  # numbers of rounds for additional looks
+    subject_cpus: int = 1  # minimum for nginx
     form: str = "more"  # or "same", "order"
     threshold: float | None = None  # of two arms
-    why: str = ""  # where the threshold comes from: the source's figure, or what would matter to whom
+    why: str = ""  # the reason for the threshold: the source's figure, or what would matter to whom
     at_least: float | str = 1.0  # the smallest value of the figure, so that zero can be a denominator; or "1/20"
     exploratory: str = ""  # what was chosen after measuring, and how
-    expected: str = "holds"  # or "refuted"; "" where honest hosts differ
-    by_build: str = ""  # why the lab's build of mainline gives the other verdict, where the build decides it
-    since: str = ""  # the version that brought what it is about; on older ones it cannot be tested
-    module: str = ""  # the module that it is about, which the lab's build of mainline does not have
-    expired_since: str = ""  # the version that made the advice needless
-    expired_by: tuple[str, ...] = ()  # or the change that did: kind and directive, as in nginx_changes
+    expected: str = "holds"  # or "refuted"; "" if hosts legitimately differ
+    by_build: str = ""  # why the lab's build of mainline gives the other verdict, if the build decides it
+    since: str = ""  # the version that introduced what it is about; older ones cannot test it
+    module: str = ""  # the module that it is about, if the lab's build of mainline lacks it
+    expired_since: str = ""  # the version that made the advice unnecessary
+    expired_by: tuple[str, ...] = ()  # or the change that did so: kind and directive, as in nginx_changes
     expired_reason: str = ""
     turned_by: Mapping[str, str] = field(default_factory=dict)
-    """By arm, the one in whose place the claim comes out the other way; the first for the second unless given."""
+    """For an arm, another one that reverses the verdict in its place; default: the first arm for the second."""
     control: Mapping[str, str] | None = None
-    """Claim and sentence of the control: the same of the arm that reverses this one, with the other verdict."""
+    """Name and sentence of the control: the same claim about the arm that reverses this one, with the other verdict."""
     audit: tuple[Concern, ...] = ()
 
     @property
     def version(self) -> str:
-        """The version that made the advice needless; the empty string for none."""
+        """The version that made the advice unnecessary; empty for none."""
         return since(*self.expired_by) if self.expired_by else self.expired_since
 
 

@@ -1,1 +1,1 @@
-"""What nginx's error log, and the kernel about nginx, say: a row per message, as data, with what to do about it."""
+"""Messages of nginx's error log, and of the kernel about nginx, as rows of data with what to do about each."""

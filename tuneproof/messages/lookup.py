@@ -1,4 +1,4 @@
-"""From what a person pastes or remembers to the rows that are meant."""
+"""Finds the rows for text that a person pastes or remembers."""
 
 import re
 from typing import Final
@@ -15,7 +15,7 @@ _FEWEST_CHARACTERS: Final = 4
 
 
 def find(text: str) -> tuple[Message, ...]:
-    """Return the rows of a message, the best one first; none if no row has such words.
+    """Return the rows of a message, the best one first; empty if no row matches.
 
     ``text``: a line of a log, a message, a part of one, or a row's id.
     """

@@ -1,4 +1,4 @@
-"""The words of rows as patterns, and which row a message is."""
+"""The words of rows as patterns, and the matching row of a message."""
 
 import re
 from collections import defaultdict
@@ -60,14 +60,14 @@ _OTHER_WORDS: Final = re.compile(
     rf"(?:(?<=\d: )|\A)(?:{'|'.join(map(re.escape, GLIBC_WORDS))})(?=\)|\Z)", re.IGNORECASE
 )
 _GLIBC_BY_LOWER: Final = {other.lower(): words for other, words in GLIBC_WORDS.items()}
-# Characters that nobody else writes so: with fewer, the level or the rest must say that it is this message.
+# With this many characters a match is unique; with fewer, the level or the rest must confirm it.
 _FEWEST: Final = 15
-# So many characters choose the patterns that can match.
+# The number of first characters that select the patterns to try.
 _KEY: Final = 5
 
 
 def pattern(words: str) -> str:
-    """Return the words of a row as a regular expression that matches from a message's beginning."""
+    """Return the words of a row as a regular expression that matches at the beginning of a message."""
     made = []
     for index, piece in enumerate(PLACE.split(words)):
         if index % 2:
@@ -88,7 +88,7 @@ def _others_for(text: str) -> list[str]:
 
 
 def in_glibc_words(text: str) -> str:
-    """Return a text with the words that glibc has for error numbers in place of other libraries'."""
+    """Return a text with glibc's words for error numbers instead of other libraries'."""
     return _OTHER_WORDS.sub(lambda found: _GLIBC_BY_LOWER[found[0].lower()], text)
 
 
@@ -97,7 +97,7 @@ class _Candidate:
     message: Message
     words: str
     pattern: str
-    fixed: int  # how many characters of the wording are fixed: of several that fit, the most specific one decides
+    fixed: int  # how many characters of the wording are fixed: of several matches, the most specific one decides
     piece: str  # its longest fixed part
 
     @cached_property
@@ -105,13 +105,13 @@ class _Candidate:
         return re.compile(self.pattern)
 
     def is_at(self, level: str) -> bool:
-        """Tell whether it may be meant at a level: words as few as "in FILE:LINE" only at their own."""
+        """Tell whether it can match at a level: short wordings such as "in FILE:LINE" only at their own."""
         return level in self.message.levels or not self.message.levels or (not level and self.fixed >= _FEWEST)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Together:
-    """Wordings that begin alike, as one pattern: one search instead of one for each."""
+    """Wordings with the same beginning as one pattern: one search instead of many."""
 
     candidates: tuple[_Candidate, ...]  # the most specific first
     fits: re.Pattern[str]
@@ -123,7 +123,7 @@ class _Together:
 
 @cache
 def _by_start() -> Mapping[str, tuple[_Candidate, ...]]:
-    """Return the wordings by their first characters; with an empty string those that begin with anything."""
+    """Return the wordings by their first characters; those with a placeholder first are under the empty string."""
     made: dict[str, list[_Candidate]] = defaultdict(list)
     for message in messages().values():
         for words in message.words:
@@ -166,12 +166,12 @@ def _decides(text: str, level: str) -> Message | None:
 
 
 def find_one(text: str, level: str = "") -> Message | None:
-    """Return the row of a message, from its first word; None where no row has it.
+    """Return the row of a message, from its first word; None if no row matches.
 
-    A row that is known at this level goes before one that is not: a module may log at another.
+    A row with this level takes precedence over others: a module may log at another level.
 
     ``text``: the message: without time, level and process.
-    ``level``: the level at which it was logged; empty where that is not known.
+    ``level``: the level at which it was logged; empty if unknown.
     """
     call = text.partition(" ")[0]
     if (other := _WINDOWS_CALLS.get(call)) is not None:
@@ -186,17 +186,17 @@ def words_again(row: Message, text: str) -> str:
 
 
 def find_all(text: str) -> Iterator[Message]:
-    """Yield the rows that a message is in the words of, the most specific one first."""
+    """Yield the rows that match a message, the most specific one first."""
     fitting = [each for each in (*_by_start().get(text[:_KEY], ()), *_by_start()[""]) if each.fits.match(text)]
     yield from dict.fromkeys(each.message for each in sorted(fitting, key=lambda each: -each.fixed))
 
 
 _CUT: Final = ("...", "\u2026", ">")
-"""What journalctl, systemctl and people put at the end of a line that they have cut."""
+"""How journalctl, systemctl and people mark the end of a cut line."""
 
 
 def find_cut(text: str, level: str = "") -> Message | None:
-    """Return the row of a message that was cut, or wrapped as it was pasted; None where several rows begin so."""
+    """Return the row of a message that was cut, or wrapped when pasted; None if several rows begin with it."""
     beginning = in_glibc_words(text)
     for mark in _CUT:
         beginning = beginning.removesuffix(mark).rstrip()
@@ -213,7 +213,7 @@ def find_cut(text: str, level: str = "") -> Message | None:
 
 
 def _fixed_of(words: str, beginning: str) -> int | None:
-    """Return how many fixed characters of a wording are in a beginning of it; None where it goes on otherwise."""
+    """Return how many fixed characters of a wording a cut text has; None if they differ."""
     place = fixed = 0
     for index, piece in enumerate(PLACE.split(words)[::2]):
         if place >= len(beginning):
@@ -222,7 +222,7 @@ def _fixed_of(words: str, beginning: str) -> int | None:
         if at >= 0:
             place, fixed = at + len(piece), fixed + len(piece)
             continue
-        # The cut may go through this piece; what is filled in reaches so far.
+        # The cut may be inside this piece; the placeholder reaches up to it.
         for start in range(place, len(beginning)) if index else (0,):
             if piece.startswith(beginning[start:]):
                 return fixed + len(beginning) - start

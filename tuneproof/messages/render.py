@@ -1,4 +1,4 @@
-"""A row in lines, for `tuneproof why MESSAGE` and the page."""
+"""A row as lines, for `tuneproof why MESSAGE` and the page."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _PROBLEMS = {
 
 
 def lines(message: Message) -> Iterator[tuple[str, str]]:
-    """Yield what is known of a message as label and text; a label that is empty goes on with the one before."""
+    """Yield the facts about a message as label and text; an empty label continues the previous one."""
     yield "Message", message.name
     for index, words in enumerate(message.words):
         yield ("Words" if not index else ""), shown(words)
@@ -32,7 +32,7 @@ def lines(message: Message) -> Iterator[tuple[str, str]]:
 
 
 def shown(words: Words) -> str:
-    """Return a wording as a person reads it: with an ellipsis for what differs, and the versions that have it."""
+    """Return a readable wording: with an ellipsis for placeholders, and the versions that have it."""
     text = PLACE.sub(lambda place: "" if place[1] == "end" else "…", words.text).strip()
     since = f" (since {words.since})" if words.since else ""
     until = f" (until {words.until})" if words.until else ""

@@ -29,10 +29,10 @@ LEVELS: Final = "debug|info|notice|warn|error|crit|alert|emerg"
 
 
 class Problem(StrEnum):
-    """Whether a message is about a problem of the service."""
+    """Whether a message means a problem of the service."""
 
     YES = "yes"
-    SOMETIMES = "sometimes"  # it depends on how many there are, and from whom
+    SOMETIMES = "sometimes"  # depends on how many there are, and from whom
     NO = "no"  # it is ordinary, or about strangers
 
 
@@ -41,14 +41,14 @@ class Words:
     """One wording of a message."""
 
     text: str
-    since: str = ""  # the first version of nginx that writes it so; empty for all that are known
+    since: str = ""  # the first version of nginx with this wording; empty for all known versions
     until: str = ""  # the last one
     again: bool = False  # whether the same event has another line, which counts
 
 
 @dataclass(frozen=True, kw_only=True)
 class WrongAdvice:
-    """What is often recommended, and does not help."""
+    """Popular advice that does not help."""
 
     advice: str
     because: str
@@ -56,25 +56,25 @@ class WrongAdvice:
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """A row: one message, and what is known of it. All texts are for a person."""
+    """A row: one message, and the facts about it. All texts are for readers."""
 
     id: str  # the same in every version
     area: str  # its file
     name: str  # what it means, as a headline
     words: tuple[Words, ...]
-    levels: tuple[str, ...]  # at which nginx logs it; empty for what is not nginx's
+    levels: tuple[str, ...]  # nginx's log level; empty for messages of other programs
     problem: Problem
     happened: str  # one sentence
     why: str  # what provokes it
-    first: str  # what to do first: what ends it
+    first: str  # what to do first: the remedy
     wrong: tuple[WrongAdvice, ...]
-    confirm: str  # a command or a look that would confirm it
+    confirm: str  # a command or an observation that would confirm it
     affects: str  # who notices, and what they get
-    statuses: tuple[int, ...] = ()  # what nginx answers such a request with, where it is one of few
-    follows: tuple[str, ...] = ()  # ids of messages that it is a known consequence of, where they are there too
+    statuses: tuple[int, ...] = ()  # nginx's status for such a request, if it is one of few
+    follows: tuple[str, ...] = ()  # ids of messages that cause this one, if they are in the log, too
     page: str = ""  # the page of the documentation that measures it
     provoke: str = ""  # what provokes it in a container
-    unprovoked: str = ""  # why no container can; one of the two is there
+    unprovoked: str = ""  # why no container can; one of the two is set
 
 
 @cache
