@@ -1,4 +1,4 @@
-"""Hooks of MkDocs (https://www.mkdocs.org/dev-guide/plugins/#events): what the site has besides the pages of docs/.
+"""Hooks of MkDocs (https://www.mkdocs.org/dev-guide/plugins/#events): what the site adds to the pages of docs/.
 
 They turn links from docs/ to other files of the checkout into links to the repository, and add a page of verdicts by
 machine.
