@@ -1,6 +1,7 @@
 """Numbers, and text from elsewhere, in the words of every room."""
 
 import difflib
+import html
 import re
 from collections.abc import Iterable
 from typing import Final
@@ -14,6 +15,8 @@ _SIZES: Final = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _PROPER_NAMES: Final = frozenset({"Kubernetes", "Lua"})
 # Control sequences: ECMA-48, and xterm's for window titles.
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+
+_TYPOGRAPHIC: Final = str.maketrans({"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'"})
 
 _SUSPECT: Final = re.compile(r"\r(?!\n)|[^\r\n\t\x20-\x7e]")
 # "::error file=a::text" at a line's beginning, and "##[error]text" anywhere, as the runner still reads it.
@@ -80,6 +83,13 @@ def close_to(word: str, names: Iterable[str]) -> str:
 def without_escapes(text: str) -> str:
     """Return text without the colours, titles and modes that a terminal would obey."""
     return _ESCAPES.sub("", text)
+
+
+def plain_quotes(text: str) -> str:
+    """Return text with the quotes that web pages and their editors have replaced; as it is if it has any quote."""
+    if '"' in text:
+        return text
+    return (html.unescape(text) if "&quot;" in text or "&#" in text else text).translate(_TYPOGRAPHIC)
 
 
 def plain(text: str) -> str:

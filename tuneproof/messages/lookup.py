@@ -5,13 +5,18 @@ from typing import Final
 
 from tuneproof.messages.patterns import PLACE, find_all, find_cut, find_one, in_glibc_words
 from tuneproof.messages.rows import LEVELS, Message, messages
+from tuneproof.wording import plain_quotes
 
 MOST: Final = 5
 """Rows that are returned for words that several have."""
 # Whatever a program put in front, nginx's own beginning ends it.
 _BEGINNING: Final = re.compile(rf"^.*?\[({LEVELS})\] (?:\d+#\d+: )?(?:\*\d+ )?", re.DOTALL)
+# The kernel's is its time.
+_STAMP: Final = re.compile(r"^.*?\[ *\d+\.\d+\] ")
 _WORD: Final = re.compile(r"[a-z0-9_]+")
 _FEWEST_CHARACTERS: Final = 4
+# So many characters are no chance: fewer begin the words of many rows.
+_ENOUGH_CHARACTERS: Final = 15
 
 
 def find(text: str) -> tuple[Message, ...]:
@@ -19,7 +24,7 @@ def find(text: str) -> tuple[Message, ...]:
 
     ``text``: a line of a log, a message, a part of one, or a row's id.
     """
-    wanted = " ".join(text.split())
+    wanted = _STAMP.sub("", plain_quotes(" ".join(text.split())))
     if (row := messages().get(wanted)) is not None:
         return (row,)
     match = _BEGINNING.match(wanted)
@@ -28,7 +33,19 @@ def find(text: str) -> tuple[Message, ...]:
         return (found,)
     if rows := tuple(find_all(message)):
         return rows
-    return tuple(dict.fromkeys((*_by_words(message), *_by_words(in_glibc_words(message)))))[:MOST]
+    named = dict.fromkeys((*_by_words(message), *_by_words(in_glibc_words(message))))
+    return (tuple(named) or _by_beginning(message))[:MOST]
+
+
+def _by_beginning(text: str) -> tuple[Message, ...]:
+    """Return the rows of which a text has the beginning, up to what is filled in there."""
+    begun = {
+        row.id: row
+        for row in messages().values()
+        for words in row.words
+        if len(begin := PLACE.split(words.text)[0]) >= _ENOUGH_CHARACTERS and text.startswith(begin)
+    }
+    return tuple(begun.values())
 
 
 def _by_words(text: str) -> tuple[Message, ...]:

@@ -12,7 +12,14 @@ from tuneproof.messages.rows import Message, messages
 PLACE: Final = re.compile(r"<([a-z]+\+?)>")
 """The placeholder for any text in a row's words."""
 _ERRNO: Final = re.compile(r"\((\d+): ([^)<]+)\)")
-_PLACES: Final = {"n": r"\d+", "number": r"-?\d+", "n+": r"[1-9]\d*", "function": r"\w+", "end": r"(?=, |,?$)"}
+_PLACES: Final = {
+    "n": r"\d+",
+    "number": r"-?\d+",
+    "n+": r"[1-9]\d*",
+    "function": r"\w+",
+    "program": r"[^\s\[]+",
+    "end": r"(?=, |,?$)",
+}
 GLIBC_WORDS: Final = {
     "Out of memory": "Cannot allocate memory",
     "No file descriptors available": "Too many open files",
@@ -187,7 +194,9 @@ def words_again(row: Message, text: str) -> str:
 
 def find_all(text: str) -> Iterator[Message]:
     """Yield the rows that match a message, the most specific one first."""
-    fitting = [each for each in (*_by_start().get(text[:_KEY], ()), *_by_start()[""]) if each.fits.match(text)]
+    begun = (*_by_start().get(text[:_KEY], ()), *_by_start()[""])
+    # What few letters begin may be another word: "exit", and "exited on signal 9".
+    fitting = [each for each in begun if (each.fits.match if each.fixed >= _FEWEST else each.fits.fullmatch)(text)]
     yield from dict.fromkeys(each.message for each in sorted(fitting, key=lambda each: -each.fixed))
 
 

@@ -21,6 +21,10 @@ from tuneproof.messages.rows import messages
         ("2026/11/26 09:00:01 [error] 1#1: *7 access forbidden by rule, client: 10.0.0.9", "forbidden_by_rule"),
         ('Nov 26 09:00:01 web nginx[7]: nginx: [emerg] unknown directive "foo" in /etc/a.conf:3', "unknown_directive"),
         ("worker process 12 exited on signal 9", "worker_killed_9"),
+        ("exited on signal 9", "worker_killed_9"),
+        ("could not build server_names_hash", "hash_bucket"),
+        ("nginx: [emerg] unknown directive \u201cfoo\u201d in /etc/a.conf:3", "unknown_directive"),
+        ("Nov 26 09:00:01 a kernel: [1.0] nginx[7]: segfault at 0 ip 0 sp 0 error 4", "segfault"),
     ],
 )
 def test_one_row_is_meant(text: str, row: str) -> None:

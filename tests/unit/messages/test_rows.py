@@ -147,6 +147,7 @@ def test_events_are_of_rows_that_exist() -> None:
         ),
         ("FastCGI sent in stderr: \"Access to the script '/a' has been denied (see", "error", "fastcgi_script_denied"),
         ("connect() failed (111: Connection refused), context: ngx.timer", "error", "lua_socket"),
+        ("connect() failed (111: Connection refused), client: 10.0.0.9, server: a", "error", "lua_socket"),
         (
             "recv() failed (104: Connection reset by peer) while proxying and reading from client",
             "info",
@@ -167,6 +168,8 @@ def test_the_most_specific_row_decides(text: str, level: str, row: str) -> None:
         ("we see it in app/views.py:23", ""),
         ("a module's own words in /etc/nginx/a.conf:12", "error"),
         ('"listen" directive and others', ""),
+        ("connect() failed (111: Connection refused)", "error"),
+        ("We see that recv() failed (104: Connection reset by peer) while reading upstream", ""),
         ("value must be set", "error"),
     ],
 )

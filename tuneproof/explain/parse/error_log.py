@@ -18,9 +18,10 @@ from tuneproof.explain.parse import system_lines
 from tuneproof.explain.parse.figures import Figure
 from tuneproof.explain.parse.message_counts import MessageCount, MessageCounts, Unknown
 from tuneproof.explain.parse.problems import MalformedEvidenceError
-from tuneproof.explain.parse.wrapped import nginx_line, plain
+from tuneproof.explain.parse.wrapped import nginx_line
 from tuneproof.messages.patterns import find_one
 from tuneproof.messages.rows import LEVELS
+from tuneproof.wording import plain_quotes
 
 UPSTREAMS: Final = "upstreams"
 """Whose an event is, where it is several upstreams' or nobody's."""
@@ -166,7 +167,7 @@ class Collector:
         if at and at != self._latest and not self._is_time(at):
             return False
         level = match[2] or match[3]
-        message = plain(line[match.end() : match.end() + _LONGEST].rstrip())
+        message = plain_quotes(line[match.end() : match.end() + _LONGEST].rstrip())
         if match[3] and self._before[:2] == (message, level) and self._before[2]:
             # At start nginx writes a message to its log and, in other words before it, to its terminal.
             self._before = ("", "", "")
@@ -316,7 +317,7 @@ def quoted(text: str) -> ErrorLog | None:
     """
     counts = MessageCounts()
     for line in _WRAPPED.sub(") ", text).split("\n"):
-        message = _PROCESS.sub("", plain(line).strip(_QUOTED), count=1)
+        message = _PROCESS.sub("", plain_quotes(line).strip(_QUOTED), count=1)
         if (row := find_one(message)) is not None and row.levels:
             counts.add(message, level="", at="")
     known = counts.known()

@@ -115,7 +115,7 @@ class MessageCounts:
     def __init__(self) -> None:
         self._counts: dict[str, _Count] = {}
         # Which row a message is, by its level and its words up to the circumstances: most are of a few kinds.
-        self._rows: dict[tuple[str, str], tuple[str, str]] = {}
+        self._rows: dict[tuple[str, str, bool], tuple[str, str]] = {}
         self._unknown = 0
         self._examples: dict[str, str] = {}  # by the words up to the circumstances
 
@@ -128,13 +128,14 @@ class MessageCounts:
         if end < 0:
             end = message.find(_UDP_CLIENT)
         head = message[:end] if end >= 0 else message
-        known = self._rows.get((level, head))
+        shape = level, head, end < 0
+        known = self._rows.get(shape)
         if known is None:
             found = find_one(message, level) or find_cut(message, level)
             known = (found.id, words_again(found, message)) if found is not None else ("", "")
             if len(self._rows) >= _MOST_SHAPES:
                 self._rows.clear()
-            self._rows[level, head] = known
+            self._rows[shape] = known
         row, again = known
         if row:
             self._count(row, message, end, at, again, times)

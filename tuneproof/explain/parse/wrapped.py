@@ -3,14 +3,13 @@
 A line is returned as nginx wrote it; one without a prefix is returned unchanged.
 """
 
-import html
 import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from tuneproof.messages.rows import LEVELS
-from tuneproof.wording import without_escapes
+from tuneproof.wording import plain_quotes, without_escapes
 
 _ISO: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _MONTHS: Final = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
@@ -50,23 +49,15 @@ _REQUEST: Final = re.compile(r'"[A-Z]{3,20} |HTTP/\d|^\W{0,9}\d{1,3}(?:\.\d{1,3}
 _JSON_STRING: Final = re.compile(r'(?:[^"\\]|\\.)*')
 _CSV_FIELD: Final = re.compile(r'((?:[^"]|"")*+)"\s*(?:[,;\t]|$)')
 _STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)")
-_TYPOGRAPHIC: Final = str.maketrans({"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'"})
 
 
 def nginx_line(line: str) -> str:
     """Return a line from nginx's own beginning on, whatever is before it; without one, as ``unwrapped`` does."""
-    line = unwrapped(plain(line))
+    line = unwrapped(plain_quotes(line))
     found = None if line.lstrip().startswith(_BEGINS_JSON) else _BEGINNING.search(line, 0, _LONGEST_PREFIX)
     if found is None or _REQUEST.search(before := line[: found.start()]) is not None:
         return line
     return _field(line[found.start() :]) if before.endswith('"') else line[found.start() :]
-
-
-def plain(text: str) -> str:
-    """Return a text with the quotes that web pages and their editors have replaced."""
-    if '"' in text:
-        return text
-    return (html.unescape(text) if "&quot;" in text or "&#" in text else text).translate(_TYPOGRAPHIC)
 
 
 def _field(text: str) -> str:

@@ -9,14 +9,15 @@ import pytest
 
 from tests.support.printed_logs import PRINTED
 from tuneproof.explain.parse.error_log import quoted
-from tuneproof.explain.parse.wrapped import nginx_line, plain, unwrapped
+from tuneproof.explain.parse.wrapped import nginx_line, unwrapped
+from tuneproof.wording import plain_quotes
 
 LINE = '2026/11/26 09:00:01 [error] 12#12: *1 access forbidden by rule, client: 10.0.0.9, request: "GET / HTTP/1.1"'
 
 
 @pytest.mark.parametrize("program", PRINTED)
 def test_what_a_program_puts_in_front_is_taken_away(program: str) -> None:
-    assert plain(nginx_line(PRINTED[program](LINE))) == LINE
+    assert plain_quotes(nginx_line(PRINTED[program](LINE))) == LINE
 
 
 @pytest.mark.parametrize(
