@@ -53,6 +53,19 @@ REFUSED: Final[Mapping[str, tuple[str, str]]] = {
         'no port in upstream "127.0.0.1"',
     ),
     "uwsgi-ipv6-without-port": ("server { location / { uwsgi_pass [::1]; } }", 'no port in upstream "[::1]"'),
+    "no-scheme": ("upstream a { server 127.0.0.1:1; } server { location / { proxy_pass a; } }", "invalid URL prefix"),
+    "size-in-gigabytes": ("proxy_max_temp_file_size 100g;", '"proxy_max_temp_file_size" directive invalid value'),
+    "size-in-words": ("client_max_body_size 10MB;", '"client_max_body_size" directive invalid value'),
+    "time-in-words": ("proxy_read_timeout 60sec;", '"proxy_read_timeout" directive invalid value'),
+    "timeout-of-a-year": ("send_timeout 1y;", '"send_timeout" directive invalid value'),
+    "timeout-with-a-fraction": ("client_body_timeout 1.5;", '"client_body_timeout" directive invalid value'),
+    "number-with-a-unit": ("types_hash_max_size 2k;", '"types_hash_max_size" directive invalid number'),
+    "buffers-in-words": ("proxy_buffers 8 16kb;", '"proxy_buffers" directive invalid value'),
+    "no-number-of-buffers": ("proxy_buffers 16k 8;", '"proxy_buffers" directive invalid value'),
+    "buffered-log-with-variable": (
+        "server { access_log /tmp/$host.log combined buffer=32k; }",
+        "buffered logs cannot have variables in name",
+    ),
     "in-if-twice": ("server { location / { if ($arg_a) { root /a; root /b; } } }", '"root" directive is duplicate'),
 }
 LOADED: Final[Mapping[str, str]] = {
@@ -81,6 +94,11 @@ LOADED: Final[Mapping[str, str]] = {
         "location /b { proxy_pass http://127.0.0.1; proxy_cache $arg_a; } }"
     ),
     "entries-named-like-directives": "types { root a; root b; gzip c; gzip d; }",
+    "sizes-and-times": (
+        "client_max_body_size 10g; proxy_max_temp_file_size 1024m; client_body_timeout 1m30s; send_timeout '1d 2h'; "
+        "types_hash_max_size 2048; proxy_buffers 8 16k; client_header_timeout 500ms; limit_rate 1m;"
+    ),
+    "log-with-variable": "server { access_log /tmp/$host.log combined if=$arg_a; }",
     "down-only": "upstream a { server 127.0.0.1:1 down; }",
 }
 

@@ -131,8 +131,8 @@ def test_rows_hold_as_long_as_nothing_changes(table: list[str]) -> None:
         ["car_gear", "ngx_http_cars_module", "server,location", "1,3", "once", "inherited", "high", "", ""],
         ["car_park", "ngx_http_cars_module", "main", "0", "block", "never", "", "1.19.10", "1.20.0"],
         ["car_tow", "ngx_http_cars_module", "location", "1", "flag", "inherited", "off", "", ""],
-        ["car_wait", "ngx_http_cars_module", "http,server,location", "1", "once", "inherited", "30s", "", "1.20.0"],
-        ["car_wait", "ngx_http_cars_module", "http,server,location", "1", "once", "inherited", "60s", "1.20.0", ""],
+        ["car_wait", "ngx_http_cars_module", "http,server,location", "1", "msec", "inherited", "30s", "", "1.20.0"],
+        ["car_wait", "ngx_http_cars_module", "http,server,location", "1", "msec", "inherited", "60s", "1.20.0", ""],
         ["car_sell"],
     ]
 

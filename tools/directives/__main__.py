@@ -50,8 +50,7 @@ def _place(span: Span) -> tuple[str, str, tuple[int, ...]]:
 
 def _line(span: Span) -> str:
     row = span.row
-    kind = "flag" if row.is_flag else "block" if row.is_block else "once" if row.is_once else ""
-    cells = (row.name, row.module, ",".join(row.contexts), row.arguments, kind, row.inheritance, row.default)
+    cells = (row.name, row.module, ",".join(row.contexts), row.arguments, row.kind, row.inheritance, row.default)
     return "\t".join((*cells, span.since, span.until))
 
 

@@ -48,6 +48,15 @@ _ONCE: Final = frozenset(
         *("ngx_set_worker_processes", "ngx_event_connections"),
     }
 )
+# What a value must look like, by the function that reads it.
+_VALUES: Final = {
+    "ngx_conf_set_num_slot": "number",
+    "ngx_conf_set_size_slot": "size",
+    "ngx_conf_set_off_slot": "offset",
+    "ngx_conf_set_msec_slot": "msec",
+    "ngx_conf_set_sec_slot": "sec",
+    "ngx_conf_set_bufs_slot": "buffers",
+}
 _WITHOUT_EFFECT: Final = ("_obsolete", "_deprecated")
 _STRUCTURE: Final = re.compile(r"\b(ngx_\w+_t)\s+\*(\w+)\s*=\s*(?:\(ngx_\w+_t \*\)\s*)?conf\b")
 
@@ -60,9 +69,7 @@ class Row:
     module: str
     contexts: tuple[str, ...]
     arguments: str  # numbers of arguments: "1", "1-3", "1,3", "2-" without a limit
-    is_flag: bool
-    is_once: bool  # whether a block takes only one
-    is_block: bool
+    kind: str  # "flag", "block", the form of its value, "once" for any other that a block takes once, or empty
     inheritance: str
     default: str  # empty if there is none, or if it is unknown
 
@@ -98,9 +105,7 @@ def rows(sources: Sources, version: str) -> Iterator[Row]:
             module=command.module,
             contexts=contexts,
             arguments=_arguments(command.flags),
-            is_flag=_is_flag(command, sources),
-            is_once=_is_flag(command, sources) or command.setter in _ONCE,
-            is_block="NGX_CONF_BLOCK" in command.flags,
+            kind=_kind(command, sources),
             inheritance=_inheritance(command, frozenset(contexts), sources, version),
             default=_default(command, sources, version) or "",
         )
@@ -123,6 +128,14 @@ def _arguments(flags: frozenset[str]) -> str:
     if len(counts) == most - least + 1:
         return str(least) if least == most else f"{least}-{most}"
     return ",".join(map(str, sorted(counts)))
+
+
+def _kind(command: Command, sources: Sources) -> str:
+    if _is_flag(command, sources):
+        return "flag"
+    if "NGX_CONF_BLOCK" in command.flags:
+        return "block"
+    return _VALUES.get(command.setter) or ("once" if command.setter in _ONCE else "")
 
 
 def _is_flag(command: Command, sources: Sources) -> bool:

@@ -5,6 +5,7 @@ row holds for as long as nothing of it changes. What a build leaves out, or only
 as well; what nginx's documentation has and its sources do not (commercial modules, njs) is known by its name only.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -20,6 +21,17 @@ CONTEXTS: Final = (
     *("main", "events", "http", "server", "location", "upstream", "if in server", "if in location", "limit_except"),
     *("stream", "stream server", "stream upstream", "mail", "mail server"),
 )
+
+
+# Only what no ngx_parse_size, ngx_parse_offset, ngx_parse_time or ngx_atoi takes fails to match.
+VALUES: Final = {
+    "number": re.compile(r"[0-9]+"),
+    "size": re.compile(r"[0-9]+[kKmM]?"),
+    "offset": re.compile(r"[0-9]+[kKmMgG]?"),
+    "msec": re.compile(r"(?=.*[0-9])[0-9wdhms ]+"),
+    "sec": re.compile(r"(?=.*[0-9])(?!.*ms)[0-9yMwdhms ]+"),
+}
+_BUFFERS: Final = "buffers"  # a number and a size
 
 
 class Inheritance(StrEnum):
@@ -44,6 +56,7 @@ class Directive:
     is_flag: bool  # on or off
     is_once: bool  # whether a block takes one only; unknown for some that are false here
     is_block: bool
+    value: str  # the form of its argument, one of VALUES; empty for others
     inheritance: Inheritance
     default: str | None
     """What holds without it, as nginx.conf would write it, with memory pages of 4 KiB; None for none or unknown."""
@@ -112,6 +125,20 @@ def argument_problem(
     return problems[-1] if problems and all(problems) else ""
 
 
+def value_problem(name: str, args: Sequence[str], *, context: str) -> str:
+    """Return what all versions refuse about a number, a size or a time, in nginx's words; empty for nothing."""
+    rows = [row for row in rows_of(name) if context not in CONTEXTS or context in row.contexts]
+    problems = [_of_value(row, args) for row in rows]
+    return problems[-1] if problems and all(problems) else ""
+
+
+def _of_value(row: Directive, args: Sequence[str]) -> str:
+    forms = ("number", "size") if row.value == _BUFFERS else (row.value,) if row.value else ()
+    if all(VALUES[form].fullmatch(arg) for form, arg in zip(forms, args, strict=False)):
+        return ""
+    return f'"{row.name}" directive invalid {row.value if row.value == "number" else "value"}'
+
+
 def _problem(rows: Sequence[Directive], args: Sequence[str], *, has_block: bool, context: str) -> str:
     """Return what one version refuses, as ngx_conf_handler of src/core/ngx_conf_file.c does."""
     here = [row for row in rows if context not in CONTEXTS or context in row.contexts]
@@ -165,8 +192,9 @@ def _read(line: str) -> Directive:
         least_args=min(counts),
         most_args=None if is_endless else max(counts),
         is_flag=kind == "flag",
-        is_once=kind in {"flag", "once"},
+        is_once=kind not in {"", "block"},
         is_block=kind == "block",
+        value=kind if kind in {*VALUES, _BUFFERS} else "",
         inheritance=Inheritance(inheritance),
         default=default or None,
         since=since,

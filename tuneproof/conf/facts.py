@@ -1,15 +1,17 @@
 """What a configuration makes nginx do: its servers, upstreams, and proxied locations."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
+from tuneproof.conf.directives import known
 from tuneproof.conf.hosts import never_chosen
 from tuneproof.conf.refusals import refusals
 from tuneproof.conf.reuse import Judgement, judge
 from tuneproof.conf.sockets import Sockets, sockets_of
-from tuneproof.conf.statements import Statement
+from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block, Configuration
 from tuneproof.conf.unreachable import Unreachable, unreachable_in
 from tuneproof.conf.upstreams import Target, Upstream, port_problems, targets_of, upstreams_of
@@ -25,6 +27,7 @@ _DEFAULT_BUFFER_SIZE: Final = "4k"
 _DEFAULT_OUTPUT_BUFFERS: Final = ("2", "32k")
 _OLD_OUTPUT_BUFFERS: Final = ("1", "32k")
 _SECOND_OUTPUT_BUFFER_SINCE: Final = (1, 9, 5)
+_PARAMETER: Final = re.compile(r'invalid parameter "(\w+)"')
 # gRPC and memcached pass each part on as it comes.
 _NEVER_BUFFERED: Final = frozenset({"grpc", "memcached"})
 
@@ -104,7 +107,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
     listens = [listen for block in main.all("server") for listen in block.local("listen")]
     # In a folder of fragments, it is unknown which are included together, and what a placeholder's value is.
     is_known = not configuration.is_fragment and all(one.is_given for listen in listens for one in listen.filled)
-    refused = sockets.problems if is_known else ()
+    refused = sockets.problems if is_known else tuple(filter(_is_torn, sockets.problems))
     problems = (
         *configuration.problems,
         *refusals(configuration, numbers),
@@ -133,6 +136,12 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
         reuseport=any("reuseport" in listen.args for listen in listens),
         stream_servers=sum("stream" in block.path for block in main.all("server")),
     )
+
+
+def _is_torn(problem: Problem) -> bool:
+    """Tell a ``listen`` without its semicolon: the next directive is its parameter."""
+    word = _PARAMETER.fullmatch(problem.message)
+    return word is not None and word[1] in known()
 
 
 def _server(block: Block) -> Server:

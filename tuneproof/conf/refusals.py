@@ -16,6 +16,8 @@ _URI: Final = (
 )
 _CACHES: Final = frozenset(f"{kind}_cache" for kind in ("proxy", "fastcgi", "uwsgi", "scgi"))
 _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
+_PASSING: Final = frozenset({"location", "if", "limit_except"})
+_BUFFERED: Final = re.compile(r"buffer=|gzip$|gzip=")
 _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in location"}
 
 
@@ -38,6 +40,12 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
         yield from _repeated(block, version)
         yield from _locations(block)
     yield from _uris(block)
+    for said in block.local("proxy_pass") if block.name in _PASSING else ():
+        if _is_known(said) and "$" not in said.value and not said.value.lower().startswith(("http://", "https://")):
+            yield _problem(said, "invalid URL prefix")
+    for said in block.local("access_log"):
+        if "$" in said.value and any(_BUFFERED.match(arg) for arg in said.args[1:]):
+            yield _problem(said, "buffered logs cannot have variables in name")
     for inner in block.blocks:
         yield from _of_block(inner, version)
 

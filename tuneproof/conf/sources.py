@@ -50,6 +50,7 @@ class Source(ABC):
     """Names of the files that it begins with: one, or the fragments of a folder."""
     is_complete: bool = False
     """Whether a missing file is certain not to exist."""
+    is_installed: bool = False  # whether it is used on this machine
     folder: str = ""
     """The folder that was named, if one was: names are shown relative to it."""
     values: Mapping[str, str] = MappingProxyType({})
@@ -70,8 +71,8 @@ class Changed(Source):
     def __init__(self, source: Source, texts: Mapping[str, str]) -> None:
         self._source = source
         self._texts = texts
-        self.roots, self.is_complete, self.folder = source.roots, source.is_complete, source.folder
-        self.values = source.values
+        self.roots, self.folder, self.values = source.roots, source.folder, source.values
+        self.is_complete, self.is_installed = source.is_complete, source.is_installed
 
     def text(self, name: str) -> str:
         """Return a file's text, changed or not."""
@@ -116,7 +117,7 @@ class Files(Source):
         self.roots = [str(root) for root in roots]
         self._folder = roots[0].parent
         self._prefix = prefix
-        self._is_installed = not prefix and any(
+        self.is_installed = not prefix and any(
             roots[0].absolute().is_relative_to(place) for place in _INSTALLED if Path(place).is_dir()
         )
         self._tree = _tree_of(self._folder)
@@ -134,7 +135,7 @@ class Files(Source):
             return ()
         for candidate in self._candidates(pattern):
             found = sorted(path for path in glob.glob(candidate) if os.path.isfile(path))  # noqa: PTH113, PTH207 - nginx's own glob(3)
-            inside = [path for path in found if self._is_installed or Path(path).resolve().is_relative_to(self._tree)]
+            inside = [path for path in found if self.is_installed or Path(path).resolve().is_relative_to(self._tree)]
             if inside:
                 return inside
         return ()
@@ -148,7 +149,7 @@ class Files(Source):
         if prefix:
             inside = posixpath.relpath(pattern, prefix)
             return [] if inside.startswith("..") else [str(folder / inside)]
-        if self._is_installed:
+        if self.is_installed:
             return [pattern]
         parts = pattern.strip("/").split("/")
         # Of a copied tree some parent stands for some parent there: the longest common end is the likeliest. A star

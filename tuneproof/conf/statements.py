@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tuneproof.conf.directives import argument_problem
+from tuneproof.conf.directives import argument_problem, value_problem
 from tuneproof.conf.templates import PLACEHOLDER, Filled, Values, fill, own_variables
 from tuneproof.errors import BadInputError
 from tuneproof.nginx_lua import without_lua
@@ -239,7 +239,8 @@ class _Parser:
             args, filled = [word for word, _ in pairs], tuple(one for _, found in pairs for one in found)
         if term == "}":
             self._problem(last.start, 'unexpected "}"')
-        problem = self._check(first.text, args, term, line, context) if term != "}" else ""
+        is_known = all(one.is_given for one in filled)
+        problem = self._check(first.text, args, term, line, context, is_known=is_known) if term != "}" else ""
         block: list[Statement] = []
         closing = None
         if term == "{":
@@ -262,12 +263,18 @@ class _Parser:
             )
         return last.start if term == "}" else None
 
-    def _check(self, name: str, args: list[str], term: str, line: int, context: tuple[str, ...]) -> str:
-        """Return what is wrong with a directive's arguments, and report it; the empty string for nothing."""
+    def _check(
+        self, name: str, args: list[str], term: str, line: int, context: tuple[str, ...], *, is_known: bool
+    ) -> str:
+        """Return what is wrong with a directive's arguments, and report it; the empty string for nothing.
+
+        is_known: whether no stand-in of a template's placeholder is in them.
+        """
         if TABLES & set(context):
             return ""
         messages = [
             argument_problem(name, args, has_block=term == "{", context=one, version=None)
+            or (value_problem(name, args, context=one) if is_known else "")
             for one in _contexts_of(context)
         ]
         message = messages[0] if all(messages) else ""

@@ -145,6 +145,8 @@ def _filled(match: re.Match[str], directive: str, word: str, values: Values) -> 
 
 def _stand_in(name: str, directive: str, *, is_alone: bool) -> str:
     """Return a plausible value: the directive's default where the placeholder is all of it, else by its name."""
+    if not is_alone and any(row.value for row in rows_of(directive)):
+        return "1"  # of the unit behind it
     defaults: Iterator[str] = (row.default for row in rows_of(directive) if row.default and " " not in row.default)
     default = next(defaults, "") if is_alone and directive != "listen" else ""
     by_name = (value for mark, value in _BY_NAME if mark.search(name))

@@ -22,7 +22,7 @@ _MOST_STATEMENTS: Final = 200_000
 _MOST_BYTES: Final = 32 << 20
 _DEEPEST_INCLUDE: Final = 50
 _TOO_MUCH: Final = "audit the part that matters: a site's own file, or the output of `nginx -T`"
-# Files that come with nginx and hold nothing but tables: everything asked here can be answered without them.
+# Files that come with nginx and hold nothing but tables: nearly everything can be answered without them.
 _TABLES: Final = frozenset(
     {"mime.types", "fastcgi_params", "fastcgi.conf", "uwsgi_params", "scgi_params", "koi-utf", "koi-win", "win-utf"}
 )
@@ -47,6 +47,7 @@ class Block:
     filled: tuple[Filled, ...] = ()  # placeholders of a template in its arguments
     unseen: list[str] = field(default_factory=list)
     """Files that it includes and that are not here: what they say counts in it."""
+    tables: list[str] = field(default_factory=list)  # and those of them that come with nginx, such as mime.types
     _named: dict[str, list[Statement]] = field(default_factory=dict, init=False, repr=False)
     _of: int = field(default=0, init=False, repr=False)  # how many of its directives are in _named
 
@@ -291,11 +292,15 @@ class _Reader:
                 raise BadInputError(f"more than {MOST_FILES} files are included", where=name, remedy=_TOO_MUCH)
             self.includes.setdefault(name, pattern)
             self._add(block, self._parse(name, block), chain=(*chain, name))
-        if names or posixpath.basename(pattern) in _TABLES:
+        if names:
+            return
+        if posixpath.basename(pattern) in _TABLES:
+            block.tables.append(pattern)
             return
         has_star = any(character in pattern for character in "*?[")
-        # A fragment, and a copy, lack what is elsewhere on their own machine.
-        is_elsewhere = not self._source.is_complete and (pattern.startswith("/") or self._is_fragment)
+        # A fragment, a copy, and a file that was named alone lack what is elsewhere on their own machine.
+        is_alone = not self._source.folder and not self._source.is_installed
+        is_elsewhere = not self._source.is_complete and (pattern.startswith("/") or self._is_fragment or is_alone)
         if not has_star and not is_elsewhere:
             message = f'open() "{pattern}" failed (2: No such file or directory)'
             self.problems.append(Problem(file=statement.file, line=statement.line, message=message))

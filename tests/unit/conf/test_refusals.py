@@ -1,9 +1,11 @@
 """What nginx surely refuses, in its words; the lab asks nginx about the same lines."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.refused import LOADED, REFUSED, whole
-from tuneproof.audit.auditing import audit_source
+from tuneproof.audit.auditing import audit, audit_source
 from tuneproof.conf.sources import Dump
 from tuneproof.nginx_changes import LAB_VERSIONS
 
@@ -38,6 +40,7 @@ def test_what_nginx_loads_is_none(name: str, version: str) -> None:
         "events { }\nhttp { upstream ${A_HOST} { server a:1; } upstream ${B_HOST} { server b:1; } }\n",
         "events { }\nhttp { server { access_log /tmp/a ${FORMAT}; limit_req zone=${ZONE}; } }\n",
         "events { }\nhttp { server { location ~ a { proxy_pass http://app${A_PATH}; } } }\n",
+        "client_max_body_size ${MAX}m;\nproxy_read_timeout ${WAIT}s;\n",
     ],
     ids=[
         *(
@@ -46,11 +49,32 @@ def test_what_nginx_loads_is_none(name: str, version: str) -> None:
             "servers-of-another-module",
             "servers-that-are-not-here",
         ),
-        *("paths-to-fill-in", "names-to-fill-in", "formats-to-fill-in", "a-uri-to-fill-in"),
+        *("paths-to-fill-in", "names-to-fill-in", "formats-to-fill-in", "a-uri-to-fill-in", "sizes-to-fill-in"),
     ],
 )
 def test_what_may_load_is_none(text: str) -> None:
     assert problems(text, is_complete=False) == []
+
+
+@pytest.mark.parametrize(
+    ("listen", "messages"),
+    [
+        ("listen 80\nserver_name a.example;", ['invalid parameter "server_name"']),
+        ("listen 80 udp;", []),
+        ("listen ${PORT}\nroot /srv;", ['invalid parameter "root"']),
+    ],
+)
+def test_a_listen_without_its_semicolon_is_a_problem_in_a_part_as_well(listen: str, messages: list[str]) -> None:
+    """Which parameters a protocol has is unknown there, but no directive is one."""
+    assert problems(f"server {{ {listen} }}\n", is_complete=False) == messages
+
+
+def test_a_file_that_was_named_alone_may_lack_what_it_includes(tmp_path: Path) -> None:
+    """A folder has all that its nginx.conf includes by a relative name."""
+    (tmp_path / "nginx.conf").write_text("events { }\nhttp { include more.conf; }\n", encoding="utf-8")
+    alone, folder = (audit(str(named)).facts.configuration for named in (tmp_path / "nginx.conf", tmp_path))
+    assert (alone.problems, alone.unseen) == ((), ("more.conf",))
+    assert [one.message for one in folder.problems] == ['open() "more.conf" failed (2: No such file or directory)']
 
 
 def test_a_server_that_is_a_part_takes_what_that_of_some_protocol_takes() -> None:
