@@ -12,11 +12,15 @@ _CAPTURE: Final = re.compile(r"\$\d")
 _NAMED_OR_NONE: Final = re.compile(r"\\.|\[[^\]]*\]|\(\?[^)<P']*[:=!]")
 _FLAGS: Final = frozenset({"last", "break", "redirect", "permanent"})
 _ABSOLUTE: Final = ("http://", "https://", "$scheme")
+# What goes to the upstream, each with its module.
+_PASSED_ON: Final = {"proxy_set_header": "proxy", "fastcgi_param": "fastcgi"}
 _MERGED_SINCE: Final = (1, 29, 3)
 
 
 def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return which lines of an outer block a list replaces here, in words; the empty string for none.
+
+    Files of tables that are not here, such as fastcgi_params, may repeat them.
 
     Source: "inherited from the previous configuration level if and only if there are no … on the current level".
     """
@@ -25,7 +29,9 @@ def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
         return ""
     if facts.version_numbers >= _MERGED_SINCE and name == "add_header" and _merges(block):
         return ""
-    if name == "proxy_set_header" and not _proxies(block, facts):
+    if name in _PASSED_ON and not _proxies(block, name, facts):
+        return ""
+    if name == "fastcgi_param" and block.tables:
         return ""
     # upstream_keepalive is about Connection.
     own = {"connection", *(one.value.lower() for one in block.local(name))}
@@ -41,13 +47,13 @@ def _merges(block: Block) -> bool:
     return said is not None and said.value == "merge"
 
 
-def _proxies(block: Block, facts: Facts) -> bool:
-    """Tell whether requests are proxied in a block, or in one inside it that has no headers of its own."""
+def _proxies(block: Block, name: str, facts: Facts) -> bool:
+    """Tell whether requests get a list of a block: they are proxied in it, or in one inside it without its own."""
     for proxied in facts.proxied:
         levels = list(proxied.target.block.within())
-        if proxied.target.kind == "proxy" and block in levels:
+        if proxied.target.kind == _PASSED_ON[name] and block in levels:
             inner = levels[: levels.index(block)]
-            if not any(level.local("proxy_set_header") for level in inner):
+            if not any(level.local(name) for level in inner):
                 return True
     return False
 

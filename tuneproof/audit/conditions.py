@@ -6,17 +6,18 @@ from typing import Final
 
 from tuneproof.audit import block_conditions, http3_conditions, upstream_conditions
 from tuneproof.conf.directives import rows_of
+from tuneproof.conf.effective import effective
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.reuse import Reuse
 from tuneproof.conf.statements import TABLES, Statement
 from tuneproof.conf.tree import Block
 from tuneproof.conf.upstreams import Target
-from tuneproof.conf.values import whole_number
+from tuneproof.conf.values import size_bytes, whole_number
 from tuneproof.wording import size
 
 _ADDRESS: Final = re.compile(r"unix:|\[|(?:\d+\.){3}\d+(?::|$)")
 # https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server
-_NEVER_EJECTED: Final = "max_fails=0"
+_NEVER_EJECTED: Final = frozenset({"max_fails=0", "fail_timeout=0", "fail_timeout=0s"})
 SLOT_BYTES: Final = 424
 """Of one connection with its two events, on 64-bit machines; a claim of worker_connections measures it."""
 _LARGE_BYTES: Final = 4 << 20
@@ -33,8 +34,10 @@ _DOWNLOADS: Final = re.compile(
 )
 
 
-def _is_tls_only(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
+def _is_tls_only(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     """Tell whether every listen here speaks TLS, and nginx encrypts: the kernel does with ssl_conf_command KTLS."""
+    if block.name == "http" and not facts.configuration.is_whole:
+        return False
     servers = block.servers()
     listens = [(server, listen) for server in servers for listen in server.local("listen")]
     is_tls = all({"ssl", "quic"} & set(listen.args) or server.is_on("ssl") for server, listen in listens)
@@ -52,8 +55,42 @@ def _speaks_http2(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
     return any(server.speaks_http2 for server in block.servers())
 
 
+def _speaks_http2_in_location(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    return block.name == "location" and _speaks_http2(at, block, facts)
+
+
+def _speaks_tls13(_at: Statement | Block, block: Block, facts: Facts) -> bool:
+    for server in block.servers() or [block]:
+        found = effective(server, "ssl_protocols", facts.version_numbers)
+        words = [word for said in found.statements for word in said.args] or (found.default or "").split()
+        if "TLSv1.3" in words:
+            return True
+    return False
+
+
+def _has_larger_first_buffer(at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    """Tell whether headers fit into the first buffer that do not fit into one of the large ones."""
+    first = block.setting("client_header_buffer_size")
+    return first is not None and (size_bytes(first.value) or 0) > (size_bytes("".join(at.args[1:])) or 0)
+
+
+def _has_other_responses(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    return any(block.setting(name) for name in ("ssl_stapling_file", "ssl_stapling_responder"))
+
+
+def _shares_a_queue(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
+    """Tell whether several workers accept connections from one queue."""
+    queues = [socket for socket in facts.sockets.found if not socket.address.is_udp]
+    all_apart = bool(queues) and not facts.stream_servers and all(socket.reuseport for socket in queues)
+    return facts.workers != 1 and not all_apart
+
+
 def _lacks_descriptors(at: Statement | Block, _block: Block, facts: Facts) -> bool:
+    """Tell a limit below twice worker_connections; stream{} has no temporary files, and needs one for each."""
     limit = whole_number("".join(at.args[:1]))
+    names = {block.name for block in facts.configuration.main.blocks}
+    if "stream" in names and "http" not in names:
+        return False
     return limit is not None and facts.worker_connections is not None and limit < 2 * facts.worker_connections
 
 
@@ -64,8 +101,8 @@ def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
     """
     targets = [proxied.target for proxied in facts.proxied]
     meant = [target for target in targets if target.block.setting(at.name) is at]
-    ejected = [target for target in meant if _may_have_peers(target, facts)]
-    if meant and not ejected:
+    ejected = [target for target in meant if _may_have_peers(target, facts, never=_NEVER_EJECTED)]
+    if not ejected:
         return ""
     names = [name for target in ejected for name in target.names() or ()]
     servers = [server for name in names if name in facts.upstreams for server in _servers(facts.upstreams[name].block)]
@@ -74,10 +111,20 @@ def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
     return ": the first request ejects all but the last, the second request the last one"
 
 
-def _may_have_peers(target: Target, facts: Facts) -> bool:
+def _may_be_tried_again(at: Statement | Block, _block: Block, facts: Facts) -> bool:
+    """Tell whether a request may be sent twice: to another peer, or after a reused connection has failed."""
+    meant = [one for one in facts.proxied if one.target.block.setting(at.name) is at]
+    return not meant or any(one.reuse.reuse is not Reuse.NO or _may_have_peers(one.target, facts) for one in meant)
+
+
+def _may_have_peers(target: Target, facts: Facts, *, never: frozenset[str] = frozenset()) -> bool:
+    """Tell whether there may be several peers.
+
+    never: parameters of a server with which its block does not count.
+    """
     for name in target.names() or {""}:
         servers = _servers(facts.upstreams[name].block) if name in facts.upstreams else []
-        if any(_NEVER_EJECTED in server.args for server in servers):
+        if any(never.intersection(server.args) for server in servers):
             continue
         addresses = [server.value for server in servers] or [name]
         # A name may have several addresses: "localhost" has two.
@@ -128,10 +175,16 @@ def _streams(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     return _is_buffered(block, facts) and any(_EVENT_STREAM in said.args for said in block.own)
 
 
-def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether a location, or its upstream, is named like what streams."""
-    names = [*block.args, *(proxied.target.to for proxied in facts.proxied if proxied.target.block is block)]
-    return _is_buffered(block, facts) and not _streams(at, block, facts) and bool(_STREAMS.search(" ".join(names)))
+def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> str:
+    """Return the module that buffers a location that is named like what streams, or has such an upstream."""
+    targets = [proxied.target for proxied in facts.proxied if proxied.target.block is block and proxied.is_buffered]
+    names = [*block.args, *(target.to for target in targets)]
+    # What passes Upgrade on itself is of WebSockets, which nginx does not buffer.
+    headers = block.local("proxy_set_header")
+    upgrades = any(said.value.lower() == "upgrade" and said.args[1:] != ("",) for said in headers)
+    if not targets or upgrades or _streams(at, block, facts) or not _STREAMS.search(" ".join(names)):
+        return ""
+    return targets[0].kind
 
 
 def _may_download(_at: Statement | Block, block: Block, facts: Facts) -> str:
@@ -163,6 +216,11 @@ def _servers(upstream: Block) -> list[Statement]:
     return [server for server in upstream.local("server") if "down" not in server.args]
 
 
+def _counts_failures_apart(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    counts = any(_NEVER_EJECTED.isdisjoint(server.args) for server in _servers(block))
+    return facts.workers != 1 and counts and _has_several_servers(at, block, facts)
+
+
 def _has_several_servers(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     return _is_used(block, facts) and len(_servers(block)) > 1
 
@@ -175,9 +233,15 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     **block_conditions.WHERE,
     **http3_conditions.WHERE,
     **upstream_conditions.WHERE,
-    "memory of workers": _memory_of_workers,
+    "as many as CPUs": _memory_of_workers,
     "TLS only": _is_tls_only,  # all servers that a directive of the block is for speak it
     "HTTP/2": _speaks_http2,  # one of them does
+    "HTTP/2 in a location": _speaks_http2_in_location,
+    "TLS 1.3": _speaks_tls13,
+    "larger first buffer": _has_larger_first_buffer,
+    "another source of OCSP responses": _has_other_responses,
+    "workers share a queue": _shares_a_queue,
+    "another try": _may_be_tried_again,
     "fewer descriptors than twice worker_connections": _lacks_descriptors,
     "peers that may be ejected": _ejected_peers,
     "never used": _is_unused,
@@ -190,6 +254,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "several servers and workers": lambda at, block, facts: (
         facts.workers != 1 and _has_several_servers(at, block, facts)
     ),
+    "failures count in several workers": _counts_failures_apart,
     "max_conns and several workers": _has_bounds_in_several_workers,
 }
 """What a row can ask by name; anything else is a setting in effect, such as "sendfile on"."""

@@ -43,9 +43,16 @@ def _summary(audit: Audit, width: int) -> str:
     parts = [count(len(facts.servers), "server"), count(len(facts.upstreams), "upstream block")]
     if facts.stream_servers:
         parts.append(count(facts.stream_servers, "stream server"))
-    reused = sum(proxied.reuse.reuse is Reuse.YES for proxied in facts.proxied)
-    passed = count(len(facts.proxied), "proxied location")
-    if facts.proxied and not audit.versions:
+    if mail := sum(server.path[:1] == ("mail",) for server in facts.configuration.main.all("server")):
+        parts.append(count(mail, "mail server"))
+    reuses: dict[int, list[bool]] = {}
+    for proxied in facts.proxied:
+        # An ``if`` is a part of its location.
+        place = proxied.target.block.around("location") or proxied.target.block
+        reuses.setdefault(id(place), []).append(proxied.reuse.reuse is Reuse.YES)
+    reused = sum(map(all, reuses.values()))
+    passed = count(len(reuses), "proxied location")
+    if reuses and not audit.versions:
         passed += f", {reused or 'none'} of which {'reuses' if reused == 1 else 'reuse'} upstream connections"
     return _wrapped(f"{_version(audit)}: {', '.join(parts)}, {passed}.", width)
 
@@ -53,9 +60,10 @@ def _summary(audit: Audit, width: int) -> str:
 def _version(audit: Audit) -> str:
     if audit.choice is not None:
         because, newest = audit.choice.because, audit.facts.version
-        needs = f", since {because.what} needs it ({_at(audit, because.said)})" if because is not None else ""
         versions = f"{audit.versions[0]} to {newest}" if audit.versions else newest
-        return f"Audited for nginx {versions}{needs} (yours? --nginx VERSION)"
+        have = "have" if audit.versions else "has"
+        because_of = f", which {have} {because.what} ({_at(audit, because.said)})" if because is not None else ""
+        return f"Audited for nginx {versions}{because_of} (yours? --nginx VERSION)"
     where = ", which is installed here" if audit.is_installed else ""
     return f"Audited for nginx {audit.facts.version}{where}"
 

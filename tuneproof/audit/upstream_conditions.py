@@ -9,11 +9,12 @@ from tuneproof.conf.facts import Facts
 from tuneproof.conf.reuse import Reuse
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
-from tuneproof.conf.upstreams import Target
-from tuneproof.conf.values import is_address, time_ms, whole_number
+from tuneproof.conf.upstreams import DEFAULT_SINCE, Target
+from tuneproof.conf.values import is_address, size_bytes, time_ms, whole_number
 
 _TLS: Final = frozenset({"https", "grpcs", "suwsgi"})
 _LONG_MS: Final = 10 * 60 * 1000
+_PAGE_BYTES: Final = 4 << 10
 _NAME: Final = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
 
 
@@ -48,21 +49,51 @@ def _lacks_sni(at: Statement | Block, block: Block, facts: Facts) -> str:
 
 
 def _sends_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the name that is sent over SNI, of an upstream block with servers of other names."""
+    """Return the name that is sent over SNI, of an upstream block with servers that have names of hosts."""
     target = _target_of(at, facts)
-    if target is None or block.may_say_more:
+    found = _tls_names(target, facts) if target is not None else None
+    is_sent = target is not None and block.is_on(f"{target.kind}_ssl_server_name")
+    return _name_of_block(at, block, facts) if is_sent and found is not None and found[1] else ""
+
+
+def _checks_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
+    """Return the name that a certificate must have, of an upstream block; empty where it is sent as well."""
+    target = _target_of(at, facts)
+    is_checked = target is not None and block.is_on(f"{target.kind}_ssl_verify")
+    return _name_of_block(at, block, facts) if is_checked and not _sends_wrong_name(at, block, facts) else ""
+
+
+def _name_of_block(at: Statement | Block, block: Block, facts: Facts) -> str:
+    """Return the upstream block's name, if that counts as the TLS name of its servers.
+
+    Empty for one with the name of a host: it may have that for the sake of the host's certificate.
+    """
+    target = _target_of(at, facts)
+    found = _tls_names(target, facts) if target is not None else None
+    if target is None or found is None or block.may_say_more or block.setting(f"{target.kind}_ssl_name"):
         return ""
-    found = _tls_names(target, facts)
-    if found is None or not block.is_on(f"{target.kind}_ssl_server_name") or block.setting(f"{target.kind}_ssl_name"):
+    return found[0] if found[0] in facts.upstreams and not _NAME.fullmatch(found[0]) else ""
+
+
+def _cannot_be_looked_up(at: Statement | Block, block: Block, facts: Facts) -> str:
+    """Return a host that a request may go to, and that nginx has no resolver for; the empty string for none.
+
+    Source: ngx_http_upstream_init_request: addresses with variables are compared with all that nginx looked up at
+    its start.
+    """
+    target = _target_of(at, facts)
+    is_known = facts.configuration.is_whole and all(one.is_given for one in facts.configuration.filled)
+    if target is None or "$" not in target.to or not is_known or block.setting("resolver"):
         return ""
-    name, hosts = found
-    return name if name in facts.upstreams and hosts and name not in hosts else ""
+    known = {*facts.upstreams, *(one.target.host.lower() for one in facts.proxied if "$" not in one.target.to)}
+    names = [name for name in sorted(target.names() or ()) if name not in known and not name.startswith(("unix:", "["))]
+    return next((host for name in names if (host := _host(name)) and not is_address(host)), "")
 
 
 def _protocols(_at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the protocols that one upstream block with idle connections is spoken to by; empty for one only."""
     upstream = facts.upstreams.get(block.args[0].lower()) if block.args else None
-    if upstream is None or not upstream.keepalive:
+    if upstream is None or not upstream.keepalive or upstream.is_local:
         return ""
     users = [one for one in facts.passing_to(upstream.name) if one.target.names() == frozenset({upstream.name.lower()})]
     spoken = {_protocol(one.target) for one in users if one.reuse.reuse is Reuse.YES}
@@ -111,11 +142,17 @@ def _addresses(at: Statement | Block) -> Iterator[str]:
             yield host
 
 
-def _buffers_without_first(at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    """Tell large ``*_buffers`` without a ``*_buffer_size``, which alone holds the response's headers."""
-    first = at.name.replace("_buffers", "_buffer_size")
-    is_said = block.in_effect(first) or block.hides(first)
-    return not is_said and whole_number("".join(at.args[:1])) is not None
+def _keeps_default_buffer(at: Statement | Block, _block: Block, facts: Facts) -> bool:
+    """Tell large ``proxy_buffers`` where no ``proxy_buffer_size`` is set, which alone holds the response's headers."""
+    is_large = (size_bytes("".join(at.args[1:])) or 0) > _PAGE_BYTES
+    return is_large and any(not block.in_effect("proxy_buffer_size") for block in _targets_under(at, facts))
+
+
+def _speaks_http11(_at: Statement | Block, block: Block, facts: Facts) -> bool:
+    """Tell whether nginx speaks HTTP/1.1 to upstreams here or in a block inside."""
+    inner = [said for said, _ in block.everything() if said.name == "proxy_http_version"]
+    said = [*block.in_effect("proxy_http_version"), *inner]
+    return any(one.value == "1.1" for one in said) if said else facts.version_numbers >= DEFAULT_SINCE
 
 
 def _targets_under(at: Statement | Block, facts: Facts) -> Iterator[Block]:
@@ -148,11 +185,14 @@ def _caches_cookies(at: Statement | Block, _block: Block, facts: Facts) -> bool:
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
     "no SNI": _lacks_sni,
     "SNI of the block": _sends_wrong_name,
+    "certificate of the block": _checks_wrong_name,
+    "no resolver": _cannot_be_looked_up,
     "several protocols": _protocols,
     "down for long": _down_for_long,
     "localhost": _is_localhost,
     "mixed resolvers": _mixed_resolvers,
     "proxied without buffering": _is_unbuffered,
     "cached with cookies": _caches_cookies,
-    "no buffer_size": _buffers_without_first,
+    "headers keep the default buffer": _keeps_default_buffer,
+    "HTTP/1.1 to the upstream": _speaks_http11,
 }

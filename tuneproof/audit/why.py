@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from tuneproof.audit.advice import State
+from tuneproof.audit.conditions import WHERE
 from tuneproof.audit.recorded import every_recorded
 from tuneproof.conf.directives import Directive, known, rows_of
 from tuneproof.errors import BadInputError
@@ -54,7 +55,9 @@ def _of_directive(word: str) -> Iterator[str]:
     for line in every_line():
         for concern in line.audit:
             if word in {concern.directive, named(concern)}:
-                yield "\n".join([f"{written(concern)}: {to_do(concern)}{_since(line)}", f"  {reason(line, concern)}"])
+                condition = f" ({concern.where})" if concern.where in WHERE else ""
+                what = f"{written(concern)}{condition}: {to_do(concern)}{_since(line)}"
+                yield "\n".join([what, f"  {reason(line, concern)}"])
                 yield from _of_claims(line.claim)
 
 

@@ -87,7 +87,7 @@ def test_a_line_is_not_shown_for_versions_that_do_not_know_it(line: Line, concer
         ("large_client_header_buffers 8 3m;", ""),
         ("large_client_header_buffers 8 3k;", "(measured at 1k; yours is 3k)"),
         ("server { listen 80; limit_conn a 5; }", "(measured at 10; yours is 5)"),
-        ("gzip_comp_level 9;", ""),
+        ("gzip on; gzip_types text/css; gzip_comp_level 9;", ""),
         ("tcp_nodelay on;", ""),
     ],
 )

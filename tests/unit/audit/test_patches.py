@@ -132,9 +132,10 @@ def test_neighbours_that_change_are_shown_together() -> None:
 )
 def test_a_remark_behind_a_directive_goes_with_it(directive: str, left: str, newline: str) -> None:
     """It would speak of nothing. What stands in other lines stays, and so does what shares a line."""
-    text = f"events {{\n{directive}\n}}\n".replace("\n", newline)
+    main = "worker_processes 2;\n"
+    text = f"{main}events {{\n{directive}\n}}\n".replace("\n", newline)
     edits = [edit for one in audited({"nginx.conf": text}, "1.30").advice for edit in one.edits]
-    assert apply(edits, {"nginx.conf": text}) == {"nginx.conf": f"events {{\n{left}}}\n".replace("\n", newline)}
+    assert apply(edits, {"nginx.conf": text}) == {"nginx.conf": f"{main}events {{\n{left}}}\n".replace("\n", newline)}
     at_the_end = {"nginx.conf": "events { }\n tcp_nodelay on; # x"}
     edits = [edit for one in audited(at_the_end, "1.30").advice for edit in one.edits]
     assert apply(edits, at_the_end) == {"nginx.conf": "events { }\n"}

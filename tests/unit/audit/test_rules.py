@@ -51,6 +51,17 @@ def server(inside: str) -> str:
             of(server(f"location / {{ {TO_U} {KEPT} }}").replace("8", "64", 1), version="1.30"),
             "in effect",
         ),
+        # Without the inner lines, the outer ones would close each connection.
+        (
+            "upstream_keepalive",
+            of(server(f"proxy_set_header Connection close; location / {{ {TO_U} {KEPT} }}"), version="1.30"),
+            "in effect",
+        ),
+        (
+            "upstream_keepalive",
+            of(server(f"proxy_http_version 1.0; location / {{ {TO_U} {KEPT} }}"), version="1.30"),
+            "in effect",
+        ),
         ("upstream_keepalive", of(server(f"location / {{ {TO_U} }}")), "without effect"),
         ("upstream_keepalive", of(f"upstream u {{ server a:1; }} server {{ location / {{ {TO_U} }} }}"), "missing"),
         ("upstream_keepalive", of(f"server {{ location / {{ {PROXIED} }} }}", version="1.30"), "missing"),
@@ -66,7 +77,8 @@ def server(inside: str) -> str:
         ("listen_queue", of("server { listen 80 backlog=511; }"), "missing"),
         ("listen_queue", of("server { listen 80; listen [::]:80; }"), "missing, missing"),
         ("listen_queue", of("server { listen 443 quic; listen 443 ssl backlog=8192; }"), "in effect"),
-        ("listen_queue", of("server { listen unix:/run/n.sock; }"), "missing"),
+        # A connect to a full queue of such a socket does not wait for a retransmission.
+        ("listen_queue", of("server { listen unix:/run/n.sock; }"), ""),
         # With one worker it does nothing; with several it depends on what a configuration does not say.
         (
             "reuseport_stall",
@@ -77,6 +89,17 @@ def server(inside: str) -> str:
             "reuseport_stall",
             of(f"server {{ listen 80 reuseport; location / {{ {PROXIED} }} }}", main="worker_processes 4;"),
             "cannot tell",
+        ),
+        # Over UDP, it keeps the packets of a connection together.
+        (
+            "reuseport_stall",
+            of(f"server {{ listen 443 quic reuseport; location / {{ {PROXIED} }} }}", main="worker_processes 4;"),
+            "",
+        ),
+        (
+            "reuseport_stall",
+            of("server { listen 443 quic reuseport; }", main="worker_processes 1;", version="1.30"),
+            "",
         ),
         ("reuseport_stall", of(f"server {{ listen 80; location / {{ {PROXIED} }} }}", main="worker_processes 4;"), ""),
         ("proxy_buffering", of(f"server {{ location / {{ {PROXIED} proxy_buffers 64 16m; }} }}"), "harmful"),
@@ -112,9 +135,7 @@ def test_an_address_with_a_variable_is_not_renamed() -> None:
     """Only what makes the variable can name an upstream block."""
     (advised,) = of("server { location / { proxy_pass http://127.0.0.1:$port/$2; } }", version="1.30").advice[:1]
     assert (advised.name, advised.state, advised.edits) == ("upstream_keepalive", State.MISSING, ())
-    assert advised.why.endswith(
-        "; if the variables named upstream blocks with keepalive, these would reuse connections"
-    )
+    assert advised.why.endswith("only through one are connections reused")
 
 
 def test_what_is_harmful_says_how_much() -> None:
@@ -197,6 +218,20 @@ def test_a_person_reads_places_reasons_figures_and_patches() -> None:
     assert "nginx.conf:4: in effect, listen_queue" in render(found, width=80, details=True)
     alone = audit_source(Dump({"nginx.conf": "events {}\n"}, is_complete=True))
     assert render(alone, width=80).splitlines()[-1] == "Nothing to change."
+
+
+def test_the_summary_counts_servers_and_locations() -> None:
+    """An ``if`` is no location of its own, and mail{} has servers as well."""
+    text = (
+        "events { } mail { server { listen 25; protocol smtp; } }\n"
+        "http { server { location / { if ($arg_a) { proxy_pass http://10.0.0.1; } proxy_pass http://10.0.0.2; } } }\n"
+    )
+    found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.30")
+    first = " ".join(render(found, width=200).split("\n\n", maxsplit=1)[0].split())
+    assert first == (
+        "Audited for nginx 1.30: 1 server, 0 upstream blocks, 1 mail server, "
+        "1 proxied location, none of which reuse upstream connections."
+    )
 
 
 def test_what_is_true_of_most_files_takes_one_line() -> None:

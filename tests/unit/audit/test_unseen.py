@@ -38,6 +38,25 @@ def test_what_it_may_say_is_no_finding(name: str, server: str, http: str) -> Non
     assert advised(with_it[0], name, http=with_it[1]) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "http"),
+    [
+        ("gzip_types_reach_more_than_html", "gzip on;"),
+        ("small_answers_without_sendfile_are_split", "tcp_nopush on;"),
+        ("limit_behind_a_proxy_hits_everybody", "limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;"),
+        ("sendfile_serves_https", "sendfile on; server { listen 443 ssl; }"),
+        ("cache_lock_protects_expired_keys", "proxy_cache_lock on;"),
+    ],
+)
+def test_sites_that_are_not_here_may_have_settings_of_http_as_well(name: str, http: str) -> None:
+    """Such as conf.d/gzip.conf, or a site on port 80."""
+    found = [
+        audit_source(Dump({"nginx.conf": f"events {{ }}\nhttp {{ {http} {more} }}\n"}, is_complete=False)).advice
+        for more in ("", "include /etc/nginx/conf.d/*.conf;")
+    ]
+    assert [name in [one.claim for one in advice] for advice in found] == [True, False]
+
+
 def test_a_slow_reader_may_hold_less() -> None:
     location = "location / { proxy_pass http://127.0.0.1:1; proxy_buffers 128 1m; proxy_buffer_size 1m; }"
     [found] = advised(location, "proxy_buffering")

@@ -10,7 +10,7 @@ from tuneproof.lines import every_line
 def test_a_directive_has_its_rule_the_advice_and_the_verdicts() -> None:
     text = why("multi_accept")
     assert "ngx_event_core_module, in events" in text
-    assert "\nmulti_accept on: remove\n" in text
+    assert "\nmulti_accept on (workers share a queue): remove\n" in text
     assert "  nginx 1.30: holds" in text
     assert text.splitlines()[-1] == "  docs/accepting.md"
 

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from tests.support.command_line import Lab
 
-MAIN: Final = "events { multi_accept on; }\nhttp {\n  include conf.d/*.conf;\n}\n"
+MAIN: Final = "events { } http { client_header_buffer_size 3m;\n\n  include conf.d/*.conf;\n}\n"
 SITE: Final = (
     "upstream app { server 10.0.0.1; keepalive 8; }\n"
     "server {\n  listen 80 reuseport;\n  location / { proxy_pass http://app; }\n}\n"
@@ -78,7 +78,7 @@ def test_places_are_reported_relative_to_the_folder(lab: Lab, folder: Path) -> N
     """Without a state that is not wanted nothing fails; nor does a file that lies elsewhere."""
     status, out = audited(lab)
     assert status == 0
-    assert "\nnginx.conf:1: harmful, accepting\n" in out
+    assert "\nnginx.conf:1: harmful, request_limits\n" in out
     assert "\n--- a/conf.d/site.conf\n" in out
     assert "my deploy" not in out
     assert '"uri": "my%20deploy/nginx.conf"' in lab("audit", folder / "my deploy", "--format", "sarif").out
@@ -101,7 +101,7 @@ def test_a_baseline_holds_what_is_known_wherever_it_moves(lab: Lab, folder: Path
     config.write_text(f"\n\n{MAIN}", encoding="utf-8")
     status, out = audited(lab, *known)
     assert status == 0
-    assert "multi_accept" not in out
+    assert "client_header_buffer_size" not in out
     assert "4 findings more in known.json." in out
     config.write_text(MAIN.replace("http {", "http {\n  send_timeout 2;"), encoding="utf-8")
     status, out = audited(lab, *known, "--format", "github")

@@ -18,7 +18,7 @@ import pytest
 from tests.support.places import CHECKOUT
 
 ACTION: Final = ".github/actions/audit/action.yml"
-BAD: Final = "events { multi_accept on; }\nhttp { server { listen 80; } }\n"
+BAD: Final = "worker_processes 2; events { multi_accept on; }\nhttp { server { listen 80; } }\n"
 _PACKAGE: Final = ("pyproject.toml", "README.md", "LICENSE")
 
 

@@ -20,7 +20,8 @@ _WANTED: Final = 4096
 def advise(facts: Facts) -> Iterator[Advised]:
     """Yield one answer for each TCP socket: its options are in one of its listens, and nginx refuses a second one."""
     for socket in facts.sockets.found:
-        if socket.address.is_udp or not socket.is_bound or not socket.listens:
+        # A connect to a full queue of a unix socket waits or fails at once: nothing is sent again later.
+        if socket.address.is_udp or socket.address.family == "unix" or not socket.is_bound or not socket.listens:
             continue
         at, name = socket.options or socket.listens[0], socket.address.name
         backlog = _backlog(at)
@@ -31,8 +32,7 @@ def advise(facts: Facts) -> Iterator[Advised]:
         else:
             why = f"{name} queues {room}; further connects wait a second or longer"
             edit = Replace(old=at, text=f"listen {' '.join(_without_backlog(at))} backlog={_WANTED};")
-            edits = () if socket.address.family == "unix" else (edit,)
-            yield Advised(name=NAME, claim=CLAIM, state=State.MISSING, at=at, why=why, edits=edits, routine=True)
+            yield Advised(name=NAME, claim=CLAIM, state=State.MISSING, at=at, why=why, edits=(edit,), routine=True)
 
 
 def _backlog(listen: Statement) -> int | None:

@@ -16,7 +16,8 @@ def advise(facts: Facts) -> Iterator[Advised]:
     """Yield each socket with reuseport."""
     for server in facts.servers:
         for listen in server.block.local("listen"):
-            if "reuseport" not in listen.args:
+            # Over UDP, reuseport keeps the packets of a connection together.
+            if "reuseport" not in listen.args or "quic" in listen.args:
                 continue
             if facts.workers == 1:
                 why = "with one worker there is nothing to distribute"

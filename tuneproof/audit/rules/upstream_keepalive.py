@@ -27,6 +27,8 @@ _PINNED: Final = (
 
 def advise(facts: Facts) -> Iterator[Advised]:
     """Yield whether each proxied location reuses connections."""
+    # With non_idempotent, nginx sends a POST again if a reused connection fails: a person must choose.
+    is_safe = not any("non_idempotent" in said.args for said, _ in facts.configuration.main.everything())
     for proxied in facts.proxied:
         reuse = proxied.reuse
         at = proxied.target.statement
@@ -37,7 +39,7 @@ def advise(facts: Facts) -> Iterator[Advised]:
         elif reuse.reuse is Reuse.NO and proxied.target.kind == "fastcgi" and Lack.BLOCK not in reuse.lacks:
             yield Advised(name=NAME, claim=CLAIM, state=State.CANNOT_TELL, at=at, why=f"{reuse.why}; {_PINNED}")
         elif reuse.reuse is Reuse.NO:
-            edits = _remedy(facts, proxied) if _is_all_here(proxied.target.block) else ()
+            edits = _remedy(facts, proxied) if is_safe and _is_all_here(proxied.target.block) else ()
             tried = reuse.culprit is not None or _is_asked_for(facts, proxied)
             state = State.WITHOUT_EFFECT if tried and Lack.BLOCK not in reuse.lacks else State.MISSING
             is_routine = state is State.MISSING
@@ -59,10 +61,9 @@ def _sentence(proxied: Proxied) -> str:
     cost = "a new connection for every request"
     if Lack.BLOCK not in proxied.reuse.lacks:
         return f"{proxied.reuse.why}: {cost}"
-    blocks = "an upstream block with keepalive in its place"
     if variables(proxied.target.host):
-        blocks = "if the variables named upstream blocks with keepalive, these"
-    return f"{proxied.reuse.why}; {blocks} would reuse connections"
+        return proxied.reuse.why
+    return f"{proxied.reuse.why}; an upstream block with keepalive in its place could reuse connections"
 
 
 def _price(edits: Sequence[Edit]) -> str:
@@ -75,7 +76,7 @@ def _price(edits: Sequence[Edit]) -> str:
 def _working(facts: Facts, proxied: Proxied) -> Advised:
     target = proxied.target
     own = [item for item in _lines_for_it(facts, proxied) if item is not None]
-    if facts.version_numbers >= DEFAULT_SINCE and own:
+    if facts.version_numbers >= DEFAULT_SINCE and own and not any(_hides_outer(item, target.block) for item in own):
         size = _explicit(facts, proxied)
         # The default is "keepalive 32 local": what several locations share is lost without a keepalive of their own.
         is_default = (
@@ -96,6 +97,12 @@ def _lines_for_it(facts: Facts, proxied: Proxied) -> list[Statement | None]:
     upstream = _explicit(facts, proxied)
     headers = [item for item in block.in_effect("proxy_set_header") if item.args[:1] and _is_empty_connection(item)]
     return [upstream.statement if upstream else None, block.setting("proxy_http_version"), *headers]
+
+
+def _hides_outer(said: Statement, block: Block) -> bool:
+    """Tell whether outer lines would be in effect without a directive."""
+    level = next((level for level in block.within() if said in level.own), None)
+    return level is not None and level.parent is not None and bool(level.parent.in_effect(said.name))
 
 
 def _is_empty_connection(statement: Statement) -> bool:
