@@ -102,8 +102,8 @@ def recorded(folders: Sequence[Path]) -> list[Recorded]:
             if claim is None or not paths:
                 continue
             effects = json.loads(paths[0].read_text(encoding="utf-8"))["effect_per_block"]
-            # An infinite effect, which JSON lacks, has no distance from the median.
-            if None in effects or len(set(effects)) == 1:
+            # An infinite effect, which JSON lacks, has no distance from the median; void blocks have no effect.
+            if None in effects or not effects or min(effects) == max(effects):
                 continue
             if all(effect > 0 or claim.scale is Scale.SHARE for effect in effects):
                 found.append(Recorded(claim=claim, effects=tuple(effects)))

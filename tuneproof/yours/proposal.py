@@ -88,7 +88,10 @@ _PROVEN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     }
 )
 _SMALL_BUFFER_BYTES: Final = 32 << 10
-_COST_OF_SMALL_BUFFER: Final = "with the upstream 20 ms away, a download gets 3 MB/s at most: docs/reuseport-stall.md"
+_COST_OF_SMALL_BUFFER: Final = (
+    "pays only where responses are megabytes; with the upstream 20 ms away, a download gets 3 MB/s at most: "
+    "docs/reuseport-stall.md"
+)
 _COST_OF_STREAMS: Final = "a client that reads slowly holds its upstream connection, and its worker of the backend"
 
 

@@ -30,13 +30,13 @@ class Gain:
 
 
 def gains_of(cells: Sequence[Cell]) -> list[Gain]:
-    """Return the changes with a gain; those that affect more than this nginx come last, equal patches are merged."""
+    """Return the changes with a gain; those that are only to be considered come last, equal patches are merged."""
     held = {cell.name for cell in cells if cell.verdict == "holds"}
     found: dict[tuple[bool, str], list[Cell]] = {}
     for cell in cells:
         remedy = cell.remedy
         if remedy and cell.name in held and cell.effect and (not remedy.only_if or remedy.only_if in held):
-            found.setdefault((remedy.reaches_others, remedy.patch), []).append(cell)
+            found.setdefault((_is_a_choice(remedy), remedy.patch), []).append(cell)
     gains = []
     for number, key in enumerate(sorted(found, key=lambda key: key[0]), start=1):
         group = sorted(found[key], key=lambda cell: -(cell.effect.value if cell.effect else 0.0))
@@ -50,12 +50,12 @@ def render_own(cells: Sequence[Cell], *, left_out: Sequence[str] = ()) -> str:
     ``left_out``: parts of the configuration without a cell, in words.
     """
     gains = gains_of(cells)
-    changes = [gain for gain in gains if not gain.remedy.reaches_others]
+    changes = [gain for gain in gains if not _is_a_choice(gain.remedy)]
     sections = {
         "CHANGE": chain.from_iterable(map(_gain, changes))
         if changes
         else ["  nothing: no measured change gains anything here"],
-        "CONSIDER": chain.from_iterable(_gain(gain) for gain in gains if gain.remedy.reaches_others),
+        "CONSIDER": chain.from_iterable(_gain(gain) for gain in gains if _is_a_choice(gain.remedy)),
         "ALREADY FINE": _fine(cells),
         "NOTE": (f"  {one_line(reason)}" for reason in _reasons(cells, decided=True)),
         "NOT DECIDED": _undecided(cells),
@@ -89,6 +89,11 @@ def render_lab(around: Sequence[str]) -> str:
     return f"Added for the lab: {shown}{f'; {more} more in the report' if more > 0 else ''}"
 
 
+def _is_a_choice(remedy: Remedy) -> bool:
+    """Tell whether a change affects more than this nginx, or pays only under a load that this nginx may not have."""
+    return remedy.reaches_others or bool(remedy.only_if)
+
+
 def _gain(gain: Gain) -> Iterator[str]:
     remedy, first = gain.remedy, gain.cells[0]
     yield f"{gain.number} {remedy.at}  {_figures(first)}"
@@ -113,7 +118,7 @@ def _fine(cells: Sequence[Cell]) -> Iterator[str]:
         if any(verdicts):
             yield f"  {what} ({sum(verdicts)} of {count(len(verdicts), 'place')})"
     for cell in cells:
-        if cell.remedy and cell.verdict == "refuted" and not cell.remedy.reaches_others:
+        if cell.remedy and cell.verdict == "refuted" and not _is_a_choice(cell.remedy):
             at = f" at {cell.remedy.place}" if cell.remedy.place else ""
             yield f"  no gain in: {cell.remedy.what}{at}; {_figures(cell)}"
 

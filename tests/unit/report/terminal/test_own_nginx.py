@@ -59,6 +59,14 @@ def test_what_reaches_more_than_nginx_is_to_be_considered_and_only_where_it_matt
     assert "\n\nCONSIDER\n2 a.conf:7" in render_own(cells)
 
 
+def test_a_patch_that_pays_under_some_loads_only_is_to_be_considered() -> None:
+    bounded = own("w", 9.0, only_if="stalls")
+    assert render_own([bounded, judged("stalls", "holds")]).partition("\n\n")[2].startswith("CONSIDER\n1 a.conf:7")
+    assert [gain.file for gain in gains_of([bounded, judged("stalls", "holds")])] == ["1.patch"]
+    # Where it gains nothing, nobody would have been advised to apply it.
+    assert "no gain in" not in render_own([own("w", 1.0, "refuted", only_if="stalls"), judged("stalls", "refuted")])
+
+
 def test_what_is_fine_and_what_gains_nothing_is_reported() -> None:
     """Counted over the places that were asked."""
     fine = Fine(what="connections are reused", verdict="refuted")
