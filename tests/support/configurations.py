@@ -189,6 +189,7 @@ CASES: Final[Mapping[str, Case]] = {
         proxied=(place("/", "no", held=(1088 << 20) + OUTPUT_BYTES),),
     ),
     "tls-and-reuseport": Case(
+        version="1.26",
         files={
             MAIN: "worker_processes 4;\nevents { worker_connections 8192; multi_accept on; use epoll; }\n"
             "http { server { listen 443 ssl reuseport backlog=4096; listen [::]:443 ssl; http2 on;\n"

@@ -6,8 +6,9 @@ from typing import Final
 
 from tuneproof.conf.directives import directive, rows_of
 from tuneproof.conf.locations import REGEXES, Kind, Location
-from tuneproof.conf.statements import Problem, Statement
+from tuneproof.conf.statements import TABLES, Problem, Statement
 from tuneproof.conf.tree import Block, Configuration
+from tuneproof.wording import as_numbers
 
 _MODIFIERS: Final = frozenset({Kind.EXACT, Kind.PREFIX_ONLY, Kind.REGEX, Kind.REGEX_ANY_CASE})
 _URI: Final = (
@@ -28,11 +29,20 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
     whole = [] if configuration.is_fragment else [main, *(block for block in main.blocks if block.name == "events")]
     for block in whole:
         yield from _repeated(block, version)
+    yield from _of_later_versions(main, version)
     for http in main.blocks:
         if http.name == "http":
             yield from _of_block(http, version)
             yield from _unknown_names(http) if configuration.is_whole else ()
             yield from _upstreams(http) if http.span is not None else ()
+
+
+def _of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:
+    """Yield the directives of later branches; a package may have some of its own branch's later releases."""
+    for said, block in main.everything():
+        rows = rows_of(said.name) if block.name not in TABLES else ()
+        if rows and all(as_numbers(row.since or "0")[:2] > version[:2] for row in rows):
+            yield _problem(said, f'unknown directive "{said.name}"')
 
 
 def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:

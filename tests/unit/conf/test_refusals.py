@@ -57,6 +57,22 @@ def test_what_may_load_is_none(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "version", "is_known"),
+    [
+        ("http2 on;", "1.22", False),
+        ("http2 on;", "1.26", True),
+        ("map $uri $a { http2 on; }", "1.22", True),
+        # Of a later release of the same branch, which a package may have.
+        ("client_body_early_read on;", "1.31.3", True),
+        ("client_body_early_read on;", "1.30", False),
+    ],
+)
+def test_a_version_refuses_the_directives_of_later_ones(text: str, version: str, *, is_known: bool) -> None:
+    found = problems(f"events {{ }}\nhttp {{ {text} }}\n", version)
+    assert found == ([] if is_known else [f'unknown directive "{text.split(maxsplit=1)[0]}"'])
+
+
+@pytest.mark.parametrize(
     ("listen", "messages"),
     [
         ("listen 80\nserver_name a.example;", ['invalid parameter "server_name"']),
