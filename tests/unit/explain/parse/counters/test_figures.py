@@ -29,6 +29,12 @@ def test_zeros_are_reported_only_where_they_are_news() -> None:
     assert (told.name, told.value) == ("counters, none of those that matter here", 1)
 
 
+def test_datagrams_that_found_a_full_buffer_are_reported() -> None:
+    """nstat(8) has those of IPv6 apart."""
+    told = figures(a_snapshot(Udp_RcvbufErrors=58, Udp6_RcvbufErrors=3))
+    assert [(figure.key, figure.value) for figure in told] == [("Udp.RcvbufErrors", 58), ("Udp6.RcvbufErrors", 3)]
+
+
 def test_at_most_25_lines_are_reported() -> None:
     """Also where everything went wrong at once."""
     assert len(figures(CounterSnapshot(source="proc", counters=dict.fromkeys(module._WORDS, 7)))) == 25
