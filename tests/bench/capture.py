@@ -19,8 +19,8 @@ from tests.support.places import CHECKOUT
 from tuneproof.explain.parse.capture.framing import PacketReader
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.load.stall_load import SMALL_PATH
-from tuneproof.lab.network.agent import LinkAgent
-from tuneproof.lab.network.shaped_links import companion_spec, owner_name
+from tuneproof.lab.network.agent import Agents
+from tuneproof.lab.network.shaped_links import companion_spec
 from tuneproof.lab.subject.config import CONFIG_PATH, SubjectConfig
 from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.lab import Lab
@@ -140,16 +140,15 @@ def record(session: Session, images: BenchImages) -> bytes:
         lab.start(_specs(images))
         for traffic in _TRAFFIC:
             lab[traffic.backend.name].wait_for_log(READY)
-        agents = {traffic.name: LinkAgent(lab[owner_name(traffic.name)]) for traffic in _TRAFFIC}
-        for agent in agents.values():
-            agent.switch_segmentation(on=False)
+        agents = Agents(lab)
+        for traffic in _TRAFFIC:
+            agents[traffic.name].switch_segmentation(on=False)
         parts: list[bytes] = []
         while sum(map(_count, parts)) < _PACKETS:
             traffic = _TRAFFIC[len(parts) % len(_TRAFFIC)]
-            agent = agents[traffic.name]
-            agent.start_capture("tcp", snap_bytes=_SNAP_BYTES)
+            agents[traffic.name].start_capture("tcp", _SNAP_BYTES)
             lab[_CLIENT].run(_ab(traffic))
-            parts.append(agent.stop_capture())
+            parts.append(agents.stop_capture(traffic.name))
     # A pcapng may have several sections.
     return b"".join(parts)
 

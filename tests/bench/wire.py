@@ -6,11 +6,12 @@ from typing import Final
 
 from tests.support.path_lab import PEER, path_lab_specs
 from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.network.agent import owner_name
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.link_faults import SELF_CHECK, faults
 from tuneproof.lab.network.links import WIRE, LinkProfile, NetworkProfile
 from tuneproof.lab.network.profiles import PROFILES
-from tuneproof.lab.network.shaped_links import ProbePlan, ShapedLinks, owner_name
+from tuneproof.lab.network.shaped_links import ProbePlan, ShapedLinks
 from tuneproof.lab.network.shaper import why_impossible
 from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.lab import Lab
@@ -45,7 +46,7 @@ def measure_wire(session: Session, *, netadmin_image: str, client_image: str) ->
                 )
             )
             links = ShapedLinks(lab, shaper=WIRE)
-            ready_s += [told for role in links.roles if (told := links.agent(role).greeting.ready_s) is not None]
+            ready_s += [told for role in links.roles if (told := links.agents[role].greet().ready_s) is not None]
             links.apply(_OPEN, subject=PEER)
             figures = links.measure("client", _OPEN.client, subject=PEER, plan=_PLAN)
             rates_mbit += [way.rate_mbit for way in figures.directions.values() if way.rate_mbit]

@@ -44,8 +44,8 @@ from tuneproof.explain.parse.sockets.table import SocketTable
 from tuneproof.explain.parse.sockets.table import figures as socket_figures
 from tuneproof.explain.terminal import render_text
 from tuneproof.lab.protocol.loadgen import Loadgen
-from tuneproof.lab.protocol.messages import call
 from tuneproof.lab.protocol.serving import Answers
+from tuneproof.lab.topology.program import Call
 from tuneproof.report.results.run_file import load
 from tuneproof.report.terminal.markdown import render_markdown
 from tuneproof.report.terminal.table import render_table
@@ -262,7 +262,7 @@ def _protocol(content: bytes) -> None:
     try:
         plain = json.loads(line)
         require(isinstance(plain, dict), "no object")
-        call(Loadgen.end_flows).parse_answer(plain)
+        Call.of(Loadgen.end_flows).parse_answer(plain)
     except (ValueError, RecursionError, ContradictionError) as error:
         if "error" in answered:
             raise MalformedEvidenceError("neither a call nor an answer") from error

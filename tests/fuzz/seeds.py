@@ -20,7 +20,7 @@ from tests.support.written_results import HOST, OPTIONS, a_cell, unsupported
 from tuneproof.lab.protocol.codec import to_plain
 from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow
 from tuneproof.lab.protocol.loadgen import Loadgen
-from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.topology.program import Call
 
 _TAILED: Final = (
     f'{of_guess.COMMON_LINE} "http://a/" "curl\\x22" 531 0.002 [up] [] 10.0.0.3:80, 10.0.0.4:80 0, 12 0.001, 0.001 '
@@ -132,8 +132,9 @@ def _calls() -> Sequence[bytes]:
     flows = (Flow(), Flow(tls=True, headers={"Host": "a"}, requests=3))
     answered = [{"number": 3, "answer": to_plain(((connection,),)), "took_s": 0.5, "machine": {"busy_pct": 1.5}}]
     answered.append({"number": 4, "error": "no such file"})
-    calls = [call(Loadgen.stand, "10.0.0.1", 80, flows).line(1), call(Loadgen.storm, "10.0.0.1", 80, 9, 0.5).line(2)]
-    return [line.encode() for line in (*calls, *map(json.dumps, answered))]
+    calls = [Call.of(Loadgen.stand, "10.0.0.1", 80, flows), Call.of(Loadgen.storm, "10.0.0.1", 80, 9, 0.5)]
+    lines = [call.line(number) for number, call in enumerate(calls)]
+    return [line.encode() for line in (*lines, *map(json.dumps, answered))]
 
 
 _OTHERS: Final[Mapping[str, Sequence[bytes]]] = {

@@ -8,8 +8,8 @@ import pytest
 from fixtures.engine import BuiltImages
 from tuneproof.explain.parse.capture.framing import PacketReader
 from tuneproof.lab.engine.labels import Session
-from tuneproof.lab.network.agent import LinkAgent
-from tuneproof.lab.network.shaped_links import companion_spec, owner_name
+from tuneproof.lab.network.agent import Agents, owner_name
+from tuneproof.lab.network.shaped_links import companion_spec
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
 
@@ -45,11 +45,10 @@ def test_what_the_kernel_drops_is_counted(images: BuiltImages, lab_session: Sess
     with Lab(lab_session) as lab:
         specs = [RoleSpec(name=name, role=Role.CLIENT, image=images.roles["client"]) for name in (_CLIENT, "beside")]
         lab.start([*specs, companion_spec(_CLIENT, image=images.roles["netadmin"], cpuset="")])
-        companion = lab[owner_name(_CLIENT)]
-        agent = LinkAgent(companion)
-        agent.start_capture("udp port 9", snap_bytes=64)
-        sent = int(companion.run(["python3", "-c", _SENDS, lab["beside"].address()]))
-        reader = PacketReader(BytesIO(agent.stop_capture()))
+        agents = Agents(lab)
+        agents[_CLIENT].start_capture("udp port 9", 64)
+        sent = int(lab[owner_name(_CLIENT)].run(["python3", "-c", _SENDS, lab["beside"].address()]))
+        reader = PacketReader(BytesIO(agents.stop_capture(_CLIENT)))
         captured = sum(1 for _ in reader)
     assert reader.truncated is None
     assert reader.dropped_packets > 0

@@ -15,7 +15,7 @@ from tests.support.configurations import whole
 from tests.support.own_configurations import written
 from tuneproof.errors import CannotRunHereError
 from tuneproof.lab.engine.labels import LEASE, Session
-from tuneproof.lab.network.shaped_links import owner_name
+from tuneproof.lab.network.agent import owner_name
 from tuneproof.lab.subject.own_nginx import SOCKETS
 from tuneproof.lab.topology import placed
 from tuneproof.lab.topology.container import LabContainer

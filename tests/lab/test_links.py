@@ -22,14 +22,15 @@ from tuneproof.catalogue.reuseport_stall import SCENARIO, TCP_RMEM, ReuseportSta
 from tuneproof.errors import LabError
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.load.base import Outcome
-from tuneproof.lab.network.agent import LinkAgent
+from tuneproof.lab.network import shaped_links
+from tuneproof.lab.network.agent import owner_name, shape
 from tuneproof.lab.network.impairments import FULL_FRAME_BYTES, MAX_QUEUE_PACKETS, Impairment
 from tuneproof.lab.network.link_faults import PRECONDITION
 from tuneproof.lab.network.links import NATIVE, WIRE, LinkProfile, NetworkProfile
 from tuneproof.lab.network.path import LinkFigures
 from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.lab.network.settling import settle
-from tuneproof.lab.network.shaped_links import QUICK_PROBES, ShapedLinks, owner_name
+from tuneproof.lab.network.shaped_links import QUICK_PROBES, ShapedLinks
 from tuneproof.lab.network.shaper import NoShaperError, choose_shaper, why_impossible
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.topology.lab import Lab
@@ -220,10 +221,9 @@ def test_a_foreign_qdisc_is_left_alone(lab: Lab, links: ShapedLinks) -> None:
         "from netadmin.rtnetlink import IPRoute; ip = IPRoute(); index = ip.link_lookup(ifname='eth0')[0];"
         "ip.tc('add', 'tbf', index, handle=0x10000, rate='100mbit', burst=65536, latency='50ms')"
     )
-    peer = links.subject_agent(PEER)
     lab[owner_name(PEER)].run(["python3", "-c", foreign])
     with pytest.raises(LabError, match="tbf qdisc of somebody else"):
-        peer.shape(WAN.client)
+        shape(links.agents[PEER], WAN.client)
     remove = foreign.partition("ip.tc")[0] + "ip.tc('del', index=index, root=True)"
     lab[owner_name(PEER)].run(["python3", "-c", remove])
 
@@ -232,7 +232,7 @@ def test_a_profile_that_is_not_applied_makes_the_cell_unsupported(
     nginx: str, host_snapshot: Snapshot, measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The precondition is measured: a shaper that does nothing and says it did is found out."""
-    monkeypatch.setattr(LinkAgent, "shape", lambda _self, _profile: {})
+    monkeypatch.setattr(shaped_links, "shape", lambda _agent, _profile: {})
     scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
     claim = scenario.claim("loaded_worker_stalls")
     lab = Key(f"{SCENARIO} over a link that was not shaped", "", nginx, WAN.name)

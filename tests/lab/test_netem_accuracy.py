@@ -174,11 +174,11 @@ def measure_with_capture(
     links: ShapedLinks, role: str, profile: LinkProfile, *, plan: ProbePlan
 ) -> tuple[LinkFigures, dict[str, Arrivals]]:
     """Measure a link while both of its ends capture the probes that arrive there."""
-    arriving = {"egress": (links.subject_agent(PEER), "dst"), "ingress": (links.agent(role), "src")}
-    for agent, end in arriving.values():
-        agent.start_capture(f"udp {end} port {PROBE_PORT}", snap_bytes=2048)
+    arriving = {"egress": (PEER, "dst"), "ingress": (role, "src")}
+    for name, end in arriving.values():
+        links.agents[name].start_capture(f"udp {end} port {PROBE_PORT}", 2048)
     figures = links.measure(role, profile, subject=PEER, plan=plan)
-    captures = {name: agent.stop_capture() for name, (agent, _) in arriving.items()}
+    captures = {way: links.agents.stop_capture(name) for way, (name, _) in arriving.items()}
     return figures, {name: Arrivals.of(capture, payload_bytes=plan.payload_bytes) for name, capture in captures.items()}
 
 

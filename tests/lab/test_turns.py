@@ -66,7 +66,7 @@ def records_in(stage: Stage, pids: Sequence[int], folder: str = recorder.FOLDER)
 
 def idle(stage: Stage) -> tuple[dict[int, recorder.Record], bytes]:
     """Return the record of each worker by process id, and the debug log, of a moment in which all of them wait."""
-    pids = [worker.pid for worker in stage.observer.workers()]
+    pids = [worker.pid for worker in stage.workers()]
 
     def records() -> dict[int, recorder.Record]:
         return records_in(stage, pids)
@@ -83,7 +83,7 @@ def idle(stage: Stage) -> tuple[dict[int, recorder.Record], bytes]:
 def recorded_load(stage: Stage) -> tuple[dict[int, recorder.Record], list[str]]:
     """Run a load from an idle moment to an idle moment; return the turns in it, and the debug log's new lines."""
     before, log_before = idle(stage)
-    run_trial(stage.programs.loadgen, PLAN, address=stage.address, port=stage.port, label="turns")
+    run_trial(stage.client, PLAN, address=stage.address, port=stage.port, label="turns")
     after, log_after = idle(stage)
     log = log_after[len(log_before) :].decode("utf-8", errors="replace")
     return {pid: record.since(before[pid]) for pid, record in after.items()}, log.splitlines()
@@ -140,7 +140,7 @@ def test_the_tracer_counts_what_the_recorder_does(traced: list[int], unrecorded:
 
     before = both()
     plan = replace(PLAN, bulk_per_worker=(2, 2))
-    run_trial(unrecorded.programs.loadgen, plan, address=unrecorded.address, port=TRACED_PORT, label="turns")
+    run_trial(unrecorded.client, plan, address=unrecorded.address, port=TRACED_PORT, label="turns")
     inside, outside = (
         {pid: now[pid].since(then[pid]) for pid in traced} for then, now in zip(before, both(), strict=True)
     )

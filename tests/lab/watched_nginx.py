@@ -91,7 +91,7 @@ def watched(
 def loaded(of: Stage, plan: StallLoad = STALL) -> Iterator[None]:
     """Have a load run, and wait for its end."""
     with ThreadPoolExecutor(1) as pool:
-        load = pool.submit(run_trial, of.programs.loadgen, plan, address=of.address, port=of.port, label="watch")
+        load = pool.submit(run_trial, of.client, plan, address=of.address, port=of.port, label="watch")
         # Connections are placed and receive buffers grow first.
         time.sleep(2 * plan.settle_s)
         yield
@@ -155,7 +155,7 @@ def recorded(of: Stage) -> dict[int, recorder.Record]:
             known,
             {
                 worker.pid: recorder.parse(of.subject.run(["cat", f"/{recorder.FOLDER}/tuneproof.{worker.pid}"]))
-                for worker in of.observer.workers()
+                for worker in of.workers()
             },
         )
         if known == before:

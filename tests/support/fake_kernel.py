@@ -4,18 +4,12 @@ import resource
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
-
-import pytest
+from typing import Any
 
 from images.netadmin.netadmin.observer import Observer
 from images.netadmin.netadmin.processes import MASTER, WORKER
-from tests.support.joined import Joined
-from tuneproof.errors import LabError
+from tests.support.joined import joined
 from tuneproof.lab.protocol import observer as protocol
-from tuneproof.lab.protocol.messages import Call
-
-A = TypeVar("A")
 
 # The lines that count, and neighbours with similar names.
 STATUS = """\
@@ -133,12 +127,6 @@ def entry(state: int, port: int, *, receive: int = 0, send: int = 0, family: int
     }
 
 
-def asked(observer: Observer, question: Call[A]) -> A:
-    return Joined(protocol.Observer, observer).ask(question)
-
-
-def refused(observer: Observer, question: Call[Any]) -> str:
-    """Return why a question cannot be answered."""
-    with pytest.raises(LabError) as caught:
-        asked(observer, question)
-    return caught.value.what
+def remote(observer: Observer) -> protocol.Observer:
+    """Return an observer as the lab sees it."""
+    return joined(protocol.Observer, observer)

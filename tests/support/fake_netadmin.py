@@ -4,7 +4,7 @@ import json
 import types
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -15,14 +15,12 @@ from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile
 from tuneproof.lab.protocol import links
 from tuneproof.lab.protocol.links import PathSeen
-from tuneproof.lab.protocol.messages import Answered, Call
 from tuneproof.lab.protocol.netadmin import Agent, HalfOpened
+from tuneproof.lab.topology.program import Answered, Call
 
 if TYPE_CHECKING:
     from tuneproof.lab.topology.container import LabContainer
     from tuneproof.lab.topology.lab import Lab
-
-A = TypeVar("A")
 
 
 class Program(Joined):
@@ -39,11 +37,11 @@ class Program(Joined):
         self.link = LinkProfile()
         self.ahead_us = 0  # the clock at the other end of its link
 
-    def timed(self, asked: Call[A], *, lasts_s: float = 0.0) -> Answered[A]:
-        if asked.function in self.errors:
-            self.asked.append(asked)
-            raise LabError(self.errors[asked.function])
-        return super().timed(asked, lasts_s=lasts_s)
+    def ask(self, call: Call) -> Answered[Any]:
+        if call.function in self.errors:
+            self.asked.append(call)
+            raise LabError(self.errors[call.function])
+        return super().ask(call)
 
     def of(self, function: str) -> list[dict[str, Any]]:
         return [json.loads(asked.line(1))["with"] for asked in self.asked if asked.function == function]

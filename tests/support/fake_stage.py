@@ -6,19 +6,21 @@ All that a load does is kept in one list, in its order.
 import json
 import types
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
-from tuneproof.lab.load.observer import Counters, Observer, SocketFigures, SoftnetFigures, WorkerFigures
+from tuneproof.lab.load.observer import Counters, SocketFigures, SoftnetFigures, WorkerFigures
 from tuneproof.lab.load.stage import Programs, Stage
 from tuneproof.lab.protocol.codec import from_plain, to_plain
 from tuneproof.lab.protocol.cpu_times import MachineShares
-from tuneproof.lab.protocol.messages import Answered, Call
+from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.netadmin import HalfOpened
-from tuneproof.lab.protocol.observer import ListenerFigures, WatchSample
+from tuneproof.lab.protocol.observer import ListenerFigures, Observer, WatchSample
+from tuneproof.lab.topology.program import Answered, Call, remote
 
 if TYPE_CHECKING:
     from tuneproof.errors import LabError
@@ -62,8 +64,7 @@ class FakeStage:
         self.samples: tuple[WatchSample, ...] = (sample(0.0, 4 * MIB),)
         self.answers: dict[str, list[object]] = defaultdict(lambda: [None])  # the client's; each takes a second
         self.failing: dict[str, LabError] = {}  # by its entry in did
-        self.asked: list[Call[Any]] = []  # of the client
-        self.lasts_s: list[float] = []  # how long doing it would take at least, as it was told
+        self.asked: list[Call] = []  # of the client
         self.patience = 1.0
         self.bursts: list[tuple[str, str, int, int]] = []  # role, address, port, count
         self.steered: list[tuple[str, tuple[int, ...]]] = []  # role, CPUs
@@ -71,19 +72,22 @@ class FakeStage:
     @property
     def stage(self) -> Stage:
         """The stage itself, which only asks what this class answers."""
-        observer = cast("Observer", _FakeObserver(self))
+        observer = remote(Observer, _Asked(self._observe))
         programs = types.SimpleNamespace(
-            loadgen=types.SimpleNamespace(timed=self._timed),
+            client=remote(Loadgen, _Asked(self._load)),
             observer=lambda name: {"subject": observer}[name],
-            agent=lambda role: types.SimpleNamespace(
-                half_open=lambda address, port, count: self._half_open(role, address, port, count),
-                steer_receive=lambda cpus: self._steer_receive(role, cpus),
-            ),
+            agents={
+                role: types.SimpleNamespace(
+                    half_open=partial(self._half_open, role), steer_receive=partial(self._steer_receive, role)
+                )
+                for role in ("client", "subject")
+            },
         )
         container = types.SimpleNamespace(
             run=self._run, log_tail=lambda: "the subject's last words", patience=self.patience
         )
-        return Stage(
+        return _Stage(
+            fake=self,
             lab=cast("Lab", {"subject": cast("LabContainer", container)}),
             programs=cast("Programs", programs),
             subject_name="subject",
@@ -97,13 +101,19 @@ class FakeStage:
         if what in self.failing:
             raise self.failing[what]
 
-    def _timed(self, asked: Call[_T], *, lasts_s: float) -> Answered[_T]:
-        self.asked.append(asked)
-        self.lasts_s.append(lasts_s)
-        self.do(asked.function)
+    def _load(self, call: Call) -> object:
+        self.asked.append(call)
+        self.do(call.function)
         self.clock.now_s += 1.0
-        answer = over_the_wire(asked.returns, following(self.answers[asked.function]))
-        return Answered(answer=answer, took_s=1.0, machine=MachineShares(busy_pct=50.0, steal_pct=1.5))
+        return over_the_wire(call.returns, following(self.answers[call.function]))
+
+    def _observe(self, call: Call) -> object:
+        if call.function == "signal":
+            self.do("{name} {to}".format(**call.arguments))
+        else:
+            assert call.arguments.get("port", PORT) == PORT
+            self.do(call.function)
+        return self.samples if call.function == "watched" else None
 
     def _half_open(self, role: str, address: str, port: int, count: int) -> HalfOpened:
         self.do("half_open")
@@ -111,10 +121,10 @@ class FakeStage:
         self.clock.now_s += 0.25
         return HalfOpened(sent=count, seconds=0.1, sources=("172.18.255.254", "172.18.255.191"))
 
-    def _steer_receive(self, role: str, cpus: Sequence[int]) -> Mapping[str, tuple[int, ...]]:
+    def _steer_receive(self, role: str, cpus: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:
         self.do("steer_receive")
-        self.steered.append((role, tuple(cpus)))
-        return {"rx-0": tuple(cpus)}
+        self.steered.append((role, cpus))
+        return {"rx-0": cpus}
 
     def _run(self, command: list[str]) -> bytes:
         assert command[:2] == ["sh", "-c"]
@@ -122,42 +132,35 @@ class FakeStage:
         return following(self.cgroups).encode()
 
 
-class _FakeObserver:
-    def __init__(self, fake: FakeStage) -> None:
-        self._fake = fake
+class _Asked:
+    """A program's other end, where a function answers."""
+
+    def __init__(self, answer: Callable[[Call], object]) -> None:
+        self._answer = answer
+
+    def ask(self, call: Call) -> Answered[Any]:
+        machine = MachineShares(busy_pct=50.0, steal_pct=1.5)
+        return Answered(answer=self._answer(call), took_s=1.0, machine=machine)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Stage(Stage):
+    """Its readings are a test's."""
+
+    fake: FakeStage
 
     def counters(self) -> Counters:
-        self._fake.do("counters")
-        return following(self._fake.counters)
+        self.fake.do("counters")
+        return following(self.fake.counters)
 
     def workers(self) -> tuple[WorkerFigures, ...]:
-        self._fake.do("workers")
-        return tuple(replace(one, at_s=self._fake.clock.now_s) for one in following(self._fake.workers))
+        self.fake.do("workers")
+        return tuple(replace(one, at_s=self.fake.clock.now_s) for one in following(self.fake.workers))
 
-    def sockets(self, port: int) -> SocketFigures:
+    def sockets(self, port: int = PORT) -> SocketFigures:
         assert port == PORT
-        self._fake.do("sockets")
-        return following(self._fake.sockets)
-
-    def watch(self, port: int) -> None:
-        assert port == PORT
-        self._fake.do("watch")
-
-    def watched(self) -> tuple[WatchSample, ...]:
-        self._fake.do("watched")
-        return self._fake.samples
-
-    def stop_workers(self) -> None:
-        self._fake.do("stop_workers")
-
-    def continue_workers(self) -> None:
-        self._fake.do("continue_workers")
-
-    def end_leaving_workers(self) -> None:
-        self._fake.do("end_leaving_workers")
-
-    def reload(self) -> None:
-        self._fake.do("reload")
+        self.fake.do("sockets")
+        return following(self.fake.sockets)
 
 
 def over_the_wire(wanted: type[_T], message: object) -> _T:

@@ -1,13 +1,17 @@
 """A channel whose other end is a program in this process: calls and answers pass as lines of JSON."""
 
 import json
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import pytest
 
 from tuneproof.errors import LabError
-from tuneproof.lab.protocol.messages import Answered, Call
 from tuneproof.lab.protocol.serving import Answers
+from tuneproof.lab.topology.program import Answered, Call, remote
 
-A = TypeVar("A")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Joined:
@@ -15,20 +19,27 @@ class Joined:
 
     def __init__(self, interface: type, program: object) -> None:
         self._answers = Answers(interface, program)
-        self.asked: list[Call[Any]] = []
-        self.lasts_s: list[float] = []  # how long doing it takes at least, as it was told
+        self.asked: list[Call] = []
         self.closed = False
 
-    def ask(self, asked: Call[A], *, lasts_s: float = 0.0) -> A:
-        return self.timed(asked, lasts_s=lasts_s).answer
-
-    def timed(self, asked: Call[A], *, lasts_s: float = 0.0) -> Answered[A]:
-        self.asked.append(asked)
-        self.lasts_s.append(lasts_s)
-        answered = asked.parse_answer(json.loads(self._answers.answer(asked.line(len(self.asked)))))
+    def ask(self, call: Call) -> Answered[Any]:
+        self.asked.append(call)
+        answered = call.parse_answer(json.loads(self._answers.answer(call.line(len(self.asked)))))
         if isinstance(answered, str):
-            raise LabError(answered, where=asked.function)
+            raise LabError(answered, where=call.function)
         return answered
 
     def close(self) -> None:
         self.closed = True
+
+
+def joined(interface: type[T], program: object) -> T:
+    """Return a program as the lab sees it, through its calls alone."""
+    return remote(interface, Joined(interface, program))
+
+
+def refused(function: Callable[P, object], /, *args: P.args, **given: P.kwargs) -> str:
+    """Return why a program cannot do something."""
+    with pytest.raises(LabError) as caught:
+        function(*args, **given)
+    return caught.value.what

@@ -18,8 +18,7 @@ from tuneproof.lab.load.counted import Counted, Figures
 from tuneproof.lab.load.http_load import HttpLoad
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
-from tuneproof.lab.protocol.messages import call
-from tuneproof.lab.protocol.scripted import Reply, Scripted
+from tuneproof.lab.protocol.scripted import Reply
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.scenario.arms import Arm, Subject
@@ -44,7 +43,7 @@ def reload(rig: Rig) -> Figures:
 
 def ask_twice(rig: Rig) -> Figures:
     """Let the backend end each connection at its second request."""
-    rig.backend(call(Scripted.play, (Reply(body="ok", answers=1),)), name=DYING_BACKEND.name)
+    rig.backend(DYING_BACKEND.name).play((Reply(body="ok", answers=1),))
     rig.flow(Flow(connections=4 * CLIENTS, at_once=4, method="POST", body_bytes=10))
     return {}
 

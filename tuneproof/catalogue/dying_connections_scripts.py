@@ -9,8 +9,7 @@ from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import statuses
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Connection, Flow, Streams
-from tuneproof.lab.protocol.messages import call
-from tuneproof.lab.protocol.scripted import Reply, Scripted
+from tuneproof.lab.protocol.scripted import Reply
 
 BACKENDS: Final = ("backend", "second")
 ONE: Final = BACKENDS[:1]
@@ -37,12 +36,12 @@ def _flow(kind: str, requests: int, body_bytes: int = 100) -> Flow:
 
 def _play(rig: Rig, *replies: Reply) -> None:
     for name in BACKENDS:
-        rig.backend(call(Scripted.play, replies), name=name)
+        rig.backend(name).play(replies)
 
 
 def _received(rig: Rig) -> Counter[str]:
     """Return how many complete requests have reached the backends, by path."""
-    seen = [rig.backend(call(Scripted.seen), name=name) for name in BACKENDS]
+    seen = [rig.backend(name).seen() for name in BACKENDS]
     return Counter(line.split(" ")[1].strip("/") for one in seen for line in one.requests)
 
 
@@ -99,7 +98,7 @@ def ended_before(*, resets: bool) -> Callable[[Rig], Figures]:
 
         def end() -> None:
             for name in BACKENDS:
-                rig.backend(call(Scripted.end_connections, resets), name=name)
+                rig.backend(name).end_connections(resets)
             rig.wait_until(lambda: not _kept(rig), "did not hear of the end")
 
         for _ in range(ROUNDS):
@@ -130,7 +129,7 @@ def streams_at_once(rig: Rig) -> Figures:
     _play(rig, Reply(streams=True))
     rig.open_streams(Streams(count=AT_ONCE, path="/"))
     rig.wait_until(lambda: all(one.status for one in rig.arrived()), "did not pass all responses on")
-    rig.backend(call(Scripted.end_streams))
+    rig.backend().end_streams()
     rig.wait_until(lambda: all(one.end for one in rig.arrived()), "did not end all responses")
     rig.leave_streams()
     return _peer_connections(rig)

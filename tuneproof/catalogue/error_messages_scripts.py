@@ -10,8 +10,6 @@ from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Connection, Flow
-from tuneproof.lab.protocol.messages import call
-from tuneproof.lab.protocol.scripted import Scripted
 from tuneproof.messages.patterns import find_one
 
 BACKEND: Final = "backend"
@@ -42,7 +40,7 @@ def counting(row: str, asked: tuple[Provocation]) -> Callable[[Rig], Figures]:
 
     def script(rig: Rig) -> Figures:
         (provocation,) = asked
-        rig.backend(call(Scripted.fault, provocation.fault.says, provocation.fault.then), name=BACKEND)
+        rig.backend(BACKEND).fault(provocation.fault.says, provocation.fault.then)
         text, unanswered = does(rig, provocation, row)
         lines = lines_of(row, text)
         return {"lines": lines, "appears": float(lines > 0), "ended": float(not lines and not unanswered)}

@@ -7,8 +7,7 @@ from tuneproof.catalogue.http2_frames import get, opening, upload
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
-from tuneproof.lab.protocol.messages import call
-from tuneproof.lab.protocol.scripted import Reply, Scripted
+from tuneproof.lab.protocol.scripted import Reply
 
 HTTP2_PORT: Final = 8002
 STREAMS: Final = 200
@@ -30,7 +29,7 @@ def requests(*, resets: bool) -> Script:
     says = opening(acknowledges=True) + "".join(get(1 + 2 * number, resets=resets) for number in range(STREAMS))
 
     def script(rig: Rig) -> Figures:
-        rig.backend(call(Scripted.play, (Reply(streams=True),)))
+        rig.backend().play((Reply(streams=True),))
         before = rig.counters()["Tcp.ActiveOpens"]
         with rig.standing(_raw(says), port=HTTP2_PORT):
             connects = rig.steady(lambda: rig.counters()["Tcp.ActiveOpens"]) - before
@@ -41,17 +40,17 @@ def requests(*, resets: bool) -> Script:
 
 def beyond_the_limit(rig: Rig) -> Figures:
     """Let a client that has not seen nginx's settings send many requests; count those that nginx refuses."""
-    rig.backend(call(Scripted.play, (Reply(streams=True),)))
+    rig.backend().play((Reply(streams=True),))
     seen = rig.http2(REQUESTS, port=HTTP2_PORT, path="/wait/300")
     return {"refused_share": seen.count(0) / REQUESTS}
 
 
 def early_uploads(rig: Rig) -> Figures:
     """Let clients upload before they have nginx's settings; count the uploads that do not reach the backend."""
-    rig.backend(call(Scripted.play, (Reply(),)))
+    rig.backend().play((Reply(),))
     says = opening(acknowledges=False) + upload(1, EARLY_BYTES)
     with rig.standing(_raw(says, CLIENTS), port=HTTP2_PORT):
-        arrived = rig.steady(lambda: len(rig.backend(call(Scripted.seen)).requests))
+        arrived = rig.steady(lambda: len(rig.backend().seen().requests))
     return {"lost_share": 1 - arrived / CLIENTS}
 
 
@@ -60,7 +59,7 @@ def in_flight(rig: Rig) -> Figures:
 
     So much is on its way over a long distance, where a client learns of a larger window a round trip later.
     """
-    rig.backend(call(Scripted.play, (Reply(),)))
+    rig.backend().play((Reply(),))
     says = opening(acknowledges=True) + upload(1, IN_FLIGHT_BYTES)
 
     def unread() -> int:
@@ -72,7 +71,7 @@ def in_flight(rig: Rig) -> Figures:
         with rig.standing(_raw(says, CLIENTS), port=HTTP2_PORT):
             rig.wait_until(lambda: unread() >= CLIENTS * len(says), "did not get all of the uploads")
             rig.continue_workers()
-            arrived = rig.steady(lambda: len(rig.backend(call(Scripted.seen)).requests))
+            arrived = rig.steady(lambda: len(rig.backend().seen().requests))
     finally:
         rig.continue_workers()
     return {"accepted_share": arrived / CLIENTS, "cut_share": 1 - arrived / CLIENTS}

@@ -7,7 +7,7 @@ from tuneproof.catalogue.reloads_scripts import reload
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
-from tuneproof.lab.protocol.http3 import RESET, Http3, Http3Connection, Http3Flow
+from tuneproof.lab.protocol.http3 import RESET, Http3Connection, Http3Flow
 from tuneproof.lab.subject.written_config import TLS_PORT
 
 CLIENTS: Final = 20
@@ -29,7 +29,7 @@ def pages(*, new_port: bool = False) -> Callable[[Rig], Figures]:
 
     def script(rig: Rig) -> Figures:
         flow = Http3Flow(connections=CLIENTS, requests=REQUESTS, path=PAGE, new_port=new_port)
-        made = rig.http3(Http3.flow, flow)
+        made = rig.http3.flow(*rig.tls_endpoint, flow)
         lost = [one for one in made if one.whole < REQUESTS]
         rig.must(not new_port or all(one.whole for one in made), "a connection was lost before its port changed")
         return {
@@ -43,19 +43,19 @@ def pages(*, new_port: bool = False) -> Callable[[Rig], Figures]:
 
 def streams(rig: Rig) -> Figures:
     """Request many objects at once on one connection."""
-    (made,) = rig.http3(Http3.flow, Http3Flow(requests=STREAMS, path="/wait/300", at_once=True))
+    (made,) = rig.http3.flow(*rig.tls_endpoint, Http3Flow(requests=STREAMS, path="/wait/300", at_once=True))
     rig.must(made.whole == STREAMS, f"{STREAMS - made.whole} of {STREAMS} requests were not answered")
     return {"rejected_share": made.statuses.count(503) / STREAMS}
 
 
 def handshake(rig: Rig) -> Figures:
     """Count the round trips of a request on a new connection."""
-    return _trips(rig, rig.http3(Http3.round_trips, PAGE))
+    return _trips(rig, rig.http3.round_trips(*rig.tls_endpoint, PAGE))
 
 
 def resumption(rig: Rig) -> Figures:
     """Count those of a request of a returning client."""
-    return _trips(rig, rig.http3(Http3.resumed_round_trips, PAGE))
+    return _trips(rig, rig.http3.resumed_round_trips(*rig.tls_endpoint, PAGE))
 
 
 def _trips(rig: Rig, made: Http3Connection) -> Figures:
@@ -65,7 +65,7 @@ def _trips(rig: Rig, made: Http3Connection) -> Figures:
 
 def forged(rig: Rig) -> Figures:
     """Begin handshakes from addresses that never answer; count the bytes that nginx sends to them."""
-    made = rig.http3(Http3.forged, STRANGERS, _FLIGHTS_S)
+    made = rig.http3.forged(*rig.tls_endpoint, STRANGERS, _FLIGHTS_S)
     return {
         "sent_bytes": sum(one.received_bytes for one in made),
         "forged_bytes": sum(one.sent_bytes for one in made),
@@ -79,7 +79,7 @@ def download(rig: Rig) -> Figures:
     net/ipv4/udp.c).
     """
     before = rig.counters()["Udp.OutDatagrams"]
-    (made,) = rig.http3(Http3.flow, Http3Flow(path=_FILE))
+    (made,) = rig.http3.flow(*rig.tls_endpoint, Http3Flow(path=_FILE))
     rig.must(made.whole == 1, f"the download ended by {made.end}")
     return {"sends": rig.counters()["Udp.OutDatagrams"] - before}
 
@@ -95,9 +95,9 @@ def slow_downloads(step: Callable[[Rig], object]) -> Callable[[Rig], Figures]:
     """Return the script that counts the downloads that do not survive a step."""
 
     def script(rig: Rig) -> Figures:
-        rig.http3(Http3.begin, _FILE, DOWNLOADS)
+        rig.http3.begin(*rig.tls_endpoint, _FILE, DOWNLOADS)
         step(rig)
-        made = rig.go_on_http3()
+        made = rig.http3.go_on()
         return {"cut_share": sum(not one.whole for one in made) / DOWNLOADS}
 
     return script
@@ -109,7 +109,7 @@ downloads_alone: Final = slow_downloads(Rig.rest)
 
 def replay(rig: Rig) -> Figures:
     """Send a request in 0-RTT packets twice; count how often the application gets it."""
-    rig.http3(Http3.replay, ORDER, "GET")
+    rig.http3.replay(*rig.tls_endpoint, ORDER, "GET")
     rig.rest()
     passed = [line for line in rig.access_log() if line["uri"] == ORDER and line["upstream_status"] == "200"]
     return {"executions": len(passed), "executed_twice": float(len(passed) > 1)}
@@ -117,6 +117,6 @@ def replay(rig: Rig) -> Figures:
 
 def returns_with_curl(rig: Rig) -> Figures:
     """Send two requests with curl; check whether the second one uses HTTP/3."""
-    versions = rig.http3(Http3.curl, PAGE, _ASKED)
+    versions = rig.http3.curl(*rig.tls_endpoint, PAGE, _ASKED)
     rig.must("0" not in versions, "curl got no response")
     return {"http3_share": float(versions[-1] == "3")}

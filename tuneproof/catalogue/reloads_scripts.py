@@ -8,8 +8,7 @@ from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow, Streams
-from tuneproof.lab.protocol.messages import call
-from tuneproof.lab.protocol.scripted import Reply, Scripted
+from tuneproof.lab.protocol.scripted import Reply
 from tuneproof.lab.subject.written_config import PORT
 
 CLIENTS: Final = 20
@@ -88,7 +87,7 @@ def websockets(step: Step) -> Script:
         _open_websockets(rig, WEBSOCKETS)
         step(rig)
         before = [it.body_bytes for it in rig.arrived()]
-        rig.backend(call(Scripted.send, "hello", 1))
+        rig.backend().send("hello", 1)
         settle(rig, {"plain": PORT})
         live = sum(it.body_bytes > earlier for it, earlier in zip(rig.arrived(), before, strict=True))
         rig.leave_streams()
@@ -201,7 +200,7 @@ def _open_websockets(rig: Rig, count: int) -> None:
     """Open further WebSockets."""
     open_before = len(rig.arrived())
     if not open_before:
-        rig.backend(call(Scripted.play, (Reply(status=SWITCHING_PROTOCOLS, streams=True),)))
+        rig.backend().play((Reply(status=SWITCHING_PROTOCOLS, streams=True),))
     rig.open_streams(Streams(count=count, headers={"Upgrade": "websocket", "Connection": "Upgrade"}))
 
     def are_open() -> bool:

@@ -6,8 +6,7 @@ from typing import Final
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Streams
-from tuneproof.lab.protocol.messages import call
-from tuneproof.lab.protocol.scripted import Reply, Scripted
+from tuneproof.lab.protocol.scripted import Reply
 from tuneproof.lab.subject.written_config import PORT, TLS_PORT
 
 EVENTS: Final = 20
@@ -68,9 +67,9 @@ def delivery(*, accel_buffering: str = "", ports: Mapping[str, int] = TRANSPORTS
         silent = [(SILENT, "plain"), (SILENT, "http2")]
         _open(rig, [*ARRIVED.values(), *((name, "tls") for name in OF_SIZE), *silent], ports)
         for line in LINES:
-            rig.backend(call(Scripted.send, event(SMALL_BYTES), EVENTS, f"/{line}/"))
+            rig.backend().send(event(SMALL_BYTES), EVENTS, f"/{line}/")
         for name, size in OF_SIZE.items():
-            rig.backend(call(Scripted.send, event(size), EVENTS, f"/{name}/"))
+            rig.backend().send(event(size), EVENTS, f"/{name}/")
         settle(rig, ports)
         arrived = rig.arrived()
         rig.leave_streams()
@@ -98,13 +97,13 @@ def silence(*, comment: str) -> Callable[[Rig], Figures]:
     def script(rig: Rig) -> Figures:
         _play(rig, comment=comment)
         _open(rig, [("commented", "plain"), *((line, where) for line in ("quiet", "others") for where in _BROWSERS)])
-        rig.backend(call(Scripted.send, event(SMALL_BYTES), 1))
+        rig.backend().send(event(SMALL_BYTES), 1)
         _open(rig, [("control", "plain")])
         rig.wait_until(lambda: bool(rig.arrived()[-1].end), "did not end a stream by its timeout")
         # nginx has handled earlier timers by now; this reads what was on its way.
         commented, *others, _control = [bool(one.end) for one in rig.arrived()]
         rig.leave_streams()
-        pause_s = rig.backend(call(Scripted.seen)).longest_pause_s
+        pause_s = rig.backend().seen().longest_pause_s
         rig.must(pause_s < _LONGEST_PAUSE_S, f"no comment was sent for {pause_s:.1f} s")
         each = len(_BROWSERS)
         return {
@@ -123,16 +122,16 @@ def leaving(rig: Rig) -> Figures:
     """Let the client close quiet streams, over every transport; count those that are still open at the backend."""
     _play(rig)
     _open(rig, [("stream", transport) for transport in TRANSPORTS])
-    rig.backend(call(Scripted.send, event(SMALL_BYTES), 1))
+    rig.backend().send(event(SMALL_BYTES), 1)
     settle(rig)
     rig.leave_streams()
     settle(rig)
-    at_once = rig.backend(call(Scripted.seen)).open_streams
+    at_once = rig.backend().seen().open_streams
     for _ in range(2):
         # nginx's first write reaches a closed socket and is answered by a reset; only the second write fails.
-        rig.backend(call(Scripted.send, event(SMALL_BYTES), 1))
+        rig.backend().send(event(SMALL_BYTES), 1)
         settle(rig)
-    after_events = rig.backend(call(Scripted.seen)).open_streams
+    after_events = rig.backend().seen().open_streams
     return {
         "kept_share": at_once / len(TRANSPORTS),
         "kept_after_events_share": after_events / len(TRANSPORTS),
@@ -150,7 +149,7 @@ def memory(transport: str) -> Callable[[Rig], Figures]:
         settle(rig)
         before = _memory_bytes(rig)
         _open(rig, [("stream", transport)], each=MANY)
-        rig.backend(call(Scripted.send, event(SMALL_BYTES), EVENTS))
+        rig.backend().send(event(SMALL_BYTES), EVENTS)
         settle(rig)
         grown = _memory_bytes(rig) - before
         rig.leave_streams()
@@ -170,7 +169,7 @@ def _play(rig: Rig, accel_buffering: str = "", *, comment: str = "") -> None:
         headers["X-Accel-Buffering"] = accel_buffering
     commented = Reply(path="/commented/", headers=headers, streams=True, beat=comment)
     rig.leave_streams()
-    rig.backend(call(Scripted.play, (commented, Reply(headers=headers, streams=True))))
+    rig.backend().play((commented, Reply(headers=headers, streams=True)))
 
 
 def _open(
@@ -179,7 +178,7 @@ def _open(
     """Open streams through locations and transports, and wait until the backend has their requests."""
 
     def requests() -> int:
-        return len(rig.backend(call(Scripted.seen)).requests)
+        return len(rig.backend().seen().requests)
 
     awaited = requests() + each * len(streams)
     rig.open_streams(*(_asked(line, transport, ports[transport], each) for line, transport in streams))
@@ -208,7 +207,7 @@ def settle(rig: Rig, ports: Mapping[str, int] = TRANSPORTS) -> None:
 
     def stands_still() -> bool:
         nonlocal before
-        seen, workers, arrived = rig.backend(call(Scripted.seen)), rig.workers(), rig.arrived()
+        seen, workers, arrived = rig.backend().seen(), rig.workers(), rig.arrived()
         earlier, before = before, (seen, arrived, [(one.run_s, one.voluntary_switches) for one in workers])
         if earlier != before or seen.unacknowledged_bytes or not all(worker.is_asleep for worker in workers):
             return False

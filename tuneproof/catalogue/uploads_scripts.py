@@ -7,8 +7,7 @@ from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
-from tuneproof.lab.protocol.messages import call
-from tuneproof.lab.protocol.scripted import Reply, Scripted, Then
+from tuneproof.lab.protocol.scripted import Reply, Then
 
 CLIENTS: Final = 20
 UPLOADS: Final = 20
@@ -48,10 +47,10 @@ def halted(upload: str, *, sent_bytes: int = _SENT_BYTES) -> Script:
     head_bytes = upload.index("\r\n\r\n") + 4
 
     def script(rig: Rig) -> Figures:
-        rig.backend(call(Scripted.play, (Reply(),)))
+        rig.backend().play((Reply(),))
         waiting = Flow(connections=CLIENTS, says=upload, head_bytes=head_bytes + sent_bytes, stays=True)
         with rig.standing(waiting) as became:
-            seen, _sent = rig.steady(lambda: (rig.backend(call(Scripted.seen)), rig.counters()["Tcp.OutSegs"]))
+            seen, _sent = rig.steady(lambda: (rig.backend().seen(), rig.counters()["Tcp.OutSegs"]))
         return {
             "backend_connections": seen.open_connections,
             "held_back_share": 1 - seen.connections / CLIENTS,
@@ -76,7 +75,7 @@ def too_large(rig: Rig) -> Figures:
 
 def stalled(rig: Rig) -> Figures:
     """Let clients stop in the middle of a body until nginx closes their connections; count the responses."""
-    rig.backend(call(Scripted.play, (Reply(),)))
+    rig.backend().play((Reply(),))
     done = rig.flow(
         Flow(connections=CLIENTS, says=whole(BODY_BYTES), head_bytes=_SENT_BYTES, awaits_end=True),
     )
@@ -89,8 +88,8 @@ def stalled(rig: Rig) -> Figures:
 
 def to_two_peers(rig: Rig) -> Figures:
     """Send uploads, every other one to a failing peer; count those that get a 502."""
-    rig.backend(call(Scripted.play, (Reply(),)))
-    rig.backend(call(Scripted.fault, "", Then.RESETS))
+    rig.backend().play((Reply(),))
+    rig.backend().fault("", Then.RESETS)
     # One after the other, on separate connections: nginx closes a connection if it has not read the body.
     done = rig.flow(Flow(connections=UPLOADS, at_once=1, method="PUT", path="/upload", body_bytes=BODY_BYTES))
     failed, ok = statuses(done, 502), statuses(done, 200)

@@ -12,8 +12,7 @@ from tuneproof.catalogue.counting import HALF, Setting, arms_of, claims_of
 from tuneproof.lab.load.counted import Counted, Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
-from tuneproof.lab.protocol.messages import call
-from tuneproof.lab.protocol.scripted import Reply, Scripted, Seen
+from tuneproof.lab.protocol.scripted import Reply, Seen
 from tuneproof.lab.subject.written_config import written_config
 from tuneproof.proof.scenario.backends import PORT, SCRIPTED, Backend
 from tuneproof.proof.scenario.scenarios import Scenario
@@ -33,7 +32,7 @@ _RESOLVER: Final = f"resolver {OLD} ipv6=off"
 
 
 def _named(rig: Rig, owner: str) -> None:
-    rig.backend(call(Scripted.name, {NAME: rig.address(owner), OLD: rig.address(OLD)}, TTL_S))
+    rig.backend().name({NAME: rig.address(owner), OLD: rig.address(OLD)}, TTL_S)
 
 
 def _resolve_by_backend(rig: Rig) -> Figures:
@@ -48,7 +47,7 @@ def moved(*, asks_by_itself: bool = False, later_s: float = LATER_S) -> Callable
 
     def script(rig: Rig) -> Figures:
         for name in (OLD, NEW):
-            rig.backend(call(Scripted.play, (Reply(),)), name=name)
+            rig.backend(name).play((Reply(),))
         rig.ok(rig.flow(Flow()), requests=1)
         rig.must(len(_seen(rig, OLD).requests) == 1, "the first request did not go to the first address")
         _named(rig, NEW)
@@ -86,7 +85,7 @@ def _asked_later(rig: Rig, *, asks_by_itself: bool, later_s: float) -> Figures:
 
 
 def _seen(rig: Rig, name: str) -> Seen:
-    return rig.backend(call(Scripted.seen), name=name)
+    return rig.backend(name).seen()
 
 
 def _variable(resolver: str, name: str = NAME) -> str:

@@ -8,8 +8,7 @@ from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow, Streams
-from tuneproof.lab.protocol.messages import call
-from tuneproof.lab.protocol.standin import EVENT, Standin, Streaming
+from tuneproof.lab.protocol.standin import EVENT, Streaming
 from tuneproof.yours.refusers import LIMITED, LIMITING, limits
 from tuneproof.yours.routes import Probe, Route
 
@@ -177,7 +176,7 @@ def stream(route: Route) -> Script:
 
 
 def _streaming(rig: Rig) -> list[Streaming]:
-    return [rig.backend(call(Standin.streaming), name=name) for name in rig.backends()]
+    return [rig.standin(name).streaming() for name in rig.backends()]
 
 
 def _written(rig: Rig) -> int:

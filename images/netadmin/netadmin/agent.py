@@ -82,7 +82,7 @@ class Agent(netadmin.Agent):
         """Return the end of what the wire's kernel has logged."""
         return LOG.read_text(encoding="utf-8", errors="replace")[-_LOG_BYTES:] if LOG.exists() else ""
 
-    def start_capture(self, filter_: str, snap_bytes: int) -> None:
+    def start_capture(self, filter_: str, snap_bytes: int = 192) -> None:
         """Capture what passes the role's link."""
         self._capture = Capture(filter_=filter_, snap_bytes=snap_bytes)
 
@@ -103,7 +103,7 @@ class Agent(netadmin.Agent):
             raise RuntimeError(told["error"])
         return from_plain(netadmin.HalfOpened, told)
 
-    def street(self, part: str, address: str) -> None:
+    def street(self, part: str, address: str = "") -> None:
         """Be a part of the street around a service, and talk to an address, or to nobody; see street.py."""
         if self._street is None:
             command = [sys.executable, "-m", "netadmin.street", part]

@@ -114,7 +114,7 @@ class Observer(protocol.Observer):
             found = sockets.tcp_sockets(diag, states=sockets.UNENDED if are_many else sockets.EVERY)
             return sockets.figures(found, time_waits=time_waits, port=port)
 
-    def watch(self, port: int, interval_s: float) -> None:
+    def watch(self, port: int, interval_s: float = 0.05) -> None:
         """Sample the workers' memory and the port's queues from now on (CannotDoError: that is done already)."""
         if self._watch is not None:
             raise CannotDoError("a watch runs already")

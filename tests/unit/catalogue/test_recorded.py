@@ -60,17 +60,14 @@ class Around:
 
     @property
     def stage(self) -> "Stage":
-        def agent(role: str) -> types.SimpleNamespace:
-            return types.SimpleNamespace(
-                start_capture=self._start_capture,
-                stop_capture=self._stop_capture,
-                street=lambda part, address="": self.did.append(f"{role} is {part} for {address or 'nobody'}"),
-            )
+        class Agents(dict[str, types.SimpleNamespace]):
+            stop_capture = self._stop_capture
 
+        agents = Agents({role: self._agent(role) for role in ("client", "subject", "files")})
         stage = types.SimpleNamespace(
-            programs=types.SimpleNamespace(agent=agent),
+            programs=types.SimpleNamespace(agents=agents),
             addresses={"files": "172.18.0.5"},
-            witness=types.SimpleNamespace(printed=self._printed, schedstats=lambda: next(self._times)),
+            witness=types.SimpleNamespace(printed=self._printed, workers=self._workers),
             subject_name="subject",
             subject=types.SimpleNamespace(fetch=lambda _: next(self._logs).encode()),
             address="172.18.0.4",
@@ -78,22 +75,32 @@ class Around:
         )
         return cast("Stage", stage)
 
-    def _start_capture(self, filter_: str, *, snap_bytes: int) -> None:
+    def _agent(self, role: str) -> types.SimpleNamespace:
+        return types.SimpleNamespace(
+            start_capture=self._start_capture,
+            street=lambda part, address="": self.did.append(f"{role} is {part} for {address or 'nobody'}"),
+        )
+
+    def _workers(self) -> types.SimpleNamespace:
+        times = next(self._times)
+        return types.SimpleNamespace(workers=[types.SimpleNamespace(pid=pid, schedstat=times[pid]) for pid in times])
+
+    def _start_capture(self, filter_: str, snap_bytes: int) -> None:
         assert filter_ == self._filter
         assert snap_bytes > 0
         self.did.append("start")
 
-    def _stop_capture(self) -> bytes:
+    def _stop_capture(self, _role: str) -> bytes:
         self.did.append("stop")
         return PCAP
 
-    def _printed(self, what: str) -> bytes:
+    def _printed(self, what: str) -> str:
         if what == "sockets":
-            return b"State Recv-Q Send-Q Local Address:Port Peer Address:Port\n\n"
+            return "State Recv-Q Send-Q Local Address:Port Peer Address:Port\n\n"
         if what == "processes":
-            return b"Name:\tnginx\nPid:\t7\n"
+            return "Name:\tnginx\nPid:\t7\n"
         self.did.append("counters")
-        return f"{NAMES}\nTcpExt: {next(self._drops)} 0\n".encode()
+        return f"{NAMES}\nTcpExt: {next(self._drops)} 0\n"
 
 
 def test_the_capture_surrounds_the_load_and_the_counters_surround_the_capture() -> None:

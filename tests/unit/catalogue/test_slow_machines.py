@@ -24,8 +24,10 @@ from tuneproof.lab.load.counted import Counted, CountedObservation, Figures
 from tuneproof.lab.load.observer import SocketFigures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.load.waiting import VoidTrialError
+from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow, TlsConnection
-from tuneproof.lab.protocol.messages import Call
+from tuneproof.lab.protocol.loadgen import Loadgen
+from tuneproof.lab.topology.program import Answered, Call, remote
 from tuneproof.proof.scenario.arms import Arm
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 OK = answered(200)
 NO_SOCKETS = SocketFigures(listeners=(), local={}, others={}, send_queue_bytes=0, unread_bytes=())
+BACKEND = types.SimpleNamespace(**dict.fromkeys(("play", "seen", "name", "end_connections"), lambda *_: seen()))
 
 
 class Machine(Rig):
@@ -45,8 +48,9 @@ class Machine(Rig):
             clients=iter(()),
             addresses=defaultdict(str),
             supervisor=types.SimpleNamespace(write=lambda *_: None),
-            observer=types.SimpleNamespace(sockets=lambda _port: NO_SOCKETS),
-            programs=types.SimpleNamespace(backend=lambda _name: types.SimpleNamespace(ask=lambda _: seen())),
+            client=remote(Loadgen, self),
+            sockets=lambda _port: NO_SOCKETS,
+            programs=types.SimpleNamespace(of=lambda _name, _interface: BACKEND),
         )
         super().__init__(cast("Stage", stage), configuration="arm")
         self.takes_s = takes_s
@@ -55,12 +59,15 @@ class Machine(Rig):
         self.log: list[dict[str, str]] = []
         monkeypatch.setattr(module, "time", types.SimpleNamespace(monotonic=lambda: self.now_s, sleep=lambda _: None))
 
-    def _ask(self, asked: Call[Any], *, lasts_s: float = 0.0) -> Any:  # noqa: ARG002 - as its base has it
+    def ask(self, call: Call) -> Answered[Any]:
+        """Be the client."""
         self.now_s += self.takes_s
-        if asked.function == "tls_resume":
-            resumed = TlsConnection(hellos=1, records=1, largest_record_bytes=1, body_bytes=1, resumed=True)
-            return [resumed] * len(asked.arguments["which"])
-        return [self._became(flow) for flow in asked.arguments.get("flows", ())]
+        resumed = TlsConnection(hellos=1, records=1, largest_record_bytes=1, body_bytes=1, resumed=True)
+        answers = {
+            "tls_resume": [resumed] * len(call.arguments.get("which", ())),
+            "flows": [self._became(flow) for flow in call.arguments.get("flows", ())],
+        }
+        return Answered(answer=answers.get(call.function, []), took_s=self.takes_s, machine=MachineShares())
 
     def _became(self, flow: Flow) -> tuple[Connection, ...]:
         answers = (self.answer,) * flow.requests

@@ -6,8 +6,7 @@ from tuneproof.lab.load.base import Load, Observation, Outcome, host_figures, ou
 from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.protocol.exchanges import Connection, Flow
-from tuneproof.lab.protocol.loadgen import Loadgen
-from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.topology.program import timed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +46,7 @@ class ImpatientClients(Load[Exchanged, DepartureObservation]):
             Flow(connections=self.patient, at_once=self.at_once, path=path, close=True),
             Flow(connections=self.impatient, at_once=self.at_once, path=path, timeout_s=self.patience_s),
         )
-        answered = stage.timed(call(Loadgen.flows, stage.address, stage.port, flows))
+        answered = timed(stage.client.flows, stage.address, stage.port, flows)
         return outcome_of(answered, Exchanged(flows=answered.answer))
 
     def observe(self, outcome: Outcome[Exchanged]) -> DepartureObservation:

@@ -12,23 +12,25 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Final, TypeVar
 
 from tuneproof.errors import LabError
 from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.fresh_workers import start_fresh_workers
 from tuneproof.lab.load.observer import SocketFigures, WorkerFigures
-from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.load.stage import HTTP3, Stage
 from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError
 from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams, TlsConnection
-from tuneproof.lab.protocol.http3 import Http3, Http3Connection
+from tuneproof.lab.protocol.http3 import Http3
 from tuneproof.lab.protocol.loadgen import Loadgen
-from tuneproof.lab.protocol.messages import Answered, Call, call
 from tuneproof.lab.protocol.observer import Calls
+from tuneproof.lab.protocol.scripted import Scripted
+from tuneproof.lab.protocol.standin import Standin
 from tuneproof.lab.protocol.turns import Turns
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, ERROR_LOG_PATH
 from tuneproof.lab.subject.supervisor import Said, configuration_path
 from tuneproof.lab.subject.written_config import TLS_PORT
+from tuneproof.lab.topology.program import Answered, Call, heard_by
 from tuneproof.lab.topology.roles import Role
 
 _PAUSE_S: Final = 0.01
@@ -37,12 +39,8 @@ _SAME_READINGS: Final = 8
 _MOST_CLIENTS: Final = 64
 # client_header_timeout, send_timeout, proxy_read_timeout; idle connections are kept for 60 s and longer.
 _ENDED_AFTER_S: Final = 60.0
-# Two of the time limits of the clients for HTTP/3.
-_DOWNLOADS_S: Final = 60.0
 _ENDS: Final = "nginx ends what is silent"
 
-A = TypeVar("A")
-P = ParamSpec("P")
 Read = TypeVar("Read")
 
 
@@ -64,6 +62,33 @@ class Rig:
         self.seen: list[Told] = []  # what the client reported so far, for the evidence
         self.measured_s = 0.0  # how long the client worked for it
         self._streams_since_s: float | None = None
+
+    @property
+    def client(self) -> Loadgen:
+        """The client's load generators; what they do is kept as evidence."""
+        return heard_by(self._keep, self._stage.client)
+
+    @property
+    def http3(self) -> Http3:
+        """The clients for HTTP/3, likewise."""
+        return heard_by(self._keep, self._stage.programs.of(HTTP3, Http3))
+
+    @property
+    def tls_endpoint(self) -> tuple[str, int]:
+        """IPv4 address and port where the subject serves TLS and HTTP/3."""
+        return self._stage.address, TLS_PORT
+
+    def backend(self, name: str = "backend") -> Scripted:
+        """Return a scripted backend."""
+        return self._stage.programs.of(name, Scripted)
+
+    def standin(self, name: str) -> Standin:
+        """Return a backend that stands in for somebody's own."""
+        return self._stage.programs.of(name, Standin)
+
+    def _keep(self, call: Call, answered: Answered[Any]) -> None:
+        self.measured_s += answered.took_s
+        self.seen.append(Told(function=call.function, asked=call.arguments, answer=answered.answer))
 
     def must(self, is_so: bool, otherwise: str) -> None:  # noqa: FBT001 - it reads as a sentence
         """Make the trial void unless a precondition of what it counts is met.
@@ -96,8 +121,7 @@ class Rig:
 
         Raises VoidTrialError: a client's time was over before it had its answer.
         """
-        asked = call(Loadgen.flows, self._stage.address, port or self._stage.port, flows, self._sources(flows))
-        became = self._ask(asked, lasts_s=sum(flow.timeout_s for flow in flows))
+        became = self.client.flows(self._stage.address, port or self._stage.port, flows, self._sources(flows))
         return self._in_time(flows, became)
 
     def flow(self, flow: Flow, *, port: int = 0) -> tuple[Connection, ...]:
@@ -112,13 +136,12 @@ class Rig:
         """
         became: list[tuple[Connection, ...]] = []
         began_s = time.monotonic()
-        asked = call(Loadgen.stand, self._stage.address, port or self._stage.port, flows, self._sources(flows))
         with self.before(_ENDED_AFTER_S, _ENDS):
-            self._ask(asked, lasts_s=sum(flow.timeout_s for flow in flows))
+            self.client.stand(self._stage.address, port or self._stage.port, flows, self._sources(flows))
             try:
                 yield became
             finally:
-                became.extend(self._in_time(flows, self._ask(call(Loadgen.end_flows))))
+                became.extend(self._in_time(flows, self.client.end_flows()))
                 self.measured_s += time.monotonic() - began_s
 
     def during(self, flow: Flow, read: Callable[[], Read], *, port: int = 0) -> tuple[Read, tuple[Connection, ...]]:
@@ -149,16 +172,11 @@ class Rig:
             The system calls of the workers until the queue was empty. For trials with ``counts_calls``.
         """
         before = self._stage.observer.calls()
-        self._stage.observer.stop_workers()
-        try:
-            with self.standing(Flow(connections=connections, requests=0, stays=True)):
-                self.wait_until(lambda: self._queued() >= connections, f"did not queue {connections} of them")
-                self._stage.observer.continue_workers()
-                self.wait_until(lambda: not self._queued(), "did not accept what was queued")
-                return self._since(before)
-        finally:
-            # Whatever failed: stopped workers would serve no later trial.
-            self._stage.observer.continue_workers()
+        with self._stage.stopped_workers(), self.standing(Flow(connections=connections, requests=0, stays=True)):
+            self.wait_until(lambda: self._queued() >= connections, f"did not queue {connections} of them")
+            self.continue_workers()
+            self.wait_until(lambda: not self._queued(), "did not accept what was queued")
+            return self._since(before)
 
     def queue_behind_stopped_workers(self, connects: int, *, port: int, listens_on: int) -> int:
         """Run a burst of connects while the workers are stopped; return how many the kernel takes for them.
@@ -172,14 +190,11 @@ class Rig:
             dropped = self.counters()["TcpExt.ListenDrops"] - before
             return self._queued(listens_on) + dropped >= connects
 
-        self._stage.observer.stop_workers()
         with ThreadPoolExecutor(max_workers=1) as pool:
-            running = pool.submit(self.flow, flow, port=port)
-            try:
+            with self._stage.stopped_workers():
+                running = pool.submit(self.flow, flow, port=port)
                 self.wait_until(all_have_come, f"neither queued nor dropped {connects} connects")
                 queued = self._queued(listens_on)
-            finally:
-                self._stage.observer.continue_workers()
             running.result()
         return queued
 
@@ -192,14 +207,11 @@ class Rig:
         workers are stopped, they notice after the requests.
         """
         connections = sum(flow.connections for flow in flows)
-        self._stage.observer.stop_workers()
         with ThreadPoolExecutor(max_workers=1) as pool:
-            running = pool.submit(self.flows, *flows)
-            try:
+            with self._stage.stopped_workers():
+                running = pool.submit(self.flows, *flows)
                 self.wait_until(lambda: self._queued() >= connections, f"did not queue {connections} requests")
                 then()
-            finally:
-                self._stage.observer.continue_workers()
             return running.result()
 
     def _queued(self, port: int = 0) -> int:
@@ -248,32 +260,15 @@ class Rig:
 
     def tls_connect(self, count: int, *, port: int, path: str = "/", version: str = "") -> Sequence[TlsConnection]:
         """Make TLS connections, each with a request, and keep their sessions; those kept before are forgotten."""
-        asked = call(Loadgen.tls_connect, self._stage.address, port, count, path, version)
-        return self._ask(asked, lasts_s=count)
+        return self.client.tls_connect(self._stage.address, port, count, path, version)
 
     def tls_resume(self, which: Sequence[int], *, port: int, path: str = "/") -> Sequence[TlsConnection]:
         """Go on with the sessions of some of those connections, by their numbers."""
-        asked = call(Loadgen.tls_resume, self._stage.address, port, tuple(which), path)
-        return self._ask(asked, lasts_s=len(which))
+        return self.client.tls_resume(self._stage.address, port, tuple(which), path)
 
     def http2(self, streams: int, *, port: int, path: str = "/") -> Sequence[int]:
         """Ask so many times at once on one connection of HTTP/2; return the statuses, 0 for none."""
-        return self._ask(call(Loadgen.http2, self._stage.address, port, streams, path))
-
-    def http3(self, function: Callable[Concatenate[Any, str, int, P], A], /, *args: P.args, **given: P.kwargs) -> A:
-        """Let the clients for HTTP/3 do something with this nginx (:mod:`tuneproof.lab.protocol.http3`)."""
-        return self._ask_http3(call(function, self._stage.address, TLS_PORT, *args, **given))
-
-    def go_on_http3(self) -> tuple[Http3Connection, ...]:
-        """Let the downloads that they have begun go on to their ends."""
-        return self._ask_http3(call(Http3.go_on))
-
-    def _ask_http3(self, asked: Call[A]) -> A:
-        return self._answered(asked, self._stage.programs.http3().timed(asked, lasts_s=_DOWNLOADS_S))
-
-    def backend(self, asked: Call[A], *, name: str = "backend") -> A:
-        """Let a scripted backend do something (:mod:`tuneproof.lab.protocol.scripted`); return its answer."""
-        return self._stage.programs.backend(name).ask(asked)
+        return self.client.http2(self._stage.address, port, streams, path)
 
     def backends(self) -> list[str]:
         """Return the names of the backends that the subject reaches: the lab's, and those on its own machine."""
@@ -296,25 +291,25 @@ class Rig:
         """Ask for responses that stay open, beside those that do already."""
         if self._streams_since_s is None:
             self._streams_since_s = time.monotonic()
-        self._ask(call(Loadgen.open_streams, self._stage.address, port or self._stage.port, asked))
+        self.client.open_streams(self._stage.address, port or self._stage.port, asked)
 
     def arrived(self) -> tuple[Arrived, ...]:
         """Return what has arrived of each of them by now."""
-        return self._ask(call(Loadgen.arrived))
+        return self.client.arrived()
 
     def leave_streams(self) -> None:
         """Close their connections, and forget them."""
         since_s, self._streams_since_s = self._streams_since_s, None
         with self.before(_ENDED_AFTER_S, _ENDS, since_s=since_s):
-            self._ask(call(Loadgen.leave_streams))
+            self.client.leave_streams()
 
     def counters(self) -> Mapping[str, int]:
         """Return the kernel's counters of the subject's network namespace."""
-        return self._stage.observer.counters().counters
+        return self._stage.counters().counters
 
     def online_cpus(self) -> int:
         """Return how many CPUs the subject's machine has, whether or not the subject may use them."""
-        return len(self._stage.observer.counters().softnet)
+        return len(self._stage.counters().softnet)
 
     def kernel_has(self, sysctl: str) -> bool:
         """Tell whether the kernel has a sysctl of this name in the subject's network namespace."""
@@ -326,11 +321,11 @@ class Rig:
 
     def sockets(self, port: int = 0) -> SocketFigures:
         """Count the subject's sockets by their state, around a port (default: the subject's)."""
-        return self._stage.observer.sockets(port or self._stage.port)
+        return self._stage.sockets(port)
 
     def workers(self) -> tuple[WorkerFigures, ...]:
         """Read the workers' figures."""
-        return self._stage.observer.workers()
+        return self._stage.workers()
 
     def calls(self, work: Callable[[], object]) -> "CallCounts":
         """Return the system calls that the workers made while something was done, and after it until they rest.
@@ -370,7 +365,7 @@ class Rig:
 
     def signal(self, name: str) -> None:
         """Send nginx's master a signal (of two, the elder one), and wait until it has done what it does for it."""
-        self._stage.observer.signal_master(name)
+        self._stage.observer.signal(name, "master")
         self.until_master_waits(f"did not handle {name}")
 
     def until_master_waits(self, otherwise: str = "did not start all its workers") -> None:
@@ -380,7 +375,7 @@ class Rig:
     def kill_workers(self, name: str) -> None:
         """Send nginx's workers a signal that ends them, and wait until the master has replaced them."""
         old = {worker.pid for worker in self.workers()}
-        self._stage.observer.signal_workers(name)
+        self._stage.observer.signal(name, "workers")
         self.wait_until(lambda: self._are_others(old), f"did not replace its workers after {name}")
 
     def _are_others(self, old: Collection[int]) -> bool:
@@ -414,11 +409,11 @@ class Rig:
 
     def stop_workers(self) -> None:
         """Stop the workers, as if they were busy with something else."""
-        self._stage.observer.stop_workers()
+        self._stage.observer.signal("STOP", "workers")
 
     def continue_workers(self) -> None:
         """Let stopped workers go on."""
-        self._stage.observer.continue_workers()
+        self._stage.observer.signal("CONT", "workers")
 
     def edit(self, expression: str) -> None:
         """Change nginx's configuration by sed(1), for the next reload; the expression has no space in it."""
@@ -426,7 +421,7 @@ class Rig:
 
     def turns(self, seconds: float) -> Turns:
         """Return what the workers do in the loop iterations of the time that follows."""
-        now_s = self._stage.observer.counters().at_s
+        now_s = self._stage.counters().at_s
         return self._stage.observer.turns(now_s, now_s + seconds)
 
     def wait(self, seconds: float) -> None:
@@ -455,14 +450,6 @@ class Rig:
             )
         except VoidTrialError as error:
             raise VoidTrialError(error.what, tail=self.error_log()) from error
-
-    def _ask(self, asked: Call[A], *, lasts_s: float = 0.0) -> A:
-        return self._answered(asked, self._stage.timed(asked, lasts_s=lasts_s))
-
-    def _answered(self, asked: Call[A], answered: Answered[A]) -> A:
-        self.measured_s += answered.took_s
-        self.seen.append(Told(function=asked.function, asked=asked.arguments, answer=answered.answer))
-        return answered.answer
 
 
 class CallCounts:

@@ -6,11 +6,12 @@ from typing import Any, Final, Self
 
 from tuneproof.errors import CannotRunHereError, LabError
 from tuneproof.lab.engine.labels import Session
-from tuneproof.lab.network.agent import LinkAgent
+from tuneproof.lab.network.agent import agent_in, probe_path
 from tuneproof.lab.network.path import LinkFigures, on_one_clock, other_ahead_us
 from tuneproof.lab.network.shaped_links import PROBE_PORT
 from tuneproof.lab.network.shaper import CAPABILITIES
 from tuneproof.lab.protocol.links import LoadPlan, ProbePath
+from tuneproof.lab.protocol.netadmin import Agent
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.placed import PLACEABLE, Engines
 from tuneproof.lab.topology.roles import Role, RoleSpec
@@ -81,10 +82,7 @@ def _measure(session: Session, engines: Engines, image: str) -> Mapping[Role, Ma
     specs = {role: _end(role, image) for role in (Role.SUBJECT, *first.values())}
     with Lab(session, engines=engines) as lab:
         lab.start(list(specs.values()))
-        for spec in specs.values():
-            # Of a line that is being printed, who attaches now hears the rest.
-            lab[spec.name].wait_for_log("\n")
-        agents = {role: LinkAgent(lab[spec.name]) for role, spec in specs.items()}
+        agents = {role: agent_in(lab[spec.name]) for role, spec in specs.items()}
         address = lab[specs[Role.SUBJECT].name].address()
         measured = {
             name: MachinePath.from_figures(
@@ -106,7 +104,7 @@ def _end(role: Role, image: str) -> RoleSpec:
     )
 
 
-def _figures(agent: LinkAgent, subject: LinkAgent, address: str) -> LinkFigures:
+def _figures(agent: Agent, subject: Agent, address: str) -> LinkFigures:
     # A stream finds its rate by itself.
     load = LoadPlan(seconds=_LOAD_S, rate_bytes_per_s=0.0, stream=True)
     probes = ProbePath(
@@ -118,7 +116,7 @@ def _figures(agent: LinkAgent, subject: LinkAgent, address: str) -> LinkFigures:
         loads={"egress": load, "ingress": load},
         port=PROBE_PORT,
     )
-    seen = agent.probe_path(probes, answering=subject)
+    seen = probe_path(probes, leading=agent, answering=subject)
     try:
         return LinkFigures.from_probes(on_one_clock(seen, other_ahead_us(seen)), payload_bytes=_PAYLOAD_BYTES)
     except ValueError as error:

@@ -7,6 +7,8 @@ section 6.2.4) without any answer: their pauses follow the measured round-trip t
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from tuneproof.lab.protocol.lasting import lasts
+
 RESET: Final = "RESET"
 """How a connection ends that the server says it does not know, by a stateless reset (RFC 9000, section 10.3)."""
 SILENT: Final = "SILENT"
@@ -14,6 +16,9 @@ SILENT: Final = "SILENT"
 STALLED: Final = "STALLED"
 """How a download ends if it and its companions take several times as long as they would take one after the other."""
 TIMEOUT: Final = "TIMEOUT"
+
+# Two of the clients' time limits.
+_long = lasts(lambda **_: 60.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,35 +51,43 @@ class Http3Flow:
 class Http3(Protocol):
     """``python3 -m http3``."""
 
+    @_long
     def flow(self, address: str, port: int, flow: Http3Flow) -> tuple[Http3Connection, ...]:
         """Run a flow."""
 
+    @_long
     def begin(self, address: str, port: int, path: str, connections: int) -> None:
         """Download a file, then begin so many downloads, one per connection; read no further until :meth:`go_on`."""
 
+    @_long
     def go_on(self) -> tuple[Http3Connection, ...]:
         """Read on to the end of each, or until it is lost or stalled."""
 
+    @_long
     def round_trips(self, address: str, port: int, path: str) -> Http3Connection:
         """Count the round trips of a new connection with one request: flights that waited for an answer."""
 
+    @_long
     def resumed_round_trips(self, address: str, port: int, path: str) -> Http3Connection:
         """Count them on a connection that continues the TLS session of an earlier one.
 
         The request travels in 0-RTT packets if the server said that it takes them. An error if it gave no session.
         """
 
+    @_long
     def forged(self, address: str, port: int, count: int, seconds: float) -> tuple[Http3Connection, ...]:
         """Send so many first datagrams of handshakes, and answer nothing: as if the addresses were forged.
 
         What arrives within this time is counted.
         """
 
+    @_long
     def replay(self, address: str, port: int, path: str, method: str) -> Http3Connection:
         """Send a request in 0-RTT packets, close the connection, then send the same datagrams again from another port.
 
         Returns the first connection, as soon as the server has answered the replay. An error if it does not.
         """
 
+    @_long
     def curl(self, address: str, port: int, path: str, times: int) -> tuple[str, ...]:
         """Ask with curl, which remembers Alt-Svc; return the version of HTTP of each request, such as "2" or "3"."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams, TlsConnection
+from tuneproof.lab.protocol.lasting import lasts
 from tuneproof.lab.protocol.stall import FastRequest, Trial, Went
 
 
@@ -126,15 +127,19 @@ class Loadgen(Protocol):
     def go(self, start_s: float) -> Went:
         """Start the bulk downloads of the prepared trial at once, and run its window from ``start_s`` to the end."""
 
+    @lasts(lambda tool: (tool.seconds or 0) + tool.timeout_s)
     def run_tool(self, tool: Tool) -> ToolSaid:
         """Run ab or wrk to its end."""
 
+    @lasts(lambda asked: asked.requests * asked.timeout_s)
     def one_by_one(self, asked: Round) -> RoundSeen:
         """Run a round; the downloads end with the last of the fast requests."""
 
+    @lasts(lambda seconds: seconds)
     def gaps(self, seconds: float) -> Gaps:
         """Spin for a while, and look where the clock jumps; nothing else of the lab may run meanwhile."""
 
+    @lasts(lambda wait_s, **_: wait_s)
     def storm(self, address: str, port: int, connections: int, wait_s: float) -> StormSeen:
         """Begin connections as fast as possible, wait until all stand, each at least ``wait_s``; reset all.
 
@@ -161,6 +166,7 @@ class Loadgen(Protocol):
     def release(self) -> None:
         """Reset all connections that are held."""
 
+    @lasts(lambda flows, **_: sum(flow.timeout_s for flow in flows))
     def flows(
         self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = (), host: str = "lab"
     ) -> tuple[tuple[Connection, ...], ...]:
@@ -169,12 +175,14 @@ class Loadgen(Protocol):
         Connections come from ``sources``, IPv4 addresses of the client, in turn; without any the kernel chooses.
         """
 
+    @lasts(lambda flows, **_: sum(flow.timeout_s for flow in flows))
     def stand(self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = ()) -> None:
         """Run flows likewise, but let those that stay do so when the others have come to their end."""
 
     def end_flows(self) -> tuple[tuple[Connection, ...], ...]:
         """Reset the connections that stay; return the connections of each flow."""
 
+    @lasts(lambda count, **_: count)
     def tls_connect(
         self, address: str, port: int, count: int, path: str = "/", version: str = "", timeout_s: float = 10.0
     ) -> tuple[TlsConnection, ...]:
@@ -183,6 +191,7 @@ class Loadgen(Protocol):
         ``version`` is "1.2" or "1.3" (default: what both ends like best), ``timeout_s`` the longest silence.
         """
 
+    @lasts(lambda which, **_: len(which))
     def tls_resume(
         self, address: str, port: int, which: tuple[int, ...], path: str = "/", timeout_s: float = 10.0
     ) -> tuple[TlsConnection, ...]:

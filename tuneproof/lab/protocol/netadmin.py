@@ -71,7 +71,7 @@ class Agent(Protocol):
         There are ``count`` of them, or as many as a small subnet has.
         """
 
-    def start_capture(self, filter_: str, snap_bytes: int) -> None:
+    def start_capture(self, filter_: str, snap_bytes: int = 192) -> None:
         """Capture what passes the role's link (pcap-filter(7)), longer frames cut to ``snap_bytes``.
 
         Where the host's kernel shapes it, only what arrives, as the role gets it.
@@ -83,7 +83,7 @@ class Agent(Protocol):
     def half_open(self, address: str, port: int, count: int) -> HalfOpened:
         """Send SYNs, 1 to 64512, to a server in the lab's network from addresses that no container has."""
 
-    def street(self, part: str, address: str) -> None:
+    def street(self, part: str, address: str = "") -> None:
         """Be a part of the street around a service, and talk to an IPv4 address, or to nobody; see street.py there.
 
         The part is "machine", "provider" or "strangers"; the same one as before.

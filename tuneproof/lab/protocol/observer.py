@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol, Self
 
 from tuneproof.lab.protocol.cpus import Cpus
+from tuneproof.lab.protocol.lasting import lasts
 from tuneproof.lab.protocol.turns import Turns
 
 LEAVING: Final = " is shutting down"
@@ -139,12 +140,13 @@ class Observer(Protocol):
     def sockets(self, port: int) -> SocketCounts:
         """Count the sockets around a port that nginx listens on."""
 
-    def watch(self, port: int, interval_s: float) -> None:
+    def watch(self, port: int, interval_s: float = 0.05) -> None:
         """Sample the workers' memory and the queues of a port that nginx listens on, from now on to :meth:`watched`."""
 
     def watched(self) -> tuple[WatchSample, ...]:
         """End the watch; return its samples, at least one, in order of time."""
 
+    @lasts(lambda start_s, end_s: end_s - start_s)
     def turns(self, start_s: float, end_s: float) -> Turns:
         """Wait for a time to pass; return what the workers did in the turns of their event loops that overlapped it.
 

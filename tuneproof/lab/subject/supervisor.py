@@ -2,11 +2,10 @@
 
 import base64
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final
 
 from tuneproof.errors import LabError
-from tuneproof.lab.protocol.messages import Call
-from tuneproof.lab.topology.channel import Channel
+from tuneproof.lab.topology.program import Asks, Call
 
 COMMAND: Final = ("sh", "/usr/lib/tuneproof/supervise.sh")
 
@@ -29,23 +28,18 @@ class Said:
         return base64.b64decode(self.said).decode("utf-8", errors="replace")
 
 
-class Words(Call[Said]):
+class Words(Call):
     """Words for the supervisor, none with a space in it: it is a shell's program, which reads no JSON."""
-
-    @classmethod
-    def of(cls, *words: str) -> Self:
-        """Return what asks it to do the first word."""
-        return cls(function=words[0], arguments={"words": words}, returns=Said)
 
     def line(self, number: int) -> str:
         """Return the number and the words."""
-        return " ".join([str(number), *self.arguments["words"]])
+        return " ".join([str(number), self.function, *self.arguments["words"]])
 
 
 class Supervisor:
     """Starts and stops nginx in a subject."""
 
-    def __init__(self, channel: Channel, *, name: str) -> None:
+    def __init__(self, channel: Asks, *, name: str) -> None:
         self._channel = channel
         self._name = name
 
@@ -89,5 +83,6 @@ class Supervisor:
             raise LabError(f"{log} cannot be read", where=f"subject {self._name}", tail=said.text)
         return said.text
 
-    def _ask(self, *words: str) -> Said:
-        return self._channel.ask(Words.of(*words))
+    def _ask(self, function: str, *words: str) -> Said:
+        said: Said = self._channel.ask(Words(function=function, arguments={"words": words}, returns=Said)).answer
+        return said

@@ -8,7 +8,8 @@ from typing import Any, Final
 from tuneproof.errors import LabError
 from tuneproof.lab.load.cgroup import CgroupMemory
 from tuneproof.lab.load.stage import CLIENT, HTTP3, PROBER
-from tuneproof.lab.network.shaped_links import companion_spec, owner_name, owner_specs
+from tuneproof.lab.network.agent import owner_name
+from tuneproof.lab.network.shaped_links import companion_spec, owner_specs
 from tuneproof.lab.subject import supervisor
 from tuneproof.lab.subject.config import CONFIG_PATH, RECORDER_PATH
 from tuneproof.lab.subject.own_nginx import CAPABILITIES, DESCRIPTORS, MEMORY_BYTES, PROCESSES, SOCKETS, OwnNginx

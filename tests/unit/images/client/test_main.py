@@ -12,35 +12,28 @@ import pytest
 from images.client.loadgen import __main__ as program
 from images.client.loadgen.__main__ import Loadgen as Program
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
-from tests.support.joined import Joined
-from tuneproof.errors import LabError
+from tests.support.joined import joined, refused
 from tuneproof.lab.protocol.exchanges import Flow
-from tuneproof.lab.protocol.loadgen import Held, Loadgen, Round, SlowReading, Tool
-from tuneproof.lab.protocol.messages import Answered, Call, call
+from tuneproof.lab.protocol.loadgen import Loadgen, Round, SlowReading, Tool
+from tuneproof.lab.topology.program import Answered, Call, timed
 
 # The stand-in's threads keep no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
 @pytest.fixture
-def able() -> Iterator[Joined]:
+def able() -> Iterator[Loadgen]:
     """What the program can do; nothing of it is left after the test."""
     loadgen = Program()
-    yield Joined(Loadgen, loadgen)
+    yield joined(Loadgen, loadgen)
     loadgen.close()
 
 
-def holding(server: FakeNginx, count: int) -> Call[Held]:
-    """Ask for so many more connections to be held."""
-    return call(Loadgen.hold, "127.0.0.1", server.port, "/small.bin", count)
+def reading(server: FakeNginx, count: int) -> SlowReading:
+    return SlowReading(address="127.0.0.1", port=server.port, path="/bulk.bin", count=count)
 
 
-def reading(server: FakeNginx, count: int = 2) -> Call[None]:
-    asked = SlowReading(address="127.0.0.1", port=server.port, path="/bulk.bin", count=count)
-    return call(Loadgen.start_slow_readers, asked)
-
-
-def test_every_question_can_be_asked_and_reports_its_time_and_the_machines(able: Joined) -> None:
+def test_every_question_can_be_asked_and_reports_its_time_and_the_machines(able: Loadgen) -> None:
     """But those of the stall and of tools, TLS and HTTP/2, for which other tests or other places stand."""
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         target: dict[str, Any] = {"address": "127.0.0.1", "port": server.port}
@@ -56,14 +49,14 @@ def test_every_question_can_be_asked_and_reports_its_time_and_the_machines(able:
         # The stand-in answers none without its trial.
         flow = Flow(path="/small.bin", headers={"X-Trial": "t"}, timeout_s=HANG_S)
         began_s = time.monotonic()
-        storm = able.timed(call(Loadgen.storm, **target, connections=3, wait_s=HANG_S))
-        started = able.timed(reading(server, 1))
-        slow = able.timed(call(Loadgen.end_slow_readers))
-        article = able.timed(call(Loadgen.one_by_one, protocol))
-        held = able.timed(holding(server, 2))
-        released = able.timed(call(Loadgen.release))
-        flows = able.timed(call(Loadgen.flows, **target, flows=(flow,)))
-        gaps = able.timed(call(Loadgen.gaps, 0.01))
+        storm = timed(able.storm, **target, connections=3, wait_s=HANG_S)
+        started = timed(able.start_slow_readers, reading(server, 1))
+        slow = timed(able.end_slow_readers)
+        article = timed(able.one_by_one, protocol)
+        held = timed(able.hold, **target, path="/small.bin", count=2)
+        released = timed(able.release)
+        flows = timed(able.flows, **target, flows=(flow,))
+        gaps = timed(able.gaps, 0.01)
         took_s = time.monotonic() - began_s
     assert len(storm.answer.connect_ms) == 3
     assert started.answer is None
@@ -80,10 +73,9 @@ def test_every_question_can_be_asked_and_reports_its_time_and_the_machines(able:
     assert sum(each.took_s for each in told) <= took_s
 
 
-def test_a_tool_is_asked_for_by_its_name(able: Joined) -> None:
+def test_a_tool_is_asked_for_by_its_name(able: Loadgen) -> None:
     load = Tool(tool="curl", address="127.0.0.1", port=1, path="/", concurrency=2, keep_alive=True, timeout_s=5)
-    with pytest.raises(LabError, match="tool 'curl'"):
-        able.ask(call(Loadgen.run_tool, load))
+    assert "tool 'curl'" in refused(able.run_tool, load)
 
 
 @pytest.fixture
@@ -107,8 +99,8 @@ def test_what_is_held_is_let_go_at_the_end(monkeypatch: pytest.MonkeyPatch, caps
 
         def lines() -> Iterator[str]:
             yield "nonsense\n"
-            yield holding(server, 2).line(1) + "\n"
-            yield reading(server).line(2) + "\n"
+            yield Call.of(Loadgen.hold, "127.0.0.1", server.port, "/small.bin", 2).line(1) + "\n"
+            yield Call.of(Loadgen.start_slow_readers, reading(server, 2)).line(2) + "\n"
             server.wait_for_open(4)
 
         monkeypatch.setattr(sys, "stdin", lines())

@@ -16,9 +16,9 @@ from images.netadmin.netadmin import native_agent
 from images.netadmin.netadmin.agent import Agent, answers
 from images.netadmin.netadmin.wire import WireError
 from tuneproof.lab.protocol import links
-from tuneproof.lab.protocol.messages import Call, call
 from tuneproof.lab.protocol.netadmin import Agent as Program
 from tuneproof.lab.protocol.netadmin import HalfOpened
+from tuneproof.lab.topology.program import Call
 
 if TYPE_CHECKING:
     from images.netadmin.netadmin.wire import Wire
@@ -80,7 +80,7 @@ def fake_offloads(monkeypatch: pytest.MonkeyPatch, switch_segmentation: Callable
     monkeypatch.setitem(sys.modules, "images.netadmin.netadmin.offloads", fake)
 
 
-def served(agent: Agent, *questions: Call[Any]) -> list[object]:
+def served(agent: Agent, *questions: Call) -> list[object]:
     """Return the answers to calls, or why there is none; each gets the next number from 7 on."""
     out = io.StringIO()
     answers(agent).serve([f"{question.line(7 + index)}\n" for index, question in enumerate(questions)], out)
@@ -104,13 +104,13 @@ def test_every_answer_carries_its_questions_number(tmp_path: Path, monkeypatch: 
     fake.alive = False
     told = served(
         Agent(fake.wire, links.Greeting(ready_s=0.5)),
-        call(Program.greet),
-        call(Program.status),
-        call(Program.revive),
-        call(Program.status),
-        call(Program.wire_log),
-        call(Program.shapers),
-        call(Program.switch_segmentation, False),
+        Call.of(Program.greet),
+        Call.of(Program.status),
+        Call.of(Program.revive),
+        Call.of(Program.status),
+        Call.of(Program.wire_log),
+        Call.of(Program.shapers),
+        Call.of(Program.switch_segmentation, False),
     )
     assert told == [
         links.Greeting(ready_s=0.5),
@@ -126,7 +126,7 @@ def test_every_answer_carries_its_questions_number(tmp_path: Path, monkeypatch: 
 def test_an_agent_whose_wire_could_not_be_raised_says_why() -> None:
     """As often as it is asked for its greeting."""
     failed = Agent(FakeWire().wire, links.Greeting(error="/dev/net/tun cannot be opened"))
-    assert served(failed, call(Program.greet), call(Program.greet)) == ["/dev/net/tun cannot be opened"] * 2
+    assert served(failed, Call.of(Program.greet), Call.of(Program.greet)) == ["/dev/net/tun cannot be opened"] * 2
 
 
 @pytest.mark.parametrize(
@@ -150,13 +150,13 @@ def test_a_task_that_fails_is_answered_and_the_next_one_is_taken(
         raise error
 
     monkeypatch.setattr(native_agent, "shape", fail)
-    told = served(agent(), call(Program.shape, EGRESS, SINGLE), call(Program.greet))
+    told = served(agent(), Call.of(Program.shape, EGRESS, SINGLE), Call.of(Program.greet))
     assert told == [str(error), links.Greeting()]
 
 
 def test_an_agent_without_a_wire_says_so() -> None:
     """What is shaped natively lives as long as the kernel does."""
-    assert served(agent(), call(Program.status), call(Program.revive)) == [True, None]
+    assert served(agent(), Call.of(Program.status), Call.of(Program.revive)) == [True, None]
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_an_agent_without_a_wire_says_so() -> None:
 def test_only_a_shaped_link_is_led_through_the_wire(wanted: links.Impairments, where: str) -> None:
     """It is shaped first: no frame sees a wire that is not what was set."""
     fake = FakeWire()
-    (answer,) = served(agent(fake.wire), call(Program.shape, wanted, WHOLE))
+    (answer,) = served(agent(fake.wire), Call.of(Program.shape, wanted, WHOLE))
     assert fake.done == ["shape", where]
     assert answer == wanted
 
@@ -174,7 +174,7 @@ def test_only_a_shaped_link_is_led_through_the_wire(wanted: links.Impairments, w
 def test_without_a_wire_the_roles_own_link_is_shaped(switched: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = ("eth0", EGRESS)
     monkeypatch.setattr(native_agent, "shape", lambda *given: INGRESS if given == asked else NOTHING)
-    assert served(agent(), call(Program.shape, EGRESS, WHOLE)) == [INGRESS]
+    assert served(agent(), Call.of(Program.shape, EGRESS, WHOLE)) == [INGRESS]
     assert switched == []
 
 
@@ -182,8 +182,8 @@ def test_segmentation_is_switched_when_it_changes(switched: list[bool]) -> None:
     """It is on at first."""
     one = agent(FakeWire().wire)
     for per_packet in (WHOLE, SINGLE, SINGLE, WHOLE):
-        served(one, call(Program.shape, EGRESS, per_packet))
-    served(one, call(Program.switch_segmentation, True), call(Program.switch_segmentation, False))
+        served(one, Call.of(Program.shape, EGRESS, per_packet))
+    served(one, Call.of(Program.switch_segmentation, True), Call.of(Program.switch_segmentation, False))
     assert switched == [False, True, False]
 
 
@@ -196,7 +196,7 @@ def test_segmentation_that_could_not_be_switched_is_tried_again(monkeypatch: pyt
         raise RuntimeError("eth0 does not obey")
 
     fake_offloads(monkeypatch, fail)
-    off = call(Program.switch_segmentation, False)
+    off = Call.of(Program.switch_segmentation, False)
     for answer in served(agent(), off, off):
         assert isinstance(answer, str)
         assert "eth0 does not obey" in answer
@@ -208,7 +208,7 @@ def test_the_end_of_a_long_log_is_reported(tmp_path: Path, monkeypatch: pytest.M
     log = tmp_path / "wire.log"
     log.write_bytes(b"begin" + b"x" * 100_000 + b"\xff Kernel panic")
     monkeypatch.setattr(agent_module, "LOG", log)
-    (answer,) = served(agent(), call(Program.wire_log))
+    (answer,) = served(agent(), Call.of(Program.wire_log))
     assert isinstance(answer, str)
     assert answer.endswith("\N{REPLACEMENT CHARACTER} Kernel panic")
     assert not answer.startswith("begin")
@@ -228,7 +228,7 @@ def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypat
         return types.SimpleNamespace(stdout=next(printed))
 
     monkeypatch.setattr(subprocess, "run", run)
-    question = call(Program.half_open, "172.18.0.3", 8000, 9)
+    question = Call.of(Program.half_open, "172.18.0.3", 8000, 9)
     assert served(agent(), question, question) == [
         HalfOpened(sent=9, seconds=0.01, sources=("172.18.255.254", "172.18.255.246")),
         "nobody tells the MAC address of 172.18.0.3",

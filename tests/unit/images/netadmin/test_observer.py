@@ -9,17 +9,16 @@ import pytest
 from images.netadmin.netadmin import observer as observer_module
 from images.netadmin.netadmin.observer import Observer
 from images.netadmin.netadmin.processes import PROC, WORKER
-from tests.support.fake_kernel import IO, MASTER_LINE, SCHEDSTAT, STATUS, FakeDiag, Proc, asked, refused
+from tests.support.fake_kernel import IO, MASTER_LINE, SCHEDSTAT, STATUS, FakeDiag, Proc, remote
+from tests.support.joined import refused
 from tuneproof.explain.parse.counters import proc_net, softnet
-from tuneproof.lab.protocol.messages import call
-from tuneproof.lab.protocol.observer import Observer as Program
 from tuneproof.lab.protocol.observer import ProcessTexts
 
 
 def test_counters_of_this_machine_are_answered_with_their_time() -> None:
     """The running kernel's files are as the library reads them."""
     before_s = time.monotonic()
-    answer = asked(Observer(FakeDiag().open, proc=PROC), call(Program.counters))
+    answer = remote(Observer(FakeDiag().open, proc=PROC)).counters()
     assert before_s <= answer.at_s <= time.monotonic()
     (read,) = proc_net.snapshots(answer.counters)
     assert {"TcpExt.ListenDrops", "Tcp.CurrEstab"} <= read.counters.keys()
@@ -31,7 +30,7 @@ def test_workers_are_answered(proc: Proc) -> None:
     """In ascending order; the master may be another user's, whom nobody may look at."""
     proc.add_nginx()
     before_s = time.monotonic()
-    answer = asked(Observer(FakeDiag().open, proc=proc.folder), call(Program.workers))
+    answer = remote(Observer(FakeDiag().open, proc=proc.folder)).workers()
     assert before_s <= answer.at_s <= time.monotonic()
     assert answer.workers == tuple(
         ProcessTexts(pid=pid, title=WORKER, status=STATUS, schedstat=SCHEDSTAT, io=IO) for pid in (9, 12)
@@ -40,7 +39,7 @@ def test_workers_are_answered(proc: Proc) -> None:
 
 def test_a_process_table_without_nginx_is_an_error(proc: Proc) -> None:
     """It belongs to another namespace: no workers there would mean nothing."""
-    error = refused(Observer(FakeDiag().open, proc=proc.folder), call(Program.workers))
+    error = refused(remote(Observer(FakeDiag().open, proc=proc.folder)).workers)
     assert error == "no process here is titled 'nginx: master process'"
 
 
@@ -58,15 +57,15 @@ def test_what_an_engineer_would_print_is_answered_as_text(proc: Proc, monkeypatc
 
     monkeypatch.setattr(observer_module, "subprocess", types.SimpleNamespace(run=run))
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    assert asked(observer, call(Program.printed, "counters")) == "netstat\nsnmp\n"
-    assert asked(observer, call(Program.printed, "sockets")) == "State\n"
+    assert remote(observer).printed("counters") == "netstat\nsnmp\n"
+    assert remote(observer).printed("sockets") == "State\n"
     assert ran == [["ss", "-ntmiao"]]
-    assert asked(observer, call(Program.printed, "processes")).count("VmRSS:") == 3
+    assert remote(observer).printed("processes").count("VmRSS:") == 3
 
 
 def test_calls_of_workers_that_do_not_count_them_are_an_error(proc: Proc) -> None:
     proc.add_nginx()
-    error = refused(Observer(FakeDiag().open, proc=proc.folder), call(Program.calls))
+    error = refused(remote(Observer(FakeDiag().open, proc=proc.folder)).calls)
     assert error == "RecordError: process 9 keeps no record"
 
 
@@ -92,16 +91,19 @@ def test_a_signal_reaches_those_that_it_is_for(
     sent: list[tuple[int, signal.Signals]] = []
     stand_in = types.SimpleNamespace(kill=lambda pid, number: sent.append((pid, number)))
     monkeypatch.setattr(observer_module, "os", stand_in)
-    ask = asked if error is None else refused
-    assert ask(Observer(FakeDiag().open, proc=proc.folder), call(Program.signal, name, to)) == error
+    observer = remote(Observer(FakeDiag().open, proc=proc.folder))
+    if error is None:
+        observer.signal(name, to)
+    else:
+        assert refused(observer.signal, name, to) == error
     assert sent == [(pid, signal.Signals[f"SIG{name}"]) for pid in reached]
 
 
 def test_masters_wait_when_each_of_them_does(proc: Proc) -> None:
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    assert asked(observer, call(Program.masters_wait))
+    assert remote(observer).masters_wait()
     masks = "SigPnd:\t0\nShdPnd:\t0\nSigBlk:\t{}\n"
     proc.add(1, MASTER_LINE, status=masks.format(0))
-    assert asked(observer, call(Program.masters_wait))
+    assert remote(observer).masters_wait()
     proc.add(3, MASTER_LINE, status=masks.format(1))
-    assert not asked(observer, call(Program.masters_wait))
+    assert not remote(observer).masters_wait()

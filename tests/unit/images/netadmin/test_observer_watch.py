@@ -11,13 +11,12 @@ import pytest
 
 from images.netadmin.netadmin import observer as observer_module
 from images.netadmin.netadmin.observer import Observer, Watch
-from tests.support.fake_kernel import LISTEN, PORT, STATM_RSS_BYTES, FakeDiag, Proc, asked, entry, refused
-from tuneproof.lab.protocol.messages import call
-from tuneproof.lab.protocol.observer import Observer as Program
+from tests.support.fake_kernel import LISTEN, PORT, STATM_RSS_BYTES, FakeDiag, Proc, entry, remote
+from tests.support.joined import refused
 from tuneproof.lab.protocol.observer import WatchSample
 
-# Its first sample is its only one.
-LONG: Final = call(Program.watch, PORT, 60.0)
+# A port, and an interval so long that its first sample is its only one.
+LONG: Final = (PORT, 60.0)
 
 
 def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
@@ -26,19 +25,19 @@ def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
     diag = FakeDiag(entry(LISTEN, PORT, receive=3))
     observer = Observer(diag.open, proc=proc.folder)
     before_s = time.monotonic()
-    assert asked(observer, call(Program.watch, PORT, 0.001)) is None
+    remote(observer).watch(PORT, 0.001)
     # Each sample asks for both address families.
     while len(diag.asked) < 2 * 3 and time.monotonic() < before_s + 30:
         time.sleep(0.001)
-    samples = asked(observer, call(Program.watched))
+    samples = remote(observer).watched()
     times_s = [sample.at_s for sample in samples]
     assert len(samples) >= 3
     assert times_s == sorted(times_s)
     assert before_s <= times_s[0]
     assert times_s[-1] <= time.monotonic()
     assert all((sample.rss_bytes, sample.queued) == ((STATM_RSS_BYTES,) * 2, 3) for sample in samples)
-    asked(observer, call(Program.watch, 9000, 60.0))
-    (sample,) = asked(observer, call(Program.watched))
+    remote(observer).watch(9000, 60.0)
+    (sample,) = remote(observer).watched()
     assert sample.queued == 0
 
 
@@ -101,21 +100,21 @@ def test_a_watch_keeps_its_schedule(
 
 def test_there_is_one_watch_at_a_time(proc: Proc) -> None:
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    assert refused(observer, call(Program.watched)) == "no watch was started"
-    asked(observer, LONG)
-    assert refused(observer, LONG) == "a watch runs already"
+    assert refused(remote(observer).watched) == "no watch was started"
+    remote(observer).watch(*LONG)
+    assert refused(remote(observer).watch, *LONG) == "a watch runs already"
     # There is always one sample to look at, and nobody waits for the next.
-    assert len(asked(observer, call(Program.watched))) == 1
-    assert refused(observer, call(Program.watched)) == "no watch was started"
+    assert len(remote(observer).watched()) == 1
+    assert refused(remote(observer).watched) == "no watch was started"
 
 
 @pytest.mark.parametrize("interval_s", [0.0, -0.05])
 def test_a_watch_without_an_interval_is_refused(interval_s: float, proc: Proc) -> None:
     """It would leave the subject no CPU."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    error = refused(observer, call(Program.watch, PORT, interval_s))
+    error = refused(remote(observer).watch, PORT, interval_s)
     assert error == f"{interval_s} s is no time between two samples"
-    assert refused(observer, call(Program.watched)) == "no watch was started"
+    assert refused(remote(observer).watched) == "no watch was started"
 
 
 def test_a_watch_that_failed_says_so_at_its_end(proc: Proc) -> None:
@@ -123,8 +122,8 @@ def test_a_watch_that_failed_says_so_at_its_end(proc: Proc) -> None:
     diag = FakeDiag()
     diag.error = OSError("no buffer space")
     observer = Observer(diag.open, proc=proc.folder)
-    assert asked(observer, LONG) is None
-    assert refused(observer, call(Program.watched)) == "the watch ended early: OSError: no buffer space"
+    remote(observer).watch(*LONG)
+    assert refused(remote(observer).watched) == "the watch ended early: OSError: no buffer space"
     diag.error = None
-    asked(observer, LONG)
-    assert len(asked(observer, call(Program.watched))) == 1
+    remote(observer).watch(*LONG)
+    assert len(remote(observer).watched()) == 1

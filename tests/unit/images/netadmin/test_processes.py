@@ -12,6 +12,7 @@ from images.netadmin.netadmin import processes
 from images.netadmin.netadmin.processes import MASTER, WORKER
 from tests.support.fake_kernel import STATM_RSS_BYTES, STATM_ZOMBIE, ZOMBIE, Proc
 from tuneproof.lab.load.observer import WorkerFigures
+from tuneproof.lab.protocol.observer import WorkerTexts
 
 
 def test_processes_are_found_by_how_their_title_begins(proc: Proc) -> None:
@@ -69,12 +70,11 @@ def test_this_kernel_writes_the_files_as_expected() -> None:
             deadline_s = time.monotonic() + 30
             while not processes.pids(title) and time.monotonic() < deadline_s:
                 time.sleep(0.01)
-            (told,) = processes.texts(title)
+            texts = processes.texts(title)
             (size_bytes,) = processes.rss_bytes(title)
         finally:
             process.kill()
-    found = WorkerFigures.of(told, at_s=12.5)
-    assert found is not None
+    (found,) = WorkerFigures.of(WorkerTexts(workers=texts, at_s=12.5))
     assert found.pid == process.pid
     assert 0 < found.rss_anon_bytes < found.rss_bytes
     assert size_bytes > found.rss_anon_bytes

@@ -13,14 +13,13 @@ from images.netadmin.netadmin.observer import Observer
 from images.netadmin.netadmin.processes import WORKER
 from images.netadmin.netadmin.recorder import Reader, RecordError
 from tests.support import canned_turns
-from tests.support.fake_kernel import FakeDiag, Proc, asked, refused
-from tuneproof.lab.protocol.messages import call
+from tests.support.fake_kernel import FakeDiag, Proc, remote
+from tests.support.joined import refused
 from tuneproof.lab.protocol.observer import Calls
-from tuneproof.lab.protocol.observer import Observer as Program
 from tuneproof.lab.protocol.turns import Bucket, Histograms
 
 REAL_PREAD: Final = os.pread
-AT_ONCE: Final = call(Program.turns, 0.0, 0.0)
+AT_ONCE: Final = (0.0, 0.0)
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -171,19 +170,19 @@ def test_the_observer_answers_for_every_worker(proc: Proc) -> None:
     for pid in (9, 12):
         proc.add(pid, f"{WORKER}\0")
         canned_turns.write(proc.folder, pid, canned_turns.content(pid))
-    answer = asked(Observer(FakeDiag().open, proc=proc.folder), AT_ONCE)
+    answer = remote(Observer(FakeDiag().open, proc=proc.folder)).turns(*AT_ONCE)
     assert [(worker.pid, worker.turns) for worker in answer.workers] == [(9, 0), (12, 0)]
 
 
 def test_no_worker_and_another_worker_are_errors(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
     observer = Observer(FakeDiag().open, proc=proc.folder)
-    assert refused(observer, AT_ONCE) == f"no process here is titled {WORKER!r}"
+    assert refused(remote(observer).turns, *AT_ONCE) == f"no process here is titled {WORKER!r}"
     proc.add(9, f"{WORKER}\0")
     canned_turns.write(proc.folder, 9, canned_turns.content(9))
     monkeypatch.setattr(
         recorder, "_sleep_until", lambda _: (proc.folder / "9/cmdline").write_text("", encoding="ascii")
     )
-    assert refused(observer, AT_ONCE) == "the workers were [9], and are []"
+    assert refused(remote(observer).turns, *AT_ONCE) == "the workers were [9], and are []"
 
 
 def _overwrite(path: Path, record: bytes) -> None:

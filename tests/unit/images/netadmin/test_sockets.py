@@ -7,11 +7,9 @@ import pytest
 
 from images.netadmin.netadmin import sockets
 from images.netadmin.netadmin.observer import Observer
-from tests.support.fake_kernel import ESTAB, LISTEN, PORT, SYN_RECV, TIME_WAIT, FakeDiag, Proc, asked, entry
+from tests.support.fake_kernel import ESTAB, LISTEN, PORT, SYN_RECV, TIME_WAIT, FakeDiag, Proc, entry, remote
 from tuneproof.explain.parse.sockets.table import STATES
-from tuneproof.lab.protocol.messages import call
 from tuneproof.lab.protocol.observer import ListenerFigures, SocketCounts
-from tuneproof.lab.protocol.observer import Observer as Program
 
 
 def test_sockets_are_counted_by_state_and_by_whether_they_are_the_ports(proc: Proc) -> None:
@@ -28,7 +26,7 @@ def test_sockets_are_counted_by_state_and_by_whether_they_are_the_ports(proc: Pr
     proc.list_sockets("tcp", [(LISTEN, PORT), (TIME_WAIT, PORT), (ESTAB, 40000)])
     proc.list_sockets("tcp6", [(TIME_WAIT, 40001), (LISTEN, PORT), (TIME_WAIT, 40002)])
     proc.count_ended(sockets.MANY_ENDED)
-    assert asked(Observer(diag.open, proc=proc.folder), call(Program.sockets, PORT)) == SocketCounts(
+    assert remote(Observer(diag.open, proc=proc.folder)).sockets(PORT) == SocketCounts(
         listeners=(ListenerFigures(queued=3, backlog=511), ListenerFigures(queued=4, backlog=511)),
         local={LISTEN: 2, ESTAB: 2, TIME_WAIT: 1, SYN_RECV: 1},
         others={LISTEN: 1, ESTAB: 1, TIME_WAIT: 2},
@@ -48,7 +46,7 @@ def test_every_state_is_counted_once_and_has_a_name(proc: Proc, ended: int, stat
     diag = FakeDiag(*(entry(number, PORT) for number in every))
     proc.list_sockets("tcp", [(number, PORT) for number in every])
     proc.count_ended(ended)
-    answer = asked(Observer(diag.open, proc=proc.folder), call(Program.sockets, PORT))
+    answer = remote(Observer(diag.open, proc=proc.folder)).sockets(PORT)
     assert answer.local == dict.fromkeys(every, 1)
     assert len({STATES[state] for state in answer.local}) == 11
     assert diag.asked == [(2, states), (10, states)]
@@ -58,7 +56,7 @@ def test_a_kernel_without_ipv6_has_no_table_of_its_sockets(proc: Proc) -> None:
     (proc.folder / "net" / "tcp6").unlink()
     proc.list_sockets("tcp", [(TIME_WAIT, 40001)])
     proc.count_ended(sockets.MANY_ENDED)
-    answer = asked(Observer(FakeDiag().open, proc=proc.folder), call(Program.sockets, PORT))
+    answer = remote(Observer(FakeDiag().open, proc=proc.folder)).sockets(PORT)
     assert answer.others == {TIME_WAIT: 1}
 
 

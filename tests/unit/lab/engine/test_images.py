@@ -128,7 +128,7 @@ def test_an_image_that_copies_what_is_shared_holds_the_protocol_alone(root: Path
     (checkout / "tuneproof/lab/protocol/__pycache__/codec.pyc").write_bytes(b"1")
     context = in_context(root)
     modules = {path.name for path in (CHECKOUT / "tuneproof/lab/protocol").glob("*.py")}
-    assert {"__init__.py", "codec.py", "messages.py", "serving.py"} <= modules
+    assert {"__init__.py", "codec.py", "lasting.py", "serving.py"} <= modules
     assert context.keys() == {
         "Dockerfile",
         "loadgen/main.py",

@@ -9,7 +9,7 @@ from tuneproof.lab.load.one_by_one import OneByOne
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.protocol.cpu_times import MachineShares
-from tuneproof.lab.protocol.messages import Answered
+from tuneproof.lab.topology.program import Answered
 
 
 @dataclass(frozen=True, kw_only=True)

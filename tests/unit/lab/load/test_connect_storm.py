@@ -7,7 +7,7 @@ from tuneproof.errors import LabError
 from tuneproof.lab.load import waiting
 from tuneproof.lab.load.connect_storm import ConnectStorm, StormObservation
 from tuneproof.lab.protocol.loadgen import Loadgen, StormSeen
-from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.topology.program import Call
 
 
 def seen(*connect_ms: float, unfinished: int = 0) -> StormSeen:
@@ -32,10 +32,10 @@ def test_workers_are_stopped_while_the_storm_comes_and_go_on_before_the_next_tri
     """The counters are read around all of it; the queue is watched, and found empty at the end."""
     recorded = ConnectStorm(connections=8).run(fake.stage, label="a-b1")
     assert fake.did == [
-        *["counters", "stop_workers", "watch", "storm", "watched", "continue_workers"],
+        *["counters", "STOP workers", "watch", "storm", "watched", "CONT workers"],
         *["counters", "sockets"],
     ]
-    assert fake.asked == [call(Loadgen.storm, ADDRESS, PORT, 8, 1.05)]
+    assert fake.asked == [Call.of(Loadgen.storm, ADDRESS, PORT, 8, 1.05)]
     record = recorded.record
     assert (record.started_in_ms, record.unfinished, record.failed) == (12.5, 1, {"ECONNRESET": 3})
     assert (record.connections, record.queue_samples) == (8, fake.samples)
@@ -45,7 +45,7 @@ def test_workers_that_shall_accept_are_left_alone(fake: FakeStage) -> None:
     load = ConnectStorm(connections=8, paused=False, wait_s=0.5)
     recorded = load.run(fake.stage, label="a-b1")
     assert fake.did == ["counters", "watch", "storm", "watched", "counters", "sockets"]
-    assert (fake.asked, fake.lasts_s) == ([call(Loadgen.storm, ADDRESS, PORT, 8, 0.5)], [0.5])
+    assert fake.asked == [Call.of(Loadgen.storm, ADDRESS, PORT, 8, 0.5)]
     assert load.observe(recorded) == StormObservation(
         steal_pct=1.5,
         measuring_s=1.0,
@@ -65,7 +65,7 @@ def test_stopped_workers_go_on_whatever_fails(step: str, fake: FakeStage) -> Non
     fake.failing[step] = LabError("no")
     with pytest.raises(LabError, match="no"):
         ConnectStorm().run(fake.stage, label="a-b1")
-    assert fake.did[-1] == "continue_workers"
+    assert fake.did[-1] == "CONT workers"
 
 
 def test_the_next_trial_finds_empty_queues(fake: FakeStage) -> None:

@@ -5,11 +5,12 @@ import json
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar, cast
+from functools import partial
+from typing import Any, cast
 
 import pytest
 
-from tests.support.exchanged import answered, seen
+from tests.support.exchanged import answered
 from tests.support.fake_stage import FakeClock, following, sockets
 from tuneproof.errors import LabError
 from tuneproof.lab.load import rig as module
@@ -23,13 +24,11 @@ from tuneproof.lab.protocol.codec import to_plain
 from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams, TlsConnection
 from tuneproof.lab.protocol.loadgen import Loadgen
-from tuneproof.lab.protocol.messages import Answered, Call, call
 from tuneproof.lab.protocol.observer import Calls
-from tuneproof.lab.protocol.scripted import Scripted, Seen
+from tuneproof.lab.protocol.scripted import Scripted
 from tuneproof.lab.subject.config import ERROR_LOG_PATH, RECORDER_PATH
 from tuneproof.lab.subject.supervisor import Said
-
-A = TypeVar("A")
+from tuneproof.lab.topology.program import Answered, Call, remote
 
 CONNECTION = Connection(
     answers=(
@@ -47,7 +46,6 @@ NEW, RESUMED = (
 )
 
 ARRIVED = Arrived(status=200, body_bytes=5, end="")
-SEEN = seen(connections=2, open_connections=1, left_connections=1, open_streams=1)
 
 
 class Around:
@@ -72,7 +70,7 @@ class Around:
         self.clients: Iterator[str] = iter(())
         self.drops = [100]
         self.refuses = ""  # why a command in the subject fails
-        self.asked: list[tuple[Call[Any], float]] = []
+        self.asked: list[Call] = []  # of the client
         self.left = {8100: sockets(TIME_WAIT=3), 8101: sockets()}
 
     @property
@@ -86,20 +84,18 @@ class Around:
             read=lambda name: {"access.log": log, "error.log": "failed"}[name],
         )
         observer = types.SimpleNamespace(
-            workers=self._workers,
-            sockets=self._sockets,
-            signal_master=lambda name: self.did.append(("signal", name)),
-            signal_workers=lambda name: self.did.append(("signal to workers", name)),
+            signal=lambda name, to: self.did.append(f"{name} {to}"),
             masters_wait=iter([False, True]).__next__,
-            stop_workers=lambda: self.did.append("stop workers"),
-            continue_workers=lambda: self.did.append("continue workers"),
             calls=iter([{"read": Calls(made=3, failed=1)}, {"read": Calls(made=10, failed=2, moved_bytes=9)}]).__next__,
-            counters=lambda: types.SimpleNamespace(counters={"TcpExt.ListenDrops": self.drops.pop(0)}),
             sysctl=lambda name: None if name == "none" else "1",
         )
         stage = types.SimpleNamespace(
             supervisor=supervisor,
             observer=observer,
+            counters=lambda: types.SimpleNamespace(counters={"TcpExt.ListenDrops": self.drops.pop(0)}),
+            workers=self._workers,
+            sockets=self._sockets,
+            stopped_workers=partial(Stage.stopped_workers, cast("Stage", types.SimpleNamespace(observer=observer))),
             reload=lambda: self.did.append("reload"),
             subject=types.SimpleNamespace(
                 fetch=lambda path: f"fetched {path}".encode(),
@@ -110,23 +106,20 @@ class Around:
             wait_until=wait_until,
             address="172.18.0.4",
             port=8000,
-            timed=self._timed,
+            client=remote(Loadgen, self),
             clients=self.clients,
-            programs=types.SimpleNamespace(backend=self._backend),
+            programs=types.SimpleNamespace(of=self._backend),
         )
         return cast("Stage", stage)
 
     def _sockets(self, port: int) -> SocketFigures:
         if port in self.left:
             return self.left[port]
-        return sockets(queued=(0 if "continue workers" in self.did else 2,))
+        return sockets(queued=(0 if "CONT workers" in self.did else 2,))
 
-    def _backend(self, name: str) -> types.SimpleNamespace:
-        def ask(asked: Call[Any]) -> Seen:
-            self.did.append((name, asked.function))
-            return SEEN
-
-        return types.SimpleNamespace(ask=ask)
+    def _backend(self, name: str, interface: type) -> types.SimpleNamespace:
+        assert interface is Scripted
+        return types.SimpleNamespace(seen=lambda: self.did.append((name, "seen")))
 
     def _run(self, command: Sequence[str], *, user: str = "") -> None:
         self.did.append((command[-1], user))
@@ -139,15 +132,15 @@ class Around:
             raise found
         return found
 
-    def _timed(self, asked: Call[A], *, lasts_s: float) -> Answered[A]:
-        self.did.append((asked.function, asked.arguments.get("port")))
-        self.asked.append((asked, lasts_s))
-        answer = cast("A", self.answers[asked.function])
-        return Answered(answer=answer, took_s=0.5, machine=MachineShares())
+    def ask(self, call: Call) -> Answered[Any]:
+        """Be the client."""
+        self.did.append((call.function, call.arguments.get("port")))
+        self.asked.append(call)
+        return Answered(answer=self.answers[call.function], took_s=0.5, machine=MachineShares())
 
     @property
     def sources(self) -> list[tuple[str, ...]]:
-        return [asked.arguments["sources"] for asked, _ in self.asked if asked.function == "flows"]
+        return [call.arguments["sources"] for call in self.asked if call.function == "flows"]
 
 
 def rig(around: Around) -> Rig:
@@ -189,7 +182,7 @@ def test_what_the_client_tells_is_kept_as_evidence() -> None:
     around = Around()
     load = Counted(configuration="arm", script=lambda rig: {"ok": statuses(rig.flow(Flow(path="/x")), 200)})
     record = load.run(around.stage, label="arm-b1").record
-    asked = call(Loadgen.flows, "172.18.0.4", 8000, (Flow(path="/x"),))
+    asked = Call.of(Loadgen.flows, "172.18.0.4", 8000, (Flow(path="/x"),))
     assert record == CountedRecord(
         figures={"ok": 1}, seen=(Told(function="flows", asked=asked.arguments, answer=EXCHANGED),)
     )
@@ -206,27 +199,33 @@ def test_flows_come_back_as_values() -> None:
     ((connection,), _) = rig(around).flows(*flows, port=8443)
     assert connection.closed_by_server
     assert [answer.status for answer in answers_of([connection])] == [200, 0]
-    assert around.asked == [(call(Loadgen.flows, "172.18.0.4", 8443, flows), 93.0)]
     assert list(rig(around).http2(2, port=8002)) == [200, 503]
-    assert around.asked[1:] == [(call(Loadgen.http2, "172.18.0.4", 8002, 2), 0.0)]
+    assert around.asked == [
+        Call.of(Loadgen.flows, "172.18.0.4", 8443, flows),
+        Call.of(Loadgen.http2, "172.18.0.4", 8002, 2),
+    ]
 
 
 def test_streams_are_opened_read_and_left() -> None:
-    """At the subject's own port, unless another is named; and the backend is asked by its name."""
+    """At the subject's own port, unless another is named."""
     around = Around()
     rig(around).open_streams(Streams())
     rig(around).open_streams(Streams(http2=True), port=8443)
     assert rig(around).arrived() == (ARRIVED,)
     rig(around).leave_streams()
-    assert [asked for asked, _ in around.asked] == [
-        call(Loadgen.open_streams, "172.18.0.4", 8000, (Streams(),)),
-        call(Loadgen.open_streams, "172.18.0.4", 8443, (Streams(http2=True),)),
-        call(Loadgen.arrived),
-        call(Loadgen.leave_streams),
+    assert around.asked == [
+        Call.of(Loadgen.open_streams, "172.18.0.4", 8000, (Streams(),)),
+        Call.of(Loadgen.open_streams, "172.18.0.4", 8443, (Streams(http2=True),)),
+        Call.of(Loadgen.arrived),
+        Call.of(Loadgen.leave_streams),
     ]
-    rig(around).backend(call(Scripted.send, "a", 3))
-    assert rig(around).backend(call(Scripted.seen), name="other") == SEEN
-    assert around.did[-2:] == [("backend", "send"), ("other", "seen")]
+
+
+def test_backends_are_reached_by_their_names() -> None:
+    around = Around()
+    rig(around).backend().seen()
+    rig(around).backend("other").seen()
+    assert around.did == [("backend", "seen"), ("other", "seen")]
 
 
 def test_a_client_that_waited_in_vain_makes_the_trial_void() -> None:
@@ -297,13 +296,12 @@ def test_a_number_is_steady_after_some_readings_in_which_nobody_had_work(monkeyp
 
 
 def test_sessions_of_tls_are_made_and_gone_on_with() -> None:
-    """By their numbers; each may take a second."""
     around = Around()
     assert list(rig(around).tls_connect(2, port=8443, path="/x", version="1.2")) == [NEW, NEW]
     assert list(rig(around).tls_resume([1], port=8443)) == [RESUMED]
     assert around.asked == [
-        (call(Loadgen.tls_connect, "172.18.0.4", 8443, 2, "/x", "1.2"), 2),
-        (call(Loadgen.tls_resume, "172.18.0.4", 8443, (1,)), 1),
+        Call.of(Loadgen.tls_connect, "172.18.0.4", 8443, 2, "/x", "1.2"),
+        Call.of(Loadgen.tls_resume, "172.18.0.4", 8443, (1,)),
     ]
 
 
@@ -332,7 +330,7 @@ def test_connections_wait_behind_stopped_workers() -> None:
     counts = rig(around).behind_stopped_workers(2)
     assert counts["read"].made == 7
     stand, end = ("stand", 8000), ("end_flows", None)
-    assert around.did == ["stop workers", stand, "continue workers", end, "continue workers"]
+    assert around.did == ["STOP workers", stand, "CONT workers", end, "CONT workers"]
 
 
 def test_a_port_that_an_earlier_trial_used_is_passed_over() -> None:
@@ -365,14 +363,14 @@ def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch:
     around.drops = [100, 100, 103, 107, 108]
     assert rig(around).queue_behind_stopped_workers(9, port=80, listens_on=81) == 2
     assert around.drops == [108]
-    assert around.did[0] == "stop workers"
-    assert set(around.did[1:]) == {("flows", 80), "continue workers"}
+    assert around.did[0] == "STOP workers"
+    assert set(around.did[1:]) == {("flows", 80), "CONT workers"}
     monkeypatch.setattr(module, "PATIENCE_S", 0.0)
     around = Around()
     around.drops = [100] * 9
     with pytest.raises(VoidTrialError, match="neither queued nor dropped 9 connects"):
         rig(around).queue_behind_stopped_workers(9, port=80, listens_on=81)
-    assert "continue workers" in around.did
+    assert "CONT workers" in around.did
 
 
 def test_what_is_read_during_a_flow_comes_back() -> None:
@@ -386,10 +384,10 @@ def test_requests_wait_behind_stopped_workers_until_something_is_done() -> None:
     two = Flow(connections=2)
     became = rig(around).flows_behind_stopped_workers(two, then=lambda: around.did.append("done"))
     assert became == [EXCHANGED[0]]
-    assert [done for done in around.did if isinstance(done, str)] == ["stop workers", "done", "continue workers"]
+    assert [done for done in around.did if isinstance(done, str)] == ["STOP workers", "done", "CONT workers"]
     with pytest.raises(ZeroDivisionError):
         rig(around).flows_behind_stopped_workers(Flow(connections=0), then=lambda: 1 / 0)
-    assert around.did[-1] == "continue workers"
+    assert around.did[-1] == "CONT workers"
 
 
 def test_a_backend_resolves_names_for_the_system() -> None:
@@ -414,7 +412,7 @@ def test_a_signal_is_handled_before_anything_else_is_done() -> None:
     trial = rig(around)
     trial.edit("s/4/2/")
     trial.signal("HUP")
-    assert around.did == [("edit", "s/4/2/"), ("signal", "HUP")]
+    assert around.did == [("edit", "s/4/2/"), "HUP master"]
 
 
 def test_old_workers_are_waited_for_until_they_leave_or_are_gone() -> None:
@@ -438,7 +436,7 @@ def test_workers_that_are_killed_have_successors_when_the_trial_goes_on() -> Non
     old, new = (types.SimpleNamespace(pid=pid, run_s=0.5, is_asleep=True) for pid in (7, 8))
     around.workers = [(old,), (old,), LabError("no worker"), (old, new), (new,), (new,)]
     rig(around).kill_workers("KILL")
-    assert around.did == [("signal to workers", "KILL")]
+    assert around.did == ["KILL workers"]
     assert following(around.workers) == (new,)
 
 

@@ -25,7 +25,7 @@ def test_nginx_reloads_and_the_new_workers_are_waited_for(fake: FakeStage) -> No
     """An old one that still shuts down has its memory, and one that is not there yet will have some."""
     fake.workers = [OLD, OLD, (*OLD, *NEW), (OLD[1], *NEW), (OLD[1], NEW[0]), NEW[:1], NEW, OLD]
     start_fresh_workers(fake.stage)
-    assert fake.did == ["workers", "reload", *["workers"] * 6]
+    assert fake.did == ["workers", "HUP master", *["workers"] * 6]
     assert fake.workers == [OLD], "no further reading was needed"
 
 
@@ -34,7 +34,7 @@ def test_old_workers_are_ended_once_they_say_that_they_leave(fake: FakeStage) ->
     leaving = worker(12, is_leaving=True)
     fake.workers = [OLD, (*OLD, *NEW), (OLD[0], leaving, *NEW), (leaving, *NEW), NEW]
     start_fresh_workers(fake.stage)
-    assert fake.did[2:] == ["workers", "workers", "end_leaving_workers", "workers", "end_leaving_workers", "workers"]
+    assert fake.did[2:] == ["workers", "workers", "TERM leaving", "workers", "TERM leaving", "workers"]
 
 
 @pytest.mark.parametrize("there", [OLD, NEW[:1]], ids=["old-ones", "one-less"])

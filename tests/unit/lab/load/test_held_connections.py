@@ -8,7 +8,7 @@ from tuneproof.lab.load import waiting
 from tuneproof.lab.load.held_connections import HeldConnections, HeldObservation
 from tuneproof.lab.load.observer import WorkerFigures
 from tuneproof.lab.protocol.loadgen import Held, Loadgen
-from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.topology.program import Call
 
 LOAD = HeldConnections(connections=200, steps=2)
 OLD = (worker(11), worker(12))
@@ -41,10 +41,10 @@ def test_connections_are_opened_in_equal_steps_with_a_reading_before_and_after_e
     fake.sockets = [sockets(ESTAB=200), sockets(ESTAB=1), sockets(ESTAB=0, others={"ESTAB": 5})]
     recorded = LOAD.run(fake.stage, label="a-b1")
     step = ["hold", "workers", "cgroup"]
-    fresh = ["workers", "reload", "workers"]
+    fresh = ["workers", "HUP master", "workers"]
     assert fake.did == [*fresh, "workers", "cgroup", *step, *step, "release", *["sockets"] * 3]
-    hold = call(Loadgen.hold, ADDRESS, PORT, "/hold", 100)
-    assert fake.asked == [hold, hold, call(Loadgen.release)]
+    hold = Call.of(Loadgen.hold, ADDRESS, PORT, "/hold", 100)
+    assert fake.asked == [hold, hold, Call.of(Loadgen.release)]
     assert LOAD.observe(recorded) == HeldObservation(
         steal_pct=0.0,
         measuring_s=2.0,

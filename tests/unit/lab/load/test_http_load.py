@@ -116,7 +116,7 @@ def test_the_client_has_the_time_that_a_run_takes() -> None:
     fake = stage(WRK_ANSWER)
     for seconds, timeout_s in ((1, 30), (121, 30), (1, 50)):
         HttpLoad(tool=WRK, seconds=seconds, timeout_s=timeout_s).run(fake.stage, label="a-b1")
-    assert fake.lasts_s == [31, 151, 51]
+    assert [call.lasts_s for call in fake.asked] == [31, 151, 51]
 
 
 def test_a_tool_that_does_not_tell_of_connects_leaves_their_figures_open() -> None:

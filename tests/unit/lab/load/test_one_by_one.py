@@ -7,7 +7,7 @@ from tests.support.fake_stage import ADDRESS, PORT, FakeStage, about
 from tuneproof.lab.load.base import Outcome
 from tuneproof.lab.load.one_by_one import OneByOne, ProtocolObservation
 from tuneproof.lab.protocol.loadgen import Loadgen, Round, RoundSeen
-from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.topology.program import Call
 
 TOTALS_MS = (30.0, 10.0, 20.0, 1000.0, 40.0)
 
@@ -29,7 +29,7 @@ def test_a_round_is_the_articles_unless_told_otherwise() -> None:
     fake, recorded = run(OneByOne())
     assert fake.did == ["one_by_one"]
     assert fake.asked == [
-        call(
+        Call.of(
             Loadgen.one_by_one,
             Round(
                 address=ADDRESS,
@@ -58,7 +58,7 @@ def test_a_round_is_the_articles_unless_told_otherwise() -> None:
 
 def test_the_client_has_the_time_that_all_requests_may_take() -> None:
     (short, _), (long, _) = run(OneByOne(requests=10, timeout_s=1.0)), run(OneByOne(requests=100, timeout_s=2.0))
-    assert (short.lasts_s, long.lasts_s) == ([10.0], [200.0])
+    assert [call.lasts_s for call in (*short.asked, *long.asked)] == [10.0, 200.0]
 
 
 @pytest.mark.parametrize(("requests", "slowest_tenth_ms"), [(1, 1.0), (10, 10.0), (11, 10.5), (20, 19.5), (100, 95.5)])

@@ -13,7 +13,7 @@ from tuneproof.lab.load.observer import SocketFigures, WorkerFigures
 from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
 from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError
 from tuneproof.lab.protocol.loadgen import Loadgen, SlowReadersSeen, SlowReading
-from tuneproof.lab.protocol.messages import call
+from tuneproof.lab.topology.program import Call
 
 LOAD = SlowReaders(readers=3)
 OLD = (worker(11), worker(12))
@@ -72,17 +72,17 @@ def test_readers_come_to_fresh_workers_and_are_looked_at_before_they_end(fake: F
     looks = fake.did.count("workers") - BEFORE - 2
     assert looks > 1
     assert fake.did == [
-        *["workers", "reload", "workers"],
+        *["workers", "HUP master", "workers"],
         *["workers", "cgroup", "watch", "start_slow_readers"],
         *["workers", *["sockets", "workers"] * looks],
         *["sockets", "cgroup", "end_slow_readers", "watched", "workers"],
     ]
     assert fake.asked == [
-        call(
+        Call.of(
             Loadgen.start_slow_readers,
             SlowReading(address=ADDRESS, port=PORT, path="/bulk.bin", count=3, interval_s=3.0, read_bytes=1),
         ),
-        call(Loadgen.end_slow_readers),
+        Call.of(Loadgen.end_slow_readers),
     ]
     record = recorded.record
     assert record.rss_samples == fake.samples

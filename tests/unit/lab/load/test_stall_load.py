@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -14,23 +14,19 @@ from images.client.loadgen.__main__ import Loadgen as RealProgram
 from tests.support import canned_turns
 from tests.support.canned_trials import observed, stall_record, window_of
 from tests.support.fake_nginx import Behaviour, FakeNginx
-from tests.support.joined import Joined
+from tests.support.joined import Joined, joined
 from tuneproof.errors import LabError
-from tuneproof.lab.load.observer import Observer
 from tuneproof.lab.load.stall_load import StallLoad, run_trial
 from tuneproof.lab.load.stall_observation import StallRecord
-from tuneproof.lab.protocol import observer as protocol
 from tuneproof.lab.protocol.loadgen import Loadgen
-from tuneproof.lab.protocol.messages import Answered, Call
+from tuneproof.lab.protocol.observer import CounterTexts, Observer
 from tuneproof.lab.protocol.serving import CannotDoError
 from tuneproof.lab.protocol.stall import Trial, Went, Window
 from tuneproof.lab.protocol.turns import Turns
+from tuneproof.lab.topology.program import Answered, Call, remote
 
 if TYPE_CHECKING:
     from tuneproof.lab.load.stage import Stage
-    from tuneproof.lab.topology.channel import Channel
-
-A = TypeVar("A")
 
 
 def window(**figures: Any) -> Window:
@@ -64,14 +60,14 @@ class Program(Joined):
         self.starts_s: list[float] = []
 
     @property
-    def channel(self) -> "Channel":
-        return cast("Channel", self)
+    def loadgen(self) -> Loadgen:
+        return remote(Loadgen, self)
 
-    def timed(self, asked: Call[A], *, lasts_s: float = 0.0) -> Answered[A]:
+    def ask(self, call: Call) -> Answered[Any]:
         self._together()
-        if asked.function == "prepare":
+        if call.function == "prepare":
             time.sleep(self._round_trip_s)
-        return super().timed(asked, lasts_s=lasts_s)
+        return super().ask(call)
 
     def prepare(self, trial: Trial) -> float:
         self.specs.append(trial)
@@ -88,21 +84,33 @@ class Program(Joined):
 
 def asked(client: Program, prober: Program | None = None, *, plan: StallLoad | None = None) -> StallRecord:
     return run_trial(
-        client.channel,
+        client.loadgen,
         plan or StallLoad(),
         address="172.18.0.2",
         port=8000,
         label="a-b1",
-        prober=prober.channel if prober else None,
+        prober=prober.loadgen if prober else None,
     )
 
 
 def on_a_stage(
-    client: Program, prober: Program | None = None, *, observer: object = None, apart: bool = False
+    client: Program,
+    prober: Program | None = None,
+    *,
+    observer: Observer | None = None,
+    apart: bool = False,
+    workers: Callable[[], object] = lambda: None,
 ) -> "Stage":
-    programs = types.SimpleNamespace(loadgen=client, prober=prober)
-    lab = types.SimpleNamespace(is_placed=apart)
-    stage = types.SimpleNamespace(lab=lab, programs=programs, address="172.18.0.7", port=8080, observer=observer)
+    programs = types.SimpleNamespace(prober=prober and prober.loadgen)
+    stage = types.SimpleNamespace(
+        lab=types.SimpleNamespace(is_placed=apart),
+        programs=programs,
+        address="172.18.0.7",
+        port=8080,
+        client=client.loadgen,
+        observer=observer,
+        workers=workers,
+    )
     return cast("Stage", stage)
 
 
@@ -127,7 +135,10 @@ class Recorder:
         self._error = error
         self._together = together
         self.windows_s: list[tuple[float, float]] = []  # starts and ends that it was asked for
-        self.observer = Observer(cast("Channel", Joined(protocol.Observer, self)))
+        self.observer = joined(Observer, self)
+
+    def counters(self) -> CounterTexts:
+        return CounterTexts(counters="", softnet="", at_s=time.monotonic() + 900)
 
     def turns(self, start_s: float, end_s: float) -> Turns:
         self.windows_s.append((start_s, end_s))
@@ -168,7 +179,7 @@ def test_a_trial_that_counts_writes_has_those_of_all_workers_meanwhile() -> None
         return [types.SimpleNamespace(write_bytes=count) for count in next(readings)]
 
     plan = StallLoad(counts_writes=True)
-    outcome = plan.run(on_a_stage(Program(), observer=types.SimpleNamespace(workers=workers)), label="a-b2")
+    outcome = plan.run(on_a_stage(Program(), workers=workers), label="a-b2")
     assert (outcome.record.written_bytes, plan.observe(outcome).written_bytes) == (740, 740)
 
 
@@ -179,7 +190,7 @@ def test_of_a_failed_load_and_turns_that_cannot_be_read_the_load_is_told() -> No
         client = Program(seen=seen)
         with pytest.raises(LabError, match=error):
             run_trial(
-                client.channel, StallLoad(), address="172.18.0.2", port=8000, label="a", observer=recorder.observer
+                client.loadgen, StallLoad(), address="172.18.0.2", port=8000, label="a", observer=recorder.observer
             )
 
 
@@ -231,12 +242,9 @@ def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[
 
 
 @pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])
-def test_programs_on_several_machines_start_together_each_by_its_own_clock(
-    monkeypatch: pytest.MonkeyPatch, *, has_prober: bool
-) -> None:
+def test_programs_on_several_machines_start_together_each_by_its_own_clock(*, has_prober: bool) -> None:
     client, prober = Program(ahead_s=5000.0, round_trip_s=0.05), Program(ahead_s=-70.0)
     recorder = Recorder()
-    monkeypatch.setattr(Observer, "counters", lambda _: types.SimpleNamespace(at_s=time.monotonic() + 900))
     stage = on_a_stage(client, prober if has_prober else None, observer=recorder.observer, apart=True)
     plan = StallLoad(settle_s=2.0, measure_s=3.0, counts_turns=True)
     began_s = time.monotonic()
@@ -292,7 +300,7 @@ def test_two_real_programs_see_one_trial() -> None:
     plan = StallLoad(bulk_per_worker=(0, 2), fast_rate_hz=50, baseline_s=0.1, settle_s=0.1, measure_s=0.3)
     with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={31: 0.03})) as server:
         with closing(RealProgram()) as loads, closing(RealProgram()) as probes:
-            client, prober = (cast("Channel", Joined(Loadgen, each)) for each in (loads, probes))
+            client, prober = (joined(Loadgen, each) for each in (loads, probes))
             for label in ("a-b1", "a-b2"):
                 record = run_trial(client, plan, address="127.0.0.1", port=server.port, label=label, prober=prober)
                 observation = observed(record)

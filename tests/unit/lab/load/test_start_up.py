@@ -37,7 +37,7 @@ def test_memory_is_that_of_new_workers_once_it_has_settled(fake: FakeStage) -> N
         slots=1024,
         rss_bytes=5 * MIB,
     )
-    assert fake.did == ["workers", "reload", *["workers"] * 5]
+    assert fake.did == ["workers", "HUP master", *["workers"] * 5]
 
 
 def test_a_worker_that_waits_for_a_cpu_has_not_settled(fake: FakeStage) -> None:

@@ -5,30 +5,34 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_netadmin import Program, container
+from tests.support.fake_netadmin import FakeLab, Program, container
 from tuneproof.errors import LabError
 from tuneproof.lab.network import agent
-from tuneproof.lab.network.agent import LinkAgent
+from tuneproof.lab.network.agent import Agents, agent_in, probe_path, shape
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile
 from tuneproof.lab.protocol import links
 
 
-def test_an_agent_has_its_containers_name_and_its_programs_greeting() -> None:
-    agent = LinkAgent(container(Program(ready_s=0.7)))
-    assert (agent.name, agent.greeting) == ("netadmin-client", links.Greeting(ready_s=0.7))
+def test_agents_are_asked_for_their_greeting_once() -> None:
+    """When each is used for the first time: two conversations with one program would hear each other."""
+    lab = FakeLab()
+    agents = Agents(lab.lab)
+    assert lab.programs["client"].asked == []
+    assert agents["client"] is agents["client"]
+    assert [call.function for call in lab.programs["client"].asked] == ["greet"]
 
 
 def test_a_program_that_did_not_come_up_is_an_error_at_once() -> None:
     """Its greeting says why no wire can be raised."""
     with pytest.raises(LabError, match="no file system is mounted"):
-        LinkAgent(container(Program(error="no file system is mounted at /wire")))
+        agent_in(container(Program(error="no file system is mounted at /wire")))
 
 
 def test_a_link_is_shaped_direction_by_direction() -> None:
     program = Program()
     egress, ingress = Impairment(delay_ms=1, rate_mbit=1000), Impairment(delay_ms=1, loss_pct=2)
-    read_back = LinkAgent(container(program)).shape(LinkProfile(egress=egress, ingress=ingress))
+    read_back = shape(agent_in(container(program)), LinkProfile(egress=egress, ingress=ingress))
     assert program.of("shape") == [
         {
             "wanted": {"egress": egress.to_netem(), "ingress": ingress.to_netem()},
@@ -42,7 +46,7 @@ def test_a_link_is_shaped_direction_by_direction() -> None:
 def test_where_nothing_is_shaped_all_figures_are_zero(idle: Impairment) -> None:
     """A limit, too: any other figure would put netem there."""
     program = Program()
-    LinkAgent(container(program)).shape(LinkProfile(egress=idle, ingress=Impairment(delay_ms=1)))
+    shape(agent_in(container(program)), LinkProfile(egress=idle, ingress=Impairment(delay_ms=1)))
     (asked,) = program.of("shape")
     assert set(asked["wanted"]["egress"].values()) == {0}
     assert asked["wanted"]["ingress"] == Impairment(delay_ms=1).to_netem()
@@ -50,11 +54,11 @@ def test_where_nothing_is_shaped_all_figures_are_zero(idle: Impairment) -> None:
 
 def test_a_capture_is_fetched_from_where_it_was_written() -> None:
     """The filter goes to the container; the file comes back as bytes."""
-    program = Program()
-    agent = LinkAgent(container(program))
-    agent.start_capture("tcp port 8000")
-    assert agent.stop_capture() == b"content of /var/log/link.pcap"
-    assert program.of("start_capture") == [{"filter_": "tcp port 8000", "snap_bytes": 192}]
+    lab = FakeLab()
+    agents = Agents(lab.lab)
+    agents["client"].start_capture("tcp port 8000")
+    assert agents.stop_capture("client") == b"content of /var/log/link.pcap"
+    assert lab.programs["client"].of("start_capture") == [{"filter_": "tcp port 8000", "snap_bytes": 192}]
 
 
 class AtOnce(ThreadPoolExecutor):
@@ -75,7 +79,7 @@ def test_why_probes_are_not_answered_is_reported_rather_than_that_they_are_not(m
         address="127.0.0.1", port=1, own_port=3, packets=1, interval_s=1, payload_bytes=64, linger_s=1, loads={}
     )
     with pytest.raises(LabError, match="not permitted"):
-        LinkAgent(container(leading)).probe_path(plan, answering=LinkAgent(container(answering)))
+        probe_path(plan, leading=agent_in(container(leading)), answering=agent_in(container(answering)))
     answering.errors = {}
     with pytest.raises(LabError, match="refused"):
-        LinkAgent(container(leading)).probe_path(plan, answering=LinkAgent(container(answering)))
+        probe_path(plan, leading=agent_in(container(leading)), answering=agent_in(container(answering)))

@@ -4,10 +4,11 @@ import pytest
 
 from tests.support.fake_netadmin import FakeLab
 from tuneproof.errors import LabError
+from tuneproof.lab.network.agent import owner_name
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
 from tuneproof.lab.network.profiles import BARE, PROFILES
-from tuneproof.lab.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks, owner_name, owner_specs
+from tuneproof.lab.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks, owner_specs
 from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.links import ProbePath
 from tuneproof.lab.topology.roles import Role

@@ -10,8 +10,8 @@ import pytest
 
 from tuneproof.lab.protocol import serving
 from tuneproof.lab.protocol.cpu_times import CpuTimes, MachineShares
-from tuneproof.lab.protocol.messages import Answered, call
 from tuneproof.lab.protocol.serving import Answers, CannotDoError
+from tuneproof.lab.topology.program import Answered, Call
 
 
 class Adder(Protocol):
@@ -47,7 +47,7 @@ class Program(Adder):
         """Nobody can call what the protocol does not have."""
 
 
-FORGET = call(Adder.forget)
+FORGET = Call.of(Adder.forget)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def answered(able: Answers, *lines: str) -> list[dict[str, Any]]:
 
 
 def test_a_question_is_handed_over_and_answered_under_its_number(able: Answers) -> None:
-    asked = call(Adder.add, (1, 2))
+    asked = Call.of(Adder.add, (1, 2))
     first, second = answered(able, asked.line(7), FORGET.line(9))
     assert (first["number"], first["answer"]) == (7, 3)
     assert (second["number"], second["answer"]) == (9, None)
@@ -113,13 +113,13 @@ def test_what_goes_wrong_is_answered_and_the_next_question_is_taken(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """What says enough is told by its message; anything else with its name, and its place on standard error."""
-    failed, done = answered(able, call(Adder.add, (number,)).line(7), FORGET.line(8))
+    failed, done = answered(able, Call.of(Adder.add, (number,)).line(7), FORGET.line(8))
     assert (failed["number"], failed["error"]) == (7, error)
     assert "answer" not in failed
     assert failed.keys() == {"number", "error", "took_s", "machine"}
     assert (done["number"], done["answer"]) == (8, None)
     assert ("Traceback" in capsys.readouterr().err) == is_traced
-    (unnamed,) = answered(Answers(Adder, Program()), call(Adder.add, (-2,)).line(1))
+    (unnamed,) = answered(Answers(Adder, Program()), Call.of(Adder.add, (-2,)).line(1))
     assert unnamed["error"] == "DataError: -2 is no data", "another program may know no such error"
 
 

@@ -5,19 +5,14 @@ import os
 import signal
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any
 
 import pytest
 
 from tests.support.places import CHECKOUT
 from tuneproof.errors import LabError
-from tuneproof.lab.protocol.messages import Call
-from tuneproof.lab.subject.supervisor import Supervisor, Words
-
-if TYPE_CHECKING:
-    from tuneproof.lab.topology.channel import Channel
-
-A = TypeVar("A")
+from tuneproof.lab.subject.supervisor import Said, Supervisor, Words
+from tuneproof.lab.topology.program import Answered, Call
 
 SCRIPT = CHECKOUT / "images/subject/supervise.sh"
 # Writes its id where nginx does, takes it away when it is ended, and fails for one configuration.
@@ -77,18 +72,18 @@ class Program:
             env=environment,
         )
 
-    def ask(self, question: Call[A]) -> A:
+    def ask(self, call: Call) -> Answered[Any]:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
         self._asked += 1
-        stdin.write(question.line(self._asked) + "\n")
+        stdin.write(call.line(self._asked) + "\n")
         stdin.flush()
         plain = json.loads(stdout.readline())
         assert plain["number"] == self._asked
-        answered = question.parse_answer(plain)
+        answered = call.parse_answer(plain)
         assert not isinstance(answered, str), answered
-        return answered.answer
+        return answered
 
     def end(self) -> None:
         """End it by the end of its input, as its container's end does."""
@@ -109,7 +104,7 @@ def program(tmp_path: Path) -> Any:
 
 @pytest.fixture
 def supervisor(program: Program) -> Supervisor:
-    return Supervisor(cast("Channel", program), name="subject")
+    return Supervisor(program, name="subject")
 
 
 def test_a_configuration_is_tested_and_what_nginx_says_comes_back(supervisor: Supervisor) -> None:
@@ -206,5 +201,5 @@ def test_a_log_is_read_as_it_is(supervisor: Supervisor, program: Program) -> Non
 
 
 def test_what_it_is_not_made_for_is_answered(program: Program) -> None:
-    said = program.ask(Words.of("dance"))
+    said = program.ask(Words(function="dance", arguments={"words": ()}, returns=Said)).answer
     assert (said.status, said.text) == (1, "no such word: dance\n")

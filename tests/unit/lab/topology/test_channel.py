@@ -4,15 +4,16 @@ import json
 import socket
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Protocol
 
 import pytest
 
 from tuneproof.errors import LabError
-from tuneproof.lab.protocol.messages import call
 from tuneproof.lab.topology import channel as channel_module
 from tuneproof.lab.topology.channel import Channel
+from tuneproof.lab.topology.program import Call
 
 STDOUT, STDERR = 1, 2
 
@@ -22,7 +23,7 @@ class Adder(Protocol):
         """Add numbers."""
 
 
-ASKED = call(Adder.add, (1, 2))
+ASKED = Call.of(Adder.add, (1, 2))
 
 
 class Talk:
@@ -75,8 +76,8 @@ def talk() -> Iterator[Talk]:
 
 def test_questions_are_numbered_lines_and_answers_have_their_type(talk: Talk) -> None:
     talk.say({"number": 1, "answer": 3}, {"number": 2, "answer": 7})
-    assert talk.channel.ask(ASKED) == 3
-    assert talk.channel.ask(call(Adder.add, (3, 4))) == 7
+    assert talk.channel.ask(ASKED).answer == 3
+    assert talk.channel.ask(Call.of(Adder.add, (3, 4))).answer == 7
     assert [json.loads(line) for line in talk.heard().splitlines()] == [
         {"number": 1, "call": "add", "with": {"numbers": [1, 2]}},
         {"number": 2, "call": "add", "with": {"numbers": [3, 4]}},
@@ -90,14 +91,14 @@ def test_questions_are_numbered_lines_and_answers_have_their_type(talk: Talk) ->
 )
 def test_what_is_no_answer_to_the_question_is_passed_over(before: dict[str, object], talk: Talk) -> None:
     talk.say(before, {"number": 1, "answer": 3})
-    assert talk.channel.ask(ASKED) == 3
+    assert talk.channel.ask(ASKED).answer == 3
 
 
 def test_who_joins_late_may_hear_the_rest_of_a_line_and_of_no_other() -> None:
     late = Talk(joins_late=True)
     try:
         late.print(b'ady_s": 0.5}\n{"number": 1, "answer": 3}\nand half of\n')
-        assert late.channel.ask(ASKED) == 3
+        assert late.channel.ask(ASKED).answer == 3
         with pytest.raises(LabError, match="answered b'and half of'"):
             late.channel.ask(ASKED)
     finally:
@@ -110,7 +111,7 @@ def test_an_answer_may_come_in_pieces_and_between_errors(talk: Talk) -> None:
     talk.print(b"a warning\n", stream=STDERR)
     talk.print(b'wer": 3}\n{"number": 2,')
     talk.print(b' "answer": 4}\n')
-    assert [talk.channel.ask(ASKED), talk.channel.ask(ASKED)] == [3, 4]
+    assert [talk.channel.ask(ASKED).answer, talk.channel.ask(ASKED).answer] == [3, 4]
 
 
 def test_what_could_not_be_done_is_an_error_in_the_programs_words(talk: Talk) -> None:
@@ -119,7 +120,7 @@ def test_what_could_not_be_done_is_an_error_in_the_programs_words(talk: Talk) ->
     with pytest.raises(LabError) as caught:
         talk.channel.ask(ASKED)
     assert (caught.value.what, caught.value.where) == ("these are no numbers", "container netadmin-client, add")
-    assert talk.channel.ask(ASKED) == 3
+    assert talk.channel.ask(ASKED).answer == 3
 
 
 @pytest.mark.parametrize(
@@ -155,9 +156,9 @@ def test_a_program_that_stays_silent_is_an_error(talk: Talk, monkeypatch: pytest
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     talk.channel.patience = 3.0
     with pytest.raises(LabError, match=r"adder did not answer within 0\.09 s"):
-        talk.channel.ask(ASKED, lasts_s=0.02)
+        talk.channel.ask(replace(ASKED, lasts_s=0.02))
     talk.say({"number": 1, "answer": 99}, {"number": 2, "answer": 3})
-    assert talk.channel.ask(ASKED, lasts_s=30.0) == 3
+    assert talk.channel.ask(replace(ASKED, lasts_s=30.0)).answer == 3
 
 
 def test_a_part_of_a_frame_that_came_before_a_time_limit_is_kept(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,10 +170,10 @@ def test_a_part_of_a_frame_that_came_before_a_time_limit_is_kept(talk: Talk, mon
     with pytest.raises(LabError, match="did not answer"):
         talk.channel.ask(ASKED)
     talk._theirs.sendall(frame[20:])
-    assert talk.channel.ask(ASKED, lasts_s=30.0) == 3
+    assert talk.channel.ask(replace(ASKED, lasts_s=30.0)).answer == 3
 
 
 def test_a_program_that_takes_no_question_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     with pytest.raises(LabError, match=r"adder took no question within 0\.01 s"):
-        talk.channel.ask(call(Adder.add, (1,) * 1_000_000))
+        talk.channel.ask(Call.of(Adder.add, (1,) * 1_000_000))

@@ -1,4 +1,4 @@
-"""Every call and its answer survive their way as lines of JSON, whatever is in them."""
+"""A program as an object: every call and its answer survive their way as lines of JSON, whatever is in them."""
 
 import importlib
 import inspect
@@ -15,11 +15,12 @@ import pytest
 from tuneproof.lab import protocol
 from tuneproof.lab.protocol.codec import MalformedMessageError
 from tuneproof.lab.protocol.cpu_times import MachineShares
-from tuneproof.lab.protocol.loadgen import Loadgen
-from tuneproof.lab.protocol.messages import Answered, Call, call
+from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.loadgen import Gaps, Loadgen
 from tuneproof.lab.protocol.netadmin import Agent
 from tuneproof.lab.protocol.observer import Observer
 from tuneproof.lab.protocol.serving import Answers
+from tuneproof.lab.topology.program import Answered, Call, heard_by, remote, timed
 
 FUNCTIONS = {
     f"{program.__name__}.{name}": (program, function)
@@ -66,7 +67,7 @@ def test_a_call_arrives_as_it_was_and_so_does_its_answer(
         arrived.append(arguments)
         return answer
 
-    asked = call(function, **given)
+    asked = Call.of(function, **given)
     there = Answers(program, types.SimpleNamespace(**{function.__name__: implementation}))
     back = asked.parse_answer(json.loads(there.answer(asked.line(3))))
     assert arrived == [given]
@@ -85,15 +86,15 @@ def test_messages_never_change_and_name_their_fields() -> None:
 
 def test_what_is_not_said_is_what_the_protocol_says() -> None:
     """Evidence has it, too; arguments may have no names where they are given."""
-    asked = call(Loadgen.hold, "172.18.0.2", 8000, "/hold", count=9)
+    asked = Call.of(Loadgen.hold, "172.18.0.2", 8000, "/hold", count=9)
     assert (asked.function, asked.arguments["timeout_s"]) == ("hold", 10.0)
-    assert asked == call(Loadgen.hold, address="172.18.0.2", port=8000, path="/hold", count=9)
+    assert asked == Call.of(Loadgen.hold, address="172.18.0.2", port=8000, path="/hold", count=9)
 
 
 def test_an_answer_has_its_time_and_the_machines_shares() -> None:
     """A program that measures neither may leave them out."""
     plain: dict[str, Any] = {"number": 1, "answer": True}
-    asked = call(Agent.status)
+    asked = Call.of(Agent.status)
     assert asked.parse_answer(plain) == Answered(answer=True, took_s=0.0, machine=MachineShares())
     timed = {**plain, "took_s": 2, "machine": {"busy_pct": 12.5, "steal_pct": 0.5}}
     machine = MachineShares(busy_pct=12.5, steal_pct=0.5)
@@ -103,13 +104,69 @@ def test_an_answer_has_its_time_and_the_machines_shares() -> None:
 @pytest.mark.parametrize(
     ("asked", "plain", "message"),
     [
-        (call(Agent.greet), {"number": 1}, r"greet is answered by \{'number': 1\}"),
-        (call(Agent.revive), {"answer": 7}, "revive is 7, which is no NoneType"),
-        (call(Agent.greet), {"answer": {}, "machine": {"idle": 1.0}}, "machine has no idle"),
-        (call(Agent.greet), {"answer": {}, "took_s": "long"}, "took_s is 'long', which is no float"),
+        (Call.of(Agent.greet), {"number": 1}, r"greet is answered by \{'number': 1\}"),
+        (Call.of(Agent.revive), {"answer": 7}, "revive is 7, which is no NoneType"),
+        (Call.of(Agent.greet), {"answer": {}, "machine": {"idle": 1.0}}, "machine has no idle"),
+        (Call.of(Agent.greet), {"answer": {}, "took_s": "long"}, "took_s is 'long', which is no float"),
     ],
     ids=["nothing", "no-answer", "machine", "time"],
 )
-def test_the_answer_to_something_else_is_refused(asked: Call[Any], plain: dict[str, Any], message: str) -> None:
+def test_the_answer_to_something_else_is_refused(asked: Call, plain: dict[str, Any], message: str) -> None:
     with pytest.raises(MalformedMessageError, match=message):
         asked.parse_answer(plain)
+
+
+GAPS = Gaps(lost_pct=3.0, longest_ms=12.5)
+
+
+class Channel:
+    """Answers every call alike."""
+
+    def __init__(self) -> None:
+        self.asked: list[Call] = []
+
+    def ask(self, call: Call) -> Answered[Any]:
+        self.asked.append(call)
+        return Answered(answer=GAPS, took_s=2.5, machine=MachineShares(steal_pct=0.5))
+
+
+def test_a_program_has_the_methods_of_its_protocol_and_no_others() -> None:
+    channel = Channel()
+    program = remote(Loadgen, channel)
+    assert program.gaps(0.5) == GAPS
+    assert channel.asked == [Call.of(Loadgen.gaps, 0.5)]
+    for name in ("dance", "_secret", "__len__"):
+        with pytest.raises(AttributeError):
+            getattr(program, name)
+    with pytest.raises(TypeError, match="seconds"):
+        program.gaps()  # type: ignore[call-arg] # mypy finds it, too
+    assert len(channel.asked) == 1, "what cannot be called is not sent"
+
+
+def test_who_hears_a_program_gets_each_call_with_its_answer() -> None:
+    heard: list[tuple[str, Any]] = []
+    program = remote(Loadgen, Channel())
+    heard_by(lambda call, answered: heard.append((call.function, answered.answer)), program).gaps(0.5)
+    program.release()
+    assert heard == [("gaps", GAPS)]
+
+
+def test_a_timed_call_has_the_programs_time_and_its_machines() -> None:
+    answered = timed(remote(Loadgen, Channel()).gaps, seconds=2.0)
+    assert answered == Answered(answer=GAPS, took_s=2.5, machine=MachineShares(steal_pct=0.5))
+
+
+@pytest.mark.parametrize(
+    ("call", "lasts_s"),
+    [
+        (Call.of(Loadgen.gaps, 5.0), 5.0),
+        (Call.of(Loadgen.flows, "172.18.0.2", 80, (Flow(timeout_s=3.0), Flow(timeout_s=90.0))), 93.0),
+        (Call.of(Loadgen.tls_resume, "172.18.0.2", 443, (1, 4)), 2),
+        (Call.of(Observer.turns, 12.5, 112.5), 100.0),
+        (Call.of(Loadgen.release), 0.0),
+    ],
+    ids=lambda value: value.function if isinstance(value, Call) else "",
+)
+def test_a_call_knows_how_long_it_may_take(call: Call, lasts_s: float) -> None:
+    """By its Protocol and its arguments; nothing for what waits for nobody."""
+    assert call.lasts_s == lasts_s

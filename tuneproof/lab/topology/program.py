@@ -1,0 +1,130 @@
+"""A program in a container as an object: it has the methods of the typing.Protocol that the program implements.
+
+``remote(Observer, channel).sysctl("net.core.somaxconn")`` is checked like any other call, and sent as a line of JSON.
+Calls are numbered, so that an answer that comes too late is recognised.
+"""
+
+import inspect
+import json
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, ParamSpec, Protocol, Self, TypeVar, cast
+
+from tuneproof.lab.protocol.codec import MalformedMessageError, from_plain, to_plain
+from tuneproof.lab.protocol.cpu_times import MachineShares
+from tuneproof.lab.protocol.lasting import lasts_s
+
+A = TypeVar("A")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered(Generic[A]):
+    """An answer, and how it came about."""
+
+    answer: A
+    took_s: float  # how long it took the program
+    machine: MachineShares  # what all CPUs of the machine did meanwhile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A call of a program's function."""
+
+    function: str
+    arguments: Mapping[str, Any]
+    returns: Any  # the answer's type
+    lasts_s: float = 0.0  # how long it may take by itself
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], /, *args: object, **given: object) -> Self:
+        """Return the call of a Protocol's function with these arguments (TypeError: it does not take them)."""
+        bound = inspect.signature(function).bind(None, *args, **given)
+        bound.apply_defaults()
+        _, *rest = bound.arguments.items()
+        arguments = dict(rest)
+        return cls(
+            function=function.__name__,
+            arguments=arguments,
+            returns=typing.get_type_hints(function)["return"],
+            lasts_s=lasts_s(function, arguments),
+        )
+
+    def line(self, number: int) -> str:
+        """Return it as the program reads it, without the end of the line."""
+        return json.dumps({"number": number, "call": self.function, "with": to_plain(self.arguments)})
+
+    def parse_answer(self, plain: Mapping[str, Any]) -> Answered[Any] | str:
+        """Return the answer from its line; the program's error message if it could not do it.
+
+        Raises MalformedMessageError: it is neither.
+        """
+        if "error" in plain:
+            return str(plain["error"])
+        if "answer" not in plain:
+            raise MalformedMessageError(f"{self.function} is answered by {plain!r:.80}")
+        return Answered(
+            answer=from_plain(self.returns, plain["answer"], place=self.function),
+            took_s=from_plain(float, plain.get("took_s", 0.0), place="took_s"),
+            machine=from_plain(MachineShares, plain.get("machine", {}), place="machine"),
+        )
+
+
+class Asks(Protocol):
+    """What carries calls to a program, such as a :class:`tuneproof.lab.topology.channel.Channel`."""
+
+    def ask(self, call: Call, /) -> Answered[Any]:
+        """Return the answer (LabError: there is none)."""
+
+
+Hear = Callable[[Call, Answered[Any]], object]
+"""What is called with each call that was answered."""
+
+
+@dataclass(frozen=True)
+class _Remote:
+    """A program; its fields are no names that a Protocol may have."""
+
+    _interface: type
+    _channel: Asks
+    _hear: Hear | None
+
+    def __getattr__(self, name: str) -> "_Function":
+        return _Function(function=getattr(self._interface, name), channel=self._channel, hear=self._hear)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Function:
+    function: Callable[..., Any]
+    channel: Asks
+    hear: Hear | None
+
+    def __call__(self, *args: object, **given: object) -> object:
+        return self.timed(*args, **given).answer
+
+    def timed(self, *args: object, **given: object) -> Answered[Any]:
+        call = Call.of(self.function, *args, **given)
+        answered = self.channel.ask(call)
+        if self.hear is not None:
+            self.hear(call, answered)
+        return answered
+
+
+def remote(interface: type[T], channel: Asks) -> T:
+    """Return the program at a channel's other end, by the Protocol that it implements.
+
+    Its methods raise LabError: the program could not do it, or did not answer.
+    """
+    return cast("T", _Remote(interface, channel, None))
+
+
+def heard_by(hear: Hear, program: T) -> T:
+    """Return the same program, with a function that hears each of its calls and answers."""
+    return cast("T", replace(cast("Any", program), _hear=hear))
+
+
+def timed(function: Callable[P, A], /, *args: P.args, **given: P.kwargs) -> Answered[A]:
+    """Call a method of a program, as in ``timed(client.storm, address, port, 100, 1.0)``; return its time, too."""
+    return cast("_Function", function).timed(*args, **given)
