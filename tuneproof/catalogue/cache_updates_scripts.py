@@ -24,8 +24,7 @@ ANOTHER_CONNECTION: Final = Flow(connections=2, at_once=1, path="/{c}")
 
 def _upstream_requests(rig: Rig, requests: int) -> int:
     """Return how many requests were answered from the upstream, once the log has this many."""
-    rig.wait_until(lambda: len(rig.access_log()) >= requests, f"did not log {requests} requests")
-    return sum(bool(line["upstream"]) for line in rig.access_log())
+    return sum(bool(line["upstream"]) for line in rig.logged(requests))
 
 
 def _stale(rig: Rig) -> None:
@@ -50,8 +49,7 @@ def renewed_first(flow: Flow) -> Callable[[Rig], Figures]:
     def script(rig: Rig) -> Figures:
         rig.ok(rig.flow(Flow(path="/0")), requests=1)
         rig.ok(rig.flow(flow), requests=2)
-        rig.wait_until(lambda: len(rig.access_log()) == _LOGGED, f"did not log {_LOGGED} requests")
-        ended = [line["uri"] for line in rig.access_log()]
+        ended = [line["uri"] for line in rig.logged(_LOGGED)]
         renewed = len(ended) - 1 - ended[::-1].index(f"/wait/{RENEW_SLOWLY_MS}")
         return {"renewed_first": float(ended.index("/1") > renewed)}
 

@@ -39,17 +39,11 @@ def _by_server(lines: Iterable[Mapping[str, str]]) -> Counter[str]:
     return Counter(map(_last, lines))
 
 
-def _log(rig: Rig, requests: int) -> list[dict[str, str]]:
-    # nginx logs a request after its answer.
-    rig.wait_until(lambda: len(rig.access_log()) >= requests, f"did not log {requests} requests")
-    return rig.access_log()
-
-
 def busiest(rig: Rig) -> Figures:
     """Send as many requests as there are servers, and keep them open; count those of the busiest server."""
     done = rig.flow(Flow(connections=SERVERS, path="/hold", read_bytes_per_s=1000, stays=True))
     rig.must(statuses(done, _SERVED) == SERVERS, "not all responses began")
-    return {"busiest": max(_by_server(_log(rig, SERVERS)).values())}
+    return {"busiest": max(_by_server(rig.logged(SERVERS)).values())}
 
 
 def held(rig: Rig) -> Figures:
@@ -61,14 +55,14 @@ def held(rig: Rig) -> Figures:
 def at_once(rig: Rig) -> Figures:
     """Let the worker get all requests at once, before any server has answered."""
     (done,) = rig.flows_behind_stopped_workers(Flow(connections=AT_ONCE))
-    second = _by_server(_log(rig, AT_ONCE))["127.0.0.1:9002"]
+    second = _by_server(rig.logged(AT_ONCE))["127.0.0.1:9002"]
     return {"served_share": statuses(done, _SERVED) / AT_ONCE, "backup_share": second / AT_ONCE}
 
 
 def in_turn(rig: Rig) -> Figures:
     """Let a few clients send requests, each again as soon as it is answered; count those of the second server."""
     done = rig.flow(Flow(connections=_AT_A_TIME, requests=_EACH))
-    second = _by_server(_log(rig, _AT_A_TIME * _EACH))["127.0.0.1:9002"]
+    second = _by_server(rig.logged(_AT_A_TIME * _EACH))["127.0.0.1:9002"]
     return {"second": second, "errors": statuses(done, _FAILED)}
 
 
@@ -78,7 +72,7 @@ def moved_keys(rig: Rig) -> Figures:
         asked = Flow(connections=KEYS // _KEYS_EACH, requests=_KEYS_EACH, path=f"{location}?k={{c}}-{{n}}")
         rig.ok(rig.flow(asked), requests=KEYS)
     servers: dict[str, dict[str, str]] = {"/before": {}, "/after": {}}
-    for line in _log(rig, 2 * KEYS):
+    for line in rig.logged(2 * KEYS):
         servers[line["uri"]][line["key"]] = _last(line)
     still_there = set(servers["/after"].values())
     kept = {key: server for key, server in servers["/before"].items() if server in still_there}
@@ -89,7 +83,7 @@ def moved_keys(rig: Rig) -> Figures:
 def network(rig: Rig) -> Figures:
     """Let each client of a /24 network send a request; count how many the second server is short of one half."""
     rig.ok(rig.flow(Flow(connections=CLIENTS, path="/?c={c}")), requests=CLIENTS)
-    by_server = _by_server(_log(rig, CLIENTS))
+    by_server = _by_server(rig.logged(CLIENTS))
     fewest = min(by_server.values()) if len(by_server) > 1 else 0
     return {"evenness": 2 * fewest / CLIENTS}
 
@@ -98,8 +92,8 @@ def tried_again(rig: Rig) -> Figures:
     """Let nginx detect a dead server; send requests again after fail_timeout, and count how often nginx tries it."""
     rig.ok(rig.flow(Flow(requests=_ASKED)), requests=_ASKED)
     rig.wait(_LATER_S)
-    before = sum(_DEAD in line["upstream"].split(", ") for line in _log(rig, _ASKED))
+    before = sum(_DEAD in line["upstream"].split(", ") for line in rig.logged(_ASKED))
     with rig.before(FAIL_TIMEOUT_S, "nginx tries a failed server again"):
         rig.ok(rig.flow(Flow(requests=_ASKED)), requests=_ASKED)
-    tried = sum(_DEAD in line["upstream"].split(", ") for line in _log(rig, 2 * _ASKED)) - before
+    tried = sum(_DEAD in line["upstream"].split(", ") for line in rig.logged(2 * _ASKED)) - before
     return {"tried_share": 2 * tried / _ASKED}

@@ -165,7 +165,7 @@ def test_a_dead_server_that_may_be_tried_once_more_is_not_counted(monkeypatch: p
     def asked(takes_s: float, *, again: int) -> Figures:
         machine = Machine(monkeypatch, takes_s)
         first, second = [tried] * 3 + [spared] * 17, [tried] * again + [spared] * (20 - again)
-        logs = iter([first, first, *[first + second] * 2])
+        logs = iter([first, first + second])
         monkeypatch.setattr(Machine, "access_log", lambda _: next(logs))
         return script(machine)
 

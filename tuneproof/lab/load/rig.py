@@ -341,6 +341,18 @@ class Rig:
         """Return the lines of the log ``counted`` (see :mod:`tuneproof.lab.subject.written_config`)."""
         return [json.loads(line) for line in self._log(ACCESS_LOG_PATH).splitlines()]
 
+    def logged(self, requests: int) -> list[dict[str, str]]:
+        """Wait until that log has so many lines, and return them all: nginx logs a request after its response."""
+        lines: list[dict[str, str]] = []
+
+        def has_them() -> bool:
+            nonlocal lines
+            lines = self.access_log()
+            return len(lines) >= requests
+
+        self.wait_until(has_them, f"did not log {requests} requests")
+        return lines
+
     def error_log(self) -> str:
         """Return the error log."""
         return self._log(ERROR_LOG_PATH)

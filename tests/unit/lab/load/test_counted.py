@@ -407,6 +407,14 @@ def test_logs_and_settings_are_read() -> None:
     assert rig(around).sysctl("none") is None
 
 
+def test_a_log_is_read_until_it_has_all_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nginx logs a request after its response."""
+    trial = rig(Around())
+    line = {"uri": "/"}
+    monkeypatch.setattr(trial, "access_log", iter([[], [line], [line] * 2, []]).__next__)
+    assert trial.logged(2) == [line] * 2
+
+
 def test_a_signal_is_handled_before_anything_else_is_done() -> None:
     around = Around()
     trial = rig(around)
