@@ -18,6 +18,10 @@ from . import flows as flow_clients
 class Loadgen(protocol.Loadgen):
     """The load generators."""
 
+    gaps = staticmethod(gaps.run)
+    one_by_one = staticmethod(one_by_one.run)
+    run_tool = staticmethod(tools.run)
+
     def __init__(self) -> None:
         self._trials = trial.Trials()
         self._readers = crowds.SlowReaders()
@@ -33,18 +37,6 @@ class Loadgen(protocol.Loadgen):
     def go(self, start_s: float) -> Went:
         """Run its window; see trial.py."""
         return self._trials.go(start_s)
-
-    def run_tool(self, tool: protocol.Tool) -> protocol.ToolSaid:
-        """Run ab or wrk; see tools.py."""
-        return tools.run(tool)
-
-    def one_by_one(self, asked: protocol.Round) -> protocol.RoundSeen:
-        """Run a round of the article's protocol; see one_by_one.py."""
-        return one_by_one.run(asked)
-
-    def gaps(self, seconds: float) -> protocol.Gaps:
-        """Look for gaps of the CPU; see gaps.py."""
-        return gaps.run(seconds)
 
     def storm(self, address: str, port: int, connections: int, wait_s: float) -> protocol.StormSeen:
         """Begin connections at once; see crowds.py."""

@@ -1,13 +1,11 @@
 """Answers the lab about its role's link; tuneproof/lab/protocol/netadmin.py says what may be asked."""
 
-import json
 import subprocess
 import sys
 from collections.abc import Mapping
 from typing import IO, Final
 
 from tuneproof.lab.protocol import links, netadmin
-from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.serving import Answers
 
 from . import native_agent
@@ -19,7 +17,7 @@ from .steering import steer_receive
 from .wire import LOG, Wire, WireError, why_impossible
 
 _LOG_BYTES: Final = 65536
-_TELLS: Final = (WireError, OSError, RuntimeError, subprocess.CalledProcessError, native_agent.NativeError)
+_TELLS: Final = (WireError, OSError, ValueError, RuntimeError, subprocess.CalledProcessError, native_agent.NativeError)
 
 
 def answers(agent: "Agent") -> Answers:
@@ -94,14 +92,11 @@ class Agent(netadmin.Agent):
         return capture.stop()
 
     def half_open(self, address: str, port: int, count: int) -> netadmin.HalfOpened:
-        """Leave half-open connections behind at a server; see half_open.py. In a process of its own."""
-        command = [sys.executable, "-m", "netadmin.half_open", address, str(port), str(count)]
-        # Not the agent's own input, where the next question may be waiting.
-        ran = subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-        told = json.loads(ran.stdout)
-        if "error" in told:
-            raise RuntimeError(told["error"])
-        return from_plain(netadmin.HalfOpened, told)
+        """Leave half-open connections behind at a server; see half_open.py. In a process that takes scapy with it."""
+        from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - as above
+
+        with ProcessPoolExecutor(max_workers=1) as pool:
+            return pool.submit(_flood, address, port, count).result()
 
     def street(self, part: str, address: str = "") -> None:
         """Be a part of the street around a service, and talk to an address, or to nobody; see street.py."""
@@ -125,3 +120,9 @@ class Agent(netadmin.Agent):
 
             offloads.switch_segmentation(LINKS_OF_ROLE, on=on)
             self._segmentation = on
+
+
+def _flood(address: str, port: int, count: int) -> netadmin.HalfOpened:
+    from .half_open import flood  # noqa: PLC0415 - scapy takes much more memory
+
+    return flood(address, port=port, count=count)

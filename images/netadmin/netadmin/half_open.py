@@ -1,4 +1,4 @@
-"""``python3 -m netadmin.half_open ADDRESS PORT COUNT``: half-open connections, as a SYN flood leaves them behind.
+"""Half-open connections, as a SYN flood leaves them behind.
 
 Every SYN comes from an address that no container has. Nobody refuses the server's SYN-ACK with a RST, so that the
 entry stays in its SYN queue until it has sent its last SYN-ACK in vain: see tcp_max_syn_backlog, tcp_synack_retries and
@@ -7,23 +7,20 @@ tcp_syncookies in https://docs.kernel.org/networking/ip-sysctl.html.
 The server's kernel asks for the MAC addresses of these neighbours, in vain. When it gives up, after three seconds
 (arp(7), mcast_solicit), it tells itself that the host is unreachable, and the entry concerned is dropped. It tells
 itself so no more than some fifty times at once (icmp_msgs_burst, same place): most of a large queue stays.
-
-One line of JSON is printed: ``sent``, the number of SYNs; ``seconds`` that sending them took; ``sources``, the first
-and the last address that was made up. Or ``error``.
 """
 
 import errno
 import ipaddress
-import json
 import socket
-import sys
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from scapy.arch import get_if_hwaddr
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether, getmacbyip
+
+from tuneproof.lab.protocol.netadmin import HalfOpened
 
 from .addresses import interface_network, unused_addresses
 from .links import ROLE_LINK
@@ -56,7 +53,7 @@ def syn_frames(sources: Sequence[str], *, macs: tuple[str, str], address: str, p
     ]
 
 
-def flood(address: str, *, port: int, count: int) -> dict[str, Any]:
+def flood(address: str, *, port: int, count: int) -> HalfOpened:
     """Send SYNs to a server in the link's subnet from addresses that nobody has (OSError, ValueError: it cannot be)."""
     own = interface_network(ROLE_LINK)
     if ipaddress.IPv4Address(address) not in own.network:
@@ -70,7 +67,7 @@ def flood(address: str, *, port: int, count: int) -> dict[str, Any]:
         began_s = time.monotonic()
         _send(link, frames)
         seconds = time.monotonic() - began_s
-    return {"sent": len(frames), "seconds": seconds, "sources": [sources[0], sources[-1]]}
+    return HalfOpened(sent=len(frames), seconds=seconds, sources=(sources[0], sources[-1]))
 
 
 def _open() -> socket.socket:
@@ -95,16 +92,3 @@ def _send(link: socket.socket, frames: Sequence[bytes]) -> None:
             time.sleep(_PAUSE_S)
         else:
             waiting.pop()
-
-
-def main(address: str, port: int, count: int) -> None:
-    """Flood, and print what was done."""
-    try:
-        answer = flood(address, port=port, count=count)
-    except (OSError, ValueError) as error:
-        answer = {"error": f"{error}"}
-    sys.stdout.write(f"{json.dumps(answer)}\n")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -127,8 +127,8 @@ class Loadgen(Protocol):
     def go(self, start_s: float) -> Went:
         """Start the bulk downloads of the prepared trial at once, and run its window from ``start_s`` to the end."""
 
-    @lasts(lambda tool: (tool.seconds or 0) + tool.timeout_s)
-    def run_tool(self, tool: Tool) -> ToolSaid:
+    @lasts(lambda asked: (asked.seconds or 0) + asked.timeout_s)
+    def run_tool(self, asked: Tool) -> ToolSaid:
         """Run ab or wrk to its end."""
 
     @lasts(lambda asked: asked.requests * asked.timeout_s)

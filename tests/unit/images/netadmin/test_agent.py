@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import subprocess
 import sys
 import types
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from images.netadmin.netadmin import agent as agent_module
-from images.netadmin.netadmin import native_agent
+from images.netadmin.netadmin import half_open, native_agent
 from images.netadmin.netadmin.agent import Agent, answers
 from images.netadmin.netadmin.wire import WireError
 from tuneproof.lab.protocol import links
@@ -215,21 +216,20 @@ def test_the_end_of_a_long_log_is_reported(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    printed = iter(
-        [
-            b'{"sent": 9, "seconds": 0.01, "sources": ["172.18.255.254", "172.18.255.246"]}\n',
-            b'{"error": "nobody tells the MAC address of 172.18.0.3"}\n',
-        ]
+    """What it cannot do is answered in its own words."""
+
+    def flood(address: str, *, port: int, count: int) -> HalfOpened:
+        if port != 8000:
+            raise OSError(f"nobody tells the MAC address of {address}")
+        return HalfOpened(sent=count, seconds=float(os.getpid()), sources=("172.18.255.254", "172.18.255.246"))
+
+    monkeypatch.setattr(half_open, "flood", flood)
+    done, failed = served(
+        agent(),
+        Call.of(Program.half_open, "172.18.0.3", 8000, 9),
+        Call.of(Program.half_open, "172.18.0.3", 8001, 9),
     )
-
-    def run(command: list[str], *, check: bool, stdin: int, stdout: int) -> types.SimpleNamespace:
-        assert (check, stdin, stdout) == (True, subprocess.DEVNULL, subprocess.PIPE)
-        assert command[1:] == ["-m", "netadmin.half_open", "172.18.0.3", "8000", "9"]
-        return types.SimpleNamespace(stdout=next(printed))
-
-    monkeypatch.setattr(subprocess, "run", run)
-    question = Call.of(Program.half_open, "172.18.0.3", 8000, 9)
-    assert served(agent(), question, question) == [
-        HalfOpened(sent=9, seconds=0.01, sources=("172.18.255.254", "172.18.255.246")),
-        "nobody tells the MAC address of 172.18.0.3",
-    ]
+    assert isinstance(done, HalfOpened)
+    assert (done.sent, done.sources) == (9, ("172.18.255.254", "172.18.255.246"))
+    assert done.seconds != os.getpid()
+    assert failed == "nobody tells the MAC address of 172.18.0.3"

@@ -52,7 +52,7 @@ def observed(fake: FakeStage, *, tool: str = AB) -> HttpObservation:
 
 def asked_of(fake: FakeStage) -> Tool:
     (asked,) = fake.asked
-    tool = asked.arguments["tool"]
+    tool = asked.arguments["asked"]
     assert isinstance(tool, Tool)
     return tool
 
