@@ -66,14 +66,10 @@ def in_flight(rig: Rig) -> Figures:
         # The counts of all established connections, except on the given port.
         return sum(rig.sockets().unread_bytes)
 
-    rig.stop_workers()
-    try:
-        with rig.standing(_raw(says, CLIENTS), port=HTTP2_PORT):
-            rig.wait_until(lambda: unread() >= CLIENTS * len(says), "did not get all of the uploads")
-            rig.continue_workers()
-            arrived = rig.steady(lambda: len(rig.backend().seen().requests))
-    finally:
-        rig.continue_workers()
+    with rig.stopped_workers() as go_on, rig.standing(_raw(says, CLIENTS), port=HTTP2_PORT):
+        rig.wait_until(lambda: unread() >= CLIENTS * len(says), "did not get all of the uploads")
+        go_on()
+        arrived = rig.steady(lambda: len(rig.backend().seen().requests))
     return {"accepted_share": arrived / CLIENTS, "cut_share": 1 - arrived / CLIENTS}
 
 

@@ -158,14 +158,13 @@ def queue(*, edit: str = "", needs: str = "") -> Script:
         rig.must(not needs or rig.kernel_has(needs), f"this kernel has no {needs}")
         old = _workers(rig)
         rig.rest()
-        rig.stop_workers()
         flow = Flow(connections=QUEUED, path=PAGE, requests=0, stays=True, goes_on=True)
-        with rig.standing(flow) as became:
+        with rig.stopped_workers() as go_on, rig.standing(flow) as became:
             rig.wait_until(lambda: _queued(rig) == QUEUED, f"did not queue {QUEUED} connections")
             if edit:
                 rig.edit(edit)
             rig.signal("HUP")
-            rig.continue_workers()
+            go_on()
             rig.until_they_leave(old)
             rig.rest()
         return _lost(QUEUED - statuses(became[0], 200), of=QUEUED)

@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -172,9 +172,10 @@ class Rig:
             The system calls of the workers until the queue was empty. For trials with ``counts_calls``.
         """
         before = self._stage.observer.calls()
-        with self._stage.stopped_workers(), self.standing(Flow(connections=connections, requests=0, stays=True)):
+        flow = Flow(connections=connections, requests=0, stays=True)
+        with self.stopped_workers() as go_on, self.standing(flow):
             self.wait_until(lambda: self._queued() >= connections, f"did not queue {connections} of them")
-            self.continue_workers()
+            go_on()
             self.wait_until(lambda: not self._queued(), "did not accept what was queued")
             return self._since(before)
 
@@ -191,7 +192,7 @@ class Rig:
             return self._queued(listens_on) + dropped >= connects
 
         with ThreadPoolExecutor(max_workers=1) as pool:
-            with self._stage.stopped_workers():
+            with self.stopped_workers():
                 running = pool.submit(self.flow, flow, port=port)
                 self.wait_until(all_have_come, f"neither queued nor dropped {connects} connects")
                 queued = self._queued(listens_on)
@@ -208,7 +209,7 @@ class Rig:
         """
         connections = sum(flow.connections for flow in flows)
         with ThreadPoolExecutor(max_workers=1) as pool:
-            with self._stage.stopped_workers():
+            with self.stopped_workers():
                 running = pool.submit(self.flows, *flows)
                 self.wait_until(lambda: self._queued() >= connections, f"did not queue {connections} requests")
                 then()
@@ -419,13 +420,9 @@ class Rig:
         """Wait until none of these workers is left."""
         self.wait_until(lambda: not {worker.pid for worker in self.workers()} & set(pids), "keeps its old workers")
 
-    def stop_workers(self) -> None:
-        """Stop the workers, as if they were busy with something else."""
-        self._stage.observer.signal("STOP", "workers")
-
-    def continue_workers(self) -> None:
-        """Let stopped workers go on."""
-        self._stage.observer.signal("CONT", "workers")
+    def stopped_workers(self) -> AbstractContextManager[Callable[[], None]]:
+        """Stop the workers during a block; see :meth:`Stage.stopped_workers`."""
+        return self._stage.stopped_workers()
 
     def edit(self, expression: str) -> None:
         """Change nginx's configuration by sed(1), for the next reload; the expression has no space in it."""
