@@ -91,8 +91,15 @@ def _nested_captures(at: Statement | Block, _block: Block, _facts: Facts) -> boo
 
 def _never_matches(at: Statement | Block, _block: Block, facts: Facts) -> str:
     """Return what takes all paths of a location, in words; empty where some reach it."""
+    server = at.parent if isinstance(at, Block) else None
+    is_named = "".join(at.args[:1]).startswith("@")
+    if server is not None and server.name == "server" and not is_named and _returns_at_once(at, server, facts):
+        said = server.local("return")[0]
+        return f"the server answers all of them by return ({said.file}:{said.line}), before nginx looks for a location"
     one = facts.unreachable.get(id(at))
-    return f"location {' '.join(one.by.args)} ({one.by.file}:{one.by.line}): {one.why}" if one is not None else ""
+    if one is None:
+        return ""
+    return f"all its paths go to location {' '.join(one.by.args)} ({one.by.file}:{one.by.line}): {one.why}"
 
 
 def _never_chosen(at: Statement | Block, _block: Block, facts: Facts) -> str:
@@ -107,7 +114,7 @@ def _returns_at_once(_at: Statement | Block, block: Block, _facts: Facts) -> boo
     """Tell whether every request of a block ends by a ``return`` beside a directive."""
     # A rewrite or break in front of it, also in an if, may pass it by.
     ways_out = block.local("rewrite") or block.local("break") or any(inner.name == "if" for inner in block.blocks)
-    return bool(block.local("return")) and not ways_out
+    return bool(block.local("return")) and not ways_out and not block.may_say_more
 
 
 def _reads_forwarded_recursively(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
