@@ -22,21 +22,21 @@ SAME_CONNECTION: Final = Flow(requests=2, path="/{n}")
 ANOTHER_CONNECTION: Final = Flow(connections=2, at_once=1, path="/{c}")
 
 
-def _upstream_requests(rig: Rig, requests: int) -> int:
+def upstream_requests(rig: Rig, requests: int) -> int:
     """Return how many requests were answered from the upstream, once the log has this many."""
     return sum(bool(line["upstream"]) for line in rig.logged(requests))
 
 
 def _stale(rig: Rig) -> None:
     rig.ok(rig.flow(Flow(path="/page")), requests=1)
-    rig.must(_upstream_requests(rig, 1) == 1, "the first request was not answered from the upstream")
+    rig.must(upstream_requests(rig, 1) == 1, "the first request was not answered from the upstream")
 
 
 def waiting_on_expired(rig: Rig) -> Figures:
     """Let all clients request an expired page at once; count those that were answered from the upstream."""
     _stale(rig)
     rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path="/page"))[0], requests=CLIENTS)
-    waited = _upstream_requests(rig, 1 + CLIENTS) - 1
+    waited = upstream_requests(rig, 1 + CLIENTS) - 1
     return {"waiting_clients": waited, "nobody_waits": float(waited == 0)}
 
 
@@ -59,7 +59,7 @@ def renewed_first(flow: Flow) -> Callable[[Rig], Figures]:
 def stampede(rig: Rig) -> Figures:
     """Let all clients request a page at once that is not cached yet."""
     rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path="/page"))[0], requests=CLIENTS)
-    return {"upstream_requests": _upstream_requests(rig, CLIENTS)}
+    return {"upstream_requests": upstream_requests(rig, CLIENTS)}
 
 
 def asked_twice(rig: Rig) -> Figures:
@@ -67,7 +67,7 @@ def asked_twice(rig: Rig) -> Figures:
     pages = Flow(connections=PAGES // _PAGES_EACH, requests=_PAGES_EACH, path="/{c}-{n}")
     for _ in range(2):
         rig.ok(rig.flow(pages), requests=PAGES)
-    fetched = _upstream_requests(rig, 2 * PAGES) - PAGES
+    fetched = upstream_requests(rig, 2 * PAGES) - PAGES
     return {"cached_share": 1 - fetched / PAGES}
 
 
@@ -75,11 +75,11 @@ def restarted(rig: Rig) -> Figures:
     """Request pages, upgrade nginx, which empties the key zone, and request them again before the cache is loaded."""
     pages = Flow(requests=_CACHED, path="/page-{n}")
     rig.ok(rig.flow(pages), requests=_CACHED)
-    before = _upstream_requests(rig, _CACHED)
+    before = upstream_requests(rig, _CACHED)
     old = {worker.pid for worker in rig.workers()}
     rig.signal("USR2")
     rig.settle(2 * len(old))
     rig.signal("QUIT")
     rig.until_they_are_gone(old)
     rig.ok(rig.flow(pages), requests=_CACHED)
-    return {"fetched_again_share": (_upstream_requests(rig, 2 * _CACHED) - before) / _CACHED}
+    return {"fetched_again_share": (upstream_requests(rig, 2 * _CACHED) - before) / _CACHED}

@@ -1,4 +1,4 @@
-"""HTTP/2 from clients: uploads from far away, and limits on concurrent streams.
+"""HTTP/2 from clients: uploads from far away, and limits on concurrent streams. HTTP/2 to upstreams.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_v2_module.html.
 """
@@ -20,6 +20,7 @@ from tuneproof.catalogue.http2_scripts import (
     early_uploads,
     in_flight,
     requests,
+    to_upstream,
 )
 from tuneproof.lab.subject.written_config import written_config
 from tuneproof.proof.scenario.backends import ASYNCIO, SCRIPTED, Backend
@@ -39,6 +40,12 @@ def _setting(name: str, directives: str, script: Script, *, to: Backend = BACKEN
     return Setting(name=name, config=written_config("", http=server), script=script)
 
 
+def _upstream(name: str, listen: str) -> Setting:
+    server = f'server {{ listen 127.0.0.1:9001 {listen}; location / {{ return 200 "ok"; }} }}'
+    location = "location / { proxy_http_version 2; proxy_pass http://127.0.0.1:9001; }"
+    return Setting(name=name, config=written_config(location, http=server), script=to_upstream)
+
+
 ARMS: Final = arms_of(
     [
         _setting("streams-reset", _LIMITED, requests(resets=True)),
@@ -50,6 +57,8 @@ ARMS: Final = arms_of(
         _setting("window-unbuffered", _UNBUFFERED, in_flight),
         _setting("window-buffered", "", in_flight),
         _setting("window-unbuffered-1m", f"{_UNBUFFERED} client_body_buffer_size 1m;", in_flight),
+        _upstream("to-http1", ""),
+        _upstream("to-http2", "http2"),
     ]
 )
 

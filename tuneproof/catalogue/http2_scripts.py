@@ -5,6 +5,7 @@ from typing import Final
 
 from tuneproof.catalogue.http2_frames import get, opening, upload
 from tuneproof.lab.load.counted import Figures
+from tuneproof.lab.load.exchanges import statuses
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.protocol.scripted import Reply
@@ -71,6 +72,11 @@ def in_flight(rig: Rig) -> Figures:
         go_on()
         arrived = rig.steady(lambda: len(rig.backend().seen().requests))
     return {"accepted_share": arrived / CLIENTS, "cut_share": 1 - arrived / CLIENTS}
+
+
+def to_upstream(rig: Rig) -> Figures:
+    """Ask a few times; count the responses that come from the upstream."""
+    return {"answered_share": statuses(rig.flow(Flow(connections=CLIENTS)), 200) / CLIENTS}
 
 
 def _raw(says: str, connections: int = 1) -> Flow:

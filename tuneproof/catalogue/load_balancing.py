@@ -43,7 +43,7 @@ _DEAD: Final = "127.0.0.1:9"  # nobody listens there
 _KEYED: Final = """log_format keyed escape=json '{"uri":"$uri","key":"$arg_k","upstream":"$upstream_addr"}';"""
 
 
-def _servers(*answers: str) -> str:
+def servers(*answers: str) -> str:
     """Return servers with these responses, each on its own port."""
     return " ".join(
         f"server {{ listen 127.0.0.1:{port}; access_log off; location / {{ {answer} }} }}"
@@ -51,11 +51,13 @@ def _servers(*answers: str) -> str:
     )
 
 
-def _upstream(method: str, *servers: str, name: str = "peers") -> str:
-    return f"upstream {name} {{ {method} {' '.join(f'server {server};' for server in servers)} }}"
+def upstream(method: str, *peers: str, name: str = "peers") -> str:
+    """Return an upstream block with a method, or nothing, and these servers."""
+    return f"upstream {name} {{ {method} {' '.join(f'server {peer};' for peer in peers)} }}"
 
 
-def _addresses(number: int) -> list[str]:
+def addresses(number: int) -> list[str]:
+    """Return the addresses of so many of :func:`servers`."""
     return [f"127.0.0.1:{port}" for port in range(_FIRST_PORT, _FIRST_PORT + number)]
 
 
@@ -63,34 +65,34 @@ _TO_PEERS: Final = f"location / {{ proxy_pass http://peers; proxy_buffering off;
 
 
 def _spread(name: str, method: str) -> Setting:
-    http = _servers(*[_PASSED_ON] * SERVERS) + _upstream(method, *_addresses(SERVERS))
+    http = servers(*[_PASSED_ON] * SERVERS) + upstream(method, *addresses(SERVERS))
     config = written_config(_TO_PEERS, http=http, listen="reuseport", workers=str(WORKERS))
     return Setting(name=name, config=config, script=busiest, workers=WORKERS)
 
 
 def _full(name: str, zone: str) -> Setting:
-    http = _servers(_PASSED_ON) + _upstream(zone, f"{_addresses(1)[0]} max_conns={MAX_CONNS}")
+    http = servers(_PASSED_ON) + upstream(zone, f"{addresses(1)[0]} max_conns={MAX_CONNS}")
     config = written_config(_TO_PEERS, http=http, listen="reuseport", workers=str(WORKERS))
     return Setting(name=name, config=config, script=held, workers=WORKERS)
 
 
 def _overflowing(name: str, first: str = "", second: str = "") -> Setting:
-    one, other = _addresses(2)
+    one, other = addresses(2)
     peers = [f"{one} {first}", *([f"{other} {second}"] if second else [])]
-    http = _servers(_SLOWLY, _SLOWLY) + _upstream("", *peers)
+    http = servers(_SLOWLY, _SLOWLY) + upstream("", *peers)
     return Setting(name=name, config=written_config(_TO_PEERS, http=http, listen="deferred"), script=at_once)
 
 
 def _unequal(name: str, method: str, *answers: str) -> Setting:
-    http = _servers(*answers) + _upstream(method, *_addresses(2))
+    http = servers(*answers) + upstream(method, *addresses(2))
     return Setting(name=name, config=written_config(_TO_PEERS, http=http), script=in_turn)
 
 
 def _changed(name: str, method: str, before: list[str], after: list[str]) -> Setting:
     http = (
-        _servers(*[_AT_ONCE] * 5)
-        + _upstream(method, *before, name="before")
-        + _upstream(method, *after, name="after")
+        servers(*[_AT_ONCE] * 5)
+        + upstream(method, *before, name="before")
+        + upstream(method, *after, name="after")
         + _KEYED
     )
     locations = "".join(
@@ -105,14 +107,14 @@ def _of_network(name: str, method: str) -> Setting:
         "server { listen 127.0.0.1:9000; set_real_ip_from 127.0.0.1; real_ip_header X-Forwarded-For; "
         f"location / {{ proxy_pass http://peers; {LOG} }} }}"
     )
-    http = _servers(_AT_ONCE, _AT_ONCE) + _upstream(method, *_addresses(2)) + balancer
+    http = servers(_AT_ONCE, _AT_ONCE) + upstream(method, *addresses(2)) + balancer
     proxy = "location / { proxy_set_header X-Forwarded-For 192.0.2.$arg_c; proxy_pass http://127.0.0.1:9000; }"
     return Setting(name=name, config=written_config(proxy, http=http), script=network)
 
 
 def _dead(name: str, max_fails: int) -> Setting:
     dead = f"{_DEAD} max_fails={max_fails} fail_timeout={FAIL_TIMEOUT_S}s"
-    http = _servers(_AT_ONCE) + _upstream("", dead, *_addresses(1))
+    http = servers(_AT_ONCE) + upstream("", dead, *addresses(1))
     return Setting(name=name, config=written_config(_TO_PEERS, http=http), script=tried_again)
 
 
@@ -136,10 +138,10 @@ ARMS: Final = arms_of(
         _unequal("least-conn-broken", "least_conn;", _SLOWLY, _BROKEN),
         _unequal("round-robin-slow", "", _AT_ONCE, _SLOWLY),
         _unequal("least-conn-slow", "least_conn;", _AT_ONCE, _SLOWLY),
-        _changed("hash-added", _KEY, _addresses(4), _addresses(5)),
-        _changed("hash-consistent-added", "hash $arg_k consistent;", _addresses(4), _addresses(5)),
-        _changed("hash-failed", _KEY, _addresses(4), [*_addresses(3), f"{_DEAD} fail_timeout=60s"]),
-        _changed("hash-removed", _KEY, _addresses(4), _addresses(3)),
+        _changed("hash-added", _KEY, addresses(4), addresses(5)),
+        _changed("hash-consistent-added", "hash $arg_k consistent;", addresses(4), addresses(5)),
+        _changed("hash-failed", _KEY, addresses(4), [*addresses(3), f"{_DEAD} fail_timeout=60s"]),
+        _changed("hash-removed", _KEY, addresses(4), addresses(3)),
         _of_network("ip-hash", "ip_hash;"),
         _of_network("hash-address", "hash $remote_addr;"),
         _dead("max-fails-3", 3),

@@ -30,20 +30,21 @@ _SERVED: Final = 200
 _FAILED: Final = 500
 
 
-def _last(line: Mapping[str, str]) -> str:
+def last(line: Mapping[str, str]) -> str:
     """Return the server that answered, of those that were tried."""
     return line["upstream"].rpartition(", ")[2]
 
 
-def _by_server(lines: Iterable[Mapping[str, str]]) -> Counter[str]:
-    return Counter(map(_last, lines))
+def by_server(lines: Iterable[Mapping[str, str]]) -> Counter[str]:
+    """Return how many requests each server answered."""
+    return Counter(map(last, lines))
 
 
 def busiest(rig: Rig) -> Figures:
     """Send as many requests as there are servers, and keep them open; count those of the busiest server."""
     done = rig.flow(Flow(connections=SERVERS, path="/hold", read_bytes_per_s=1000, stays=True))
     rig.must(statuses(done, _SERVED) == SERVERS, "not all responses began")
-    return {"busiest": max(_by_server(rig.logged(SERVERS)).values())}
+    return {"busiest": max(by_server(rig.logged(SERVERS)).values())}
 
 
 def held(rig: Rig) -> Figures:
@@ -55,14 +56,14 @@ def held(rig: Rig) -> Figures:
 def at_once(rig: Rig) -> Figures:
     """Let the worker get all requests at once, before any server has answered."""
     (done,) = rig.flows_behind_stopped_workers(Flow(connections=AT_ONCE))
-    second = _by_server(rig.logged(AT_ONCE))["127.0.0.1:9002"]
+    second = by_server(rig.logged(AT_ONCE))["127.0.0.1:9002"]
     return {"served_share": statuses(done, _SERVED) / AT_ONCE, "backup_share": second / AT_ONCE}
 
 
 def in_turn(rig: Rig) -> Figures:
     """Let a few clients send requests, each again as soon as it is answered; count those of the second server."""
     done = rig.flow(Flow(connections=_AT_A_TIME, requests=_EACH))
-    second = _by_server(rig.logged(_AT_A_TIME * _EACH))["127.0.0.1:9002"]
+    second = by_server(rig.logged(_AT_A_TIME * _EACH))["127.0.0.1:9002"]
     return {"second": second, "errors": statuses(done, _FAILED)}
 
 
@@ -73,7 +74,7 @@ def moved_keys(rig: Rig) -> Figures:
         rig.ok(rig.flow(asked), requests=KEYS)
     servers: dict[str, dict[str, str]] = {"/before": {}, "/after": {}}
     for line in rig.logged(2 * KEYS):
-        servers[line["uri"]][line["key"]] = _last(line)
+        servers[line["uri"]][line["key"]] = last(line)
     still_there = set(servers["/after"].values())
     kept = {key: server for key, server in servers["/before"].items() if server in still_there}
     moved = sum(servers["/after"][key] != server for key, server in kept.items())
@@ -83,8 +84,8 @@ def moved_keys(rig: Rig) -> Figures:
 def network(rig: Rig) -> Figures:
     """Let each client of a /24 network send a request; count how many the second server is short of one half."""
     rig.ok(rig.flow(Flow(connections=CLIENTS, path="/?c={c}")), requests=CLIENTS)
-    by_server = _by_server(rig.logged(CLIENTS))
-    fewest = min(by_server.values()) if len(by_server) > 1 else 0
+    clients = by_server(rig.logged(CLIENTS))
+    fewest = min(clients.values()) if len(clients) > 1 else 0
     return {"evenness": 2 * fewest / CLIENTS}
 
 

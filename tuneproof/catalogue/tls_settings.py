@@ -1,4 +1,4 @@
-"""TLS settings of tuning lists: curves, records, session caches and tickets.
+"""TLS settings of tuning lists: curves, records, session caches, tickets and certificates.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_ssl_module.html.
 """
@@ -6,7 +6,7 @@ Directives: https://nginx.org/en/docs/http/ngx_http_ssl_module.html.
 from collections.abc import Callable
 from typing import Final
 
-from tuneproof.catalogue import tls_settings_upstream
+from tuneproof.catalogue import tls_settings_certificates, tls_settings_upstream
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.lab.load.counted import Figures
@@ -102,11 +102,15 @@ ARMS: Final = arms_of(
         Setting(name="no-stapling", config=_tls(""), script=_stapling, starts=False),
         Setting(name="stapling", config=_tls("ssl_stapling on;"), script=_stapling, starts=False),
         *tls_settings_upstream.SETTINGS,
+        *tls_settings_certificates.SETTINGS,
     ]
 )
 
 CLAIMS: Final = claims_of(
-    "tls_settings", REQUESTS=tls_settings_upstream.REQUESTS, WORKERS=tls_settings_upstream.WORKERS
+    "tls_settings",
+    REQUESTS=tls_settings_upstream.REQUESTS,
+    WORKERS=tls_settings_upstream.WORKERS,
+    HANDSHAKES=tls_settings_certificates.HANDSHAKES,
 )
 SCENARIO: Final = Scenario(name="tls_settings", arms=ARMS, claims=CLAIMS, backends=())
 

@@ -372,6 +372,10 @@ class Rig:
         """Write a file in the folder of files that change."""
         self._stage.supervisor.write(name, size_bytes)
 
+    def run(self, *command: str) -> str:
+        """Run a command in nginx's container as nginx's user, and return what it prints (LabError: it fails)."""
+        return self._stage.subject.run(command).decode("utf-8", errors="replace")
+
     def fresh_workers(self) -> None:
         """Replace all workers by new ones."""
         start_fresh_workers(self._stage)
