@@ -17,6 +17,8 @@ _URI: Final = (
 )
 _CACHES: Final = frozenset(f"{kind}_cache" for kind in ("proxy", "fastcgi", "uwsgi", "scgi"))
 _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
+# They came with fixes of security, which distributions also put into older versions.
+_BACKPORTED: Final = frozenset({"max_headers", "xml_external_entities"})
 _PASSING: Final = frozenset({"location", "if", "limit_except"})
 _BUFFERED: Final = re.compile(r"buffer=|gzip$|gzip=")
 _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in location"}
@@ -40,7 +42,7 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
 def _of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     """Yield the directives of later branches; a package may have some of its own branch's later releases."""
     for said, block in main.everything():
-        rows = rows_of(said.name) if block.name not in TABLES else ()
+        rows = rows_of(said.name) if block.name not in TABLES and said.name not in _BACKPORTED else ()
         if rows and all(as_numbers(row.since or "0")[:2] > version[:2] for row in rows):
             yield _problem(said, f'unknown directive "{said.name}"')
 

@@ -62,6 +62,8 @@ def test_what_may_load_is_none(text: str) -> None:
         ("http2 on;", "1.22", False),
         ("http2 on;", "1.26", True),
         ("map $uri $a { http2 on; }", "1.22", True),
+        # Debian's 1.22.1 has it, with a fix of security.
+        ("max_headers 100;", "1.22", True),
         # Of a later release of the same branch, which a package may have.
         ("client_body_early_read on;", "1.31.3", True),
         ("client_body_early_read on;", "1.30", False),
