@@ -9,18 +9,21 @@ from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 
 
-def tls_by_listen(at: Statement | Block, block: Block, _facts: Facts) -> Sequence[Edit]:
+def tls_by_listen(at: Statement | Block, block: Block, facts: Facts) -> Sequence[Edit]:
     """Return what replaces ``ssl on``: "ssl" in each listen of its server.
 
-    Nothing where that would bring TLS to other servers of a socket, or where an outer level says it for many.
+    Nothing if that would bring TLS to other servers of a socket, or if an outer level says it for many.
     """
     if isinstance(at, Statement) and at.value == "off":
         return (Replace(old=at, text=""),)
     listens = block.local("listen")
-    main = list(block.within())[-1]
-    others = [server for server in main.all("server") if server is not block and not server.is_on("ssl")]
-    taken = {listen.value for server in others for listen in server.local("listen") if "ssl" not in listen.args}
-    is_clear = block.name == "server" and listens and not taken & {listen.value for listen in listens}
+    others = {
+        id(server)
+        for socket in facts.sockets.of(block)
+        for server in socket.servers
+        if "ssl" not in socket.protocols and server is not block and not server.is_on("ssl")
+    }
+    is_clear = block.name == "server" and listens and not others and not facts.sockets.unknown
     if not isinstance(at, Statement) or not is_clear:
         return ()
     plain = [listen for listen in listens if "ssl" not in listen.args]

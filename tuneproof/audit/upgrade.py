@@ -1,6 +1,6 @@
 """What a configuration means on another version of nginx: what that refuses, ignores, does by default, and advises."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -8,6 +8,7 @@ from typing import Any, Final
 from tuneproof.audit.advice import State
 from tuneproof.audit.auditing import Audit, audit_source, numbers_of
 from tuneproof.audit.patches import Edit, Insert, Replace
+from tuneproof.audit.remedies import tls_by_listen
 from tuneproof.audit.version_choice import Concern, concerns
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.reuse import Reuse
@@ -123,7 +124,7 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
             at=concern.said,
             why=f"{why}{instead}" if change.kind is not Kind.DEPRECATED else why,
             since=change.version,
-            edits=tuple(_remedy(concern, passed)),
+            edits=tuple(_remedy(concern, audit.facts)),
         )
 
 
@@ -137,25 +138,22 @@ def _of_behaviour(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
             yield Difference(effect=Effect.BEHAVIOUR, what=one.what, at=one.said, why=why, since=one.change.version)
 
 
-def _remedy(concern: Concern, passed: Sequence[Concern]) -> Iterator[Edit]:
+def _remedy(concern: Concern, facts: Facts) -> Iterator[Edit]:
     said, block, change = concern.said, concern.block, concern.change
     if change.kind is Kind.IGNORED:
         yield Replace(old=said, text="")
-    elif change.kind is Kind.REMOVED and (said.value == "off" or block.name == "server"):
-        yield Replace(old=said, text="")
-        for listen in block.local("listen") if said.value == "on" else ():
-            if "ssl" not in listen.args:
-                yield Replace(old=listen, text=f"listen {' '.join((*listen.args, 'ssl'))};")
+    elif change.kind is Kind.REMOVED:
+        yield from tls_by_listen(said, block, facts)
     elif change.kind is Kind.DEPRECATED:
         # The parameter is the socket's: every server that listens on it speaks HTTP/2 there.
-        sockets = {one.said.value for one in passed if one.change is change}
+        sockets = [socket for socket in facts.sockets.found if change.parameter in socket.protocols]
         yield Replace(old=said, text=f"listen {' '.join(arg for arg in said.args if arg != change.parameter)};")
         around = block.around("http")
         for server in around.all("server") if around is not None else [block]:
-            listens = server.local("listen")
-            is_one = any(listen.value in sockets for listen in listens)
+            is_one = server is block or any(server in socket.servers for socket in sockets)
             if is_one and server.setting("http2") is None and server.span is not None:
-                yield Insert(after=listens[-1], text=change.instead)
+                listens = server.local("listen")
+                yield Insert(after=listens[-1] if listens else server, text=change.instead)
 
 
 def _of_defaults(audit: Audit, newer: Facts, *, old: str, new: str) -> Iterator[Difference]:

@@ -75,6 +75,17 @@ def test_everybody_on_a_socket_goes_on_speaking_http2() -> None:
     assert "listen 444 ssl;\n}" in after
 
 
+@pytest.mark.parametrize("same", ["443", "*:443", "0.0.0.0:443"])
+def test_a_socket_is_the_same_whatever_its_listens_call_it(same: str) -> None:
+    """TLS would come to a server that speaks plain HTTP there, and HTTP/2 would go from one that spoke it."""
+    shared = f"server {{\nlisten 443 ssl http2;\n}}\nserver {{\nlisten {same} ssl; server_name b;\n}}"
+    assert patched(changes(shared), defaults=False).count("http2 on;") == 2
+    plain = f"server {{\nlisten 443;\nssl on;\n}}\nserver {{\nlisten {same}; server_name b;\n}}"
+    found = changes(plain)
+    assert [one.what for one in found.differences if one.effect is Effect.REFUSED] == ["ssl"]
+    assert "ssl on;" in patched(found, defaults=False)
+
+
 PASSED: Final = "server {\nlocation / {\n%s; }\n}"
 TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9; }"
 
