@@ -89,7 +89,9 @@ def plain_quotes(text: str) -> str:
     """Return text with the quotes that web pages and their editors have replaced; as it is if it has any quote."""
     if '"' in text:
         return text
-    return (html.unescape(text) if "&quot;" in text or "&#" in text else text).translate(_TYPOGRAPHIC)
+    if "&quot;" in text or "&#" in text:
+        return html.unescape(text)
+    return text if text.isascii() else text.translate(_TYPOGRAPHIC)
 
 
 def plain(text: str) -> str:

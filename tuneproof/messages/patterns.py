@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
@@ -11,12 +11,14 @@ from tuneproof.messages.rows import Message, messages
 
 PLACE: Final = re.compile(r"<([a-z]+\+?)>")
 """The placeholder for any text in a row's words."""
+_FUNCTION: Final = "<function>"
+_FUNCTIONS: Final = ("recv", "readv", "send", "sendto", "sendfile", "writev")
+"""What nginx reads and writes a connection with on Linux; ``<function>`` is any of them."""
 _ERRNO: Final = re.compile(r"\((\d+): ([^)<]+)\)")
 _PLACES: Final = {
     "n": r"\d+",
     "number": r"-?\d+",
     "n+": r"[1-9]\d*",
-    "function": r"\w+",
     "program": r"[^\s\[]+",
     "end": r"(?=, |,?$)",
 }
@@ -102,7 +104,7 @@ def in_glibc_words(text: str) -> str:
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
     message: Message
-    words: str
+    pieces: tuple[str, ...]  # its fixed parts: what is filled in is between them
     pattern: str
     fixed: int  # how many characters of the wording are fixed: of several matches, the most specific one decides
     piece: str  # its longest fixed part
@@ -128,20 +130,24 @@ class _Together:
         return self.candidates[(match.lastindex or 0) - 1] if match is not None else None
 
 
+def _with_functions(words: str) -> tuple[str, ...]:
+    return tuple(words.replace(_FUNCTION, name) for name in _FUNCTIONS) if _FUNCTION in words else (words,)
+
+
 @cache
 def _by_start() -> Mapping[str, tuple[_Candidate, ...]]:
     """Return the wordings by their first characters; those with a placeholder first are under the empty string."""
     made: dict[str, list[_Candidate]] = defaultdict(list)
     for message in messages().values():
-        for words in message.words:
-            pieces = PLACE.split(words.text)[::2]
+        for text in (each for words in message.words for each in _with_functions(words.text)):
+            pieces = tuple(PLACE.split(text)[::2])
             start = pieces[0][:_KEY]
             candidate = _Candidate(
                 message=message,
-                words=words.text,
-                pattern=pattern(words.text),
+                pieces=pieces,
+                pattern=pattern(text),
                 fixed=sum(map(len, pieces)),
-                piece=max((piece.partition("(")[0] for piece in pieces), key=len),
+                piece=max((fixed for piece in pieces for fixed in _ERRNO.split(piece)[::3]), key=len),
             )
             made[start if len(start) == _KEY else ""].append(candidate)
     return {start: tuple(sorted(own, key=lambda each: -each.fixed)) for start, own in made.items()}
@@ -188,8 +194,12 @@ def find_one(text: str, level: str = "") -> Message | None:
 
 def words_again(row: Message, text: str) -> str:
     """Return the words of a row that a message has, if they come beside those that are counted; empty otherwise."""
-    again = (words.text for words in row.words if words.again)
-    return next((words for words in again if re.match(pattern(words), text) is not None), "")
+    return next((words for words, fits in _again(row.id) if fits.match(text) is not None), "")
+
+
+@cache
+def _again(row: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((words.text, re.compile(pattern(words.text))) for words in messages()[row].words if words.again)
 
 
 def find_all(text: str) -> Iterator[Message]:
@@ -214,17 +224,17 @@ def find_cut(text: str, level: str = "") -> Message | None:
     starts = _by_start()
     reached: dict[Message, int] = {}
     for each in (*starts.get(beginning[:_KEY], ()), *starts[""]):
-        if each.is_at(level) and (fixed := _fixed_of(each.words, beginning)) is not None:
+        if each.is_at(level) and (fixed := _fixed_of(each.pieces, beginning)) is not None:
             reached[each.message] = max(fixed, reached.get(each.message, 0))
     best = max(reached.values(), default=0)
     found = [message for message, fixed in reached.items() if fixed == best and best >= _FEWEST]
     return found[0] if len(found) == 1 else None
 
 
-def _fixed_of(words: str, beginning: str) -> int | None:
+def _fixed_of(pieces: Sequence[str], beginning: str) -> int | None:
     """Return how many fixed characters of a wording a cut text has; None if they differ."""
     place = fixed = 0
-    for index, piece in enumerate(PLACE.split(words)[::2]):
+    for index, piece in enumerate(pieces):
         if place >= len(beginning):
             break
         at = beginning.find(piece, place) if index else (0 if beginning.startswith(piece) else -1)
@@ -232,7 +242,7 @@ def _fixed_of(words: str, beginning: str) -> int | None:
             place, fixed = at + len(piece), fixed + len(piece)
             continue
         # The cut may be inside this piece; the placeholder reaches up to it.
-        for start in range(place, len(beginning)) if index else (0,):
+        for start in range(max(place, len(beginning) - len(piece)), len(beginning)) if index else (0,):
             if piece.startswith(beginning[start:]):
                 return fixed + len(beginning) - start
         return None

@@ -1,9 +1,10 @@
 """The rows of the TOML files beside this module, as typed records.
 
 A row holds the words of one message. In its words ``<name>`` is whatever the program writes there, ``<n>`` and
-``<number>`` for digits, ``<n+>`` for a number above zero, ``<function>`` for one word. ``(111: Connection refused)`` is
-an error number of Linux with glibc's words for it; other systems have another number, and musl other words: either is
-enough. ``<end>`` is where nginx's own list of circumstances begins (", client: ..."), or the line's end.
+``<number>`` for digits, ``<n+>`` for a number above zero, ``<function>`` for what reads or writes a connection.
+``(111: Connection refused)`` is an error number of Linux with glibc's words for it; other systems have another number,
+and musl and Windows other words: either is enough. ``<end>`` is where nginx's own list of circumstances begins
+(", client: ..."), or the line's end.
 """
 
 import tomllib

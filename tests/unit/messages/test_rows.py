@@ -11,7 +11,7 @@ from tuneproof.messages.rows import Message, Problem, messages
 
 ROWS = list(messages().values())
 LEVELS = {"info", "notice", "warn", "error", "crit", "alert", "emerg", "debug"}
-SAMPLES = {"end": "", "n": "7", "number": "24", "n+": "7"}
+SAMPLES = {"end": "", "n": "7", "number": "24", "n+": "7", "function": "recv"}
 REFUSED_BY_WINDOWS = "No connection could be made because the target machine actively refused it"
 CLOSED_BY_WINDOWS = "An existing connection was forcibly closed by the remote host"
 VERSION = re.compile(r"1\.\d+\.\d+")
