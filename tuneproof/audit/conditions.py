@@ -40,7 +40,12 @@ def _is_tls_only(_at: Statement | Block, block: Block, facts: Facts) -> bool:
         return False
     servers = block.servers()
     listens = [(server, listen) for server in servers for listen in server.local("listen")]
-    is_tls = all({"ssl", "quic"} & set(listen.args) or server.is_on("ssl") for server, listen in listens)
+    # The parameter is the socket's, whichever of its listens has it.
+    encrypted = {id(listen) for socket in facts.sockets.found if "ssl" in socket.protocols for listen in socket.listens}
+    is_tls = all(
+        {"ssl", "quic"} & set(listen.args) or id(listen) in encrypted or server.is_on("ssl")
+        for server, listen in listens
+    )
     by_kernel = any("KTLS" in one.args for server in servers for one in server.in_effect("ssl_conf_command"))
     return bool(listens) and all(server.local("listen") for server in servers) and is_tls and not by_kernel
 
@@ -51,8 +56,11 @@ def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> s
     return f". Each worker allocates {size(held)} for worker_connections at start" if held >= _LARGE_BYTES else " "
 
 
-def _speaks_http2(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    return any(server.speaks_http2 for server in block.servers())
+def _speaks_http2(_at: Statement | Block, block: Block, facts: Facts) -> bool:
+    by_socket = {
+        id(server) for socket in facts.sockets.found if "http2" in socket.protocols for server in socket.servers
+    }
+    return any(server.speaks_http2 or id(server) in by_socket for server in block.servers())
 
 
 def _speaks_http2_in_location(at: Statement | Block, block: Block, facts: Facts) -> bool:
