@@ -22,6 +22,7 @@ class EngineProxy:
     def __init__(self, target: str, path: Path | None = None) -> None:
         self._target = target
         self._path = path
+        self._port = 0
         self._listener: socket.socket | None = None
         self._open: list[socket.socket] = []
 
@@ -30,9 +31,7 @@ class EngineProxy:
         """Value for DOCKER_HOST."""
         if self._path is not None:
             return f"unix://{self._path}"
-        assert self._listener is not None
-        host, port = self._listener.getsockname()
-        return f"tcp://{host}:{port}"
+        return f"tcp://127.0.0.1:{self._port}"
 
     def __enter__(self) -> Self:
         self.start()
@@ -45,7 +44,9 @@ class EngineProxy:
 
     def start(self) -> None:
         if self._path is None:
-            self._listener = socket.create_server(("127.0.0.1", 0))
+            # After a stop, under the same address as before.
+            self._listener = socket.create_server(("127.0.0.1", self._port))
+            self._port = self._listener.getsockname()[1]
         else:
             self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             self._listener.bind(str(self._path))

@@ -65,11 +65,14 @@ def test_an_image_that_does_not_build_shows_the_end_of_its_log(engine: docker.Do
 def test_an_engine_that_stops_in_the_middle_of_a_run(
     engine: docker.DockerClient, tmp_path: Path, *, comes_back: bool
 ) -> None:
-    """The run waits, and goes on in a new lab; else it ends, and the reaper removes what is left when it can."""
+    """The run waits, and goes on in a new lab; else it ends, and the reaper removes what is left when it can.
+
+    The engine is behind TCP: nothing passes through files or namespaces of this machine.
+    """
     address = find_endpoint().address
     if not address.startswith("unix://"):
         pytest.skip(f"needs a local engine behind a Unix socket, this one is at {address}")
-    with EngineProxy(address.removeprefix("unix://"), tmp_path / "engine.sock") as proxy:
+    with EngineProxy(address.removeprefix("unix://")) as proxy:
         child = start_pytest(*COUNTED_RUN, results=tmp_path / "results", environment={"DOCKER_HOST": proxy.address})
         assert measures_beyond(child, 2, results=tmp_path / "results"), child.stdout.read()
         proxy.stop()

@@ -28,11 +28,12 @@ from tuneproof.yours.proposal import Proposal, Wanted, propose
 
 pytestmark = [pytest.mark.engine]
 
-# One of the usual shapes, and one with each kind of surroundings that have to be made.
-USUAL: Final = ("classic", "unix-socket")
+# One with surroundings that have to be made; the usual shape is that of the whole run below.
+QUICK: Final = ("unix-socket",)
 NOT_FOR_ALL: Final = pytest.mark.slow
 STARTED: Final = (
-    *USUAL,
+    "classic",
+    *QUICK,
     "address",
     "http-1.1-forgotten",
     "header-forgotten",
@@ -61,7 +62,7 @@ STARTED: Final = (
 def parameters() -> list[object]:
     """Return the cases, most of them only where this module is named."""
     names = (*STARTED, *SURROUNDINGS)
-    return [pytest.param(name, id=name, marks=() if name in USUAL else NOT_FOR_ALL) for name in names]
+    return [pytest.param(name, id=name, marks=() if name in QUICK else NOT_FOR_ALL) for name in names]
 
 
 def first_file(case: Case, folder: Path) -> str:

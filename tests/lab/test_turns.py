@@ -177,6 +177,7 @@ def test_the_loop_probe_shows_on_which_worker_stops_were_made(unrecorded: Stage)
     assert other <= stopped / 2
 
 
+@pytest.mark.slow  # as tests/unit/proof/scenario has it, with the loader's own words
 def test_a_recorder_that_cannot_be_loaded_is_a_precondition_that_fails(
     place_cpus: PlaceCpus,
     lab_session: Session,

@@ -11,7 +11,8 @@ import pytest
 from tests.support.places import CHECKOUT
 from tuneproof.report.results.run_file import load
 
-pytestmark = [pytest.mark.engine]
+# test_own_nginx.py has an image that does not exist as well; the rest takes a minute.
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 WITHIN_S: Final = 1200
 CONF: Final = """
@@ -53,7 +54,6 @@ def proof(folder: Path, *versions: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.slow
 def test_a_default_that_moved_is_seen_by_what_it_does(tmp_path: Path) -> None:
     """Since 1.29.7 connections to an upstream block are kept; on 1.22 and 1.26 each request has its own."""
     found = {one["what"]: (one["before"], one["after"]) for one in proof(tmp_path, "1.26", "1.30")["differences"]}
@@ -65,7 +65,6 @@ def test_a_default_that_moved_is_seen_by_what_it_does(tmp_path: Path) -> None:
     assert (tmp_path / "latest/trials.jsonl").is_file()
 
 
-@pytest.mark.slow
 def test_a_version_does_not_differ_from_itself(tmp_path: Path) -> None:
     """Though its containers have other names, and its requests other ids."""
     found = proof(tmp_path, "1.26", "1.26")
@@ -73,7 +72,6 @@ def test_a_version_does_not_differ_from_itself(tmp_path: Path) -> None:
     assert found["comparisons"] > 10
 
 
-@pytest.mark.slow
 def test_a_version_that_does_not_start_is_reported_in_its_own_words(tmp_path: Path) -> None:
     """And nothing else is compared."""
     conf = CONF.replace("listen 80;", "listen 80; http2 on;")

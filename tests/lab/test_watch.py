@@ -89,7 +89,7 @@ def test_the_stalled_worker_is_named(stage: Stage) -> None:
 
     def load() -> None:
         for _ in range(2):
-            with loaded(stage, replace(STALL, measure_s=3)):
+            with loaded(stage, replace(STALL, measure_s=1.5)):
                 pass
 
     seen = watched(stage, None, load, levels=FINE())
@@ -107,7 +107,7 @@ def test_the_stalled_worker_is_named(stage: Stage) -> None:
 
 def test_a_healthy_nginx_is_not_blamed(stage: Stage) -> None:
     """Full load is no stall. On a machine that is short of CPU that is said, and nothing else."""
-    nothing_is_found(stage)
+    nothing_is_found(stage, lasts_s=3)
 
 
 @pytest.mark.slow

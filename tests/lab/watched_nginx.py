@@ -136,9 +136,9 @@ def stall_is_named(of: Stage) -> Watched:
     return seen
 
 
-def nothing_is_found(of: Stage) -> Watched:
+def nothing_is_found(of: Stage, *, lasts_s: int = 5) -> Watched:
     """Under full load with small requests."""
-    seen = watched(of, LATE_IN_S, partial(wrk, of, connections=50, lasts_s=7))
+    seen = watched(of, lasts_s, partial(wrk, of, connections=50, lasts_s=lasts_s + 2))
     assert {
         pid: reasons - {Reason.STARVED} for pid, reasons in seen.found.items() if reasons - {Reason.STARVED}
     } == {}, seen.text
