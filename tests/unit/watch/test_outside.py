@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from tests.support.served import serving
 from tuneproof.errors import BadInputError
 from tuneproof.watch import outside
 from tuneproof.watch.outside import CONNECTIONS, MOST_S, RATE_HZ, Measured, Round, report, split, watch_url
@@ -96,25 +96,18 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving(**more: int) -> Iterator[tuple[str, list[tuple[tuple[str, int], float]]]]:
+def asked_server(**more: int) -> Iterator[tuple[str, list[tuple[tuple[str, int], float]]]]:
     """A server; the address, and who asked when."""
     asked: list[tuple[tuple[str, int], float]] = []
     handler = type("Handler", (_Kept,), {"asked": asked, **more})
-    server = _Server(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/x", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(_Server(("127.0.0.1", 0), handler)) as address:
+        yield f"{address}/x", asked
 
 
 def test_it_keeps_to_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     """At most so many connections at a time, so many requests a second on each, and no more requests on one."""
     monkeypatch.setattr(outside, "ROUND_S", 0.5)
-    with serving() as (url, asked):
+    with asked_server() as (url, asked):
         lines = list(watch_url(url, lasts_s=1.2))
     per_connection: dict[tuple[str, int], int] = {}
     for client, _ in asked:
@@ -129,7 +122,7 @@ def test_it_keeps_to_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyP
 def test_a_server_that_limits_requests_is_asked_no_more(status: int) -> None:
     """Its refusals come at once, and are no prompt answers of a worker."""
     began_s = time.monotonic()
-    with serving(most=30, then=status) as (url, asked):
+    with asked_server(most=30, then=status) as (url, asked):
         lines = list(watch_url(url, lasts_s=60))
     assert time.monotonic() - began_s < 30
     # Each connection may have asked once more by then.
@@ -145,7 +138,7 @@ def test_it_does_not_ask_for_hours() -> None:
 
 def test_where_nothing_listens_it_says_so() -> None:
     """And what was wrong."""
-    with serving() as (url, _):
+    with asked_server() as (url, _):
         pass
     with pytest.raises(BadInputError, match=r"Nothing answers: .*Connect call failed"):
         list(watch_url(url, lasts_s=0.2))

@@ -5,7 +5,6 @@ import http.server
 import socket
 import ssl
 import subprocess
-import threading
 from collections.abc import Iterator
 from http.client import HTTPResponse
 from pathlib import Path
@@ -18,6 +17,7 @@ import urllib3
 from docker.errors import DockerException
 
 from tests.support.closed_ports import closed_port
+from tests.support.served import serving
 from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine.reach import Endpoint, NoLocalEngineError, connect, explain, find_endpoint, hang_up
 
@@ -122,13 +122,10 @@ def tls_engine(tmp_path: Path) -> Iterator[str]:
     (tmp_path / "ca.pem").write_bytes(certificate.read_bytes())
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
-    with http.server.HTTPServer(("127.0.0.1", 0), Engine) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        serving = threading.Thread(target=server.serve_forever)
-        serving.start()
-        yield f"tcp://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        serving.join()
+    server = http.server.HTTPServer(("127.0.0.1", 0), Engine)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    with serving(server, scheme="tcp") as address:
+        yield address
 
 
 @pytest.mark.usefixtures("docker_config")

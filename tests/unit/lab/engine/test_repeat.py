@@ -1,7 +1,6 @@
 """Calls whose response is lost, on an engine that serves HTTP and loses what it is told to."""
 
 import http.server
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,8 @@ import pytest
 import requests
 from docker.errors import APIError
 
+from tests.support.served import serving
+from tuneproof.lab.engine import repeat
 from tuneproof.lab.engine.repeat import once_more, repeat_safe_calls
 
 
@@ -40,18 +41,15 @@ class Engine(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def api() -> Iterator[docker.APIClient]:
-    """A client of it."""
+def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[docker.APIClient]:
+    """A client of it, which asks again without a pause."""
+    monkeypatch.setattr(repeat, "_BACKOFF_S", 0)
     Engine.seen, Engine.loses, Engine.status = [], 0, 200
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine) as server:
-        serving = threading.Thread(target=server.serve_forever)
-        serving.start()
-        client = docker.APIClient(f"tcp://127.0.0.1:{server.server_port}", version="1.41")
+    with serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine), scheme="tcp") as address:
+        client = docker.APIClient(address, version="1.41")
         repeat_safe_calls(client)
         yield client
         client.close()
-        server.shutdown()
-        serving.join()
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
