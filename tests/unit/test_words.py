@@ -36,6 +36,7 @@ _NO_PROSE: Final = re.compile(r"^```.*?^```$|<!--.*?-->|`[^`\n]*`|\]\([^)\s]*\)"
 _OF_THE_CODE: Final = {"arm", "arms", "cell", "cells", "subject", "subjects", "unsupported", "twins", "whose"}
 # It is part of the images: a changed word would rebuild them.
 _IN_IMAGES: Final = CHECKOUT / "tuneproof" / "lab" / "protocol"
+_NAME: Final = re.compile(r"^ *(?:async )?def test_(\w+)", re.MULTILINE)
 # Their help is pytest's.
 _PYTESTS: Final = ("run", "test")
 
@@ -125,6 +126,18 @@ def test_docstrings_and_comments_use_no_such_word_either() -> None:
         # To find the comments takes much longer than to see that nothing of it is anywhere in the module.
         prose = prose_of(source) if used(source.decode(), words) else ""
         found[str(path.relative_to(CHECKOUT))] = used(prose, words)
+    assert len(found) > 300
+    assert faults(found, {}) == []
+
+
+def test_names_of_tests_use_no_such_word_either() -> None:
+    words = [word for word in old_words(STYLE.read_text(encoding="utf-8")) if word not in _OF_THE_CODE]
+    found = {
+        str(path.relative_to(CHECKOUT)): used(
+            ". ".join(_NAME.findall(path.read_text("utf-8"))).replace("_", " "), words
+        )
+        for path in sorted((CHECKOUT / "tests").rglob("test_*.py"))
+    }
     assert len(found) > 300
     assert faults(found, {}) == []
 

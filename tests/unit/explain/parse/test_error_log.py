@@ -153,7 +153,7 @@ def test_a_message_of_several_lines_has_the_circumstances_of_its_last_one() -> N
     assert (count.row, count.number, count.requests) == ("php_fatal", 2, {"GET /a.php": 1})
 
 
-def test_connections_of_stream_are_told_from_requests() -> None:
+def test_connections_of_stream_are_distinguished_from_requests() -> None:
     """By the address in place of a server's name; mail writes its upstream without quotes."""
     refused = (
         "2026/11/26 09:00:01 [error] 7#7: *1 connect() failed (111: Connection refused) while connecting to upstream"

@@ -5,7 +5,7 @@ import pytest
 from tuneproof.lab.load.clocks import COMMON, Clock
 
 
-def test_a_clock_was_told_halfway_give_or_take_half_of_the_way() -> None:
+def test_a_clock_was_read_halfway_give_or_take_half_of_the_way() -> None:
     """Its machine started later, or earlier: that says nothing of how late it is."""
     clock = Clock.told(1000.0, asked_s=50.0, answered_s=50.5)
     assert clock.ahead_s == pytest.approx(949.75)

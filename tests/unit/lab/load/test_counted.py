@@ -178,7 +178,7 @@ def test_a_configuration_that_is_only_tested_starts_nothing() -> None:
     assert around.did == []
 
 
-def test_what_the_client_tells_is_kept_as_evidence() -> None:
+def test_what_the_client_reports_is_kept_as_evidence() -> None:
     around = Around()
     load = Counted(configuration="arm", script=lambda rig: {"ok": statuses(rig.flow(Flow(path="/x")), 200)})
     record = load.run(around.stage, label="arm-b1").record
@@ -228,7 +228,7 @@ def test_backends_are_reached_by_their_names() -> None:
     assert around.did == [("backend", "seen"), ("other", "seen")]
 
 
-def test_a_client_that_waited_in_vain_makes_the_trial_void() -> None:
+def test_a_client_that_waited_without_success_makes_the_trial_void() -> None:
     around = Around()
     around.answers["flows"] = ((CONNECTION, replace(CONNECTION, error="TIMEOUT")),)
     with pytest.raises(VoidTrialError, match="1 of 2 clients waited 3 s in vain"):

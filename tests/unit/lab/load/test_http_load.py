@@ -119,7 +119,7 @@ def test_the_client_has_the_time_that_a_run_takes() -> None:
     assert [call.lasts_s for call in fake.asked] == [31, 151, 51]
 
 
-def test_a_tool_that_does_not_tell_of_connects_leaves_their_figures_open() -> None:
+def test_a_tool_that_does_not_report_connects_leaves_their_figures_open() -> None:
     """Zero would say that all of them were fast."""
     observation = observed(stage(WRK_ANSWER), tool=WRK)
     assert (observation.slow_connect_share, observation.connect_p99_ms, observation.connect_max_ms) == (None,) * 3

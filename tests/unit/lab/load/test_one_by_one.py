@@ -24,7 +24,7 @@ def run(load: OneByOne, seen: RoundSeen | None = None) -> tuple[FakeStage, Outco
     return fake, load.run(fake.stage, label="a-b1")
 
 
-def test_a_round_is_the_articles_unless_told_otherwise() -> None:
+def test_a_round_is_the_articles_by_default() -> None:
     """Four downloads of the large file, and a second for each small one; nothing else is touched."""
     fake, recorded = run(OneByOne())
     assert fake.did == ["one_by_one"]

@@ -165,7 +165,7 @@ GOING_ON: dict[str, SocketFigures] = {
 
 @pytest.mark.parametrize("full", FULL.values(), ids=FULL)
 @pytest.mark.parametrize("going_on", GOING_ON.values(), ids=GOING_ON)
-def test_a_slow_upstream_is_waited_for_however_long_memory_stands_still(
+def test_a_slow_upstream_is_waited_for_however_long_memory_does_not_grow(
     going_on: SocketFigures, full: SocketFigures, fake: FakeStage
 ) -> None:
     """On a slow host it needs seconds to fill nginx's buffers; what nginx leaves unread tells that they are full."""

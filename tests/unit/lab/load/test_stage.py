@@ -52,7 +52,7 @@ class StandInLab:
         )
 
 
-def test_a_program_starts_when_it_is_first_asked_for_and_anew_after_a_restart() -> None:
+def test_a_program_starts_when_it_is_first_asked_for_and_again_after_a_restart() -> None:
     """Starting one costs the engine a tenth of a second; old ones may have ended, or still hold a trial's connections.
 
     An observer runs as nginx's user: what it reads of nginx's processes is the owner's to read (proc(5)).
@@ -78,7 +78,7 @@ def test_a_program_starts_when_it_is_first_asked_for_and_anew_after_a_restart() 
     assert stand_in.programs(prober=False).prober is None, "of a lab that has none"
 
 
-def test_a_backend_is_attached_to_once_and_stays_when_programs_start_anew() -> None:
+def test_a_backend_is_attached_to_once_and_stays_when_programs_start_again() -> None:
     """It is its container's own program: another conversation with it would hear answers to the one before."""
     stand_in = StandInLab()
     programs = stand_in.programs()

@@ -183,7 +183,7 @@ def test_a_trial_that_counts_writes_has_those_of_all_workers_meanwhile() -> None
     assert (outcome.record.written_bytes, plan.observe(outcome).written_bytes) == (740, 740)
 
 
-def test_of_a_failed_load_and_turns_that_cannot_be_read_the_load_is_told() -> None:
+def test_of_a_failed_load_and_turns_that_cannot_be_read_the_load_is_reported() -> None:
     """The turns may only be missing because nginx is gone."""
     recorder = Recorder("process 11 keeps no record")
     for seen, error in ((CannotDoError("no bulk file"), "no bulk file"), (window(), "process 11 keeps no record")):
@@ -224,7 +224,7 @@ def test_a_window_that_was_asked_for_too_late_is_prepared_again(late: str) -> No
     assert (len(client.specs), len(prober.specs)) == (8, 8)
 
 
-def test_a_host_that_is_always_too_late_is_told() -> None:
+def test_a_host_that_is_always_too_late_is_reported() -> None:
     with pytest.raises(LabError, match=r"the window of trial a-b1 began 0\.30 s before it was asked for, 8 times"):
         asked(Program(late=8))
 
@@ -257,7 +257,7 @@ def test_programs_on_several_machines_start_together_each_by_its_own_clock(*, ha
     assert began_s + 2.05 <= starts_s[0] <= time.monotonic() + 2.1
 
 
-def test_two_records_become_one() -> None:
+def test_two_records_are_added() -> None:
     loads = replace(window(bulk=(3_000_000, 0), fast_ms=[5.0], steal_pct=9.0, measuring_s=4.0), probe=())
     probes = window(lags_ms=([7.0], [1.0]), steal_pct=3.0, measuring_s=2.0)
     record = asked(Program(seen=loads), Program(seen=probes))
@@ -274,7 +274,7 @@ def test_programs_that_saw_different_workers_are_an_error() -> None:
 
 
 @pytest.mark.parametrize("phase", ["prepared", "seen"])
-def test_of_two_errors_the_clients_is_told(phase: str) -> None:
+def test_of_two_errors_the_clients_is_reported(phase: str) -> None:
     """The prober may only have failed because of it."""
     client: dict[str, Any] = {phase: CannotDoError("no bulk file")}
     prober: dict[str, Any] = {phase: CannotDoError("no answer")}

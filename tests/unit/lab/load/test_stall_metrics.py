@@ -30,7 +30,7 @@ def test_fast_requests_are_pooled_and_the_incomplete_ones_counted() -> None:
     assert (metrics["fast_requests"], metrics["fast_incomplete"], metrics["fast_p50_ms"]) == (4, 1, 25)
 
 
-def test_turns_are_told_per_worker_as_medians_over_trials() -> None:
+def test_turns_are_reported_per_worker_as_medians_over_trials() -> None:
     """Only where they were recorded; a worker that read nothing has no bytes per turn."""
     trials = []
     for read_bytes in (1000, 1200, 9_000_000):

@@ -90,7 +90,7 @@ def test_each_answer_is_there_before_the_next_question_is_read(able: Answers) ->
     assert len(flushed) == 2
 
 
-def test_time_and_machine_are_told_of_what_was_done(able: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_and_machine_are_reported_for_what_was_done(able: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([100.0, 102.5])
     times = iter([CpuTimes(jiffies=(0,) * 8), CpuTimes(jiffies=(60, 0, 10, 20, 0, 0, 0, 10))])
     monkeypatch.setattr(serving, "time", types.SimpleNamespace(monotonic=clock.__next__))

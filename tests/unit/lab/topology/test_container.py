@@ -99,7 +99,7 @@ def test_a_container_on_another_engine_is_made_there_with_that_machines_cpus() -
 
 
 @pytest.mark.parametrize(("losses", "starts"), [(0, 1), (1, 2)])
-def test_a_container_of_which_nobody_knows_whether_it_was_made_is_made_anew(losses: int, starts: int) -> None:
+def test_a_container_of_which_nobody_knows_whether_it_was_made_is_made_again(losses: int, starts: int) -> None:
     """Under the same name, once what may have been made is out of the way."""
     new = made(CLIENT)
     told = cast("StandIn", new._container)
@@ -116,7 +116,7 @@ def test_an_engine_that_loses_the_second_try_too_does_not_answer() -> None:
         new.start()
 
 
-def test_a_container_is_told_addresses_only_where_it_has_a_namespace_of_its_own() -> None:
+def test_a_container_gets_addresses_only_where_it_has_a_namespace_of_its_own() -> None:
     hosts = {"backend": "10.0.1.4"}
     started = made(CLIENT)
     started.start(hosts=hosts)

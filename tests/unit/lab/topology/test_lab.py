@@ -171,7 +171,7 @@ def test_one_engine_has_everything() -> None:
     assert not fake(lab, "netadmin-subject").knocked
 
 
-def test_a_container_is_told_the_addresses_of_those_that_it_needs_elsewhere() -> None:
+def test_a_container_gets_the_addresses_of_those_that_it_needs_elsewhere() -> None:
     """By all their names; a name that is here is known here."""
     assert fake(started(SEVERAL), "subject").hosts == {
         "netadmin-client": "ip-of-netadmin-client",
@@ -186,7 +186,7 @@ def test_a_lab_has_started_when_packets_pass_between_its_engines() -> None:
     assert fake(lab, "netadmin-client").knocked == [["ip-of-backend", "ip-of-subject"]]
 
 
-def test_engines_between_which_nothing_passes_are_told_with_the_ports() -> None:
+def test_engines_between_which_nothing_passes_are_reported_with_the_ports() -> None:
     DEAF.append(True)
     with pytest.raises(LabError, match="nothing passes through the overlay network between engine") as caught:
         started(SEVERAL)

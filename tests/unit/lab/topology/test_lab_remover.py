@@ -61,7 +61,9 @@ def test_after_an_error_a_lab_is_removed_at_once(slow_labs: type[SlowLab]) -> No
     assert len(slow_labs.removed) == 1
 
 
-def test_a_lab_that_cannot_be_removed_is_told_once(slow_labs: type[SlowLab], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lab_that_cannot_be_removed_is_reported_once(
+    slow_labs: type[SlowLab], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """By whoever waits next, when the others are gone: nobody would tell what a program waits for after its end."""
     monkeypatch.setattr(slow_labs, "fault", LabError("the network is still there"))
     remover = LabRemover(Session())

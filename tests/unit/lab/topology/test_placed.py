@@ -126,7 +126,7 @@ def test_only_the_engines_that_get_a_role_are_asked(
     ],
     ids=["no-swarm", "no-manager", "architecture", "version"],
 )
-def test_engines_that_cannot_work_together_are_told_before_anything_is_started(
+def test_engines_that_cannot_work_together_are_reported_before_anything_is_started(
     there: dict[str, EngineFacts], here: Node, far: EngineFacts, message: str
 ) -> None:
     there |= {"": facts("", here), "far": far}
