@@ -1,12 +1,9 @@
 """The kind of a file is told by its content, never by its name."""
 
-import itertools
-import math
-import time
-
 import pytest
 
 from tests.support.evidence_samples import SAMPLES
+from tests.support.growth import assert_grows_with_its_size
 from tuneproof.explain.detect import Kind, detect, packed_as
 
 SS_ROW = "ESTAB 0      0          10.0.0.1:80      10.0.0.2:43210"
@@ -81,11 +78,5 @@ def test_other_texts_are_of_no_kind(text: str) -> None:
     "line", [" PID %usr", "\n ", "include \n", "Running test @", "Tcp: A", "1 ", "location ", '{"', "0 0 a:"]
 )
 def test_the_time_for_a_hostile_head_grows_with_its_size(line: str) -> None:
-    """Not with the square of it: four times as much of what nearly fits takes about four times as long, not 16."""
-    least_s = dict.fromkeys((16_384, 65_536), math.inf)
-    for _, size in itertools.product(range(5), least_s):
-        text = (line * size)[:size]
-        started = time.process_time()
-        kind_of(text)
-        least_s[size] = min(least_s[size], time.process_time() - started)
-    assert least_s[65_536] < 8 * least_s[16_384]
+    """Not with the square of it, for what nearly fits."""
+    assert_grows_with_its_size(lambda size: kind_of((line * size)[:size]), size=16_384)

@@ -1,0 +1,24 @@
+"""How the time that something takes grows with the size of its input."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Final
+
+_ROUNDS: Final = 5
+_TIMES: Final = 4
+_BETWEEN: Final = 8
+
+
+def assert_grows_with_its_size(do: Callable[[int], object], *, size: int) -> None:
+    """Four times as much must take about four times as long, and not 16; of each, the shortest of five times counts.
+
+    It is the process's own time, so that a neighbour can only lengthen single ones.
+    """
+    least_s = dict.fromkeys((size, _TIMES * size), math.inf)
+    for _ in range(_ROUNDS):
+        for each in least_s:
+            began_s = time.process_time()
+            do(each)
+            least_s[each] = min(least_s[each], time.process_time() - began_s)
+    assert least_s[_TIMES * size] < _BETWEEN * least_s[size]
