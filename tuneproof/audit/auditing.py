@@ -10,6 +10,7 @@ from tuneproof.audit.patches import Edit, Replace, apply, diff, unified
 from tuneproof.audit.rules import every_rule
 from tuneproof.audit.version_choice import Choice, choose_version, installed_version
 from tuneproof.conf.facts import Facts, facts_of
+from tuneproof.conf.refusals import of_later_versions
 from tuneproof.conf.sources import Changed, Source, open_source
 from tuneproof.conf.tree import Configuration, read_configuration
 from tuneproof.errors import BadInputError
@@ -83,7 +84,13 @@ def audit(
     """
     source = open_source(named, prefix=prefix, values=values)
     installed = installed_version(named) if version is None else ""
-    return replace(audit_source(source, version=version or installed or None), is_installed=bool(installed))
+    found = audit_source(source, version=version or installed or None)
+    if version is None:
+        return replace(found, is_installed=bool(installed))
+    configuration = found.facts.configuration
+    later = of_later_versions(configuration.main, found.facts.version_numbers)
+    configuration = replace(configuration, problems=(*configuration.problems, *later))
+    return replace(found, facts=replace(found.facts, configuration=configuration))
 
 
 def audit_source(source: Source, *, version: str | None = None) -> Audit:

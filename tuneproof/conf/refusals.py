@@ -31,7 +31,6 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
     whole = [] if configuration.is_fragment else [main, *(block for block in main.blocks if block.name == "events")]
     for block in whole:
         yield from _repeated(block, version)
-    yield from _of_later_versions(main, version)
     for http in main.blocks:
         if http.name == "http":
             yield from _of_block(http, version)
@@ -39,7 +38,7 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
             yield from _upstreams(http) if http.span is not None else ()
 
 
-def _of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:
+def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     """Yield the directives of later branches; a package may have some of its own branch's later releases."""
     for said, block in main.everything():
         rows = rows_of(said.name) if block.name not in TABLES and said.name not in _BACKPORTED else ()

@@ -69,8 +69,12 @@ def test_what_may_load_is_none(text: str) -> None:
         ("client_body_early_read on;", "1.30", False),
     ],
 )
-def test_a_version_refuses_the_directives_of_later_ones(text: str, version: str, *, is_known: bool) -> None:
-    found = problems(f"events {{ }}\nhttp {{ {text} }}\n", version)
+def test_a_version_refuses_the_directives_of_later_ones(
+    tmp_path: Path, text: str, version: str, *, is_known: bool
+) -> None:
+    (tmp_path / "nginx.conf").write_text(f"events {{ }}\nhttp {{ {text} }}\n", encoding="utf-8")
+    given = audit(str(tmp_path), version=version).facts.configuration.problems
+    found = [problem.message for problem in given]
     assert found == ([] if is_known else [f'unknown directive "{text.split(maxsplit=1)[0]}"'])
 
 
