@@ -1,4 +1,4 @@
-"""Numbers, and text from elsewhere, in the words of every room."""
+"""Formats numbers and untrusted text, for all packages."""
 
 import difflib
 import html
@@ -19,7 +19,7 @@ _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|
 _TYPOGRAPHIC: Final = str.maketrans({"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'"})
 
 _SUSPECT: Final = re.compile(r"\r(?!\n)|[^\r\n\t\x20-\x7e]")
-# "::error file=a::text" at a line's beginning, and "##[error]text" anywhere, as the runner still reads it.
+# "::error file=a::text" at a line's beginning, and "##[error]text" anywhere, which the runner still accepts.
 _COMMAND: Final = re.compile(r"(^[^\S\n]*):(:[A-Za-z][A-Za-z-]*(?: [^\n]*?)?::)", re.MULTILINE)
 _OLD_COMMAND: Final = re.compile(r"##(\[[A-Za-z-]+[ \]])")
 
@@ -57,31 +57,31 @@ def count(number: int, one: str, many: str = "") -> str:
     Args:
         number: How many.
         one: The noun for one.
-        many: The noun for any other number; default: that for one with an s.
+        many: The noun for any other number; default: ``one`` with an s.
     """
     return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
 def mid_sentence(text: str) -> str:
-    """Return a sentence for the middle of another one: PHP, OpenSSL and Kubernetes keep their capitals."""
+    """Return a sentence for use inside another one: PHP, OpenSSL and Kubernetes keep their capitals."""
     first = re.split(r"[ :]", text, maxsplit=1)[0]
     return text[:1].lower() + text[1:] if first.istitle() and first not in _PROPER_NAMES else text
 
 
 def each_once(words: Iterable[str]) -> str:
-    """Return what is said of several things in one sentence, each once: ``1.22, 1.26 and 1.30``."""
+    """Join several items for a sentence, each once: ``1.22, 1.26 and 1.30``."""
     told = list(dict.fromkeys(words))
     return " and ".join([", ".join(told[:-1]), *told[-1:]] if len(told) > 1 else told)
 
 
 def close_to(word: str, names: Iterable[str]) -> str:
-    """Return the names that are like a word, for a user who mistyped one: "did you mean …?"; empty for none."""
+    """Return suggestions for a mistyped name: "did you mean …?"; empty for none."""
     found = difflib.get_close_matches(word, list(names), n=3)
     return f"did you mean {' or '.join(found)}?" if found else ""
 
 
 def without_escapes(text: str) -> str:
-    """Return text without the colours, titles and modes that a terminal would obey."""
+    """Return text without the control sequences for colours, titles and modes of a terminal."""
     return _ESCAPES.sub("", text)
 
 
@@ -95,10 +95,10 @@ def plain_quotes(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return lines as nothing but text: what a terminal, or GitHub's runner, would obey is escaped, as in ``\x1b``.
+    r"""Return lines as plain text: whatever a terminal or GitHub's runner would interpret is escaped, as in ``\x1b``.
 
-    That are control characters, marks that turn the direction of writing, halves of surrogate pairs, and what GitHub
-    takes for a command wherever it is printed, such as ``::error::``. Line ends and tabs stay.
+    These are control characters, marks that change the writing direction, lone surrogates, and GitHub's commands, such
+    as ``::error::``. Line ends and tabs stay.
     https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
     """
     if not text.isprintable():
@@ -112,17 +112,17 @@ def one_line(text: str) -> str:
 
 
 def ascii_only(text: str) -> str:
-    """Return text in ASCII: typographic signs by their usual stand-in, any other character as a backslash escape."""
+    """Return text in ASCII: typographic signs as their usual replacement, any other character as a backslash escape."""
     return text.translate(_ASCII_FORMS).encode("ascii", "backslashreplace").decode("ascii")
 
 
 MAINLINE_RELEASES: Final = {"1.31": (1, 31, 3)}
-"""The release that the lab has of a branch of development, where releases differ; of a stable branch none do."""
+"""The lab's release of a mainline branch, where releases differ, unlike in a stable branch."""
 
 
 def as_numbers(version: str) -> tuple[int, ...]:
-    """Return a version such as "1.29.7" as numbers, which compare as versions do; "1.31" is the lab's release of it.
+    """Return a version such as "1.29.7" as comparable numbers; "1.31" means the lab's release of it.
 
-    Raises ValueError: It is no version.
+    Raises ValueError: It is not a version.
     """
     return MAINLINE_RELEASES.get(version) or tuple(int(part) for part in version.split("."))

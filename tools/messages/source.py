@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 ROOMS: Final = ("http", "event", "core", "os", "stream", "mail")
-"""The folders of src/ that nginx consists of."""
+"""The folders of src/ with nginx's code."""
 JUDGED: Final = ("http/", "event/")
 """Each message of these must have a row or a reason; the others are about systems without memory or files."""
 SERIOUS: Final = ("emerg", "alert", "crit", "error")

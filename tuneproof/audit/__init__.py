@@ -1,1 +1,1 @@
-"""A configuration in, facts and advice out: what an nginx.conf means, read without nginx, Docker or root."""
+"""Turns a configuration into facts and advice, without nginx, Docker or root."""

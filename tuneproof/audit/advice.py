@@ -1,4 +1,4 @@
-"""What a piece of advice means for a configuration: the form in which every rule answers."""
+"""What a piece of advice means for a configuration: the return type of every rule."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,34 +26,34 @@ class Advised:
     """One piece of advice at one place."""
 
     name: str  # the scenario of the catalogue that measures it
-    claim: str  # the claim of it whose recorded verdict speaks for or against it
+    claim: str  # the scenario's claim with the recorded verdict on it
     state: State
-    at: Statement | Block  # where: a directive or a block
-    why: str  # what makes it so, and what it costs or gains, in one or two sentences
+    at: Statement | Block  # its place: a directive or a block
+    why: str  # the cause, and what it costs or gains, in one or two sentences
     edits: Sequence[Edit] = ()
-    """What would change it; empty where nothing is to be done, or nothing can be said for certain."""
+    """The changes that would fix it; empty if there is nothing to do, or if nothing is certain."""
     price: str = ""  # what else changes with these edits
-    breaks: bool = False  # whether requests fail or protection is lost; else it costs something
-    routine: bool = False  # whether it is true of nearly every configuration
-    source: str = ""  # nginx's documentation, where no claim was measured
-    check: str = ""  # the command that shows what it depends on
-    versions: tuple[str, ...] = ()  # where it does not hold on all versions that were compared, those on which it does
+    breaks: bool = False  # whether requests fail or protection is lost; otherwise it costs something
+    routine: bool = False  # whether it applies to nearly every configuration
+    source: str = ""  # nginx's documentation, if there is no claim
+    check: str = ""  # the command that shows the fact it depends on
+    versions: tuple[str, ...] = ()  # the versions on which it holds, if not on all compared ones
 
     @property
     def reason(self) -> str:
-        """Why it is so, and, where there are edits, what else they change."""
+        """The reason, and what else the edits change, if there are any."""
         return f"{self.why}. With the patch, {self.price}" if self.price and self.edits else self.why
 
     @property
     def certainty(self) -> str:
-        """How certain it is: "depends" on what no file says, "documented" by nginx, or "measured" by its claim."""
+        """How certain it is: "depends" on other facts, "documented" by nginx, or "measured" by its claim."""
         if self.state is State.CANNOT_TELL:
             return "depends"
         return "documented" if self.source else "measured"
 
     @property
     def urgency(self) -> tuple[int, int]:
-        """What comes first: what breaks or leaks, then what costs, then what has no effect, then what is routine."""
+        """The order: what breaks or leaks, then what costs, then what has no effect, then routine hints."""
         states = list(State)
         if self.state is State.IN_EFFECT or self.routine:
             return 3, states.index(self.state)
@@ -63,4 +63,4 @@ class Advised:
 
 
 Rule = Callable[[Facts], Iterator[Advised]]
-"""Finds everything in a configuration that a piece of advice concerns."""
+"""Finds every place in a configuration that a piece of advice applies to."""

@@ -1,4 +1,4 @@
-"""From a configuration to everything that can be said about it."""
+"""Audits a configuration."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tuneproof.conf.statements import Statement
 
 NEWEST: Final = "1.30"
-"""The newest version of nginx whose defaults are known here."""
-# One change may leave something to be changed again, such as another option of the same socket.
+"""The newest version of nginx with known defaults."""
+# One change may require another, such as a further option of the same socket.
 _MOST_ROUNDS: Final = 8
 
 
@@ -30,40 +30,38 @@ class Audit:
     """What was found."""
 
     facts: Facts
-    advice: tuple[Advised, ...]  # what advice means for it, the most urgent first
+    advice: tuple[Advised, ...]  # the findings, the most urgent first
     source: Source
-    choice: Choice | None = None  # of the versions; None where one is known
-    versions: tuple[
-        str, ...
-    ] = ()  # the versions that were compared, where none is known; the last one's facts are shown
+    choice: Choice | None = None  # the choice of versions; None if one is known
+    versions: tuple[str, ...] = ()  # the compared versions, if none is known; the last one's facts are shown
     is_installed: bool = False  # whether the version is that of this machine's nginx
 
     def shown(self, file: str) -> str:
-        """Return a file's name as a reader sees it: relative to the folder that was named."""
+        """Return a file's name for display: relative to the given folder."""
         return file.removeprefix(f"{self.source.folder.rstrip('/')}/") if self.source.folder else file
 
     @property
     def patched_from(self) -> str:
-        """The folder that a patch is applied in: the one that was named, or / for files elsewhere; empty for here."""
+        """The folder to apply a patch in: the given one, or / for files elsewhere; empty for the current one."""
         is_elsewhere = any(root.startswith(("/", "../")) for root in self.source.roots)
         return self.source.folder or ("/" if is_elsewhere else "")
 
     def _in_patch(self, file: str) -> str:
-        """Return a file's name in a patch: git refuses names that begin with .."""
+        """Return a file's name in a patch: git rejects names that begin with .."""
         shown = self.shown(file)
         return str(Path(shown).resolve()) if shown.startswith("../") else shown
 
     def patch(self, edits: Sequence[Edit]) -> str:
-        """Return some changes as a unified diff; the empty string for a configuration that nginx would refuse."""
+        """Return changes as a unified diff; empty for a configuration that nginx would refuse."""
         configuration = self.facts.configuration
         return "" if configuration.is_broken else diff(edits, configuration.texts, shown=self._in_patch)
 
     def whole_patch(self) -> str:
-        """Return one unified diff of all that is advised; the empty string where nothing is."""
+        """Return all advised changes as one unified diff; empty if there are none."""
         return unified(self.facts.configuration.texts, self.patched(), shown=self._in_patch)
 
     def patched(self) -> Mapping[str, str]:
-        """Return the files with all that is advised, as if patch after patch were applied."""
+        """Return the files with all advised changes, as if each patch were applied in turn."""
         now = self
         for _ in range(_MOST_ROUNDS):
             texts = now.facts.configuration.texts
@@ -94,7 +92,7 @@ def audit(
 
 
 def audit_source(source: Source, *, version: str | None = None) -> Audit:
-    """Audit a configuration that was opened, for a version; by default for all of the lab's that know its directives.
+    """Audit an opened configuration for a version; by default for all lab versions that know its directives.
 
     Raises BadInputError: As for :func:`audit`.
     """
@@ -121,7 +119,7 @@ def _audit(configuration: Configuration, source: Source, version: str) -> Audit:
 
 
 def _of_versions(audits: Sequence[Audit]) -> Iterator[Advised]:
-    """Yield what holds on every version, and on some of them: that without a patch, unless something breaks."""
+    """Yield the findings on every version, then those on some; the latter have no patch, unless something breaks."""
     seen: dict[tuple[object, ...], list[tuple[str, Advised]]] = {}
     for audit_ in audits:
         for one in audit_.advice:
@@ -138,7 +136,7 @@ def _of_versions(audits: Sequence[Audit]) -> Iterator[Advised]:
 
 
 def numbers_of(version: str, *, option: str = "--nginx") -> tuple[int, ...]:
-    """Return the version that an option names as numbers, which compare as versions do.
+    """Return the version that an option names, as comparable numbers.
 
     Raises BadInputError: It is not a version.
     """
@@ -149,7 +147,7 @@ def numbers_of(version: str, *, option: str = "--nginx") -> tuple[int, ...]:
 
 
 def _compatible(advice: Sequence[Advised]) -> list[Edit]:
-    """Return the edits of all advice that does not replace what other advice, more urgent, replaces otherwise."""
+    """Return the edits of all advice, except those that conflict with edits of more urgent advice."""
     replaced: dict[Statement, str] = {}
     edits: list[Edit] = []
     for advised in advice:

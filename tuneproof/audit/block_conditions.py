@@ -1,4 +1,4 @@
-"""What a row can ask of a block: lists that an inner block replaces, and rewrites that old versions write wrongly."""
+"""Conditions of rows on a block: lists that an inner block replaces, and rewrites that old versions get wrong."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ _MERGED_SINCE: Final = (1, 29, 3)
 
 
 def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return which lines of an outer block a list replaces here, in words; the empty string for none.
+    """Return the lines of an outer block that a list replaces here, in words; empty for none.
 
     Files of tables that are not here, such as fastcgi_params, may repeat them.
 
@@ -33,7 +33,7 @@ def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
         return ""
     if name == "fastcgi_param" and block.tables:
         return ""
-    # upstream_keepalive is about Connection.
+    # upstream_keepalive covers Connection.
     own = {"connection", *(one.value.lower() for one in block.local(name))}
     outer = [one for one in block.parent.in_effect(name) if one.value.lower() not in own]
     lost: dict[str, list[str]] = {}
@@ -59,7 +59,7 @@ def _proxies(block: Block, name: str, facts: Facts) -> bool:
 
 
 def _captures_after_arguments(at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    """Tell a rewrite that adds arguments and goes on, before a ``set`` or ``if`` that uses an unnamed capture."""
+    """Tell whether a rewrite adds arguments and continues, before a ``set`` or ``if`` with an unnamed capture."""
     if len(at.args) != 2 or "?" not in at.args[1][:-1] or at.args[1].startswith(_ABSOLUTE):  # noqa: PLR2004 - no flag
         return False
     later = [one for one, _ in block.everything() if _is_behind(one, at) and one.name == "set"]
@@ -75,7 +75,7 @@ def _is_behind(one: Statement | Block, other: Statement | Block) -> bool:
 
 
 def _nested_captures(at: Statement | Block, _block: Block, _facts: Facts) -> bool:
-    """Tell a rewrite with a capture inside another one, both used where arguments or a redirect are made of them."""
+    """Tell whether a rewrite has nested captures, both used in arguments or a redirect."""
     if len(at.args) < 2 or len(set(_CAPTURE.findall(at.args[1]))) < 2:  # noqa: PLR2004 - regex, replacement; two groups
         return False
     is_escaped = "?" in at.args[1] or {"redirect", "permanent"} & set(at.args) or at.args[1].startswith(_ABSOLUTE)
@@ -90,7 +90,7 @@ def _nested_captures(at: Statement | Block, _block: Block, _facts: Facts) -> boo
 
 
 def _never_matches(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return what takes all paths of a location, in words; empty where some reach it."""
+    """Return what takes all paths of a location, in words; empty if some reach it."""
     server = at.parent if isinstance(at, Block) else None
     is_named = "".join(at.args[:1]).startswith("@")
     if server is not None and server.name == "server" and not is_named and _returns_at_once(at, server, facts):
@@ -103,7 +103,7 @@ def _never_matches(at: Statement | Block, _block: Block, facts: Facts) -> str:
 
 
 def _never_chosen(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return the server that gets all requests of another one, in words; empty where some reach it."""
+    """Return the server that gets all requests of another one, in words; empty if some reach it."""
     if facts.configuration.is_fragment:
         return ""
     rival = facts.rivals.get(id(at))
@@ -111,8 +111,8 @@ def _never_chosen(at: Statement | Block, _block: Block, facts: Facts) -> str:
 
 
 def _returns_at_once(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    """Tell whether every request of a block ends by a ``return`` beside a directive."""
-    # A rewrite or break in front of it, also in an if, may pass it by.
+    """Tell whether a ``return`` next to a directive ends every request of the block."""
+    # A rewrite or break before it, also in an if, may skip it.
     ways_out = block.local("rewrite") or block.local("break") or any(inner.name == "if" for inner in block.blocks)
     return bool(block.local("return")) and not ways_out and not block.may_say_more
 

@@ -1,4 +1,4 @@
-"""What a row (:mod:`tuneproof.lines`) can ask of a configuration by name, where no setting says it alone."""
+"""Named conditions of rows (:mod:`tuneproof.lines`), for what a single setting does not show."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -19,23 +19,23 @@ _ADDRESS: Final = re.compile(r"unix:|\[|(?:\d+\.){3}\d+(?::|$)")
 # https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server
 _NEVER_EJECTED: Final = frozenset({"max_fails=0", "fail_timeout=0", "fail_timeout=0s"})
 SLOT_BYTES: Final = 424
-"""Of one connection with its two events, on 64-bit machines; a claim of worker_connections measures it."""
+"""Bytes of one connection with its two events, on 64-bit machines; a claim of worker_connections measures it."""
 _LARGE_BYTES: Final = 4 << 20
 _EVENT_STREAM: Final = "text/event-stream"
 _WITH_BUFFER: Final = frozenset({"proxy", "fastcgi", "uwsgi", "scgi"})
-# Of locations and backends: server-sent events, chats, and the servers of language models.
+# Names of locations and backends: server-sent events, chats, and servers of language models.
 _STREAMS: Final = re.compile(
     r"(?<![a-z])(?:events?|sse|streams?|streaming|subscribe|chat|completions|ollama|vllm|litellm|llama)(?![a-z])"
 )
 
-# Of locations: what is fetched whole, and is large where it is what it is called.
+# Names of locations with downloads that are usually large.
 _DOWNLOADS: Final = re.compile(
     r"(?<![a-z])(?:downloads?|releases?|artifacts?|videos?|backups?|blobs?|dumps?|iso|tar|zip|mp4|deb|rpm)(?![a-z])"
 )
 
 
 def _is_tls_only(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether every listen here speaks TLS, and nginx encrypts: the kernel does with ssl_conf_command KTLS."""
+    """Tell whether every listen here uses TLS, and nginx encrypts, rather than the kernel (ssl_conf_command KTLS)."""
     if block.name == "http" and not facts.configuration.is_whole:
         return False
     servers = block.servers()
@@ -51,7 +51,7 @@ def _is_tls_only(_at: Statement | Block, block: Block, facts: Facts) -> bool:
 
 
 def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return what each worker takes at its start, in words; a space where that is little."""
+    """Return what each worker allocates at its start, in words; a space if that is little."""
     held = (facts.worker_connections or 0) * SLOT_BYTES
     return f". Each worker allocates {size(held)} for worker_connections at start" if held >= _LARGE_BYTES else " "
 
@@ -103,9 +103,9 @@ def _lacks_descriptors(at: Statement | Block, _block: Block, facts: Facts) -> bo
 
 
 def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return how failures eject several peers, behind a colon; empty for one that is alone, which is always asked.
+    """Return how failures eject several peers, after a colon; empty for a single peer, which is always tried.
 
-    One with a backup is not alone, and both are ejected (ngx_http_upstream_init_round_robin).
+    A peer with a backup is not single, and both are ejected (ngx_http_upstream_init_round_robin).
     """
     targets = [proxied.target for proxied in facts.proxied]
     meant = [target for target in targets if target.block.setting(at.name) is at]
@@ -150,7 +150,7 @@ def _keeps_connections(_at: Statement | Block, block: Block, facts: Facts) -> bo
 
 
 def _is_unused(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell an upstream block that no directive of a whole configuration names: of other modules' nobody knows."""
+    """Tell whether no directive of a complete configuration names an upstream block; unknown with other modules."""
     if not facts.configuration.is_whole or not block.args or block.path[:1] != ("http",):
         return False
     everything = facts.configuration.main.everything()
@@ -160,12 +160,12 @@ def _is_unused(_at: Statement | Block, block: Block, facts: Facts) -> bool:
 
 
 def _is_for_others(facts: Facts) -> bool:
-    """Tell whether upstream blocks that nobody here uses may be used in files that are not here."""
+    """Tell whether unused upstream blocks may be used in missing files."""
     return not facts.configuration.is_whole and not facts.servers
 
 
 def _is_looked_up_once(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether a server's, or an address's, name is looked up when nginx starts, and never again."""
+    """Tell whether the name of a server or an address is resolved when nginx starts, and never again."""
     if isinstance(at, Block):
         return any(_is_name(server.value) and "resolve" not in server.args for server in _servers(block))
     target = next((proxied.target for proxied in facts.proxied if proxied.target.statement is at), None)
@@ -196,9 +196,9 @@ def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> str:
 
 
 def _may_download(_at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the directive that would bound what one loop iteration reads of what is named like large downloads.
+    """Return the directive that would limit what one loop iteration reads, for a location named like large downloads.
 
-    Empty where something bounds it, or where the server has no other requests that would wait.
+    Empty if something limits it, or if the server has no other requests that would wait.
     """
     target = next((proxied.target for proxied in facts.proxied if proxied.target.block is block), None)
     if target is None or target.kind not in _WITH_BUFFER or not _DOWNLOADS.search(" ".join(block.args)):
@@ -242,7 +242,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     **http3_conditions.WHERE,
     **upstream_conditions.WHERE,
     "as many as CPUs": _memory_of_workers,
-    "TLS only": _is_tls_only,  # all servers that a directive of the block is for speak it
+    "TLS only": _is_tls_only,  # all servers of a directive of the block use it
     "HTTP/2": _speaks_http2,  # one of them does
     "HTTP/2 in a location": _speaks_http2_in_location,
     "TLS 1.3": _speaks_tls13,
@@ -253,7 +253,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "fewer descriptors than twice worker_connections": _lacks_descriptors,
     "peers that may be ejected": _ejected_peers,
     "never used": _is_unused,
-    "keeps connections": _keeps_connections,  # an upstream block does, also by default
+    "keeps connections": _keeps_connections,  # an upstream block has it, also by default
     "looked up once": _is_looked_up_once,
     "streams": _streams,  # a proxied location, buffered, that names text/event-stream
     "may stream": _may_stream,
@@ -265,4 +265,4 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "failures count in several workers": _counts_failures_apart,
     "max_conns and several workers": _has_bounds_in_several_workers,
 }
-"""What a row can ask by name; anything else is a setting in effect, such as "sendfile on"."""
+"""Conditions by name; anything else is a setting in effect, such as "sendfile on"."""

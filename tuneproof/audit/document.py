@@ -18,7 +18,7 @@ SCHEMA_VERSION: Final = 1
 def document(audit: Audit) -> dict[str, Any]:
     """Return an audit as values of JSON, checked against the schema.
 
-    What cannot be known is null.
+    Unknown values are null.
     """
     facts = audit.facts
     content = {

@@ -1,4 +1,4 @@
-"""What of an audit needs an action, for programs: which of it is new since a baseline, as SARIF, as annotations."""
+"""The findings of an audit for programs: new ones since a baseline, SARIF, and annotations."""
 
 import hashlib
 import json
@@ -30,10 +30,10 @@ _IDENTITY: Final = "tuneproof/v1"
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing to do something about."""
+    """A finding that needs an action."""
 
     rule: str  # scenario and claim
-    state: State | None  # None for what nginx would refuse
+    state: State | None  # None for an error that nginx would refuse
     file: str
     line: int
     text: str  # of the directive
@@ -42,21 +42,21 @@ class Finding:
 
     @property
     def level(self) -> str:
-        """How urgent it is, in SARIF's words: error, warning or note."""
+        """Its urgency in SARIF's terms: error, warning or note."""
         return _LEVELS[self.state] if self.state is not None else "error"
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """What stays the same when lines move: only their number distinguishes two of one identity."""
+        """The identity of a finding, which stays the same when lines move; a count distinguishes equal ones."""
         return self.rule, self.state or "", self.file, self.text
 
 
 def findings(audit: Audit, baseline: Mapping[tuple[str, ...], int] | None = None) -> list[Finding]:
-    """Return what needs an action, the most urgent first.
+    """Return the findings that need an action, the most urgent first.
 
     Args:
         audit: The audit.
-        baseline: How often what is known already was found, by identity.
+        baseline: How often known findings occur, by identity.
     """
     found = [
         Finding(rule=REFUSED, state=None, file=audit.shown(one.file), line=one.line, text=one.message, why=one.message)
@@ -84,7 +84,7 @@ def _finding(advised: Advised, audit: Audit) -> Finding:
 
 
 def without_old(audit: Audit, found: Sequence[Finding]) -> Audit:
-    """Return an audit without the advice that the baseline knows."""
+    """Return an audit without the advice in the baseline."""
     judged = iter([one for one in found if one.state is not None])
     advice = [advised for advised in audit.advice if advised.state not in _LEVELS or next(judged).is_new]
     return replace(audit, advice=tuple(advice))
@@ -93,7 +93,7 @@ def without_old(audit: Audit, found: Sequence[Finding]) -> Audit:
 def states_of(text: str) -> frozenset[State]:
     """Return the states that ``--fail-on`` names, such as "harmful,without-effect".
 
-    Raises BadInputError: One of them is not a state that asks for an action.
+    Raises BadInputError: One of them is not a state that needs an action.
     """
     known = {state.value.replace(" ", "-"): state for state in _LEVELS}
     words = [word.strip() for word in text.split(",")]
@@ -103,16 +103,16 @@ def states_of(text: str) -> frozenset[State]:
 
 
 def baseline_text(found: Sequence[Finding]) -> str:
-    """Return what is found as the text of a baseline file, which people can review."""
+    """Return the findings as the text of a baseline file, which people can review."""
     entries = [dict(zip(("rule", "state", "file", "text"), one.identity, strict=True)) for one in found]
     ordered = sorted(entries, key=lambda entry: (entry["file"], entry["rule"], entry["text"]))
     return json.dumps({"schema": BASELINE_SCHEMA, "findings": ordered}, indent=2) + "\n"
 
 
 def read_baseline(text: str, *, name: str) -> Counter[tuple[str, ...]]:
-    """Return how often each thing is in a baseline, by identity.
+    """Return how often each finding is in a baseline, by identity.
 
-    Raises BadInputError: It is no baseline.
+    Raises BadInputError: It is not a baseline.
     """
     try:
         content = json.loads(text)
@@ -131,10 +131,10 @@ def sarif(audit: Audit, found: Sequence[Finding], *, has_baseline: bool, below: 
     """Return a log of SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/).
 
     Args:
-        audit: What was audited.
-        found: What was found in it.
+        audit: The audit.
+        found: Its findings.
         has_baseline: Whether new findings were separated from known ones.
-        below: The folder that paths are relative to.
+        below: The base folder of the paths.
     """
     rules = list(dict.fromkeys(one.rule for one in found))
     results = []
@@ -166,7 +166,7 @@ def sarif(audit: Audit, found: Sequence[Finding], *, has_baseline: bool, below: 
 
 
 def annotations(audit: Audit, found: Sequence[Finding], *, below: PurePath) -> Iterator[str]:
-    """Yield what is new as GitHub's workflow commands, which show it beside its line.
+    """Yield new findings as GitHub's workflow commands, which show them beside their lines.
 
     https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
     """
@@ -180,7 +180,7 @@ def annotations(audit: Audit, found: Sequence[Finding], *, below: PurePath) -> I
 
 
 def path_of(audit: Audit, shown: str, below: PurePath) -> str:
-    """Return the path of a file relative to a folder, as far as it is there."""
+    """Return the path of a file relative to a folder, if it is inside."""
     path = PurePath(audit.source.folder) / shown
     return str(path.relative_to(below)) if path.is_relative_to(below) else str(path)
 

@@ -1,4 +1,4 @@
-"""What a row can ask of a configuration about HTTP/3."""
+"""Conditions of rows about HTTP/3."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -9,20 +9,20 @@ from tuneproof.conf.tree import Block
 
 
 def _is_shared_by_workers(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether several workers read from the UDP socket of a ``listen``, which any of them may have options for."""
+    """Tell whether several workers read from the UDP socket of a ``listen``, the options of which may be elsewhere."""
     workers = facts.configuration.main.setting("worker_processes")
     is_shared = any(at in socket.listens and not socket.reuseport for socket in facts.sockets.found)
     return workers is not None and workers.value != "1" and is_shared
 
 
 def _is_unannounced(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether nothing here names HTTP/3 to clients: no header, and no file that is missing and might add it."""
+    """Tell whether nothing announces HTTP/3 to clients: no header, and no missing file that might add it."""
     texts = facts.configuration.texts.values()
     return not facts.configuration.unseen and not any("alt-svc" in text.lower() for text in texts)
 
 
 def _proxies_unmarked(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether a server with HTTP/3 proxies requests, and nothing here looks at ``$ssl_early_data``."""
+    """Tell whether a server with HTTP/3 proxies requests, and nothing uses ``$ssl_early_data``."""
     if facts.configuration.unseen or any("$ssl_early_data" in text for text in facts.configuration.texts.values()):
         return False
     servers = [server for server in block.servers() if server.listens_with("quic")]

@@ -1,4 +1,4 @@
-"""An upstream block for an address that requests are passed on to, and what keeps all else as it was."""
+"""An upstream block for a proxied address, and the changes that keep everything else the same."""
 
 import re
 from collections.abc import Sequence
@@ -10,21 +10,20 @@ from tuneproof.conf.tree import Block
 from tuneproof.conf.upstreams import Target, targets_of
 from tuneproof.conf.variables import variables
 
-# An address without variables, a socket's path or a host, and what may follow it.
+# An address without variables (a socket's path or a host), and what may follow it.
 _ADDRESS: Final = re.compile(
     r"http://(?:(?P<socket>unix:[^:$]+)(?::(?P<uri>/.*)?)?"
     r"|(?P<host>(?:\[[0-9a-fA-F:]+\]|[\d.]+|(?P<name>[\w.-]+))(?::\d+)?)(?P<path>/.*)?)"
 )
-# What needs no quotes, and has no variables.
+# Text that needs no quotes, and has no variables.
 _PLAIN_PATH: Final = re.compile(r"/[^\s\"'\\{};#$]*")
 
 
 def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> list[Edit]:
-    """Return an upstream block for a fixed address of plain HTTP, to be named in the address's place.
+    """Return an upstream block for a fixed address of plain HTTP, to replace the address.
 
-    Returns:
-        The changes; none where a person must decide. TLS would check its certificate against the new name, FastCGI's
-        processes may be few, and something else may change with the name.
+    Returns: The changes; empty if a person must decide: TLS would check its certificate against the new name, FastCGI
+    may have few processes, and other things may change with the name.
     """
     block, match = target.block, _ADDRESS.fullmatch(target.to)
     if (
@@ -38,7 +37,7 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
     address, path = match["socket"] or match["host"], match["uri"] or match["path"] or ""
     anchor = _first_server_of(facts, target.host)
     name = re.sub(r"\W+", "_", address).strip("_").lower()
-    # nginx resolves a name behind which there are variables again and again, and an upstream block's once.
+    # nginx resolves a name followed by variables repeatedly, and a name in an upstream block once.
     if anchor is None or anchor.span is None or name in facts.upstreams or (match["name"] and variables(path)):
         return []
     redirects = _default_redirect(target, address, path) if match["host"] else []
@@ -53,10 +52,10 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
     ]
     in_effect = block.in_effect("proxy_set_header")
     if not any(item.value.lower() == "host" for item in in_effect):
-        # It would become the block's name; the backend goes on seeing what it saw.
+        # It would become the block's name; the backend must get the same header as before.
         seen = "localhost" if match["socket"] else address
         if in_effect and not block.local("proxy_set_header"):
-            # Here alone it would replace the outer ones, and there it would be every other location's, too.
+            # Added here, it would replace the outer ones; added there, it would affect every other location, too.
             return []
         behind = in_effect[-1] if in_effect else target.statement
         edits.append(Insert(after=behind, text=f"proxy_set_header Host {seen};"))
@@ -64,25 +63,25 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
 
 
 def _stands_alone(block: Block) -> bool:
-    """Tell a location in which nothing else is proxied, and would inherit what is added for this one."""
+    """Tell whether nothing else in a location is proxied that would inherit the additions for this one."""
     return block.name == "location" and not any(True for _ in targets_of(block))
 
 
 def _is_key_of_cache(block: Block) -> bool:
-    """Tell whether answers are cached under the upstream's name, as they are by default: none would be found again."""
+    """Tell whether responses are cached under the upstream's name, the default: none would be found again."""
     cache, key = block.setting("proxy_cache"), block.setting("proxy_cache_key")
     return cache is not None and cache.value != "off" and (key is None or "proxy_host" in key.value)
 
 
 def _default_redirect(target: Target, address: str, path: str) -> list[Edit] | None:
-    """Return what goes on turning the upstream's redirects into the location's, as nginx does by its address.
+    """Return a directive that still rewrites the upstream's redirects, as nginx does by its address.
 
-    None where the location's name cannot be written there. Source: ngx_http_proxy_merge_loc_conf, and
+    None if it cannot contain the location's name. Source: ngx_http_proxy_merge_loc_conf, and
     https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_redirect.
     """
     said = target.block.in_effect("proxy_redirect")
     default = next((item for item in said if item.value == "default"), None)
-    # There is no default where there are variables.
+    # There is no default with variables.
     if variables(path) or (said and default is None):
         return []
     location = target.block.args[-1] if path else "/"
@@ -93,6 +92,6 @@ def _default_redirect(target: Target, address: str, path: str) -> list[Edit] | N
 
 
 def _first_server_of(facts: Facts, host: str) -> Block | None:
-    """Return the first server that proxies to an address: the block in front of it serves all others."""
+    """Return the first server that proxies to an address: a block before it serves all others."""
     users = (proxied.target.block for proxied in facts.proxied if proxied.target.host == host)
     return next((server for user in users if (server := user.around("server")) is not None), None)

@@ -15,7 +15,7 @@ _REST_IS_REMARK = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=\r?\n|$)")
 
 @dataclass(frozen=True, kw_only=True)
 class Insert:
-    """A new directive, with its semicolon, behind another one or at the beginning of a block."""
+    """A new directive, with its semicolon, after another one or at the beginning of a block."""
 
     after: Statement | Block
     text: str
@@ -23,10 +23,10 @@ class Insert:
 
 @dataclass(frozen=True, kw_only=True)
 class Before:
-    """A new block in front of another one, with an empty line between them."""
+    """A new block before another one, with an empty line between them."""
 
     block: Block
-    lines: tuple[str, ...]  # of the new one, each indented as in itself
+    lines: tuple[str, ...]  # lines of the new block, with their own indentation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,34 +39,34 @@ class Replace:
 
 Edit = Insert | Before | Replace
 _Change = tuple[int, int, str]
-"""Offsets between which a text is replaced, and what by."""
+"""Offsets between which a text is replaced, and the replacement."""
 _Region = tuple[int, int, int, int]
-"""Old lines from the first to before the last, from 0, and the new ones in their place."""
+"""Old lines from the first to before the last, counted from 0, and the new lines that replace them."""
 _CONTEXT: Final = 3
 
 
 def unified(
     before: Mapping[str, str], after: Mapping[str, str], *, shown: Callable[[str], str] = lambda name: name
 ) -> str:
-    """Return what differs between two states of some files, in the form that patch(1) and git read.
+    """Return the differences between two states of some files, in the format of patch(1) and git.
 
     Args:
         before: The files by name.
         after: The same files.
-        shown: What a file is called in it.
+        shown: Returns the displayed name of a file.
     """
     parts = []
     for name, text in before.items():
         old, new = lines_of(text), lines_of(after[name])
         if hunks := list(_hunks(old, new)):
-            # As git does it: behind a tab no space is taken for the name's end.
+            # As git does it: with a tab after it, the name may contain spaces.
             called = shown(name).lstrip("/") + ("\t" if " " in shown(name) else "")
             parts += [f"--- a/{called}\n+++ b/{called}\n", *hunks]
     return "".join(parts)
 
 
 def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    """Yield what differs, what is close together in one hunk."""
+    """Yield the differences, those close together in one hunk."""
     regions: list[list[_Region]] = []
     for region in _regions(old, new):
         if regions and region[0] - regions[-1][-1][1] <= 2 * _CONTEXT:
@@ -89,7 +89,7 @@ def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 
 def _regions(old: Sequence[str], new: Sequence[str]) -> Iterator[_Region]:
-    """Yield the lines that differ; new ones as late as possible, so that a block begins with its own first line."""
+    """Yield the differing lines; new ones as late as possible, so that a block begins with its own first line."""
     found = [codes[1:] for codes in difflib.SequenceMatcher(None, old, new).get_opcodes() if codes[0] != "equal"]
     for number, (first, last, new_first, new_last) in enumerate(found):
         limit = found[number + 1][0] if number + 1 < len(found) else len(old)
@@ -106,25 +106,25 @@ def _range(begins: int, ends: int) -> str:
 
 
 def setting(block: Block, text: str) -> Edit:
-    """Return the change that gives a block a directive, instead of its own of that name: nginx accepts no second."""
+    """Return the change that adds a directive to a block, or replaces its own one: nginx accepts no second."""
     own = block.local(text.partition(" ")[0])
     return Replace(old=own[-1], text=text) if own else Insert(after=block, text=text)
 
 
 def diff(edits: Sequence[Edit], texts: Mapping[str, str], *, shown: Callable[[str], str] = lambda name: name) -> str:
-    """Return some changes of files, which are given by name, as one unified diff; see :func:`unified`."""
+    """Return changes of files, given by name, as one unified diff; see :func:`unified`."""
     return unified(texts, {**texts, **apply(edits, texts)}, shown=shown)
 
 
 def place_of(edits: Sequence[Edit]) -> str:
-    """Return the file that some edits change first, with their lines in it, such as "a.conf:3,7"."""
+    """Return the first file that edits change, with their lines in it, such as "a.conf:3,7"."""
     places = [_place_of(edit) for edit in edits]
     lines = sorted({place.line for place in places if place.file == places[0].file})
     return f"{places[0].file}:{','.join(map(str, lines))}"
 
 
 def apply(edits: Sequence[Edit], texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the files that some edits change, with their new texts."""
+    """Return the files that edits change, with their new texts."""
     changes: dict[str, list[_Change]] = {}
     for edit in dict.fromkeys(edits):
         place = _place_of(edit)
@@ -135,7 +135,7 @@ def apply(edits: Sequence[Edit], texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _changed(text: str, changes: Sequence[_Change]) -> str:
-    """Return a text with its changes; of two at one place the first comes first."""
+    """Return a text with its changes; two at the same place keep their order."""
     parts, done = [], 0
     for start, end, new in sorted(changes, key=lambda change: change[:2]):
         parts += [text[done:start], new]
@@ -154,7 +154,7 @@ def _place_of(edit: Edit) -> Statement | Block:
 
 
 def _change(edit: Edit, span: Span, text: str) -> _Change:
-    """Return an edit as the offsets between which a text is replaced, and what by."""
+    """Return an edit as offsets and the replacement between them."""
     match edit:
         case Insert():
             return _insertion(edit, span, text)
@@ -168,7 +168,7 @@ def _insertion(edit: Insert, span: Span, text: str) -> _Change:
     begins_line = not text[text.rfind("\n", 0, span.start) + 1 : span.start].strip()
     rest = _REST_IS_REMARK.match(text, span.end)
     if not begins_line or rest is None:
-        # Several directives share the line; the new one joins them.
+        # Several directives share the line; the new one goes on the same line.
         return span.end, span.end, f" {edit.text}"
     newline = "\r\n" if "\r\n" in text else "\n"
     return rest.end(), rest.end(), f"{newline}{_indent_behind(span, text)}{edit.text}"
@@ -184,7 +184,7 @@ def _block_before(edit: Before, span: Span, text: str) -> _Change:
 
 
 def _indent_behind(span: Span, text: str) -> str:
-    """Return the white space that a directive behind this one begins with."""
+    """Return the white space before a directive that follows this one."""
     own = text[text.rfind("\n", 0, span.start) + 1 : span.start]
     if span.closing is None:
         return own
@@ -201,13 +201,13 @@ def _replacement(edit: Replace, span: Span, text: str) -> _Change:
     rest = _REST_IS_REMARK.match(text, span.end)
     if rest is None or text[begins : span.start].strip():
         return span.start, span.end, ""
-    # A remark behind a directive is about it, and goes with it.
+    # A comment after a directive is about it, and is removed with it.
     newline = text.find("\n", rest.end())
     return begins, len(text) if newline < 0 else newline + 1, ""
 
 
 def _as_template(edit: Replace) -> str:
-    """Return a directive with a template's placeholders where it still has their values."""
+    """Return a directive with a template's placeholders in place of their values."""
     words = edit.text.removesuffix(";").split(" ")
     for one in edit.old.filled:
         words = [one.written if word == one.value else word for word in words]
@@ -215,7 +215,7 @@ def _as_template(edit: Replace) -> str:
 
 
 def _spaced_as(old: str, new: str) -> str:
-    """Return a directive with the white space of the one that it replaces between the words that both begin with."""
+    """Return a directive with the white space of the replaced one between their common first words."""
     kept, rest = "", new.removesuffix(";")
     for word, space in re.findall(r"(\S+)(\s*)", old.removesuffix(";")):
         same, _, behind = rest.partition(" ")

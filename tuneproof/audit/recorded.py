@@ -1,4 +1,4 @@
-"""The verdicts on the catalogue's claims when they were last recorded, which advice is based on."""
+"""The last recorded verdicts on the catalogue's claims, the basis of the advice."""
 
 import json
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any, Final
 from tuneproof.wording import as_numbers
 
 FILE: Final = "recorded.json"
-"""Written by tools/docs from docs/results.json."""
+"""The file that tools/docs writes from docs/results.json."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,17 +17,17 @@ class RecordedVerdict:
     """A recorded verdict."""
 
     claim: str  # the claim's sentence
-    nginx: str  # the version that it was measured on
+    nginx: str  # the measured version
     verdict: str
     effect: str  # the figure with its interval, in words; empty for none
-    page: str  # the page of docs/ that says more
-    machine: str  # that measured it, in one line
+    page: str  # the page of docs/ with more about it
+    machine: str  # its machine, in one line
 
 
 def recorded_of(scenario: str, claim: str, version: str) -> RecordedVerdict | None:
-    """Return what was recorded of a claim on a version of nginx; None if nothing was.
+    """Return the recorded verdict on a claim for a version of nginx; None if there is none.
 
-    Of the versions that were measured it is the newest that is not newer; before all of them, the oldest.
+    It is that of the newest measured version that is not newer; before all of them, the oldest.
     """
     found = _document()["cells"].get(f"{scenario}/{claim}")
     if found is None:
@@ -41,7 +41,7 @@ def recorded_of(scenario: str, claim: str, version: str) -> RecordedVerdict | No
 
 
 def every_recorded() -> dict[str, dict[str, Any]]:
-    """Return what was recorded, by "scenario/claim": the claim's sentence, its page, and its versions."""
+    """Return the records by "scenario/claim": the claim's sentence, its page, and its versions."""
     cells: dict[str, dict[str, Any]] = _document()["cells"]
     return cells
 

@@ -1,4 +1,4 @@
-"""Patches that a row (:mod:`tuneproof.lines`) names, where no text says them alone."""
+"""Patches that rows (:mod:`tuneproof.lines`) name, which a fixed text cannot express."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -40,7 +40,7 @@ def without_listed_5xx(at: Statement | Block, _block: Block, _facts: Facts) -> S
 
 
 def upstream_zone(at: Statement | Block, _block: Block, facts: Facts) -> Sequence[Edit]:
-    """Return a ``zone`` for an upstream block, by a name that no other zone has."""
+    """Return a ``zone`` for an upstream block, with a name that no other zone has."""
     if not isinstance(at, Block) or not at.args:
         return ()
     taken = {

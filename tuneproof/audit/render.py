@@ -1,4 +1,4 @@
-"""An audit as text: what breaks first, then what costs, then what has no effect, then the patches."""
+"""An audit as text: first what breaks, then what costs, then what has no effect, then the patches."""
 
 import textwrap
 from collections import Counter
@@ -25,7 +25,7 @@ _LABELS: Final = {State.CANNOT_TELL: "depends", State.MISSING: "consider"}
 
 
 def render(audit: Audit, *, width: int, details: bool = False, patches: bool = True) -> str:
-    """Return an audit for a person; ``details`` adds what is fine and what is routine."""
+    """Return an audit as text; ``details`` adds what is fine and routine hints."""
     width = min(width, _WIDEST)
     shown = [advised for advised in audit.advice if details or advised.urgency[0] != _FINE]
     parts = [
@@ -111,7 +111,7 @@ def _group(group: Sequence[Advised], audit: Audit, width: int) -> str:
 
 
 def _grounds(advised: Advised, audit: Audit) -> Iterator[str]:
-    """Yield what it rests on: a measurement, nginx's documentation; and what shows the rest."""
+    """Yield the evidence: a measurement or nginx's documentation, and the command that shows the rest."""
     recorded = recorded_of(advised.name, advised.claim, audit.facts.version)
     if recorded is not None and recorded.effect:
         page = f" ({recorded.page})" if recorded.page else ""
@@ -147,13 +147,13 @@ def _patches(shown: Sequence[Advised], audit: Audit) -> Iterator[str]:
 
 
 def _patch(title: str, patch: str) -> str:
-    """Return a patch with its title, which says when a terminal does not get it as it is."""
+    """Return a patch with its title, which says if the terminal's version was altered."""
     escaped = "" if plain(patch) == patch else " (some characters are escaped here; --patch FILE has them)"
     return f"{title}{escaped}:\n{patch.rstrip()}"
 
 
 def render_upgrade(found: Upgrade, *, width: int) -> str:
-    """Return what an upgrade changes for a person."""
+    """Return the changes of an upgrade as text."""
     width = min(width, _WIDEST)
     audit, new = found.before, found.after.facts.version
     parts = [

@@ -1,4 +1,4 @@
-"""What a configuration means on another version of nginx: what that refuses, ignores, does by default, and advises."""
+"""What another version of nginx changes for a configuration: errors, ignored lines, defaults, and advice."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _IN_LOCATION: Final = "location"
 
 
 class Effect(StrEnum):
-    """What an upgrade does to a line, the most urgent first."""
+    """How an upgrade affects a line, the most urgent first."""
 
     REFUSED = "nginx does not start"
     IGNORED = "ignored"
@@ -53,17 +53,17 @@ class Difference:
     at: Statement | Block
     why: str
     since: str = ""
-    edits: tuple[Edit, ...] = ()  # what the new version wants, or for a default what keeps the old one
-    breaks: bool = False  # whether requests begin to fail
+    edits: tuple[Edit, ...] = ()  # what the new version needs, or for a default what keeps the old one
+    breaks: bool = False  # whether requests start to fail
 
     @property
     def is_new_danger(self) -> bool:
-        """Whether something breaks in a block by what it lacks, whatever else changes about the block."""
+        """Whether something breaks in a block because it lacks something, whatever else changes in the block."""
         return self.breaks and isinstance(self.at, Block)
 
     @property
     def urgency(self) -> tuple[bool, int]:
-        """What comes first: what is refused and what breaks, then by effect."""
+        """The order: what is refused and what breaks first, then by effect."""
         return not (self.breaks or self.effect is Effect.REFUSED), list(Effect).index(self.effect)
 
 
@@ -81,13 +81,13 @@ class Upgrade:
         return any(one.effect is Effect.REFUSED for one in self.differences)
 
     def patch(self, *, defaults: bool) -> str:
-        """Return what the new version wants as a unified diff, or what keeps the old one's defaults."""
+        """Return the changes that the new version needs, or those that keep the old defaults, as a unified diff."""
         chosen = [one for one in self.differences if (one.effect is Effect.DEFAULT) == defaults]
         return self.before.patch([edit for one in chosen for edit in one.edits])
 
 
 def upgrade(source: Source, *, old: str, new: str) -> Upgrade:
-    """Compare what a configuration means on two versions of nginx; the new one may be the older.
+    """Compare a configuration on two versions of nginx; the new one may be older.
 
     Raises BadInputError: A version is invalid, or older than the known ones.
     """
@@ -113,7 +113,7 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
     passed = [one for one in concerns(audit.facts.configuration) if low < one.change.numbers <= high]
     for concern in passed:
         change = concern.change
-        # What is new matters on the way down only, and what is gone on the way up.
+        # Additions matter only for a downgrade, removals only for an upgrade.
         if change.kind is Kind.BEHAVIOUR or (change.kind is Kind.NEW) == is_upgrade:
             continue
         instead = f"; instead: {change.instead}" if change.instead else ""
@@ -129,7 +129,7 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
 
 
 def _of_behaviour(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
-    """Yield what the same lines do otherwise, change by change."""
+    """Yield the changed effects of unchanged lines."""
     low, high = sorted((numbers_of(old), numbers_of(new)))
     found = [one for one in concerns(audit.facts.configuration) if one.change.kind is Kind.BEHAVIOUR]
     for one in sorted(found, key=lambda one: (one.change.numbers, one.change.meaning)):
@@ -145,7 +145,7 @@ def _remedy(concern: Concern, facts: Facts) -> Iterator[Edit]:
     elif change.kind is Kind.REMOVED:
         yield from tls_by_listen(said, block, facts)
     elif change.kind is Kind.DEPRECATED:
-        # The parameter is the socket's: every server that listens on it speaks HTTP/2 there.
+        # The parameter applies to the socket: every server that listens on it speaks HTTP/2 there.
         sockets = [socket for socket in facts.sockets.found if change.parameter in socket.protocols]
         yield Replace(old=said, text=f"listen {' '.join(arg for arg in said.args if arg != change.parameter)};")
         around = block.around("http")
@@ -157,9 +157,9 @@ def _remedy(concern: Concern, facts: Facts) -> Iterator[Edit]:
 
 
 def _of_defaults(audit: Audit, newer: Facts, *, old: str, new: str) -> Iterator[Difference]:
-    """Yield what has another default; one that moved twice is reported once.
+    """Yield the changed defaults; one that changed twice is reported once.
 
-    ``newer``: what the newer version makes of the files.
+    ``newer``: the facts on the newer version.
     """
     is_upgrade = numbers_of(old) <= numbers_of(new)
     moved: dict[tuple[str, str], list[Change]] = {}
@@ -186,7 +186,7 @@ def _of_defaults(audit: Audit, newer: Facts, *, old: str, new: str) -> Iterator[
 
 
 def _kept(place: Statement | Block, text: str) -> tuple[Edit, ...]:
-    """Return the change that says what was the default. In an upstream block it goes last: behind the method."""
+    """Return the change that sets the old default. In an upstream block it goes last, after the method."""
     if place.span is None:
         return ()
     is_upstream = isinstance(place, Block) and place.name == _IN_UPSTREAM and place.own
@@ -206,7 +206,7 @@ def _meanings(change: Change, place: Statement | Block, newer: Facts) -> Iterato
 
 
 def _places_without(change: Change, audit: Audit, newer: Facts) -> Iterator[Statement | Block]:
-    """Yield where a default counts: a proxied location, an upstream block, or the outermost block of servers."""
+    """Yield the places where a default applies: proxied locations, upstream blocks, the outermost block of servers."""
     if change.block == _IN_LOCATION:
         yield from (target.statement for target in _targets_without(change.directive, audit))
     elif change.block == _IN_UPSTREAM:
@@ -229,7 +229,7 @@ def _targets_without(name: str, audit: Audit) -> Iterator[Target]:
 
 def _upstreams_without(name: str, audit: Audit, newer: Facts) -> Iterator[Block]:
     for upstream in audit.facts.upstreams.values():
-        # Of a connection that is not kept, no number of requests counts.
+        # The number of requests does not matter for a connection that is not kept.
         counts = name == "keepalive" or upstream.statement is not None
         is_kept = any(one.reuse.reuse is not Reuse.NO for one in newer.passing_to(upstream.name))
         if is_kept and counts and not upstream.block.local(name):
@@ -250,18 +250,18 @@ def _sends_files(server: Block) -> bool:
 
 
 def _keeps_clients(server: Block) -> bool:
-    """Tell whether a client's connection may carry a second request: HTTP/2 does so also with keepalive_timeout 0."""
+    """Tell whether a client's connection may carry a second request, as HTTP/2 does even with keepalive_timeout 0."""
     said = [block.setting("keepalive_timeout") for block in (server, *server.all("location"))]
     return server.speaks_http2 or any(one is None or time_ms(one.value) != 0 for one in said)
 
 
 def _place(at: Statement | Block) -> tuple[object, ...]:
-    """Return what is the same in two audits of the same files."""
+    """Return the advice that is the same in two audits of the same files."""
     return at.file, at.line, at.name, at.args
 
 
 def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
-    """Yield advice that is another one now: what nginx does by itself, and what has begun to matter."""
+    """Yield the changed advice: what nginx now does by default, and what now matters."""
     then, now = (
         {(advised.name, advised.claim, _place(advised.at)): advised for advised in audit.advice}
         for audit in (before, after)
@@ -297,7 +297,7 @@ _NEEDED: Final[Mapping[str, Callable[[Block], bool]]] = {
 
 
 def as_document(found: Upgrade) -> dict[str, Any]:
-    """Return what changes as values of JSON."""
+    """Return the changes as JSON values."""
     return {
         "schema": 1,
         "from": found.before.facts.version,

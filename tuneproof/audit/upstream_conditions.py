@@ -1,4 +1,4 @@
-"""What a row can ask of where requests go: names over TLS, protocols, peers and resolvers."""
+"""Conditions of rows on upstreams: names over TLS, protocols, peers and resolvers."""
 
 import ipaddress
 import re
@@ -23,7 +23,7 @@ def _target_of(at: Statement | Block, facts: Facts) -> Target | None:
 
 
 def _tls_names(target: Target, facts: Facts) -> tuple[str, list[str]] | None:
-    """Return the host that a TLS upstream is addressed by, and the host names of its servers; None without TLS."""
+    """Return the host in a TLS upstream's address, and the host names of its servers; None without TLS."""
     names, schemes = target.names(), target.schemes()
     if names is None or len(names) != 1 or schemes is None or not schemes & _TLS:
         return None
@@ -38,7 +38,7 @@ def _host(address: str) -> str:
 
 
 def _lacks_sni(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the host name that a TLS upstream is reached by without SNI; the empty string where it is not so."""
+    """Return the host name of a TLS upstream that gets no SNI; empty if it gets it."""
     target = _target_of(at, facts)
     if target is None or block.may_say_more:
         return ""
@@ -49,7 +49,7 @@ def _lacks_sni(at: Statement | Block, block: Block, facts: Facts) -> str:
 
 
 def _sends_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the name that is sent over SNI, of an upstream block with servers that have names of hosts."""
+    """Return the name sent as SNI to an upstream block with servers named by host."""
     target = _target_of(at, facts)
     found = _tls_names(target, facts) if target is not None else None
     is_sent = target is not None and block.is_on(f"{target.kind}_ssl_server_name")
@@ -57,7 +57,7 @@ def _sends_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
 
 
 def _checks_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the name that a certificate must have, of an upstream block; empty where it is sent as well."""
+    """Return the name that an upstream block's certificate must have; empty if it is also sent as SNI."""
     target = _target_of(at, facts)
     is_checked = target is not None and block.is_on(f"{target.kind}_ssl_verify")
     return _name_of_block(at, block, facts) if is_checked and not _sends_wrong_name(at, block, facts) else ""
@@ -66,7 +66,7 @@ def _checks_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str
 def _name_of_block(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the upstream block's name, if that counts as the TLS name of its servers.
 
-    Empty for one with the name of a host: it may have that for the sake of the host's certificate.
+    Empty if it is a host name: it may have been chosen for the host's certificate.
     """
     target = _target_of(at, facts)
     found = _tls_names(target, facts) if target is not None else None
@@ -76,10 +76,9 @@ def _name_of_block(at: Statement | Block, block: Block, facts: Facts) -> str:
 
 
 def _cannot_be_looked_up(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return a host that a request may go to, and that nginx has no resolver for; the empty string for none.
+    """Return a host to which a request may go, and for which nginx has no resolver; empty for none.
 
-    Source: ngx_http_upstream_init_request: addresses with variables are compared with all that nginx looked up at
-    its start.
+    Source: ngx_http_upstream_init_request compares addresses with variables with all names resolved at the start.
     """
     target = _target_of(at, facts)
     is_known = facts.configuration.is_whole and all(one.is_given for one in facts.configuration.filled)
@@ -91,7 +90,7 @@ def _cannot_be_looked_up(at: Statement | Block, block: Block, facts: Facts) -> s
 
 
 def _protocols(_at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the protocols that one upstream block with idle connections is spoken to by; empty for one only."""
+    """Return the protocols used with one upstream block with idle connections; empty if there is only one."""
     upstream = facts.upstreams.get(block.args[0].lower()) if block.args else None
     if upstream is None or not upstream.keepalive or upstream.is_local:
         return ""
@@ -112,10 +111,10 @@ def _protocol(target: Target) -> str:
 
 
 def _down_for_long(at: Statement | Block, block: Block, _facts: Facts) -> str:
-    """Return which failures take a server out, and for how long; empty for one alone, or less than ten minutes."""
+    """Return which failures eject a server, and for how long; empty for a single server, or less than ten minutes."""
     options = dict(arg.split("=", 1) for arg in at.args[1:] if "=" in arg)
     failures, avoided = whole_number(options.get("max_fails", "1")), options.get("fail_timeout", "")
-    if len(block.local("server")) < 2 or not failures or (time_ms(avoided) or 0) < _LONG_MS:  # noqa: PLR2004 - alone
+    if len(block.local("server")) < 2 or not failures or (time_ms(avoided) or 0) < _LONG_MS:  # noqa: PLR2004 - a single one
         return ""
     if failures == 1:
         return f"one failed request takes it out for {avoided}"
@@ -128,7 +127,7 @@ def _is_localhost(at: Statement | Block, _block: Block, facts: Facts) -> bool:
 
 
 def _mixed_resolvers(at: Statement | Block, _block: Block, _facts: Facts) -> str:
-    """Return the private and the public resolvers of a list, in words; empty where all are alike."""
+    """Return the private and the public resolvers of a list, in words; empty if all are of one kind."""
     addresses = [ipaddress.ip_address(one) for one in _addresses(at)]
     private = [str(one) for one in addresses if one.is_private]
     public = [str(one) for one in addresses if not one.is_private]
@@ -143,13 +142,13 @@ def _addresses(at: Statement | Block) -> Iterator[str]:
 
 
 def _keeps_default_buffer(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell large ``proxy_buffers`` where no ``proxy_buffer_size`` is set, which alone holds the response's headers."""
+    """Tell whether there are large ``proxy_buffers`` without a ``proxy_buffer_size``, which holds the headers."""
     is_large = (size_bytes("".join(at.args[1:])) or 0) > _PAGE_BYTES
     return is_large and any(not block.in_effect("proxy_buffer_size") for block in _targets_under(at, facts))
 
 
 def _speaks_http11(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether nginx speaks HTTP/1.1 to upstreams here or in a block inside."""
+    """Tell whether nginx speaks HTTP/1.1 to upstreams here or in an inner block."""
     inner = [said for said, _ in block.everything() if said.name == "proxy_http_version"]
     said = [*block.in_effect("proxy_http_version"), *inner]
     return any(one.value == "1.1" for one in said) if said else facts.version_numbers >= DEFAULT_SINCE
@@ -164,16 +163,16 @@ def _targets_under(at: Statement | Block, facts: Facts) -> Iterator[Block]:
 
 
 def _is_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether no response that a directive is for is buffered.
+    """Tell whether no response under a directive is buffered.
 
-    Source: ngx_http_upstream_send_response frees the cache entry of what it does not buffer.
+    Source: ngx_http_upstream_send_response frees the cache entry of unbuffered responses.
     """
     said = [block.setting("proxy_buffering") for block in _targets_under(at, facts)]
     return bool(said) and all(one is not None and one.value == "off" for one in said)
 
 
 def _caches_cookies(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether responses are cached somewhere although they set a cookie, and nothing keeps it from others."""
+    """Tell whether responses that set a cookie are cached somewhere, and nothing keeps it from other clients."""
     for block in _targets_under(at, facts):
         cache = block.setting("proxy_cache")
         hidden = any(one.value.lower() == "set-cookie" for one in block.in_effect("proxy_hide_header"))

@@ -1,4 +1,4 @@
-"""Which version of nginx a configuration is for, if not given, and what in it a version does not know."""
+"""Chooses the version of nginx for a configuration, if not given, and finds what a version does not know."""
 
 import re
 import shutil
@@ -22,7 +22,7 @@ _WAIT_S: Final = 2.0
 
 @dataclass(frozen=True, kw_only=True)
 class Concern:
-    """A change of nginx's, and the directive that it is about."""
+    """A change in nginx, and the affected directive."""
 
     change: Change
     said: Statement
@@ -30,7 +30,7 @@ class Concern:
 
     @property
     def what(self) -> str:
-        """What the change is about, as the file has it."""
+        """The affected text, as in the file."""
         return f"{self.said.name} {self.change.parameter}".rstrip()
 
 
@@ -39,25 +39,25 @@ class Need:
     """Something that older versions lack."""
 
     what: str  # as written in the files
-    since: str  # the version that added it, or the first for which a module is packaged
+    since: str  # the version that added it, or the first with a package of its module
     said: Statement | Block
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """The oldest of the lab's versions that knows a configuration, and what an older one lacks."""
+    """The oldest lab version that knows a configuration, and what an older one lacks."""
 
     version: str
-    because: Need | None = None  # None if the oldest of the lab's is enough
+    because: Need | None = None  # None if the lab's oldest version is enough
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """This version and the newer ones; mainline only if no other version is enough."""
+        """This version and newer ones; mainline only if no other version is enough."""
         return tuple(one for one in STABLE_VERSIONS if as_numbers(one) >= as_numbers(self.version)) or (self.version,)
 
 
 def installed_version(named: str) -> str:
-    """Return the version of the nginx that uses a configuration on this machine; the empty string for none.
+    """Return the version of the nginx that uses a configuration on this machine; empty for none.
 
     ``named``: its nginx.conf, or its folder.
     """
@@ -76,12 +76,12 @@ def installed_version(named: str) -> str:
 
 
 def lab_version(version: str) -> str:
-    """Return the lab's version of the same release as an installed one, such as 1.22 for 1.22.1; empty for none."""
+    """Return the lab's version for an installed one, such as 1.22 for 1.22.1; empty for none."""
     return next((one for one in LAB_VERSIONS if version.split(".")[:2] == one.split(".")), "")
 
 
 def concerns(configuration: Configuration) -> Iterator[Concern]:
-    """Yield each directive of a configuration that some version does not know or no longer has, with that change."""
+    """Yield each directive of a configuration that some version lacks, with the change."""
     for said, block in configuration.main.everything():
         if TABLES & set(block.path):
             continue
@@ -92,9 +92,9 @@ def concerns(configuration: Configuration) -> Iterator[Concern]:
 
 
 def choose_version(configuration: Configuration) -> Choice:
-    """Return the oldest of the lab's versions that knows every directive and parameter in it; else the newest.
+    """Return the oldest lab version that knows every directive and parameter in it; otherwise the newest.
 
-    Modules count as far as they are packaged for some version.
+    Modules count if they are packaged for some version.
     """
     needs = [
         *(
@@ -112,7 +112,7 @@ def choose_version(configuration: Configuration) -> Choice:
 
 
 def is_in(name: str, block: Block) -> bool:
-    """Tell whether a change that is about some block concerns a directive of this one."""
+    """Tell whether a change in a kind of block affects a directive of this block."""
     return not name or name == block.name or block.path[:1] == (name,)
 
 

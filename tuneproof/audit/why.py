@@ -1,4 +1,4 @@
-"""What is known about a directive or a claim: keep, change or remove it; the verdict per version; the page."""
+"""The facts about a directive or a claim: keep, change or remove it; the verdict per version; the page."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from tuneproof.errors import BadInputError
 from tuneproof.lines import Concern, Line, every_line
 from tuneproof.wording import as_numbers, close_to
 
-# By state, where the row has no text that would take the directive's place.
+# By state, if the row has no replacement for the directive.
 _WORDS: Final = {
     State.HARMFUL: "change",
     State.WITHOUT_EFFECT: "do not count on it",
@@ -30,14 +30,14 @@ _GOES_ON: Final = re.compile(r"\w\{found\}")
 
 
 def is_known(word: str) -> bool:
-    """Tell the name of a directive, of a scenario or of a claim."""
+    """Tell whether it is the name of a directive, a scenario or a claim."""
     return word in known() or any(word in {key, *key.split("/")} for key in every_recorded())
 
 
 def why(word: str) -> str:
-    """Return what is known about a directive, a scenario or a claim, for a person.
+    """Return the facts about a directive, a scenario or a claim, as text.
 
-    Raises BadInputError: Nothing is known by that name.
+    Raises BadInputError: The name is unknown.
     """
     parts = [*_of_directive(word), *_of_claims(word)]
     if not parts:
@@ -83,7 +83,7 @@ def _verdicts(cell: Mapping[str, Any]) -> Iterator[str]:
 
 
 def named(concern: Concern) -> str:
-    """Return the directive that a row is about: the one that it looks for, or the one that it adds."""
+    """Return the directive of a row: the one that it looks for, or the one that it adds."""
     if concern.directive:
         return concern.directive
     text = _NAMED.get(concern.patch or "", concern.patch or "").strip("`")
@@ -91,11 +91,11 @@ def named(concern: Concern) -> str:
 
 
 def written(concern: Concern) -> str:
-    """Return a row's directive with the arguments or bounds that it is about."""
+    """Return a row's directive with its arguments or bounds."""
     if concern.block:
         return named(concern)
     bounds = f" {concern.value}" if concern.value else ""
-    # Words without anything of a regular expression are arguments as they are written.
+    # Words without regular-expression syntax are literal arguments.
     words = f" {concern.args}" if concern.args.replace("_", "").replace(" ", "").isalnum() else ""
     return f"{concern.directive}{words}{bounds}"
 
@@ -105,14 +105,14 @@ def to_do(concern: Concern) -> str:
     if concern.patch == "":
         return "remove"
     if concern.patch:
-        # What the audit fills in is a name of the user's.
+        # The audit fills in the user's name.
         text = _NAMED.get(concern.patch, f"`{concern.patch.replace('{kind}', 'proxy').replace('{arg}', 'NAME')}`")
         return f"{'add' if concern.block else 'change to'} {text}"
     return _WORDS[State(concern.state)]
 
 
 def reason(line: Line, concern: Concern) -> str:
-    """Return why, without what only a user's file shows: an ellipsis, or nothing where it goes on behind a word."""
+    """Return the reason without what only a user's file shows: an ellipsis, or nothing inside a word."""
     return concern.why.format(version=line.version, found="" if _GOES_ON.search(concern.why) else "…")
 
 

@@ -1,4 +1,4 @@
-"""Which location answers a request in the end: after try_files and error_page, as long as no file exists.
+"""Which location finally answers a request, after try_files and error_page, if no file exists.
 
 ngx_http_try_files_handler, ngx_http_special_response_handler, ngx_http_script_return_code.
 """
@@ -18,7 +18,7 @@ from tuneproof.conf.uris import normalised
 from tuneproof.conf.values import whole_number
 
 MOST_REDIRECTS: Final = 10
-"""Internal redirects of one request; then nginx answers 500 (NGX_HTTP_MAX_URI_CHANGES)."""
+"""Maximum of internal redirects of a request, after which nginx answers 500 (NGX_HTTP_MAX_URI_CHANGES)."""
 _ERROR: Final = 400
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _MOVED: Final = 301
@@ -30,23 +30,23 @@ _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """Who answers a request."""
+    """What answers a request."""
 
-    blocks: tuple[Block, ...]  # the locations that it passes, the first and the last included; a server where none is
-    status: int | None = None  # that nginx itself gives it; None where what answers in the last block decides
-    is_served: bool = False  # whether something answers there, such as an upstream; not nginx's rewrite or error pages
-    doubt: str = ""  # why it may be otherwise; empty where it is certain
+    blocks: tuple[Block, ...]  # the locations on its way, including first and last; a server if there is none
+    status: int | None = None  # nginx's own status; None if the handler in the last block decides
+    is_served: bool = False  # whether a handler such as an upstream answers, not nginx's rewrite or error pages
+    doubt: str = ""  # why it is uncertain; empty if it is certain
 
     @property
     def block(self) -> Block:
-        """The one that answers."""
+        """The block that answers."""
         return self.blocks[-1]
 
 
 def answer(target: str, server: Block, version: Sequence[int], *, merges_slashes: bool = True) -> Answer:
-    """Return who answers a GET request in a server, where no file exists that a location looks for.
+    """Return what answers a GET request in a server, if none of the files that locations look for exist.
 
-    ``target``: of the request line. ``merges_slashes``: of the socket's default server.
+    ``target``: from the request line. ``merges_slashes``: setting of the socket's default server.
     """
     path = normalised(target, merges_slashes=merges_slashes)
     if path is None:
@@ -73,13 +73,13 @@ class _Request:
         self._version = version
         self._blocks: list[Block] = []
         self._status: int | None = (
-            None  # of an error, or what an error page makes of it: it counts more than a later one
+            None  # status of an error, or that of its error page; it takes precedence over later ones
         )
         self._has_failed = False
         self._is_served = False
 
     def answer(self) -> Answer:
-        """Follow it to its end."""
+        """Follow the request to its end."""
         try:
             self._follow()
             doubt = ""
@@ -96,7 +96,7 @@ class _Request:
         to = self._path
         for number in range(MOST_REDIRECTS + 2):
             if number > MOST_REDIRECTS:
-                # No error page is for what has been redirected too often.
+                # There is no error page after too many redirects.
                 self._status = _FAILED
                 return
             to = self._at_named(to) if to.startswith("@") else self._at_path(to)
@@ -104,7 +104,7 @@ class _Request:
                 return
 
     def _at_path(self, path: str) -> str:
-        """Return where a path leads next; the empty string where it is answered."""
+        """Return the next path after a path; empty if the request is answered."""
         self._path = path
         is_first = not self._blocks
         if self._server.local("return"):
@@ -127,7 +127,7 @@ class _Request:
         return self._at(block)
 
     def _at(self, block: Block) -> str:
-        """Return where a block sends the request next; the empty string where it answers."""
+        """Return where a block sends the request next; empty if it answers."""
         self._refuse_rewrites(block)
         if returns := block.local("return"):
             return self._returned(returns[0])
@@ -141,7 +141,7 @@ class _Request:
         return self._content(block)
 
     def _content(self, block: Block) -> str:
-        """Return where a request goes on that finds no file: nowhere if something else than files answers."""
+        """Return where a request without a matching file goes next; empty if something other than files answers."""
         self._is_served = any(said.name in ANSWERS or said.name not in known() for said in block.own)
         if self._is_served:
             return ""
@@ -151,7 +151,7 @@ class _Request:
         return self._failed(_NOT_FOUND)
 
     def _refuse_rewrites(self, block: Block) -> None:
-        """Raise _DoubtError if a request's headers may decide where it goes on."""
+        """Raise _DoubtError if a request's headers may decide where it goes next."""
         for inner in block.blocks:
             if inner.name == "limit_except" and "GET" not in map(str.upper, inner.args):
                 raise _DoubtError("limit_except is not followed")
@@ -166,17 +166,17 @@ class _Request:
             return self._failed(_FOUND)
         if status in _REDIRECTS or (status >= _ERROR and len(said.args) == 1):
             return self._failed(status)
-        # It is sent as it is, unless an error page has set a status.
+        # It is sent unchanged, unless an error page has set a status.
         self._status = self._status or status
         return ""
 
     def _failed(self, status: int) -> str:
-        """Return where the error page of a status sends the request; the empty string where none does."""
+        """Return where the error page of a status sends the request; empty if there is none."""
         self._status = status
         pages = self._known("error_page").statements
         if not pages or self._has_failed:
             return ""
-        # That of the block with the first error: later ones are not asked.
+        # The error page of the block with the first error; later ones do not matter.
         self._has_failed = self._known("recursive_error_pages").value != "on"
         said = next((one for one in pages if str(status) in one.args[:-1]), None)
         if said is None:
@@ -191,9 +191,9 @@ class _Request:
         return to
 
     def _known(self, name: str) -> Effective:
-        """Return what is in effect where the request is.
+        """Return the setting in effect for the request's current block.
 
-        Raises _DoubtError: That is not known.
+        Raises _DoubtError: It is unknown.
         """
         found = effective(self._blocks[-1] if self._blocks else self._server, name, self._version)
         if found.origin is Origin.UNKNOWN:
@@ -203,7 +203,7 @@ class _Request:
     def _filled(self, text: str) -> str:
         """Return a text with its variables, without arguments.
 
-        Raises _DoubtError: It has others than those of the request's path.
+        Raises _DoubtError: It has variables other than those of the request's path.
         """
         values: Mapping[str, str] = {"uri": self._path, "document_uri": self._path, "is_args": "", "args": ""}
 

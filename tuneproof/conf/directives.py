@@ -1,8 +1,8 @@
-"""nginx's own directives: where each is allowed, how many arguments it takes, what holds without it, and since when.
+"""nginx's own directives: where each is allowed, how many arguments it takes, its default, and since when.
 
-``tools.directives`` writes the table, directives.tsv, from nginx's sources; the lab asks nginx whether it is right. A
-row holds for as long as nothing of it changes. What a build leaves out, or only another system has, is in it
-as well; what nginx's documentation has and its sources do not (commercial modules, njs) is known by its name only.
+``tools.directives`` writes the table, directives.tsv, from nginx's sources; the lab checks it against nginx. A row
+covers the versions with equal properties. The table includes directives that a build leaves out, or that only another
+system has; directives in nginx's documentation but not in its sources (commercial modules, njs) are known by name only.
 """
 
 import re
@@ -35,36 +35,36 @@ _BUFFERS: Final = "buffers"  # a number and a size
 
 
 class Inheritance(StrEnum):
-    """What a directive of an outer block is for the blocks inside."""
+    """How inner blocks inherit a directive of an outer block."""
 
-    INHERITED = "inherited"  # in effect, unless an inner one takes its place
-    REPLACED = "replaced"  # several of one block count together, and the first of an inner block drops all outer ones
-    NEVER = "never"  # not in effect: it holds in its own block only
+    INHERITED = "inherited"  # in effect, unless an inner one replaces it
+    REPLACED = "replaced"  # several in a block add up, and any in an inner block replaces all outer ones
+    NEVER = "never"  # not in effect: it applies only in its own block
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Directive:
-    """What some versions of nginx know of a directive."""
+    """A directive in a span of versions."""
 
     name: str
     module: str  # such as "ngx_http_proxy_module"
     contexts: frozenset[str]  # of CONTEXTS
-    counts: frozenset[int]  # the numbers of arguments that it takes, where ``most_args`` is a number
+    counts: frozenset[int]  # the accepted numbers of arguments, if ``most_args`` is a number
     least_args: int
     most_args: int | None  # None: any number
     is_flag: bool  # on or off
-    is_once: bool  # whether a block takes one only; unknown for some that are false here
+    is_once: bool  # whether a block takes only one; may be unknown where it is false
     is_block: bool
     value: str  # the form of its argument, one of VALUES; empty for others
     inheritance: Inheritance
     default: str | None
-    """What holds without it, as nginx.conf would write it, with memory pages of 4 KiB; None for none or unknown."""
-    since: str  # the first version that the row holds for; empty for 1.18.0, or an older one
-    until: str  # the first version that it no longer holds for; empty for none
+    """Its default as in nginx.conf, with memory pages of 4 KiB; None for none or unknown."""
+    since: str  # the first version of the row; empty for 1.18.0, or an older one
+    until: str  # the first version after the row; empty for none
 
     def is_in(self, version: Sequence[int]) -> bool:
-        """Tell whether the row holds for a version."""
+        """Tell whether the row covers a version."""
         return (not self.since or as_numbers(self.since) <= tuple(version)) and (
             not self.until or as_numbers(self.until) > tuple(version)
         )
@@ -86,7 +86,7 @@ def everything() -> Iterator[Directive]:
 
 
 def changed() -> Iterator[Directive]:
-    """Yield the rows of the directives that not all versions know alike."""
+    """Yield the rows of directives that differ between versions."""
     for name, lines in _lines().items():
         if not all(line.endswith("\t\t") for line in lines):
             yield from rows_of(name)
@@ -94,12 +94,12 @@ def changed() -> Iterator[Directive]:
 
 @cache
 def rows_of(name: str) -> tuple[Directive, ...]:
-    """Return a directive's rows, the oldest of a module first; none for a name that only others know."""
+    """Return a directive's rows, the oldest of each module first; empty for names of other modules."""
     return tuple(_read(line) for line in _lines().get(name, ()) if "\t" in line)
 
 
 def directive(name: str, version: Sequence[int], *, context: str = "") -> Directive | None:
-    """Return what a version knows of a directive, in a context where several modules have one of that name."""
+    """Return the row of a directive for a version; the context decides if several modules have one with that name."""
     found = [row for row in rows_of(name) if row.is_in(version) and (not context or context in row.contexts)]
     return min(found, key=_place, default=None)
 
@@ -107,10 +107,10 @@ def directive(name: str, version: Sequence[int], *, context: str = "") -> Direct
 def argument_problem(
     name: str, args: Sequence[str], *, has_block: bool, context: str, version: Sequence[int] | None
 ) -> str:
-    """Return what nginx refuses about a directive, in its words; the empty string for nothing, or one it does not have.
+    """Return nginx's error message about a directive; empty if there is none, or if the directive is unknown.
 
-    Without a version, all that know the directive must refuse it; the newest of them speaks. A context that is empty
-    or unknown is not judged.
+    Without a version, all that know the directive must refuse it; the message is the newest one's. An empty or unknown
+    context is not checked.
     """
     rows = rows_of(name)
     if version is None:
@@ -140,7 +140,7 @@ def _of_value(row: Directive, args: Sequence[str]) -> str:
 
 
 def _problem(rows: Sequence[Directive], args: Sequence[str], *, has_block: bool, context: str) -> str:
-    """Return what one version refuses, as ngx_conf_handler of src/core/ngx_conf_file.c does."""
+    """Return one version's error message, as in ngx_conf_handler of src/core/ngx_conf_file.c."""
     here = [row for row in rows if context not in CONTEXTS or context in row.contexts]
     if rows and not here:
         return f'"{rows[0].name}" directive is not allowed here'
@@ -162,7 +162,7 @@ def _own_problem(row: Directive, args: Sequence[str], *, has_block: bool) -> str
 
 
 def _place(row: Directive) -> int:
-    """Return how far a row's outermost context is down the list of contexts, which begins with those of http."""
+    """Return the index of a row's outermost context in the list of contexts, which begins with those of http."""
     return min(map(CONTEXTS.index, row.contexts))
 
 
@@ -174,7 +174,7 @@ def _text() -> str:
 @cache
 def _lines() -> Mapping[str, Sequence[str]]:
     found: dict[str, list[str]] = {}
-    # The version and the names of the columns come first.
+    # The first lines have the version and the names of the columns.
     for line in _text().splitlines()[2:]:
         found.setdefault(line.partition("\t")[0], []).append(line)
     return found

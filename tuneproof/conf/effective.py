@@ -1,7 +1,7 @@
-"""What is in effect in a block, and where it comes from, by the rules with which nginx's modules merge their settings.
+"""Which setting is in effect in a block, and its origin, by the rules with which nginx's modules merge settings.
 
-A directive's own rule is in the table of directives. Some count together with others: the first block outward that has
-any of them decides for all.
+A directive's own rule is in the table of directives. Some directives belong together: the innermost block that has any
+of them decides for all.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,41 +16,41 @@ from tuneproof.conf.upstreams import KINDS
 
 _PASSES: Final = frozenset(f"{kind}_pass" for kind in KINDS)
 ANSWERS: Final = _PASSES | {"empty_gif", "flv", "mp4", "perl", "stub_status"}
-"""One of them answers in a location, and in its ``if`` blocks as well: they keep the request's content_handler."""
+"""One of these handles the requests of a location, and of its ``if`` blocks, which keep the content_handler."""
 # Merged together: ngx_http_access_merge_loc_conf, ngx_http_core_merge_loc_conf.
 _TOGETHER: Final = (frozenset({"allow", "deny"}), frozenset({"root", "alias"}), ANSWERS)
 # ngx_http_headers_merge_conf
 _MERGED_BY: Final = {"add_header": "add_header_inherit", "add_trailer": "add_trailer_inherit"}
-# Of http{} where an upstream has none: ngx_http_upstream_init_round_robin.
+# Taken from http{} if an upstream has none: ngx_http_upstream_init_round_robin.
 _OF_UPSTREAMS_TOO: Final = frozenset({"resolver", "resolver_timeout"})
 
 
 class Origin(StrEnum):
-    """Where a setting comes from."""
+    """The origin of a setting."""
 
     HERE = "here"
     OUTER = "outer"
     DEFAULT = "default"
-    UNKNOWN = "unknown"  # a part of the configuration that is not here, or a directive without a known rule
+    UNKNOWN = "unknown"  # a missing part of the configuration, or a directive without a known rule
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effective:
-    """What is in effect in a block."""
+    """The setting in effect in a block."""
 
-    statements: tuple[Statement, ...]  # in their order; none for the default; those that are known where it is unknown
+    statements: tuple[Statement, ...]  # in their order; empty for the default; the known ones if it is unknown
     origin: Origin
-    block: Block | None = None  # the block that has them, the innermost where several are merged
-    default: str | None = None  # what holds without any; None for nothing, or where that is unknown
+    block: Block | None = None  # their block, the innermost if several are merged
+    default: str | None = None  # the default; None for none or unknown
 
     @property
     def value(self) -> str | None:
-        """The first argument of the last of them, or the default; None where neither is known."""
+        """The first argument of the last of them, or the default; None if neither is known."""
         return self.statements[-1].value if self.statements else self.default
 
 
 def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
-    """Return what is in effect of a directive in a block, for a version of nginx."""
+    """Return the setting of a directive in effect in a block, for a version of nginx."""
     levels = list(_levels(block, name))
     contexts = (*(context_name(level.path) for level in levels), "")
     row = next((found for context in contexts if (found := directive(name, version, context=context))), None)
@@ -73,7 +73,7 @@ def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
         origin = Origin.UNKNOWN
     else:
         origin = Origin.HERE if decides is block else Origin.OUTER
-    # Without a statement, what decides here has put it out of effect: "allow" a "deny" further out, "alias" a "root".
+    # Without its own statement, another directive here overrides it: "allow" an outer "deny", "alias" a "root".
     return Effective(statements=statements, origin=origin, block=decides, default=default if statements else None)
 
 
@@ -88,7 +88,7 @@ def _levels(block: Block, name: str) -> Iterator[Block]:
 
 
 def _with_its_location(block: Block, name: str) -> Iterator[Block]:
-    """Yield a block, and for ``if`` and ``limit_except`` the one around it: only these inherit its handler."""
+    """Yield a block, and for ``if`` and ``limit_except`` also the outer one: only these inherit its handler."""
     for level in block.within():
         yield level
         if level.name != "if" and not (level.name == "limit_except" and name in _PASSES):
@@ -102,7 +102,7 @@ def _said(level: Block, names: frozenset[str] | set[str]) -> tuple[Statement, ..
 def _merged(
     levels: Sequence[Block], name: str, version: Sequence[int]
 ) -> tuple[tuple[Statement, ...], tuple[Block, ...]]:
-    """Return the headers in effect in the first of some levels, and the levels that were asked for them."""
+    """Return the headers in effect in the first of these levels, and the levels that were searched."""
     if not levels:
         return (), ()
     level, *outer = levels
@@ -115,7 +115,7 @@ def _merged(
 
 
 def _is_open(level: Block) -> bool:
-    """Return whether a part of a block is missing: an include, or what surrounds a fragment."""
+    """Return whether a part of a block is missing: an include, or the surroundings of a fragment."""
     return bool(level.unseen) or (level.span is None and level.name != "main")
 
 

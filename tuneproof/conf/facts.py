@@ -1,4 +1,4 @@
-"""What a configuration makes nginx do: its servers, upstreams, and proxied locations."""
+"""The facts about a configuration: its servers, upstreams, and proxied locations."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from tuneproof.wording import as_numbers
 
 # https://nginx.org/en/docs/ngx_core_module.html#worker_connections
 DEFAULT_WORKER_CONNECTIONS: Final = 512
-# "8 4k|8k": a page of memory, which has 4 KiB wherever nothing else is said.
+# "8 4k|8k": a page of memory, assumed to be 4 KiB.
 _DEFAULT_BUFFERS: Final = ("8", "4k")
 _DEFAULT_BUFFER_SIZE: Final = "4k"
 # https://nginx.org/en/docs/http/ngx_http_core_module.html#output_buffers: a second one since 1.9.5.
@@ -28,7 +28,7 @@ _DEFAULT_OUTPUT_BUFFERS: Final = ("2", "32k")
 _OLD_OUTPUT_BUFFERS: Final = ("1", "32k")
 _SECOND_OUTPUT_BUFFER_SINCE: Final = (1, 9, 5)
 _PARAMETER: Final = re.compile(r'invalid parameter "(\w+)"')
-# gRPC and memcached pass each part on as it comes.
+# gRPC and memcached forward each part as it arrives.
 _NEVER_BUFFERED: Final = frozenset({"grpc", "memcached"})
 
 
@@ -43,18 +43,18 @@ class Server:
 
 @dataclass(frozen=True, kw_only=True)
 class Proxied:
-    """A proxied location, and what that means."""
+    """A proxied location, and its properties."""
 
     target: Target
-    reuse: Judgement  # whether connections to the upstream are used again
+    reuse: Judgement  # whether upstream connections are reused
     is_buffered: bool  # whether nginx reads ahead of its client
-    reader_bytes: int | None  # what one slow reader makes a worker hold at most; None if the configuration does not say
-    output_bytes: int  # as much of that is what a temporary file is read into; 0 where sendfile(2) does without
+    reader_bytes: int | None  # the most memory that a slow reader can hold; None if the configuration does not show it
+    output_bytes: int  # the part of it into which a temporary file is read; 0 with sendfile(2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What a configuration says."""
+    """The facts about a configuration."""
 
     configuration: Configuration
     version: str
@@ -62,25 +62,25 @@ class Facts:
     sockets: Sockets  # of http{}
     upstreams: Mapping[str, Upstream]  # its upstream blocks by name
     proxied: tuple[Proxied, ...]
-    workers: int | None  # number of workers; None where the machine decides, or a part is missing
-    worker_connections: int | None  # connections of each worker; None where a part is missing
+    workers: int | None  # number of workers; None if the machine decides, or a part is missing
+    worker_connections: int | None  # connections per worker; None if a part is missing
     multi_accept: bool | None
     reuseport: bool
     stream_servers: int
 
     @property
     def version_numbers(self) -> tuple[int, ...]:
-        """The version as numbers, which compare as versions do."""
+        """The version as comparable numbers."""
         return as_numbers(self.version)
 
     @cached_property
     def rivals(self) -> Mapping[int, Block]:
-        """The server that gets all requests of another one, by the other one's id."""
+        """The server that gets all requests of another server, by the latter's id."""
         return {id(server): rival for server, rival in never_chosen(self.sockets)}
 
     @cached_property
     def unreachable(self) -> Mapping[int, Unreachable]:
-        """Why no path gets to a location, by its id."""
+        """Why no path reaches a location, by its id."""
         servers = self.configuration.main.all("server")
         return {id(one.block): one for server in servers for one in unreachable_in(server)}
 
@@ -98,14 +98,14 @@ class Facts:
 
 
 def facts_of(configuration: Configuration, version: str) -> Facts:
-    """Return what a configuration says."""
+    """Return the facts about a configuration."""
     main = configuration.main
     numbers = as_numbers(version)
     upstreams = upstreams_of(main, numbers)
     targets = list(targets_of(main))
     sockets = sockets_of(main, numbers)
     listens = [listen for block in main.all("server") for listen in block.local("listen")]
-    # In a folder of fragments, it is unknown which are included together, and what a placeholder's value is.
+    # In a folder of fragments, it is unknown which are included together, and the values of placeholders are.
     is_known = not configuration.is_fragment and all(one.is_given for listen in listens for one in listen.filled)
     refused = sockets.problems if is_known else tuple(filter(_is_torn, sockets.problems))
     problems = (
@@ -147,7 +147,7 @@ def _is_torn(problem: Problem) -> bool:
 def _server(block: Block) -> Server:
     return Server(
         block=block,
-        # https://nginx.org/en/docs/http/ngx_http_core_module.html#listen: port 80 where nginx starts as root.
+        # https://nginx.org/en/docs/http/ngx_http_core_module.html#listen: port 80 if nginx starts as root.
         listens=tuple(" ".join(listen.args) for listen in block.local("listen")) or ("80",),
         names=tuple(name for statement in block.local("server_name") for name in statement.args),
     )
@@ -167,7 +167,7 @@ def _is_buffered(target: Target) -> bool:
 
 
 def _proxied(target: Target, reuse: Judgement, version: tuple[int, ...]) -> Proxied:
-    """Return what a place holds: as proxy_buffering's scenario measures it, and what a temporary file is read into."""
+    """Return the memory of a place: as measured in proxy_buffering, and the buffers for reading a temporary file."""
     block, kind = target.block, target.kind
     is_buffered = _is_buffered(target)
     first = block.setting(f"{kind}_buffer_size")
@@ -190,7 +190,7 @@ def _proxied(target: Target, reuse: Judgement, version: tuple[int, ...]) -> Prox
 
 
 def _reads_files(target: Target) -> bool:
-    """Tell whether nginx reads temporary files, if it writes any: TLS cannot be spoken by sendfile(2)."""
+    """Tell whether nginx reads temporary files, if it writes any: sendfile(2) does not work with TLS."""
     block = target.block
     most = block.setting(f"{target.kind}_max_temp_file_size")
     is_sent = block.is_on("sendfile") and not any(server.listens_with("ssl") for server in block.servers())
@@ -198,7 +198,7 @@ def _reads_files(target: Target) -> bool:
 
 
 def _buffers_bytes(said: Statement | None, default: tuple[str, str]) -> int | None:
-    """Return number times size; None if either cannot be read."""
+    """Return number times size; None if either is unknown."""
     number, size = said.args[:2] if said and len(said.args) > 1 else default
     count, each = whole_number(number), size_bytes(size)
     return None if count is None or each is None else count * each

@@ -1,4 +1,4 @@
-"""Bytes of a configuration, as editors, terminals and other systems leave them, as text."""
+"""Decodes a configuration's bytes, as editors, terminals and other systems write them."""
 
 import codecs
 import re
@@ -12,18 +12,18 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
-# C0 and C1 but for what `script`, pagers, editors and Windows-1252 leave in a text.
+# C0 and C1 except those that `script`, pagers, editors and Windows-1252 leave in a text.
 _OF_NO_TEXT: Final = re.compile("[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _SAMPLE: Final = 4096
 _MOST_CONTROLS: Final = 0.05
-# What else `script` and some pagers leave.
+# Further leftovers of `script` and some pagers.
 _NOISE: Final = str.maketrans("", "", "\x00\x08")
 
 
 def decode(raw: bytes) -> str:
     """Return bytes as text; anything but UTF-8 is read as Latin-1, since nginx accepts any bytes.
 
-    ``raw``: The file. A byte order mark gives its encoding; UTF-16 is recognised without one, too.
+    ``raw``: The file. A byte order mark determines its encoding; UTF-16 is also recognised without one.
     """
     for mark, encoding in _BOMS:
         if raw.startswith(mark):
@@ -40,19 +40,20 @@ def decode(raw: bytes) -> str:
 
 
 def is_binary(text: str) -> bool:
-    """Tell whether decoded bytes are not text, because too much of their beginning is control characters."""
+    """Tell whether decoded bytes are not text: too many control characters at the beginning."""
     sample = text[:_SAMPLE]
     return len(_OF_NO_TEXT.findall(sample)) + sample.count("\0") // 2 > _MOST_CONTROLS * len(sample)
 
 
 def without_terminal(text: str) -> str:
-    """Return a text without the control sequences that a terminal puts around it."""
+    """Return a text without a terminal's control sequences."""
     return without_escapes(text).translate(_NOISE)
 
 
 def lines_of(text: str) -> list[str]:
-    """Return a text's lines with their ends, as nginx counts them: by line feeds alone.
+    """Return a text's lines with their ends, as nginx counts them: only by line feeds.
 
-    ``str.splitlines`` also cuts at form feeds and at what other encodings put into comments, such as U+0085.
+    ``str.splitlines`` also splits at form feeds and at characters such as U+0085, which other encodings leave in
+    comments.
     """
     return _LINE.findall(text)

@@ -16,24 +16,24 @@ _MACHINES_NAME: Final = "$hostname"
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
-    """Which server takes a host."""
+    """The server for a host."""
 
     server: Block
-    doubt: str = ""  # why it may be another one; empty where it is certain
+    doubt: str = ""  # why it may be another one; empty if it is certain
 
 
 @dataclass(eq=False, kw_only=True)
 class _Names:
-    """The names of a socket's servers; of a name that several have, the first server's counts."""
+    """The names of a socket's servers; a name of several servers belongs to the first."""
 
     exact: dict[str, Block] = field(default_factory=dict)
-    below: dict[str, Block] = field(default_factory=dict)  # of "*.example.com" and ".example.com", by "example.com"
-    beginning: dict[str, Block] = field(default_factory=dict)  # of "www.example.*", by "www.example"
+    below: dict[str, Block] = field(default_factory=dict)  # for "*.example.com" and ".example.com", by "example.com"
+    beginning: dict[str, Block] = field(default_factory=dict)  # for "www.example.*", by "www.example"
     regexes: dict[str, Block] = field(default_factory=dict)
-    lost: set[str] = field(default_factory=set)  # names without an owner that no later server gets, either
+    lost: set[str] = field(default_factory=set)  # names without an owner that later servers cannot get, either
 
     def add(self, name: str, server: Block) -> bool:
-        """Add a name as ngx_hash_add_key does; return whether hosts of that name get to the server by it."""
+        """Add a name as ngx_hash_add_key does; return whether it brings hosts with that name to the server."""
         if name.startswith("~"):
             return _put(self.regexes, name[1:], server)
         name = name.lower()
@@ -47,7 +47,7 @@ class _Names:
         return name not in self.lost and _put(self.exact, name, server) and _bare(name) == name
 
     def _add_both(self, name: str, server: Block) -> bool:
-        """Add a name and all that is below it."""
+        """Add a name and all names below it."""
         if name in self.lost or name in self.exact:
             return False
         if not _put(self.below, name, server):
@@ -63,12 +63,12 @@ def _put(names: dict[str, Block], name: str, server: Block) -> bool:
 
 
 def names_of(server: Block) -> tuple[str, ...]:
-    """Return the names of a server as written; the empty one, of requests without a host, where it has none."""
+    """Return the names of a server as written; if it has none, the empty name, for requests without a host."""
     return tuple(name for said in server.local("server_name") for name in said.args) or ("",)
 
 
 def server_for(socket: Socket, host: str) -> Chosen:
-    """Return the server that takes requests for a host: as in a Host header; empty for a request without one."""
+    """Return the server for a host, as in a Host header; empty for a request without one."""
     unseen = next((f"{one} is not here, and may have names" for server in socket.servers for one in server.unseen), "")
     if _has_machines_name(socket):
         unseen = unseen or "a server has the machine's name, which is not known here"
@@ -97,9 +97,9 @@ def _chosen(socket: Socket, names: _Names, host: str, unseen: str) -> Chosen:
 
 
 def never_chosen(sockets: Sockets) -> Iterator[tuple[Block, Block]]:
-    """Yield each server that gets no request on any of its sockets, with one that has its names there.
+    """Yield each server without requests on any of its sockets, with a server that has its names there.
 
-    It is the default of none, and nginx ignores all its names: "conflicting server name".
+    It is the default server of no socket, and nginx ignores all its names: "conflicting server name".
     """
     if sockets.problems or sockets.unknown:
         return
@@ -138,7 +138,7 @@ def _names(socket: Socket) -> _Names:
 
 
 def _sample(name: str) -> str:
-    """Return a host that a name is for."""
+    """Return a host that matches a name."""
     if name.startswith("*."):
         return f"a{name[1:]}"
     return f"{name[:-1]}a" if name.endswith(".*") else name.lstrip(".")

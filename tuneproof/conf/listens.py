@@ -11,28 +11,28 @@ from tuneproof.conf.values import size_bytes, time_ms
 
 _DEFAULT_PORT: Final = 80
 _MAX_PORT: Final = 65535
-_MAX_PATH_BYTES: Final = 107  # of sun_path, without the zero byte at its end
+_MAX_PATH_BYTES: Final = 107  # length of sun_path, without the zero byte at its end
 _PROTOCOLS: Final = frozenset({"ssl", "http2", "proxy_protocol", "quic"})
 _NO_SPDY: Final = (1, 19, 7)
 _SINCE: Final = {"quic": (1, 25, 0), "multipath": (1, 29, 7)}
-# All of them make nginx bind the address by itself, and only one listen of a socket may have any.
+# Each of these makes nginx bind the address separately, and only one listen of a socket may have any.
 _FLAGS: Final = frozenset({"bind", "deferred", "reuseport", "multipath", "ipv6only=on", "ipv6only=off"})
 _NO_OPTIONS: Final = frozenset({*_PROTOCOLS, "default_server", "default", "spdy"})
-# QUIC is UDP: parameters for TCP alone are refused with it.
+# QUIC is UDP: nginx refuses parameters for TCP with it.
 _OF_TCP: Final = ("fastopen", "backlog", "deferred", "multipath", "ssl", "http2", "so_keepalive", "proxy_protocol")
 _IPV4: Final = re.compile(r"(\d{1,10})\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})", re.ASCII)
 _MAX_OCTET: Final = 255
 
 
 class ListenError(Exception):
-    """What nginx refuses, in its words."""
+    """nginx's error message."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """Where a socket is."""
+    """The address of a socket."""
 
-    host: str  # an IP address without brackets, "0.0.0.0" or "::" for all; the path of a unix socket
+    host: str  # an IP address without brackets, "0.0.0.0" or "::" for all; or the path of a unix socket
     port: int = 0  # 0 for a unix socket
     is_udp: bool = False
 
@@ -58,14 +58,14 @@ class Address:
 
 @dataclass(frozen=True, kw_only=True)
 class Listen:
-    """A ``listen`` directive, or the port 80 of a server that has none."""
+    """A ``listen`` directive, or port 80 of a server that has none."""
 
     statement: Statement | None
     addresses: tuple[Address, ...] = (Address(host="0.0.0.0", port=_DEFAULT_PORT),)  # noqa: S104 - nothing is bound here
-    """Where it listens; empty for a host name, which only a resolver knows."""
+    """Its addresses; empty for a host name, which only a resolver knows."""
     protocols: frozenset[str] = frozenset()
     is_default: bool = False
-    has_options: bool = False  # whether it sets what only one listen of a socket may set
+    has_options: bool = False  # whether it has parameters that only one listen of a socket may have
 
     @classmethod
     def of(cls, statement: Statement | None, version: tuple[int, ...]) -> "Listen":
@@ -153,7 +153,7 @@ def _ports(text: str) -> range:
 
 
 def _ports_alone(text: str) -> range | None:
-    """Return the ports of an address without host; None where it is a host."""
+    """Return the ports of an address without a host; None if it is a host."""
     parts = text.split("-", 1)
     return _ports(text) if all(_number(part) is not None for part in parts) else None
 
@@ -163,7 +163,7 @@ def _number(text: str) -> int | None:
 
 
 def _refusal(parameter: str, version: tuple[int, ...]) -> str:
-    """Return nginx's message about a parameter that it refuses; the empty string for others."""
+    """Return nginx's message about a parameter that it refuses; empty for others."""
     name, equals, value = parameter.partition("=")
     is_known = version >= _SINCE.get(name, version) and (name != "spdy" or version < _NO_SPDY)
     if is_known and (parameter in _FLAGS or parameter in _NO_OPTIONS):
@@ -193,6 +193,6 @@ _VALUES: Final[Mapping[str, Callable[[str], bool]]] = {
     "rcvbuf": lambda value: size_bytes(value) is not None,
     "sndbuf": lambda value: size_bytes(value) is not None,
     "so_keepalive": _is_keepalive,
-    # It is for other systems, and ignored with an error message.
+    # It is for other systems; nginx ignores it with an error message.
     "accept_filter": lambda _: True,
 }

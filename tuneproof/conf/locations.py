@@ -1,4 +1,4 @@
-"""Which location of a server takes a path, as nginx chooses it: ngx_http_core_find_location.
+"""Which location of a server matches a path, as nginx chooses it: ngx_http_core_find_location.
 
 https://nginx.org/en/docs/http/ngx_http_core_module.html#location
 """
@@ -26,17 +26,17 @@ class Kind(StrEnum):
 
 REGEXES: Final = frozenset({Kind.REGEX, Kind.REGEX_ANY_CASE})
 _PREFIXES: Final = frozenset({Kind.PREFIX, Kind.PREFIX_ONLY})
-# The longest first: without a space in between, a modifier is the beginning of the name.
+# The longest first: without a space, a modifier is the beginning of the name.
 _MODIFIERS: Final = (Kind.REGEX_ANY_CASE, Kind.PREFIX_ONLY, Kind.REGEX, Kind.EXACT)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Location:
-    """A location with its name as nginx reads it."""
+    """A location with its name as nginx parses it."""
 
     block: Block
     kind: Kind
-    name: str  # without its modifier, a character for each byte; "@" belongs to a name
+    name: str  # without its modifier, one character per byte; "@" is part of the name
 
     @classmethod
     def of(cls, block: Block) -> "Location":
@@ -53,28 +53,28 @@ class Location:
 
     @property
     def redirects(self) -> bool:
-        """Whether nginx answers its name without the last slash with a redirect to it: it is proxied."""
+        """Whether nginx redirects its name without the last slash to it, because it is proxied."""
         return self.name.endswith("/") and any(self.block.local(f"{kind}_pass") for kind in KINDS)
 
     def matches(self, path: str) -> bool:
         """Tell whether its regular expression matches.
 
-        Raises ForeignRegexError: Python cannot be asked about it.
+        Raises ForeignRegexError: Python cannot evaluate it.
         """
         return compiled(self.name, ignores_case=self.kind is Kind.REGEX_ANY_CASE).search(path) is not None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Taken:
-    """Which block takes a path."""
+    """The block for a path."""
 
-    block: Block  # the location; the server where no location takes it
-    redirects: bool = False  # whether nginx answers with 301 to the same path and a slash
-    doubt: str = ""  # why it may be another block; empty where it is certain
+    block: Block  # the location; the server if no location matches
+    redirects: bool = False  # whether nginx answers with a 301 to the same path with a slash
+    doubt: str = ""  # why it may be another block; empty if it is certain
 
 
 def locations_in(level: Block) -> Iterator[Location]:
-    """Yield the locations of a server or location, in their order, without those that are nested deeper."""
+    """Yield the locations of a server or location, in order, without those nested deeper."""
     for block in level.blocks:
         modifier = block.args[0] if len(block.args) > 1 else Kind.PREFIX
         if block.name == "location" and block.args and modifier in Kind.__members__.values():
@@ -82,13 +82,13 @@ def locations_in(level: Block) -> Iterator[Location]:
 
 
 def named(server: Block, name: str) -> Block | None:
-    """Return a server's location of a name such as "@app"; None if it has none."""
+    """Return a server's location with a name such as "@app"; None if it has none."""
     found = (one.block for one in locations_in(server) if one.kind is Kind.NAMED and one.name == name)
     return next(found, None)
 
 
 def taken(path: str, server: Block) -> Taken:
-    """Return which block of a server takes a path, which is normalised as nginx does it."""
+    """Return the block of a server for a path, which must be normalised as nginx does it."""
     try:
         return _take(path, server) or Taken(block=server)
     except ForeignRegexError as error:
@@ -96,7 +96,7 @@ def taken(path: str, server: Block) -> Taken:
 
 
 def _take(path: str, level: Block) -> Taken | None:
-    """Return what takes a path in a server or location; None if that itself does."""
+    """Return the block for a path in a server or location; None if that itself takes it."""
     found = list(locations_in(level))
     if exact := next((one for one in found if one.kind is Kind.EXACT and one.name == path), None):
         return Taken(block=exact.block)
@@ -104,7 +104,7 @@ def _take(path: str, level: Block) -> Taken | None:
     prefixes = [one for one in found if one.kind in _PREFIXES and path.startswith(one.name)]
     prefix = max(prefixes, key=lambda one: len(one.name), default=None)
     if prefix is None or prefix.name != path:
-        # A prefix and an exact location of one name share a node of the tree, and whether it redirects.
+        # A prefix and an exact location with the same name share a node of the tree, including its redirect.
         named_so = [one for one in found if one.name == f"{path}/" and one.kind in {*_PREFIXES, Kind.EXACT}]
         if any(one.redirects for one in named_so):
             its = max(named_so, key=lambda one: one.kind is Kind.EXACT)
@@ -125,7 +125,7 @@ def _take(path: str, level: Block) -> Taken | None:
 def _take_by_regex(path: str, found: Iterable[Location]) -> Taken | None:
     """Return the first location of a level that matches; None if none does.
 
-    ngx_http_init_static_location_trees forgets those without regular expressions inside: no path gets to them.
+    ngx_http_init_static_location_trees drops regular expressions inside locations without any: no path reaches them.
     """
     one = next((one for one in found if one.kind in REGEXES and one.matches(path)), None)
     if one is None:
@@ -136,7 +136,7 @@ def _take_by_regex(path: str, found: Iterable[Location]) -> Taken | None:
 
 
 def _is_final(inner: Taken, prefix: Block) -> bool:
-    """Tell whether the search ends with what a nested location took: an exact one, or one by a regular expression."""
+    """Tell whether the search ends with a nested location: an exact one, or one with a regular expression."""
     block = inner.block
     while block.parent is not None and block is not prefix:
         if Location.of(block).kind not in _PREFIXES:

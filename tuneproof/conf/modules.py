@@ -1,4 +1,4 @@
-"""Which modules a configuration needs beside what nginx's own binary has."""
+"""The modules that a configuration needs in addition to nginx's binary."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tuneproof.conf.tree import Block, Configuration
 from tuneproof.nginx_modules import Module, module_in, module_of, needed_by
 
 _LOADING: Final = "load_module"
-# Of nginx's commercial subscription alone (https://nginx.org/en/docs/): no module that is packaged has them.
+# Directives of nginx's commercial subscription (https://nginx.org/en/docs/): no packaged module has them.
 _COMMERCIAL: Final = re.compile(
     r"(f4f|health_check|hls|keyval|mp4_limit_rate|session_log|status|zone_sync)(_\w+)?"
     r"|api|least_time|ntlm|queue|state|sticky_cookie_insert|upstream_conf"
@@ -20,20 +20,20 @@ _COMMERCIAL: Final = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Used:
-    """A module that Debian packages, and where a configuration first shows that it needs it."""
+    """A module that Debian packages, and the first place where a configuration needs it."""
 
     module: Module
     said: Statement | Block
-    is_loaded: bool  # whether the files load it; else something around them does
+    is_loaded: bool  # whether the files load it; otherwise something around them does
 
     @property
     def what(self) -> str:
-        """What needs it, as the file has it."""
+        """The text that needs it, as in the file."""
         return _shown(self.said)
 
 
 def used_modules(configuration: Configuration) -> tuple[Used, ...]:
-    """Return the packaged modules that a configuration needs, each behind those that it needs itself."""
+    """Return the packaged modules that a configuration needs, each after its own dependencies."""
     found = [(said, block) for said, block in _said(configuration.main) if said.name not in TABLES]
     loads = [(said, module_in(said.value)) for said, _ in found if isinstance(said, Statement) and _loads(said)]
     used = {module.name: Used(module=module, said=said, is_loaded=True) for said, module in loads if module}
@@ -47,7 +47,7 @@ def used_modules(configuration: Configuration) -> tuple[Used, ...]:
 
 
 def unpackaged(configuration: Configuration) -> Iterator[str]:
-    """Yield what of a configuration neither nginx nor a packaged module knows, with the place, in words."""
+    """Yield the directives that neither nginx nor a packaged module knows, with their places, in words."""
     for said, block in _said(configuration.main):
         module = module_in(said.value) if isinstance(said, Statement) and _loads(said) else None
         is_known = said.name in KNOWN and not _COMMERCIAL.fullmatch(said.name)

@@ -1,4 +1,4 @@
-"""What nginx surely refuses about blocks that are all here, in its words: it looks no further than at them."""
+"""nginx's error messages about complete blocks, as far as they are certain."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in
 
 
 def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield what a version of nginx refuses, beyond single directives and sockets."""
+    """Yield the error messages of a version of nginx, beyond single directives and sockets."""
     main = configuration.main
     # Which fragments are included together is unknown.
     whole = [] if configuration.is_fragment else [main, *(block for block in main.blocks if block.name == "events")]
@@ -62,7 +62,7 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
 
 
 def _is_known(at: Statement | Block) -> bool:
-    """Tell whether no stand-in of a template's placeholder hides a value that only the user knows."""
+    """Tell whether all values are known, and none is a stand-in for a template's placeholder."""
     return all(one.is_given for one in at.filled)
 
 
@@ -71,7 +71,7 @@ def _problem(at: Statement | Block, message: str) -> Problem:
 
 
 def _repeated(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the second of the directives that a block takes once (ngx_conf_set_flag_slot and its siblings)."""
+    """Yield the second of directives that a block takes only once (ngx_conf_set_flag_slot and its siblings)."""
     context = _CONTEXTS.get((block.name, block.parent.name if block.parent is not None else ""), block.name)
     seen = set()
     for said in block.own:
@@ -94,7 +94,7 @@ def _locations(level: Block) -> Iterator[Problem]:
         one = Location.of(block)
         if outer is not None and (message := _misplaced(one, outer)):
             yield _problem(block, message)
-        # Regular expressions are tried in turn, and the tree of names is not made of what is inside one.
+        # Regular expressions are tried in turn; locations inside them are not in the tree of names.
         if one.kind not in {*REGEXES, Kind.NAMED} and (outer is None or outer.kind not in REGEXES):
             key = (one.kind is Kind.EXACT, one.name)
             if key in seen:
@@ -118,7 +118,7 @@ def _shown(one: Location) -> str:
 
 
 def _uris(block: Block) -> Iterator[Problem]:
-    """Yield each ``proxy_pass`` with a path where nginx knows no part of the request's to replace by it."""
+    """Yield each ``proxy_pass`` with a path in a place where nginx cannot replace a part of the request's path."""
     if block.name == "location":
         is_nameless = Location.of(block).kind in {*REGEXES, Kind.NAMED}
     else:
@@ -149,7 +149,7 @@ def _upstreams(http: Block) -> Iterator[Problem]:
 
 
 def _unknown_names(http: Block) -> Iterator[Problem]:
-    """Yield what uses a log format or a shared memory zone that no directive makes."""
+    """Yield the uses of a log format or a shared memory zone that no directive defines."""
     everything = [one for one, _ in http.everything()]
     formats = {"combined", *(one.value for one in everything if one.name == "log_format")}
     zones = {match[1] for one in everything for arg in one.args if (match := _ZONE.match(arg))}

@@ -1,4 +1,4 @@
-"""Regular expressions of nginx, which are PCRE's, as Python's; those that mean something else there are refused.
+"""Converts nginx's regular expressions (PCRE) to Python's; rejects those with another meaning there.
 
 https://nginx.org/en/docs/http/server_names.html#regex_names, https://www.pcre.org/current/doc/html/pcre2pattern.html
 """
@@ -8,7 +8,7 @@ import re
 import warnings
 from typing import Final
 
-# What Python reads otherwise, or not at all, each with its name.
+# Syntax that Python interprets differently or not at all, each with its name.
 _FOREIGN: Final = (
     (r"\(\*", "a verb such as (*UTF8)"),
     (r"\(\?[|R&+0-9C]|\(\?\(|\(\?P>", "recursion, a condition, a branch reset or a callout"),
@@ -26,11 +26,11 @@ _ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
 
 
 class ForeignRegexError(Exception):
-    """A regular expression that Python cannot be asked about."""
+    """A regular expression that Python cannot evaluate."""
 
 
 def as_bytes_read(text: str) -> str:
-    """Return a text as nginx compares it: a character for each byte of UTF-8."""
+    """Return a text as nginx compares it: one character per byte of UTF-8."""
     return text.encode(errors="surrogateescape").decode("latin-1")
 
 
@@ -38,9 +38,9 @@ def as_bytes_read(text: str) -> str:
 def compiled(regex: str, *, ignores_case: bool) -> re.Pattern[str]:
     """Return a regular expression of nginx for texts of :func:`as_bytes_read`.
 
-    Raises ForeignRegexError: Python lacks something of it, or reads it otherwise.
+    Raises ForeignRegexError: Python lacks a part of its syntax, or interprets it differently.
     """
-    # A backslash that is escaped itself begins no other escape.
+    # An escaped backslash does not begin another escape.
     plain = _ESCAPE.sub(lambda match: "\\_" if match[0] == r"\\" else match[0], regex)
     for pattern, name in _FOREIGN:
         if re.search(pattern, plain):
@@ -55,5 +55,5 @@ def compiled(regex: str, *, ignores_case: bool) -> re.Pattern[str]:
 
 
 def _end_of_text(regex: str) -> str:
-    """Write PCRE's end of the text as Python does."""
+    """Write PCRE's end of text in Python's syntax."""
     return _ESCAPE.sub(lambda match: r"\Z" if match[0] == r"\z" else match[0], regex)

@@ -1,7 +1,7 @@
-"""Whether connections to an upstream are kept and used again, location by location, and why not.
+"""Whether connections to an upstream are reused, by location, and why not.
 
-Facts: https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive, the change log of 1.29.7, and
-src/http/ngx_http_upstream.c: only an explicit upstream{} has a cache of connections. What the catalogue measures of it:
+Sources: https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive, the change log of 1.29.7, and
+src/http/ngx_http_upstream.c: only an explicit upstream{} has a cache of connections. The catalogue measures it in
 upstream_keepalive.
 """
 
@@ -21,7 +21,7 @@ _PERSISTENT: Final = frozenset({"1.1", "2"})
 
 
 class Reuse(StrEnum):
-    """Whether connections to the upstream are used again."""
+    """Whether connections to the upstream are reused."""
 
     YES = "yes"
     NO = "no"
@@ -30,7 +30,7 @@ class Reuse(StrEnum):
 
 
 class Lack(StrEnum):
-    """What keeps connections from being used again."""
+    """What prevents the reuse of connections."""
 
     BLOCK = "no upstream block"
     CACHE = "no keepalive in the upstream block"
@@ -47,14 +47,14 @@ class Judgement:
 
     reuse: Reuse
     why: str
-    lacks: tuple[Lack, ...] = ()  # what is in the way; several may be
+    lacks: tuple[Lack, ...] = ()  # the obstacles; there may be several
     culprit: Statement | Block | None = None
-    """The directive or table that defeats it; None for something that is missing."""
-    asks: bool = False  # whether a header asks for the connection to stay, which HTTP/1.0 needs
+    """The directive or table that prevents it; None if something is missing."""
+    asks: bool = False  # whether a header requests keepalive, which HTTP/1.0 needs
 
 
 def judge(target: Target, upstreams: Mapping[str, Upstream], version: tuple[int, ...], *, is_whole: bool) -> Judgement:
-    """Judge one proxied location; ``is_whole`` where all upstream blocks are known."""
+    """Judge one proxied location; ``is_whole``: whether all upstream blocks are known."""
     if target.kind in {"uwsgi", "scgi"}:
         why = f"{target.kind} has no persistent connections: each request opens one and closes it"
         return Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.PROTOCOL,))
@@ -75,7 +75,7 @@ def _of_unknown_name(target: Target, upstreams: Mapping[str, Upstream], *, is_wh
     if is_whole and not any(target.may_be(name) for name in upstreams):
         why = f"{target.host} cannot name an upstream block of these files; only through one are connections reused"
         return Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.BLOCK,))
-    # nginx's own variables are in lower case; what envsubst fills in before it starts is not.
+    # nginx's own variables are in lower case, unlike envsubst's placeholders.
     is_filled_in = any(name.isupper() and not _is_set(name, target.block) for name in _VARIABLE.findall(target.host))
     when = "is not set in these files" if is_filled_in else "is known only at request time"
     why = f"{target.host} {when}: connections are reused only if it names an upstream block"
@@ -83,7 +83,7 @@ def _of_unknown_name(target: Target, upstreams: Mapping[str, Upstream], *, is_wh
 
 
 def _is_set(name: str, block: Block) -> bool:
-    """Tell whether a directive makes a variable, or a regular expression has a group of its name."""
+    """Tell whether a directive defines a variable, or a regular expression has a group with its name."""
     everything = list(list(block.within())[-1].everything())
     is_made = any(f"${name}" in one.args[:1] and not one.name.endswith("_pass") for one, _ in everything)
     is_group = any(f"<{name}>" in arg for one, around in everything for arg in (*one.args, *around.args))
@@ -104,7 +104,7 @@ def _of_implicit(target: Target, names: list[str], upstreams: Mapping[str, Upstr
 
 
 def _may_be_elsewhere(name: str) -> bool:
-    """Tell a name that an upstream block can have: addresses have colons, digits and dots only, or a path."""
+    """Tell whether a name can be an upstream block's: addresses have colons, only digits and dots, or a path."""
     is_address = name.startswith("unix:") or not any(letter.isalpha() for letter in name)
     return not is_address and ":" not in name and name != "localhost"
 
@@ -130,7 +130,7 @@ def _of_block(target: Target, upstream: Upstream, version: tuple[int, ...]) -> J
 
 
 def _obstacles(target: Target, upstream: Upstream, version: tuple[int, ...]) -> Iterator[Judgement]:
-    """Yield all that is, or may be, in the way of keeping connections to an upstream block."""
+    """Yield all certain and possible obstacles to keeping connections to an upstream block."""
     if upstream.discarded_by is not None:
         method = upstream.discarded_by
         why = f"{method.name} ({method.file}:{method.line}) comes after keepalive and replaces it before {KEPT_SINCE}"
@@ -166,7 +166,7 @@ def _of_version(said: Statement | None, version: tuple[int, ...], header: Judgem
 
 
 def connection_header(block: Block, version: tuple[int, ...]) -> Judgement:
-    """Judge what ordinary requests, those that switch no protocol, tell the upstream in their Connection header."""
+    """Judge the Connection header that ordinary requests, which do not switch protocols, send to the upstream."""
     headers = [item for item in block.in_effect("proxy_set_header") if item.value.lower() == "connection"]
     if not headers:
         if version >= DEFAULT_SINCE:
@@ -194,7 +194,7 @@ def _of_value(statement: Statement, block: Block) -> Judgement:
     names = variables(written)
     table = table_of(names[0], block) if len(names) == 1 and written.strip("${}").lower() == names[0] else None
     if table is not None and table.name == "map" and table.args[0].lower() in {"$http_upgrade", "${http_upgrade}"}:
-        # Ordinary requests have no Upgrade header, so the empty key is theirs.
+        # Ordinary requests have no Upgrade header, so the empty key applies to them.
         values = entries(table)
         sent = values.get("", values.get("default", ""))
         return _of_text(sent, f"map {table.args[-1]} ({table.file}:{table.line})", table)

@@ -1,4 +1,4 @@
-"""Sockets, as nginx merges the ``listen`` directives of all servers of http{}, and what it refuses in its own words.
+"""The sockets that nginx makes of the ``listen`` directives of all servers of http{}, and its error messages.
 
 ngx_http_core_listen, ngx_http_add_listen, ngx_http_init_listening and ngx_open_listening_sockets; the first are called
 in the order of the files.
@@ -14,25 +14,25 @@ from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block
 
 PROTOCOLS: Final = frozenset({"ssl", "http2", "proxy_protocol", "quic"})
-"""Parameters that a socket has if any ``listen`` of its address has them."""
+"""Parameters that apply to a socket if any ``listen`` of its address has them."""
 _IN_USE: Final = "bind() to {} failed (98: Address already in use)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Socket:
-    """An address and port that nginx distinguishes from others, in the kernel or by the address of the connection."""
+    """An address and port that nginx distinguishes, in the kernel or by the connection's address."""
 
     address: Address
-    servers: tuple[Block, ...]  # those that listen there, in their order
-    default: Block  # the one for hosts that none of them has
+    servers: tuple[Block, ...]  # its servers, in their order
+    default: Block  # the server for unknown hosts
     protocols: frozenset[str]  # of PROTOCOLS
-    listens: tuple[Statement, ...]  # in their order; none for the port 80 of a server without any
-    options: Statement | None = None  # the one listen whose options count, such as backlog; None for the defaults
-    is_bound: bool = True  # whether the kernel has it; if not, the socket of all addresses takes its connections
+    listens: tuple[Statement, ...]  # in their order; empty for port 80 of a server without any
+    options: Statement | None = None  # the listen with the socket's options, such as backlog; None for the defaults
+    is_bound: bool = True  # whether it exists in the kernel; if not, the socket of all addresses takes its connections
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The parameters that count apart from its protocols, such as "backlog=4096"."""
+        """The parameters in effect, without protocols, such as "backlog=4096"."""
         return self.options.args[1:] if self.options is not None else ()
 
     @property
@@ -42,12 +42,12 @@ class Socket:
 
     @property
     def takes_ipv4(self) -> bool:
-        """Whether it is of all IPv6 addresses, and takes IPv4 connections as well."""
+        """Whether it has all IPv6 addresses, and takes IPv4 connections as well."""
         is_ipv6 = self.address.is_wildcard and self.address.family == "inet6"
         return is_ipv6 and "ipv6only=off" in self.parameters
 
     def excludes(self, other: "Socket") -> bool:
-        """Tell whether the kernel refuses it next to another one that is bound."""
+        """Tell whether the kernel refuses it beside another bound socket."""
         mine, theirs = self.address, other.address
         if "unix" in {mine.family, theirs.family}:
             return mine.host == theirs.host
@@ -63,11 +63,11 @@ class Sockets:
     """All sockets of http{}."""
 
     found: tuple[Socket, ...]
-    problems: tuple[Problem, ...]  # why nginx does not start, in its words: the first that it would say
-    unknown: tuple[Statement, ...] = ()  # listens on names, which only a resolver knows
+    problems: tuple[Problem, ...]  # why nginx does not start: its first error message
+    unknown: tuple[Statement, ...] = ()  # listens on host names, which only a resolver knows
 
     def of(self, server: Block) -> Iterator[Socket]:
-        """Yield the sockets that a server listens on."""
+        """Yield the sockets of a server."""
         return (socket for socket in self.found if server in socket.servers)
 
     def at(self, host: str, port: int) -> Socket | None:
@@ -97,7 +97,7 @@ class _Merged:
 
         Raises ListenError: nginx refuses it.
         """
-        # Servers come one after the other.
+        # Servers are processed one after the other.
         if server is self.servers[-1]:
             raise ListenError(f"a duplicate listen {self.address.name}")
         self.servers.append(server)
@@ -121,7 +121,7 @@ class _Port:
     sockets: list[_Merged] = field(default_factory=list)
 
     def bound(self) -> Iterator[Socket]:
-        """Yield its sockets in the order that nginx binds them in: those that must be, and all addresses last."""
+        """Yield its sockets in the order in which nginx binds them, the one of all addresses last."""
         wildcards = [one for one in self.sockets if one.address.is_wildcard]
         singles = [one for one in self.sockets if not one.address.is_wildcard]
         for one in sorted(singles, key=lambda one: one.options is None) + wildcards:
@@ -174,7 +174,7 @@ def _add(port: _Port, address: Address, server: Block, listen: Listen) -> None:
 
 
 def _listens(main: Block) -> Iterator[tuple[Block, Statement | None]]:
-    """Yield each ``listen`` of a server of http{} with the server; None for one that has none and gets port 80."""
+    """Yield each ``listen`` of a server of http{} with the server; None for a server that has none and gets port 80."""
     for server in main.all("server"):
         if server.path == ("http", "server"):
             found = server.local("listen")
@@ -189,9 +189,9 @@ def _problem(statement: Statement | None, server: Block, message: str) -> Proble
 
 
 def _in_use(sockets: Iterable[Socket]) -> Iterator[Problem]:
-    """Yield what the kernel refuses: a socket of all addresses next to one of a single address that nginx binds too.
+    """Yield what the kernel refuses: a socket of all addresses beside a bound one of a single address.
 
-    Both must have SO_REUSEPORT for that, as nginx has each listen before it binds the next one; UDP does without.
+    That needs SO_REUSEPORT on both, because nginx listens on each before it binds the next; UDP does not need it.
     """
     earlier: defaultdict[int | str, list[Socket]] = defaultdict(list)
     for socket in sockets:

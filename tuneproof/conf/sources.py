@@ -1,4 +1,4 @@
-"""Where a configuration comes from: a file with its includes, a folder, an ``nginx -T`` dump, standard input."""
+"""The source of a configuration: a file with its includes, a folder, an ``nginx -T`` dump, standard input."""
 
 import fnmatch
 import glob
@@ -17,18 +17,18 @@ from tuneproof.conf.file_text import decode, is_binary, lines_of, without_termin
 from tuneproof.errors import BadInputError
 
 STANDARD_INPUT: Final = "-"
-# What nginx -T writes above every file: https://nginx.org/en/docs/switches.html
+# nginx -T writes this above every file: https://nginx.org/en/docs/switches.html
 _DUMPED: Final = re.compile(r"^# configuration file (\S.*):\s*$", re.MULTILINE)
-# What nginx prints before a dump, to standard error, which terminals show as well.
+# nginx prints this on standard error before a dump, and terminals show it as well.
 _SAID: Final = re.compile(r"^nginx: (?:the configuration|configuration|\[).*$", re.MULTILINE)
 _PROMPT: Final = re.compile(r"^\S*[#$>%] ?(?:exit|logout)?\s*$")
 _MAX_BYTES: Final = 16 << 20
 _LONGEST_NAME: Final = 4096
 _DEEPEST_NAME: Final = 40
 MOST_FILES: Final = 5_000
-"""More than any configuration includes: includes that include each other double with each file."""
+"""More than any configuration includes: mutual includes double with each file."""
 _MOST_SEARCHED: Final = 200_000
-# Where packages, and nginx's own build, keep the configuration that is used.
+# Where packages, and nginx's own build, keep the active configuration.
 _INSTALLED: Final = (
     "/etc/nginx",
     "/usr/local/etc/nginx",
@@ -38,7 +38,7 @@ _INSTALLED: Final = (
 )
 _FOLDERS_OF_FRAGMENTS: Final = frozenset({"conf.d", "sites-available", "sites-enabled", "snippets"})
 _MARKS_OF_A_TREE: Final = (".git", "nginx.conf")
-# How many levels above a file the folder of its nginx.conf may be.
+# How many levels above a file its nginx.conf may be.
 _LEVELS: Final = 3
 _OPEN_FILES: Final = Path("/dev/fd")
 
@@ -47,14 +47,14 @@ class Source(ABC):
     """The files of one configuration."""
 
     roots: Sequence[str]
-    """Names of the files that it begins with: one, or the fragments of a folder."""
+    """Names of the first files: one, or the fragments of a folder."""
     is_complete: bool = False
     """Whether a missing file is certain not to exist."""
     is_installed: bool = False  # whether it is used on this machine
     folder: str = ""
-    """The folder that was named, if one was: names are shown relative to it."""
+    """The given folder, if any: names are shown relative to it."""
     values: Mapping[str, str] = MappingProxyType({})
-    """What fills in a template's placeholders, by name."""
+    """Values of a template's placeholders, by name."""
 
     @abstractmethod
     def text(self, name: str) -> str:
@@ -62,11 +62,11 @@ class Source(ABC):
 
     @abstractmethod
     def included(self, pattern: str) -> Sequence[str]:
-        """Return the names of the files that an ``include`` means, in nginx's order."""
+        """Return the names of the files of an ``include``, in nginx's order."""
 
 
 class Changed(Source):
-    """A configuration in which some files have other texts."""
+    """A configuration with replaced texts of some files."""
 
     def __init__(self, source: Source, texts: Mapping[str, str]) -> None:
         self._source = source
@@ -75,18 +75,18 @@ class Changed(Source):
         self.is_complete, self.is_installed = source.is_complete, source.is_installed
 
     def text(self, name: str) -> str:
-        """Return a file's text, changed or not."""
+        """Return a file's text, replaced or not."""
         return self._texts[name] if name in self._texts else self._source.text(name)
 
     def included(self, pattern: str) -> Sequence[str]:
-        """Return what the configuration includes."""
+        """Return the files that the configuration includes."""
         return self._source.included(pattern)
 
 
 class Dump(Source):
-    """What ``nginx -T`` printed, or a single text whose includes are elsewhere.
+    """The output of ``nginx -T``, or a single text without its includes.
 
-    ``is_complete``: Whether all files are among them.
+    ``is_complete``: Whether it has all files.
     """
 
     def __init__(self, files: Mapping[str, str], *, is_complete: bool) -> None:
@@ -100,17 +100,17 @@ class Dump(Source):
         return self._files[name]
 
     def included(self, pattern: str) -> Sequence[str]:
-        """Return those of the dumped files that match."""
+        """Return the dumped files that match."""
         full = posixpath.normpath(posixpath.join(self._prefix, pattern))
         return sorted(name for name in self._files if _matches(posixpath.normpath(name), full))
 
 
 class Files(Source):
-    """Files on this machine: as installed, or a copy of what another machine has.
+    """Files on this machine: as installed, or a copy from another machine.
 
-    An installed configuration may include, and link to, anything on this machine. A copy never leaves its tree.
+    An installed configuration may include, and link to, anything on this machine. A copy is limited to its tree.
 
-    ``prefix``: What the first one's folder is called where the configuration is used (default: unknown).
+    ``prefix``: The folder of the first file on the machine where the configuration is used (default: unknown).
     """
 
     def __init__(self, roots: Sequence[Path], *, prefix: str = "") -> None:
@@ -130,7 +130,7 @@ class Files(Source):
         return _read(Path(name))
 
     def included(self, pattern: str) -> Sequence[str]:
-        """Return the files that are there, in nginx's order."""
+        """Return the existing files, in nginx's order."""
         if "\0" in pattern or len(pattern) > _LONGEST_NAME or pattern.count("/") > _DEEPEST_NAME:
             return ()
         for candidate in self._candidates(pattern):
@@ -144,7 +144,7 @@ class Files(Source):
         folder, prefix = self._folder, self._prefix
         above = [folder, *list(folder.absolute().parents)[:_LEVELS]]
         if not pattern.startswith("/"):
-            # Below nginx.conf's folder, which is above that of a fragment.
+            # Relative to nginx.conf's folder, which is above that of a fragment.
             return [str(place / pattern) for place in above]
         if prefix:
             inside = posixpath.relpath(pattern, prefix)
@@ -152,15 +152,15 @@ class Files(Source):
         if self.is_installed:
             return [pattern]
         parts = pattern.strip("/").split("/")
-        # Of a copied tree some parent stands for some parent there: the longest common end is the likeliest. A star
-        # alone would match whatever lies here.
+        # Some folder of a copied tree corresponds to a folder of the original: the longest common end is the likeliest.
+        # A star alone would match anything here.
         ends = ["/".join(parts[start:]) for start in range(len(parts) - ("*" in parts[-1]))]
         copied = [str(folder / end) for end in ends]
         return [*copied, *(str(place / ends[0]) for place in above[1:] if place != Path("/"))]
 
 
 def _tree_of(folder: Path) -> Path:
-    """Return the folder that a copy came in: the one with nginx.conf, or with the version control, above a fragment."""
+    """Return the base folder of a copy: the one with nginx.conf, or with version control, above a fragment."""
     place = folder.resolve()
     for above in (place, *list(place.parents)[:_LEVELS]):
         if any((above / name).exists() for name in _MARKS_OF_A_TREE):
@@ -173,10 +173,10 @@ def open_source(named: str, *, prefix: str = "", values: Mapping[str, str] | Non
 
     Args:
         named: A file, a folder, or ``-`` for standard input.
-        prefix: What the folder of nginx.conf is called where the configuration is used.
-        values: What fills in a template's placeholders, by name (default: stand-ins).
+        prefix: The folder of nginx.conf on the machine where the configuration is used.
+        values: Values of a template's placeholders, by name (default: stand-ins).
 
-    Raises BadInputError: There is nothing of that name, or no configuration in it.
+    Raises BadInputError: It does not exist, or has no configuration.
     """
     source = _opened(named, prefix=prefix)
     source.values = values or {}
@@ -195,7 +195,7 @@ def _opened(named: str, *, prefix: str) -> Source:
         raise BadInputError(f"{named}: no such file or folder", remedy="name an nginx.conf, its folder, or a dump")
     text = _read(path)
     if path.is_fifo() or path.parent == _OPEN_FILES:
-        # A shell's <(...), or standard input: it can be read once, and has no folder.
+        # A shell's <(...), or standard input, which can be read only once and has no folder.
         return _of_text("standard input", text)
     return _of_text(named, text) if _DUMPED.search(without_terminal(text)) else Files([path], prefix=prefix)
 
@@ -209,7 +209,7 @@ def _of_text(name: str, text: str) -> Dump:
 
 
 def dumped_files(text: str) -> dict[str, str]:
-    """Return the files of an ``nginx -T`` dump by name, without terminal control characters; none for other text."""
+    """Return the files of an ``nginx -T`` dump by name, without terminal control characters; empty for other text."""
     marks = list(_DUMPED.finditer(text))
     _require_few(marks, "the dump")
     ends = [*(mark.start() for mark in marks), len(text)][1:]
@@ -219,7 +219,7 @@ def dumped_files(text: str) -> dict[str, str]:
         lines = lines_of(body)
         while lines and (not lines[-1].strip() or _PROMPT.match(lines[-1])):
             lines.pop()
-        # A file that several others include is dumped once only by newer versions; it is the same text each time.
+        # Only newer versions dump a file once that several others include; the text is always the same.
         files.setdefault(mark.group(1), "".join(lines))
     return files
 

@@ -1,4 +1,4 @@
-"""Names of directives: nginx's own, those of modules of others, and those that are one slip of the pen from either."""
+"""Names of directives: nginx's own, those of other modules, and typos of either."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -14,7 +14,7 @@ _LONGEST: Final = max(map(len, KNOWN)) + 1
 
 
 def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
-    """Yield the directives that must be misspelt, in nginx's words; modules of others have names that are far off."""
+    """Yield the directives that must be misspelt, with nginx's message; names of other modules are not similar."""
     for statement in statements:
         if statement.name not in KNOWN and not statement.name.startswith("$") and _meant(statement.name):
             message = f'unknown directive "{statement.name}"'
@@ -24,9 +24,9 @@ def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
 
 
 def _meant(name: str) -> bool:
-    """Tell whether one letter less, more, another, or two in another order make a directive of it.
+    """Tell whether removing, adding, changing or swapping letters once makes it a directive.
 
-    Short names, and those with figures such as http2, are too close to each other.
+    Short names, and names with digits such as http2, are too similar to each other.
     """
     if not _LONG <= len(name) <= _LONGEST or not name.replace("_", "").isalpha():
         return False

@@ -1,4 +1,4 @@
-"""One file of a configuration as statements, each with its place to the character; what is wrong, in nginx's words.
+"""Parses a file of a configuration into statements with exact positions; reports errors in nginx's words.
 
 Tokens are those of src/core/ngx_conf_file.c, ngx_conf_read_token.
 """
@@ -14,13 +14,13 @@ from tuneproof.errors import BadInputError
 from tuneproof.nginx_lua import without_lua
 
 TABLES: Final = frozenset({"map", "geo", "types", "split_clients", "charset_map", "match"})
-"""Blocks with lines that begin with values, not with directives."""
+"""Blocks with lines that begin with values instead of directives."""
 GUESSED: Final = "?"
 """Around a part of a configuration: the block that includes it is unknown."""
-# No configuration comes near it, and parsers call themselves for each block.
+# No configuration comes close, and parsers recurse for each block.
 _DEEPEST: Final = 100
 _MOST_PROBLEMS: Final = 20
-# What is broken that often is no configuration, and more words than these have no configuration either.
+# A file with this many errors, or this many words, is not a configuration.
 _UNREADABLE_PROBLEMS: Final = 1000
 _MOST_WORDS: Final = 1_000_000
 # nginx reads into NGX_CONF_BUFFER, and a word must end in it.
@@ -42,7 +42,7 @@ _NO_BLOCK: Final = ' is not terminated by ";"'
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """What is wrong in a file, as nginx would say it."""
+    """An error in a file, in nginx's words."""
 
     file: str
     line: int
@@ -54,7 +54,7 @@ class Span:
     """The place of a directive in its text."""
 
     start: int
-    end: int  # behind its semicolon, or behind its opening brace
+    end: int  # after its semicolon, or after its opening brace
     closing: int | None = None  # its closing brace; None without a block
 
 
@@ -65,20 +65,20 @@ class Statement:
     name: str
     args: tuple[str, ...]  # without quotes
     file: str
-    line: int  # that it begins in, from 1
+    line: int  # where it begins, from 1
     span: Span
-    block: tuple["Statement", ...] | None = None  # what is between its braces
-    filled: tuple[Filled, ...] = ()  # placeholders of a template in its arguments, and their values there
+    block: tuple["Statement", ...] | None = None  # the content of its braces
+    filled: tuple[Filled, ...] = ()  # a template's placeholders in its arguments, and their values there
 
     @property
     def value(self) -> str:
-        """Its first argument; the empty string without one."""
+        """Its first argument; empty without one."""
         return self.args[0] if self.args else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedFile:
-    """What could be read of a file, and what could not."""
+    """The parsed parts of a file, and its errors."""
 
     statements: tuple[Statement, ...]
     problems: tuple[Problem, ...]
@@ -93,9 +93,9 @@ class _Token:
 
 
 def parse_file(name: str, text: str, *, around: Sequence[str] = (), values: Values | None = None) -> ParsedFile:
-    """Parse one file that is included in some blocks, the outermost first; what is broken in it is left out.
+    """Parse a file that is included in these blocks, the outermost first; broken parts are left out.
 
-    ``values``: what fills in a template's placeholders (default: stand-ins).
+    ``values``: values of a template's placeholders (default: stand-ins).
     """
     parser = _Parser(name, text, values or Values())
     try:
@@ -122,7 +122,7 @@ def _meant(written: str) -> str:
 
 
 def context_name(path: Sequence[str]) -> str:
-    """Return the name of a context in the table of directives; the empty string for one that is not known."""
+    """Return the name of a context in the table of directives; empty for an unknown one."""
     if not path:
         return "main"
     outermost, name = path[0], path[-1]
@@ -134,14 +134,14 @@ def context_name(path: Sequence[str]) -> str:
 
 
 def _contexts_of(path: tuple[str, ...]) -> Sequence[str]:
-    """Return the contexts that a block may be: of a part of a configuration, the servers of all protocols."""
+    """Return the possible contexts of a block: for a part of a configuration, the servers of all protocols."""
     if path[:1] == (GUESSED,) and path[-1] in {"server", "upstream"}:
         return [context_name((protocol, path[-1])) for protocol in ("http", "stream", "mail")]
     return [context_name(path)]
 
 
 def _without_parentheses(args: list[str]) -> list[str]:
-    """Return the arguments of an ``if`` as words: the parentheses may be words of their own or not."""
+    """Return the arguments of an ``if`` as words: the parentheses may be separate words or not."""
     inner = " ".join(args).removeprefix("(").removesuffix(")").split(" ")
     return [word for word in inner if word]
 
@@ -162,7 +162,7 @@ class _Parser:
         self.problems: list[Problem] = []
 
     def _within_limits(self, tokens: Iterable[_Token]) -> Iterator[_Token]:
-        """Yield what a file of any size may have: long words cut, and none behind a thousand problems.
+        """Yield tokens within limits: long words are cut, and it stops after a thousand problems.
 
         Raises BadInputError: It has a million words.
         """
@@ -205,7 +205,7 @@ class _Parser:
         return tuple(found)
 
     def _block(self, context: tuple[str, ...], found: list[Statement], *, depth: int) -> int | None:
-        """Read up to the end of a block; return the place of its brace, None at the text's end."""
+        """Read up to the end of a block; return the position of its brace, or None at the end of the text."""
         if depth > _DEEPEST:
             raise _TooDeepError
         for token in self._tokens:
@@ -220,7 +220,7 @@ class _Parser:
         return None
 
     def _directive(self, first: _Token, context: tuple[str, ...], found: list[Statement], *, depth: int) -> int | None:
-        """Read a directive with its block; return the place of the brace that ends it without a semicolon."""
+        """Read a directive with its block; return the position of the brace that ends it without a semicolon."""
         line = self._line(first.start)
         args: list[str] = []
         last = first
@@ -247,7 +247,7 @@ class _Parser:
             closing = self._block((*context, first.text), block, depth=depth + 1)
             if closing is None:
                 self._end_of_file()
-        # What should be no block has swallowed its neighbours: they are not its own.
+        # It should not be a block, so its content belongs to the outer block.
         if not (term == "{" and problem.endswith(_NO_BLOCK)):
             span = Span(start=first.start, end=last.start if term == "}" else last.end, closing=closing)
             found.append(
@@ -266,7 +266,7 @@ class _Parser:
     def _check(
         self, name: str, args: list[str], term: str, line: int, context: tuple[str, ...], *, is_known: bool
     ) -> str:
-        """Return what is wrong with a directive's arguments, and report it; the empty string for nothing.
+        """Return what is wrong with a directive's arguments, and report it; empty if nothing is.
 
         is_known: whether no stand-in of a template's placeholder is in them.
         """
@@ -283,7 +283,7 @@ class _Parser:
         return message
 
     def _end_of_file(self) -> None:
-        """Tell, once, that the text ends too early."""
+        """Report, once, that the text ends too early."""
         if not self._is_torn:
             self._is_torn = True
             self._problem(max(0, len(self._text) - self._text.endswith("\n")), _TORN)
@@ -292,7 +292,7 @@ class _Parser:
         self.problems.append(Problem(file=self._name, line=self._line(offset), message=message))
 
     def _line(self, offset: int) -> int:
-        """Return the line of an offset; offsets come in their order, so each line feed is counted once."""
+        """Return the line of an offset; offsets must be in order, so that each line feed is counted once."""
         since, line = self._counted
         self._counted = (offset, line + self._text.count("\n", since, offset))
         return self._counted[1]

@@ -1,4 +1,4 @@
-"""Templates of configurations: ``${NAME}`` of envsubst gets a value, what other engines fill in is refused.
+"""Templates of configurations: ``${NAME}`` of envsubst gets a value; templates of other engines are rejected.
 
 The official images replace ``${NAME}`` by variables of the environment
 (https://hub.docker.com/_/nginx, "Using environment variables in nginx configuration"); Compose adds defaults.
@@ -22,17 +22,17 @@ _MARKS: Final = (
     re.compile(r"\{%-?\s{0,8}\w+[^\n%]{0,200}%\}"),
     re.compile(r"<%[-=#]?\s[^\n%]{0,200}%>"),
 )
-# What a response or a log may hold is not for a template's engine.
+# Text of responses and logs may look like a template.
 _CONTENT: Final = re.compile(r"^\s*(?:return|add_header|sub_filter|log_format|more_set_headers|rewrite|if|set)\b")
 _LONGEST_LINE: Final = 4096
 PLACEHOLDER: Final = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::?-(?P<default>[^}]*))?\}")
-# Where nginx itself makes a variable: ${NAME} is then nginx's.
+# Directives that define a variable: ${NAME} is then nginx's.
 _MADE: Final = re.compile(
     r"(?:\b(?:set|js_set|js_var|perl_set|auth_request_set|set_by_lua\w*)\s{1,500}\$(\w+)"
     r"|\b(?:map|geo|split_clients)\b[^;{}]{1,500}\$(\w+)\s*\{|\(\?P?<(\w+)>)"
 )
 _PORT: Final = "8080"
-# What a name says of its value.
+# The meaning of names for values.
 _BY_NAME: Final = (
     (re.compile(r"PORT"), _PORT),
     (re.compile(r"RESOLVERS?$"), "127.0.0.11"),
@@ -44,7 +44,7 @@ _BY_NAME: Final = (
     (re.compile(r"SIZE|LIMIT|BUFFER"), "1m"),
     (re.compile(r"CONNECTIONS"), "1024"),
 )
-# The same for the next of its kind: two of them are seldom the same port, host or path.
+# The next value of its kind: two placeholders seldom have the same port, host or path.
 _OTHERWISE: Final = {
     "http://backend:8080": "http://{slug}:8080",
     "backend": "{slug}",
@@ -60,11 +60,11 @@ class Filled:
     written: str  # such as "${PORT}"
     name: str
     value: str
-    is_given: bool  # whether the user gave it, or the template a default; else it is a stand-in
+    is_given: bool  # whether it is from the user or the template's default; otherwise it is a stand-in
 
 
 def values_of(given: Iterable[str], *, option: str) -> dict[str, str]:
-    """Return what lines such as NAME=VALUE give, by name; comments and empty lines give nothing.
+    """Return the values of lines such as NAME=VALUE, by name, without comments and empty lines.
 
     Raises BadInputError: One of them is neither.
     """
@@ -79,9 +79,9 @@ def values_of(given: Iterable[str], *, option: str) -> dict[str, str]:
 
 
 def refuse_template(name: str, text: str) -> None:
-    """Refuse a file that something other than envsubst has to fill in first.
+    """Reject a file with templates other than envsubst's.
 
-    Raises BadInputError: It has such places; the first one is named.
+    Raises BadInputError: It has some; the first one is named.
     """
     for number, line in enumerate(lines_of(without_lua(text)), start=1):
         code = line[:_LONGEST_LINE].lstrip()
@@ -97,19 +97,19 @@ def refuse_template(name: str, text: str) -> None:
 
 
 def own_variables(text: str) -> frozenset[str]:
-    """Return the names of the variables that a configuration makes itself."""
+    """Return the names of the variables that a configuration defines itself."""
     return frozenset(name for match in _MADE.finditer(text) for name in match.groups() if name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Values:
-    """What fills in the placeholders of a configuration."""
+    """The values of a configuration's placeholders."""
 
-    given: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # by the user, by name
-    stand_ins: dict[str, str] = field(default_factory=dict)  # for the others, each made where it is needed first
+    given: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # from the user, by name
+    stand_ins: dict[str, str] = field(default_factory=dict)  # for the others, each made when it is first needed
 
     def stand_in(self, name: str, directive: str, *, is_alone: bool) -> str:
-        """Return the stand-in of a placeholder: what names something is another one for each."""
+        """Return the stand-in of a placeholder: names differ for each."""
         if name not in self.stand_ins:
             value, used = _stand_in(name, directive, is_alone=is_alone), set(self.stand_ins.values())
             if value == _PORT:
@@ -121,13 +121,13 @@ class Values:
 
 
 def fill(directive: str, word: str, values: Values, own: frozenset[str]) -> tuple[str, tuple[Filled, ...]]:
-    """Return an argument of a directive with its placeholders filled in, and with what.
+    """Return an argument of a directive with its placeholders replaced, and the values used.
 
     Args:
         directive: The directive's name.
         word: One of its arguments.
-        values: What fills them in.
-        own: Names of nginx's own variables, which are left alone.
+        values: The values.
+        own: Names of nginx's own variables, which are not replaced.
     """
     found = [match for match in PLACEHOLDER.finditer(word) if match["name"] not in own]
     filled = tuple(_filled(match, directive, word, values) for match in found)
@@ -144,7 +144,7 @@ def _filled(match: re.Match[str], directive: str, word: str, values: Values) -> 
 
 
 def _stand_in(name: str, directive: str, *, is_alone: bool) -> str:
-    """Return a plausible value: the directive's default where the placeholder is all of it, else by its name."""
+    """Return a plausible value: the directive's default if the placeholder is the whole argument, else by name."""
     if not is_alone and any(row.value for row in rows_of(directive)):
         return "1"  # of the unit behind it
     defaults: Iterator[str] = (row.default for row in rows_of(directive) if row.default and " " not in row.default)

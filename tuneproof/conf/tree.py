@@ -1,4 +1,4 @@
-"""A configuration as a tree of blocks, its includes in place; what a setting is in a block, by nginx's inheritance."""
+"""A configuration as a tree of blocks with its includes, and settings in blocks by nginx's inheritance."""
 
 import posixpath
 import re
@@ -17,7 +17,7 @@ HTTP: Final = ("http",)
 SERVER: Final = ("http", "server")
 LOCATION: Final = ("http", "server", "location")
 STREAM: Final = ("stream",)
-# More than any configuration has: includes that include each other double with each file.
+# More than any configuration has: mutual includes double with each file.
 _MOST_STATEMENTS: Final = 200_000
 _MOST_BYTES: Final = 32 << 20
 _DEEPEST_INCLUDE: Final = 50
@@ -40,13 +40,13 @@ class Block:
     args: tuple[str, ...] = ()
     file: str = ""
     line: int = 0
-    span: Span | None = None  # None around a fragment, where nothing of it is written
+    span: Span | None = None  # None around a fragment, where it is not written
     parent: "Block | None" = field(default=None, repr=False)
-    own: list[Statement] = field(default_factory=list)  # its directives without blocks, in their order
+    own: list[Statement] = field(default_factory=list)  # its directives without blocks, in order
     blocks: list["Block"] = field(default_factory=list)
-    filled: tuple[Filled, ...] = ()  # placeholders of a template in its arguments
+    filled: tuple[Filled, ...] = ()  # a template's placeholders in its arguments
     unseen: list[str] = field(default_factory=list)
-    """Files that it includes and that are not here: what they say counts in it."""
+    """Its missing includes, which may have directives for it."""
     tables: list[str] = field(default_factory=list)  # and those of them that come with nginx, such as mime.types
     _named: dict[str, list[Statement]] = field(default_factory=dict, init=False, repr=False)
     _of: int = field(default=0, init=False, repr=False)  # how many of its directives are in _named
@@ -57,13 +57,13 @@ class Block:
         return () if self.parent is None else (*self.parent.path, self.name)
 
     def within(self) -> Iterator["Block"]:
-        """Yield this block and those around it, from the inside out."""
+        """Yield this block and its outer blocks, from the inside out."""
         yield self
         if self.parent is not None:
             yield from self.parent.within()
 
     def all(self, name: str) -> Iterator["Block"]:
-        """Yield every block of that name below this one, in the order of the files."""
+        """Yield every block with that name below this one, in the order of the files."""
         for block in self.blocks:
             if block.name == name:
                 yield block
@@ -77,47 +77,47 @@ class Block:
             yield from block.everything()
 
     def around(self, name: str) -> "Block | None":
-        """Return the innermost block of that name around this one, itself included."""
+        """Return the innermost block with that name around this one, itself included."""
         return next((block for block in self.within() if block.name == name), None)
 
     def local(self, name: str) -> list[Statement]:
-        """Return the directives of that name in this very block."""
-        # Large blocks are asked for a few names again and again.
+        """Return the directives with that name in this very block."""
+        # Large blocks are searched for a few names repeatedly.
         for statement in self.own[self._of :]:
             self._named.setdefault(statement.name, []).append(statement)
         self._of = len(self.own)
         return list(self._named.get(name, ()))
 
     def in_effect(self, name: str) -> list[Statement]:
-        """Return the directives of that name that count here.
+        """Return the directives with that name in effect here.
 
-        A block that has any replaces all of those around it: https://nginx.org/en/docs/http/ngx_http_proxy_module.html
+        Those of a block replace all of the outer ones: https://nginx.org/en/docs/http/ngx_http_proxy_module.html
         ("inherited from the previous configuration level if and only if there are no … on the current level").
         """
         return next((found for block in self.within() if (found := block.local(name))), [])
 
     def setting(self, name: str) -> Statement | None:
-        """Return the directive that counts here, where there is one only; the last one as nginx would refuse two."""
+        """Return the directive in effect here; the last one, since nginx would refuse two."""
         found = self.in_effect(name)
         return found[-1] if found else None
 
     def is_on(self, name: str) -> bool:
-        """Tell whether a directive that is on or off is on here."""
+        """Tell whether an on/off directive is on here."""
         said = self.setting(name)
         return said is not None and said.value == "on"
 
     @property
     def speaks_http2(self) -> bool:
-        """Whether a server has HTTP/2, by its own directive or by the parameter of a ``listen``."""
+        """Whether a server has HTTP/2, by its own directive or by a parameter of ``listen``."""
         return self.is_on("http2") or self.listens_with("http2")
 
     @property
     def may_say_more(self) -> bool:
-        """Whether a file that it, or a block around it, includes is not here: it may have more directives for it."""
+        """Whether an include of it or an outer block is missing, which may have more directives for it."""
         return any(level.unseen for level in self.within())
 
     def hides(self, name: str) -> bool:
-        """Tell whether such a file may say what a directive is here; not where a block that is nearer has one."""
+        """Tell whether a missing file may set a directive here; not if a nearer block sets it."""
         for level in self.within():
             if level.local(name):
                 return False
@@ -126,7 +126,7 @@ class Block:
         return False
 
     def servers(self) -> list["Block"]:
-        """Return the servers that a directive of this block is for."""
+        """Return the servers to which a directive of this block applies."""
         server = self.around("server")
         return [server] if server else list(self.all("server"))
 
@@ -140,22 +140,22 @@ class Configuration:
     """What was read."""
 
     main: Block
-    texts: dict[str, str]  # the files by name, as they are
-    problems: tuple[Problem, ...]  # what is wrong in them
-    unseen: tuple[str, ...]  # includes whose files are not here
-    is_fragment: bool  # whether it is a part of a configuration only, so that what is not said may be said elsewhere
+    texts: dict[str, str]  # the files by name, unchanged
+    problems: tuple[Problem, ...]  # their errors
+    unseen: tuple[str, ...]  # includes with missing files
+    is_fragment: bool  # whether it is only a part of a configuration, so that other settings may be elsewhere
     includes: dict[str, str] = field(default_factory=dict)
-    """The files that others include, each with the argument of the ``include`` that found it first."""
-    filled: tuple[Filled, ...] = ()  # placeholders of a template, each once
+    """The included files, each with the argument of the first ``include`` that matches it."""
+    filled: tuple[Filled, ...] = ()  # a template's placeholders, each once
 
     @property
     def is_broken(self) -> bool:
-        """Whether nginx would refuse it. A file that is not here may be where nginx is."""
+        """Whether nginx would refuse it. A file that is missing here may exist on nginx's machine."""
         return not all(problem.message.startswith("open()") for problem in self.problems)
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing of it is elsewhere."""
+        """Whether it is complete."""
         return not self.unseen and not self.is_fragment
 
 
@@ -187,7 +187,7 @@ def _said(block: Block) -> Iterator[Statement | Block]:
 
 
 def filled_in(source: Source, configuration: Configuration) -> Source:
-    """Return a template with its placeholders replaced by the values; any other configuration as it is."""
+    """Return a template with its placeholders replaced by the values; any other configuration unchanged."""
     texts = dict(configuration.texts)
     found = {(said.file, said.span.start): said for said in _said(configuration.main) if said.filled and said.span}
     for file, start in sorted(found, reverse=True):
@@ -219,7 +219,7 @@ class _Reader:
         self._is_fragment = bool(path)
         block = main
         for part in path:
-            # Fragments of one kind are in the same http{}, but not in the same server{}.
+            # Fragments of one kind share an http{}, but not a server{}.
             known = next((inner for inner in block.blocks if inner.name == part and part in (*HTTP, *STREAM)), None)
             if known is None:
                 known = Block(name=part, args=("/",) if part == "location" else (), file=name, line=1, parent=block)
@@ -276,7 +276,7 @@ class _Reader:
                 self._add(inner, statement.block, chain=chain)
 
     def _include(self, block: Block, statement: Statement, *, chain: tuple[str, ...]) -> None:
-        """Read what is included, by the files of ``chain``, the outermost first."""
+        """Read the included files; ``chain`` has the including files, the outermost first."""
         pattern = statement.value
         names = self._source.included(pattern)
         for name in names:
@@ -306,13 +306,13 @@ class _Reader:
             self.problems.append(Problem(file=statement.file, line=statement.line, message=message))
         if not has_star or not self._source.is_complete:
             self.unseen.append(pattern)
-            # What is included in http{} by a pattern are sites, not settings.
+            # Files that http{} includes by a pattern are sites, not settings.
             if not has_star or block.name not in {"main", "http", "stream"}:
                 block.unseen.append(pattern)
 
 
 def _context(block: Block) -> tuple[str, ...]:
-    """Return the names of the blocks around a file, the outermost first; what was guessed around a part is unknown."""
+    """Return the names of the blocks around a file, the outermost first; guessed blocks around a part are unknown."""
     found: list[str] = []
     for level in block.within():
         if level.parent is not None and level.span is None:
@@ -323,7 +323,7 @@ def _context(block: Block) -> tuple[str, ...]:
 
 
 def context_of(statements: Sequence[Statement]) -> tuple[str, ...]:
-    """Return the blocks that a file must be included in, outermost first; none for a whole configuration."""
+    """Return the blocks that must include a file, outermost first; empty for a complete configuration."""
     names = {statement.name for statement in statements}
     if names & _ONLY_IN_MAIN:
         return ()
@@ -342,7 +342,7 @@ def context_of(statements: Sequence[Statement]) -> tuple[str, ...]:
 
 
 def _is_of_stream(server: Statement) -> bool:
-    """Tell a server of stream{}: it passes on by itself, where one of http{} needs a location."""
+    """Tell whether it is a server of stream{}, which proxies without a location."""
     inner = {statement.name: statement for statement in server.block or ()}
     passes_on = "proxy_pass" in inner and "://" not in inner["proxy_pass"].value
     return passes_on and not {"location", "server_name"} & inner.keys()

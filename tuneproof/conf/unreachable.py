@@ -1,6 +1,6 @@
-"""Locations that no path gets to, each with what takes its paths: only those where that is certain.
+"""Locations that certainly no path reaches, each with the block that takes its paths.
 
-What ngx_http_core_find_location looks at first decides; regular expressions are compared as far as they are literal.
+The order of ngx_http_core_find_location decides; regular expressions are compared as far as they are literal.
 """
 
 import itertools
@@ -23,21 +23,21 @@ _TOKEN: Final = re.compile(
     r"|(?P<wild>\.|\\[dwsDWS]|\[[^]\[]+\])(?:[*+?]\??|\{\d+(?:,\d*)?\})?"
 )
 _PLAIN: Final = re.compile(r"(?:\\\W|[\w/-])*")
-# They match any path, as each begins with a slash.
+# They match any path, since each begins with a slash.
 _UNIVERSAL: Final = frozenset({"", ".", ".*", ".+", "^", "^.", "^.*", "^.+", "/", "^/", "(.*)", "^(.*)", "^/(.*)"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unreachable:
-    """A location that gets no request by its path."""
+    """A location without requests for its path."""
 
     block: Block
-    by: Block  # what gets them instead
+    by: Block  # what takes them instead
     why: str
 
 
 def unreachable_in(server: Block) -> Iterator[Unreachable]:
-    """Yield the locations of a server that no path gets to, those inside of others too."""
+    """Yield the locations of a server that no path reaches, including nested ones."""
     yield from _in(server)
 
 
@@ -72,7 +72,7 @@ def _in(level: Block) -> Iterator[Unreachable]:
 
 
 def _takes_all(first: Location, second: Location) -> bool:
-    """Tell whether one regular expression matches whatever another one does."""
+    """Tell whether a regular expression matches everything that another one matches."""
     is_strict = first.kind is Kind.REGEX and second.kind is Kind.REGEX_ANY_CASE
     if first.name in _UNIVERSAL or (first.name == second.name and not is_strict):
         return True
@@ -81,7 +81,7 @@ def _takes_all(first: Location, second: Location) -> bool:
 
 
 def _takes_all_below(regex: Location, prefix: str) -> bool:
-    """Tell whether a regular expression matches whatever begins with a prefix."""
+    """Tell whether a regular expression matches everything with a prefix."""
     below = [(_START, prefix, _ANYTHING)]
     return regex.name in _UNIVERSAL or _cover(regex, _shapes(regex.name), below, any_case=False)
 
@@ -105,7 +105,7 @@ def _hidden_by_prefix(regex: Location, found: Iterable[Location]) -> Location | 
 
 
 def _cover(first: Location, mine: Sequence[Sequence[str]], theirs: Sequence[Sequence[str]], *, any_case: bool) -> bool:
-    """Tell whether each text of some shapes is matched by one shape of a regular expression."""
+    """Tell whether a shape of a regular expression matches each text of these shapes."""
     if first.kind is Kind.REGEX_ANY_CASE:
         mine, theirs = _lower(mine), _lower(theirs)
     elif any_case:
@@ -114,7 +114,7 @@ def _cover(first: Location, mine: Sequence[Sequence[str]], theirs: Sequence[Sequ
 
 
 def _covers(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether what is literal but for its anchors matches every text of another shape."""
+    """Tell whether a literal with anchors matches every text of another shape."""
     text = "".join(part for part in one if part not in {_START, _END})
     is_start, is_end = one[:1] == (_START,), one[-1:] == (_END,)
     if _ANYTHING in one or any(part in {_START, _END} for part in one[is_start : len(one) - is_end]):
@@ -130,9 +130,9 @@ def _covers(one: Sequence[str], other: Sequence[str]) -> bool:
 
 @cache
 def _shapes(regex: str) -> list[tuple[str, ...]]:
-    """Return what a regular expression matches, by its alternatives: anchors, texts, and "" for anything.
+    """Return the alternatives of a regular expression: anchors, texts, and "" for anything.
 
-    None at all for one that is not understood.
+    Empty for one that is too complex.
     """
     choices: list[tuple[str, ...]] = []
     place = 0
@@ -144,7 +144,7 @@ def _shapes(regex: str) -> list[tuple[str, ...]]:
         alternatives = match["inside"].split("|") if match["open"] else []
         if match["wild"] or match["more"] or match["many"]:
             choices.append((_ANYTHING,))
-            # What a quantifier with numbers has left over is not worth the parsing.
+            # Quantifiers with numbers are not worth parsing.
             if "{" in (match["more"] or "") + (match["many"] or ""):
                 return []
         elif alternatives:

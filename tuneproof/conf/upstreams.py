@@ -16,15 +16,15 @@ KINDS: Final = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
 """Modules that proxy, each with a directive "<kind>_pass"."""
 KEPT_SINCE: Final = since("default", "keepalive")
 DEFAULT_SINCE: Final = as_numbers(KEPT_SINCE)
-"""From this version of nginx on HTTP/1.1 and ``keepalive 32 local`` are the default of every upstream{}."""
+"""From this version of nginx, HTTP/1.1 and ``keepalive 32 local`` are the default of every upstream{}."""
 _DEFAULT_KEEPALIVE: Final = 32
-# Before that version each of them replaces a ``keepalive`` in front of it.
+# Before that version, each of them replaces an earlier ``keepalive``.
 _METHODS: Final = frozenset({"hash", "ip_hash", "least_conn", "random"})
 _URL: Final = re.compile(r"(?:(?P<scheme>[a-z]+|\$\w+|\$\{\w+\})://)?(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
 _HOST: Final = re.compile(r"unix:[^:]+|(?:\[[^\]]*\]|(?:\$\{\w+\}|[^/:?])*)(?::[^/?]*)?")
 _SPEAKERS: Final = frozenset({"proxy", "grpc", "uwsgi"})
 _NO_PORT: Final = re.compile(r"[\w.-]+|\[[^]$]+\]")
-# Variables with the request's own path, which may follow a variable with the address.
+# Variables with the request's path, which may follow a variable with the address.
 _PATHS: Final = re.compile(r"(?:\$\{?(?:request_uri|uri|document_uri|is_args|args|query_string)\}?)+$")
 
 
@@ -35,9 +35,9 @@ class Upstream:
     name: str
     block: Block
     servers: tuple[str, ...]  # its servers' addresses, as written
-    keepalive: int  # how many idle connections each worker keeps; 0 for none
-    statement: Statement | None  # the ``keepalive`` that says so; None for nginx's default
-    discarded_by: Statement | None = None  # the balancing method that replaces ``keepalive``, since it comes later
+    keepalive: int  # number of idle connections per worker; 0 for none
+    statement: Statement | None  # the ``keepalive`` that sets it; None for nginx's default
+    discarded_by: Statement | None = None  # the later balancing method that replaces ``keepalive``
     is_local: bool = False  # whether a location reuses only connections that it opened itself
 
 
@@ -46,9 +46,9 @@ class Target:
     """A proxied location."""
 
     kind: str  # one of :data:`KINDS`
-    block: Block  # the block that it is in
+    block: Block  # its block
     statement: Statement
-    host: str  # the host of its address, with variables as written
+    host: str  # host of its address, with variables as written
     scheme: str  # its scheme, as written; empty if it has none
 
     @property
@@ -58,14 +58,14 @@ class Target:
 
     @property
     def location(self) -> str:
-        """The location as written; the block around it, if there is none."""
+        """The location as written; the outer block if there is none."""
         found = self.block.around("location")
         return " ".join(found.args) if found is not None else self.block.name
 
     def names(self) -> frozenset[str] | None:
-        """Return what its address may be, in lower case and without a scheme.
+        """Return the possible addresses, in lower case and without a scheme.
 
-        What has a port, or is a socket's path, names no upstream block. None: only a request can tell.
+        An address with a port, or a socket's path, names no upstream block. None: it depends on the request.
         """
         values = possible_values(self.host, self.block)
         if values is None:
@@ -73,7 +73,7 @@ class Target:
         return frozenset(_parts(value, has_scheme=self.kind in _SPEAKERS)[1].lower() for value in values)
 
     def schemes(self) -> frozenset[str] | None:
-        """Return what its scheme may be, in lower case and "" for none; None: only a request can tell."""
+        """Return the possible schemes, in lower case and "" for none; None: it depends on the request."""
         values = possible_values(self.scheme or self.host, self.block)
         if values is None:
             return None
@@ -82,7 +82,7 @@ class Target:
         return frozenset(map(str.lower, values))
 
     def may_be(self, name: str) -> bool:
-        """Tell whether its address could be this name, whatever its variables are."""
+        """Tell whether its address could be this name, for any values of its variables."""
         return pattern_of(self.host).fullmatch(name) is not None
 
 
@@ -113,9 +113,9 @@ def upstreams_of(main: Block, version: tuple[int, ...]) -> dict[str, Upstream]:
 
 
 def port_problems(targets: Iterable[Target], upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Iterator[Problem]:
-    """Yield each address that gives an upstream block a port, or that lacks one, as nginx refuses it.
+    """Yield nginx's error for each address with a port for an upstream block, or without a required port.
 
-    is_whole: no upstream block is elsewhere. Sources: ngx_http_upstream_add, ngx_http_upstream_init_round_robin.
+    is_whole: all upstream blocks are known. Sources: ngx_http_upstream_add, ngx_http_upstream_init_round_robin.
     """
     for target in targets:
         name, colon, port = target.host.rpartition(":")
@@ -135,7 +135,7 @@ def _lacks_port(target: Target) -> bool:
 
 
 def targets_of(main: Block) -> Iterator[Target]:
-    """Yield every place that passes requests of HTTP on, in the order of the files."""
+    """Yield every place that proxies HTTP requests, in the order of the files."""
     for block in main.blocks:
         if block.name != "stream":
             yield from _targets(block)
@@ -152,9 +152,9 @@ def _targets(block: Block) -> Iterator[Target]:
 
 
 def _parts(text: str, *, has_scheme: bool) -> tuple[str, str]:
-    """Return scheme and address of what is passed to: "http" and "app:8080" of "http://app:8080/path".
+    """Return scheme and address of a target: "http" and "app:8080" for "http://app:8080/path".
 
-    Of "unix:/run/php.sock" the address is all of it.
+    For "unix:/run/php.sock", the address is all of it.
     """
     url = _URL.match(text) if has_scheme else None
     scheme, rest = (url["scheme"] or "", url["rest"]) if url else ("", text)

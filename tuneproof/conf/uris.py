@@ -10,12 +10,12 @@ _ESCAPED: Final = re.compile(r"%(?:([0-9a-fA-F]{2})|)")
 
 
 def normalised(target: str, *, merges_slashes: bool = True) -> str | None:
-    """Return the path of a request's target, each character one byte of it.
+    """Return the path of a request's target, one character per byte.
 
     ``merges_slashes``: "merge_slashes" of the socket's default server.
 
     Returns:
-        The path; None for a target that nginx refuses with 400: it leaves the root, or has no valid escapes.
+        The path; None for a target that nginx rejects with 400: it leaves the root, or has invalid escapes.
     """
     path = as_bytes_read(_END.split(target, maxsplit=1)[0])
     if not path.startswith("/") or any(not match[1] or match[1] == "00" for match in _ESCAPED.finditer(path)):
@@ -30,7 +30,7 @@ def normalised(target: str, *, merges_slashes: bool = True) -> str | None:
             kept.pop()
         elif part != "." and (part or not merges_slashes):
             kept.append(part)
-    # What ends in dots or a slash is a folder.
+    # A path that ends in dots or a slash is a folder.
     if last in {".", ".."} or (not last and merges_slashes):
         kept.append("")
     return "/" + "/".join(kept)

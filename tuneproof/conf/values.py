@@ -8,7 +8,7 @@ from typing import Final
 _MOST_DIGITS: Final = 18
 _SIZE: Final = re.compile(rf"([0-9]{{1,{_MOST_DIGITS}}})([kKmMgG]?)")
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-# The largest unit first, as nginx wants them (ngx_parse_time); a month has 30 days, a year 365.
+# The largest unit first, as nginx requires (ngx_parse_time); a month has 30 days, a year 365.
 _SECOND_MS: Final = 1000
 _DAY_MS: Final = 24 * 3600 * _SECOND_MS
 _TIMES_MS: Final = {
@@ -31,7 +31,7 @@ def size_bytes(text: str) -> int | None:
 
 
 def time_ms(text: str) -> int | None:
-    """Return a time such as "90", "1m 30s" or "500ms" in milliseconds, seconds where no unit is given; None if none."""
+    """Return a time such as "90", "1m 30s" or "500ms" in milliseconds (default unit: seconds); None if it is none."""
     total, at = 0, 0
     left = list(_TIMES_MS)
     while at < len(text):

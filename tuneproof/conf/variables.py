@@ -1,4 +1,4 @@
-"""What a string with variables can be, as far as the configuration says: set, map, split_clients, geo."""
+"""The possible values of a string with variables, as far as the configuration shows: set, map, split_clients, geo."""
 
 import itertools
 import re
@@ -22,23 +22,22 @@ def variables(text: str) -> list[str]:
 
 
 def pattern_of(text: str) -> re.Pattern[str]:
-    """Return what a string matches whatever its variables are, in upper or lower case."""
+    """Return a pattern for all possible values of a string, in upper or lower case."""
     literal = [re.escape(part) for part in _VARIABLE.sub("\0", text).split("\0")]
     return re.compile(".*".join(literal), re.IGNORECASE)
 
 
 def table_of(name: str, block: Block) -> Block | None:
-    """Return the map, split_clients or geo that makes a variable; None if none does."""
+    """Return the map, split_clients or geo that defines a variable; None if none does."""
     outermost = list(block.within())[-1]
     tables = (table for kind in _TABLES for table in outermost.all(kind) if table.args)
     return next((table for table in tables if table.args[-1].lower() == f"${name}"), None)
 
 
 def possible_values(text: str, block: Block, *, depth: int = 0) -> frozenset[str] | None:
-    """Return all that a string can be.
+    """Return all possible values of a string.
 
-    Returns:
-        The values; None where a request or another machine decides.
+    Returns: The values; None if a request or another machine decides.
     """
     names = variables(text)
     if not names:
@@ -77,7 +76,7 @@ def _values_of(name: str, block: Block, *, depth: int) -> frozenset[str] | None:
 
 
 def _sets(name: str, block: Block) -> Iterator[Statement]:
-    """Yield each ``set`` of a variable that may have run before a request is here."""
+    """Yield each ``set`` of a variable that may have run before a request reaches this place."""
     for around in block.within():
         inner = [around, *around.all("if")] if around.name in {"server", "location", "if"} else [around]
         for place in inner:
@@ -85,7 +84,7 @@ def _sets(name: str, block: Block) -> Iterator[Statement]:
 
 
 def _has_lua(block: Block) -> bool:
-    """Tell whether Lua may fill a variable here: what is set to nothing first usually is."""
+    """Tell whether Lua may set a variable here: an empty ``set`` usually prepares that."""
     return any(
         "_by_lua" in name
         for around in block.within()

@@ -1,4 +1,4 @@
-"""How each kind of file is read: what a person reads of it, and what the diagnosis does. Logs are read in logs.py."""
+"""Readers for each kind of file, with figures for a person and evidence for the diagnosis. Logs are in logs.py."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ from tuneproof.wording import count
 
 _SAMPLES = 3
 _KINDS_SHOWN = 5
-# Figures, warnings, and what the diagnosis reads.
+# Figures, warnings, and evidence for the diagnosis.
 _Read = tuple[Iterable[Figure], Iterable[str], EvidenceSet]
 
 
@@ -45,7 +45,7 @@ def read_text(kind: Kind, name: str, text: str) -> Found:
 
 
 def read_capture(name: str, file: BufferedIOBase) -> Found:
-    """Read a capture, unpacked.
+    """Read an unpacked capture.
 
     Raises MalformedEvidenceError: It does not begin like a capture.
     """
@@ -85,7 +85,7 @@ def _kinds(numbers: Mapping[str, int]) -> str:
 
 
 def _counters(parse: Callable[[str], tuple[CounterSnapshot, ...]], name: str, text: str) -> _Read:
-    """Read counters; several readings tell what came between the first and the last."""
+    """Read counters; several readings give the increments from the first to the last."""
     snapshots = parse(text)
     told = counter_figures(snapshots[0] if len(snapshots) == 1 else total(snapshots))
     evidence = EvidenceSet(counters=(Named(name=name, content=snapshots),))
@@ -106,10 +106,10 @@ def _status(name: str, text: str) -> _Read:
 
 
 def _schedstat(name: str, text: str) -> _Read:
-    """Read one process's time; of several readings, what came between the first and the last."""
+    """Read a process's time; several readings give the increments from the first to the last."""
     readings = schedstat.snapshots(text)
     passed = schedstat.between(readings[0], readings[-1]) if len(readings) > 1 else None
-    # The text has no process id. Time that goes backwards shows that the readings are of several processes.
+    # The text has no process id. A decreasing time shows that the readings are of several processes.
     times: Sequence[Schedstat] = readings if passed is None else (passed,)
     told = [(f"no. {number}", schedstat.figures(each)) for number, each in enumerate(times, start=1)]
     return (*_number_of(readings), *_side_by_side(told)), _around(readings), _of_processes(name, readings)
@@ -121,7 +121,7 @@ def _of_processes(name: str, contents: Sequence[ProcessStatus | Schedstat]) -> E
 
 def _sockets(name: str, text: str) -> _Read:
     table = ss_text.parse(text)
-    # The samples are what the lines say; the figures have their number.
+    # The samples are the lines; the figures have their number.
     unread = [f"line {line.number} could not be read: {line.text}" for line in table.unread_samples[:_SAMPLES]]
     return socket_figures(table), unread, EvidenceSet(sockets=(Named(name=name, content=table),))
 
@@ -162,16 +162,16 @@ READERS: Mapping[Kind, Callable[[str, str], _Read]] = MappingProxyType(
         Kind.EVENT_LOOPS: _event_loops,
     }
 )
-"""How each kind of text is read."""
+"""The reader of each kind of text."""
 
 
 def _number_of(readings: Sequence[object]) -> tuple[Figure, ...]:
-    """Tell that figures are those of an interval, and not since the start."""
+    """Mark figures as those of an interval, not since the start."""
     return (Figure(key="readings", name="readings", value=len(readings)),) if len(readings) > 1 else ()
 
 
 def _side_by_side(told: Sequence[tuple[str, tuple[Figure, ...]]]) -> tuple[Figure, ...]:
-    """Return the figures of one process as they are; of several, each with the process's name."""
+    """Return the figures of one process unchanged; of several, with the process's name."""
     if len(told) == 1:
         return told[0][1]
     named = [Figure(key="processes", name="processes", value=len(told))]
@@ -185,15 +185,15 @@ def _side_by_side(told: Sequence[tuple[str, tuple[Figure, ...]]]) -> tuple[Figur
 
 
 class _Labelled(Protocol):
-    """A reading that keeps its surroundings."""
+    """A reading with its surrounding lines."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The first lines around it that are no figures."""
+        """The first lines around it without figures."""
 
     @property
     def unmatched_lines(self) -> int:
-        """Number of all such lines."""
+        """The number of all such lines."""
 
 
 def _around(readings: Sequence[_Labelled]) -> tuple[str, ...]:
@@ -202,7 +202,7 @@ def _around(readings: Sequence[_Labelled]) -> tuple[str, ...]:
 
 
 def _unmatched(number: int, samples: Sequence[str]) -> tuple[str, ...]:
-    """Return the warning about lines without figures, such as dates, since nothing is dropped in silence; or none."""
+    """Return the warning about lines without figures, such as dates, or none: nothing is dropped silently."""
     if not number:
         return ()
     return (f"lines without figures: {number}, such as {', '.join(map(repr, samples[:_SAMPLES]))}",)

@@ -1,4 +1,4 @@
-"""What a terminal shows, cut into the outputs of its commands: people paste prompts and several outputs in one file."""
+"""Splits a terminal's transcript into the outputs of its commands: people paste several into one file."""
 
 import re
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import Final
 
 from tuneproof.wording import without_escapes
 
-# "user@host:~$ ", "[user@host ~]# ", "host ~ # ": whatever follows is a command.
+# "user@host:~$ ", "[user@host ~]# ", "host ~ # ": the rest is a command.
 _PROMPT: Final = re.compile(
     r"(?:\([\w.-]+\) )?"
     r"(?:\[[\w.+-]+@[^\]\n]{1,80}\]|[\w.+-]+@[\w.-]+[: ][^\s#$%>]{0,200}|[\w.-]+ [~/]\S{0,200})"
     r" ?[#$%>](?: +(?P<command>\S.*))?"
 )
-# "$ " alone begins other lines, too: only what people collect evidence with is a command there. "# " begins comments,
-# such as "# nginx configuration": an option or a path must follow.
+# "$ " also begins other lines, so only commands that collect evidence count there. "# " begins comments, such as "#
+# nginx configuration", so an option or a path must follow.
 _AROUND: Final = r"(?:(?:sudo|nsenter|watch|docker exec|kubectl exec) .*)?\b"
 _BARE: Final = re.compile(
     rf"[$%] (?P<command>{_AROUND}"
@@ -30,14 +30,14 @@ _LONGEST_LINE: Final = 500
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """What one command printed."""
+    """The output of a command."""
 
-    command: str  # the command; empty for what precedes the first prompt
+    command: str  # the command; empty before the first prompt
     text: str  # its output
 
 
 def outputs(text: str) -> list[Output]:
-    """Return the outputs of a transcript; none if a text is no transcript."""
+    """Return the outputs of a transcript; empty if the text is not a transcript."""
     found: list[tuple[str, list[str]]] = [("", [])]
     prompts = 0
     # Pasted text may be indented.
@@ -55,7 +55,7 @@ def outputs(text: str) -> list[Output]:
 
 
 def _prompt(line: str) -> str | None:
-    """Return the command behind a prompt; None for any other line."""
+    """Return the command after a prompt; None for any other line."""
     if len(line) > _LONGEST_LINE:
         return None
     match = _PROMPT.fullmatch(line) or _BARE.fullmatch(line) or _ROOT.fullmatch(line)

@@ -8,8 +8,8 @@ from tuneproof.messages.rows import LEVELS, Message, messages
 from tuneproof.wording import plain_quotes
 
 MOST: Final = 5
-"""Rows that are returned for words that several have."""
-# Whatever a program put in front, nginx's own beginning ends it.
+"""The number of rows returned for words that several have."""
+# Any prefix of another program ends at nginx's own beginning.
 _BEGINNING: Final = re.compile(rf"^.*?\[({LEVELS})\] (?:\d+#\d+: )?(?:\*\d+ )?", re.DOTALL)
 # The kernel's is its time.
 _STAMP: Final = re.compile(r"^.*?\[ *\d+\.\d+\] ")

@@ -51,7 +51,7 @@ GLIBC_WORDS: Final = {
     "Access is denied": "Permission denied",
     "There is not enough space on the disk": "No space left on device",
 }
-"""What musl, as in Alpine's containers, the BSDs and Windows say where glibc, and so the rows, say otherwise."""
+"""The words of musl (Alpine's containers), the BSDs and Windows that differ from glibc's, which the rows have."""
 _WINDOWS_CALLS: Final = {
     "CreateFile()": "open()",
     "GetFileAttributesEx()": "stat()",
@@ -63,8 +63,8 @@ _WINDOWS_CALLS: Final = {
     "WSARecv()": "recv()",
     "WSASend()": "send()",
 }
-"""What nginx calls on Windows, in place of what it calls elsewhere (src/os/win32/ngx_files.h and ngx_wsarecv.c)."""
-# Behind a number, or at the beginning of what somebody remembers; the kernel's own "Out of memory: ..." stays.
+"""Functions that nginx calls on Windows instead of those elsewhere (src/os/win32/ngx_files.h and ngx_wsarecv.c)."""
+# After a number, or at the beginning of remembered text; the kernel's own "Out of memory: ..." is unchanged.
 _OTHER_WORDS: Final = re.compile(
     rf"(?:(?<=\d: )|\A)(?:{'|'.join(map(re.escape, GLIBC_WORDS))})(?=\)|\Z)", re.IGNORECASE
 )
@@ -193,7 +193,7 @@ def find_one(text: str, level: str = "") -> Message | None:
 
 
 def words_again(row: Message, text: str) -> str:
-    """Return the words of a row that a message has, if they come beside those that are counted; empty otherwise."""
+    """Return the words of a row in a message, if they are in addition to the counted ones; empty otherwise."""
     return next((words for words, fits in _again(row.id) if fits.match(text) is not None), "")
 
 

@@ -1,9 +1,9 @@
 """The rows of the TOML files beside this module, as typed records.
 
-A row holds the words of one message. In its words ``<name>`` is whatever the program writes there, ``<n>`` and
-``<number>`` for digits, ``<n+>`` for a number above zero, ``<function>`` for what reads or writes a connection.
-``(111: Connection refused)`` is an error number of Linux with glibc's words for it; other systems have another number,
-and musl and Windows other words: either is enough. ``<end>`` is where nginx's own list of circumstances begins
+A row has the words of one message. In them, ``<name>`` stands for whatever the program writes, ``<n>`` and ``<number>``
+for digits, ``<n+>`` for a number above zero, ``<function>`` for what reads or writes a connection.
+``(111: Connection refused)`` is an error number of Linux with glibc's words; other systems have another number, and
+musl and Windows other words: either is enough. ``<end>`` is the beginning of nginx's own list of circumstances
 (", client: ..."), or the line's end.
 """
 
@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 FILES: Final = ("upstream", "client", "resources", "start", "stream", "applications", "kernel")
-"""Of several wordings with as many fixed characters that fit a message, the first one decides, in this order."""
+"""The order of the files: of several matching wordings with equally many fixed characters, the first one decides."""
 _KNOWN: Final = frozenset(
     {
         *("id", "name", "levels", "words", "provoke", "unprovoked", "happened", "why", "first", "wrong", "confirm"),

@@ -1,1 +1,1 @@
-"""The event loop of an nginx that is running now: from the kernel's tracepoints, or by probes from outside."""
+"""The event loop of a running nginx: from the kernel's tracepoints, or by probes from outside."""

@@ -1,4 +1,4 @@
-"""From the lines that bpftrace prints to seconds of workers: no input or output of its own."""
+"""Turns bpftrace's lines into seconds of workers; does no I/O."""
 
 import json
 from collections import defaultdict
@@ -12,11 +12,11 @@ from tuneproof.watch.workers import Descriptors, Doing, Worker, peer
 
 _NS_PER_S: Final = 1e9
 Targets = Callable[[Mapping[int, set[int] | None]], Descriptors]
-"""What descriptors of processes are: files and peers; None: all of them."""
+"""Files and peers of processes' descriptors; None: all of them."""
 RunTimes = Callable[[int], tuple[float, float] | None]
-"""Seconds that a process ran and waited for a CPU since its start; None where that is not known."""
+"""Seconds that a process ran and waited for a CPU since its start; None if unknown."""
 _SHORTEST_NS: Final = 200_000_000
-# Of sched_switch's prev_state (include/linux/sched.h): __TASK_STOPPED and __TASK_TRACED; asleep, of any kind.
+# Values of sched_switch's prev_state (include/linux/sched.h): __TASK_STOPPED and __TASK_TRACED; any kind of sleep.
 _STOPPED: Final = 0xC
 _ASLEEP: Final = 0xF3
 _CallKey = tuple[int, int, int, int]  # a call's number, its descriptor, the peer's address, nanoseconds
@@ -38,7 +38,7 @@ class _Since:
 
 @dataclass(kw_only=True)
 class Collector:
-    """What one program prints, put together."""
+    """The combined output of one program."""
 
     level: Level
     here: Architecture
@@ -46,7 +46,7 @@ class Collector:
     run_times: RunTimes
     doing: Callable[[int], Doing]
     origin_ns: int  # the recording's start, by the monotonic clock
-    began_as: int | None = None  # bpftrace's process id as the kernel sees it; None until its program runs
+    began_as: int | None = None  # bpftrace's process id in the kernel; None until its program runs
     lost_events: int = 0
     _last_ns: int = 0
     _names: dict[int, str] = field(default_factory=dict)  # of the workers, by process id
@@ -55,36 +55,36 @@ class Collector:
     _since: dict[int, _Since] = field(default_factory=lambda: defaultdict(_Since))
     _long: dict[int, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
     _paths: dict[tuple[int, int], tuple[int, str]] = field(default_factory=dict)
-    _at_first: dict[int, Mapping[int, str]] = field(default_factory=dict)  # what descriptors were, by process id
-    _away: set[int] = field(default_factory=set)  # workers that no program saw, and that were not in epoll_wait
+    _at_first: dict[int, Mapping[int, str]] = field(default_factory=dict)  # known descriptors, by process id
+    _away: set[int] = field(default_factory=set)  # workers not yet seen by the program, and not in epoll_wait
 
     def begin(self, now_ns: int) -> None:
-        """Take in when the first second begins, by the monotonic clock: as all probes are there."""
+        """Set the beginning of the first second (monotonic clock), when all probes are attached."""
         self._last_ns = now_ns
 
     def add(self, *workers: Worker) -> None:
-        """Take in workers that the program watches since a moment ago."""
+        """Add workers that the program has just begun to watch."""
         for each in workers:
             self._names[each.pid] = each.name
             self._seen_since_ns[each.pid] = self._last_ns
             self._since[each.pid].times = self.run_times(each.pid)
         if self.level is Level.CALLS:
-            # What a descriptor becomes from now on the program notes itself.
+            # From now on the program itself tracks descriptors.
             self._at_first |= self.targets({each.pid: None for each in workers})
 
     def drop(self, *workers: Worker) -> None:
-        """Forget workers that ended; a process with the same id may come later."""
+        """Forget ended workers; a later process may have the same id."""
         for each in workers:
             self._names.pop(each.pid, None)
             self._at_first.pop(each.pid, None)
             self._away.discard(each.pid)
 
     def feed(self, line: str) -> tuple[LoopSecond, ...]:
-        """Take a line; the last one of a second gives that second of each worker."""
+        """Process a line; the last one of a second returns that second of each worker."""
         try:
             record = json.loads(line)
         except ValueError:
-            # A path's bytes may be no JSON; blank lines are bpftrace's own.
+            # A path may contain bytes that are not valid JSON; blank lines are bpftrace's own.
             return ()
         kind, data = record["type"], record["data"]
         if kind in {"map", "hist"}:
@@ -98,8 +98,8 @@ class Collector:
         return ()
 
     def end(self, now_ns: int) -> tuple[LoopSecond, ...]:
-        """Return the part of a second since the last one, after the program's last lines; none if it has nothing."""
-        # bpftrace may take more than a second to end, and print another one.
+        """Return the partial second since the last one, after the program's last lines; empty if there is nothing."""
+        # bpftrace may take more than a second to end, and print another second.
         now_ns = max(now_ns, self._last_ns)
         is_long = now_ns - self._last_ns >= _SHORTEST_NS
         made = () if self.began_as is None else self._second(now_ns)
@@ -200,7 +200,7 @@ class Collector:
         )
 
     def _unfinished(self, pid: int, now_ns: int) -> LongIteration | None:
-        """Return the iteration that a worker is in, so far."""
+        """Return a worker's current iteration so far."""
         start, events = self._maps["@start"].get((pid,), (0, 0))
         left, state = self._maps["@off"].get((pid,), (0, 0))
         stopped, sleeps = bool(state & _STOPPED), bool(state & _ASLEEP)
@@ -208,11 +208,11 @@ class Collector:
             if not start or now_ns - start < LONG_NS:
                 return None
             now = self.doing(pid)
-            # The iteration in which a worker exits never ends, and holds nobody up.
+            # The iteration in which a worker exits never ends, and delays no request.
             if now.state in _GONE:
                 return None
         else:
-            # Nothing shows when its iteration began, nor that it was not about to wait: it must be away twice.
+            # The start of its iteration is unknown, and it may have been about to wait: it must be busy twice.
             now = self.doing(pid)
             was_away = pid in self._away
             is_away = now.call not in self.here.waits and bool(now.state)
@@ -228,7 +228,7 @@ class Collector:
             self._maps[name].get((pid,), 0) if self._maps["@gaps_of"].get((pid,)) == start else 0
             for name in ("@waited", "@blocked", "@stopped")
         )
-        # A program that ends prints its maps a moment later, with what has been added by then.
+        # A program that ends prints its maps a little later, with later additions.
         stopped_ns = min(took, ended_stops + (gap if stopped else 0))
         waited_ns = min(took - stopped_ns, waited + (0 if stopped or sleeps else gap))
         own_ns = took - stopped_ns - waited_ns
@@ -256,12 +256,12 @@ class Collector:
         return self.here.names.get(number, f"system call {number}")
 
     def _was(self, pid: int, on: int, sockaddr: int, known: Mapping[int, str]) -> str:
-        """Return what a descriptor was when it was used; by now it may be another one's."""
+        """Return what a descriptor referred to when it was used; by now it may be reused."""
         now = known.get(on, "")
         is_full = self._maps["@full"].get((pid,))
         if not sockaddr and not is_full and (at_first := self._at_first.get(pid, {}).get(on)):
             return at_first
-        # A descriptor that was not there at first, and has no address in the program's maps, is a file.
+        # A descriptor that did not exist at first, and has no address in the program's maps, is a file.
         return peer(sockaddr or CLOSED, now)
 
     def _on(self, pid: int, call: int, target: str) -> str:
@@ -275,5 +275,5 @@ def _key(text: str) -> tuple[int, ...]:
 
 
 def _events(returned: int) -> int:
-    """Return how many events epoll_wait reported; where a signal ends it, it returns a negative number."""
+    """Return how many events epoll_wait reported; after a signal it returns a negative number."""
     return returned if returned < 1 << 31 else 0

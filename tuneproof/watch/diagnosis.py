@@ -10,7 +10,7 @@ from tuneproof.explain.parse.event_loop_summary import Reason, WorkerLoop, longe
 from tuneproof.wording import count, format_number, seconds, share, size
 
 WORKERS_SHOWN: Final = 16
-"""Of many workers; those with the longest iterations."""
+"""How many workers to list; those with the longest iterations."""
 _WORKERS_EXPLAINED: Final = 3
 _PIDS_SHOWN: Final = 8
 _PLACES_SHOWN: Final = 3
@@ -18,9 +18,9 @@ _WORDS: Final = {CauseVerdict.FOUND: "Found", CauseVerdict.RARE: "Rare"}
 
 
 def diagnosis(loops: Sequence[WorkerLoop], where: Callable[[str], str] = lambda _: "") -> Iterator[str]:
-    """Yield the diagnosis as lines of plain text; those that are indented belong to the one before.
+    """Yield the diagnosis as lines of plain text; indented lines belong to the one before.
 
-    where: Says what of a configuration a target of calls fits; empty for nothing.
+    where: Returns the parts of a configuration that match a target of calls; empty for none.
     """
     if not any(loop.iterations or loop.long for loop in loops):
         yield "No iteration of an event loop was seen: nginx had nothing to do."
@@ -50,13 +50,13 @@ def _details(loop: WorkerLoop, sign: LoopSign, where: Callable[[str], str]) -> I
 
 
 def some(pids: Sequence[int]) -> str:
-    """Return process ids in words, of many the first ones."""
+    """Return process ids in words; of many, the first ones."""
     shown = ", ".join(map(str, pids[:_PIDS_SHOWN]))
     return f"{shown}, ..." if len(pids) > _PIDS_SHOWN else shown
 
 
 def table(loops: Sequence[WorkerLoop]) -> Iterator[str]:
-    """Yield a line of figures for each of the workers that kept new events waiting longest, and one for the others."""
+    """Yield a line of figures for each of the workers that delayed new events most, and one for the others."""
     busy = [loop for loop in loops if loop.iterations or loop.long]
     shown = sorted(busy, key=lambda loop: -loop.longest_s)[:WORKERS_SHOWN]
     for loop in sorted(shown, key=loops.index):
@@ -76,6 +76,6 @@ def figures_of(loop: WorkerLoop) -> str:
     if loop.p50_s is not None and loop.p99_s is not None:
         said += f", p50 {seconds(loop.p50_s)}, p99 {seconds(loop.p99_s)}, longest {seconds(loop.longest_s)}"
     if loop.read_per_iteration_bytes is not None and loop.written_per_iteration_bytes is not None:
-        # Where calls are timed in one of several iterations, these are estimates.
+        # Estimates, if calls are timed only in some iterations.
         said += f", read {size(loop.read_per_iteration_bytes)}, wrote {size(loop.written_per_iteration_bytes)} each"
     return said

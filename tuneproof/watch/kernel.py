@@ -1,6 +1,6 @@
-"""What bpftrace has no command for: to change a map of a running program, and to account what programs cost.
+"""Functions that bpftrace lacks: changing a map of a running program, and measuring the cost of programs.
 
-By bpf(2); numbers and structures from include/uapi/linux/bpf.h.
+Uses bpf(2); numbers and structures from include/uapi/linux/bpf.h.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ _MAP: Final = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _RUNS: Final = re.compile(r"^(prog_id|run_time_ns):\s*(\d+)$", re.MULTILINE)
-# Of struct bpf_map_info: six numbers, then the name.
+# struct bpf_map_info: six numbers, then the name.
 _INFO_BYTES: Final = 40
 _NAME_AT: Final = 24
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
@@ -39,11 +39,11 @@ class KernelMap:
         """Find it.
 
         Args:
-            here: For its number of bpf(2).
+            here: For the architecture's number of bpf(2).
             owner: The folder of the owner's process in /proc.
             name: As in bpftrace's program, without the @.
 
-        CannotRunHereError: The kernel does not hand it out, or there is none.
+        CannotRunHereError: The kernel denies access, or there is none.
         """
         self._here = here
         for text in _descriptions(owner):
@@ -52,7 +52,7 @@ class KernelMap:
                 self._descriptor = _checked(_bpf(here, _MAP_BY_ID, "3I", int(found["number"]), 0, 0))
                 info = ctypes.create_string_buffer(_INFO_BYTES)
                 _checked(_bpf(here, _INFO, "IIQ", self._descriptor, _INFO_BYTES, ctypes.addressof(info)))
-                # bpftrace replaces the @ by letters, since the kernel does not take it.
+                # bpftrace replaces the @ with letters, since the kernel rejects it.
                 if info.raw[_NAME_AT:].rstrip(b"\0").endswith(name.encode("ascii")):
                     return
                 self.close()
@@ -67,11 +67,11 @@ class KernelMap:
         self._change(_MAP_DELETE, key, 0)
 
     def close(self) -> None:
-        """Give the map back; it lives on with its program."""
+        """Release the map; it stays with its program."""
         os.close(self._descriptor)
 
     def _change(self, command: int, *entry: int) -> int:
-        # bpf(2) reads both by their addresses: they must outlive the call.
+        # bpf(2) gets the addresses of both: they must outlive the call.
         key, value = (
             ctypes.create_string_buffer(number.to_bytes(size, sys.byteorder), size)
             for number, size in zip(entry, self._sizes, strict=True)
@@ -96,14 +96,14 @@ def _checked(done: int) -> int:
 
 
 class Accounting:
-    """The kernel's account of BPF programs' run time (bpf_stats), as long as this is open; since Linux 5.8."""
+    """The kernel's accounting of BPF programs' run time (bpf_stats) while this is open; since Linux 5.8."""
 
     def __init__(self, here: Architecture) -> None:
         self._descriptor = _bpf(here, _ENABLE_STATS, "I", 0)
 
     @property
     def works(self) -> bool:
-        """Whether the kernel keeps it."""
+        """Whether the kernel supports it."""
         return self._descriptor >= 0
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class Accounting:
 
 
 def run_time_ns(owner: Path) -> int:
-    """Return how long the programs of a process (its folder in /proc) have run while the kernel kept account."""
+    """Return how long the programs of a process (its folder in /proc) have run while accounting was on."""
     programs: dict[int, int] = {}
     for text in _descriptions(owner):
         fields = {name: int(value) for name, value in _RUNS.findall(text)}
@@ -124,7 +124,7 @@ def run_time_ns(owner: Path) -> int:
 
 
 def _descriptions(owner: Path) -> Iterator[str]:
-    """Yield what the kernel says of each descriptor of a process."""
+    """Yield the kernel's information on each descriptor of a process."""
     with suppress(OSError):
         for each in (owner / "fdinfo").iterdir():
             with suppress(OSError):

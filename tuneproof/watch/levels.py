@@ -1,4 +1,4 @@
-"""Which of the two levels of detail fits what the workers do; no input or output of its own."""
+"""Chooses one of the two levels of detail by the workers' load; does no I/O."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,8 +7,9 @@ from typing import Final
 from tuneproof.watch.program import Level
 
 MOST_CALLS_PER_S: Final = 50_000
-"""Of one worker. To time a call takes about 0.5 us at 2.6 GHz, with what the kernel does around it: 2.5 % of a CPU."""
-# Of an iteration that serves a small file, apart from reads and writes, which the kernel counts for a process:
+"""System calls per second of a worker. Timing a call takes about 0.5 us at 2.6 GHz with the kernel's overhead: 2.5 % of
+a CPU."""
+# Calls of an iteration that serves a small file, without reads and writes, which the kernel counts per process:
 # epoll_wait, recvfrom twice, openat, fstat, setsockopt twice, close.
 _OTHER_CALLS: Final = 8
 _CALM_PART: Final = 0.5
@@ -24,20 +25,20 @@ class Rate:
 
     @property
     def calls(self) -> float:
-        """About how many system calls it makes."""
+        """Its approximate number of system calls."""
         return self.reads_and_writes + _OTHER_CALLS * self.iterations
 
 
 @dataclass(kw_only=True)
 class Levels:
-    """Changes to the coarse level at once, and back after ten calm seconds: a load that pulsates changes it once."""
+    """Switches to the coarse level at once, and back after ten calm seconds: a pulsating load switches it once."""
 
     most_calls_per_s: float = MOST_CALLS_PER_S
     level: Level = Level.CALLS
     _calm_s: int = 0
 
     def adapt(self, rates: Collection[Rate]) -> bool:
-        """Take in a second of all workers, and report whether the level changed."""
+        """Process a second of all workers, and report whether the level changed."""
         before, most = self.level, max((rate.calls for rate in rates), default=0.0)
         if most > self.most_calls_per_s:
             self.level = Level.ITERATIONS

@@ -1,6 +1,6 @@
-"""Which location of a configuration a stall concerns: by the upstream's address or by the file that a call was made on.
+"""The location of a configuration that a stall affects, by the upstream's address or by the file of a call.
 
-No input or output: the caller resolves names.
+It does no I/O: the caller resolves names.
 """
 
 from collections.abc import Callable
@@ -12,16 +12,16 @@ from tuneproof.conf.tree import Block
 from tuneproof.conf.values import is_address
 
 Resolve = Callable[[str], frozenset[str]]
-"""The addresses of a host name; none if it is unknown here, such as a container's neighbours."""
+"""The addresses of a host name; empty if it is unknown here, such as a name in a container's network."""
 _UPSTREAM: Final = "upstream "
 _PORTS: Final = {"https": "443", "grpcs": "443"}
 _DEFAULT_PORT: Final = "80"
 
 
 def locations(facts: Facts, target: str, resolve: Resolve) -> tuple[Block, ...]:
-    """Return the blocks that a target of calls fits, such as ``upstream 10.0.0.3:8000`` or a file's path; perhaps none.
+    """Return the blocks that match a target of calls, such as ``upstream 10.0.0.3:8000`` or a file's path.
 
-    A name that does not resolve fits by its port.
+    A name that does not resolve matches by its port.
     """
     if target.startswith(_UPSTREAM):
         host, _, port = target.removeprefix(_UPSTREAM).rpartition(":")
@@ -59,7 +59,7 @@ def _parts(server: str, default_port: str) -> tuple[str, str]:
 
 
 def _folder(block: Block, version: tuple[int, ...]) -> str:
-    """Return how the paths of the files begin that a block serves; nothing begins so where that is unknown."""
+    """Return the prefix of the paths of a block's files; if unknown, a prefix that matches nothing."""
     if alias := effective(block, "alias", version).value:
         return alias
     root = effective(block, "root", version)

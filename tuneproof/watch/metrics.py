@@ -17,9 +17,9 @@ _Key = tuple[str, int]
 
 
 class Metrics:
-    """Sums since watching began; read by the server's thread while seconds come in.
+    """Sums since watching began; the server's thread reads them while seconds arrive.
 
-    A worker that ended is left out after five minutes: each reload brings new ones.
+    A worker is dropped five minutes after its end, since each reload brings new ones.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class Metrics:
         self._seen_at_s: dict[_Key, float] = {}
 
     def add(self, made: tuple[LoopSecond, ...]) -> None:
-        """Take in a second of all workers."""
+        """Add a second of all workers."""
         with self._lock:
             for second in made:
                 key = second.name, second.worker
@@ -62,7 +62,7 @@ class Metrics:
             for key, histogram in self._histograms.items():
                 of, name = _labels(key), "nginx_loop_iteration_seconds"
                 for exponent in _BUCKETS_EXPONENTS:
-                    # An exponent is the floor of the logarithm: what is below it is shorter for certain.
+                    # An exponent is the floor of the logarithm: smaller exponents mean shorter iterations.
                     number = sum(count for each, count in histogram.items() if each < exponent)
                     lines.append(f'{name}_bucket{{{of},le="{2**exponent / _NS_PER_S}"}} {number}')
                 lines.append(f'{name}_bucket{{{of},le="+Inf"}} {histogram.total()}')
@@ -82,7 +82,7 @@ class Metrics:
 
 
 def serve(metrics: Metrics, host: str, port: int) -> ThreadingHTTPServer:
-    """Start to answer GET /metrics in a thread of its own; the caller shuts it down.
+    """Serve GET /metrics in a separate thread; the caller shuts it down.
 
     OSError: The address cannot be listened on.
     """
@@ -97,7 +97,7 @@ def serve(metrics: Metrics, host: str, port: int) -> ThreadingHTTPServer:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Log no request: a scraper comes every few seconds."""
+            """Log no requests: a scraper sends one every few seconds."""
 
     server = ThreadingHTTPServer((host, port), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

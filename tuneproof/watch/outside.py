@@ -1,8 +1,8 @@
 """From outside, without privileges: how late a server answers small requests on keepalive connections.
 
 A worker serves a connection from its first byte to its last. When one worker's event loop stalls, its connections are
-late and the others are not; what all of them share (the path, a busy machine) is no single worker's fault. So only
-connections of the same few seconds are compared. Behind a balancer it may also be one machine that is late.
+late and the others are not; what all share (the path, a busy machine) is not due to one worker. So only connections of
+the same few seconds are compared. Behind a balancer, one machine may be late instead.
 """
 
 import asyncio
@@ -23,31 +23,33 @@ from tuneproof.explain.parse.figures import distribution
 from tuneproof.wording import count, one_line, seconds
 
 CONNECTIONS: Final = 12
-"""With reuseport and two workers, one round in 2,048 meets only one of them; with four, one in eight misses one."""
+"""With reuseport and two workers, one round in 2,048 reaches only one of them; with four, one in eight misses one."""
 RATE_HZ: Final = 20.0
 """Requests per second on each connection."""
 ROUND_S: Final = 4.5
-"""A connection lives so long, for 90 requests at most: nginx closes it after keepalive_requests, 100 before 1.19.10."""
+"""Lifetime of a connection, at most 90 requests: nginx closes it after keepalive_requests, 100 before 1.19.10."""
 LATE_S: Final = 0.005
-"""Beyond the usual round trip: as long as an iteration that `watch` lists from inside."""
+"""Time above the usual round trip: as long as an iteration that `watch` lists from inside."""
 MOST_S: Final = 300.0
-"""The longest it may last: it sends 240 requests a second."""
+"""The maximum duration: it sends 240 requests per second."""
 _TIMEOUT_S: Final = 5.0
-# limit_req and limit_conn answer so, and a server without capacity: at once, whatever its workers do. Both want to be
-# asked less.
+# Statuses of limit_req, limit_conn and overloaded servers: sent at once, whatever the workers do. Both want to be asked
+# less.
 _REFUSED: Final = frozenset({429, 503})
-# The largest step between the mean times of connections, in ascending order and each with LATE_S added, as a ratio. The
-# gaps of the machine and of the path meet all of them: on two CPUs with fifteen programs that wanted one, the means of
-# healthy workers' connections were 1.09 apart at most. A worker that adds LATE_S to each answer makes 2 of it.
+# The largest step between the sorted mean times of connections, each with LATE_S added, as a ratio. Pauses of the
+# machine and of the path affect all of them: on two CPUs with fifteen busy programs, the means of healthy workers'
+# connections differed by a factor of 1.09 at most. A worker that adds LATE_S to each response makes it 2.
 _STEP: Final = 1.5
 _LEAST_ANSWERS: Final = 2 * CONNECTIONS
-"""In a round: a server without keepalive gives one on each, and chance alone separates them."""
-# If all connections are alike: no healthy server answers half of all small requests late, not even on a noisy machine.
+"""Minimum of responses in a round: a server without keepalive sends one per connection, and chance alone separates
+them."""
+# If all connections are equally late: no healthy server answers half of all small requests late, even on a noisy
+# machine.
 _ALL_LATE: Final = 0.5
 _ROUNDS_SHARE: Final = 0.5
 
 Round = Sequence[Sequence[float]]
-"""Times of answers in seconds, of each connection that lived at the same time."""
+"""Response times in seconds, for each of the simultaneous connections."""
 
 
 @dataclass(kw_only=True)
@@ -61,7 +63,7 @@ class Measured:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """A round's connections, apart by how late they are; all of them prompt if no step is large enough."""
+    """A round's connections, separated by lateness; all are prompt if no step is large enough."""
 
     late: tuple[float, ...]
     prompt: tuple[float, ...]
@@ -88,7 +90,7 @@ def watch_url(url: str, *, lasts_s: float) -> Iterator[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Target:
-    """The one address that requests go to."""
+    """The only address that gets requests."""
 
     family: int
     address: str
@@ -103,7 +105,7 @@ class _Target:
         try:
             port = parts.port or (443 if parts.scheme == "https" else 80)
             host = parts.hostname or ""
-            # Once: a name that changes its address must not spread the requests.
+            # Resolved once: a name with a changing address must not spread the requests.
             family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         except (ValueError, OSError) as error:
             raise BadInputError(f"{url}: {error}", remedy="such as http://10.0.0.7/") from error
@@ -131,7 +133,7 @@ async def _measure(target: _Target, lasts_s: float) -> Measured:
 
 
 async def _keep(target: _Target, ends_s: float, found: Measured) -> list[float]:
-    """Ask on one connection until its round is over; return how long the answers took."""
+    """Send requests on one connection until its round is over; return the response times."""
     took: list[float] = []
     writer = None
     try:
@@ -146,7 +148,7 @@ async def _keep(target: _Target, ends_s: float, found: Measured) -> list[float]:
         await _ask(reader, writer, target.request, took, ends_s, found)
     except (OSError, EOFError, asyncio.LimitOverrunError, TimeoutError) as error:
         found.failures[str(error) or "timed out"] += 1
-        # A server that refuses at once gets no more requests than one that answers.
+        # A server that rejects requests at once gets no more of them than one that answers.
         await asyncio.sleep(1 / RATE_HZ)
     finally:
         if writer is not None:
@@ -162,10 +164,10 @@ async def _ask(
     ends_s: float,
     found: Measured,
 ) -> None:
-    """Ask at the rate; an answer that is later than that delays the next question to the next tick.
+    """Send requests at the rate; a late response delays the next request to the next tick.
 
-    Each at a random moment of its tick: what keeps a machine busy at regular times, as a CPU quota does, would meet the
-    same connections again and again.
+    Each is sent at a random moment of its tick: regular pauses of a machine, as with a CPU quota, would otherwise
+    always hit the same connections.
     """
     tick_s = time.monotonic()
     while True:
@@ -187,19 +189,19 @@ async def _ask(
 
 
 def _status(head: bytes) -> int:
-    """Return an answer's status; 0 where it has none."""
+    """Return a response's status; 0 if it has none."""
     words = head.split(maxsplit=2)
     return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
 
 
 def usual_s(rounds: Iterable[Round]) -> float:
-    """Return the usual round trip: what one answer in ten is faster than."""
+    """Return the usual round trip: the tenth percentile of the response times."""
     times = sorted(took for each in rounds for answers in each for took in answers)
     return times[len(times) // 10]
 
 
 def split(of: Round) -> Split:
-    """Part the connections of a round where their mean times make the largest step."""
+    """Split the connections of a round at the largest step of their mean times."""
     asked = sorted((answers for answers in of if answers), key=mean)
     steps = [
         ((mean(after) + LATE_S) / (mean(before) + LATE_S), at)
@@ -215,7 +217,7 @@ def split(of: Round) -> Split:
 
 
 def report(found: Measured) -> Iterator[str]:
-    """Yield what the rounds show, as lines of plain text; those that are indented belong to the one before."""
+    """Yield the result of the rounds as lines of plain text; indented lines belong to the one before."""
     rounds = found.rounds
     everything = [took for each in rounds for answers in each for took in answers]
     if found.refused:

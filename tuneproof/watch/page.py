@@ -1,4 +1,4 @@
-"""A page of one recording: the iterations over time, worker by worker. One file, which needs no network."""
+"""A page of one recording: the iterations over time, by worker. A single file, which needs no network."""
 
 from collections import defaultdict
 from collections.abc import Iterable

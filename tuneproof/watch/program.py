@@ -1,12 +1,12 @@
-"""The program that bpftrace runs, and what its lines mean.
+"""The program that bpftrace runs, and its output format.
 
 Between the return of ``epoll_wait`` and the next call to it a worker serves nobody else: that is one iteration of its
 event loop. The program adds up iterations in the kernel and prints once a second; it prints each iteration of 5 ms or
 longer by itself, so one worker causes at most 200 such lines a second. It needs system-call tracepoints and
 sched_switch, no symbols, and the thread ids of the kernel's own PID namespace.
 
-Which threads it watches is not in its text: they are the keys of the map ``@watched``, which the caller fills and
-changes while the program runs. So the program's size is the same for 1 worker and for 128.
+The watched threads are not in its text: they are the keys of the map ``@watched``, which the caller changes while the
+program runs. So the program has the same size for 1 worker and for 128.
 """
 
 from collections.abc import Collection, Mapping
@@ -17,19 +17,19 @@ from types import MappingProxyType
 from typing import Final
 
 LONG_NS: Final = 5_000_000
-"""From here on an iteration is printed by itself. A request takes several iterations, so that its client waits for
-several of these: half of 5 ms ten times is what a person begins to notice."""
+"""The duration from which an iteration is printed by itself. A request takes several iterations, so its client waits
+for several of these: ten times half of 5 ms is where a person begins to notice."""
 _YOUNG_NS: Final = 200_000
-"""Until here nothing is noted of an iteration's calls but their bytes: what ends soon needs no explanation."""
+"""Up to this duration, only the bytes of an iteration's calls are recorded: short iterations need no explanation."""
 _GAP_NS: Final = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class Architecture:
-    """Numbers of system calls that a worker may spend its time in; others are shown by number.
+    """Numbers of system calls in which a worker may spend its time; others are shown by number.
 
-    From the kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h; the choice from
-    nginx's src/os/unix, src/event and src/core, and what modules of Lua and Perl do.
+    They are from the kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h; the
+    selection is from nginx's src/os/unix, src/event and src/core, and the Lua and Perl modules.
     """
 
     bpf: int
@@ -89,9 +89,9 @@ _OTHERS_ON_FILES: Final = frozenset(
 _FIRST_IS_PATH: Final = frozenset({"open", "stat", "unlink", "rename", "mkdir"})
 _SECOND_IS_PATH: Final = frozenset({"openat", "newfstatat", "unlinkat", "renameat", "renameat2", "mkdirat", "statx"})
 WATCHED: Final = "watched"
-"""The map of the threads that are watched; without bpftrace's @."""
+"""The map of the watched threads; without bpftrace's @."""
 STARTS: Final = "start"
-"""The map of the moments at which their iterations began: a thread that is no longer watched must leave it."""
+"""The map of the start times of their iterations: a thread that is no longer watched must be removed."""
 
 
 class Level(Enum):
@@ -102,7 +102,7 @@ class Level(Enum):
 
     @property
     def every(self) -> int:
-        """Of how many short iterations one is counted; a power of two."""
+        """One in this many short iterations is counted; a power of two."""
         return 1 if self is Level.CALLS else 16
 
 
@@ -279,9 +279,9 @@ tracepoint:raw_syscalls:sys_enter / @watched[tid] / {
 """)
 _LATE_PATH_NS: Final = 1_000_000
 ACCEPTED: Final = 0x8000
-"""Beside the family, in the first eight bytes of a socket's address: it is a client's."""
+"""A mark next to the family, in the first eight bytes of a socket's address: it is a client's."""
 CLOSED: Final = 0xFFFF
-"""In place of an address: the descriptor was closed, and has no address since."""
+"""A mark instead of an address: the descriptor was closed, and has had no address since."""
 
 
 def program(here: Architecture, level: Level) -> str:

@@ -1,6 +1,6 @@
-"""Runs bpftrace, and says in one sentence why it cannot.
+"""Runs bpftrace, or says in one sentence why it cannot.
 
-Nothing is pinned: programs and maps live as long as bpftrace does, and bpftrace as long as we do, after SIGKILL too.
+Nothing is pinned: programs and maps end with bpftrace, and bpftrace ends with this process, even by SIGKILL.
 """
 
 import ctypes
@@ -33,10 +33,10 @@ _VERSION_WITHIN_S: Final = 10.0
 _ENDS_WITHIN_S: Final = 5.0
 _PR_SET_PDEATHSIG: Final = 1
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
-# Keys of a map: of long iterations, one for each pair of call and descriptor in a second.
+# Maximum of keys in a map: for long iterations, one per pair of call and descriptor in a second.
 _ENVIRONMENT: Final = {"BPFTRACE_MAP_KEYS_MAX": "16384", "BPFTRACE_STRLEN": "120"}
 _TAIL_LINES: Final = 5
-# bpftrace says this wherever it may not raise the limit itself, also where all goes well after it.
+# bpftrace prints this if it may not raise the limit itself, even if everything works.
 _MEMLOCK: Final = "RLIMIT_MEMLOCK"
 _NO_MAPS: Final = ("failed to create map", "required BPF maps has failed")
 _LOADING: Final = re.compile(r"\bbpf\b|Error loading program", re.IGNORECASE)
@@ -44,16 +44,16 @@ _NOT_PERMITTED: Final = "Operation not permitted"
 # Since Linux 5.11 the cgroup's memory limit counts for maps instead.
 _NO_MEMLOCK_SINCE: Final = (5, 11)
 _CAP_SYS_ADMIN: Final = 21
-# 33 MiB on two CPUs, by the kernel's memlock of each map, of which 2 belong to the CPUs.
+# 33 MiB on two CPUs, by the kernel's memlock of each map; 2 of them depend on the number of CPUs.
 _MAPS_BYTES: Final = 32 << 20
 _MAPS_PER_CPU_BYTES: Final = 1 << 20
 _NO_MEMORY: Final = "Cannot allocate memory"
 
 
 def architecture() -> Architecture:
-    """Return what this machine's system calls are called.
+    """Return the names of this machine's system calls.
 
-    CannotRunHereError: It is of an architecture whose calls are not known here.
+    CannotRunHereError: The calls of its architecture are unknown.
     """
     try:
         return ARCHITECTURES[platform.machine()]
@@ -64,7 +64,7 @@ def architecture() -> Architecture:
 
 
 def check_host() -> None:
-    """Say what is missing before anything is started. CannotRunHereError: With what to do about it."""
+    """Check what is missing before anything is started. CannotRunHereError: Something is; it has the remedy."""
     if os.geteuid():
         raise CannotRunHereError("Watching needs root.", remedy="sudo; or from outside, without root: watch URL")
     if not shutil.which("bpftrace"):
@@ -85,7 +85,7 @@ def check_host() -> None:
 
 
 class Tracer:
-    """A bpftrace that runs one program; its lines come by :meth:`line`."""
+    """A bpftrace that runs one program; :meth:`line` returns its lines."""
 
     def __init__(self, program: str) -> None:
         prefix = [] if _has_events(_TRACING) or _has_events(_OTHER_TRACING) else _MOUNTED
@@ -97,7 +97,7 @@ class Tracer:
             text=True,
             errors="replace",
             env={**os.environ, **_ENVIRONMENT},
-            start_new_session=True,  # Ctrl-C is ours: first comes the diagnosis
+            start_new_session=True,  # Ctrl-C is for this process, which prints the diagnosis first
             preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509 - one thread of ours reads a pipe, and holds no lock
         )
         self.pid = self._process.pid
@@ -112,7 +112,7 @@ class Tracer:
             reader.start()
 
     def line(self, timeout_s: float) -> str | None:
-        """Return the next line; None where none came in time. CannotRunHereError: bpftrace has ended."""
+        """Return the next line; None if none arrives in time. CannotRunHereError: bpftrace has ended."""
         try:
             return self._lines.get(timeout=timeout_s)
         except queue.Empty:
@@ -121,7 +121,7 @@ class Tracer:
             return None
 
     def finish(self) -> Iterator[str]:
-        """Have bpftrace end by itself, and yield its last lines: what it still held, and all maps."""
+        """Ask bpftrace to end, and yield its last lines: buffered output, and all maps."""
         self._process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_ENDS_WITHIN_S)
@@ -130,7 +130,7 @@ class Tracer:
             yield self._lines.get()
 
     def close(self) -> None:
-        """End bpftrace, and with it what it loaded."""
+        """End bpftrace, and with it its programs and maps."""
         self._process.kill()
         self._process.wait(_ENDS_WITHIN_S)
         for reader in self._readers:
@@ -168,7 +168,7 @@ class Tracer:
 
 
 def _no_maps(tail: str, memlock: str) -> CannotRunHereError:
-    """Say why the kernel gives bpftrace no memory for its maps."""
+    """Explain why the kernel gives bpftrace no memory for its maps."""
     limit_bytes, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     if memlock and _NOT_PERMITTED in tail and _kernel() < _NO_MEMLOCK_SINCE and _is_administrator():
         return CannotRunHereError(
@@ -204,7 +204,7 @@ def _is_administrator() -> bool:
 
 
 def check_namespace(tracer: Tracer, seen_as: int) -> None:
-    """Compare bpftrace's process id here with that which its program sees.
+    """Compare bpftrace's process id here with the one that its program sees.
 
     BadInputError: They differ: process ids here are not the kernel's.
     """

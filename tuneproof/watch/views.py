@@ -1,4 +1,4 @@
-"""What is shown while watching: a table that changes, plain lines, or JSON lines."""
+"""Output while watching: a table that changes, plain lines, or JSON lines."""
 
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
@@ -19,7 +19,7 @@ _LAST_EXPONENT: Final = 30  # 1 s
 
 
 class View(Protocol):
-    """Shows seconds as they come."""
+    """Shows seconds as they arrive."""
 
     def show(self, made: tuple[LoopSecond, ...]) -> None:
         """Show one second of all workers."""
@@ -29,7 +29,7 @@ class View(Protocol):
 
 
 class Lines:
-    """One line for each worker and second, in words or in JSON."""
+    """One line per worker and second, as text or JSON."""
 
     def __init__(self, write: Callable[[str], None], *, json: bool) -> None:
         self._write = write
@@ -37,7 +37,7 @@ class Lines:
         self._line = to_line if json else plain_line
 
     def show(self, made: tuple[LoopSecond, ...]) -> None:
-        """Show one second of all workers; in words, of many workers, those with the longest iterations."""
+        """Show one second of all workers; as text, only those with the longest iterations if there are many."""
         shown = made if self._is_json else _worst(made)
         for second in shown:
             self._write(self._line(second))
@@ -49,7 +49,7 @@ class Lines:
 
 
 class LiveTable:
-    """One line per worker, written over each second, with a histogram from 4 us to 1 s."""
+    """One line per worker, overwritten each second, with a histogram from 4 us to 1 s."""
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, auto_refresh=False, transient=True)
@@ -60,7 +60,7 @@ class LiveTable:
         self._live.update(live_table(made), refresh=True)
 
     def close(self) -> None:
-        """Take the table away: the diagnosis follows."""
+        """Remove the table: the diagnosis follows."""
         self._live.stop()
 
 
@@ -72,7 +72,7 @@ def plain_line(second: LoopSecond) -> str:
 
 
 def _worst(made: tuple[LoopSecond, ...]) -> list[LoopSecond]:
-    """Return the workers to show, in their order: of many those with the longest iterations, and none that is idle."""
+    """Return the workers to show, in order: of many, those with the longest iterations, without idle ones."""
     if len(made) <= WORKERS_SHOWN:
         return [*made]
     longest_s = {loop.worker: loop.longest_s for loop in summarise(LoopRecording(began="", seconds=made))}
@@ -91,7 +91,7 @@ def live_table(made: tuple[LoopSecond, ...]) -> Table:
     for heading in ("worker", "nginx", "iterations/s", "busy", "p50", "p99", "longest"):
         table.add_column(heading, justify="left" if heading == "nginx" else "right", no_wrap=True)
     table.add_column("4 us ... 1 s", no_wrap=True, min_width=_LAST_EXPONENT - _FIRST_EXPONENT + 1)
-    # What does not fit of it is left out: the figures come first.
+    # Whatever does not fit is left out: the figures come first.
     table.add_column("longest one", no_wrap=True, overflow="ellipsis", ratio=1)
     for second in _worst(made):
         loop = summarise(LoopRecording(began="", seconds=(second,)))[0]
@@ -113,15 +113,15 @@ def live_table(made: tuple[LoopSecond, ...]) -> Table:
 
 
 def _plain(text: str) -> Text:
-    """Return a foreign name as nothing but text: rich would take ``[/x]`` for markup, a terminal escape sequences."""
+    """Return an untrusted name as plain text: rich would interpret ``[/x]``, and a terminal escape sequences."""
     return Text(one_line(text))
 
 
 def bars(histogram: Mapping[int, int]) -> str:
-    """Return a histogram as a row of bars, one for each power of two; the first and the last hold what is beyond."""
+    """Return a histogram as a row of bars, one per power of two; the first and the last include values beyond."""
     counts = dict.fromkeys(range(_FIRST_EXPONENT, _LAST_EXPONENT + 1), 0)
     for exponent, number in histogram.items():
         counts[min(max(exponent, _FIRST_EXPONENT), _LAST_EXPONENT)] += number
     most = max(counts.values()) or 1
-    # What occurs at all can be seen.
+    # Every value that occurs is visible.
     return "".join(_BARS[-(-number * (len(_BARS) - 1) // most)] for number in counts.values())

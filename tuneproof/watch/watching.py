@@ -21,7 +21,7 @@ from tuneproof.wording import count, seconds, share
 
 _LOOKS_FIRST_S: Final = 0.3
 _LOOKS_EVERY_S: Final = 1.0
-# Answers to ordinary requests; a bulk transfer's calls move more, and many of them share an iteration.
+# Bytes per call of ordinary responses; a bulk transfer's calls move more, and many share an iteration.
 _SMALL_BYTES: Final = 2048
 _STEP_S: Final = 0.2
 _POLL_S: Final = 0.001
@@ -34,7 +34,7 @@ _NS_PER_S: Final = 1e9
 
 @dataclass(kw_only=True)
 class _Run:
-    """A program that runs, and what it prints."""
+    """A running program, and its output."""
 
     tracer: Tracer
     collector: Collector
@@ -50,7 +50,7 @@ class _Run:
         """Set the workers, once the program runs."""
         self.watched = KernelMap(self.collector.here, owner=self.folder, name=WATCHED)
         self.starts = KernelMap(self.collector.here, owner=self.folder, name=STARTS)
-        # bpftrace prints its first line when all probes are there.
+        # bpftrace prints its first line when all probes are attached.
         self.collector.begin(time.monotonic_ns())
         self.add(*workers)
 
@@ -62,7 +62,7 @@ class _Run:
             self.collector.add(*workers)
 
     def drop(self, *workers: Worker) -> None:
-        """Watch workers no longer: they ended, and their ids may become other processes'."""
+        """Stop watching workers that have ended: other processes may get their ids."""
         for each in workers:
             for map_ in (self.watched, self.starts):
                 if map_ is not None:
@@ -85,7 +85,7 @@ class Watching:
     find: Callable[[], tuple[Worker, ...]]
     lasts_s: float | None  # None: until it is interrupted
     levels: Levels = field(default_factory=Levels)
-    cost_share: float | None = None  # the largest share of a CPU so far, in all processes; None where it is not known
+    cost_share: float | None = None  # the largest share of a CPU so far, in all processes; None if unknown
     origin_ns: int = field(default_factory=time.monotonic_ns)
     _notes: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_NOTES))
     _workers: tuple[Worker, ...] = ()
@@ -96,10 +96,10 @@ class Watching:
     _lost: int = 0
     _seconds: int = 0
     _moved: dict[int, tuple[float, int, int]] = field(default_factory=dict)  # when; calls and bytes by then
-    _account: tuple[Accounting, int, int] | None = None  # with when it was begun, and the run time then
+    _account: tuple[Accounting, int, int] | None = None  # with its start, and the run time then
 
     def run(self) -> Iterator[tuple[LoopSecond, ...]]:
-        """Yield each second of all workers, the last one perhaps shorter; ends after its time, or by `stop`.
+        """Yield each second of all workers, the last one possibly shorter; ends after its time, or by `stop`.
 
         TuneproofError: This host cannot do it, or there is no worker at the start.
         """
@@ -115,7 +115,7 @@ class Watching:
                     yield made
                     self._adapt(made)
                 elif not self._workers and time.monotonic() >= self._looks_at_s:
-                    # nginx ended, and may come back.
+                    # nginx ended, and may be restarted.
                     self._look_for_workers()
             # Iterations that end in the last, partial second count as well.
             if self._running is not None and (made := self._finish(self._running)):
@@ -124,7 +124,7 @@ class Watching:
             self.close()
 
     def stop(self) -> None:
-        """End soon, with what was seen so far."""
+        """End soon, with the data so far."""
         self._ends_s = 0.0
 
     @property
@@ -148,7 +148,7 @@ class Watching:
         self._running = self._coming = None
 
     def _start(self) -> _Run:
-        """Start a program at the present level; it runs after a second or more."""
+        """Start a program at the current level; it runs after a second or more."""
         here, level = architecture(), self.levels.level
         return _Run(
             tracer=Tracer(program(here, level)),
@@ -187,7 +187,7 @@ class Watching:
         return made
 
     def _finish(self, run: _Run) -> tuple[LoopSecond, ...]:
-        """End a program; return what it had not printed yet."""
+        """End a program; return its remaining output."""
         self._end_account()
         ended_ns = time.monotonic_ns()
         whole = [each for line in run.tracer.finish() for each in run.collector.feed(line)]
@@ -219,12 +219,12 @@ class Watching:
         return rates
 
     def _look_for_workers(self) -> None:
-        """Watch the workers that there are now: a reload replaces all of them."""
+        """Watch the current workers: a reload replaces all of them."""
         known, self._looks_at_s = self._workers, time.monotonic() + _LOOKS_EVERY_S
         try:
             self._workers = self.find()
         except TuneproofError:
-            # nginx ended, another one was started beside it, or an engine does not answer: the others are watched on.
+            # nginx ended, another one was started, or an engine does not answer: continue with the others.
             self._workers = tuple(each for each in known if is_there(each))
         ended = [each for each in known if each not in self._workers]
         new = [each for each in self._workers if each not in known]
@@ -267,7 +267,7 @@ class Watching:
 
 
 def run_times(pid: int) -> tuple[float, float] | None:
-    """Return how long a process ran and waited for a CPU; None where the kernel does not say, or it has ended."""
+    """Return how long a process ran and waited for a CPU; None if unknown, or if it has ended."""
     try:
         run, wait, _ = (PROC / str(pid) / "schedstat").read_text(encoding="ascii").split()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Finds nginx's workers by their titles and parents, containers' included, and what a descriptor of theirs is."""
+"""Finds nginx's workers by their titles and parents, also in containers, and what their descriptors refer to."""
 
 import ipaddress
 import re
@@ -33,19 +33,19 @@ class Worker:
     """One process with an event loop."""
 
     pid: int
-    name: str  # of the container, or of the program
+    name: str  # name of the container, or of the program
 
 
 def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
-    """Return the workers of one nginx, also those that are shutting down.
+    """Return the workers of an nginx, including those that are shutting down.
 
     Args:
         wanted: A process id (of a master, a worker, or any program with an event loop) or a container's name or id;
             empty: the only nginx that runs.
-        every: Whether to return those of every nginx on this machine.
+        every: Whether to return the workers of every nginx on this machine.
 
-    BadInputError: There is none, or there are several to choose from. CannotRunHereError: A container is named, and no
-    engine's command line is there to look it up.
+    BadInputError: There is none, or there are several to choose from. CannotRunHereError: A container is named, but
+    there is no engine's command line to look it up.
     """
     masters = {pid for pid in _pids() if _MASTER.match(_title(pid))}
     if wanted and not wanted.isdecimal():
@@ -69,7 +69,7 @@ def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
 
 
 def _with_upgrades(chosen: set[int], masters: set[int]) -> set[int]:
-    """Add the masters that an upgrade of the binary starts (SIGUSR2): children of the one before."""
+    """Add the masters that an upgrade of the binary starts (SIGUSR2): children of the previous one."""
     return chosen | {pid for pid in masters if _parent(pid) in chosen}
 
 
@@ -96,7 +96,7 @@ def _title(pid: int) -> str:
 
 
 def _parent(pid: int) -> int:
-    # The command's name is in brackets, and may hold any character.
+    # The command's name is in brackets, and may have any character.
     fields = _read(pid, "stat").rpartition(")")[2].split()
     return int(fields[1]) if len(fields) > 1 else 0
 
@@ -122,7 +122,7 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _read(pid: int, name: str) -> str:
-    """Return a file of a process; empty where it has ended."""
+    """Return a file of a process; empty if it has ended."""
     try:
         return (PROC / str(pid) / name).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -154,10 +154,10 @@ def _container(name: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Doing:
-    """What a process does at this moment."""
+    """What a process is doing."""
 
-    state: str  # a letter of proc_pid_stat(5); empty where it has ended
-    call: int | None  # the system call that it sleeps in; None for none
+    state: str  # a letter of proc_pid_stat(5); empty if it has ended
+    call: int | None  # the system call in which it sleeps; None for none
     on: int  # the call's first argument
 
 
@@ -178,7 +178,7 @@ def is_there(worker: Worker) -> bool:
 
 
 def moved(pid: int) -> tuple[int, int]:
-    """Return how often a process has read and written so far, and how many bytes (proc_pid_io(5)); not by recv(2)."""
+    """Return how often a process has read and written, and how many bytes (proc_pid_io(5)), without recv(2)."""
     fields = {name: int(value) for name, value in (line.split(": ") for line in _read(pid, "io").splitlines())}
     return fields.get("syscr", 0) + fields.get("syscw", 0), fields.get("rchar", 0) + fields.get("wchar", 0)
 
@@ -194,10 +194,10 @@ Descriptors = Mapping[int, dict[int, str]]
 
 
 def targets(wanted: Mapping[int, set[int] | None]) -> Descriptors:
-    """Return what descriptors of processes refer to; those closed by now are left out.
+    """Return what descriptors of processes refer to, without those closed by now.
 
-    A socket whose local port is one that the process's network namespace listens on is a client's, any other one an
-    upstream's. A namespace's sockets are read once for all of its processes: workers share them, and there are many.
+    A socket on a local port that the process's network namespace listens on is a client's, any other an upstream's. A
+    namespace's sockets are read once for all of its processes: workers share them, and there are many.
 
     Args:
         wanted: Descriptors by process id; None: all of them.
@@ -246,7 +246,7 @@ def _peers(net: Path, inodes: set[str]) -> dict[str, str]:
 
 
 def peer(sockaddr: int, now: str) -> str:
-    """Return what a descriptor was by the address that accept4 or connect had; empty for none.
+    """Return what a descriptor referred to, from the address of accept4 or connect; empty for none.
 
     Args:
         sockaddr: The first eight bytes of a struct sockaddr, or what the program has put into their place. Those of
@@ -267,7 +267,7 @@ def peer(sockaddr: int, now: str) -> str:
 
 
 def address(text: str) -> str:
-    """Return an address of /proc/net/tcp or tcp6 as people write it."""
+    """Return an address of /proc/net/tcp or tcp6 in the usual notation."""
     host, _, port = text.rpartition(":")
     words = [bytes.fromhex(host[at : at + 8]) for at in range(0, len(host), 8)]
     packed = b"".join(word[::-1] if sys.byteorder == "little" else word for word in words)

@@ -1,4 +1,4 @@
-"""What a part of a configuration uses and another part defines: added in http{}, so that nginx starts with it."""
+"""Definitions that a part of a configuration uses and lacks: added to http{}, so that nginx starts with it."""
 
 import posixpath
 import re
@@ -16,11 +16,11 @@ from tuneproof.yours.peers import ENGINES_RESOLVER
 _CACHES: Final = "/var/cache/nginx"
 _NAME: Final = re.compile(r"[A-Za-z_][\w.-]*")
 _ZONE: Final = re.compile(r"(?:keys_)?zone=([\w.-]+)")
-# Modules whose addresses need a port, so that a name alone is an upstream block's.
+# Modules with addresses that need a port, so that a name without one is an upstream block.
 _WITHOUT_PORTS: Final = frozenset({"fastcgi", "uwsgi", "scgi", "memcached"})
 _CACHING: Final = ("proxy", "fastcgi", "uwsgi", "scgi")
 _BUILT_IN: Final = "combined"
-# Its real rate is unknown, and must not be what is measured.
+# Its real rate is unknown, and must not affect the measurement.
 _UNLIMITED: Final = "1000000r/s"
 
 
@@ -30,21 +30,21 @@ class Absent:
 
     lines: tuple[str, ...] = ()  # directives of http{}
     files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Files to be made, by path: the names of materials."""
+    """Files to create, by path: the names of their materials."""
 
     def added_to(self, needs: Needs) -> Needs:
-        """Return what a start needs with all this."""
+        """Return the needs of a start with these additions."""
         folders = (_CACHES,) if any(_CACHES in line for line in self.lines) else ()
         return replace(needs, folders=(*needs.folders, *folders), made={**needs.made, **self.files})
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What is made, in words."""
+        """The additions, in words."""
         return tuple(f"{line}  # used in your files, and defined nowhere in them" for line in self.lines)
 
 
 def absent_of(facts: Facts, *, folder: str) -> Absent:
-    """Return what has to be defined around a part of a configuration; nothing around a whole one."""
+    """Return the definitions that a part of a configuration lacks; empty for a complete one."""
     if not facts.configuration.is_fragment:
         return Absent()
     said = [statement for statement, _ in facts.configuration.main.everything()]
@@ -67,7 +67,7 @@ def _named(said: Sequence[Statement], name: str) -> list[Statement]:
 def _formats(said: Sequence[Statement]) -> Iterator[str]:
     known = {_BUILT_IN, *(one.value for one in _named(said, "log_format"))}
     for one in _named(said, "access_log"):
-        # Behind the format come parameters such as buffer=32k, gzip and if=.
+        # After the format come parameters such as buffer=32k, gzip and if=.
         if one.args[1:] and _NAME.fullmatch(one.args[1]) and one.args[1] not in {*known, "gzip"}:
             yield f'log_format {one.args[1]} "$remote_addr $request $status";'
 

@@ -1,4 +1,4 @@
-"""The claims on the user's own nginx, each with the change that it is about."""
+"""The claims about the user's own nginx, each with its change."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,16 +26,16 @@ _USUALLY: Final = 0.5
 _TIMES: Final = 2.0
 _LARGER_QUEUE: Final = 1.5
 _PAGE_BYTES: Final = 4096
-# As for the claim of the catalogue that measures the bound.
+# As for the catalogue's claim about the bound.
 _BOUND_MARGIN: Final = 1.02
-# What nginx keeps of a connection and its request beside the buffers of the answer; and with TLS what OpenSSL keeps,
-# its records of 16 KiB in both directions and ssl_buffer_size among it.
+# nginx's memory for a connection and its request, without the response's buffers; and OpenSSL's for TLS, including
+# records of 16 KiB in both directions and ssl_buffer_size.
 _BESIDES_BYTES: Final = 64 << 10
 _OF_TLS_BYTES: Final = 128 << 10
 
 
 def connects(name: str, route: Route, arm: str) -> OwnClaim:
-    """Return the claim that requests by a route cost a connection to the upstream each."""
+    """Return the claim that each request by a route costs a connection to the upstream."""
     return _claim(
         f"{name}_connects_every_time",
         f"Every request to {route.shown} costs a new connection to the upstream",
@@ -68,7 +68,7 @@ def keeps_connections(name: str, route: Route, arms: tuple[str, str], change: Re
 
 
 def holds_what_is_computed(name: str, route: Route, arm: str, held_bytes: int) -> OwnClaim:
-    """Return the claim that a slow reader holds what the directives add up to, and not more."""
+    """Return the claim that a slow reader holds at most the sum of the directives."""
     besides = _BESIDES_BYTES + (_OF_TLS_BYTES if route.tls else 0)
     most = held_bytes * _BOUND_MARGIN + besides
     return _claim(
@@ -100,7 +100,7 @@ def holds_less(name: str, route: Route, arms: tuple[str, str], change: Remedy) -
 
 
 def keeps_loop_busy(name: str, route: Route, arm: str) -> OwnClaim:
-    """Return the claim that large responses make iterations of an event loop long."""
+    """Return the claim that large responses make loop iterations long."""
     return _claim(
         f"{name}{_BUSY}",
         f"Large responses of {route.shown} keep an event loop busy: one iteration reads more than 1 MiB before anyone "
@@ -116,7 +116,7 @@ def keeps_loop_busy(name: str, route: Route, arm: str) -> OwnClaim:
 
 
 def shortens_turns(name: str, route: Route, arms: tuple[str, str], change: Remedy, *, by: str) -> OwnClaim:
-    """Return the claim that small receive buffers make iterations short; ``by`` names the setting for its id."""
+    """Return the claim that small receive buffers make loop iterations short; ``by`` names the setting for its id."""
     return _claim(
         f"{name}_{by}_restores_the_loop",
         f"With small receive buffers, a loop iteration reads less of the large responses of {route.shown}",
@@ -168,7 +168,7 @@ def delivers_events(name: str, route: Route, arms: tuple[str, str], change: Reme
 
 
 def takes_at_start(arm: str, connections: int, size_bytes: int) -> OwnClaim:
-    """Return the claim that worker_connections cost memory before anybody connects."""
+    """Return the claim that worker_connections cost memory before any client connects."""
     return _claim(
         "worker_connections_cost_memory_at_start",
         f"worker_connections {connections} take {size(size_bytes)} of every worker before anybody connects",
@@ -181,7 +181,7 @@ def takes_at_start(arm: str, connections: int, size_bytes: int) -> OwnClaim:
 
 
 def queues_more(port: int, connects: int, arms: tuple[str, str], change: Remedy) -> OwnClaim:
-    """Return the claim that a larger backlog takes a burst that the configured one does not."""
+    """Return the claim that a larger backlog holds a burst that the configured one does not."""
     before, after = arms
     return _claim(
         f"port_{port}_patch_queues_bursts",
@@ -197,7 +197,7 @@ def queues_more(port: int, connects: int, arms: tuple[str, str], change: Remedy)
 
 
 def _claim(name: str, sentence: str, arms: tuple[str, ...], *, route: Route | None = None, **rest: Any) -> OwnClaim:
-    """Return a claim with what all of them share: a ratio unless said otherwise, and no expectation."""
+    """Return a claim with the common settings: a ratio by default, and no expectation."""
     said = route.proxied.target.statement if route is not None else None
     source = SOURCE if said is None else f"{SOURCE}, {said.file}:{said.line}"
     rest.setdefault("scale", Scale.RATIO)
@@ -207,7 +207,7 @@ def _claim(name: str, sentence: str, arms: tuple[str, ...], *, route: Route | No
 def _saved(
     arms: tuple[str, str], figure: str, needs: Callable[[CountedObservation], float] = lambda _seen: 1.0
 ) -> Callable[[Block], float]:
-    """Return how many times less of a figure the second arm has; ``needs`` refuses a trial that says nothing."""
+    """Return the first arm's figure ÷ the second's; ``needs`` rejects a meaningless trial."""
     before, after = arms
 
     def effect(block: Block) -> float:
@@ -220,14 +220,14 @@ def _saved(
 
 def _connecting_share(seen: CountedObservation, route: Route) -> Tally:
     answered = _answered(seen, route)
-    # Requests of one trial share connections, or do not, together: one unit.
+    # Requests of one trial are not independent: they count as one unit.
     return Tally.yes(when=seen["upstream_connects"] > answered / 2)
 
 
 def _answered(seen: CountedObservation, route: Route) -> float:
-    """Return how many answers a stand-in gave.
+    """Return how many responses came from a stand-in.
 
-    Raises ValueError: None, with who may have refused the requests; or some got no answer at all.
+    Raises ValueError: None did, with what may have rejected the requests; or some requests got no response.
     """
     if unanswered := seen.figures.get("status_0"):
         raise ValueError(f"{unanswered:g} of {seen['asked']:g} requests to {route.shown} got no answer at all")
@@ -266,7 +266,7 @@ def _unanswered(metrics: Mapping[str, Metric], route: Route) -> str:
 
 
 def _refused(figures: Mapping[str, Metric], route: Route) -> str:
-    """Return the other answers with the directives of the configuration that may be behind them."""
+    """Return the other responses with the directives of the configuration that may have caused them."""
     told = []
     for name, number in figures.items():
         if name.startswith("status_") and number:
@@ -278,7 +278,7 @@ def _refused(figures: Mapping[str, Metric], route: Route) -> str:
 
 
 def unique(names: Sequence[str]) -> list[str]:
-    """Return names that differ, a number added where they did not."""
+    """Return unique names, with a number added to duplicates."""
     seen: dict[str, int] = {}
     found = []
     for name in names:

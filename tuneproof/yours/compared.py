@@ -1,4 +1,4 @@
-"""How two versions of nginx differ: what every round shows, and repeated rounds of one version do not."""
+"""The differences between two versions of nginx: those in every round, and not between rounds of one version."""
 
 import math
 import statistics
@@ -13,9 +13,9 @@ from tuneproof.wording import format_number
 from tuneproof.yours.looks import FIGURES, HEADER, SEPARATOR, WARNS
 
 USUALLY: Final = 0.5
-"""Above this share of the rounds, a difference is reported."""
+"""A difference is reported above this share of the rounds."""
 _NONE: Final = "none"
-# The smallest number that is compared as a ratio.
+# Smaller numbers are not compared as ratios.
 _LEAST: Final = 1e-9
 
 
@@ -27,9 +27,9 @@ class Comparison:
     what: str
     before: str
     after: str
-    times: float  # how large a difference is: a ratio of numbers, infinite if requests get another answer
+    times: float  # size of the difference: a ratio of numbers, infinite if requests get another response
     assessment: Assessment
-    """Of the share of rounds in which the new version's figure is beyond all of the old one's."""
+    """Limits of the share of rounds in which the new version's figure is beyond all of the old one's."""
     figures: tuple[Mapping[str, float], Mapping[str, float]]  # medians of the rounds, old and new
 
     @property
@@ -39,7 +39,7 @@ class Comparison:
 
 
 def compared(at: str, before: Sequence[Figures], after: Sequence[Figures]) -> list[Comparison]:
-    """Compare what was seen in so many rounds.
+    """Compare the observations of the rounds.
 
     A value that changes in each round, such as a date, an id or an address, is not a difference.
     """
@@ -87,7 +87,7 @@ def _one(at: str, what: str, names: Sequence[str], before: Sequence[Figures], af
 
 
 def _without_rare(figures: Figures) -> Figures:
-    """Return figures without texts that few rounds have seen."""
+    """Return figures without texts that occur in only a few rounds."""
     return {name: value for name, value in figures.items() if value or name in FIGURES}
 
 

@@ -1,4 +1,4 @@
-"""An engine for one comparison: its images, its lock, and a session of which nothing is left at the end."""
+"""An engine for one comparison: its images, its lock, and a session that leaves nothing behind."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,14 +24,14 @@ from tuneproof.proof.scenario.placement import CpuPlacement, CpuShare
 
 @dataclass(frozen=True, kw_only=True)
 class Grounds:
-    """Where labs are started."""
+    """The place to start labs."""
 
     session: Session
     images: BenchImages
     subjects: Mapping[str, str]  # images with nginx, by version
     placement: CpuPlacement
     host: Mapping[str, Any]  # as in results.json
-    trusts: bool = False  # whether the files may run where the lab's network has a way out
+    trusts: bool = False  # whether the files may run if the lab's network has a way out
 
 
 @contextmanager
@@ -42,10 +42,10 @@ def grounds(
     report: Callable[[str], None],
     trusts: bool = False,
 ) -> Iterator[Grounds]:
-    """Have an engine to oneself inside the context, with images of some versions of nginx.
+    """Lock an engine inside the context, with images of some versions of nginx.
 
-    packages: those of further modules that each version's nginx gets.
-    trusts: whether the files may run where the lab's network has a way out.
+    packages: packages of further modules for each version's nginx.
+    trusts: whether the files may run if the lab's network has a way out.
 
     Raises TuneproofError: The engine refused, or went away.
     """

@@ -1,4 +1,4 @@
-"""Where each file of a configuration is in the container: where it is at home, as far as that is known."""
+"""The path of each file of a configuration in the container: its original one, if known."""
 
 import posixpath
 from collections.abc import Mapping, Sequence
@@ -20,15 +20,15 @@ class Installed:
 
     main: str  # path of the file that nginx starts with
     paths: Mapping[str, str]  # paths in the container, by name
-    wrapper: str = ""  # text of a file around fragments, which is then at ``main``; empty for a whole configuration
+    wrapper: str = ""  # text of a file around fragments, to be at ``main``; empty for a complete configuration
 
     @property
     def folder(self) -> str:
-        """Folder that relative includes are below: https://nginx.org/en/docs/switches.html (-c)."""
+        """Base folder of relative includes: https://nginx.org/en/docs/switches.html (-c)."""
         return posixpath.dirname(self.main)
 
     def with_lines(self, lines: Sequence[str]) -> Self:
-        """Return the same with some directives in the http{} around fragments; a whole configuration as it is."""
+        """Return the same with directives added to the http{} around fragments; a complete configuration unchanged."""
         return replace(self, wrapper=self.wrapper.replace("http {\n", "\n".join(["http {", *lines, ""]), 1))
 
     def files(self, texts: Mapping[str, str]) -> dict[str, bytes]:
@@ -38,7 +38,7 @@ class Installed:
 
 
 def installed(configuration: Configuration, source: Source, *, main: str) -> Installed:
-    """Return where the files are; nginx.conf at ``main``, unless they say where it is.
+    """Return the paths of the files; nginx.conf is at ``main``, unless they name its path.
 
     Raises BadInputError: It is a part of a configuration that cannot be used alone.
     """
@@ -58,7 +58,7 @@ def installed(configuration: Configuration, source: Source, *, main: str) -> Ins
 
 
 def _as_included(name: str, pattern: str) -> str:
-    """Return the path that an include's pattern has found, of a file that is elsewhere here."""
+    """Return the path that an include's pattern matches, for a file that is elsewhere on this machine."""
     parts = pattern.split("/")
     wild = [place for place, part in enumerate(parts) if _WILD & set(part)]
     if not wild:

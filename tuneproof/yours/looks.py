@@ -1,4 +1,4 @@
-"""What two versions of nginx are looked at for, side by side: scripts of trials, and what a difference must exceed."""
+"""What to compare between two versions of nginx: scripts of trials, and the minimum of a difference."""
 
 import re
 from collections import Counter
@@ -17,18 +17,18 @@ from tuneproof.yours import trials
 from tuneproof.yours.routes import Probe, Route
 
 SEPARATOR: Final = ": "
-"""Between what is looked at and what was seen, in the name of a figure that is a text; its number is how often."""
+"""Separates the look and the observed text in the name of a figure; its number is how often it was seen."""
 WARNS: Final = "nginx warns"
 HEADER: Final = "header"
 _ASKED: Final = 3
 _CONNECTIONS: Final = 4
-# One more than the most that any version allows by default.
+# One more than any version allows by default.
 _MOST_REQUESTS: Final = 1001
 _TLS: Final = ("1.2", "1.3")
-# To standard error until it has opened a log; in some packages that is the log.
+# On standard error until it has opened a log; in some packages, that is the log.
 _WARNING: Final = re.compile(r"^(?:nginx: |[\d/]+ [\d:]+ )\[warn\] (?:\d+#\d+: )?(?!\*|\d+#)(.+)", re.MULTILINE)
 _VERSION: Final = re.compile(r"\b(nginx|angie|openresty)/[\d.]+")
-# They name the moment in which the lab has made a file.
+# They depend on when the lab created a file.
 _WEAK: Final = re.compile("W/")
 _OF_STANDIN: Final = "x-tuneproof-answer"
 _OF_FILES: Final = frozenset({"etag", "last-modified"})
@@ -39,7 +39,7 @@ class Figure:
     """A number that is compared."""
 
     what: str
-    margin: float  # how many times as much it must be
+    margin: float  # the minimum ratio
     why: str
     shown: Callable[[float], str] = format_number
 
@@ -74,14 +74,14 @@ FIGURES: Final[Mapping[str, Figure]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """One thing that both are looked at for, once in each round."""
+    """One comparison, made once per round on both."""
 
-    at: str  # where, as a user would say it
+    at: str  # its place, in the user's terms
     script: trials.Script
 
 
 def looks_of(probes: Sequence[Probe], routes: Sequence[Route], *, records_turns: bool) -> Iterator[Look]:
-    """Yield what a configuration can be looked at for."""
+    """Yield the comparisons for a configuration."""
     yield Look(at="all workers", script=trials.fresh_workers)
     for probe in probes:
         yield Look(at=probe.shown, script=asked(probe))
@@ -95,7 +95,7 @@ def looks_of(probes: Sequence[Probe], routes: Sequence[Route], *, records_turns:
             yield Look(at=server, script=handshakes(probe))
     for route in routes:
         yield Look(at=route.shown, script=connections(route))
-    # The first of each kind: what takes seconds is not repeated for places that do the same.
+    # The first of each kind: comparisons that take seconds are not repeated for equivalent places.
     first = list(reversed(routes))
     for route in {
         (route.proxied.target.kind, route.proxied.reader_bytes, route.tls): route for route in first
@@ -109,7 +109,7 @@ def looks_of(probes: Sequence[Probe], routes: Sequence[Route], *, records_turns:
 
 
 def asked(probe: Probe) -> trials.Script:
-    """Return the trial of some requests: which statuses and header lines their answers have."""
+    """Return the trial of some requests: statuses and header lines of their responses."""
 
     def script(rig: Rig) -> Figures:
         flow = trials.flow_to(probe, keeps_heads=True, timeout_s=trials.ANSWERED_WITHIN_S)
@@ -119,7 +119,7 @@ def asked(probe: Probe) -> trials.Script:
 
 
 def seen_in(became: Sequence[Sequence[Connection]]) -> Figures:
-    """Return how often each status and header line was seen; nginx's own version is left out of them."""
+    """Return how often each status and header line was seen, without nginx's own version."""
     seen: Counter[str] = Counter()
     for connections_ in became:
         answers = [answer for answer in answers_of(connections_) if answer.status]
@@ -136,7 +136,7 @@ def seen_in(became: Sequence[Sequence[Connection]]) -> Figures:
 
 
 def lasting(probe: Probe) -> trials.Script:
-    """Return the trial of one connection that asks until nginx closes it: ``client_requests``."""
+    """Return the trial of a connection that sends requests until nginx closes it: ``client_requests``."""
 
     def script(rig: Rig) -> Figures:
         flow = trials.flow_to(probe, requests=_MOST_REQUESTS, timeout_s=60.0)
@@ -146,7 +146,7 @@ def lasting(probe: Probe) -> trials.Script:
 
 
 def reloaded(probe: Probe) -> trials.Script:
-    """Return the trial of a reload beside idle connections, which then ask again: ``closed`` and ``answered``."""
+    """Return the trial of a reload with idle connections that then send a request: ``closed`` and ``answered``."""
 
     def script(rig: Rig) -> Figures:
         flow = trials.flow_to(
@@ -176,7 +176,7 @@ def over_http2(probe: Probe) -> trials.Script:
             wait_until(lambda: any(one.status or one.end for one in rig.arrived()), "no answer", within_s=5.0)
             status = rig.arrived()[0].status
         except LabError:
-            # What is not spoken there is answered in another language, or not at all.
+            # Without HTTP/2 there, the response is in another protocol, or missing.
             pass
         finally:
             rig.leave_streams()
@@ -186,7 +186,7 @@ def over_http2(probe: Probe) -> trials.Script:
 
 
 def handshakes(probe: Probe) -> trials.Script:
-    """Return the trial of TLS handshakes, each version by itself, and of sessions that are gone on with."""
+    """Return the trial of TLS handshakes, for each protocol version, and of session resumption."""
 
     def script(rig: Rig) -> Figures:
         seen = {}
@@ -205,7 +205,7 @@ def handshakes(probe: Probe) -> trials.Script:
 
 
 def connections(route: Route) -> trials.Script:
-    """Return the trial of requests, with how many connections to the upstream stay open afterwards: ``kept``."""
+    """Return the trial of requests, with the number of upstream connections that stay open: ``kept``."""
     asking = trials.requests(route)
 
     def script(rig: Rig) -> Figures:
@@ -218,5 +218,5 @@ def connections(route: Route) -> trials.Script:
 
 
 def warnings_in(log: str) -> Figures:
-    """Return what nginx warned of at its start, from its container's output; warnings about requests have a "*1"."""
+    """Return nginx's warnings at start, from its container's output; warnings about requests have a "*1"."""
     return dict.fromkeys((f"{WARNS}{SEPARATOR}{line}" for line in _WARNING.findall(log)), 1.0)

@@ -1,4 +1,4 @@
-"""What nginx must find at its start, apart from its configuration: directories, certificates, accounts, and so on."""
+"""What nginx needs at its start in addition to its configuration: directories, certificates, accounts, and so on."""
 
 import posixpath
 from collections.abc import Collection, Iterator, Mapping
@@ -18,7 +18,7 @@ JAVASCRIPT: Final = "module.js"
 """A JavaScript module without functions: a location that calls one answers with 500."""
 EMPTY: Final = ""
 
-# What replaces the file that a directive names, by the names of the stand-in image's /etc/tuneproof.
+# Replacements for files of directives, by their names in the stand-in image's /etc/tuneproof.
 _MATERIALS: Final[Mapping[str, str]] = {
     **{f"{prefix}ssl_certificate": CERTIFICATE for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
     **{f"{prefix}ssl_certificate_key": KEY for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
@@ -28,7 +28,7 @@ _MATERIALS: Final[Mapping[str, str]] = {
     "ssl_session_ticket_key": TICKET_KEY,
     "auth_basic_user_file": EMPTY,
 }
-# Directives whose first argument is a file that nginx writes, or a folder in which it does.
+# Directives with a first argument that is a file nginx writes, or a folder to which it writes.
 _WRITTEN_FILES: Final = frozenset({"access_log", "error_log", "pid", "lock_file"})
 _WRITTEN_FOLDERS: Final = frozenset(
     {
@@ -42,23 +42,23 @@ _NOT_FILES: Final = ("off", "stderr", "syslog:", "memory:", "data:", "engine:", 
 
 @dataclass(frozen=True, kw_only=True)
 class Needs:
-    """What a start needs."""
+    """The needs of a start."""
 
-    folders: tuple[str, ...]  # folders that must be there
-    made: Mapping[str, str]  # files to be made, by path: the name of a material, or EMPTY
+    folders: tuple[str, ...]  # folders that must exist
+    made: Mapping[str, str]  # files to create, by path: the name of a material, or EMPTY
     accounts: tuple[str, ...]  # names of accounts and groups
-    starts_in_background: Statement | None  # the ``daemon on`` in the files; None where it is not said
-    stays_in_foreground: bool  # whether ``daemon off`` is said
-    modules: tuple[str, ...]  # paths of the modules that are loaded, as written
+    starts_in_background: Statement | None  # the ``daemon on`` in the files; None if there is none
+    stays_in_foreground: bool  # whether there is a ``daemon off``
+    modules: tuple[str, ...]  # paths of the loaded modules, as written
     prefix: str = ""  # folder for relative names of logs and caches; empty if there are none
 
 
 def needs_of(configuration: Configuration, *, folder: str, there: Collection[str]) -> Needs:
-    """Return what a configuration needs that is not ``there``; relative names are below nginx.conf's folder."""
+    """Return what a configuration needs beyond ``there``; relative names are below nginx.conf's folder."""
     said = [statement for statement, _ in configuration.main.everything()]
     databases = [posixpath.join(folder, block.args[0]) for block in configuration.main.all("geoip2") if block.args]
     named = [*_made(said, folder), *((posixpath.normpath(path), PLACES) for path in databases)]
-    # A file that is named as a certificate and as its key is the key's, which has both.
+    # A file that is both certificate and key gets the key's material, which has both.
     named.sort(key=lambda one: one[1] == KEY)
     named += [
         (posixpath.join(folder, one.args[-1]), JAVASCRIPT) for one in said if one.name == "js_import" and one.args
@@ -88,7 +88,7 @@ def _made(said: list[Statement], folder: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_relative(one: Statement) -> bool:
-    """Tell whether a directive names something that is written below nginx's prefix."""
+    """Tell whether a directive names something that nginx writes below its prefix."""
     if one.name not in {*_WRITTEN_FILES, *_WRITTEN_FOLDERS} or not one.args:
         return False
     return not one.value.startswith(("/", "$", *_NOT_FILES))
@@ -104,5 +104,5 @@ def _folders(said: list[Statement], prefix: str) -> Iterator[str]:
         if one.name in _WRITTEN_FILES:
             yield posixpath.dirname(path)
         elif one.name in _WRITTEN_FOLDERS:
-            # nginx creates the last folder, and makes its workers the owner.
+            # nginx creates the last folder, and gives it to its workers.
             yield posixpath.dirname(path.rstrip("/"))

@@ -1,4 +1,4 @@
-"""A database of places that knows no address, for ``geoip2``: it opens, and every variable has its default.
+"""A database without any address, for ``geoip2``: it can be opened, and every variable has its default.
 
 The format: https://maxmind.github.io/MaxMind-DB/
 """
@@ -9,13 +9,13 @@ _TEXT: Final = 2
 _SHORT: Final = 5
 _NUMBER: Final = 6
 _MAP: Final = 7
-# One node, neither of whose records leads anywhere: as large as the number of nodes means "no data".
+# One node with two empty records: a record equal to the number of nodes means "no data".
 _TREE: Final = b"\x00\x00\x01" * 2
 _BETWEEN: Final = bytes(16)
 _MARK: Final = b"\xab\xcd\xefMaxMind.com"
-# Types above seven are written in a byte of their own, less seven.
+# Types above seven take another byte, minus seven.
 _ARRAY_OF_ONE: Final = b"\x01\x04"
-_LONG_ONE: Final = b"\x01\x02\x01"  # libmaxminddb refuses a file that was built at zero
+_LONG_ONE: Final = b"\x01\x02\x01"  # libmaxminddb rejects a build time of zero
 
 
 def no_places() -> bytes:

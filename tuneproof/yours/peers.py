@@ -23,7 +23,7 @@ ENGINES_RESOLVER: Final = "127.0.0.11"
 
 @dataclass(frozen=True, kw_only=True)
 class Peer:
-    """One address that requests may be passed on to."""
+    """An address to which requests may be proxied."""
 
     host: str = ""  # its name, or IP address without brackets; empty for a unix socket
     port: int = 0  # its TCP port; 0 for a unix socket
@@ -31,7 +31,7 @@ class Peer:
 
     @property
     def is_address(self) -> bool:
-        """Whether its host is an address, and no name."""
+        """Whether its host is an address, not a name."""
         return is_ipv4(self.host) or self.is_ipv6
 
     @property
@@ -41,7 +41,7 @@ class Peer:
 
     @property
     def is_local(self) -> bool:
-        """Whether its stand-in is on the machine of nginx itself: the lab's network has no IPv6."""
+        """Whether its stand-in is on nginx's own machine: the lab's network has no IPv6."""
         if self.path or self.is_ipv6 or self.host.lower() == "localhost":
             return True
         return self.is_address and _is_loopback(self.host)
@@ -51,25 +51,25 @@ class Peer:
 class Peers:
     """All of them."""
 
-    passed_to: tuple[Peer, ...]  # where requests are passed on to
-    resolvers: tuple[str, ...]  # addresses that are asked for names
-    left_out: tuple[str, ...]  # what has no stand-in, in words
+    passed_to: tuple[Peer, ...]  # addresses to which requests are proxied
+    resolvers: tuple[str, ...]  # addresses of resolvers
+    left_out: tuple[str, ...]  # peers without a stand-in, in words
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names that must lead to a stand-in."""
+        """Names that must resolve to a stand-in."""
         names = [peer.host for peer in self.passed_to if peer.host and not peer.is_address and not peer.is_local]
         return tuple(dict.fromkeys([*names, *map(str.lower, names)]))
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Addresses that must lead to a stand-in, of resolvers too."""
+        """Addresses that must be routed to a stand-in, including resolvers."""
         found = [peer.host for peer in self.passed_to if peer.is_address and not _is_loopback(peer.host)]
         return tuple(dict.fromkeys([*found, *(one for one in self.resolvers if not _is_loopback(one))]))
 
     @property
     def ports(self) -> tuple[int, ...]:
-        """Ports of the stand-in that is reached over the network."""
+        """Ports of the stand-in on the network."""
         return tuple(sorted({peer.port for peer in self.passed_to if not peer.is_local}))
 
     @property
@@ -79,7 +79,7 @@ class Peers:
 
     @property
     def local_addresses(self) -> tuple[str, ...]:
-        """Addresses of nginx's own machine that they are on."""
+        """Their addresses on nginx's own machine."""
         local = (peer for peer in self.passed_to if peer.is_local and peer.port)
         found = [address for peer in local for address in ((peer.host,) if peer.is_address else (_LOCALHOST, "::1"))]
         return tuple(dict.fromkeys(found))
@@ -96,12 +96,12 @@ class Peers:
 
     @property
     def local_names(self) -> bool:
-        """Whether a resolver on nginx's own machine is asked, that is not the engine's."""
+        """Whether there is a resolver on nginx's own machine other than the engine's."""
         return any(_is_loopback(one) for one in self.resolvers)
 
 
 def peers_of(facts: Facts) -> Peers:
-    """Return whom a configuration talks to, but not nginx itself."""
+    """Return the peers of a configuration, except nginx itself."""
     found, left_out = [], []
     for text, default_port in _spoken_to(facts):
         peer = _peer(text, default_port)
@@ -127,7 +127,7 @@ def peers_of(facts: Facts) -> Peers:
 
 
 def own_ports(facts: Facts, *, to: str = "") -> set[int]:
-    """Return the TCP ports that nginx itself listens on; only those that an address ``to`` leads to, if given."""
+    """Return the TCP ports that nginx itself listens on; only those reachable through the address ``to``, if given."""
     return {address.port for address in _own_addresses(facts) if not to or _is_reached(address, to)}
 
 
@@ -143,7 +143,7 @@ def _own_addresses(facts: Facts) -> Iterator[Address]:
         listens = server.local("listen")
         if "http" not in server.path:
             for listen in listens:
-                # It refuses "udp", which only stream{} has.
+                # It rejects "udp", which only stream{} has.
                 with suppress(ListenError):
                     yield from (one for one in Listen.of(listen, facts.version_numbers).addresses if one.port)
         elif not listens:
@@ -151,7 +151,7 @@ def _own_addresses(facts: Facts) -> Iterator[Address]:
 
 
 def _is_reached(own: Address, to: str) -> bool:
-    """Tell whether what connects to an address of nginx's machine gets to one that it listens on."""
+    """Tell whether a connection to an address of nginx's machine reaches one that it listens on."""
     if own.family != Address(host=to, port=own.port).family:
         return False
     return own.is_wildcard or own.host == to or (own.family == "inet" and _is_loopback(own.host))
@@ -166,7 +166,7 @@ def port_of(listen: str) -> int | None:
 
 
 def _spoken_to(facts: Facts) -> Iterator[tuple[str, int]]:
-    """Yield addresses as written, each with the port that goes without saying."""
+    """Yield addresses as written, each with its default port."""
     for proxied in facts.proxied:
         target = proxied.target
         names, schemes = target.names(), target.schemes()
@@ -179,7 +179,7 @@ def _spoken_to(facts: Facts) -> Iterator[tuple[str, int]]:
                 yield from ((name, port) for port in ports)
     for block in facts.configuration.main.all("stream"):
         yield from _of_stream(block)
-    # Looked up at the start, whether anything is passed on to them or not.
+    # Resolved at the start, whether or not they are used.
     for upstream in facts.upstreams.values():
         for server in upstream.servers:
             yield server, _HTTP_PORT

@@ -1,4 +1,4 @@
-"""From a configuration to the scenario that measures what advice gains on it."""
+"""Builds the scenario that measures the gain of advice on a configuration."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -48,7 +48,7 @@ _MOST_ROUTES: Final = 6
 _BURST: Final = 1500
 _TCP_RMEM: Final = "net.ipv4.tcp_rmem"
 _SMALL_RMEM: Final = "40960 40960 40960"
-# A newer nginx, or a module, may know better; and what a copy lacks is made empty, and reported.
+# A newer nginx, or a module, may accept it; files that a copy lacks are created empty, and reported.
 _FOR_NGINX_TO_SAY: Final = ("unknown directive", "invalid number of arguments", "invalid value", "open()")
 _SMALLER_BUFFERS: Final = Remedy(
     what="read less of large responses in a loop iteration",
@@ -61,16 +61,16 @@ _SMALLER_BUFFERS: Final = Remedy(
 _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "net.ipv4.ip_unprivileged_port_start": "0",
-        # Addresses of its own machine that it listens on do not exist here.
+        # The addresses that it listens on do not exist in the lab.
         "net.ipv4.ip_nonlocal_bind": "1",
         "net.ipv6.ip_nonlocal_bind": "1",
-        # What comes from outside may be led to 127.0.0.1, for servers that listen there only.
+        # Connections from outside may be redirected to 127.0.0.1, for servers that listen only there.
         "net.ipv4.conf.all.route_localnet": "1",
     }
 )
-# The engine switches it off where its network has none.
+# The engine disables IPv6 if its network has none.
 _IPV6: Final = {"net.ipv6.conf.all.disable_ipv6": "0"}
-# What is measured of the audit's advice: what it does, and what it costs.
+# The measured advice of the audit: its effect, and its cost.
 _PROVEN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "upstream_keepalive": (
@@ -97,28 +97,28 @@ _COST_OF_STREAMS: Final = "a client that reads slowly holds its upstream connect
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What a user asks for."""
+    """The user's request."""
 
     configuration: str  # A file, a folder or a dump
     version: str  # the version of nginx that it runs on
-    choice: Choice | None = None  # of that version; None where it was asked for
+    choice: Choice | None = None  # the choice of that version; None if the user named it
     image: str = ""  # full name of an image with that nginx; empty for the project's own
-    image_option: str = "--nginx-image"  # with which the user names one
+    image_option: str = "--nginx-image"  # the option for a version
     main: str = DEFAULT_MAIN  # path of nginx.conf in that image
-    location: str = ""  # path to test; empty for one per proxied location
-    host: str = ""  # server to prove; empty for all
-    stream: bool = False  # whether to prove how streams are delivered there, and nothing else
+    location: str = ""  # the path to test; empty for one per proxied location
+    host: str = ""  # the server to test; empty for all
+    stream: bool = False  # whether to test only how it delivers streams
 
 
 @dataclass(frozen=True, kw_only=True)
 class Proposal:
-    """What will be tested."""
+    """The planned tests."""
 
     scenario: Scenario[CountedObservation]
-    chosen: tuple[str, ...]  # what was chosen for the user, in words
-    around: tuple[str, ...]  # what is made or changed around the configuration
-    left_out: tuple[str, ...]  # what is not tested of it, each with the reason
-    packages: tuple[str, ...] = ()  # of further modules that the lab's nginx gets
+    chosen: tuple[str, ...]  # automatic choices, in words
+    around: tuple[str, ...]  # additions and changes around the configuration
+    left_out: tuple[str, ...]  # untested parts, each with the reason
+    packages: tuple[str, ...] = ()  # packages of further modules for the lab's nginx
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -141,13 +141,13 @@ class Prepared:
     facts: Facts
     subject: Subject  # the nginx with it
     standin: Backend  # for all of its upstreams
-    routes: tuple[Route, ...]  # one to each kind of proxied location
-    told: tuple[str, ...]  # as of a Proposal
+    routes: tuple[Route, ...]  # one for each kind of proxied location
+    told: tuple[str, ...]  # as in a Proposal
     packages: tuple[str, ...]  # likewise
 
 
 def prepare(wanted: Wanted, source: Source) -> Prepared:
-    """Return what it takes to start a configuration, whether or not there is a claim on it.
+    """Return what a configuration needs to start, whether or not there is a claim about it.
 
     Raises BadInputError: It has mistakes.
     """
@@ -171,7 +171,7 @@ def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
 
 
 def _modules_for(wanted: Wanted, configuration: Configuration) -> tuple[Used, ...]:
-    """Return the modules that the lab's nginx gets for a configuration; none where it runs in an image of the user's.
+    """Return the modules for the lab's nginx; empty if the configuration runs in the user's own image.
 
     Raises BadInputError: The files use something that neither nginx nor any packaged module of this version has.
     """
@@ -271,7 +271,7 @@ class _Proposer:
         )
 
     def _around(self) -> tuple[str, ...]:
-        """Return what is made around the files, in words."""
+        """Return the additions around the files, in words."""
         return (*self._stand_ins, *self._changes.told, *self._told_of_modules(), *self._peers.left_out)
 
     def _told_of_modules(self) -> Iterator[str]:
@@ -285,7 +285,7 @@ class _Proposer:
         return tuple(dict.fromkeys(package for used in self._modules for package in used.module.packages))
 
     def _choices(self) -> Iterator[str]:
-        """Yield what was chosen for the user, in words."""
+        """Yield the automatic choices, in words."""
         wanted, choice = self._wanted, self._wanted.choice
         if choice is not None:
             because = choice.because
@@ -365,9 +365,9 @@ class _Proposer:
         return self._patched("streams", "pass events of a stream on as they come", _COST_OF_STREAMS, edits)
 
     def _bounded(self, name: str, route: Route) -> tuple[str, Remedy, Subject] | None:
-        """Return what makes the route's upstream connections receive less at once; None where that is so already.
+        """Return the change that makes the route's upstream connections receive less at once; None if they already do.
 
-        Where nginx has no directive for it, the kernel's setting does it.
+        If nginx has no directive for it, it is the kernel's setting.
         """
         target = route.proxied.target
         directive_name = f"{target.kind}_socket_rcvbuf"
@@ -384,7 +384,7 @@ class _Proposer:
         return ("socket_rcvbuf", *found) if found else None
 
     def _patched(self, name: str, what: str, cost: str, edits: Sequence[Edit]) -> tuple[Remedy, Subject] | None:
-        """Return the gain of a change of some places, and a subject with it; None for none."""
+        """Return the gain of a change in some places, and a subject with it; None without changes."""
         texts = self._audit.facts.configuration.texts
         patch = diff(edits, texts) if edits else ""
         if not patch:
@@ -442,7 +442,7 @@ def _arm(arms: dict[str, Arm[CountedObservation]], name: str, subject: Subject, 
 
 
 def _kinds(routes: Sequence[Route]) -> list[Route]:
-    """Return a route for each kind of place: the same directives mean the same. One without limits, if any has none."""
+    """Return a route for each kind of place (places with the same directives): one without limits, if there is one."""
     kinds: dict[tuple[object, ...], Route] = {}
     for route in sorted(routes, key=lambda route: bool(limits(route.proxied.target.block))):
         proxied = route.proxied

@@ -1,4 +1,4 @@
-"""What may have answered a request instead of the upstream."""
+"""Finds what may have answered a request instead of the upstream."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -17,11 +17,11 @@ _REFUSERS: Final[Mapping[int, tuple[str, ...]]] = {
 }
 
 LIMITED: Final = frozenset({429, 503})
-"""Statuses with which nginx refuses requests above a limit: what else it does with them says nothing of the rest."""
+"""Statuses with which nginx rejects requests above a limit: they say nothing about other requests."""
 
 
 def limits(block: Block) -> list[Statement]:
-    """Return what limits requests or asks for an account in a location: another one is better tested."""
+    """Return the directives that limit requests or require an account in a location: tests prefer another."""
     return [said for name in (*LIMITING, "auth_basic", "auth_request") for said in _on(block, name)]
 
 

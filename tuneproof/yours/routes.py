@@ -1,4 +1,4 @@
-"""How a request gets to each proxied location: which port, which host, which path."""
+"""How a request reaches each proxied location: port, host and path."""
 
 import itertools
 import posixpath
@@ -19,7 +19,7 @@ from tuneproof.yours.peers import port_of
 
 _LAST: Final = "tuneproof"
 _ANY_HOST: Final = "lab"
-# Paths of what regular expressions of locations are usually for.
+# Typical paths for regular expressions of locations.
 _GUESSES: Final = (
     "/index.php",
     "/tuneproof",
@@ -32,7 +32,7 @@ _GUESSES: Final = (
     "/v1/tuneproof",
     "/graphql",
 )
-# Parts of regular expressions, each with what it matches; names of groups go first, and escapes last.
+# Parts of regular expressions, each with a match; names of groups first, escapes last.
 _SAMPLES: Final = (
     (r"\(\?(?:P?<\w+>|:)", "("),
     (r"(?:\\[dw]|\[[^]]*\])(?:[+*?]|\{[^}]*\})?", "1"),
@@ -54,7 +54,7 @@ class Probe:
     """How requests get to one location of a server."""
 
     port: int  # TCP port that the client connects to
-    listens_on: int  # TCP port of nginx's; another one where it listens on a single address, which is led to
+    listens_on: int  # nginx's TCP port; another one if a single address is redirected to
     tls: bool  # whether that port speaks TLS
     host: str
     path: str
@@ -71,7 +71,7 @@ class Probe:
 
 @dataclass(frozen=True, kw_only=True)
 class Route(Probe):
-    """How requests get to one place that passes them on."""
+    """How requests reach one proxied place."""
 
     proxied: Proxied
 
@@ -91,7 +91,7 @@ class Unreachable:
 
 
 def routes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Route | Unreachable]:
-    """Return a route to each proxied location, or why there is none; for one path or server name only.
+    """Return a route to each proxied location, or why there is none; optionally for one path or server name only.
 
     Raises BadInputError: The location is not proxied, or there is no server of that name.
     """
@@ -117,7 +117,7 @@ def routes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Route
 
 
 def _why_nothing(location: str, host: str, facts: Facts) -> str:
-    """Return why no request for a path is passed on."""
+    """Return why no request for a path is proxied."""
     servers = [server.block for server in facts.servers if not host or host in server.names]
     for block in filter(None, (_taken(location, server) for server in servers)):
         kinds = [proxied.target.kind for proxied in facts.proxied if proxied.target.block.around("location") is block]
@@ -140,7 +140,7 @@ def _route(
     its = [door for door in doors if server in door.servers]
     if proxied.target.kind in _UNSPOKEN or not its:
         return Unreachable(proxied=proxied, why=_unreached(proxied.target.kind))
-    # HTTP/2 without TLS is all that such a port speaks before nginx 1.25.1.
+    # Before nginx 1.25.1, such a port speaks only HTTP/2 without TLS.
     door = min(its, key=lambda one: (one.tls, "http2" in one.protocols, bool(one.address)))
     block = proxied.target.block.around("location")
     path = location or (_path_to(block, server, facts) if block is not None else f"/{_LAST}")
@@ -164,11 +164,11 @@ def _probe(server: Block, door: "_Door", *, host: str, path: str) -> Probe:
 
 
 def probes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Probe]:
-    """Return a request to each location that one is known for, over TLS and without where its server has both.
+    """Return a request to each location with a known path, with and without TLS if its server has both.
 
-    One path only if it is named, and one server.
+    Only one path or server, if named.
 
-    Raises BadInputError: No server has that name, or none a location for that path.
+    Raises BadInputError: No server has that name, or no server has a location for that path.
     """
     doors = _doors(facts)
     found = []
@@ -195,11 +195,11 @@ def probes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Probe
 class _Door:
     """A TCP socket that the lab's client can connect to: the lab's network has no IPv6."""
 
-    address: str  # of IPv4; empty for all of them
+    address: str  # an IPv4 address; empty for all
     port: int
     protocols: frozenset[str]
     servers: Sequence[Block]
-    entry: int  # the port that the client connects to: a single address is led to
+    entry: int  # the port that the client connects to, which is redirected for a single address
 
     @property
     def tls(self) -> bool:
@@ -231,19 +231,19 @@ def _places(facts: Facts) -> Iterator[tuple[str, int, frozenset[str], Sequence[B
         for said in listens:
             if said in facts.sockets.unknown and said.value.partition(":")[0] == "localhost":
                 yield _LOOPBACK, port_of(said.value) or _HTTP_PORT, frozenset(said.args[1:]), (server.block,)
-        # What it includes and is not here may say where it listens; in the lab it does so on nginx's default port.
+        # A missing include may define where it listens; in the lab it listens on nginx's default port.
         if not listens and not any(True for _ in facts.sockets.of(server.block)):
             yield "", _HTTP_PORT, frozenset(), (server.block,)
 
 
 def ports_of(facts: Facts) -> list[tuple[int, int]]:
-    """Return each port that nginx listens on, behind the one that the client connects to for it; plain text first."""
+    """Return the client's port and nginx's port for each port that nginx listens on; plain text first."""
     doors = sorted(_doors(facts), key=lambda one: (one.tls, bool(one.address)))
     return [(door.entry, door.port) for door in doors]
 
 
 def entries_of(facts: Facts) -> dict[tuple[str, int], int]:
-    """Return a port of its own for each single address and port that nginx listens on: clients connect to that."""
+    """Return a separate client port for each single address and port that nginx listens on."""
     return {(door.address, door.port): door.entry for door in _doors(facts) if door.address}
 
 
@@ -257,18 +257,18 @@ def _host(names: Sequence[str]) -> str:
 
 
 def _taken(target: str, server: Block) -> Block | None:
-    """Return the location that takes a request; None where none is known to."""
+    """Return the location that takes a request; None if unknown."""
     path = normalised(target)
     found = taken(path, server) if path is not None else None
     return found.block if found is not None and not found.doubt and found.block is not server else None
 
 
 def _path_to(location: Block, server: Block, facts: Facts) -> str:
-    """Return a path for which nginx takes a location; the empty string if none is found."""
+    """Return a path for which nginx chooses a location; empty if none is found."""
     direct = (path for path in _candidates(location) if _taken(path, server) is location)
     if (path := next(direct, "")) or not location.args:
         return path
-    # By way of another one: try_files and error pages.
+    # Through another location: try_files and error pages.
     others = (*itertools.chain.from_iterable(map(_candidates, server.all("location"))), f"/{_LAST}")
     through = (answer(path, server, facts.version_numbers) for path in others)
     return next((path for path, found in zip(others, through, strict=True) if location in found.blocks), "")
@@ -297,7 +297,7 @@ def _plain_candidates(location: Block) -> Iterator[str]:
 
 
 def _sample(regex: str) -> str:
-    """Return a text that a usual regular expression matches: of each group the first alternative."""
+    """Return a text that a typical regular expression matches: the first alternative of each group."""
     for pattern, sample in _SAMPLES:
         regex = re.sub(pattern, sample, regex)
     while (shorter := _GROUP.sub(r"\1", regex)) != regex:
@@ -306,11 +306,11 @@ def _sample(regex: str) -> str:
 
 
 def files_wanted(routes: Sequence[Route]) -> Iterator[str]:
-    """Yield files that must be there for a request to be passed on: try_files wants them, or an if with -f or -e."""
+    """Yield files that must exist for a request to be proxied: try_files needs them, or an if with -f or -e."""
     for route in routes:
         block = route.proxied.target.block
         location, root = block.around("location"), block.setting("root")
-        # Only of the very location: https://nginx.org/en/docs/http/ngx_http_core_module.html#try_files
+        # Only in the location itself: https://nginx.org/en/docs/http/ngx_http_core_module.html#try_files
         tries = location is not None and location.local("try_files")
         tests = (arg for inner in block.blocks if inner.name == "if" for arg in inner.args)
         if root is not None and (tries or not _ABSENT.isdisjoint(tests)):

@@ -1,4 +1,4 @@
-"""What is added to the user's files so that they start in the lab, all of it reported: a script and a server block."""
+"""Additions to the user's files so that they start in the lab, all of them reported: a script and a server block."""
 
 import posixpath
 import shlex
@@ -15,23 +15,23 @@ from tuneproof.yours.needs import EMPTY, Needs
 
 SCRIPT: Final = "/etc/tuneproof/start.sh"
 _UID: Final = 61000
-# Of Debian's nginx: the folder of its modules, and the one that relative paths are below.
+# Debian's nginx: the folder of its modules, and the base of relative paths.
 _MODULES: Final = "/usr/lib/nginx/modules"
 _PREFIX: Final = "/usr/share/nginx"
-# By other names in images of what grew from nginx.
+# The names in images of nginx's forks differ.
 _FIND: Final = "nginx=$(command -v nginx || command -v angie || command -v openresty)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What differs from the user's files."""
+    """The differences from the user's files."""
 
     edits: tuple[Edit, ...]  # changes in them
-    told: tuple[str, ...]  # all that was changed or made, in words
+    told: tuple[str, ...]  # all changes and additions, in words
 
 
 def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) -> Changes:
-    """Return what must be changed in the files, and what is made around them.
+    """Return the necessary changes in the files, and the additions around them.
 
     Raises BadInputError: It has no http{}.
     """
@@ -53,7 +53,7 @@ def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) 
 
 
 def _lowered(configuration: Configuration) -> Iterator[str]:
-    """Yield the limits that the configuration raises, and the lab does not: nginx goes on with the lab's own."""
+    """Yield the limits that the configuration raises but the lab does not: nginx continues with the lab's own."""
     for said, _ in configuration.main.everything():
         place = f"{said.file}:{said.line}: {said.name} {said.value}"
         if said.name == "worker_rlimit_nofile" and (whole_number(said.value) or 0) > DESCRIPTORS:
@@ -65,7 +65,7 @@ def _lowered(configuration: Configuration) -> Iterator[str]:
 
 
 def probe_server(port: int) -> str:
-    """Return a server block that answers at once, whatever the rest of http{} wants of requests."""
+    """Return a server block that answers at once, whatever http{} requires of requests."""
     return f"server {{ listen {port}; access_log off; location / {{ access_log off; return 204; }} }}"
 
 
@@ -74,7 +74,7 @@ def script(
 ) -> str:
     """Return the shell script that starts nginx, makes files such as those of try_files, and links unix sockets.
 
-    ``modules``: files of modules that are loaded in front of the configuration, which needs them and does not say so.
+    ``modules``: files of modules to load before the configuration, which needs them but does not load them.
     """
     return "\n".join(["#!/bin/sh", "set -eu", *_lines(needs, served, sockets), _start(needs, main, modules), ""])
 

@@ -1,4 +1,4 @@
-"""What a trial does with the user's nginx, and what it counts. All requests take a route of the configuration."""
+"""What a trial does with the user's nginx, and what it counts. All requests use a route of the configuration."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -18,16 +18,16 @@ MIB: Final = 1 << 20
 CLIENTS: Final = 4
 _REQUESTS: Final = 8
 ASKED: Final = CLIENTS * _REQUESTS
-"""Requests of a trial, by so many clients."""
+"""Requests of a trial, and the number of clients."""
 _BULK_CONNECTIONS: Final = 8
 _BULK_BYTES: Final = 48 * MIB
 _TURNS_S: Final = 1.0
-# A request without an answer by then gets none.
+# The time limit for a response.
 ANSWERED_WITHIN_S: Final = 10.0
-# Enough beyond the bound for the buffers of a socket whose client hardly reads.
+# Enough beyond the bound to fill the socket buffers of a client that hardly reads.
 _MORE_THAN_HELD_BYTES: Final = MIB
 _HELD_AT_ONCE_BYTES: Final = 64 * MIB
-# Enough of them that the cost of a worker's first readers, the touched pages of its tables, is small for each.
+# So many that the cost of a worker's first readers (touched pages of its tables) is small per reader.
 _MOST_READERS: Final = 64
 _RECEIVE_BUFFER_BYTES: Final = 4096
 _SLOW_BYTES_PER_S: Final = 20
@@ -38,18 +38,18 @@ _OK: Final = 200
 EVENTS: Final = 20
 """The number of events of a stream."""
 ARRIVED_OVER: Final[Mapping[str, str]] = {"arrived_over_http1": "HTTP/1.1", "arrived_over_http2": "HTTP/2"}
-"""Figures of a stream, and the protocols that they are about; the second where the server speaks it."""
+"""Figures of a stream, and their protocols; the second only if the server speaks it."""
 _STREAM_HEADERS: Final = {"User-Agent": AGENT, "X-Tuneproof-Events": str(EVENTS)}
 STATUSES: Final = (-1, 0, 200, 301, 302, 304, 400, 401, 403, 404, 405, 413, 429, 499, 500, 502, 503, 504)
-"""What a request may be answered with that no stand-in has answered."""
+"""The possible statuses of a request that no stand-in has answered."""
 
 
 def requests(route: Route) -> Script:
     """Return the trial of some requests on keepalive connections, each answered by a stand-in.
 
-    Where a client's requests are limited, each comes from a client of its own, on a connection of its own.
-    Counted are: ``asked``, ``answered`` by a stand-in, ``upstream_connects`` that this took, answers ``from_cache``
-    that a stand-in has given before, and ``status_<number>`` of the others (0 for no answer, -1 for any other number).
+    If requests are limited per client, each comes from a different client, on a separate connection. It counts
+    ``asked``, ``answered`` by a stand-in, ``upstream_connects`` that this took, responses ``from_cache`` that a
+    stand-in gave earlier, and ``status_<number>`` of the others (0 for no response, -1 for any other number).
     """
     limiting = [one for one in limits(route.proxied.target.block) if one.name in LIMITING]
     connections = ASKED if limiting else CLIENTS
@@ -83,16 +83,16 @@ def requests(route: Route) -> Script:
 def slow_readers(route: Route, held_bytes: int) -> Script:
     """Return the trial of slow readers, until the workers' memory stops growing.
 
-    Counted are: ``readers``, and ``grown_bytes`` of the workers' memory for each of them.
+    It counts ``readers``, and ``grown_bytes`` of the workers' memory per reader.
     """
     readers = max(1, min(_MOST_READERS, _HELD_AT_ONCE_BYTES // max(held_bytes, 1)))
     size = held_bytes + _MORE_THAN_HELD_BYTES
 
     def script(rig: Rig) -> Figures:
-        # Their memory holds nothing yet, but for what a first request leaves behind in each.
+        # Fresh workers, except for what a first request leaves in each.
         rig.fresh_workers()
         warmed = rig.flow(flow_to(route, connections=_WARM_UPS, timeout_s=ANSWERED_WITHIN_S), port=route.port)
-        # A refused client reads nothing slowly: little memory would say nothing of the buffers.
+        # A rejected client does not read slowly: low memory would say nothing about the buffers.
         refused = sorted({answer.status for answer in answers_of(warmed) if not answer.numbered})
         rig.must(not refused, f"requests are answered by {', '.join(map(str, refused))}, and by no stand-in")
         before = _held_bytes(rig)
@@ -114,7 +114,7 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
 def bulk(route: Route) -> Script:
     """Return the trial of large responses, with what the loop iterations read meanwhile.
 
-    Counted is ``turn_bytes``: half of what the busiest worker read was read in iterations of at least so much.
+    It counts ``turn_bytes``: half of what the busiest worker read was read in iterations of at least this size.
     """
 
     def script(rig: Rig) -> Figures:
@@ -130,7 +130,7 @@ def bulk(route: Route) -> Script:
 def stream(route: Route) -> Script:
     """Return the trial of an event stream that stays open, over each protocol that browsers speak to the server.
 
-    Counted are: streams ``asked`` for, those ``answered`` by a stand-in, how many of their :data:`EVENTS` events have
+    It counts streams ``asked`` for, those ``answered`` by a stand-in, how many of their :data:`EVENTS` events have
     arrived once all are written and nothing moves (:data:`ARRIVED_OVER`; ``arrived_events`` where these are fewest),
     and ``status_<number>`` as of requests.
     """
@@ -189,9 +189,9 @@ def _by_status(statuses: Iterable[int]) -> Figures:
 
 
 def burst(port: int, listens_on: int, connects: int) -> Script:
-    """Return the trial of a burst of connects while all workers are busy with something else.
+    """Return the trial of a burst of connects while all workers are busy.
 
-    Counted is ``queued``: how many of them the kernel has taken for nginx.
+    It counts ``queued``: how many of them the kernel has accepted for nginx.
     """
 
     def script(rig: Rig) -> Figures:
@@ -209,7 +209,7 @@ def fresh_workers(rig: Rig) -> Figures:
 
 
 def flow_to(probe: Probe, *, body_bytes: int = 0, **fields: float) -> Flow:
-    """Return a flow of requests to a place, each for so many bytes of a stand-in's if any."""
+    """Return a flow of requests to a place, each for this many bytes from a stand-in, if any."""
     headers = {"Host": probe.host, "User-Agent": AGENT}
     if body_bytes:
         headers["X-Tuneproof-Bytes"] = str(body_bytes)
@@ -218,12 +218,12 @@ def flow_to(probe: Probe, *, body_bytes: int = 0, **fields: float) -> Flow:
 
 
 def _held_bytes(rig: Rig) -> int:
-    # Not the pages of files: what a library has of them says nothing of readers.
+    # Without pages of files: those of libraries do not depend on readers.
     return sum(worker.rss_anon_bytes for worker in rig.workers())
 
 
 def _peak(rig: Rig, before: int) -> int:
-    """Return the workers' largest memory, once it has stayed while they had nothing to do."""
+    """Return the workers' largest memory, once it is stable while they are idle."""
     peak = before
 
     def grown() -> int:

@@ -1,4 +1,4 @@
-"""Two versions of nginx side by side on the same files: started, looked at in rounds, compared."""
+"""Starts two versions of nginx side by side on the same files, and compares them in rounds."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ from tuneproof.yours.routes import Probe
 NAME: Final = "upgrade"
 ROUNDS: Final = LOOKS[QUICK][0]
 _START: Final = "start"
-# What differs between two containers of one version, such as an address or a host name, is no difference of versions.
+# Differences between two containers of one version, such as addresses and host names, are not differences of versions.
 _TWINS: Final = 2
 
 
@@ -39,21 +39,21 @@ class Side:
     version: str
     image: str  # full name
     prepared: Prepared
-    records_turns: bool  # whether the image has what records them
+    records_turns: bool  # whether the image can record them
 
     @property
     def label(self) -> str:
-        """What it is called in results."""
+        """Its name in results."""
         return f"nginx {self.version}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """What came of it."""
+    """The outcome."""
 
     comparisons: tuple[Comparison, ...] = ()
-    void: Mapping[str, str] = field(default_factory=dict)  # why some things could not be compared, by where
-    refused: tuple[str, str] = ("", "")  # what each says that does not start; empty for one that does
+    void: Mapping[str, str] = field(default_factory=dict)  # why some comparisons were not possible, by place
+    refused: tuple[str, str] = ("", "")  # the message of each that does not start; empty for one that does
 
 
 def compare(
@@ -66,7 +66,7 @@ def compare(
     writer: ResultsWriter,
     report: Callable[[str], None],
 ) -> Compared:
-    """Start both, look at them in rounds, compare.
+    """Start both, and compare them in rounds.
 
     Raises LabError: The lab failed. EngineUnavailableError: The engine went away.
     """
@@ -131,7 +131,7 @@ def _bench(lab: Lab, side: Side, looks: Sequence[Look], subjects: Sequence[Subje
 
 
 def _words(side: Side, subject: Subject, looks: Sequence[Look], grounds: Grounds) -> str:
-    """Return what one says that does not start by itself; empty if it does."""
+    """Return the message of one that does not start by itself; empty if it does."""
     with Lab(grounds.session) as lab:
         try:
             _bench(lab, side, looks[:1], [subject], grounds)
@@ -141,7 +141,7 @@ def _words(side: Side, subject: Subject, looks: Sequence[Look], grounds: Grounds
 
 
 class Rounds:
-    """Looks at both versions, round by round."""
+    """Compares both versions, round by round."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class Rounds:
         self._void: dict[int, str] = {}
 
     def run(self, block: int, *, seed: int) -> None:
-        """Look at everything once, on either version in random order, at another container of each than before."""
+        """Make every comparison once on both versions, in random order, with other containers than before."""
         for side, twins in self._subjects.items():
             log = self._bench.stage(twins[block % _TWINS].name).subject.logs()
             self._warned[side].append(warnings_in(log))
@@ -179,7 +179,7 @@ class Rounds:
                 self._seen[number][side].append(figures)
 
     def _trial(self, arm: Arm[CountedObservation], block: int, number: int, side: str) -> Figures | None:
-        """Return what a trial has seen; None once a second one in its place has failed as well."""
+        """Return the observations of a trial; None if its repetition has failed as well."""
         for label in (f"{arm.name}-b{block}", f"{arm.name}-b{block}-again"):
             try:
                 outcome = self._bench.run(arm, label=label)
@@ -194,7 +194,7 @@ class Rounds:
         return None
 
     def compared(self) -> Compared:
-        """Compare what was seen in all rounds."""
+        """Compare the observations of all rounds."""
         found = compared("its start", self._warned["old"], self._warned["new"])
         for number, look in enumerate(self._looks):
             if number not in self._void:

@@ -1,7 +1,7 @@
-"""What each piece of advice concerns in a configuration.
+"""The rules: which places of a configuration each piece of advice applies to.
 
-Each module is a rule: a function ``advise``, and ``RANK``, its place among others of the same state: what usually gains
-more has a smaller one.
+Each module is a rule: a function ``advise``, and ``RANK``, its order among others of the same state: rules with a
+larger gain have a smaller one.
 """
 
 import importlib

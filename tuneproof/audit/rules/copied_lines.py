@@ -1,7 +1,6 @@
-"""Lines that travel from one nginx.conf to the next: which of them help, which do nothing, and which do harm.
+"""Lines that people copy from one nginx.conf to the next: which help, which do nothing, and which do harm.
 
-What a finding says, and when it applies, is in its row (:mod:`tuneproof.lines`); this module reads the conditions of
-a row.
+The text and the conditions of a finding are in its row (:mod:`tuneproof.lines`); this module evaluates the conditions.
 """
 
 import operator
@@ -29,7 +28,7 @@ _COMPARED: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=":
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield what the rows say of each directive and of each block, in the order of the files."""
+    """Yield the findings of the rows on each directive and each block, in the order of the files."""
     rows = [(line, concern) for line in every_line() for concern in line.audit if _is_of_version(line, concern, facts)]
     yield from _of_directives(rows, facts)
     main = facts.configuration.main
@@ -47,7 +46,7 @@ def _of_directives(rows: Sequence[tuple[Line, Concern]], facts: Facts) -> Iterat
         by_directive[concern.directive].append((line, concern))
     main = facts.configuration.main
     for said, block in main.everything():
-        if block.name in TABLES:  # its entries are data, whatever they are called
+        if block.name in TABLES:  # its entries are data, whatever their names
             continue
         for line, concern in by_directive[said.name]:
             if not _is_written(said, concern) or block.name == concern.outside:
@@ -55,7 +54,7 @@ def _of_directives(rows: Sequence[tuple[Line, Concern]], facts: Facts) -> Iterat
             is_kept = concern.patch == "" and _would_inherit(said, block)
             if is_kept and concern.state == State.WITHOUT_EFFECT:
                 continue
-            # A mere hint is given once, however often the line is repeated.
+            # A hint is given once, however often the line occurs.
             key = (line.claim, *said.args) if concern.state == State.CANNOT_TELL else (line.claim, str(id(said)))
             if key not in said_before and (found := _meant(concern, said, block, facts)) is not None:
                 said_before.add(key)
@@ -64,15 +63,15 @@ def _of_directives(rows: Sequence[tuple[Line, Concern]], facts: Facts) -> Iterat
 
 
 def _would_inherit(said: Statement, block: Block) -> bool:
-    """Tell whether an outer level sets the directive otherwise: without this one, that value would be in effect."""
+    """Tell whether an outer level sets the directive to another value, which would apply without this one."""
     outer = block.parent.setting(said.name) if block.parent is not None else None
     return outer is not None and outer.args != said.args
 
 
 def _blocks(name: str, main: Block) -> Iterator[Block]:
-    """Yield the blocks in which something may be missing: not where a file that is not here may say it.
+    """Yield the blocks in which something may be missing, except those where a missing file may have it.
 
-    For "main" the first block in it, in front of which there is room.
+    For "main", the first block in it: the addition goes before that.
     """
     found = main.blocks[:1] if name == "main" else main.all(name)
     for block in found:
@@ -122,7 +121,7 @@ def _is_of_version(line: Line, concern: Concern, facts: Facts) -> bool:
 
 
 def _is_written(said: Statement, concern: Concern) -> bool:
-    """Tell whether a directive has the arguments that a row is about."""
+    """Tell whether a directive has the arguments of a row."""
     if not re.fullmatch(concern.args, " ".join(said.args), re.DOTALL):
         return False
     if not concern.value:
@@ -138,7 +137,7 @@ def _is_written(said: Statement, concern: Concern) -> bool:
 
 
 def _numbers(texts: list[str]) -> list[int]:
-    """Return sizes in bytes, or times in milliseconds, whichever all of them are; none where they are neither."""
+    """Return sizes in bytes or times in milliseconds, whichever all of them are; empty if they are neither."""
     for read in (size_bytes, time_ms):
         numbers = [number for text in texts if (number := read(text)) is not None]
         if len(numbers) == len(texts):
@@ -147,7 +146,7 @@ def _numbers(texts: list[str]) -> list[int]:
 
 
 def _reach(said: Statement, concern: Concern) -> str:
-    """Return how far the measurement reaches, in words; the empty string where it was of this very value."""
+    """Return which value was measured, in words; empty if it was this very value."""
     if not concern.measured:
         return ""
     yours = said.args[concern.place]
@@ -156,7 +155,7 @@ def _reach(said: Statement, concern: Concern) -> str:
 
 
 def _meant(concern: Concern, at: Statement | Block, block: Block, facts: Facts) -> str | None:
-    """Return what a row's condition found around a directive or in a block; None where the row does not concern it."""
+    """Return what a row's conditions found around a directive or in a block; None if the row does not apply."""
     if block.path[:1] == ("stream",):
         return None
     found = _is_so(concern.where, at, block, facts) if concern.where else True
@@ -170,7 +169,7 @@ def _is_so(name: str, at: Statement | Block, block: Block, facts: Facts) -> str 
     if name in WHERE:
         return WHERE[name](at, block, facts)
     directive = name.partition(" ")[0]
-    # An upstream block inherits nothing: keepalive_timeout around it is about clients.
+    # An upstream block inherits nothing: an outer keepalive_timeout is for clients.
     said = block.local(directive) if block.name == "upstream" else block.in_effect(directive)
     return any(_matches(name, one) for one in (*said[-1:], *(inner for inner, _ in block.everything())))
 

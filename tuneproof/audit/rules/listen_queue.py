@@ -1,4 +1,4 @@
-"""Raise the backlog: bursts of connects behind a short accept queue wait for a second."""
+"""Raise the backlog: with a short accept queue, connects in bursts wait for a second."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -12,13 +12,13 @@ from tuneproof.conf.values import whole_number
 NAME: Final = "listen_queue"
 RANK: Final = 6
 CLAIM: Final = "queue_holds_backlog_plus_one"
-# What nginx asks for on Linux: https://nginx.org/en/docs/http/ngx_http_core_module.html#listen
+# nginx's default on Linux: https://nginx.org/en/docs/http/ngx_http_core_module.html#listen
 _DEFAULT: Final = 511
 _WANTED: Final = 4096
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield one answer for each TCP socket: its options are in one of its listens, and nginx refuses a second one."""
+    """Yield one result per TCP socket: one of its listens has its options, and nginx refuses a second one."""
     for socket in facts.sockets.found:
         # A connect to a full queue of a unix socket waits or fails at once: nothing is sent again later.
         if socket.address.is_udp or socket.address.family == "unix" or not socket.is_bound or not socket.listens:

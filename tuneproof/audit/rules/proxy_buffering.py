@@ -15,16 +15,16 @@ RANK: Final = 1
 CLAIM: Final = "slow_reader_takes_the_bound"
 # A thousand readers of this cost 1 GiB.
 LARGE_BYTES: Final = 1 << 20
-# What was measured: one reader of 68 MiB, and of 1088 MiB.
+# The measured values: one reader of 68 MiB, and one of 1088 MiB.
 _HARMFUL_BYTES: Final = 64 << 20
 _READERS: Final = 1000
-# Room for the headers that somebody made the first buffer larger for.
+# Room for the headers for which the first buffer was enlarged.
 _MOST_FIRST_BYTES: Final = 32 << 10
 _BUFFERS: Final = 8
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield each place whose slow readers cost much, and each that passes answers on unbuffered."""
+    """Yield each place where slow readers are expensive, and each without buffering."""
     for proxied in facts.proxied:
         target, held = proxied.target, proxied.reader_bytes
         if target.kind not in {"proxy", "fastcgi", "uwsgi", "scgi"} or held is None:
@@ -48,7 +48,7 @@ def advise(facts: Facts) -> Iterator[Advised]:
 
 
 def _hidden_by(target: Target) -> str:
-    """Return the file that is not here and may set a buffer otherwise, or none at all; empty if none may."""
+    """Return the missing file that may set or disable a buffer; empty if there is none."""
     if not any(target.block.hides(f"{target.kind}_{name}") for name in ("buffering", "buffer_size", "buffers")):
         return ""
     return next(name for level in target.block.within() for name in level.unseen)
@@ -68,7 +68,7 @@ def _price(proxied: Proxied, edits: Sequence[Edit]) -> str:
 
 
 def _remedy(proxied: Proxied) -> tuple[Edit, ...]:
-    """Return smaller buffers where the large ones are set; the rest goes to a file, as by default."""
+    """Return smaller buffers in place of the large ones; the rest goes to a file, as by default."""
     kind, block = proxied.target.kind, proxied.target.block
     first_said = block.setting(f"{kind}_buffer_size")
     first = size_bytes(first_said.value) if first_said else 4096

@@ -1,4 +1,4 @@
-"""Queues of their own for the workers: what "reuseport" gives, and what it costs behind a worker that stalls."""
+"""Separate queues for the workers: what "reuseport" gains, and what it costs if a worker stalls."""
 
 from collections.abc import Iterator
 from typing import Final

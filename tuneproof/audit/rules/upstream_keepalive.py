@@ -67,7 +67,7 @@ def _sentence(proxied: Proxied) -> str:
 
 
 def _price(edits: Sequence[Edit]) -> str:
-    """Return what else changes with the patch, in words: see ngx_http_upstream_next for the second."""
+    """Return what else the patch changes, in words: see ngx_http_upstream_next for the second."""
     is_newer = any("proxy_http_version 1.1;" in edit.text for edit in edits if not isinstance(edit, Before))
     chunks = "the backend gets HTTP/1.1 and may answer in chunks, and " if is_newer else ""
     return f"{chunks}a request that fails on a reused connection is tried once more"
@@ -78,7 +78,7 @@ def _working(facts: Facts, proxied: Proxied) -> Advised:
     own = [item for item in _lines_for_it(facts, proxied) if item is not None]
     if facts.version_numbers >= DEFAULT_SINCE and own and not any(_hides_outer(item, target.block) for item in own):
         size = _explicit(facts, proxied)
-        # The default is "keepalive 32 local": what several locations share is lost without a keepalive of their own.
+        # The default is "keepalive 32 local": without an explicit keepalive, locations no longer share connections.
         is_default = (
             size is None
             or size.statement is None
@@ -92,7 +92,7 @@ def _working(facts: Facts, proxied: Proxied) -> Advised:
 
 
 def _lines_for_it(facts: Facts, proxied: Proxied) -> list[Statement | None]:
-    """Return the directives that are there for its sake."""
+    """Return the directives that serve keepalive."""
     block = proxied.target.block
     upstream = _explicit(facts, proxied)
     headers = [item for item in block.in_effect("proxy_set_header") if item.args[:1] and _is_empty_connection(item)]
@@ -115,18 +115,18 @@ def _explicit(facts: Facts, proxied: Proxied) -> Upstream | None:
 
 
 def _is_asked_for(facts: Facts, proxied: Proxied) -> bool:
-    """Tell whether somebody wanted connections to be kept here."""
+    """Tell whether the configuration tries to keep connections here."""
     upstream = _explicit(facts, proxied)
     return upstream is not None and upstream.statement is not None and upstream.keepalive > 0
 
 
 def _is_all_here(block: Block) -> bool:
-    """Tell whether no file is absent that a location or its server includes: what it says must not be added again."""
+    """Tell whether all includes of a location and its server are here: a missing one may have the additions."""
     return not any(level.unseen for level in block.within() if level.around("server"))
 
 
 def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
-    """Return what makes connections to an explicit upstream stay; nothing where a person must choose."""
+    """Return the changes that keep connections to an explicit upstream; empty if a person must choose."""
     lacks, block, target = proxied.reuse.lacks, proxied.target.block, proxied.target
     upstream = _explicit(facts, proxied)
     names = target.names() or ()
@@ -140,7 +140,7 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
             return ()
         edits += _cache_of(upstream)
     if not upstream.block.local("keepalive_timeout"):
-        # The same edit as that of dying_connections, so that both together are one.
+        # The same edit as in dying_connections, so that both merge into one.
         edits.append(setting(upstream.block, _IDLE_TIMEOUT))
     if Lack.VERSION in lacks:
         edits.append(_set(block, "proxy_http_version", "1.1", target.statement))
@@ -153,7 +153,7 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
 
 
 def _cache_of(upstream: Upstream) -> Iterator[Edit]:
-    """Yield what makes an upstream block keep idle connections: last in it, since a balancing method replaces it."""
+    """Yield the change that makes an upstream block keep idle connections: last, after any balancing method."""
     said, wanted, last = upstream.statement, f"keepalive {_IDLE_CONNECTIONS};", upstream.block.own[-1]
     if said is not None and upstream.discarded_by is None:
         yield Replace(old=said, text=wanted)
@@ -185,7 +185,7 @@ def _with_new_block(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
 
 
 def _set(block: Block, name: str, value: str, behind: Statement) -> Edit:
-    """Return the change of a directive in its place, or a new one beside the directive that proxies."""
+    """Return the change of an existing directive, or a new one next to the directive that proxies."""
     local = block.local(name)
     if local:
         return Replace(old=local[-1], text=f"{name} {value};")
@@ -211,7 +211,7 @@ def _header(facts: Facts, block: Block, behind: Statement) -> Edit | None:
         return Replace(old=own[0], text=f'proxy_set_header {own[0].value} "";')
     closing = [item for item in table.own if item.name == "" and item.value.lower() == "close"]
     if closing:
-        # What upgrades still does; what does not no longer closes.
+        # Upgrades still work, and other connections no longer close.
         return Replace(old=closing[0], text="'' '';")
     return None
 

@@ -7,7 +7,7 @@ from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.explain.parse.access_log.known import RECOMMENDED
 
 BOTH_LEGS: Final = "nsenter -t PID -n tcpdump -ni any -s 256 -w both.pcap (both legs; PID is nginx's)"
-"""The evidence that distinguishes several causes, with its command; like the next."""
+"""The evidence that distinguishes several causes, with its command; the next one likewise."""
 LOG_TIMES: Final = f"the access log with the worker, the upstream and the times: log_format explain '{RECOMMENDED}';"
 
 

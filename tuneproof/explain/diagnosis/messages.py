@@ -1,4 +1,4 @@
-"""The messages of error logs, as answers: what happened, how often, since when, to whom, and what follows from what."""
+"""The messages of error logs, as answers: what happened, how often, since when, to whom, and consequences."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,10 +15,10 @@ from tuneproof.messages.rows import Message, Problem, messages
 
 # A request is logged when it ends, its messages before.
 _SLACK: Final = timedelta(minutes=2)
-# What ends or starves a worker, or the machine, takes many requests with each message.
+# A message about the end or starvation of a worker or machine affects many requests.
 _OF_MANY: Final = 100
 ENOUGH_MESSAGES: Final = 20
-"""Fewer are an excerpt, in which somebody looked for something."""
+"""Fewer messages may be a selected excerpt."""
 _CAUSES: Final[Mapping[Cause, tuple[str, ...]]] = {
     Cause.REFUSED: ("upstream_refused", "upstream_socket_refused"),
     Cause.NO_PORT: ("upstream_no_port",),
@@ -29,9 +29,9 @@ _CAUSES: Final[Mapping[Cause, tuple[str, ...]]] = {
     Cause.CLIENT_GONE: ("client_closed_waiting",),
     Cause.SLOW_READER_BUFFERING: ("response_to_temporary_file",),
 }
-"""Which messages say the same as a cause."""
+"""Messages that mean the same as a cause."""
 _LOGGED: Final = (Cause.REFUSED, Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM, Cause.KEPT_CONNECTION_CLOSED)
-"""Causes of which nginx logs each case at its default level."""
+"""Causes that nginx logs at its default level in each case."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class MessageFinding:
 
     row: Message
     number: int
-    first: str  # time of the first one, as the log writes it; empty without times
+    first: str  # time of the first one, as in the log; empty without times
     last: str
     example: str
     files: tuple[str, ...]
@@ -49,14 +49,14 @@ class MessageFinding:
     servers: Mapping[str, int] = field(default_factory=dict)
     requests: Mapping[str, int] = field(default_factory=dict)
     zones: Mapping[str, int] = field(default_factory=dict)
-    consequences: tuple["MessageFinding", ...] = ()  # what follows from it, and is no answer of its own
-    answered: int | None = None  # how many requests of the access logs had its status; None where that is not known
+    consequences: tuple["MessageFinding", ...] = ()  # consequences, which are not separate answers
+    answered: int | None = None  # how many requests of the access logs had its status; None if unknown
     of_requests: int | None = None  # of how many; None without access logs
     streams: int = 0  # how many are about connections of stream{} or mail{}, which have no status
 
     @property
     def is_rare(self) -> bool:
-        """Whether it touches too few of the requests to explain a complaint, as far as access logs tell."""
+        """Whether it affects too few requests to explain a complaint, according to the access logs."""
         return (
             self.of_requests is not None and bool(self.row.statuses) and self.number < TOUCHED_SHARE * self.of_requests
         )
@@ -73,12 +73,12 @@ class MessageFinding:
 class Messages:
     """All messages of the error logs."""
 
-    problems: tuple[MessageFinding, ...] = ()  # those that are problems, what explains most first
-    looks: tuple[MessageFinding, ...] = ()  # those that may be, by their number
-    ordinary: tuple[MessageFinding, ...] = ()  # those that are no problem, by their number
-    all_messages: int = 0  # number of all, also of those that have no row
-    own_messages: int = 0  # those that nginx wrote: the kernel and Kubernetes say nothing of upstreams
-    unknown: int = 0  # those of level error and higher that have no row
+    problems: tuple[MessageFinding, ...] = ()  # problems, the one that explains most first
+    looks: tuple[MessageFinding, ...] = ()  # possible problems, by their number
+    ordinary: tuple[MessageFinding, ...] = ()  # harmless messages, by their number
+    all_messages: int = 0  # number of all messages, including those without a row
+    own_messages: int = 0  # those of nginx: the kernel and Kubernetes have none about upstreams
+    unknown: int = 0  # messages of level error and higher without a row
     unknown_examples: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
 
@@ -88,15 +88,15 @@ class Messages:
         return next((each for each in self.problems if not each.is_rare), None)
 
     def explain(self, status: int) -> bool:
-        """Tell whether they are as many as the responses of a status that access logs of the same time have."""
+        """Tell whether there are as many messages as responses with a status in access logs of the same time."""
         told = [each for each in self.problems if status in each.row.statuses and each.answered is not None]
         number = sum(each.number + sum(follows.number for follows in each.consequences) for each in told)
         return bool(told) and number >= max(each.answered or 0 for each in told)
 
     def not_logged(self) -> tuple[Cause, ...]:
-        """Return the causes of which these logs have no message, though nginx would log each case.
+        """Return the causes without a message in these logs, although nginx would log each case.
 
-        Of a few lines nothing can be said: they may have been chosen.
+        A few lines show nothing: they may have been selected.
         """
         if self.own_messages < ENOUGH_MESSAGES:
             return ()
@@ -111,7 +111,7 @@ def says(cause: Cause, finding: MessageFinding) -> bool:
 
 
 def message_findings(evidence: EvidenceSet) -> Messages:
-    """Put the messages of all error logs together."""
+    """Merge the messages of all error logs."""
     counted: dict[str, list[tuple[str, MessageCount]]] = {}
     for log in evidence.error_logs:
         for count in log.content.known:
@@ -140,7 +140,7 @@ def message_findings(evidence: EvidenceSet) -> Messages:
 
 
 def _covers(requests: LogSummary, evidence: EvidenceSet) -> bool:
-    """Tell whether an access log has the requests of the time in which the messages were written.
+    """Tell whether an access log covers the time of the messages.
 
     nginx writes both in the same local time, and the error log does not name its zone.
     """
@@ -157,7 +157,7 @@ def _of(told: Iterable[MessageFinding], problem: Problem) -> tuple[MessageFindin
 
 
 def _origins(found: Mapping[str, MessageFinding]) -> dict[str, str]:
-    """Return, for each message that follows from another one that is there, the first of the chain."""
+    """Return, for each message that follows from another message in the logs, the first of the chain."""
     direct = {
         row: max(causes, key=lambda origin: found[origin].number)
         for row, finding in found.items()

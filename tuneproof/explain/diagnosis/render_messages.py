@@ -9,7 +9,7 @@ from tuneproof.explain.parse.message_counts import MOST_NAMES
 from tuneproof.wording import count, mid_sentence, one_line, seconds, share
 
 MOST_OTHERS: Final = 4
-"""Of further messages on the first screen; the details have all."""
+"""How many further messages the first screen shows; the details have all."""
 _MOST_NAMES: Final = 3
 _LONGEST_NAME: Final = 80
 _FAIR_SHARE: Final = 0.05
@@ -25,7 +25,7 @@ class Line(NamedTuple):
 
 
 def answer(finding: MessageFinding) -> Iterator[Line]:
-    """Yield the whole answer to one message."""
+    """Yield the complete answer to one message."""
     row, files = finding.row, finding.files
     yield Line("What", row.happened, files)
     yield Line("Logged", f"{_often(finding)}.", files)
@@ -33,7 +33,7 @@ def answer(finding: MessageFinding) -> Iterator[Line]:
         yield Line("", f"{about}.", files)
     yield Line("Affects", f"{_affects(finding)}.")
     for each in finding.consequences:
-        # Of several statuses the client gets that of the last message.
+        # If there are several statuses, the client gets that of the last message.
         differs = each.row.statuses and each.row.statuses != row.statuses
         answered = f", answered {' or '.join(map(str, each.row.statuses))}" if differs else ""
         yield Line("Follows", f"{each.row.name}: {count(each.number, 'message')}{answered}.", each.files)
@@ -46,7 +46,7 @@ def answer(finding: MessageFinding) -> Iterator[Line]:
 
 
 def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]:
-    """Yield the messages after the leading one, one line each; all that are no problem share a line."""
+    """Yield the messages after the leading one, one line each; harmless ones share a line."""
     rest = [each for each in messages.problems if each is not leading]
     common = [each for each in rest if not each.is_rare]
     for each in common[:MOST_OTHERS]:
@@ -102,11 +102,11 @@ def _affects(finding: MessageFinding) -> str:
 
 
 def _at(text: str) -> datetime:
-    return datetime.strptime(text, _TIME)  # noqa: DTZ007 - the log's own zone, which it does not name
+    return datetime.strptime(text, _TIME)  # noqa: DTZ007 - the log's own time zone, which it does not name
 
 
 def _about(finding: MessageFinding) -> str:
-    """Return whom the messages are about."""
+    """Return the subjects of the messages: upstreams, clients, URIs."""
     told = [
         _names("upstream", "upstreams", finding.upstreams),
         _names("zone", "zones", finding.zones),
@@ -123,7 +123,7 @@ def _names(one: str, many: str, names: Mapping[str, int]) -> str:
     if len(names) == 1:
         return f"{one} {_short(next(iter(names)))}"
     number = f"{len(names)} or more" if len(names) >= MOST_NAMES else str(len(names))
-    # If none has a large share, none is worth a look.
+    # If none has a large share, none is worth showing.
     common = {name: times for name, times in names.items() if times >= _FAIR_SHARE * sum(names.values())}
     if len(names) > _MOST_NAMES and not common:
         return f"{number} {many}"
@@ -137,7 +137,7 @@ def _short(name: str) -> str:
 
 
 def details(messages: Messages) -> Iterator[str]:
-    """Yield every message with its answer, as lines; those that are indented belong to the one before."""
+    """Yield every message with its answer, as lines; indented lines belong to the one before."""
     for finding in (*messages.problems, *messages.looks, *messages.ordinary):
         yield f"{finding.row.name} ({finding.row.id})."
         yield f"  Words: {one_line(finding.example)}"

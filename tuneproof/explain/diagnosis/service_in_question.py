@@ -1,9 +1,8 @@
-"""Whose service the evidence is about: a capture on a real machine has other people's connections in it.
+"""Selects the service that the evidence is about: a capture on a real machine has unrelated connections.
 
-Scans of other ports, a metadata service, ssh, a monitor's probe: each is a service of its own, with its own refusals
-and losses, which say nothing of nginx. What serves HTTP or TLS is in question, most of all what is in the capture
-on both sides of nginx, and whatever carries a good part of what the busiest of them does; without any, what is asked
-most often.
+Scans of other ports, a metadata service, ssh, a monitor's probe: each is a separate service with its own refusals and
+losses, which say nothing about nginx. Services that speak HTTP or TLS are in question, preferably those with both sides
+of nginx in the capture, and all with a good part of the busiest one's traffic; without any, the one with most attempts.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,14 +26,14 @@ PART_OF_BUSIEST: Final = 0.05
 class Narrowed:
     """Evidence of the services in question."""
 
-    evidence: EvidenceSet  # the evidence, without the other services of its captures
-    left_out: str  # what was left out, in one sentence; empty for nothing
+    evidence: EvidenceSet  # the evidence without the other services of its captures
+    left_out: str  # the omitted services, in one sentence; empty for none
 
 
 def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed:
-    """Leave out what is not nginx's.
+    """Leave out services other than nginx's.
 
-    ``service``: the service in question, as its captures have it; default: the one that carries most.
+    ``service``: the service in question, as in its captures; default: the one with the most traffic.
 
     Raises BadInputError: No capture has the service that is given.
     """
@@ -77,7 +76,7 @@ def _weight(service: ServiceSummary) -> int:
 
 
 def _narrowed(capture: CaptureSummary, service: Endpoint | None) -> tuple[CaptureSummary, list[ServiceSummary]]:
-    """Return a capture without the services that are not in question, and those."""
+    """Return a capture without the unrelated services, and these services."""
     if not capture.services:
         return replace(capture, quic=_quic_in_question(capture.quic, {service.address} if service else set())), []
     matched = {capture.held.front, *capture.held.back} if capture.held is not None else set()
@@ -118,10 +117,10 @@ def _is_silent(service: ServiceSummary) -> bool:
 
 
 def _is_strangers(service: ServiceSummary, others: Sequence[ServiceSummary]) -> bool:
-    """Tell whether a port without an answer is not nginx's, since a service beside it works.
+    """Tell whether an unanswered port is not nginx's, since another service there works.
 
-    It is a closed port of the same machine, or its IPv6 address, which clients try before the one that works
-    (RFC 8305); or the other way round.
+    It is a closed port of the same machine, or its IPv6 address, which clients try before the working one (RFC 8305),
+    or vice versa.
     """
     if service.refused + service.unanswered < service.flows:
         return False

@@ -1,13 +1,13 @@
-"""Exact limits of shares: how much of a whole something touches at least, as far as what was seen can tell."""
+"""Exact limits of shares: the minimum share of a whole, given the observed counts."""
 
 import math
 from typing import Final
 
 from tuneproof.explain.parse.figures import Distribution
 
-# Two-sided 95 %, as everywhere in this project.
+# 95 %, two-sided, as everywhere in this project.
 _TAIL: Final = 0.025
-# Beyond it Wilson's limit differs from the exact one in the fourth digit only.
+# Above this, Wilson's limit differs from the exact one only in the fourth digit.
 _MOST_EXACT: Final = 2_000
 _STEPS: Final = 50
 _Z: Final = 1.959963984540054
@@ -36,7 +36,7 @@ def lower_limit(count: int, of: int) -> float:
 
 
 def at_least(count: int, of: int, share: float) -> float:
-    """Return how likely so many or more of all are, if each is with this probability."""
+    """Return the probability of this many or more out of all, given the probability of each."""
     if share <= 0.0:
         return 0.0
     log_share, log_rest = math.log(share), math.log1p(-share)
@@ -49,7 +49,7 @@ def at_least(count: int, of: int, share: float) -> float:
 
 
 def part_from(times: Distribution, limit: float) -> float:
-    """Return which share of values is at least that large for certain, as far as percentiles tell."""
+    """Return the share of values that are certainly at least that large, according to percentiles."""
     percentiles = ((times.median, 0.5), (times.p90, 0.1), (times.p99, 0.01))
     return next((part for value, part in percentiles if value >= limit), 0.0)
 

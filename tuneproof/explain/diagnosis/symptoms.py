@@ -1,6 +1,6 @@
-"""What users of a service notice, whatever the cause: errors, requests given up, slow or repeated ones.
+"""What users of a service notice, whatever the cause: errors, abandoned, slow or repeated requests.
 
-"No problem" may be said only where none of them is there. What error logs say is in messages.py.
+"No problem" requires that there are none. Messages of error logs are in messages.py.
 """
 
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ from tuneproof.wording import count, seconds, share
 
 # People lose their train of thought (Nielsen, "Usability Engineering", 1993, 5.5).
 SLOW_S: Final = 1.0
-# A slow answer where the network is fast: so many times the handshake.
+# A slow response on a fast network: this many times the handshake.
 BEYOND_HANDSHAKE: Final = 10
-# One segment in twenty: no path that anybody would call working.
+# One segment in twenty: such a path does not work.
 REPEATED_SHARE: Final = 0.05
 REPEATED_SEGMENTS: Final = 10
 _SERVER_ERRORS: Final = range(500, 600)
@@ -33,19 +33,19 @@ _SINCE_BOOT: Final = (
 
 
 def shows_enough(evidence: EvidenceSet) -> bool:
-    """Tell whether the absence of symptoms means anything: a few requests may have been lucky."""
+    """Tell whether the absence of symptoms is significant: a few requests may have been lucky."""
     seen = [log.content.requests for log in evidence.access_logs]
     seen += [run.content.requests or 0 for run in evidence.load_runs]
     for where in captured_services(evidence):
         seen += [where.service.requests, where.service.handshakes.get("complete", 0)]
     seen += [loop.iterations for named in evidence.event_loops for loop in named.content]
-    # Memory and CPU time of processes say nothing of requests.
+    # Memory and CPU time of processes say nothing about requests.
     whole_hosts = (evidence.counters, evidence.sockets, evidence.softnet)
     return any(whole_hosts) or max(seen, default=0) >= ENOUGH_REQUESTS
 
 
 def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
-    """Yield what a user of the service would notice, with its file."""
+    """Yield the symptoms for a user of the service, with their files."""
     for log in evidence.access_logs:
         for text in _of_log(log.content):
             yield Reason(text=text, files=(log.name,))

@@ -1,9 +1,9 @@
-"""nginx's error log, and what the kernel, systemd and Kubernetes say of nginx: how often which message is there.
+"""Counts messages in nginx's error log, and messages of the kernel, systemd and Kubernetes about nginx.
 
 Lines are "date [level] pid#tid: *connection message, client: ..., upstream: ..." (ngx_log_error_core in
 src/core/ngx_log.c and ngx_http_log_error in src/http/ngx_http_request.c). At start, and from ``nginx -t``, they are
-"nginx: [level] message". A message may have further lines, such as what PHP wrote to stderr. Which message it is, the
-rows of tuneproof.messages say.
+"nginx: [level] message". A message may have further lines, such as PHP's output on stderr. The rows of
+tuneproof.messages identify messages.
 """
 
 import re
@@ -24,42 +24,42 @@ from tuneproof.messages.rows import LEVELS
 from tuneproof.wording import plain_quotes
 
 UPSTREAMS: Final = "upstreams"
-"""Whose an event is, where it is several upstreams' or nobody's."""
+"""The upstream of an event with several upstreams or none."""
 _BEGINNING: Final = 400
-# NGX_MAX_ERROR_STR is 2048 bytes; the rest of a longer one is no message of nginx's.
+# NGX_MAX_ERROR_STR is 2048 bytes; the rest of a longer line is not from nginx.
 _LONGEST: Final = 4096
 _NUMBERS: Final = re.compile(r"[/ :]")
 _MOST_TIMES: Final = 1_000
 _LINE: Final = re.compile(
-    # The time is left out by people, and by what has a time of its own.
+    # People leave the time out, and so do tools with their own time.
     rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) )?\[({LEVELS})\] \d+#\d+: (?:\*\d+ )?|nginx: \[({LEVELS})\] "
 )
-# What lists and code in a thread have before a line; a quote may begin a log's own column.
+# Prefixes of lists and code in web threads; a quote may begin a log's own column.
 _LISTED: Final = " \t>*-`"
-# What precedes a message that is quoted alone, and a process that lost its level.
+# Prefixes of a message quoted alone, and of a process without its level.
 _QUOTED: Final = f"{_LISTED}\"'"
 _PROCESS: Final = re.compile(r"(?<!\d)\d+#\d+: (?:\*\d+ )?")
 _WRAPPED: Final = re.compile(r"\)[ \t\r]*\n[ \t>*]*(?=while )")
-# A message that was wrapped by hand breaks off so and goes on so, up to the name of the host.
+# How a message wrapped by hand breaks off and continues, up to the name of the host.
 _GOES_ON: Final[Mapping[str, str]] = {")": "while ", " failed": "(", " while": ""}
 _BREAKS: Final = tuple(_GOES_ON)
 _ENDS: Final = ', host: "'
 _MOST_WRAPPED: Final = 4
 _REQUEST: Final = re.compile(r"\S+ - ")
-# What applications write has line ends of its own; nginx's circumstances are behind the last one.
+# Output of applications has its own line ends; nginx's circumstances follow the last one.
 _OF_SEVERAL_LINES: Final = ('FastCGI sent in stderr: "', "lua ", "[lua] ", "failed to run ", "js ")
 _MOST_LINES: Final = 100
 _CLIENT: Final = ", client: "
 _CIRCUMSTANCES: Final = re.compile(r", client: [^,\s]{1,64}, server: ")
-# What syslog writes for a line that comes again: a sentence of its own, or around the last one.
+# How syslog reports repeated lines: a separate sentence, or one around the last line.
 _REPEATED: Final = re.compile(r"last message repeated (\d{1,7}) times?$")
 _REPEATED_AS: Final = re.compile(r"message repeated (\d{1,7}) times: \[ ")
-# Of level notice (src/os/unix/ngx_process_cycle.c and ngx_process.c).
+# Messages of level notice (src/os/unix/ngx_process_cycle.c and ngx_process.c).
 _WORKER_LEFT: Final = re.compile(r"gracefully shutting down|worker process \d+ exited with code 0")
 
 
 class Event(StrEnum):
-    """What nginx says, by the words that a person reads."""
+    """nginx's events, by their displayed names."""
 
     REFUSED = "connections that upstreams refused"
     CONNECT_TIMED_OUT = "connections to upstreams that timed out"
@@ -103,54 +103,54 @@ EVENTS: Final[Mapping[Event, tuple[str, ...]]] = {
     Event.NO_CONNECTIONS: ("worker_connections", "worker_connections_reused"),
     Event.NO_DESCRIPTORS: ("files_accept", "files_upstream", "files_open", "files_system"),
 }
-"""Which messages an event is, by the ids of their rows."""
+"""The messages of an event, by the ids of their rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorLog:
-    """What an error log says."""
+    """The content of an error log."""
 
-    messages: int  # how many messages there are, each counted once however many lines it has
-    levels: Mapping[str, int]  # how many of nginx's messages there are of each level
-    events: Mapping[Event, int]  # how often each event happened; those that did not are not in it
-    upstreams: Mapping[Event, Mapping[str, int]]  # for an event, how often each upstream's address was named in it
-    workers_left: tuple[datetime, ...]  # when workers left, the first 1000 times, in the log's own time zone
+    messages: int  # number of messages; one with several lines counts once
+    levels: Mapping[str, int]  # number of nginx's messages by level
+    events: Mapping[Event, int]  # how often each event happened; without others
+    upstreams: Mapping[Event, Mapping[str, int]]  # for an event, how often it names each upstream's address
+    workers_left: tuple[datetime, ...]  # when workers exited, the first 1000 times, in the log's own time zone
     first: datetime | None  # time of the first message, in the log's own time zone; None without times
     last: datetime | None  # time of the last one
-    known: tuple[MessageCount, ...] = ()  # the messages that have a row, each once
-    unknown: Unknown = field(default_factory=Unknown)  # those of level error and higher that have none
+    known: tuple[MessageCount, ...] = ()  # the messages with a row, each once
+    unknown: Unknown = field(default_factory=Unknown)  # those of level error and higher without a row
 
     def of(self, event: Event) -> int:
         """Return how often an event happened."""
         return self.events.get(event, 0)
 
     def whose(self, event: Event) -> str:
-        """Return the one upstream that an event is about, such as "10.0.0.5:8080"; "upstreams" for several, or none."""
+        """Return the only upstream of an event, such as "10.0.0.5:8080"; "upstreams" for several or none."""
         named = self.upstreams.get(event, {})
         return next(iter(named)) if len(named) == 1 else UPSTREAMS
 
 
 class Collector:
-    """Counts the messages among lines; a container's output has requests between them."""
+    """Counts the messages in lines; a container's output has requests between them."""
 
     def __init__(self) -> None:
         self._levels: Counter[str] = Counter()
         self._counts = MessageCounts()
         self._left: Counter[str] = Counter()
         self._system = 0
-        # As text: their order is that of time, and most of a log's lines are of a few seconds.
+        # As text, which sorts like time; most of a log's lines are from a few seconds.
         self._first = self._last = self._latest = ""
-        self._cut = ("", "", "")  # a message that may go on in the next line, with its level and time
+        self._cut = ("", "", "")  # a message that may continue in the next line, with its level and time
         self._wrapped = 0  # in how many it did
-        self._before = ("", "", "")  # the message of the line before
-        self._open = ("", "", "")  # a message of several lines, until that with its circumstances
+        self._before = ("", "", "")  # the message of the previous line
+        self._open = ("", "", "")  # a message with several lines, up to the one with its circumstances
         self._lines = 0  # how many they are
 
     def add(self, line: str) -> bool:
         """Count a line; return whether it is a message."""
         match = _LINE.match(line)
         if match is None:
-            # What begins with a request has none there: most lines are sorted out cheaply.
+            # A line that begins with a request has none: most lines are skipped cheaply.
             beginning = line[:_BEGINNING]
             if "#" in beginning or "nginx: [" in beginning or line[:1] in "{\x1b":
                 repeated = _REPEATED_AS.search(beginning)
@@ -169,7 +169,7 @@ class Collector:
         level = match[2] or match[3]
         message = plain_quotes(line[match.end() : match.end() + _LONGEST].rstrip())
         if match[3] and self._before[:2] == (message, level) and self._before[2]:
-            # At start nginx writes a message to its log and, in other words before it, to its terminal.
+            # At start nginx writes a message to its log and, with another prefix, to its terminal.
             self._before = ("", "", "")
             return True
         self._levels[level] += times
@@ -196,7 +196,7 @@ class Collector:
         return True
 
     def _closes(self, line: str) -> bool:
-        """Tell whether a line ends a message of several lines; between them are traces, and others' requests."""
+        """Tell whether a line ends a message with several lines; in between are traces, and other requests."""
         message, level, at = self._open
         if not message:
             return False
@@ -209,7 +209,7 @@ class Collector:
         return found is not None
 
     def _is_time(self, at: str) -> bool:
-        """Take a message's time; return whether there is such a one."""
+        """Record a message's time; return whether it is valid."""
         if _time(at) is None:
             return False
         self._latest = at
@@ -251,7 +251,7 @@ class Collector:
         return True
 
     def log(self) -> ErrorLog | None:
-        """Return what the messages say; None without any."""
+        """Return the result; None without messages."""
         if not self._levels and not self._system:
             return None
         self._count_cut()
@@ -287,12 +287,12 @@ def _time(text: str) -> datetime | None:
         year, month, day, hour, minute, second = map(int, _NUMBERS.split(text))
         return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
-        # A day that there is not, or none at all.
+        # An invalid day, or none at all.
         return None
 
 
 def any_message(lines: Iterable[str]) -> bool:
-    """Tell whether one of some lines is a message of nginx, or of the system about it."""
+    """Tell whether any of the lines is a message of nginx, or of the system about it."""
     collector = Collector()
     return any(collector.add(line) for line in lines)
 
@@ -311,9 +311,9 @@ def parse(lines: Iterable[str]) -> ErrorLog:
 
 
 def quoted(text: str) -> ErrorLog | None:
-    """Return what lines say that are nginx's words alone, without time and level; None where there are none.
+    """Return the result for lines with only nginx's words, without time and level; None if there are none.
 
-    For a text that is nothing else: in a log, such a line may be what a client sent.
+    For a text with nothing else: in a log, such a line may be from a client.
     """
     counts = MessageCounts()
     for line in _WRAPPED.sub(") ", text).split("\n"):
@@ -330,7 +330,7 @@ def quoted(text: str) -> ErrorLog | None:
 
 
 def figures(log: ErrorLog) -> tuple[Figure, ...]:
-    """List what it says: the events, the messages, then the rest by level."""
+    """List its content: the events, the messages, then the rest by level."""
     told = [Figure(key=event.name.lower(), name=event.value, value=number) for event, number in log.events.items()]
     lasted = (log.last - log.first).total_seconds() if log.first and log.last else None
     return (

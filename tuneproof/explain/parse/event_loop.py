@@ -1,6 +1,6 @@
-"""What ``watch --record`` writes: JSON lines, a second of one worker's event loop in each.
+"""The output of ``watch --record``: JSON lines, each with a second of one worker's event loop.
 
-One iteration of the loop lasts from the return of ``epoll_wait`` to the next call to it: so long the worker serves
+One iteration of the loop lasts from the return of ``epoll_wait`` to the next call to it; during it, the worker serves
 nobody else.
 """
 
@@ -15,17 +15,17 @@ from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 VERSION: Final = 1
 MAGIC: Final = '{"event_loop_recording": '
-"""How such a file begins."""
+"""The beginning of such a file."""
 _LARGEST: Final = 1 << 63
 _Record = TypeVar("_Record")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """What one system call did to one file or peer in a second, from 0.2 ms after an iteration's start."""
+    """One system call on one file or peer in a second, from 0.2 ms after an iteration's start."""
 
     name: str
-    on: str  # the file, or the socket's peer; empty where the call has none
+    on: str  # the file, or the socket's peer; empty if the call has none
     took_s: float
     moved_bytes: int
 
@@ -34,23 +34,23 @@ class Call:
 class LongIteration:
     """An iteration of 5 ms or longer."""
 
-    at_s: float  # its start, since the recording's
+    at_s: float  # its start, since the recording's start
     took_s: float
     events: int  # what epoll_wait returned
-    waited_s: float  # ready to run, without a CPU
-    blocked_s: float  # asleep in a system call other than epoll_wait
-    stopped_s: float  # by a signal, or a debugger
-    called_s: float | None  # in system calls, without waiting for a CPU; None where calls were not timed
+    waited_s: float  # time ready to run, without a CPU
+    blocked_s: float  # time asleep in a system call other than epoll_wait
+    stopped_s: float  # time stopped by a signal or a debugger
+    called_s: float | None  # time in system calls, without waits for a CPU; None if calls were not timed
     read_bytes: int
     written_bytes: int
-    longest_call: str  # the one call that took longest; empty for none
+    longest_call: str  # the longest call; empty for none
     longest_on: str
     longest_s: float
-    ended: bool = True  # else the figures are those so far
+    ended: bool = True  # otherwise the figures are those so far
 
     @property
     def computed_s(self) -> float | None:
-        """Time in user space, page faults included; None where calls were not timed."""
+        """Time in user space, page faults included; None if calls were not timed."""
         if self.called_s is None:
             return None
         return max(0.0, self.took_s - self.waited_s - self.stopped_s - self.called_s)
@@ -63,11 +63,11 @@ class LoopSecond:
     at_s: float  # its end, since the recording's start
     lasted_s: float
     worker: int
-    name: str  # of the container, or of the binary: what distinguishes one nginx from another
+    name: str  # name of the container or the binary, which distinguishes several nginx
     iterations: int
     busy_s: float  # outside epoll_wait
     histogram: Mapping[int, int]  # number of iterations by the floor of the binary logarithm of their nanoseconds
-    read_bytes: int | None  # None where calls were not timed
+    read_bytes: int | None  # None if calls were not timed
     written_bytes: int | None
     run_s: float | None  # on a CPU, by /proc/PID/schedstat
     wait_s: float | None  # ready without one
@@ -83,7 +83,7 @@ class LoopRecording:
     began: str  # ISO 8601
     seconds: tuple[LoopSecond, ...]
     notes: tuple[str, ...] = ()
-    """What its reader must know: sampling, lost events, workers that ended."""
+    """A note for the reader: sampling, lost events, workers that ended."""
 
 
 def header(began: str) -> str:
@@ -102,7 +102,7 @@ def note_line(note: str) -> str:
 
 
 def parse(text: str) -> LoopRecording:
-    """Read a recording; one whose writer was killed ends with the last whole line."""
+    """Read a recording; if its writer was killed, it ends with the last complete line."""
     numbered = list(lines(text))
     seconds: list[LoopSecond] = []
     notes: list[str] = []
@@ -147,9 +147,9 @@ def _second(value: Mapping[str, Any]) -> LoopSecond:
 
 
 def _checked(record: _Record) -> _Record:
-    """Return a record whose plain fields are what their annotations say: a stranger's numbers are not believed.
+    """Return a record after checking its plain fields against their annotations: the file is untrusted.
 
-    Raises TypeError: One is not.
+    Raises TypeError: One does not match.
     """
     for name, hint in get_type_hints(type(record)).items():
         wanted = get_args(hint) if isinstance(hint, UnionType) else (hint,)

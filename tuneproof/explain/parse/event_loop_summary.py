@@ -1,4 +1,4 @@
-"""A summary of a recording of event loops: figures of each worker, and what its long iterations did."""
+"""A summary of a recording of event loops: figures of each worker, and of its long iterations."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -11,20 +11,20 @@ from tuneproof.explain.parse.figures import MOST_FIGURES, Figure
 from tuneproof.wording import count, seconds, share, size
 
 # A connection that takes a millisecond of an iteration is no ordinary request: those cost 10 to 100 microseconds. An
-# iteration that is long for the number of its events is a full load's.
+# iteration that is long because of many events means full load.
 _STALL_PER_EVENT_S: Final = 0.001
 LONG_S: Final = 0.005
-"""From here on the recording lists iterations one by one."""
+"""The duration from which the recording lists iterations one by one."""
 _LONGEST_SHOWN: Final = 3
 _TOLD_SHARE: Final = 0.05
 _NS_PER_S: Final = 1e9
 _DELETED: Final = " (deleted)"
-# Two programs see the same start at two moments.
+# Two programs see the same start at different moments.
 _SAME_S: Final = 0.001
 
 
 class Reason(StrEnum):
-    """What made an iteration long."""
+    """The reason for a long iteration."""
 
     STOPPED = "not running: stopped by a signal"
     STARVED = "ready to run, without a CPU"
@@ -39,7 +39,7 @@ REASONS_OF_A_STALL: Final = frozenset({Reason.BLOCKED, Reason.CALLS, Reason.COMP
 
 
 def parts(iteration: LongIteration) -> dict[Reason, float]:
-    """Return what made an iteration long: the seconds of each reason that alone would have."""
+    """Return why an iteration was long: the seconds of each reason that would be enough by itself."""
     own_s = iteration.took_s - iteration.stopped_s - iteration.waited_s
     found = {
         Reason.STOPPED: iteration.stopped_s,
@@ -73,14 +73,14 @@ class WorkerLoop:
     longest_s: float
     read_per_iteration_bytes: float | None
     written_per_iteration_bytes: float | None
-    ready_s: float  # in which it ran or wanted to run, by schedstat; 0 where that is not known
+    ready_s: float  # time in which it ran or wanted to run, by schedstat; 0 if unknown
     cpu_wait_share: float | None  # of that time
     long: tuple[LongIteration, ...]
-    calls: tuple[Call, ...]  # of its long iterations, summed, the most time first
+    calls: tuple[Call, ...]  # totals of its long iterations, the most time first
 
     @property
     def timed(self) -> tuple[LongIteration, ...]:
-        """The long iterations whose calls were timed."""
+        """The long iterations with timed calls."""
         return tuple(each for each in self.long if each.called_s is not None)
 
     def of(self, *reasons: Reason) -> tuple[LongIteration, ...]:
@@ -88,17 +88,17 @@ class WorkerLoop:
         return tuple(each for each in self.long if not parts(each).keys().isdisjoint(reasons))
 
     def late_share(self, at_least_s: float, *reasons: Reason) -> float:
-        """Return the share of random moments from which a new event waits as long for these reasons alone.
+        """Return the share of random moments after which a new event waits this long for these reasons alone.
 
-        What the worker itself does is measured in the time that it was given: on a machine that is short of CPU it has
-        less time to stall in, and would stall as much. It also waits for a CPU before its iterations begin.
+        The worker's own work is related to its CPU time: on a machine without enough CPU it has less time to stall, but
+        would stall as much. It also waits for a CPU before its iterations begin.
         """
         late_s = sum(
             max(0.0, part_s - at_least_s) for each in self.long for why, part_s in parts(each).items() if why in reasons
         )
         waited_s = max(self.ready_s * (self.cpu_wait_share or 0.0), sum(each.waited_s for each in self.long))
         taken_s = waited_s + sum(each.stopped_s for each in self.long)
-        # A wait that began before counts in full at its end, so that waits may add up to all of the time; but it ran.
+        # A wait that began earlier counts fully at its end, so waits may add up to all of the time, although it ran.
         ran_s = self.ready_s * (1 - (self.cpu_wait_share or 0.0))
         given_s = (
             self.watched_s if {Reason.STARVED, Reason.STOPPED} & set(reasons) else max(ran_s, self.watched_s - taken_s)
@@ -106,8 +106,8 @@ class WorkerLoop:
         return min(1.0, late_s / given_s) if given_s > 0 else 0.0
 
     def spent(self, iterations: Sequence[LongIteration]) -> str:
-        """Say on what these iterations spent the time that was their own, the largest part first, in five parts."""
-        # Of several iterations' calls, those of one in so many may have been timed: these represent all.
+        """Describe how these iterations spent their own time, the largest part first, in up to five parts."""
+        # Possibly only some iterations' calls were timed: these represent all.
         timed = [each for each in iterations if each.called_s is not None]
         own_s = sum(each.took_s - each.waited_s - each.stopped_s for each in timed or iterations)
         if own_s <= 0:
@@ -125,7 +125,7 @@ class WorkerLoop:
 
 
 def on(target: str) -> str:
-    """Return the words for what a call was made on; empty where it is not known."""
+    """Return the words for the target of a call; empty if unknown."""
     return f" on {target}" if target else ""
 
 
@@ -142,7 +142,7 @@ def _worker(name: str, worker: int, of: Sequence[LoopSecond]) -> WorkerLoop:
     iterations = sum(each.iterations for each in of)
     long = [each for second in of for each in second.long]
     busy_s = sum(each.busy_s for each in of)
-    # One that ended later is listed with its end, but for one that began before anybody looked.
+    # An iteration that ended later is listed with its end, unless it began before the recording.
     unfinished = {round(each.unfinished.at_s, 3): each.unfinished for each in of if each.unfinished is not None}
     for each in unfinished.values():
         if not any(abs(each.at_s - other.at_s) < _SAME_S for other in long):
@@ -164,7 +164,7 @@ def _worker(name: str, worker: int, of: Sequence[LoopSecond]) -> WorkerLoop:
         name=name,
         watched_s=watched_s,
         iterations=iterations,
-        # An iteration counts in the second in which it ends, wherever it began.
+        # An iteration counts in the second of its end.
         busy_share=min(1.0, busy_s / watched_s) if watched_s else 0.0,
         p50_s=_percentile_s(histogram, long, 50),
         p99_s=_percentile_s(histogram, long, 99),
@@ -188,7 +188,7 @@ def _sum(one: Call, other: Call) -> Call:
 
 
 def _shared_name(target: str) -> str:
-    """Return what targets of one kind have in common: a client's address, the folder of nginx's temporary files."""
+    """Return the common part of targets of one kind: a client's address, the folder of nginx's temporary files."""
     if target.startswith("client "):
         return target.rpartition(":")[0]
     if target.endswith(_DELETED):
@@ -205,7 +205,7 @@ def _per(of: Iterable[LoopSecond], iterations: int, what: Callable[[LoopSecond],
 
 
 def _percentile_s(histogram: Counter[int], long: Sequence[LongIteration], percent: int) -> float | None:
-    """Return a percentile: exact from 5 ms up, since those are listed, below it the upper end of its power of two."""
+    """Return a percentile: exact from 5 ms up, since those are listed; below, the upper end of its power of two."""
     total = histogram.total()
     if not total:
         return None
@@ -226,12 +226,12 @@ def _largest_s(histogram: Counter[int]) -> float:
 
 
 def figures(workers: Sequence[WorkerLoop]) -> tuple[Figure, ...]:
-    """Tell the figures of each worker, and its longest iterations."""
+    """List the figures of each worker, and its longest iterations."""
     told: list[Figure] = []
     names = Counter(loop.worker for loop in workers)
     for loop in workers:
         whole = f"worker {loop.worker} of {loop.name}"
-        # A process id may have gone to another program during the recording.
+        # Another program may have got the process id during the recording.
         of = f"worker {loop.worker}" if names[loop.worker] == 1 else whole
         prefix = f"{whole}: "
         for key, name, value, unit in (
@@ -265,7 +265,7 @@ def longest(iterations: Iterable[LongIteration]) -> list[LongIteration]:
 
 
 def told_of(iteration: LongIteration) -> str:
-    """Say in one line what an iteration did."""
+    """Describe an iteration in one line."""
     so_far = "" if iteration.ended else " so far"
     said = f"{seconds(iteration.took_s)}{so_far}, {' and '.join(parts(iteration)) or 'for several reasons'}"
     if iteration.longest_call:

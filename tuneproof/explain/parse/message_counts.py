@@ -1,4 +1,4 @@
-"""Messages of an error log by their row, with whom they are about, in bounded memory."""
+"""Messages of an error log by row, with their subjects, in bounded memory."""
 
 import re
 from collections import Counter
@@ -10,7 +10,7 @@ from tuneproof.messages.patterns import find_cut, find_one, words_again
 from tuneproof.messages.rows import messages
 
 MOST_NAMES: Final = 256
-"""Of each kind of name and row, the first ones: they may come from requests. Of so many there may be more."""
+"""The number of names kept per kind and row: they may come from requests. At this number, there may be more."""
 _OF_ZONES: Final = frozenset(
     {"limit_req", "limit_req_delay", "limit_conn", "limit_dry_run", "limit_req_zone_full", "zone_full"}
 )
@@ -23,11 +23,11 @@ _UDP_CLIENT: Final = ", udp client: "
 _CIRCUMSTANCES: Final = re.compile(
     r', (?:udp )?client: ([^,\s]{1,64})(?:, server: ([^,"]{0,200}))?(?:, request: "([A-Z]{1,20}) ([^\s?"]{0,500}))?'
 )
-# mail writes it without quotes.
+# mail logs it without quotes.
 _UPSTREAM: Final = re.compile(r', upstream: "?(?:\w+://)?(unix:[^:"]+|[^/",\s]+)')
-# HTTP has a server's name, stream and mail have the address that it listens on.
+# HTTP has a server's name, stream and mail its listening address.
 _PORT: Final = re.compile(r":\d{1,5}$")
-# A part of a URI that differs with each thing: a number, a hash or a UUID.
+# A variable part of a URI: a number, a hash or a UUID.
 _IDENTIFIER: Final = re.compile(r"/(?:\d+|[0-9a-f]{16,}|[0-9a-f]{8}-[0-9a-f-]{27})(?=/|$)")
 _ZONE: Final = re.compile(r'(?:zone|cache) "([^"]{1,100})"')
 
@@ -38,10 +38,10 @@ class MessageCount:
 
     row: str  # the row's id
     number: int
-    first: str  # time of the first one, as the log writes it; empty without
-    last: str  # and of the last one
+    first: str  # time of the first one, as in the log; empty if none
+    last: str  # time of the last one
     example: str  # the first one, at most 300 characters
-    upstreams: Mapping[str, int] = field(default_factory=dict)  # by address, the most frequent first; so the next
+    upstreams: Mapping[str, int] = field(default_factory=dict)  # by address, the most frequent first; the next likewise
     clients: Mapping[str, int] = field(default_factory=dict)  # by address
     servers: Mapping[str, int] = field(default_factory=dict)  # by server_name
     requests: Mapping[str, int] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class MessageCount:
 
 @dataclass(frozen=True, kw_only=True)
 class Unknown:
-    """Messages of level error and higher that no row has."""
+    """Messages of level error and higher without a row."""
 
     number: int = 0
     examples: tuple[str, ...] = ()  # the first three that differ before their circumstances
@@ -75,7 +75,7 @@ class _Count:
 
     def __init__(self, example: str) -> None:
         self.number = self.streams = 0
-        self.again: dict[str, int] = {}  # by the words of lines that come beside those that are counted
+        self.again: dict[str, int] = {}  # by the words of lines that accompany the counted ones
         self.example = example[:_SHOWN_CHARACTERS]
         self.first = self.last = ""
         self.upstreams: dict[str, int] = {}
@@ -85,7 +85,7 @@ class _Count:
         self.zones: dict[str, int] = {}
 
     def add_names(self, row: str, message: str, end: int, times: int) -> None:
-        """Count whom a message is about; ``end``: where its circumstances begin, or -1."""
+        """Count a message's subjects; ``end``: where its circumstances begin, or -1."""
         match = _CIRCUMSTANCES.match(message, end) if end >= 0 else None
         if match is not None:
             client, server, method, uri = match.groups()
@@ -114,7 +114,7 @@ class MessageCounts:
 
     def __init__(self) -> None:
         self._counts: dict[str, _Count] = {}
-        # Which row a message is, by its level and its words up to the circumstances: most are of a few kinds.
+        # The row of a message, by its level and its words up to the circumstances: most messages are of a few kinds.
         self._rows: dict[tuple[str, str, bool], tuple[str, str]] = {}
         self._unknown = 0
         self._examples: dict[str, str] = {}  # by the words up to the circumstances
@@ -145,7 +145,7 @@ class MessageCounts:
                 self._examples.setdefault(head, message[:_SHOWN_CHARACTERS])
 
     def add_known(self, row: str, message: str, *, times: int) -> None:
-        """Count a message of a row that is known, without a time."""
+        """Count a message of a known row, without a time."""
         self._count(row, message, -1, "", words_again(messages()[row], message), times)
 
     def _count(self, row: str, message: str, end: int, at: str, again: str, times: int) -> None:
@@ -166,7 +166,7 @@ class MessageCounts:
         count.add_names(row, message, end, times)
 
     def known(self) -> tuple[MessageCount, ...]:
-        """Return what was counted, by row."""
+        """Return the counts by row."""
         return tuple(
             MessageCount(
                 row=row,
@@ -185,7 +185,7 @@ class MessageCounts:
         )
 
     def unknown(self) -> Unknown:
-        """Return the messages that no row has."""
+        """Return the messages without a row."""
         return Unknown(number=self._unknown, examples=tuple(self._examples.values()))
 
 

@@ -1,4 +1,4 @@
-"""Lines of the kernel, systemd and Kubernetes that have a row, as dmesg, journalctl and kubectl describe print them."""
+"""Lines of the kernel, systemd and Kubernetes with a row, as from dmesg, journalctl and kubectl describe."""
 
 import re
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 from tuneproof.explain.parse.wrapped import unwrapped
 from tuneproof.messages.patterns import find_one
 
-# "[12345.678901] ", and as dmesg -T writes it; dmesg -x puts facility and level before.
+# "[12345.678901] ", and the form of dmesg -T; dmesg -x adds facility and level before it.
 _STAMP: Final = re.compile(
     r"(?:<\d{1,3}>)?(?:\w+ *: *\w+ *: )?\[(?:[ \d]+\.\d+|\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\] "
 )
@@ -19,7 +19,7 @@ _EVENT: Final = re.compile(
 _TIMES: Final = re.compile(r"\(x(\d{1,6}) over ")
 # ingress-nginx's own log: level, month and day, time, thread, place.
 _KLOG: Final = re.compile(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\] ")
-# What every row has: one search skips most lines of other kinds.
+# Words of all rows: one search skips most other lines.
 _ANY_OF_THEM: Final = re.compile(
     r"segfault at|general protection|invalid opcode|[Oo]ut of (?:socket )?memory|oom-kill|oom_kill|OOM ?[Kk]ill|"
     r"SYN flooding|page allocation failure|table full, dropping|orphaned sockets|file-max limit|able overflow|overruns|"
@@ -33,7 +33,7 @@ _REQUEST: Final = re.compile(r'"[A-Z]+ ')
 
 @dataclass(frozen=True, kw_only=True)
 class SystemMessage:
-    """A message that has a row."""
+    """A message with a row."""
 
     row: str  # the row's id
     text: str  # without its prefix
@@ -41,8 +41,8 @@ class SystemMessage:
 
 
 def message_of(line: str) -> SystemMessage | None:
-    """Return the message of a line; None where no row has it."""
-    # A log of requests has what clients send in quotes; that is not a message of the system.
+    """Return the message of a line; None if no row matches."""
+    # A log of requests has clients' data in quotes, which is not a message of the system.
     if _ANY_OF_THEM.search(line) is None or _REQUEST.search(line) is not None:
         return None
     text = unwrapped(line)

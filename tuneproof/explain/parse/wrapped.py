@@ -1,6 +1,6 @@
-"""Lines of nginx without what other programs add: journald, Docker, Kubernetes, syslog, exports, web pages.
+"""Lines of nginx without additions of other programs: journald, Docker, Kubernetes, syslog, exports, web pages.
 
-A line is returned as nginx wrote it; one without a prefix is returned unchanged.
+A line without a prefix is returned unchanged.
 """
 
 import json
@@ -21,12 +21,12 @@ _PREFIX: Final = re.compile(
     rf"|(?:<\d{{1,3}}>)?(?:{_MONTHS} [ \d]\d (?:\d{{4}} )?\d\d:\d\d:\d\d(?:\.\d+)?|{_ISO}"
     rf"|{_DAY} \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [A-Z][\w+-]{{1,9}})"
     r" [\w.:-]{1,255} [\w./@-]{1,100}(?:\[\d+\])?: "
-    # The kernel's own lines have such a time as well.
+    # The kernel's own lines also have such a time.
     r"|\[ *\d+\.\d+\] [\w.-]{1,255} (?:kernel|[\w./@-]{1,100}\[\d+\]): "
     rf"|<\d{{1,3}}>1 {_ISO} \S{{1,255}} \S{{1,48}} \S{{1,128}} \S{{1,32}} (?:-|\[[^\]]*\]) (?:\ufeff)?"
     # kubectl logs --timestamps and docker logs -t; CRI's files
     rf"|{_ISO} (?:std(?:out|err) (?:[FP] )?)?"
-    # quoted, numbered or tabulated lines: a mail or a thread, cat -n and less -N, a provider's console
+    # quoted, numbered or tabulated lines: mails and web threads, cat -n and less -N, a provider's console
     r"|(?:> ?|\d{1,9}[ \t:]+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: \| (?:stdout|stderr) \| |[ \t]+))(?=[\[>\d]|nginx: )"
     # grep
     r"|[\w./-]{1,200}\.log(?:\.\d+)?(?:[:-]\d+)?[:-](?=\d{4}/|nginx: )"
@@ -35,16 +35,16 @@ _PREFIX: Final = re.compile(
 _BEGINS_JSON: Final = '{"'
 # Docker's json-file, journalctl -o json, shippers such as Fluent Bit and Vector, Loki, Google Cloud, Graylog, Splunk.
 _KEYS: Final = ("log", "MESSAGE", "message", "msg", "line", "textPayload", "full_message", "short_message", "_raw")
-# What search results have it in.
+# The keys in search results.
 _INNER_KEYS: Final = ("_source", "jsonPayload", "attributes", "result")
 _MOST_LAYERS: Final = 3
 
-# nginx's own beginning, wherever it is in a line: other programs have columns, labels and keys of their own.
+# nginx's own beginning, anywhere in a line: other programs add columns, labels and keys.
 _BEGINNING: Final = re.compile(
     rf"(?:\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d \[(?:{LEVELS})\] \d+#\d+: |(?<![\w/.-])nginx: \[(?:{LEVELS})\] )"
 )
 _LONGEST_PREFIX: Final = 1_000
-# A request is not before a message, but may have one in it: as a client's user agent, for example.
+# A message does not follow a request, but a request may contain one, for example as user agent.
 _REQUEST: Final = re.compile(r'"[A-Z]{3,20} |HTTP/\d|^\W{0,9}\d{1,3}(?:\.\d{1,3}){3} ')
 _JSON_STRING: Final = re.compile(r'(?:[^"\\]|\\.)*')
 _CSV_FIELD: Final = re.compile(r'((?:[^"]|"")*+)"\s*(?:[,;\t]|$)')
@@ -52,7 +52,7 @@ _STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)")
 
 
 def nginx_line(line: str) -> str:
-    """Return a line from nginx's own beginning on, whatever is before it; without one, as ``unwrapped`` does."""
+    """Return a line from nginx's own beginning; without one, like ``unwrapped``."""
     line = unwrapped(plain_quotes(line))
     found = None if line.lstrip().startswith(_BEGINS_JSON) else _BEGINNING.search(line, 0, _LONGEST_PREFIX)
     if found is None or _REQUEST.search(before := line[: found.start()]) is not None:
@@ -61,7 +61,7 @@ def nginx_line(line: str) -> str:
 
 
 def _field(text: str) -> str:
-    """Return the field of JSON or CSV that a text begins with; one that only has a quote before it is no field."""
+    """Return the JSON or CSV field at the beginning of a text; a quote alone does not make a field."""
     if '\\"' in text:
         string = _JSON_STRING.match(text)
         try:
@@ -103,7 +103,7 @@ def _of_object(value: Mapping[str, Any]) -> str | None:
         inner = value.get(key)
         if isinstance(inner, str):
             return inner.rstrip("\r\n")
-        # journald writes bytes that are not text as numbers.
+        # journald writes non-text bytes as numbers.
         if isinstance(inner, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in inner):  # noqa: PLR2004 - a byte
             return bytes(inner).decode(errors="replace").rstrip("\r\n")
     inner_objects = (value.get(key) for key in _INNER_KEYS)
@@ -111,7 +111,7 @@ def _of_object(value: Mapping[str, Any]) -> str | None:
 
 
 def _of_filebeat(value: Mapping[str, Any]) -> str | None:
-    """Return the message that Filebeat's module nginx took apart (https://www.elastic.co/guide/en/ecs/)."""
+    """Return the message that Filebeat's nginx module has parsed (https://www.elastic.co/guide/en/ecs/)."""
     message, level = value.get("message"), _at(value, "log.level")
     if _at(value, "event.dataset") != "nginx.error" or not isinstance(message, str) or level not in LEVELS.split("|"):
         return None
@@ -123,7 +123,7 @@ def _of_filebeat(value: Mapping[str, Any]) -> str | None:
 
 
 def _at(value: Mapping[str, Any], path: str) -> object:
-    """Return what is at a path, which may also be a key of its own."""
+    """Return the value at a path, which may also be a single key."""
     outer, _, inner = path.partition(".")
     nested = value.get(outer)
     return nested.get(inner) if isinstance(nested, dict) else value.get(path)

@@ -1,9 +1,9 @@
-"""Which engine an environment or a Docker context means: as the docker command reads them, in one place.
+"""The engine of an environment or a Docker context, with the docker command's rules, in one place.
 
 DOCKER_HOST, else the context that DOCKER_CONTEXT or else config.json names, else the default socket; and the context
 called "default" is DOCKER_HOST, else the default socket, whatever config.json says:
 https://docs.docker.com/engine/manage-resources/contexts/ and https://docs.docker.com/reference/cli/docker/
-#environment-variables. Callers who ask docker's library for a client name the address, so that it looks for none.
+# environment-variables. Callers pass the address to docker's library, so that it does not search for one.
 """
 
 import json
@@ -21,12 +21,12 @@ _NAMES_ENGINE: Final = ("DOCKER_HOST", "DOCKER_CONTEXT", *CERTIFICATES)
 
 
 def resolved(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment with the address of the engine that it means (BadInputError: there is no such context)."""
+    """Return the environment with the address of its engine (BadInputError: there is no such context)."""
     return at_context(chosen_context(environment)[0], environment)
 
 
 def chosen_context(environment: Mapping[str, str]) -> tuple[str, str]:
-    """Return the context that an environment means, and what names it: a variable, a file, or nothing."""
+    """Return the context of an environment, and its source: a variable, a file, or nothing."""
     if environment.get("DOCKER_HOST"):
         return DEFAULT, "DOCKER_HOST"
     if name := environment.get("DOCKER_CONTEXT"):
@@ -41,7 +41,7 @@ def chosen_context(environment: Mapping[str, str]) -> tuple[str, str]:
 def at_context(name: str, environment: Mapping[str, str], *, option: str = "Docker context") -> dict[str, str]:
     """Return the environment that selects a context's engine.
 
-    option: what named the context, for messages.
+    option: the source of the context's name, for messages.
     BadInputError: there is no such context, or the store cannot be read.
     """
     if name == DEFAULT:
@@ -51,7 +51,7 @@ def at_context(name: str, environment: Mapping[str, str], *, option: str = "Dock
 
 
 def without_engine(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without what names an engine."""
+    """Return an environment without variables that name an engine."""
     return {key: value for key, value in environment.items() if key not in _NAMES_ENGINE}
 
 

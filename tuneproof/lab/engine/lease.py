@@ -1,11 +1,11 @@
-"""A session's lease on an engine: by it anybody can tell that the session is over, whatever machine it ran on.
+"""A session's lease on an engine, which shows anybody whether the session is over, whatever its machine.
 
-A container reads from the connection over which the session attached to it. When the session's process ends, or its
-machine is switched off, the engine closes that container's input, and it ends. At once after a process; after some two
-minutes without an answer from the machine (TCP keep-alive, which the engine sends every 15 s); behind ssh when the
-sshd there notices, which is its own to set (ClientAliveInterval, sshd_config(5)).
+A container reads from the connection over which the session attached to it. When the session's process or machine ends,
+the engine closes that container's input, and it exits: at once for a process; after about two minutes without an answer
+from the machine (TCP keep-alive, which the engine sends every 15 s); over ssh when the sshd there notices, which it
+configures (ClientAliveInterval, sshd_config(5)).
 
-Being in a new network namespace with every CPU of the host, it first prints what both look like.
+Since it has a new network namespace and every CPU of the host, it first prints their properties.
 """
 
 import time
@@ -36,7 +36,7 @@ class Lease:
     """A lease that is held.
 
     Attributes:
-        patience: How many times longer than usual its engine takes.
+        patience: How many times slower than usual its engine is.
     """
 
     def __init__(self, client: docker.DockerClient, container_id: str, *, patience: float) -> None:
@@ -45,7 +45,7 @@ class Lease:
         self.patience = patience
 
     def is_held(self) -> bool:
-        """Tell whether it is: it is not where the engine was restarted, or does not answer."""
+        """Tell whether it is held: not after a restart of the engine, or if that does not answer."""
         try:
             with engine_errors("looking at the session's lease"):
                 return bool(self._client.api.inspect_container(self._container_id)["State"]["Running"])
@@ -53,7 +53,7 @@ class Lease:
             return False
 
     def printed(self) -> str:
-        """Return what its container prints first (TuneproofError: the engine refused, or nothing came in time)."""
+        """Return the first output of its container (TuneproofError: the engine refused, or nothing came in time)."""
         deadline_s = time.monotonic() + _PRINTS_WITHIN_S * self.patience
         with engine_errors("reading from the session's lease"):
             running = True
@@ -74,7 +74,7 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
     api = client.api
 
     def take() -> tuple[str, Any]:
-        # Its input is closed with the first connection to it (StdinOnce), which docker-py asks for with stdin_open.
+        # Its input is closed with the first connection (StdinOnce), which docker-py sets with stdin_open.
         container_id = api.create_container(
             image,
             entrypoint=list(_READS_UNTIL_THE_END),
@@ -95,7 +95,7 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
         return container_id, api.attach_socket(container_id, params={"stdin": 1, "stream": 1})
 
     with engine_errors("taking a lease on the engine"):
-        # A first one whose response was lost never starts, and goes with the session.
+        # If the response to a first attempt was lost, that container never starts, and is removed with the session.
         container_id, connection = once_more(take)
         began_s = time.monotonic()
         api.start(container_id)
@@ -104,6 +104,6 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
         yield Lease(client, container_id, patience=patience)
     finally:
         hang_up(connection)
-        # Those who need an engine report that it has gone away; what is left goes with the session.
+        # Code that needs the engine reports its failure; leftovers are removed with the session.
         with suppress(TuneproofError), engine_errors("giving the lease back"), suppress(NotFound):
             api.remove_container(container_id, force=True)

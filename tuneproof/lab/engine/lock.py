@@ -1,9 +1,9 @@
-"""An engine's lock: only one lab at a time measures on it, no matter who started it and on which machine.
+"""An engine's lock: only one lab at a time measures on it, no matter who started it, and where.
 
-The lock is a container that is never started. The engine gives a container's name to one asker only, at once or not at
-all (which holds neither for networks, whose names may repeat, nor for volumes, which are made for every asker); and it
-is removed by its id, so that nobody can take away a lock that has gone to somebody else meanwhile. It carries the
-session's labels: the reaper and the sweep of leftovers remove it like all else that a dead session left.
+The lock is a container that is never started. The engine gives a container's name to one client only, atomically
+(unlike networks, which may share names, and volumes, which are created for every client); and the lock is removed by
+its id, so that nobody can remove a lock that somebody else has got meanwhile. It has the session's labels, so the
+reaper and the sweep of leftovers remove it like everything else of a dead session.
 """
 
 import getpass
@@ -24,17 +24,17 @@ from tuneproof.lab.engine.repeat import once_more
 from tuneproof.lab.engine.sweep import is_dead, remove_session
 
 NAME: Final = "tuneproof-turn"
-"""Earlier versions ask for the same name."""
+"""Earlier versions use the same name."""
 HOLDER: Final = "io.tuneproof.turn.holder"
 SINCE: Final = "io.tuneproof.turn.since"
 WAIT_S: Final = 3600.0
-"""A quick run of everything takes about as long on a machine of two CPUs."""
+"""About the time of a complete quick run on a machine with two CPUs."""
 _POLL_S: Final = 1.0
 _CONFLICT: Final = 409
 
 
 class EngineBusyError(EngineUnavailableError):
-    """Somebody else measures on the engine, and has not finished."""
+    """Somebody else is measuring on the engine."""
 
 
 @contextmanager
@@ -49,9 +49,8 @@ def locked(
 ) -> Iterator[None]:
     """Use an engine exclusively inside the context.
 
-    wait_s: how long to wait (default: an hour).
-    Raises EngineBusyError: another run had it for all that time; the message names it.
-    Raises TuneproofError: the engine refused, or does not answer.
+    wait_s: how long to wait (default: an hour). Raises EngineBusyError: another run held it all that time; the message
+    names it. Raises TuneproofError: the engine refused, or does not answer.
     """
     taken = _take(client, name=name, session=session, image=image, report=report, wait_s=wait_s)
     try:
@@ -71,7 +70,7 @@ def _take(
     report: Callable[[str], None],
     wait_s: float,
 ) -> str:
-    """Return the id of the lock's container once it is ours."""
+    """Return the id of the lock's container once this session has it."""
     deadline_s = time.monotonic() + wait_s
     told = ""
     while True:
@@ -91,7 +90,7 @@ def _take(
             # Ours: the engine's response was lost.
             return str(held["Id"])
         if is_dead(client, labels):
-            # All of it: what still runs of that session would disturb this one.
+            # Everything: running containers of that session would disturb this one.
             with engine_errors(f"removing what a dead session left on engine {name}"):
                 remove_session(client, labels[SESSION])
             continue
@@ -116,7 +115,7 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        # No name for the number, as in some containers.
+        # The user id has no name, as in some containers.
         return str(os.getuid())
 
 

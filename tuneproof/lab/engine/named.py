@@ -1,7 +1,7 @@
 """Engines by name: a Docker context, or an address such as tcp://10.0.0.5:2376 or ssh://user@machine.
 
-An engine behind ssh is reached as docker's command line does it, by the system's own ssh client: here its socket is
-forwarded to one of this machine's (ssh(1), -L), so that keys, agents and jump hosts are those of ~/.ssh/config.
+An engine behind ssh is reached with the system's own ssh client, like docker's command line does: its socket is
+forwarded to a local one (ssh(1), -L), so keys, agents and jump hosts come from ~/.ssh/config.
 """
 
 import contextlib
@@ -32,9 +32,9 @@ _OLDEST_API: Final = (1, 41)
 
 @dataclass(frozen=True, kw_only=True)
 class EngineFacts:
-    """What decides whether engines can share a run out."""
+    """The facts that decide whether engines can share a run."""
 
-    name: str  # What the user calls it
+    name: str  # The user's name for it
     architecture: str  # As the engine reports it, such as "x86_64"
     cpus: int
     version: str
@@ -45,10 +45,9 @@ class EngineFacts:
 def environment_of(
     name: str, environment: Mapping[str, str] = os.environ, *, option: str = "--engine"
 ) -> Iterator[dict[str, str]]:
-    """Return the environment in which everything talks to an engine; one behind ssh is forwarded meanwhile.
+    """Return the environment that selects an engine; one behind ssh is forwarded meanwhile.
 
-    Raises BadInputError: there is no such context, and it is no address.
-    Raises EngineUnavailableError: ssh does not get there.
+    Raises BadInputError: it is neither a context nor an address. Raises EngineUnavailableError: ssh fails.
     """
     if "://" not in name:
         found = at_context(name, environment, option=option)
@@ -70,7 +69,7 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
     try:
         client = connect(environment=environment)
     except EngineUnavailableError as error:
-        # Which variable leads there is not what the user has said.
+        # The variable is not what the user has named.
         address = environment.get("DOCKER_HOST", "")
         raise EngineUnavailableError(
             f"Engine {name}: {error.what}",
@@ -96,7 +95,7 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
 
 @contextlib.contextmanager
 def _forwarded(address: str) -> Iterator[Path]:
-    """Forward an engine's socket to a local one, by ssh, for as long as the context lasts."""
+    """Forward an engine's socket to a local one, by ssh, while the context lasts."""
     place = urlsplit(address)
     who = f"{place.username}@{place.hostname}" if place.username else f"{place.hostname}"
     port = ("-p", str(place.port)) if place.port else ()
@@ -108,7 +107,7 @@ def _forwarded(address: str) -> Iterator[Path]:
             ssh = subprocess.Popen(
                 ["ssh", *options, *port, "--", who],
                 stderr=subprocess.PIPE,
-                # A terminal's Ctrl-C is for the run, which still needs the way there to clean up.
+                # A terminal's Ctrl-C is for the run, which still needs the connection to clean up.
                 start_new_session=True,
                 preexec_fn=end_with_parent,  # noqa: PLW1509 - it only makes one system call
             )

@@ -1,4 +1,4 @@
-"""An image of the user's with an nginx in it: which version, and where its configuration is."""
+"""A user's image with an nginx: its version, and the path of its configuration."""
 
 import re
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _ASK: Final = "for name in nginx angie openresty; do command -v $name >/dev/null
 _MEMORY_BYTES: Final = 256 << 20
 _PROCESSES: Final = 64
 _NUMBERS: Final = r"(\d+\.\d+\.\d+)"
-# Those that grew from nginx say their own version first, and OpenResty adds a number to nginx's.
+# Forks of nginx print their own version first, and OpenResty adds a number to nginx's.
 _VERSIONS: Final = (re.compile(rf"\bnginx/{_NUMBERS}"), re.compile(rf"\w+/{_NUMBERS}"))
 _CONF_PATH: Final = re.compile(r"--conf-path=(\S+)")
 _PREFIX: Final = re.compile(r"--prefix=(\S+)")
@@ -23,14 +23,14 @@ _PREFIX: Final = re.compile(r"--prefix=(\S+)")
 
 @dataclass(frozen=True, kw_only=True)
 class OwnImage:
-    """What there is to know of it."""
+    """The facts about it."""
 
     version: str  # Version of its nginx, such as "1.25.3"
     main: str  # Path of its nginx.conf
 
     @classmethod
     def from_text(cls, text: str) -> "OwnImage | None":
-        """Read what ``nginx -V`` prints (https://nginx.org/en/docs/switches.html); None if it is something else."""
+        """Parse the output of ``nginx -V`` (https://nginx.org/en/docs/switches.html); None if it is something else."""
         version = next((found[1] for pattern in _VERSIONS if (found := pattern.search(text))), "")
         if not version:
             return None
@@ -40,7 +40,7 @@ class OwnImage:
 
 
 def look_at(client: docker.DockerClient, image: str, *, option: str = "--nginx-image") -> OwnImage:
-    """Ask the nginx of an image what it is, in a container that is gone then (BadInputError: no image or nginx)."""
+    """Query the nginx of an image, in a temporary container (BadInputError: no image or nginx)."""
     with engine_errors(f"looking at image {image}"):
         _ensure(client, image, option)
         try:
@@ -70,7 +70,7 @@ def look_at(client: docker.DockerClient, image: str, *, option: str = "--nginx-i
 
 
 def _ensure(client: docker.DockerClient, image: str, option: str) -> None:
-    """Pull an image that the engine lacks: an error of the registry is not one of the image."""
+    """Pull an image that the engine lacks; errors of the registry are reported as such."""
     try:
         client.images.get(image)
     except ImageNotFound:

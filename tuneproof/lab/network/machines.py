@@ -24,7 +24,7 @@ _LOAD_S: Final = 1.0
 
 
 class NoPathError(CannotRunHereError):
-    """The machines of a placed lab do not reach each other as it needs."""
+    """The machines of a placed lab cannot reach each other as needed."""
 
     ends_run = True
 
@@ -37,13 +37,13 @@ class MachinePath:
     rtt_p10_ms: float
     rtt_p50_ms: float
     rtt_p90_ms: float
-    loss_pct: float  # Probes that were lost, there or back
-    to_subject_mbit: float  # What one TCP stream carried, in 10^6 bit/s
-    from_subject_mbit: float  # Likewise, the other way
+    loss_pct: float  # Lost probes, in either direction
+    to_subject_mbit: float  # Throughput of one TCP stream, in 10^6 bit/s
+    from_subject_mbit: float  # Likewise in the other direction
 
     @classmethod
     def from_figures(cls, figures: LinkFigures, *, engine: str) -> Self:
-        """Build from what was measured; its ways one by one are not in it, since two clocks have measured them."""
+        """Build from the measurement, without one-way delays, since two clocks have measured them."""
         lost = figures.egress.lost + figures.ingress.lost
         return cls(
             engine=engine,
@@ -105,7 +105,7 @@ def _end(role: Role, image: str) -> RoleSpec:
 
 
 def _figures(agent: Agent, subject: Agent, address: str) -> LinkFigures:
-    # A stream finds its rate by itself.
+    # A stream determines its own rate.
     load = LoadPlan(seconds=_LOAD_S, rate_bytes_per_s=0.0, stream=True)
     probes = ProbePath(
         address=address,

@@ -1,4 +1,4 @@
-"""The images of a run: nginx once per version, and one for each of the others that take part."""
+"""The images of a run: nginx once per version, and one for each other role."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -7,11 +7,11 @@ from typing import Final
 from tuneproof.lab.engine.images import ImageSpec
 from tuneproof.lab.subject.versions import DEFAULT_VERSION, MAINLINE, SUITES
 
-# Everything but the subject is built on one suite, so that only the nginx under test differs between versions.
+# Everything except the subject is built on one suite, so that only the nginx under test differs between versions.
 ROLES_SUITE: Final = SUITES[DEFAULT_VERSION]
 
 HTTP3_IMAGE: Final = ImageSpec(name="http3", suite="trixie")
-"""The clients for HTTP/3, of the first suite that packages them: built only for a lab that needs them."""
+"""The clients for HTTP/3, from the first suite that packages them; built only for a lab that needs them."""
 
 
 def role_images() -> dict[str, ImageSpec]:
@@ -22,7 +22,7 @@ def role_images() -> dict[str, ImageSpec]:
 def subject_images(
     versions: Sequence[str], packages: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> dict[str, ImageSpec]:
-    """Return the images of the subject, by nginx version; ``packages`` are those of further modules that one needs.
+    """Return the images of the subject, by nginx version; ``packages``: those of further modules.
 
     Mainline's binary is static and loads no module, so it gets none.
     """

@@ -1,4 +1,4 @@
-"""An nginx with somebody's own configuration, and everything else that its container must have."""
+"""An nginx with a user's own configuration, and everything else that its container needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,11 +10,11 @@ CAPABILITIES: Final = ("CHOWN", "SETUID", "SETGID", "DAC_OVERRIDE")
 read and write where only these may. Every port is unprivileged in the lab (net.ipv4.ip_unprivileged_port_start)."""
 MEMORY_BYTES: Final = 1 << 30
 PROCESSES: Final = 512
-"""Limits of each container that runs a user's files, or is joined to one that does: ten times what a configuration
-for a large machine takes here, and little enough for the host."""
+"""Limits of each container that runs a user's files, or is joined to one: ten times the needs of a configuration for a
+large machine, and little enough for the host."""
 DESCRIPTORS: Final = 16_384
 """How many files and sockets each of their processes may have open: an engine without CAP_SYS_RESOURCE cannot give a
-container more than it has itself, and 20,000 is the least that was seen."""
+container more than it has itself, and 20,000 is the smallest limit seen."""
 DISK_BYTES: Final = 2 << 30
 """How much free space the engine's disk may lose while they run."""
 SOCKETS: Final = "/var/lib/tuneproof"
@@ -28,25 +28,26 @@ def socket_path(number: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnNginx:
-    """What is uploaded, made and started."""
+    """The files and settings of its container."""
 
-    files: Mapping[str, bytes]  # Contents by path, as they are
+    files: Mapping[str, bytes]  # Contents by path
     # Files that are made, by path: the names of materials that the stand-in's image has
     materials: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     script: str  # Path of the script that starts nginx, among the files
     image: str = ""  # Full name of its image; empty for the project's own
-    sockets: int = 0  # How many unix sockets a stand-in makes, at :func:`socket_path`
-    local_ports: tuple[int, ...] = ()  # TCP ports that a stand-in listens on beside nginx
-    local_addresses: tuple[str, ...] = ()  # The addresses of nginx's own machine that it does so on
-    answers_names: bool = False  # Whether that stand-in answers about names, too
+    sockets: int = 0  # How many unix sockets a stand-in creates, at :func:`socket_path`
+    local_ports: tuple[int, ...] = ()  # TCP ports of a stand-in beside nginx
+    local_addresses: tuple[str, ...] = ()  # Its addresses on nginx's own machine
+    answers_names: bool = False  # Whether that stand-in is also a DNS server
     addresses: tuple[str, ...] = ()
-    """Addresses that lead to a stand-in: of IPv4, to that on the network; of IPv6, to that beside nginx."""
-    # Ports that lead to single addresses which it listens on, each with the address and port there
+    """Addresses that are redirected to a stand-in: IPv4 to the one on the network, IPv6 to the one beside nginx."""
+    # Ports that are redirected to single listening addresses, each with address and port
     entries: Mapping[int, tuple[str, int]] = field(default_factory=lambda: MappingProxyType({}))
-    # Whether its workers run as root: only who may do as much as they may look at them (ptrace(2), access checks)
+    # Whether its workers run as root: only processes with the same privileges may inspect them (ptrace(2), access
+    # checks)
     workers_are_root: bool = False
     is_part: bool = False  # Whether the configuration is a part of one
-    told: tuple[str, ...] = ()  # What of all this differs from the configuration as it was given, in words
+    told: tuple[str, ...] = ()  # The differences from the given configuration, in words
 
     @property
     def needs_local_standin(self) -> bool:

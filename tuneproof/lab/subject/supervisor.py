@@ -1,4 +1,4 @@
-"""An nginx container that starts nginx again for every trial; its side of it: images/subject/supervise.sh."""
+"""An nginx container that restarts nginx for every trial; its program is images/subject/supervise.sh."""
 
 import base64
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ COMMAND: Final = ("sh", "/usr/lib/tuneproof/supervise.sh")
 
 
 def configuration_path(name: str) -> str:
-    """Return where the supervisor looks for a configuration."""
+    """Return the supervisor's path of a configuration."""
     return f"/etc/subject/{name}.conf"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Said:
-    """How a program ended, and what it printed."""
+    """A program's exit status and output."""
 
     status: int
     said: str  # Both of its streams, in base64
@@ -29,7 +29,7 @@ class Said:
 
 
 class Words(Call):
-    """Words for the supervisor, none with a space in it: it is a shell's program, which reads no JSON."""
+    """Words for the supervisor, without spaces: it is a shell script, which cannot read JSON."""
 
     def line(self, number: int) -> str:
         """Return the number and the words."""
@@ -48,36 +48,36 @@ class Supervisor:
         return self._ask("version").text.strip().rpartition("nginx/")[2]
 
     def test(self, configuration: str) -> Said:
-        """Return what ``nginx -t`` says of a configuration (https://nginx.org/en/docs/switches.html)."""
+        """Return the output of ``nginx -t`` for a configuration (https://nginx.org/en/docs/switches.html)."""
         return self._ask("test", configuration)
 
     def start(self, configuration: str, *, library: str = "") -> None:
-        """Start nginx, with a library preloaded if one is named; its sockets listen then (LabError, in its words)."""
+        """Start nginx, with a preloaded library if given, until its sockets listen (LabError, with its message)."""
         said = self._ask("start", configuration, *([library] if library else []))
         if said.status:
             raise LabError(f"nginx does not start with {configuration}", where=f"subject {self._name}", tail=said.text)
 
     def edit(self, expression: str) -> None:
-        """Change the configuration that nginx was started with, which a reload reads, by sed(1).
+        """Change the running nginx's configuration for the next reload, by sed(1).
 
-        Raises LabError: sed refuses, in its words.
+        Raises LabError: sed's error message.
         """
         said = self._ask("edit", expression)
         if said.status:
             raise LabError(f"cannot edit by {expression}", where=f"subject {self._name}", tail=said.text)
 
     def stop(self) -> None:
-        """End nginx at once, and wait until it has."""
+        """Stop nginx at once, and wait for its end."""
         self._ask("stop")
 
     def write(self, name: str, size_bytes: int) -> None:
-        """Write a file of zeros of this size to the folder /changing, replacing any that is there."""
+        """Write a file of zeros with this size to the folder /changing, replacing an existing one."""
         said = self._ask("write", name, str(size_bytes))
         if said.status:
             raise LabError(f"{name} cannot be written", where=f"subject {self._name}", tail=said.text)
 
     def read(self, log: str) -> str:
-        """Return the text of a log of nginx's, by its name in /var/log/subject (LabError: there is none)."""
+        """Return the text of an nginx log, by its name in /var/log/subject (LabError: there is none)."""
         said = self._ask("read", log)
         if said.status:
             raise LabError(f"{log} cannot be read", where=f"subject {self._name}", tail=said.text)

@@ -1,8 +1,8 @@
 """Requests that fail at once, for reasons that nginx's error log names: one function for each cause.
 
-Before nginx 1.29.7 connections to upstreams are kept only where an upstream block says so (keepalive). A backend that
-closes one while a request is on its way leaves nginx with "upstream prematurely closed connection": it asks again only
-what is idempotent (ngx_http_upstream_test_next). A keepalive connection and a new one look alike in the logs.
+Before nginx 1.29.7, upstream connections are kept only if an upstream block enables it (keepalive). If a backend closes
+one while a request is on its way, nginx logs "upstream prematurely closed connection", and retries only idempotent
+requests (ngx_http_upstream_test_next). Keepalive connections and new ones look alike in the logs.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ BAD_GATEWAY: Final = 502
 MANY_PORTS: Final = 25_000
 # The error log has local time without a zone, and zones differ by whole quarters of an hour.
 QUARTER_S: Final = 900
-# Both clocks are truncated to seconds, and a worker's is that of its loop iteration.
+# Both clocks are truncated to seconds, and a worker's stops during a loop iteration.
 _AROUND_S: Final = range(-1, 3)
 
 _ERROR_LOG: Final = "tail -F /var/log/nginx/error.log | grep -E 'upstream|assign requested'"
@@ -75,7 +75,7 @@ def kept_connection_closed(evidence: EvidenceSet) -> CauseAssessment:
 
 
 def reload(evidence: EvidenceSet) -> CauseAssessment:
-    """Look for clients whose connection nginx closed under a request, when its workers left."""
+    """Look for connections that nginx closed during a request, when its workers exited."""
     case = Case(Cause.RELOAD)
     left = {int(at.timestamp()) for log in evidence.error_logs for at in log.content.workers_left}
     around = {(second + offset_s) % QUARTER_S for second in left for offset_s in _AROUND_S}

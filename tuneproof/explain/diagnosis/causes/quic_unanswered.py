@@ -1,7 +1,7 @@
-"""QUIC unanswered: clients send their first packet again and again, and the server answers nothing (RFC 9000, 17.2).
+"""QUIC unanswered: clients send their first packet repeatedly, and the server does not answer (RFC 9000, 17.2).
 
-UDP is blocked on the way or dropped at the host, or nobody listens there. A closed port is reported by ICMP, which
-firewalls often drop. Only connections of which a client waited are counted (parse/capture/quic.py).
+UDP is blocked on the way or dropped at the host, or nothing listens there. ICMP reports a closed port, but firewalls
+often drop that. Only connections with a waiting client are counted (parse/capture/quic.py).
 """
 
 from typing import Final
@@ -33,7 +33,7 @@ def assess(evidence: EvidenceSet) -> CauseAssessment:
 
 def _weigh(case: Case, file: str, capture: CaptureSummary, service: QuicService) -> None:
     silent = service.unanswered + service.unanswered_after_retry
-    # Scanners try QUIC on every machine: beside TCP connections that work, a few are theirs.
+    # Scanners try QUIC on every machine: if TCP connections work, a few QUIC attempts are theirs.
     over_tcp = sum(other.flows for other in capture.services if other.server.address == service.server.address)
     tried = service.connections + over_tcp
     text = f"{silent} of {count(service.connections, 'QUIC connection')} to {service.server} got no answer"

@@ -1,1 +1,1 @@
-"""What several causes look at."""
+"""Signs that several causes use."""

@@ -1,4 +1,4 @@
-"""For how long nginx's workers wait for a CPU, by schedstat and pidstat."""
+"""How long nginx's workers wait for a CPU, by schedstat and pidstat."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.thresholds import WAITING_SHARE
 from tuneproof.explain.parse.processes.schedstat import Schedstat, between
 
-# Less run time and waiting than this is too little to divide.
+# With less run time and waiting than this, a share means nothing.
 _ENOUGH_WAIT_S: Final = 0.1
 _NGINX: Final = "nginx"
 
@@ -17,18 +17,18 @@ _NGINX: Final = "nginx"
 class CpuWait:
     """Time on the run queue."""
 
-    share: float  # share in the time in which the process wanted to run, or, of pidstat, in all time
-    of: str  # what that is, in words
+    share: float  # share of the time in which the process wanted to run, or, with pidstat, of all time
+    of: str  # description of the share
     file: str
 
 
 def cpu_waits(evidence: EvidenceSet) -> Iterator[CpuWait]:
-    """Yield what schedstat and pidstat tell of nginx's waiting."""
+    """Yield nginx's waits in schedstat and pidstat."""
     for named in evidence.processes:
         readings = [each for each in named.content if isinstance(each, Schedstat)]
         if not readings:
             continue
-        # The times are since the process's start: of several readings what came between them counts.
+        # The times are since the process's start: with several readings, the difference counts.
         time = (between(readings[0], readings[-1]) if len(readings) > 1 else None) or readings[-1]
         wanted_s = time.run_s + time.wait_s
         if wanted_s >= _ENOUGH_WAIT_S:
@@ -48,5 +48,5 @@ def cpu_waits(evidence: EvidenceSet) -> Iterator[CpuWait]:
 
 
 def starved_workers(evidence: EvidenceSet) -> list[CpuWait]:
-    """Return the waits that are so long that they alone make a worker late."""
+    """Return the waits that are long enough to make a worker late by themselves."""
     return [wait for wait in cpu_waits(evidence) if wait.share >= WAITING_SHARE]

@@ -1,4 +1,4 @@
-"""What nginx's error log says more than once or twice: it may span years, and has no number of requests."""
+"""Events that nginx's error log has more than once or twice: it may span years, and has no number of requests."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,22 +15,21 @@ class SaidOften:
     """An event."""
 
     number: int  # how often it happened
-    whose: str  # the upstream that it is about; "upstreams" for several
+    whose: str  # its upstream; "upstreams" for several
     file: str  # the log
 
 
 def said_often(evidence: EvidenceSet, event: Event) -> Iterator[SaidOften]:
-    """Yield the logs in which an event happened often enough to mean something."""
+    """Yield the logs in which an event occurs often enough to be significant."""
     for named in evidence.error_logs:
         if (number := named.content.of(event)) >= ENOUGH_EVENTS:
             yield SaidOften(number=number, whose=named.content.whose(event), file=named.name)
 
 
 def weigh(evidence: EvidenceSet, case: Case, event: Event, *, proves: bool = True, least: int = ENOUGH_EVENTS) -> None:
-    """Weigh an event, each of which is a request that failed, or was passed on to another upstream.
+    """Weigh an event, each of which is a request that failed or went to another upstream.
 
-    ``proves``: whether no other cause makes nginx say so.
-    ``least``: how many are no single event.
+    ``proves``: whether no other cause makes nginx log it. ``least``: how many are more than a single event.
     """
     requests = sum(log.content.requests for log in evidence.access_logs)
     for named in evidence.error_logs:
@@ -44,6 +43,6 @@ def weigh(evidence: EvidenceSet, case: Case, event: Event, *, proves: bool = Tru
 
 
 def said(log: ErrorLog, event: Event) -> str:
-    """Return what an error log says of an event."""
+    """Return an error log's statement about an event."""
     whose = log.whose(event)
     return f"Error log: {log.of(event)} {event.value}{'' if whose == UPSTREAMS else f', of {whose}'}."

@@ -1,4 +1,4 @@
-"""What a recording of event loops shows: which worker comes late, and whether by its own doing."""
+"""Signs in a recording of event loops: which worker is late, and whether it is the cause itself."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,13 +12,13 @@ from tuneproof.explain.diagnosis.thresholds import WAITING_SHARE
 from tuneproof.explain.parse.event_loop_summary import LONG_S, REASONS_OF_A_STALL, Reason, WorkerLoop, parts
 from tuneproof.wording import count, seconds, share
 
-# An event that comes at a random moment waits for the rest of the iteration. A request takes several iterations: one
-# event in ten that waits 5 ms makes most requests late.
+# An event at a random moment waits for the rest of the iteration. A request takes several iterations: one event in ten
+# that waits 5 ms makes most requests late.
 _LATE_SHARE: Final = 0.1
-# Or the worker stalls rarely and long: one event in a hundred waits as long as a person notices.
+# Or the worker stalls rarely but long: one event in a hundred waits noticeably long.
 _VERY_LATE_S: Final = 0.1
 _VERY_LATE_SHARE: Final = 0.01
-# A worker that has little to do waits for a CPU as often as others, and nobody notices.
+# A nearly idle worker waits for a CPU as often as others, without consequences.
 _BUSY_SHARE: Final = 0.3
 _TIMES_SHOWN: Final = 5
 
@@ -47,12 +47,12 @@ RULED_OUT: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.COMPUTING: "stalled in user space",
     }
 )
-"""What no sign of it rules out."""
+"""The causes that the recording rules out."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoopSign:
-    """One thing that the recording says of one worker."""
+    """One finding of the recording about one worker."""
 
     worker: int
     reason: Reason
@@ -61,7 +61,7 @@ class LoopSign:
 
     @property
     def is_stall(self) -> bool:
-        """Whether the worker itself is what holds it up."""
+        """Whether the worker itself causes the delay."""
         return self.reason in REASONS_OF_A_STALL
 
 
@@ -99,7 +99,7 @@ def _late(loop: WorkerLoop, what: str, *reasons: Reason) -> Iterator[LoopSign]:
                 longest_s = max(longest_s, part_s)
     if not is_found and longest_s < _VERY_LATE_S:
         return
-    # Where the calls of some iterations were timed, these speak for all.
+    # If only some iterations' calls were timed, they represent all.
     main = max(times, key=lambda why: (why is not Reason.UNTIMED, times[why]))
     long = loop.of(*reasons)
     told = "" if main is Reason.STARVED else loop.spent(long)
@@ -115,7 +115,7 @@ def _late(loop: WorkerLoop, what: str, *reasons: Reason) -> Iterator[LoopSign]:
 
 
 def _short_of_cpu(loop: WorkerLoop) -> Iterator[LoopSign]:
-    """Yield a worker that waits for a CPU before its iterations begin: they do not show that."""
+    """Yield a worker that waits for a CPU before its iterations begin, which the iterations do not show."""
     waits = loop.cpu_wait_share or 0.0
     if waits >= WAITING_SHARE and loop.ready_s >= _BUSY_SHARE * loop.watched_s:
         yield LoopSign(

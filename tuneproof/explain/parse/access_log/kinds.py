@@ -1,4 +1,4 @@
-"""Kinds of requests whose times, or whose end, have a reason of their own."""
+"""Kinds of requests with times or endings that have other reasons."""
 
 import re
 from typing import Final
@@ -7,7 +7,7 @@ from tuneproof.explain.parse.access_log.records import LogRecord
 
 _SWITCHING_PROTOCOLS: Final = 101
 _BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS", "DELETE", "TRACE"})
-# What balancers, orchestrators and monitors call themselves, and what they usually ask for.
+# Names of balancers, orchestrators and monitors, and their usual paths.
 _CHECKERS: Final = re.compile(
     r"kube-probe|ELB-HealthChecker|GoogleHC|HAProxy|Consul Health Check|check_http|HealthCheck|Uptime|Pingdom",
     re.IGNORECASE,
@@ -22,17 +22,17 @@ _LONGEST_PATH: Final = 200
 
 
 def lasts_by_design(record: LogRecord) -> bool:
-    """Tell whether it is a connection that was upgraded, such as a WebSocket's: its time is that of the session."""
+    """Tell whether it is an upgraded connection, such as a WebSocket: its time is that of the session."""
     return record.status == _SWITCHING_PROTOCOLS
 
 
 def may_have_body(record: LogRecord) -> bool:
-    """Tell whether a client may have sent a body, for which a backend waits where nginx does not buffer it."""
+    """Tell whether a client may have sent a body, for which a backend waits if nginx does not buffer it."""
     return (record.request or "").partition(" ")[0] not in _BODILESS
 
 
 def is_health_check(record: LogRecord) -> bool:
-    """Tell whether a monitor asked, by its name or by what it asked for: it leaves as soon as it knows enough."""
+    """Tell whether the client is a monitor, by its name or path: it leaves as soon as it knows enough."""
     agent = record.columns.get("http_user_agent", "")
     return bool(_CHECKERS.search(agent) or _CHECKED.match(_path(record)))
 

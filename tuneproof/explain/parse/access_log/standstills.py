@@ -1,14 +1,14 @@
-"""Moments at which a worker went on after a stall, while others worked.
+"""Moments at which a worker continued after a stall, while others worked.
 
-A worker's clock stops within an iteration of its event loop, so whatever it handles next bears one time. With
-times in milliseconds ($msec) a log shows when a worker certainly ran: when a request was read, when a connection to an
-upstream was open, when a request ended. In a stall there is none of these, and many at its end.
+A worker's clock stops during a loop iteration, so everything it handles next has the same time. With times in
+milliseconds ($msec) a log shows when a worker certainly ran: when a request was read, when a connection to an upstream
+was open, when a request ended. During a stall there are none of these, and at its end many.
 
-Others wait as well, so each late connect is asked for what they do not leave together: nothing of that worker for long
-before it was noticed; several of its requests, of other clients, that went on within milliseconds; and another
-worker that meanwhile opened a connection to the same server, later and sooner done. An outage of the path or a slow TLS
-handshake would hold that one up, too, and delays that come one by one end one by one. What had waited goes on in that
-iteration or in the next ones; what comes behind the response may be what the same client asked for next.
+Other reasons for waiting do not leave all of these signs of a late connect: the worker logged nothing for long before
+noticing it; several of its requests, from other clients, continued within milliseconds; and another worker meanwhile
+opened a connection to the same server, which began later and finished sooner. An outage of the path or a slow TLS
+handshake would delay that one, too, and separate delays end separately. Waiting requests continue in that iteration or
+the next ones; a request after the response may be the same client's next one.
 """
 
 from bisect import bisect_left, bisect_right
@@ -23,13 +23,13 @@ from tuneproof.explain.parse.access_log.records import LogRecord
 
 # Beyond the server's distance: more than a scheduler's gaps on a busy machine with two cores.
 LATE_MS: Final = 30
-# Without a sign of the worker, and so long that on the average it would have shown this many: e^-3 is 5 %.
+# Without a sign of the worker, for so long that on average it would have shown this many: e^-3 is 5 %.
 SILENT_MS: Final = 50
 _EXPECTED: Final = 3
-# Of other clients' requests that go on with the late one: one may be chance, or the same client's.
+# Other clients' requests that continue with the late one: a single one may be chance, or the same client's.
 TOGETHER: Final = 2
 TOGETHER_MS: Final = 3
-# A request whose time is not its upstream's: a body that came slowly, a client that reads slowly, a subrequest.
+# A request with time that is not its upstream's: a slow body, a slow reader, a subrequest.
 _OTHER_MS: Final = 10
 # Two hosts' logs in one: their workers are not equally far from the server.
 _SAME_DISTANCE: Final = 2
@@ -41,38 +41,38 @@ _MOST_WORKERS: Final = 256
 
 @dataclass(frozen=True, kw_only=True)
 class Standstills:
-    """What one worker's late connects to upstreams show."""
+    """The late upstream connects of one worker."""
 
     worker_pid: int
-    server: str  # the upstream server to which most of them were made
-    alone: int  # moments at which it went on after a stall, while another worker connected
+    server: str  # the upstream server of most of them
+    alone: int  # moments at which it continued after a stall, while another worker connected
     moments: int  # all moments at which it noticed a late connection, while another worker connected
-    delayed: int  # requests that went on together after a stall, whether or not a connection was late
-    longest_s: float  # for how long nothing of it was seen before one of the former, the most
+    delayed: int  # requests that continued together after a stall, with or without a late connection
+    longest_s: float  # the longest silence before one of the former
 
 
 class _Request(NamedTuple):
     read_ms: int
-    connected_ms: int | None  # None for no new connection that is known to the millisecond
+    connected_ms: int | None  # None without a new connection known to the millisecond
     ended_ms: int
     worker_pid: int
     server: str
-    client: int  # the connection that it came on, or a number of its own
+    client: int  # its connection, or a unique number
 
 
 class _Marks(NamedTuple):
-    """When a worker certainly ran, in order, and whose request it was."""
+    """When a worker certainly ran, in order, and the request's connection."""
 
     at_ms: list[int]
     request: list[int]
 
     @property
     def silent_ms(self) -> float:
-        """How long it must be silent to stand out."""
+        """The silence from which a stall stands out."""
         return max(SILENT_MS, _EXPECTED * (self.at_ms[-1] - self.at_ms[0]) / len(self.at_ms))
 
     def held_up(self, requests: Sequence[_Request]) -> int:
-        """Return how many requests went on together after a silence."""
+        """Return how many requests continued together after a silence."""
         silent_ms, held_up, at = self.silent_ms, 0, 1
         while at < len(self.at_ms):
             until = bisect_right(self.at_ms, self.at_ms[at] + TOGETHER_MS, at)
@@ -98,7 +98,7 @@ class StandstillCounts:
         self._held_up: Counter[int] = Counter()
 
     def add(self, record: LogRecord) -> None:
-        """Take a request; one without worker, upstream address, or times says nothing."""
+        """Add a request; requests without worker, upstream address or times are ignored."""
         if record.worker_pid is None or record.time_s is None or record.request_time_s is None:
             return
         ended_ms, took_ms = round(record.time_s * 1000), round(record.request_time_s * 1000)
@@ -129,7 +129,7 @@ class StandstillCounts:
             self._look()
 
     def found(self) -> tuple[Standstills, ...]:
-        """Return what was found of each worker."""
+        """Return the findings by worker."""
         self._look()
         return tuple(
             Standstills(
@@ -155,7 +155,7 @@ class StandstillCounts:
         for each in sorted(requests, key=attrgetter("read_ms")):
             if each.connected_ms is not None:
                 opened[each.server].append(each)
-        # What went on together is one moment.
+        # Requests that continued together are one moment.
         last_ms: dict[int, int] = {}
         late = [(each.connected_ms or 0, number) for number, each in enumerate(requests) if self._is_late(each)]
         for connected_ms, number in sorted(late):
@@ -172,7 +172,7 @@ class StandstillCounts:
         return each.connected_ms - each.read_ms >= self._nearest_ms[each.worker_pid, each.server] + LATE_MS
 
     def _is_overtaken(self, late: _Request, opened: Sequence[_Request]) -> bool:
-        """Tell whether another worker, which began later to connect to the same server, was done sooner."""
+        """Tell whether another worker began to connect to the same server later, and finished sooner."""
         nearest_ms, done_ms = self._nearest_ms[late.worker_pid, late.server], late.connected_ms or 0
         for at in range(bisect_left(opened, (late.read_ms,)), len(opened)):
             other = opened[at]

@@ -9,7 +9,7 @@ from tuneproof.explain.parse.access_log.records import LogRecord
 from tuneproof.explain.parse.figures import Distribution, percentile
 
 MOST_VALUES: Final = 1_000_000
-"""Values of one kind that are kept, 8 bytes each."""
+"""The number of values kept per kind, 8 bytes each."""
 
 _BATCH: Final = 1_000
 
@@ -18,8 +18,8 @@ class Sample:
     """Keeps all values up to a number; beyond it every second one, then every fourth, and so on.
 
     Number, smallest, largest and mean are those of all values. Percentiles are those of the kept ones, which are spread
-    evenly over the stream: half of the number at least, where any were left out. A pattern that repeats with a power
-    of two could hide there, which requests of many clients do not form.
+    evenly over the stream: at least half of the limit, if any were left out. A pattern with a period of a power of two
+    could hide, but requests of many clients do not form one.
     """
 
     def __init__(self, most: int = MOST_VALUES) -> None:
@@ -55,7 +55,7 @@ class Sample:
         )
 
     def _keep_new(self) -> None:
-        """Take what came since the last time, all at once: it costs less than one by one."""
+        """Process the values since the last time together, which is cheaper than one by one."""
         if not self._new:
             return
         # The first of them whose number in the stream is a multiple of the stride.
@@ -74,7 +74,7 @@ _MOST_SECONDS: Final = 100_000  # more than a day
 
 
 class Seconds:
-    """Counts requests per second of their end. Beyond 100 000 seconds the earliest half is let go."""
+    """Counts requests per second of their end. Beyond 100 000 seconds the earliest half is dropped."""
 
     def __init__(self) -> None:
         self.busiest = 0  # requests of the busiest second, one that was let go as well
@@ -85,7 +85,7 @@ class Seconds:
         self._counts: dict[int, int] = {}
 
     def add(self, time_s: float) -> None:
-        """Take a request that ended at a time, in seconds since 1970-01-01 UTC."""
+        """Add a request by the time of its end, in seconds since 1970-01-01 UTC."""
         if self.first_s is None or time_s < self.first_s:
             self.first_s = time_s
         if self.last_s is None or time_s >= self.last_s:
@@ -109,10 +109,10 @@ _LONGEST_URI: Final = 1_024
 class ShortBodies:
     """Counts GET requests that were answered 200 with fewer bytes than the URI's body has.
 
-    The size of a complete body is the most frequent one of its URI, the larger one of equals, where at least half of
-    its 200s and at least two have it: the size of a page that is generated each time says nothing. That guess fails
-    where most responses were cut short, as in the article's own log; give the size whenever the file is known. At most
-    2000 URIs are judged, with 64 sizes each.
+    The size of a complete body is assumed to be its URI's most frequent one (of equals, the larger), if at least half
+    of its 200s and at least two have it: a generated page has varying sizes. That fails if most responses were cut
+    short, as in the article's own log; give the size if the file is known. At most 2000 URIs are checked, with 64 sizes
+    each.
     """
 
     def __init__(self, full_body_bytes: Mapping[str, int]) -> None:
@@ -122,7 +122,7 @@ class ShortBodies:
         self._others: Counter[str] = Counter()
 
     def add(self, record: LogRecord) -> None:
-        """Take a request; one without a size says nothing."""
+        """Add a request; requests without a size are ignored."""
         if record.status != _OK or record.body_bytes is None or record.request is None:
             return
         method, _, rest = record.request.partition(" ")
@@ -155,7 +155,7 @@ class ShortBodies:
 
 
 class Upstreams:
-    """Adds up the upstream columns of a log, request by request."""
+    """Sums the upstream columns of a log, request by request."""
 
     def __init__(self) -> None:
         self.retried: int | None = None  # passed to more than one server; None as long as no server was logged

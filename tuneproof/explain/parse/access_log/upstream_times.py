@@ -1,4 +1,4 @@
-"""Times of upstreams, each server's and each path's for itself: one far server makes no other one late."""
+"""Times of upstreams, separately by server and path, so that a distant server does not make others seem late."""
 
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -9,7 +9,7 @@ from tuneproof.explain.parse.access_log.sums import Sample
 from tuneproof.explain.parse.figures import Distribution
 
 NOT_LOGGED: Final = ""
-"""Stands for an upstream whose address is not in the log."""
+"""Stands for an upstream without an address in the log."""
 
 _MOST_SERVERS: Final = 1_000
 _MOST_PATHS: Final = 500
@@ -22,28 +22,28 @@ Key = TypeVar("Key")
 class ServerConnects:
     """How long a worker's new connections to one upstream server took.
 
-    nginx logs a reused connection as 0.000, and a new one to a near server often, too: only what took a millisecond or
-    longer was opened for its request for certain. TLS to the upstream is within that time
+    nginx logs a reused connection as 0.000, and often also a new one to a near server: only connects of a millisecond
+    or longer are certainly new. TLS to the upstream is within that time
     (https://nginx.org/en/docs/http/ngx_http_upstream_module.html#var_upstream_connect_time).
     """
 
-    worker_pid: int | None  # the worker's process id; None where it is not logged
+    worker_pid: int | None  # the worker's process id; None if not logged
     server: str  # the server's address, or NOT_LOGGED
     connect_time_s: Distribution
 
 
 @dataclass(frozen=True, kw_only=True)
 class PathTimes:
-    """What one upstream server takes for one kind of path, from connected to the response header."""
+    """The time of one upstream server for one kind of path, from connected to the response header."""
 
     server: str  # the server's address, or NOT_LOGGED
     path: str  # with a star for each part that has a digit
     own_time_s: Distribution
-    """Of requests without a body: a backend waits for those, too."""
+    """Times of requests without a body: a backend would also wait for that."""
 
 
 class UpstreamTimes:
-    """Adds up a log's upstream times by server."""
+    """Collects a log's upstream times by server."""
 
     def __init__(self) -> None:
         self._connects: dict[tuple[int | None, str], Sample] = {}

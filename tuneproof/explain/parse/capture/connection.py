@@ -1,4 +1,4 @@
-"""One connection while its segments come in: two sides, a handshake, a conversation over HTTP/1, and how it ends.
+"""One connection while its segments are read: two sides, a handshake, an HTTP/1 conversation, and its end.
 
 Which segments of a side are new, repeated, overtaken or probes:
 
@@ -34,34 +34,34 @@ from tuneproof.explain.parse.capture.records import FlowRecord, Peer, Side, endp
 from tuneproof.explain.parse.capture.sequence import HALF, MASK, Gaps
 
 UNKNOWN: Final = -1
-# What to look at the payload for; see SideState.watch.
+# What to look for in the payload; see SideState.watch.
 WATCH_HTTP: Final = 1
 WATCH_AFTER_FIN: Final = 2
 
 _ASKED_FOR: Final = 2
 _COPY_NS: Final = 1_000_000
 _NS: Final = 1e9
-# Where the round trip is not known; Wireshark's, too.
+# If the round trip is unknown; as in Wireshark.
 _REORDERING_NS: Final = 3_000_000
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class SideState(Side):
-    """Counters and position of one side. Slots and plain numbers, for there are millions of segments."""
+    """Counters and position of one side. Slots and plain numbers, because there are millions of segments."""
 
     raw: bytes  # address and port, as in the segments
     flow: "FlowState" = field(init=False)
     peer: "SideState" = field(init=False)
-    opening: bool = False  # whether the handshake is still to be finished
+    opening: bool = False  # whether the handshake is unfinished
     # WATCH_HTTP while payload may begin a request or a response, WATCH_AFTER_FIN once the peer has sent its FIN or RST.
     watch: int = WATCH_HTTP
     isn: int = UNKNOWN  # sequence number of the SYN
     next_seq: int = UNKNOWN  # the highest sequence number seen, plus one; UNKNOWN before the first segment
-    fin_end: int = UNKNOWN  # sequence number behind the FIN
-    ack: int = UNKNOWN  # latest acknowledgement, whatever it was
+    fin_end: int = UNKNOWN  # sequence number after the FIN
+    ack: int = UNKNOWN  # latest acknowledgement
     window: int = UNKNOWN
-    advanced_ns: int  # when new data came last
-    last_ns: int  # when anything came last
+    advanced_ns: int  # when the last new data came
+    last_ns: int  # when the last segment came
     gaps: Gaps | None = None
     closed: bool = False
     closed_ns: int = 0
@@ -71,7 +71,7 @@ class SideState(Side):
     repeated_acks: int = 0
 
     def place_syn(self, time_ns: int, seq: int, payload_bytes: int, *, repeated: bool) -> None:
-        """Count and place a SYN, with the payload that TCP Fast Open gives it (RFC 7413)."""
+        """Count and place a SYN, with a payload of TCP Fast Open (RFC 7413)."""
         self.packets += 1
         self.last_ns = time_ns
         if payload_bytes:
@@ -90,7 +90,7 @@ class SideState(Side):
         ahead = (seq - self.next_seq) & MASK
         if payload_bytes == 1:
             if ahead == 0 and self.peer.closed:
-                # The byte stays at the sender's head: it is sent again once the window opens.
+                # The byte stays first in the sender's queue: it is sent again once the window opens.
                 return False
             if ahead == MASK:
                 self.probed_at = self.packets
@@ -132,7 +132,7 @@ class SideState(Side):
         self.repeated_ack = ack
 
     def see_window(self, time_ns: int, window: int, flags: int) -> None:
-        """Follow a window that is closed, or was."""
+        """Track a window that is or was closed."""
         if window:
             self.closed = False
             self.zero_window_ns += max(time_ns - self.closed_ns, 0)
@@ -144,7 +144,7 @@ class SideState(Side):
                 self.zero_window_episodes += 1
 
     def counts(self, end_ns: int) -> Side:
-        """Return the counts; a window that never opened again was closed until the end."""
+        """Return the counts; a window that did not reopen counts as closed until the end."""
         open_ns = max(end_ns - self.closed_ns, 0) if self.closed else 0
         self.zero_window_s = (self.zero_window_ns + open_ns) / _NS
         return self
@@ -176,7 +176,7 @@ class SideState(Side):
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    """A request whose response has begun. Times are nanoseconds since 1970."""
+    """A request with the beginning of its response. Times are nanoseconds since 1970."""
 
     client: bytes  # address and port, as in the segments
     server: bytes  # the same of the server
@@ -185,14 +185,14 @@ class Answered:
     request_ns: int  # the last one
     first_byte_ns: int  # the first of its response
     handshake: Handshake | None
-    """That of the connection, with its first request; None with the others and where it was not seen."""
+    """The connection's handshake, for its first request; None for others, or if not seen."""
 
 
 class ExchangeObserver(Protocol):
-    """Who wants to know of every exchange of every flow, in the order of the capture."""
+    """An observer of every exchange of every flow, in the order of the capture."""
 
     def requested(self, server: bytes) -> None:
-        """A server, address and port as in the segments, was sent a request."""
+        """A request was sent to a server (address and port as in the segments)."""
 
     def answered(self, answered: Answered) -> None:
         """A response has begun."""
@@ -212,7 +212,7 @@ class Conversation:
     _request: str = ""
     _start_ns: int = 0
     _end_seq: int = UNKNOWN
-    _asked_seq: int = UNKNOWN  # how far the server had come when it was asked
+    _asked_seq: int = UNKNOWN  # the server's position at the time of the request
     # Whether the client left while it is unknown if the response is complete.
     _unfinished: bool = False
 
@@ -224,7 +224,7 @@ class Conversation:
         self._start_ns = time_ns
         self._asked_seq = client.peer.next_seq
         if client.peer.fin_end != UNKNOWN or client.peer.resets:
-            # Both crossed, or the client did not look.
+            # Both crossed, or the client ignored it.
             self.hung_up_ns = time_ns
         client.watch &= ~WATCH_HTTP
         client.peer.watch |= WATCH_HTTP
@@ -232,7 +232,7 @@ class Conversation:
             self.observer.requested(client.peer.raw)
 
     def answer(self, server: SideState, time_ns: int, seq: int, payload: bytes) -> None:
-        """Take in what the server sends while an answer is awaited."""
+        """Process the server's data while a response is pending."""
         client = server.peer
         begun = response(payload, to_head=self._request.startswith("HEAD "))
         if begun is None:
@@ -257,7 +257,7 @@ class Conversation:
             )
 
     def client_leaves(self, server: SideState) -> None:
-        """Take in the client's FIN or RST."""
+        """Process the client's FIN or RST."""
         if self.left_before or self.left_in or self.hung_up_ns is not None:
             return
         if self.awaiting:
@@ -268,9 +268,9 @@ class Conversation:
             self.left_in = True
 
     def server_leaves(self, server: SideState) -> None:
-        """Take in the server's FIN or RST."""
+        """Process the server's FIN or RST."""
         has_left = self.left_before or self.left_in or self._unfinished or self.hung_up_ns is not None
-        # What the capture lacks of a response shows in the FIN's number.
+        # The FIN's number shows how much of a response the capture lacks.
         end_seq = server.next_seq if server.fin_end == UNKNOWN else (server.fin_end - 1) & MASK
         is_silent = self.awaiting and end_seq == self._asked_seq
         if not has_left and (is_silent or self._is_cut_short(server)):
@@ -280,7 +280,7 @@ class Conversation:
         return self._end_seq != UNKNOWN and 0 < (self._end_seq - server.next_seq) & MASK < HALF
 
     def server_goes_on(self) -> None:
-        """Take in new data of the server's after the client's FIN or RST."""
+        """Process new data of the server after the client's FIN or RST."""
         self.left_in |= self._unfinished
 
 
@@ -291,10 +291,10 @@ class FlowState:
     client: SideState
     server: SideState
     first_ns: int
-    handshake: Handshake | None  # None where the capture began later
+    handshake: Handshake | None  # None if the capture began later
     observer: ExchangeObserver | None
-    over: bool = False  # whether it has ended, stragglers aside
-    gone: bool = False  # whether it was given out
+    over: bool = False  # whether it has ended, except for stragglers
+    gone: bool = False  # whether it was returned
     _conversation: Conversation | None = None
     _reset_after_own_fin: Peer | None = None
     _data_after_fin_bytes: int = 0
@@ -311,7 +311,7 @@ class FlowState:
 
     @property
     def last_ns(self) -> int:
-        """When its latest segment came."""
+        """The time of its latest segment."""
         return max(self.client.last_ns, self.server.last_ns)
 
     def reordering_ns(self) -> int:
@@ -319,7 +319,7 @@ class FlowState:
         return (self.handshake.total_ns() if self.handshake is not None else None) or _REORDERING_NS
 
     def open_side(self, side: SideState, time_ns: int, ack: int, flags: int, payload_bytes: int) -> None:
-        """Look whether a segment, no SYN and no RST, shows that the connection is open."""
+        """Check whether a segment other than SYN and RST shows that the connection is open."""
         handshake, server = self.handshake, self.server
         if handshake is None:
             return
@@ -334,7 +334,7 @@ class FlowState:
             self.client.opening = self.server.opening = False
 
     def watched(self, side: SideState, time_ns: int, seq: int, ack: int, payload: bytes, payload_bytes: int) -> None:
-        """Look at new data of a side that is watched."""
+        """Inspect new data of a watched side."""
         if side.watch & WATCH_AFTER_FIN:
             if side.peer.fin_end != UNKNOWN and (ack - side.peer.fin_end) & MASK < HALF:
                 self._data_after_fin_bytes += payload_bytes
@@ -352,20 +352,20 @@ class FlowState:
         if side is self.server:
             if self.handshake is not None or self._conversation is not None:
                 return
-            # Who is who was a guess, and a wrong one.
+            # Client and server were guessed wrongly.
             self.client, self.server = side, side.peer
         if self._conversation is None:
             self._conversation = Conversation(observer=self.observer)
         self._conversation.request(side, asked, time_ns)
 
     def fin(self, side: SideState) -> None:
-        """Take in a FIN that its side has placed."""
+        """Process a FIN that its side has placed."""
         side.peer.watch |= WATCH_AFTER_FIN
         self._leaves(side)
         self.over |= side.peer.fin_end != UNKNOWN
 
     def reset(self, side: SideState) -> None:
-        """Take in a RST."""
+        """Process a RST."""
         peer: Peer = "client" if side is self.client else "server"
         if side.fin_end != UNKNOWN:
             self._reset_after_own_fin = self._reset_after_own_fin or peer
@@ -377,11 +377,11 @@ class FlowState:
         self.over = True
 
     def reopen(self) -> None:
-        """Take in a SYN that is repeated after a RST: what the RST ended was something older."""
+        """Process a SYN that is repeated after a RST: the RST ended an older connection."""
         self.over = False
 
     def record(self, *, evicted: bool) -> FlowRecord:
-        """Return what was seen, and whether it is given out before it is over."""
+        """Return the record, and whether it is returned before the end."""
         handshake, conversation = self.handshake, self._conversation
         last_ns = self.last_ns
         told: dict[str, object] = {}
@@ -418,7 +418,7 @@ class FlowState:
         )
 
     def take_apart(self) -> None:
-        """Undo the circle of references, so that memory is given back at once; nothing can be asked afterwards."""
+        """Break the reference cycle, so that memory is freed at once; the object is unusable afterwards."""
         for side in (self.client, self.server):
             del side.peer, side.flow
 

@@ -1,10 +1,10 @@
-"""Where in a packet TCP, UDP or ICMP begins, and how long it is.
+"""Finds the beginning and length of TCP, UDP or ICMP in a packet.
 
 Link layers, IPv4 (RFC 791), IPv6 with its extensions (RFC 8200).
 
 https://www.tcpdump.org/linktypes.html; the layouts of Linux "cooked" captures, those of tcpdump's interface ``any``:
-LINKTYPE_LINUX_SLL.html and LINKTYPE_LINUX_SLL2.html there. A packet without one gets one of few
-kinds, whatever a capture holds (https://www.iana.org/assignments/ieee-802-numbers and /protocol-numbers).
+LINKTYPE_LINUX_SLL.html and LINKTYPE_LINUX_SLL2.html there. Other packets get one of a few kinds, whatever a capture
+contains (https://www.iana.org/assignments/ieee-802-numbers and /protocol-numbers).
 """
 
 import struct
@@ -38,11 +38,11 @@ _PROTOCOLS: Final[Mapping[int, str]] = {
 
 
 class OtherPacketError(Exception):
-    """A packet that is sound, as far as one can see, and nothing that is read here."""
+    """A packet that seems valid, but is of another kind."""
 
 
 class MalformedPacketError(Exception):
-    """A packet whose headers contradict themselves."""
+    """A packet with contradictory headers."""
 
 
 class CutPacketError(Exception):
@@ -66,7 +66,7 @@ LINUX_COOKED: Final = 113
 LINUX_COOKED_2: Final = 276
 # BSD loopback: the address family of the capturing machine in its own byte order, or in network byte order.
 _LOOPBACKS: Final = frozenset({0, 108})
-# The number in the files is 101; 12 and 14 are what some systems wrote. 228 and 229 are of one version each.
+# The number in the files is 101; some systems wrote 12 and 14. 228 and 229 are for one version each.
 RAW_IP: Final = 101
 _RAW_IPS: Final = frozenset({12, 14, RAW_IP, 228, 229})
 
@@ -79,7 +79,7 @@ _IP_VERSIONS: Final[Mapping[int, int]] = {4: IPV4, 6: IPV6}
 _FAMILIES: Final[Mapping[int, int]] = {2: IPV4, 10: IPV6, 24: IPV6, 28: IPV6, 30: IPV6}
 _FAMILY_BYTES: Final = 4
 
-# Place of the EtherType, and length of the header.
+# Position of the EtherType, and length of the header.
 _WITH_ETHERTYPE: Final[Mapping[int, tuple[int, int]]] = {
     ETHERNET: (12, 14),
     LINUX_COOKED: (14, 16),
@@ -125,12 +125,12 @@ def _behind_ethertype(data: bytes, type_at: int, at: int) -> tuple[int, int]:
 def _behind_family(data: bytes) -> tuple[int, int]:
     if len(data) < _FAMILY_BYTES:
         raise CutPacketError("link header")
-    # Families are small: read in the wrong order, none is another.
+    # Families are small numbers: in the wrong byte order, none equals another.
     family = int.from_bytes(data[:_FAMILY_BYTES])
     if family not in _FAMILIES:
         family = int.from_bytes(data[:_FAMILY_BYTES], "little")
     if family not in _FAMILIES:
-        # One kind for all: a hostile file could name four thousand million.
+        # One kind for all: a hostile file could have four thousand million.
         raise OtherPacketError("loopback packets of another family")
     return _FAMILIES[family], _FAMILY_BYTES
 
@@ -149,24 +149,24 @@ _EXTENSION_UNIT_BYTES: Final = 8
 
 
 class TransportPlace(NamedTuple):
-    """Where the TCP segment, or what else its IP packet carries, is in a packet."""
+    """The position of the TCP segment, or other payload, of an IP packet."""
 
     source: bytes  # address it comes from, 4 or 16 bytes
     destination: bytes  # address it goes to
     protocol: int  # its number in IP
     at: int  # index of its first byte
-    size_bytes: int  # its length on the wire, with its header; may be negative where the packet lies
+    size_bytes: int  # its length on the wire, with its header; may be negative in an invalid packet
 
 
 def transport_place(linktype: int, data: bytes, wire_bytes: int) -> TransportPlace:
-    """Find what the IP packet in a packet carries.
+    """Find the payload of the IP packet in a packet.
 
-    Its length is what IP says: a frame may be filled up behind it, and its capture may be cut. Where IP says 0, the
-    length on the wire decides: the kernel hands packets over that are yet to be cut into segments (TSO), and those may
-    be longer than the field can tell.
+    Its length is that of IP: a frame may have padding, and its capture may be truncated. If IP's length is 0, the
+    length on the wire decides: the kernel captures packets before segmentation (TSO), which may be longer than the
+    field allows.
 
     Raises:
-        OtherPacketError: There is no IP packet, or only a later part of one.
+        OtherPacketError: There is no IP packet, or only a later fragment.
         MalformedPacketError: A header contradicts itself.
         CutPacketError: The packet ends inside its headers.
     """

@@ -1,10 +1,10 @@
-"""QUIC in a capture, as far as long headers show it: everything behind them is encrypted.
+"""QUIC in a capture, as far as long headers show it: everything after them is encrypted.
 
-A long header names the version and both connection IDs (RFC 8999, 5.1), and in known versions the packet's type
-(RFC 9000, 17.2; RFC 9369, 3.2). A client begins with Initial packets in datagrams of at least 1200 bytes, to a
-connection ID of at least 8 (RFC 9000, 14.1 and 7.2), and goes on to the connection ID that the server chose. So a
-client that uses another one, or sends anything that needs keys, has heard the server, also where the capture lacks
-that direction. When and why a connection ends cannot be seen.
+A long header names the version and both connection IDs (RFC 8999, 5.1), and in known versions the packet's type (RFC
+9000, 17.2; RFC 9369, 3.2). A client begins with Initial packets in datagrams of at least 1200 bytes, to a connection ID
+of at least 8 (RFC 9000, 14.1 and 7.2), and then uses the connection ID that the server chose. So a client that uses
+another one, or sends packets that need keys, has received the server's packets, even if the capture lacks that
+direction. When and why a connection ends cannot be seen.
 """
 
 from collections import Counter
@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 from tuneproof.explain.parse.capture.records import Endpoint, endpoint
 
 LIVE_CONNECTIONS: Final = 20_000
-"""How many are followed at a time, the latest ones; each takes about half a KiB."""
+"""How many connections to track, the latest ones; each takes about half a KiB."""
 FLIGHTS: Final = 3
-"""A client that sent its Initial so often, over half a second, was not answered. Fewer say nothing: the capture may
+"""A client that sends its Initial this often, over half a second, gets no answer. Fewer mean nothing: the capture may
 end, or a packet may be lost. Timers double from 0.3 to 1 s on (RFC 9002, 6.2)."""
 
 _SERVICES: Final = 64
-# Totals kept while reading: a scan of all addresses must not grow without end.
+# The limit of totals while reading: a scan of all addresses must not use unlimited memory.
 _FOLLOWED: Final = 1024
 _LONG: Final = 0x80
 _FIXED: Final = 0x40
@@ -49,11 +49,11 @@ class QuicService:
     """The QUIC connections of one service, that is one address and UDP port of a server."""
 
     server: Endpoint
-    connections: int = 0  # that clients began, with Initial packets
-    established: int = 0  # those of which the client went on to packets that need the handshake's keys
-    answered: int = 0  # those, and others with an answer that is neither Retry nor Version Negotiation
+    connections: int = 0  # connections that clients began, with Initial packets
+    established: int = 0  # those with client packets that need the handshake's keys
+    answered: int = 0  # those, and others with an answer other than Retry or Version Negotiation
     retried: int = 0  # to which the server sent a Retry
-    negotiated: int = 0  # to which the server sent a Version Negotiation: it does not speak the client's version
+    negotiated: int = 0  # to which the server sent a Version Negotiation: it does not support the client's version
     unanswered: int = 0  # without any answer, although the client sent its Initial FLIGHTS times, or ICMP says why
     unreachable: int = 0  # those of which ICMP reported the port, or the host, as unreachable
     unanswered_after_retry: int = 0  # with no answer but a Retry, although the client sent its Initial FLIGHTS times
@@ -69,7 +69,7 @@ class _Header(NamedTuple):
 
 
 def _long_header(payload: bytes) -> _Header | None:
-    """Return the header that a datagram begins with; None where it is none, or was not captured whole."""
+    """Return the header at the beginning of a datagram; None if there is none, or if it is truncated."""
     if len(payload) < _IDS_AT + 2 or not payload[0] & _LONG:
         return None
     version = int.from_bytes(payload[1:_IDS_AT])
@@ -92,7 +92,7 @@ class _Connection:
     server: bytes
     first_id: bytes  # the connection ID of the server that the client made up
     client_id: bytes
-    is_known: bool  # whether its version is one that is known here; else it may be anything
+    is_known: bool  # whether its version is known here; otherwise it may be anything
     waits_since_ns: int
     last_ns: int
     flights: int = 1  # with Initial packets, since the beginning or the Retry
@@ -108,31 +108,31 @@ class _Connection:
         return header.source_id != self.client_id or time_ns - self.last_ns >= _IDLE_NS
 
     def sends(self, header: _Header | None, time_ns: int) -> None:
-        """Take in a datagram of the client."""
+        """Process a datagram of the client."""
         if header is None or header.kind == _HANDSHAKE:
             self.established = True
         elif header.kind in {_INITIAL, _UNKNOWN}:
-            # After a Version Negotiation, a client may go on in a version that is known.
+            # After a Version Negotiation, a client may continue with a known version.
             self.is_known = self.is_known or header.kind == _INITIAL
             self.heard = self.heard or header.destination_id != self.first_id
             self.flights += time_ns - self.last_ns >= _FLIGHT_NS
         self.last_ns = time_ns
 
     def receives(self, header: _Header | None, time_ns: int) -> None:
-        """Take in a datagram of the server."""
+        """Process a datagram of the server."""
         if header is not None and header.kind == _NEGOTIATION:
             ids = (header.destination_id, header.source_id)
             self.negotiated = self.negotiated or ids == (self.client_id, self.first_id)
         elif header is not None and header.kind == _RETRY:
             if not self.retried:
-                # The client's next Initial is the first one of a new series, however soon it comes.
+                # The client's next Initial begins a new series, however soon it comes.
                 self.flights, self.waits_since_ns, self.last_ns = 0, time_ns, time_ns - _FLIGHT_NS
             self.retried = True
         else:
             self.answered = True
 
     def counts(self) -> dict[str, bool]:
-        """Return which counts of its service it adds to."""
+        """Return the counts of its service to which it adds."""
         answered = self.answered or self.established or (self.heard and not self.retried)
         waited = self.flights >= FLIGHTS and self.last_ns - self.waits_since_ns >= _WAITED_NS
         silent = (waited or self.unreachable) and not answered and not self.negotiated
@@ -158,7 +158,7 @@ class QuicReader:
     _totals: dict[bytes, Counter[str]] = field(default_factory=dict)  # by server
 
     def add(self, time_ns: int, source: bytes, destination: bytes, payload_bytes: int, payload: bytes) -> bool:
-        """Take in a datagram, as far as it was captured; return whether it is one of QUIC.
+        """Process the captured part of a datagram; return whether it is QUIC.
 
         ``source``, ``destination``: 4 or 16 bytes of address, 2 of port.
         ``payload_bytes``: how many it had on the wire.
@@ -183,14 +183,14 @@ class QuicReader:
         elif known is None:
             return False
         if header is None and payload[0] & _LONG:
-            # Cut inside its header: it may go to the server's own connection ID.
+            # Truncated inside its header: it may use the server's own connection ID.
             known.heard = True
         else:
             known.sends(header, time_ns)
         return known.is_known
 
     def unreachable(self, source: bytes, destination: bytes) -> None:
-        """Take in that ICMP reported a datagram with these ends as undeliverable."""
+        """Record an ICMP report of an undeliverable datagram between these ends."""
         known = self._live.get(source + destination)
         if known is not None:
             known.unreachable = True
@@ -233,7 +233,7 @@ class QuicReader:
 
 def _begins(header: _Header, payload_bytes: int, source: bytes, destination: bytes) -> bool:
     """Tell whether a datagram may be a client's first."""
-    # Where the capture began within a handshake, the server's Initial may be the first that it has.
+    # If the capture began during a handshake, the server's Initial may come first.
     is_servers = int.from_bytes(source[-2:]) < _PRIVILEGED <= int.from_bytes(destination[-2:])
     is_first = header.kind == _UNKNOWN or (header.kind == _INITIAL and header.is_fixed)
     is_long = payload_bytes >= _LEAST_BYTES and len(header.destination_id) >= _LEAST_ID_BYTES
