@@ -21,10 +21,10 @@ from tuneproof.errors import LabError, TuneproofError
 from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.labels import LEASE, Session
 from tuneproof.lab.engine.pace import patience_of
+from tuneproof.lab.engine.printed import printed
 from tuneproof.lab.engine.reach import hang_up
 from tuneproof.lab.engine.repeat import once_more
 
-_PAUSE_S: Final = 0.03
 _PRINTS_WITHIN_S: Final = 60.0
 _NOBODY: Final = "65534:65534"
 _MEMORY_BYTES: Final = 128 << 20
@@ -54,15 +54,12 @@ class Lease:
 
     def printed(self) -> str:
         """Return the first output of its container (TuneproofError: the engine refused, or nothing came in time)."""
-        deadline_s = time.monotonic() + _PRINTS_WITHIN_S * self.patience
+        within_s = _PRINTS_WITHIN_S * self.patience
         with engine_errors("reading from the session's lease"):
-            running = True
-            while b"\n" not in (text := self._client.api.logs(self._container_id)) and running:
-                if time.monotonic() > deadline_s:
-                    raise LabError("the session's lease printed nothing", where=f"container {self._container_id[:12]}")
-                time.sleep(_PAUSE_S)
-                running = self._client.api.inspect_container(self._container_id)["State"]["Running"]
-            return text.decode()
+            text = printed(self._client.api, self._container_id, lambda text: "\n" in text, within_s=within_s)
+        if not text and self.is_held():
+            raise LabError("the session's lease printed nothing", where=f"container {self._container_id[:12]}")
+        return text
 
 
 @contextmanager

@@ -10,31 +10,11 @@ from tuneproof.lab.engine import lease
 from tuneproof.lab.engine.lease import Lease
 
 
-class Engine:
-    """One whose container prints a line after 100 s, while somebody who waits for it sleeps."""
-
-    def __init__(self) -> None:
-        self.api = self
-        self.now_s = 0.0
-
-    def monotonic(self) -> float:
-        return self.now_s
-
-    def sleep(self, _seconds: float) -> None:
-        self.now_s += 1
-
-    def logs(self, _container: str) -> bytes:
-        return b"{}\n" if self.now_s >= 100 else b""
-
-    def inspect_container(self, _container: str) -> dict[str, Any]:
-        return {"State": {"Running": True}}
-
-
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Any:
-    made = Engine()
-    monkeypatch.setattr(lease, "time", SimpleNamespace(monotonic=made.monotonic, sleep=made.sleep))
-    return made
+    """One whose container prints a line after 100 s, and runs."""
+    monkeypatch.setattr(lease, "printed", lambda *_, within_s: "{}\n" if within_s >= 100 else "")
+    return SimpleNamespace(api=SimpleNamespace(inspect_container=lambda _container: {"State": {"Running": True}}))
 
 
 def test_what_a_lease_prints_is_not_waited_for_without_end(engine: Any) -> None:

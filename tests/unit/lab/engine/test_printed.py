@@ -1,0 +1,81 @@
+"""What a container prints is followed until it suffices, on an engine that exists only here."""
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from tuneproof.lab.engine.printed import printed
+
+if TYPE_CHECKING:
+    import docker
+
+
+class Stream:
+    """Parts of a log, and then its end, or silence until somebody closes it."""
+
+    def __init__(self, *parts: bytes, ends: bool) -> None:
+        self._parts = parts
+        self._ends = ends
+        self.closed = threading.Event()
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._parts
+        if not self._ends:
+            assert self.closed.wait(60)
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+class Engine:
+    """Has these readings of a container's log, which runs until the last of them."""
+
+    def __init__(self, *readings: Stream) -> None:
+        self.left = list(readings)
+        self.looked = 0
+
+    @property
+    def api(self) -> "docker.APIClient":
+        return cast("docker.APIClient", self)
+
+    def logs(self, container: str, *, stream: bool, follow: bool) -> Stream:
+        assert (container, stream, follow) == ("c0ffee", True, True)
+        return self.left.pop(0)
+
+    def inspect_container(self, container: str) -> dict[str, Any]:
+        assert container == "c0ffee"
+        self.looked += 1
+        return {"State": {"Running": len(self.left) > 1}}
+
+
+def ready(text: str) -> bool:
+    return text.count("ready") == 2
+
+
+def test_a_log_is_read_until_it_suffices() -> None:
+    """Once, and no further; a word may come in two parts."""
+    stream = Stream(b"rea", b"dy\nready\n", b"more\n", ends=False)
+    engine = Engine(stream)
+    assert printed(engine.api, "c0ffee", ready, within_s=60) == "ready\nready\n"
+    assert stream.closed.is_set()
+    assert engine.looked == 0
+
+
+def test_all_that_a_container_printed_before_its_end_is_returned() -> None:
+    engine = Engine(Stream(b"ready\n", ends=True), Stream(b"ready\n", b"failed\n", ends=True))
+    assert printed(engine.api, "c0ffee", ready, within_s=60) == "ready\nfailed\n"
+
+
+def test_a_log_of_which_the_connection_broke_is_followed_again() -> None:
+    engine = Engine(Stream(b"ready\n", ends=True), Stream(b"ready\nready\n", ends=False), Stream(ends=True))
+    assert printed(engine.api, "c0ffee", ready, within_s=60) == "ready\nready\n"
+
+
+@pytest.mark.parametrize("within_s", [0.0, 0.05])
+def test_what_is_not_printed_is_not_waited_for_without_end(within_s: float) -> None:
+    stream = Stream(b"ready\n", ends=False)
+    engine = Engine(stream)
+    assert printed(engine.api, "c0ffee", ready, within_s=within_s) == "ready\n"
+    assert engine.left == []
