@@ -77,7 +77,7 @@ def reasons(cells: Iterable[Cell]) -> list[str]:
 
 def folded(results: Results, shown: Collection[str], notes: Sequence[str] = ()) -> list[str]:
     """Return the folded lines: thresholds, and where the figures of some cells come from."""
-    what = "Thresholds, machine and seed" if notes else "Machine and seed"
+    what = "Thresholds, machine, seed" if notes else "Machine, seed"
     fold = f'<details markdown="1"><summary>{what}</summary>'  # markdown: for Python-Markdown; GitHub needs none
     shapers = shapers_of(cell for cell in results.cells if cell.id in shown)
     machines = each_once(_short_name(results, run) for run in results.measured_by(shown))

@@ -71,7 +71,7 @@ def _table(first: str, rows: Sequence[tuple[str, list[Cell]]], versions: Sequenc
     has_networks = len({cell.network for _, of in rows for cell in of}) > 1
     networks = ["network"] if has_networks else []
     numbers = ", ".join(versions)
-    several = f"verdict on nginx {numbers}; figure of the newest with one"
+    several = f"verdict on nginx {numbers}; newest figure"
     result = several if len(versions) > 1 else "verdict and figure"
     lines = head([first, *networks, result])
     for said, of in rows:

@@ -39,12 +39,12 @@ def errors_table(_results: Results, wanted: str) -> str:
     """Return the table; ``wanted`` is the name of a file in docs/ that ``python -m tools.replay`` wrote."""
     file = FOLDER / wanted.strip()
     if not file.exists():
-        return "Not replayed since the rule stands as it does: `python -m tools.replay RESULTS` does it."
+        return "Not replayed yet: run `python -m tools.replay RESULTS`."
     document = json.loads(file.read_text(encoding="utf-8"))
-    lines = head(("form", "replayed", "wrongly *holds*", "wrongly *refuted*"))
+    lines = head(("form", "replayed", "wrongly *holds* (at most)", "wrongly *refuted* (at most)"))
     for rate in document["rates"]:
         wrong = (rate["wrong_holds"], rate["wrong_refuted"])
-        cells = [f"{count} (at most {limit:.1%})" for count, limit in zip(wrong, rate["upper_limits"], strict=True)]
+        cells = [f"{count} ({limit:.1%})" for count, limit in zip(wrong, rate["upper_limits"], strict=True)]
         lines.append(row([rate["form"], rate["replay"], *cells]))
     experiments = " or ".join(dict.fromkeys(str(rate["experiments"]) for rate in document["rates"]))
     blocks = f"{document['blocks']} blocks of {document['cells']} recorded results"
