@@ -21,7 +21,7 @@ MAY_ASK: Final = {
     "images/netadmin/netadmin/path_probe.py": "likewise, for the milliseconds until a packet is read",
 }
 _WALL_CLOCK: Final = frozenset({"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "date.today"})
-_MAY_ASK: Final = re.compile(r"\b(?:time|time_ns|now|utcnow|today)\b")
+_NAMES_A_CLOCK: Final = re.compile(r"\b(?:time|time_ns|now|utcnow|today)\b")
 
 
 def sources() -> Iterator[Path]:
@@ -31,7 +31,7 @@ def sources() -> Iterator[Path]:
 
 def asks_wall_clock(text: str) -> bool:
     """Tell whether a module asks for the time of day."""
-    if not _MAY_ASK.search(text):  # to parse takes much longer
+    if not _NAMES_A_CLOCK.search(text):  # to parse takes much longer
         return False
     tree = ast.parse(text)
     asked = {
