@@ -8,17 +8,26 @@ from typing import Final
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.catalogue.http3_scripts import (
+    BURST,
     CLIENTS,
     DOWNLOADS,
     FILE_MB,
+    NEW_CLIENTS,
     ORDER,
     PAGE,
     STREAMS,
+    burst,
     download,
     downloads_alone,
     downloads_beside_reload,
+    downloads_beside_upgrade,
     forged,
     handshake,
+    new_clients_after_reload,
+    new_clients_after_timeout,
+    new_clients_after_upgrade,
+    new_clients_beside_downloads,
+    new_clients_of_both_masters,
     pages,
     replay,
     resumption,
@@ -39,12 +48,12 @@ _ALT_SVC: Final = f"""add_header Alt-Svc 'h3=":{TLS_PORT}"; ma=86400';"""
 _REFUSES_EARLY: Final = "if ($ssl_early_data) { return 425; }"
 
 
-def _http3(directives: str = "", *, listen: str = "reuseport", workers: int = 1) -> str:
+def _http3(directives: str = "", *, listen: str = "reuseport", workers: int = 1, main: str = "") -> str:
     server = (
         f"server {{ listen {TLS_PORT} quic {listen}; listen {TLS_PORT} ssl; {CERTIFICATE} {directives} "
         f'location {PAGE} {{ return 200 "ok"; }} location /wait {{ proxy_pass http://{BACKEND.upstream}; }} }}'
     )
-    return written_config("", http=f"{_LIMIT_ZONE} {server}", workers=str(workers))
+    return written_config("", http=f"{_LIMIT_ZONE} {server}", workers=str(workers), main=main)
 
 
 def _early(refuses: str = "") -> str:
@@ -73,6 +82,18 @@ ARMS: Final = arms_of(
         Setting(name="tls", config=_http3(), script=tls_download, counts_calls=True),
         Setting(name="downloads-reload", config=_http3(), script=downloads_beside_reload),
         Setting(name="downloads-no-reload", config=_http3(), script=downloads_alone),
+        Setting(name="new-clients-reload-downloads", config=_http3(), script=new_clients_beside_downloads),
+        Setting(name="new-clients-reload", config=_http3(), script=new_clients_after_reload),
+        Setting(
+            name="new-clients-shutdown-timeout",
+            config=_http3(main="worker_shutdown_timeout 200ms;"),
+            script=new_clients_after_timeout,
+        ),
+        Setting(name="new-clients-two-masters", config=_http3(), script=new_clients_of_both_masters),
+        Setting(name="new-clients-upgrade", config=_http3(), script=new_clients_after_upgrade),
+        Setting(name="downloads-upgrade", config=_http3(), script=downloads_beside_upgrade),
+        Setting(name="default-rcvbuf", config=_http3(), script=burst),
+        Setting(name="rcvbuf-1m", config=_http3(listen="reuseport rcvbuf=1m"), script=burst),
         Setting(name="no-early-data", config=_http3(), script=resumption),
         Setting(name="early-data", config=_http3("ssl_early_data on;"), script=resumption),
         Setting(name="replayed", config=_early(), script=replay),
@@ -85,7 +106,15 @@ ARMS: Final = arms_of(
 )
 
 CLAIMS: Final = claims_of(
-    "http3", WORKERS=WORKERS, CLIENTS=CLIENTS, DOWNLOADS=DOWNLOADS, STREAMS=STREAMS, LIMIT=LIMIT, FILE_MB=FILE_MB
+    "http3",
+    WORKERS=WORKERS,
+    CLIENTS=CLIENTS,
+    DOWNLOADS=DOWNLOADS,
+    STREAMS=STREAMS,
+    LIMIT=LIMIT,
+    FILE_MB=FILE_MB,
+    NEW_CLIENTS=NEW_CLIENTS,
+    BURST=BURST,
 )
 SCENARIO: Final = Scenario(name="http3", arms=ARMS, claims=CLAIMS, backends=(BACKEND,), http3=True)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from tuneproof.catalogue.reloads_scripts import reload
+from tuneproof.catalogue.reloads_scripts import Step, reload, start_binary, upgrade
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
@@ -13,6 +13,8 @@ from tuneproof.lab.subject.written_config import TLS_PORT
 CLIENTS: Final = 20
 REQUESTS: Final = 3
 DOWNLOADS: Final = 5
+NEW_CLIENTS: Final = 40
+BURST: Final = 150
 STREAMS: Final = 30
 STRANGERS: Final = 10
 FILE_MB: Final = 4
@@ -21,6 +23,10 @@ ORDER: Final = "/order"
 _FILE: Final = f"/{FILE_MB}000000.bin"
 # The first flight is sent at once, and again after a second (RFC 9002, section 6.2).
 _FLIGHTS_S: Final = 1.5
+# As long as nginx takes to notice worker_shutdown_timeout, several times.
+_AFTER_TIMEOUT_S: Final = 1.0
+# What is sent on one machine has arrived by then.
+_ARRIVES_S: Final = 0.2
 _ASKED: Final = 2  # requests with curl: the first one sees the header
 
 
@@ -91,20 +97,59 @@ def tls_download(rig: Rig) -> Figures:
     return {"sends": calls.made("write", "writev", "send", "sendfile")}
 
 
-def slow_downloads(step: Callable[[Rig], object]) -> Callable[[Rig], Figures]:
+def slow_downloads(step: Callable[[Rig], object], *, downloads: int = DOWNLOADS) -> Callable[[Rig], Figures]:
     """Return the script that counts the downloads that do not survive a step."""
 
     def script(rig: Rig) -> Figures:
-        rig.http3.begin(*rig.tls_endpoint, _FILE, DOWNLOADS)
+        rig.http3.begin(*rig.tls_endpoint, _FILE, downloads)
         step(rig)
         made = rig.http3.go_on()
-        return {"cut_share": sum(not one.whole for one in made) / DOWNLOADS}
+        return {"cut_share": sum(not one.whole for one in made) / downloads}
 
     return script
 
 
 downloads_beside_reload: Final = slow_downloads(reload)
+downloads_beside_upgrade: Final = slow_downloads(upgrade, downloads=3)
 downloads_alone: Final = slow_downloads(Rig.rest)
+
+
+def new_clients(step: Step, *, downloads: int = 0) -> Callable[[Rig], Figures]:
+    """Return the script that counts new connections that get no response after a step.
+
+    downloads: how many are in progress at the step, and stay so.
+    """
+
+    def script(rig: Rig) -> Figures:
+        if downloads:
+            rig.http3.begin(*rig.tls_endpoint, _FILE, downloads)
+        step(rig)
+        made = rig.http3.flow(*rig.tls_endpoint, Http3Flow(connections=NEW_CLIENTS, path=PAGE))
+        lost = sum(not one.whole for one in made)
+        return {"lost_connections": lost, "served_share": 1 - lost / NEW_CLIENTS}
+
+    return script
+
+
+def _reload_and_time_out(rig: Rig) -> None:
+    reload(rig)
+    rig.wait(_AFTER_TIMEOUT_S)
+
+
+new_clients_beside_downloads: Final = new_clients(reload, downloads=DOWNLOADS)
+new_clients_after_timeout: Final = new_clients(_reload_and_time_out, downloads=DOWNLOADS)
+new_clients_after_reload: Final = new_clients(reload)
+new_clients_of_both_masters: Final = new_clients(start_binary)
+new_clients_after_upgrade: Final = new_clients(upgrade)
+
+
+def burst(rig: Rig) -> Figures:
+    """Begin handshakes while the worker is stopped; count what its socket has no room for (udp_queue_rcv_skb())."""
+    before = rig.counters()["Udp.RcvbufErrors"]
+    with rig.stopped_workers():
+        rig.http3.forged(*rig.tls_endpoint, BURST, _ARRIVES_S)
+        dropped = rig.counters()["Udp.RcvbufErrors"] - before
+    return {"dropped": dropped}
 
 
 def replay(rig: Rig) -> Figures:

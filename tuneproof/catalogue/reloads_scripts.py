@@ -40,11 +40,17 @@ def reload_and_wait(rig: Rig) -> None:
     rig.until_they_are_gone(old)
 
 
-def upgrade(rig: Rig) -> None:
-    """Start the binary again beside the old one, then end the old one's workers and its master."""
+def start_binary(rig: Rig) -> None:
+    """Start the binary again; the workers of both masters serve."""
     old = _workers(rig)
     rig.signal("USR2")
     rig.settle(2 * len(old))
+
+
+def upgrade(rig: Rig) -> None:
+    """Start the binary again beside the old one, then end the old one's workers and its master."""
+    old = _workers(rig)
+    start_binary(rig)
     rig.signal("WINCH")
     rig.signal("QUIT")
     rig.until_they_leave(old)
