@@ -49,8 +49,10 @@ close $to;
 chmod 0755, "$state/second";
 exit 1 if system "$state/second -p /usr/share/nginx/ -c $state/nginx.conf >/dev/null 2>&1";
 """
-# Where the loader waits in the kernel, and its CPU time in nanoseconds; nothing if there is none (proc(5)).
+# Where the loader waits in the kernel, and its CPU time in nanoseconds; nothing if there is none (proc(5)). A trial
+# repeats this, and each time starts a process, so it pauses first.
 _LOADER: Final = r"""
+select undef, undef, undef, 0.2;
 for my $folder (glob "/proc/[0-9]*") {
     my @texts = map { open my $file, "<", "$folder/$_" or next; <$file> // "" } qw(cmdline wchan schedstat);
     next unless $texts[0] =~ /^nginx: cache loader/;
