@@ -43,6 +43,7 @@ PRINTED: Final[dict[str, Callable[[str], str]]] = {
     "aws logs tail": lambda line: f"2026-11-26T09:00:01.123000+00:00 web/nginx/0123456789abcdef {line}",
     "a cloud's JSON in several lines": lambda line: f'            "message": {json.dumps(line)},',
     "a search in Elasticsearch": lambda line: json.dumps({"_index": "a", "_source": {"message": line}}),
+    "Datadog": lambda line: json.dumps({"id": "a", "content": {"message": line}}),
     "Google Cloud": lambda line: json.dumps({"severity": "ERROR", "textPayload": line}),
     "Fluentd": lambda line: f"2026-11-26 09:00:01.0 +0000 kubernetes.web: {json.dumps({'log': line + chr(10)})}",
     "Heroku": lambda line: f"2026-11-26T09:00:01.000000+00:00 app[web.1]: {line}",

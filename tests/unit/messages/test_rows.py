@@ -139,6 +139,7 @@ def test_events_are_of_rows_that_exist() -> None:
         ('MMDB_open("/a.mmdb") failed in /etc/nginx/nginx.conf:20', "emerg", "configuration_refused"),
         ("ignore long locked inactive cache entry 1b5d, count:1", "alert", "cache_entry_locked"),
         ("the rewritten URI has a zero length", "error", "uri_empty"),
+        ("io_setup() failed (11: Resource temporarily unavailable)", "emerg", "aio_unavailable"),
         ('limiting requests, dry run, excess: 2.580 by zone "api"', "error", "limit_dry_run"),
         (
             'FastCGI sent in stderr: "PHP message: PHP Warning:  x in /a on line 3PHP message: PHP Fatal error:  y',

@@ -36,7 +36,7 @@ _BEGINS_JSON: Final = '{"'
 # Docker's json-file, journalctl -o json, shippers such as Fluent Bit and Vector, Loki, Google Cloud, Graylog, Splunk.
 _KEYS: Final = ("log", "MESSAGE", "message", "msg", "line", "textPayload", "full_message", "short_message", "_raw")
 # The keys in search results.
-_INNER_KEYS: Final = ("_source", "jsonPayload", "attributes", "result")
+_INNER_KEYS: Final = ("_source", "jsonPayload", "content", "attributes", "result")
 _MOST_LAYERS: Final = 3
 
 # nginx's own beginning, anywhere in a line: other programs add columns, labels and keys.

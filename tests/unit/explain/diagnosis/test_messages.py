@@ -189,6 +189,15 @@ def test_a_consequence_with_another_status_says_so() -> None:
     assert told["Follows"].endswith("1 message, answered 500.")
 
 
+def test_servers_that_nginx_may_not_ask_leave_none_alive() -> None:
+    denied = "[crit] 7#7: *1 connect() to 10.0.0.5:80 failed (13: Permission denied) while connecting to upstream, "
+    (finding,) = found(written(denied, *[NONE_LEFT] * 9)).problems
+    assert (finding.row.id, [each.row.id for each in finding.consequences]) == (
+        "upstream_denied",
+        ["no_live_upstreams"],
+    )
+
+
 def test_lines_of_one_event_count_once() -> None:
     """The kernel writes three for each process that it kills, systemd three for each start that fails."""
     killed = [
