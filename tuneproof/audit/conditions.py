@@ -36,9 +36,9 @@ _DOWNLOADS: Final = re.compile(
 
 def _is_tls_only(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     """Tell whether every listen here uses TLS, and nginx encrypts, rather than the kernel (ssl_conf_command KTLS)."""
-    if block.name == "http" and not facts.configuration.is_whole:
-        return False
     servers = block.servers()
+    if block.name == "http" and (block.absent_sites or facts.configuration.is_fragment):
+        return False
     listens = [(server, listen) for server in servers for listen in server.local("listen")]
     # The parameter is the socket's, whichever of its listens has it.
     encrypted = {id(listen) for socket in facts.sockets.found if "ssl" in socket.protocols for listen in socket.listens}

@@ -126,11 +126,14 @@ def _rest(audit: Audit, shown: Sequence[Advised], *, width: int, details: bool) 
     if not shown and not audit.facts.configuration.problems:
         yield "Nothing to change."
     if not details:
-        routine = Counter(advised.name for advised in audit.advice if advised.routine)
+        # Once for each place, although versions may differ in the patch.
+        routine = Counter(name for name, _ in {(one.name, id(one.at)): one for one in audit.advice if one.routine})
         if routine:
             hints = ", ".join(f"{name} ({number})" for name, number in routine.items())
             yield _wrapped(f"Routine hints, true of most configurations: {hints}; --details shows them.", width)
-        if fine := sum(one.urgency[0] == _FINE and not one.routine for one in audit.advice):
+        if fine := len(
+            {(one.claim, id(one.at)) for one in audit.advice if one.urgency[0] == _FINE and not one.routine}
+        ):
             yield f"{fine} more {'is' if fine == 1 else 'are'} fine (--details)."
     recorded = [recorded_of(advised.name, advised.claim, audit.facts.version) for advised in shown]
     if machines := dict.fromkeys(found.machine for found in recorded if found):

@@ -47,6 +47,7 @@ class Block:
     filled: tuple[Filled, ...] = ()  # a template's placeholders in its arguments
     unseen: list[str] = field(default_factory=list)
     """Its missing includes, which may have directives for it."""
+    absent_sites: list[str] = field(default_factory=list)  # the same of patterns in main, http{} and stream{}
     tables: list[str] = field(default_factory=list)  # and those of them that come with nginx, such as mime.types
     _named: dict[str, list[Statement]] = field(default_factory=dict, init=False, repr=False)
     _of: int = field(default=0, init=False, repr=False)  # how many of its directives are in _named
@@ -306,9 +307,9 @@ class _Reader:
             self.problems.append(Problem(file=statement.file, line=statement.line, message=message))
         if not has_star or not self._source.is_complete:
             self.unseen.append(pattern)
-            # Files that http{} includes by a pattern are sites, not settings.
-            if not has_star or block.name not in {"main", "http", "stream"}:
-                block.unseen.append(pattern)
+            # Files that http{} includes by a pattern are sites, and have few settings for the others.
+            is_of_sites = has_star and block.name in {"main", "http", "stream"}
+            (block.absent_sites if is_of_sites else block.unseen).append(pattern)
 
 
 def _context(block: Block) -> tuple[str, ...]:

@@ -242,6 +242,11 @@ def test_what_is_true_of_most_files_takes_one_line() -> None:
     )
     assert " ".join(text.split()).endswith(f"Nothing to change. {hints}")
     assert text.count("listen_queue") == 1
+    # The versions differ in the patch, and the place is one.
+    text = "events { }\nhttp { server { listen 80; location / { proxy_pass http://10.0.0.1; } } }\n"
+    found = audit_source(Dump({"nginx.conf": text}, is_complete=True))
+    assert found.versions
+    assert "upstream_keepalive (1), listen_queue (1)" in " ".join(render(found, width=200).split())
 
 
 def test_what_breaks_comes_before_what_costs_and_what_has_no_effect() -> None:

@@ -51,10 +51,10 @@ def test_what_it_may_say_is_no_finding(name: str, server: str, http: str) -> Non
 def test_sites_that_are_not_here_may_have_settings_of_http_as_well(name: str, http: str) -> None:
     """Such as conf.d/gzip.conf, or a site on port 80."""
     found = [
-        audit_source(Dump({"nginx.conf": f"events {{ }}\nhttp {{ {http} {more} }}\n"}, is_complete=False)).advice
-        for more in ("", "include /etc/nginx/conf.d/*.conf;")
+        audit_source(Dump({"nginx.conf": f"{main} events {{ }}\nhttp {{ {http} {more} }}\n"}, is_complete=False)).advice
+        for main, more in (("", ""), ("include modules-enabled/*.conf;", ""), ("", "include /etc/nginx/conf.d/*.conf;"))
     ]
-    assert [name in [one.claim for one in advice] for advice in found] == [True, False]
+    assert [name in [one.claim for one in advice] for advice in found] == [True, True, False]
 
 
 def test_a_slow_reader_may_hold_less() -> None:

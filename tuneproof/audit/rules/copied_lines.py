@@ -79,9 +79,9 @@ def _blocks(name: str, main: Block) -> Iterator[Block]:
             yield block
 
 
-def _is_open(block: Block, facts: Facts) -> bool:
+def _is_open(block: Block) -> bool:
     """Tell whether a file that is not here may have more for a block: in http{}, sites have settings as well."""
-    return block.may_say_more or (block.name == "http" and bool(facts.configuration.unseen))
+    return block.may_say_more or (block.name == "http" and bool(block.absent_sites))
 
 
 def _advised(line: Line, concern: Concern, at: Statement | Block, block: Block, facts: Facts, found: str) -> Advised:
@@ -159,7 +159,7 @@ def _meant(concern: Concern, at: Statement | Block, block: Block, facts: Facts) 
     if block.path[:1] == ("stream",):
         return None
     found = _is_so(concern.where, at, block, facts) if concern.where else True
-    if not found or (concern.unless and (_is_open(block, facts) or _is_so(concern.unless, at, block, facts))):
+    if not found or (concern.unless and (_is_open(block) or _is_so(concern.unless, at, block, facts))):
         return None
     return found if isinstance(found, str) else ""
 
