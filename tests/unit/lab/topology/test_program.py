@@ -16,15 +16,18 @@ from tuneproof.lab import protocol
 from tuneproof.lab.protocol.codec import MalformedMessageError
 from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.http3 import Http3
 from tuneproof.lab.protocol.loadgen import Gaps, Loadgen
 from tuneproof.lab.protocol.netadmin import Agent
 from tuneproof.lab.protocol.observer import Observer
+from tuneproof.lab.protocol.scripted import Scripted
 from tuneproof.lab.protocol.serving import Answers
+from tuneproof.lab.protocol.standin import Standin
 from tuneproof.lab.topology.program import Answered, Call, heard_by, remote, timed
 
 FUNCTIONS = {
     f"{program.__name__}.{name}": (program, function)
-    for program in (Agent, Loadgen, Observer)
+    for program in (Agent, Http3, Loadgen, Observer, Scripted, Standin)
     for name, function in inspect.getmembers(program, inspect.isfunction)
     if name[0] != "_"
 }
