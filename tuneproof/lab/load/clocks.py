@@ -1,7 +1,7 @@
-"""The clocks of programs on several machines, each mapped to that of the machine that asks them.
+"""Clocks of programs on several machines, each mapped to the clock of the machine that calls them.
 
-A program that reports its time between a question and its answer read it at some moment between the two: halfway, give
-or take half of what the way there and back took. Nothing else is known of another machine's clock, or assumed.
+A program that reports its time reads it between the call and the response: halfway, give or take half of the round
+trip. Nothing else is known or assumed about another machine's clock.
 """
 
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from typing import Self
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
-    """A program's CLOCK_MONOTONIC beside that of the machine that asks it."""
+    """A program's CLOCK_MONOTONIC, compared with that of the calling machine."""
 
-    ahead_s: float = 0.0  # how far it is ahead of the asking machine's; 0 where all programs share one clock
-    doubt_s: float = 0.0  # how much that may be wrong, either way
+    ahead_s: float = 0.0  # how far it is ahead of the calling machine's; 0 if all programs share one clock
+    doubt_s: float = 0.0  # how wrong that may be, either way
 
     @classmethod
     def told(cls, own_s: float, *, asked_s: float, answered_s: float, took_s: float = 0.0) -> Self:
@@ -22,13 +22,13 @@ class Clock:
         return cls(ahead_s=own_s - (earliest_s + answered_s) / 2, doubt_s=max(0.0, answered_s - earliest_s) / 2)
 
     def own_s(self, asking_s: float) -> float:
-        """Return what the program calls a moment of the asking machine's."""
+        """Convert a moment of the calling machine's clock to the program's."""
         return asking_s + self.ahead_s
 
     def asking_s(self, own_s: float) -> float:
-        """Return what the asking machine calls a moment of the program's."""
+        """Convert a moment of the program's clock to the calling machine's."""
         return own_s - self.ahead_s
 
 
 COMMON = Clock()
-"""Of programs that share one clock, whatever that of the asking machine is."""
+"""The clock of programs that share one, whatever the calling machine's is."""

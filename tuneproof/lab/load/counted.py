@@ -1,4 +1,4 @@
-"""Trials that count: an nginx of their own, a few requests, and what came of them."""
+"""Trials that count: each starts its own nginx, sends a few requests, and counts what happens."""
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ class CountedObservation(Observation):
 
 @dataclass(frozen=True, kw_only=True)
 class CountedRecord:
-    """What a trial counted, and what the client was asked and answered."""
+    """What a trial counted, and the client's calls and responses."""
 
     figures: Figures
     seen: tuple[Told, ...]
@@ -35,17 +35,17 @@ class CountedRecord:
 class Counted(Load[CountedRecord, CountedObservation]):
     """A trial with an nginx of its own."""
 
-    configuration: str = ""  # its name among those of its subject; empty where nginx runs as long as the lab
-    script: Callable[[Rig], Figures]  # does what the trial does, and returns what it counted
-    workers: int = 1  # how many must have started before
-    counts_calls: bool = False  # whether nginx's system calls are: they take longer then, so times are for others
-    starts: bool = True  # whether nginx is started; not where a configuration is only tested, or runs anyway
+    configuration: str = ""  # name of its configuration; empty if nginx runs as long as the lab
+    script: Callable[[Rig], Figures]  # the trial's script: returns what it counted
+    workers: int = 1  # how many workers must have started before
+    counts_calls: bool = False  # whether nginx's system calls are counted, which slows them
+    starts: bool = True  # whether nginx is started; not if a configuration is only tested, or nginx runs anyway
 
     def run(self, stage: Stage, *, label: str) -> Outcome[CountedRecord]:  # noqa: ARG002 - the log is the trial's own
         """Start nginx, run the script, end nginx.
 
-        Raises VoidTrialError: the script waited without success, or a precondition of what it counts failed.
-        Raises LabError: nginx does not start, or a job failed.
+        Raises VoidTrialError: the script waited too long, or a precondition of what it counts failed. Raises LabError:
+        nginx does not start, or a job failed.
         """
         rig = Rig(stage, configuration=self.configuration)
         if self.starts:

@@ -1,4 +1,4 @@
-"""What can be said of requests that are looked at one by one."""
+"""Functions on exchanges: requests and responses, one by one."""
 
 from collections.abc import Iterable, Iterator
 

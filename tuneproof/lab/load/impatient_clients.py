@@ -1,4 +1,4 @@
-"""Clients of which some leave before their answer is there, though answers come fast."""
+"""Clients, some of which leave before their response arrives, although responses are fast."""
 
 from dataclasses import dataclass
 
@@ -20,12 +20,12 @@ class Exchanged:
 class DepartureObservation(Observation):
     """What happened to the clients."""
 
-    answered: int  # clients that stayed and got their answer
-    left: int  # clients that left without
+    answered: int  # clients that stayed and got their response
+    left: int  # clients that left without one
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Where nobody left, or nobody stayed, the trial shows nothing."""
+        """A trial in which no client left, or none stayed, shows nothing."""
         return () if self.answered and self.left else (f"{self.answered} clients stayed, {self.left} left",)
 
 
@@ -33,14 +33,14 @@ class DepartureObservation(Observation):
 class ImpatientClients(Load[Exchanged, DepartureObservation]):
     """One crowd."""
 
-    patient: int = 120  # clients that wait for their answer, each on a connection of its own
-    impatient: int = 30  # the same of clients that leave
+    patient: int = 120  # clients that wait for their response, each on its own connection
+    impatient: int = 30  # clients that leave
     at_once: int = 4  # how many of each kind there are at a time
     answer_ms: int = 40  # how long the backend takes
-    patience_s: float = 0.01  # how long those who leave stay
+    patience_s: float = 0.01  # how long clients that leave stay
 
     def run(self, stage: Stage, *, label: str) -> Outcome[Exchanged]:  # noqa: ARG002 - all requests are alike
-        """Let both come at once."""
+        """Run both kinds at once."""
         path = f"/wait/{self.answer_ms}"
         flows = (
             Flow(connections=self.patient, at_once=self.at_once, path=path, close=True),

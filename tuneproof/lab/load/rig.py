@@ -1,8 +1,8 @@
-"""What a trial that counts may do with its nginx and around it.
+"""What a counting trial may do with its nginx and around it.
 
-Each step waits for its own end: all answers are there, no worker has anything left to do, a number no longer changes. A
-limit that strikes first, or a precondition that fails, raises :class:`VoidTrialError`. So does a trial on a machine so
-slow that a clock of nginx's or the kernel's would strike within it: :meth:`Rig.before`.
+Each step waits until it is complete: all responses have arrived, no worker has anything left to do, a number no longer
+changes. If a time limit expires first, or a precondition fails, it raises :class:`VoidTrialError`; so does a trial on a
+machine so slow that a timer of nginx or the kernel would expire within it: :meth:`Rig.before`.
 """
 
 import itertools
@@ -46,7 +46,7 @@ Read = TypeVar("Read")
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """What the client was asked, and answered."""
+    """The calls of the client, and its responses."""
 
     function: str
     asked: Mapping[str, Any]
@@ -59,8 +59,8 @@ class Rig:
     def __init__(self, stage: Stage, *, configuration: str) -> None:
         self._stage = stage
         self._configuration = configuration
-        self.seen: list[Told] = []  # what the client reported so far, for the evidence
-        self.measured_s = 0.0  # how long the client worked for it
+        self.seen: list[Told] = []  # the client's reports so far, for the evidence
+        self.measured_s = 0.0  # how long the client worked
         self._streams_since_s: float | None = None
 
     @property
@@ -83,7 +83,7 @@ class Rig:
         return self._stage.programs.of(name, Scripted)
 
     def standin(self, name: str) -> Standin:
-        """Return a backend that stands in for somebody's own."""
+        """Return a stand-in for a user's own backend."""
         return self._stage.programs.of(name, Standin)
 
     def _keep(self, call: Call, answered: Answered[Any]) -> None:
@@ -100,10 +100,10 @@ class Rig:
 
     @contextmanager
     def before(self, ends_s: float, what: str, *, since_s: float | None = None) -> Iterator[None]:
-        """Make the trial void unless the block is over before a clock of nginx's or the kernel's strikes.
+        """Make the trial void unless the block ends before a timer of nginx or the kernel expires.
 
-        what: what it does then; the trial would count that, and not what it is about.
-        since_s: when the clock began to run, of time.monotonic(); at the block's beginning unless given.
+        what: what happens then; the trial would count that instead.
+        since_s: when the timer started, by time.monotonic(); default: the block's beginning.
         """
         began_s = time.monotonic() if since_s is None else since_s
         yield
@@ -111,15 +111,15 @@ class Rig:
         self.must(took_s < ends_s, f"this took {took_s:.1f} s, and after {ends_s:g} s {what}")
 
     def ok(self, connections: Iterable[Connection], *, requests: int) -> int:
-        """Return how many requests were answered by a 200; the trial is void unless all were."""
+        """Return how many requests got a 200; the trial is void unless all did."""
         answered = sum(answer.status == 200 and answer.complete for answer in answers_of(connections))  # noqa: PLR2004
         self.must(answered == requests, f"{answered} of {requests} requests were answered by a whole 200")
         return answered
 
     def flows(self, *flows: Flow, port: int = 0) -> list[tuple[Connection, ...]]:
-        """Run flows at once (default: to the subject's port); return what happened to each one's connections.
+        """Run flows at once (default: to the subject's port); return what happened to the connections of each.
 
-        Raises VoidTrialError: a client's time was over before it had its answer.
+        Raises VoidTrialError: a client timed out before it had its response.
         """
         became = self.client.flows(self._stage.address, port or self._stage.port, flows, self._sources(flows))
         return self._in_time(flows, became)
@@ -130,9 +130,9 @@ class Rig:
 
     @contextmanager
     def standing(self, *flows: Flow, port: int = 0) -> Iterator[list[tuple[Connection, ...]]]:
-        """Run flows, of which some stay, until the end of the block; what happened to them is in the list then.
+        """Run flows, some of which stay open, until the end of the block; the list has the results then.
 
-        The block begins when all connections that stay do so, and the other flows have ended.
+        The block begins once all connections that stay are open and the other flows have ended.
         """
         became: list[tuple[Connection, ...]] = []
         began_s = time.monotonic()
@@ -147,7 +147,7 @@ class Rig:
     def during(self, flow: Flow, read: Callable[[], Read], *, port: int = 0) -> tuple[Read, tuple[Connection, ...]]:
         """Run a flow; return what is read while it runs, and what happened to its connections.
 
-        ``read`` must not ask the client, whose answer comes with the flow's end.
+        ``read`` must not call the client, which responds at the flow's end.
         """
         with ThreadPoolExecutor(max_workers=1) as pool:
             running = pool.submit(self.flow, flow, port=port)
@@ -155,7 +155,7 @@ class Rig:
             return found, running.result()
 
     def _sources(self, flows: Sequence[Flow]) -> tuple[str, ...]:
-        # Each job's connections come from other addresses than the job's before: limits of nginx's are for each client.
+        # Each job's connections come from new addresses, since nginx's limits are per client.
         most = min(sum(flow.connections for flow in flows), _MOST_CLIENTS)
         return tuple(itertools.islice(self._stage.clients, most))
 
@@ -169,7 +169,7 @@ class Rig:
         """Let silent connections wait in the accept queue before any worker takes one.
 
         Returns:
-            The system calls of the workers until the queue was empty. For trials with ``counts_calls``.
+            The workers' system calls until the queue was empty, in trials with ``counts_calls``.
         """
         before = self._stage.observer.calls()
         flow = Flow(connections=connections, requests=0, stays=True)
@@ -180,7 +180,7 @@ class Rig:
             return self._since(before)
 
     def queue_behind_stopped_workers(self, connects: int, *, port: int, listens_on: int) -> int:
-        """Run a burst of connects while the workers are stopped; return how many the kernel takes for them.
+        """Run a burst of connects while the workers are stopped; return how many the kernel queues.
 
         Each is queued or dropped by then. The connects go to ``port``, nginx listens on ``listens_on``.
         """
@@ -202,10 +202,10 @@ class Rig:
     def flows_behind_stopped_workers(
         self, *flows: Flow, then: Callable[[], object] = lambda: None
     ) -> list[tuple[Connection, ...]]:
-        """Run flows that the workers meet at once, in one iteration of their event loops, after something was done.
+        """Run flows that the workers meet in one iteration of their event loops, after something was done.
 
-        The listening socket must be ``deferred``: a connection is queued with its request then. What is done while the
-        workers are stopped, they notice after the requests.
+        The listening socket must be ``deferred``, so that a connection is queued with its request. The workers notice
+        what is done while they are stopped after the requests.
         """
         connections = sum(flow.connections for flow in flows)
         with ThreadPoolExecutor(max_workers=1) as pool:
@@ -223,7 +223,7 @@ class Rig:
         return CallCounts({name: calls.since(before[name]) for name, calls in self._stage.observer.calls().items()})
 
     def rest(self) -> None:
-        """Wait until the workers have nothing left to do: all sleep, and none has run since it was last looked at."""
+        """Wait until the workers have nothing left to do: all sleep, and none has run since the last reading."""
         before: list[float] = []
 
         def is_idle() -> bool:
@@ -235,7 +235,7 @@ class Rig:
         self.wait_until(is_idle, "did not come to rest")
 
     def steady(self, read: Callable[[], Read]) -> Read:
-        """Return what is read once it has been the same for a while in which no worker had anything to do."""
+        """Return what is read once it has not changed for a while in which no worker had anything to do."""
         now, same = read(), 0
 
         def stays() -> bool:
@@ -250,7 +250,7 @@ class Rig:
         return now
 
     def fresh_port(self, ports: Sequence[int]) -> int:
-        """Return the first of these ports of the subject's that no earlier trial has left a socket in TIME-WAIT on.
+        """Return the first of these ports of the subject without a socket in TIME-WAIT from an earlier trial.
 
         Raises LabError: there is none.
         """
@@ -260,19 +260,19 @@ class Rig:
         raise LabError(f"all ports from {ports[0]} on are in use by sockets of earlier trials")
 
     def tls_connect(self, count: int, *, port: int, path: str = "/", version: str = "") -> Sequence[TlsConnection]:
-        """Make TLS connections, each with a request, and keep their sessions; those kept before are forgotten."""
+        """Make TLS connections, each with a request, and keep their sessions instead of those kept before."""
         return self.client.tls_connect(self._stage.address, port, count, path, version)
 
     def tls_resume(self, which: Sequence[int], *, port: int, path: str = "/") -> Sequence[TlsConnection]:
-        """Go on with the sessions of some of those connections, by their numbers."""
+        """Resume the sessions of some of those connections, by their numbers."""
         return self.client.tls_resume(self._stage.address, port, tuple(which), path)
 
     def http2(self, streams: int, *, port: int, path: str = "/") -> Sequence[int]:
-        """Ask so many times at once on one connection of HTTP/2; return the statuses, 0 for none."""
+        """Send that many requests at once on one HTTP/2 connection; return the statuses, 0 for none."""
         return self.client.http2(self._stage.address, port, streams, path)
 
     def backends(self) -> list[str]:
-        """Return the names of the backends that the subject reaches: the lab's, and those on its own machine."""
+        """Return the names of the backends that the subject can reach: the lab's, and those on its own machine."""
         return [
             one.spec.name
             for one in self._stage.lab.containers()
@@ -284,18 +284,18 @@ class Rig:
         return self._stage.addresses[name]
 
     def resolve_by(self, name: str) -> None:
-        """Let the subject's system ask a scripted backend for the addresses of names (resolv.conf(5))."""
+        """Make the subject's system resolve names at a scripted backend (resolv.conf(5))."""
         line = f"nameserver {self.address(name)}"
         self._stage.subject.run(["sh", "-c", f"echo {line} >/etc/resolv.conf"], user="root")
 
     def open_streams(self, *asked: Streams, port: int = 0) -> None:
-        """Ask for responses that stay open, beside those that do already."""
+        """Request further responses that stay open."""
         if self._streams_since_s is None:
             self._streams_since_s = time.monotonic()
         self.client.open_streams(self._stage.address, port or self._stage.port, asked)
 
     def arrived(self) -> tuple[Arrived, ...]:
-        """Return what has arrived of each of them by now."""
+        """Return what has arrived of each of them so far."""
         return self.client.arrived()
 
     def leave_streams(self) -> None:
@@ -313,11 +313,11 @@ class Rig:
         return len(self._stage.counters().softnet)
 
     def kernel_has(self, sysctl: str) -> bool:
-        """Tell whether the kernel has a sysctl of this name in the subject's network namespace."""
+        """Tell whether the subject's network namespace has a sysctl of this name."""
         return self.sysctl(sysctl) is not None
 
     def sysctl(self, name: str) -> str | None:
-        """Return a sysctl of the subject's network namespace; None where the kernel has none of that name."""
+        """Return a sysctl of the subject's network namespace; None if it has none of that name."""
         return self._stage.observer.sysctl(name)
 
     def sockets(self, port: int = 0) -> SocketFigures:
@@ -329,7 +329,7 @@ class Rig:
         return self._stage.workers()
 
     def calls(self, work: Callable[[], object]) -> "CallCounts":
-        """Return the system calls that the workers made while something was done, and after it until they rest.
+        """Return the workers' system calls while something was done, and then until they have nothing left to do.
 
         For trials with ``counts_calls``.
         """
@@ -343,7 +343,7 @@ class Rig:
         return [json.loads(line) for line in self._log(ACCESS_LOG_PATH).splitlines()]
 
     def logged(self, requests: int) -> list[dict[str, str]]:
-        """Wait until that log has so many lines, and return them all: nginx logs a request after its response."""
+        """Wait until that log has this many lines, and return all: nginx logs a request after its response."""
         lines: list[dict[str, str]] = []
 
         def has_them() -> bool:
@@ -359,7 +359,7 @@ class Rig:
         return self._log(ERROR_LOG_PATH)
 
     def _log(self, path: str) -> str:
-        # What starts nginx reads its logs as well; an nginx that runs as long as the lab has no such program.
+        # The program that starts nginx also reads its logs; an nginx that runs as long as the lab has no such program.
         if self._configuration:
             return self._stage.supervisor.read(path.rpartition("/")[2])
         return self._stage.subject.fetch(path).decode("utf-8", errors="replace")
@@ -369,7 +369,7 @@ class Rig:
         return self._stage.supervisor.test(self._configuration)
 
     def write(self, name: str, size_bytes: int) -> None:
-        """Write a file in the folder of files that change."""
+        """Write a file to the folder of files that change."""
         self._stage.supervisor.write(name, size_bytes)
 
     def run(self, *command: str) -> str:
@@ -381,7 +381,7 @@ class Rig:
         start_fresh_workers(self._stage)
 
     def signal(self, name: str) -> None:
-        """Send nginx's master a signal (of two, the elder one), and wait until it has done what it does for it."""
+        """Send nginx's master (of two, the older one) a signal, and wait until it has handled it."""
         self._stage.observer.signal(name, "master")
         self.until_master_waits(f"did not handle {name}")
 
@@ -399,11 +399,11 @@ class Rig:
         try:
             new = {worker.pid for worker in self.workers()}
         except LabError:
-            return False  # between two workers there is none
+            return False  # there is none between two workers
         return bool(new) and not new & set(old)
 
     def start_another(self) -> str:
-        """Start a second nginx with the same configuration; return why it does not start, or nothing."""
+        """Start a second nginx with the same configuration; return why it does not start, empty if it does."""
         path = configuration_path(self._configuration)
         try:
             self._stage.subject.run(["nginx", "-c", path])
@@ -412,10 +412,10 @@ class Rig:
         return ""
 
     def until_they_leave(self, pids: Collection[int]) -> None:
-        """Wait until these workers have left, or will as soon as their connections let them."""
+        """Wait until these workers have exited, or will when their connections close."""
 
         def leave() -> bool:
-            # What it closes at once, it closes in the iteration of its event loop in which it says so.
+            # It closes idle connections in the same loop iteration in which it changes its title.
             return all(worker.is_leaving and worker.is_asleep for worker in self.workers() if worker.pid in pids)
 
         self.wait_until(leave, "did not let its old workers go")
@@ -433,29 +433,29 @@ class Rig:
         self._stage.supervisor.edit(expression)
 
     def turns(self, seconds: float) -> Turns:
-        """Return what the workers do in the loop iterations of the time that follows."""
+        """Return the workers' loop iterations from now on, for this long."""
         now_s = self._stage.counters().at_s
         return self._stage.observer.turns(now_s, now_s + seconds)
 
     def wait(self, seconds: float) -> None:
-        """Let time pass, for what nginx or the kernel does after a time."""
+        """Wait for something that nginx or the kernel does after a time."""
         time.sleep(seconds)
 
     def settle(self, workers: int) -> None:
-        """Wait until so many workers are there."""
+        """Wait until there are this many workers."""
         self.wait_until(lambda: self._has_workers(workers), f"did not start {workers} workers")
 
     def _has_workers(self, number: int) -> bool:
         try:
             return len(self.workers()) >= number
         except LabError:
-            # What was started has gone to the background, and has not yet taken its own name there.
+            # The started program has gone to the background, but has not set its title yet.
             return False
 
     def wait_until(self, done: Callable[[], bool], what: str) -> None:
-        """Wait until a condition is true; ``what`` says what the subject did not do if it never is.
+        """Wait until a condition is true; ``what`` says what the subject did not do in time.
 
-        Raises VoidTrialError: it is not in time; with the end of nginx's error log.
+        Raises VoidTrialError: it is not true in time; with the end of nginx's error log.
         """
         try:
             self._stage.wait_until(
@@ -475,5 +475,5 @@ class CallCounts:
         return self._calls[name]
 
     def made(self, *names: str) -> int:
-        """Return how many calls of these names were made; of all without a name."""
+        """Return how many calls of these names were made; of all if no name is given."""
         return sum(self._calls[name].made for name in names or self._calls)
