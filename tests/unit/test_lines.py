@@ -11,6 +11,7 @@ from tuneproof.lines import Concern, Line, every_line
 from tuneproof.proof.inference.verdicts import Form, Verdict
 
 ROW = {"claim": "a", "sentence": "s", "figure": "f", "arms": ["x", "y"], "threshold": 2.0}
+FIGURES = {"f": "requests"}
 
 
 def wrong_kinds(row: Line | Concern) -> list[str]:
@@ -47,7 +48,7 @@ def test_what_a_row_says_is_of_the_kind_that_it_must_be(line: Line) -> None:
 
 
 def test_a_value_of_another_kind_is_noticed() -> None:
-    line = lines._line(ROW, "s", {})
+    line = lines._line(ROW, "s", FIGURES)
     assert wrong_kinds(line) == []
     assert wrong_kinds(replace(line, threshold="2")) == ["threshold"]  # type: ignore[arg-type] # the slip
     assert wrong_kinds(replace(line, arms=(1,))) == ["arms"]  # type: ignore[arg-type] # the slip
@@ -55,23 +56,28 @@ def test_a_value_of_another_kind_is_noticed() -> None:
 
 @pytest.mark.parametrize(
     ("slip", "named"),
-    [({"figur": "x"}, "figur"), ({"audit": [{"state": "harmful"}]}, "why"), ({"claim": "b", "armz": []}, "armz")],
+    [
+        ({"figur": "x"}, "figur"),
+        ({"audit": [{"state": "harmful"}]}, "why"),
+        ({"claim": "b", "armz": []}, "armz"),
+        ({"figure": "g"}, "g"),
+    ],
 )
 def test_a_slip_is_named_with_its_place(slip: dict[str, object], named: str) -> None:
     row = {**ROW, **slip}
     with pytest.raises(ValueError, match=rf"tuneproof/lines/s\.toml, {row['claim']}: .*'{named}'"):
-        lines._line(row, "s", {})
+        lines._line(row, "s", FIGURES)
 
 
 def test_a_figure_has_its_words_from_the_scenarios_table() -> None:
     """Unless the row has its own."""
     assert lines._line(ROW, "s", {"f": "words"}).what == "words"
     assert lines._line({**ROW, "what": "own"}, "s", {"f": "words"}).what == "own"
-    assert lines._line(ROW, "s", {}).arms == ("x", "y")
+    assert lines._line(ROW, "s", FIGURES).arms == ("x", "y")
 
 
 def test_a_change_of_nginxs_says_since_when() -> None:
     """One that nobody knows is refused."""
-    assert lines._line({**ROW, "expired_by": ["removed", "ssl"]}, "s", {}).version == "1.25.1"
+    assert lines._line({**ROW, "expired_by": ["removed", "ssl"]}, "s", FIGURES).version == "1.25.1"
     with pytest.raises(LookupError, match="removed listen"):
-        _ = lines._line({**ROW, "expired_by": ["removed", "listen"]}, "s", {}).version
+        _ = lines._line({**ROW, "expired_by": ["removed", "listen"]}, "s", FIGURES).version

@@ -41,6 +41,8 @@ def why(word: str) -> str:
     """
     parts = [*_of_directive(word), *_of_claims(word)]
     if not parts:
+        if any(line.claim == word for line in every_line()):
+            raise BadInputError(f"{word}: declared, not measured yet", remedy=f"./lab run -k {word}")
         names = {*known(), *(name for key in every_recorded() for name in key.split("/"))}
         raise BadInputError(
             f"{word}: no directive and no claim", remedy=close_to(word, names) or "./lab matrix lists all"

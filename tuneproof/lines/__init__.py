@@ -121,7 +121,8 @@ class Line:
 def lines_of(scenario: str) -> tuple[Line, ...]:
     """Return the rows of a scenario, in their order.
 
-    Raises ValueError: A row has a key that rows do not have, or lacks one; the error names it.
+    Raises ValueError: A row has a key that rows do not have, or lacks one, or a figure that the file does not describe;
+    the error names it.
     """
     text = resources.files(__package__).joinpath(f"{scenario}{_SUFFIX}").read_text(encoding="utf-8")
     content = tomllib.loads(text)
@@ -142,9 +143,13 @@ def every_line() -> Iterator[Line]:
 
 
 def _line(row: dict[str, Any], scenario: str, figures: Mapping[str, str]) -> Line:
+    figure = row.get("figure", "")
+    where = f"tuneproof/lines/{scenario}{_SUFFIX}, {row.get('claim', 'a line without a claim')}"
+    if figure and figure not in figures and "what" not in row:
+        raise ValueError(f"{where}: no figure {figure!r} in [figures]; it has {', '.join(figures)}")
     try:
         fields = {
-            "what": figures.get(row.get("figure", ""), ""),
+            "what": figures.get(figure, ""),
             **row,
             **_tuples(row, "arms", "figures", "further_looks", "expired_by"),
             "audit": tuple(
@@ -153,8 +158,7 @@ def _line(row: dict[str, Any], scenario: str, figures: Mapping[str, str]) -> Lin
         }
         return Line(scenario=scenario, **fields)
     except TypeError as error:
-        claim = row.get("claim", "a line without a claim")
-        raise ValueError(f"tuneproof/lines/{scenario}{_SUFFIX}, {claim}: {error}") from error
+        raise ValueError(f"{where}: {error}") from error
 
 
 def _tuples(row: Mapping[str, Any], *names: str) -> dict[str, tuple[str, ...]]:

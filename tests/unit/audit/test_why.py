@@ -32,6 +32,14 @@ def test_a_slip_is_answered_with_what_was_meant() -> None:
     assert "did you mean multi_accept" in caught.value.remedy
 
 
+def test_a_claim_without_results_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = next(line.claim for line in every_line() if line.arms)
+    monkeypatch.setattr("tuneproof.audit.why.every_recorded", dict)
+    with pytest.raises(BadInputError, match=f"{claim}: declared, not measured yet") as caught:
+        why(claim)
+    assert caught.value.remedy == f"./lab run -k {claim}"
+
+
 def test_every_row_is_found_by_its_directive_with_what_to_do() -> None:
     for line in every_line():
         for concern in line.audit:

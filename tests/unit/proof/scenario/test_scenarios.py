@@ -34,7 +34,7 @@ def test_a_name_that_is_used_twice_is_refused() -> None:
 )
 def test_a_claim_on_an_arm_that_there_is_not_is_refused(wrong: Claim[StallObservation]) -> None:
     """Before a lab is started for it; the message names both."""
-    with pytest.raises(ValueError, match="pathology: claim wrong compares lost, which is no arm"):
+    with pytest.raises(ValueError, match="pathology: claim wrong compares lost; the arms are "):
         Scenario(name="pathology", arms=ARMS, claims=(STALL, wrong))
 
 
