@@ -46,6 +46,8 @@ _BEGINNING: Final = re.compile(
 _LONGEST_PREFIX: Final = 1_000
 # A message does not follow a request, but a request may contain one, for example as user agent.
 _REQUEST: Final = re.compile(r'"[A-Z]{3,20} |HTTP/\d|^\W{0,9}\d{1,3}(?:\.\d{1,3}){3} ')
+# JSON in several lines may have a message twice: what a shipper read, and what it sends.
+_JSON_KEY: Final = re.compile(r'\s*"([^"]{1,100})"\s*:\s*"')
 _JSON_STRING: Final = re.compile(r'(?:[^"\\]|\\.)*')
 _CSV_FIELD: Final = re.compile(r'((?:[^"]|"")*+)"\s*(?:[,;\t]|$)')
 _STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)")
@@ -56,6 +58,8 @@ def nginx_line(line: str) -> str:
     line = unwrapped(plain_quotes(line))
     found = None if line.lstrip().startswith(_BEGINS_JSON) else _BEGINNING.search(line, 0, _LONGEST_PREFIX)
     if found is None or _REQUEST.search(before := line[: found.start()]) is not None:
+        return line
+    if (key := _JSON_KEY.fullmatch(before)) is not None and key[1] not in _KEYS:
         return line
     return _field(line[found.start() :]) if before.endswith('"') else line[found.start() :]
 

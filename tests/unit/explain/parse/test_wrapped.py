@@ -33,6 +33,7 @@ def test_what_a_program_puts_in_front_is_taken_away(program: str) -> None:
         '{"ua": "2026/11/26 09:00:01 [error] 1#1: x", "status": 200, "requ',
         '10.0.0.2 [26/Nov/2026] ua="2026/11/26 09:00:01 [error] 1#1: x"',
         '"GET / HTTP/1.1" 200 "nginx: [emerg] x"',
+        '    "original": "2026/11/26 09:00:01 [error] 1#1: x",',
     ],
 )
 def test_other_lines_stay_as_they_are(line: str) -> None:
