@@ -1,6 +1,6 @@
-"""Ends containers that fill the engine's disk: most engines can limit the memory of a container, and not its disk.
+"""Ends containers that fill the engine's disk: most engines can limit a container's memory, but not its disk.
 
-Files that a program has open count, too, although they have no name any more, as nginx's temporary files.
+Open files without a name count, too, such as nginx's temporary files.
 """
 
 import threading
@@ -10,9 +10,9 @@ from typing import Final
 from tuneproof.errors import TuneproofError
 from tuneproof.lab.topology.container import LabContainer
 
-# A disk takes one or two GB a second: what is written between two looks may come on top of the limit.
+# A disk takes one or two GB per second: what is written between two checks may exceed the limit.
 _EVERY_S: Final = 0.1
-# Ends when the disk of the containers' files has lost so much, or half of what was free.
+# Ends when the disk of the containers' files has lost this much, or half of what was free.
 _LOOK: Final = f"""\
 import os, sys, time
 def free():
@@ -28,11 +28,11 @@ print(limit)
 
 
 class DiskGuard:
-    """Looks from the inside of one container, and ends others when the disk that all have their files on has lost much.
+    """Watches the disk from inside one container, and ends others when the disk that all share has lost too much.
 
-    eye: has Python, and runs nobody else's files.
-    guarded: are ended then.
-    limit_bytes: how much less than before may be free; of a small disk, half of what is free.
+    eye: the container that watches: it has Python, and runs none of the user's files.
+    guarded: the containers that are ended.
+    limit_bytes: how much free space may be lost; on a small disk, half of what is free.
     """
 
     def __init__(self, eye: LabContainer, guarded: Sequence[LabContainer], *, limit_bytes: int) -> None:
@@ -40,11 +40,11 @@ class DiskGuard:
         self._guarded = guarded
         self._limit_bytes = limit_bytes
         self.lost_bytes = 0
-        """The limit that was passed; 0 as long as none was."""
+        """The limit that was exceeded; 0 as long as none was."""
         self._thread = threading.Thread(target=self._watch, name="disk", daemon=True)
 
     def start(self) -> None:
-        """Look from now on, for as long as the eye's container runs."""
+        """Watch from now on, as long as the eye's container runs."""
         self._thread.start()
 
     def _watch(self) -> None:

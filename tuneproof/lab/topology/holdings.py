@@ -1,4 +1,4 @@
-"""What a session holds of its engines, its leases and locks, and how it gets them back from one that was restarted."""
+"""A session's leases and locks on its engines, and how it takes them again after an engine's restart."""
 
 import threading
 import time
@@ -14,7 +14,7 @@ from tuneproof.lab.engine.lease import Lease
 from tuneproof.lab.topology.placed import Engine
 
 BACK_WITHIN_S: Final = 120.0
-"""How long a run waits for an engine that does not answer: one that restarts is back within seconds."""
+"""How long a run waits for an engine that does not respond: a restart takes seconds."""
 _PAUSE_S: Final = 1.0
 
 
@@ -32,7 +32,7 @@ class Holdings:
     Args:
         reached: The engines.
         lease: Takes the lease of one.
-        lock: Makes the lock of one; what it waits for goes to the given function.
+        lock: Makes the lock of one; reports to the given function what it waits for.
     """
 
     def __init__(
@@ -51,16 +51,16 @@ class Holdings:
 
     @property
     def leases(self) -> Mapping[Engine, Lease]:
-        """The leases by engine; those of an engine that was restarted are others afterwards."""
+        """The leases by engine; after an engine's restart, it has a new one."""
         return self._leases
 
     def are_held(self) -> bool:
-        """Tell whether all engines answer, and still hold the leases."""
+        """Tell whether all engines respond and still have the leases."""
         return all(lease.is_held() for lease in self._leases.values())
 
     @contextmanager
     def locked(self, report: Callable[[str], None]) -> Iterator[None]:
-        """Have all engines to oneself inside the context."""
+        """Hold the locks of all engines inside the context."""
         with ExitStack() as locks:
             self._take_locks(locks, report)
             self._locks = locks
@@ -70,9 +70,10 @@ class Holdings:
                 self._locks = None
 
     def take_again(self, report: Callable[[str], None]) -> None:
-        """Take leases and locks again that went with an engine's restart; nothing where all are held.
+        """Take leases and locks again that were lost in an engine's restart; nothing if all are held.
 
-        EngineUnavailableError: An engine does not answer within ``BACK_WITHIN_S``, or is somebody else's for too long.
+        EngineUnavailableError: An engine does not respond within ``BACK_WITHIN_S``, or somebody else holds it for too
+        long.
         """
         with self._taking:
             lost = [item for item in self._reached if not self._leases[item.engine].is_held()]
@@ -80,7 +81,7 @@ class Holdings:
                 report(f"engine {item.engine.label} stopped: waiting for it, {BACK_WITHIN_S:g} s at most")
                 self._leases[item.engine] = self._taken_when_back(item)
             if lost and self._locks is not None:
-                # A lock that outlived the restart is still this session's, and taken at once.
+                # A lock that survived the restart is still this session's, and is taken at once.
                 self._take_locks(self._locks, report)
 
     def _taken_when_back(self, item: Reached) -> Lease:
@@ -98,6 +99,6 @@ class Holdings:
             time.sleep(_PAUSE_S)
 
     def _take_locks(self, locks: ExitStack, report: Callable[[str], None]) -> None:
-        # In one order for everybody: nobody holds one of them while waiting for another who waits for that one.
+        # Everybody locks in the same order, to avoid deadlocks.
         for item in sorted(self._reached, key=lambda item: item.engine.node):
             locks.enter_context(self._lock(item, report))

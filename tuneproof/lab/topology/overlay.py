@@ -1,7 +1,7 @@
-"""A lab's network over several engines: its containers get each other's addresses, and are waited for.
+"""A lab's network over several engines: containers get each other's addresses, and the lab waits until packets pass.
 
-Engines tell each other by gossip what is connected to an overlay network, which takes from a moment to some seconds: a
-name may not be known yet when a program looks it up once, as nginx does when it starts, nor where its packets go.
+Engines learn by gossip what is connected to an overlay network, within seconds: until then, a name may not resolve,
+which nginx does only once at its start, and packets may not arrive.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tuneproof.lab.topology.container import LabContainer
 
 _REACHED_WITHIN_S: Final = 20
-# A port where nobody listens (RFC 863's discard): that a connection is refused says that packets go there and back.
+# A port without a listener (RFC 863's discard): a refused connection shows that packets go there and back.
 _PORT: Final = 9
 _KNOCK: Final = f"""\
 import socket, sys, time
@@ -37,12 +37,12 @@ for address in sys.argv[1:]:
 
 
 def hosts_of(containers: Iterable["LabContainer"]) -> dict[str, str]:
-    """Return the addresses of containers with endpoints of their own, by every name that they have."""
+    """Return the addresses of containers with their own endpoints, by every name that they have."""
     return {name: container.address() for container in containers for name in container.spec.names}
 
 
 def wait_until_reached(containers: Sequence["LabContainer"]) -> None:
-    """Wait until packets pass between the netadmin containers' namespaces and all on other engines (else LabError)."""
+    """Wait until packets pass between the netadmin containers and all containers on other engines (else LabError)."""
     ends = [item for item in containers if not item.spec.joins]
     by_name = {item.spec.name: item for item in containers}
     watchers = [

@@ -1,7 +1,7 @@
 """Where the containers of a lab run: all on one engine, or the roles on several, in one overlay network.
 
-A container that joins another one's namespaces is on its engine; a netadmin container that owns a role's network
-namespace is on the role's.
+A container that joins another's namespaces runs on its engine; a netadmin container that owns a role's network
+namespace, on the role's.
 """
 
 import os
@@ -21,16 +21,17 @@ from tuneproof.lab.topology.roles import Role
 
 OPTION: Final = "--place"
 PLACEABLE: Final = (Role.SUBJECT, Role.CLIENT, Role.BACKEND)
-"""The other containers go to the engine of the container that they belong to."""
+"""The other containers run on the engine of the container that they belong to."""
 SWARM_STEPS: Final = (
     "`docker swarm init` on one of them and `docker swarm join` on the others, with the ports between them open; "
     "docs/engines.md has the steps"
 )
 WITHOUT_ADDRESS: Final = {"com.docker.network.bridge.inhibit_ipv4": "true"}
-"""Gives Docker's bridge no address on the host: containers reach every service of the host through it, whatever
-"internal" says. https://docs.docker.com/engine/network/drivers/bridge/#options"""
+"""Leaves Docker's bridge without an address on the host: through it, containers would reach every service of the host,
+even with "internal". https://docs.docker.com/engine/network/drivers/bridge/#options"""
 _ANSWERS_WITHIN_S: Final = 300
-"""How long an engine may take for one call: docker-py's 60 s pass on emulated CPUs where five labs start at once."""
+"""How long an engine may take for one call: docker-py's 60 s are too short on emulated CPUs if five labs start at
+once."""
 DEFAULT: Final = ""
 """The name of the engine for roles that are not placed; see :func:`label_of`."""
 
@@ -39,10 +40,10 @@ DEFAULT: Final = ""
 class Engine:
     """An engine of a lab."""
 
-    name: str = DEFAULT  # What the user calls it; :data:`DEFAULT` for the one that is used unless another is named
+    name: str = DEFAULT  # The user's name for it; :data:`DEFAULT` for the default engine
     environment: Mapping[str, str] | None = None  # How to reach it; None for this process's own
     cpus: int = 0  # Number of its CPUs; 0 if unknown
-    node: str = ""  # Its id in the swarm; empty outside of any
+    node: str = ""  # Its id in the swarm; empty outside a swarm
     # Its CPUs for containers that ask for some of the subject's machine, as a list in the kernel's format; empty where
     # these are meant
     own_cpus: str = ""
@@ -53,12 +54,12 @@ class Engine:
         return label_of(self.name)
 
     def cpuset(self, asked: str) -> str:
-        """Return its CPUs for those that a container asks for; the empty string asks for no certain ones."""
+        """Return its CPUs for those that a container asks for; empty: any."""
         return self.own_cpus or asked if asked else ""
 
     @property
     def client_options(self) -> dict[str, Any]:
-        """What ``docker.from_env`` needs to reach it."""
+        """The environment with which ``docker.from_env`` reaches it."""
         environment = os.environ if self.environment is None else self.environment
         return {"timeout": _ANSWERS_WITHIN_S, "environment": resolved(environment)}
 
@@ -67,9 +68,9 @@ class Engine:
 class Engines:
     """The engines of a lab, by role."""
 
-    default: Engine = field(default_factory=Engine)  # Where containers are whose role has no engine of its own
-    by_role: Mapping[Role, Engine] = field(default_factory=lambda: MappingProxyType({}))  # Where the others are
-    manager: Engine | None = None  # The one that makes the overlay network; None where all roles are on one engine
+    default: Engine = field(default_factory=Engine)  # The engine of roles that are not placed
+    by_role: Mapping[Role, Engine] = field(default_factory=lambda: MappingProxyType({}))  # The engines of the others
+    manager: Engine | None = None  # The one that creates the overlay network; None if all roles are on one engine
 
     def of(self, role: Role) -> Engine:
         """Return the engine of a role's containers."""
@@ -82,7 +83,7 @@ class Engines:
 
     @property
     def used(self) -> tuple[Engine, ...]:
-        """All engines that have a role, each once; the one that makes the network last, so that it is free by then."""
+        """All engines that have a role, each once; the one that creates the network comes last, when it is free."""
         distinct = {engine.name: engine for engine in map(self.of, PLACEABLE)}
         return tuple(sorted(distinct.values(), key=lambda engine: engine is self.manager))
 
@@ -93,17 +94,17 @@ class Engines:
 
     @property
     def home(self) -> Engine:
-        """Where the lab's network is made."""
+        """The engine that creates the lab's network."""
         return self.manager or self.subject
 
     @property
     def network_options(self) -> dict[str, Any]:
-        """How the lab's network differs from a usual one."""
+        """Options of the lab's network that a usual one does not have."""
         return {"driver": "overlay", "attachable": True} if self.are_several else {}
 
     @property
     def bridge_options(self) -> dict[str, Any]:
-        """What the lab's network is also asked for where it is on one engine."""
+        """Further options of the lab's network if it is on one engine."""
         return {} if self.are_several else {"options": WITHOUT_ADDRESS}
 
     def alone(self, role: Role) -> "Engines":
@@ -112,7 +113,7 @@ class Engines:
 
 
 def label_of(name: str) -> str:
-    """Return what messages call an engine."""
+    """Return an engine's name for messages."""
     return name or "default"
 
 
@@ -134,11 +135,10 @@ def parse_places(words: Iterable[str]) -> dict[Role, str]:
 
 @contextmanager
 def placed(places: Mapping[Role, str]) -> Iterator[Engines]:
-    """Reach the engines of a placed lab, and make sure that they can share a network, before anything is started.
+    """Reach the engines of a placed lab, and check that they can share a network, before anything is started.
 
-    Raises BadInputError: an engine is not known, or they differ in their architecture.
-    Raises EngineUnavailableError: one does not answer, or is too old.
-    Raises CannotRunHereError: they cannot share a network; all reasons are named.
+    Raises BadInputError: an engine is unknown, or their architectures differ. Raises EngineUnavailableError: one does
+    not respond, or is too old. Raises CannotRunHereError: they cannot share a network, with all reasons.
     """
     names = {role: places.get(role, DEFAULT) for role in PLACEABLE}
     with ExitStack() as reached:
@@ -160,7 +160,7 @@ def placed(places: Mapping[Role, str]) -> Iterator[Engines]:
 
 
 def _first_names(facts: Mapping[str, EngineFacts]) -> dict[str, str]:
-    """Return by name the first name of the same engine: two may lead to one, as its id in the swarm shows."""
+    """Return by name the first name of the same engine: two names may lead to one engine, by its id in the swarm."""
     known: dict[str, str] = {}
     return {name: known.setdefault(fact.node.id or name, name) for name, fact in facts.items()}
 
@@ -176,7 +176,7 @@ def _refuse_different(facts: Sequence[EngineFacts]) -> None:
 
 
 def why_not_together(facts: Mapping[str, EngineFacts], environments: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return why engines cannot share an overlay network, in sentences; none if they can."""
+    """Return why engines cannot share an overlay network, in sentences; empty if they can."""
     nodes = {name: fact.node for name, fact in facts.items()}
     manager = manager_of(nodes)
     states: dict[str, str] = {}
@@ -189,7 +189,7 @@ def why_not_together(facts: Mapping[str, EngineFacts], environments: Mapping[str
 
 
 def _manager_for(facts: Mapping[str, EngineFacts], environments: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the engine that makes the network."""
+    """Return the engine that creates the network."""
     manager = manager_of({name: fact.node for name, fact in facts.items()})
     if (found := why_not_together(facts, environments)) or manager is None:
         raise CannotRunHereError(" ".join(found), remedy=SWARM_STEPS)
@@ -198,7 +198,7 @@ def _manager_for(facts: Mapping[str, EngineFacts], environments: Mapping[str, Ma
 
 @contextmanager
 def _environment(name: str) -> Iterator[dict[str, str]]:
-    """Return how to reach an engine; the default one as every other command reaches it."""
+    """Return how to reach an engine; the default one is reached as by every other command."""
     name = name or chosen_context(os.environ)[0]
     with environment_of(name, option=OPTION) as environment:
         yield environment

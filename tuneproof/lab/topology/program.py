@@ -1,7 +1,7 @@
 """A program in a container as an object: it has the methods of the typing.Protocol that the program implements.
 
-``remote(Observer, channel).sysctl("net.core.somaxconn")`` is checked like any other call, and sent as a line of JSON.
-Calls are numbered, so that an answer that comes too late is recognised.
+``remote(Observer, channel).sysctl("net.core.somaxconn")`` is type-checked like any other call, and sent as a line of
+JSON. Calls are numbered, so that a late response is recognised.
 """
 
 import inspect
@@ -22,11 +22,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class Answered(Generic[A]):
-    """An answer, and how it came about."""
+    """A response, and how long it took."""
 
     answer: A
-    took_s: float  # how long it took the program
-    machine: MachineShares  # what all CPUs of the machine did meanwhile
+    took_s: float  # how long the program took
+    machine: MachineShares  # what all CPUs of the machine did during the call
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Call:
     function: str
     arguments: Mapping[str, Any]
     returns: Any  # the answer's type
-    lasts_s: float = 0.0  # how long it may take by itself
+    lasts_s: float = 0.0  # how long it may take
 
     @classmethod
     def of(cls, function: Callable[..., Any], /, *args: object, **given: object) -> Self:
@@ -53,11 +53,11 @@ class Call:
         )
 
     def line(self, number: int) -> str:
-        """Return it as the program reads it, without the end of the line."""
+        """Return the line that the program reads, without its end."""
         return json.dumps({"number": number, "call": self.function, "with": to_plain(self.arguments)})
 
     def parse_answer(self, plain: Mapping[str, Any]) -> Answered[Any] | str:
-        """Return the answer from its line; the program's error message if it could not do it.
+        """Parse a line: the response, or the program's error message if the call failed.
 
         Raises MalformedMessageError: it is neither.
         """
@@ -73,19 +73,19 @@ class Call:
 
 
 class Asks(Protocol):
-    """What carries calls to a program, such as a :class:`tuneproof.lab.topology.channel.Channel`."""
+    """Something that carries calls to a program, such as a :class:`tuneproof.lab.topology.channel.Channel`."""
 
     def ask(self, call: Call, /) -> Answered[Any]:
-        """Return the answer (LabError: there is none)."""
+        """Return the response (LabError: there is none)."""
 
 
 Hear = Callable[[Call, Answered[Any]], object]
-"""What is called with each call that was answered."""
+"""A function for each call with its response."""
 
 
 @dataclass(frozen=True)
 class _Remote:
-    """A program; its fields are no names that a Protocol may have."""
+    """A program; a Protocol cannot have names like its fields."""
 
     _interface: type
     _channel: Asks
@@ -115,13 +115,13 @@ class _Function:
 def remote(interface: type[T], channel: Asks) -> T:
     """Return the program at a channel's other end, by the Protocol that it implements.
 
-    Its methods raise LabError: the program could not do it, or did not answer.
+    Its methods raise LabError: the call failed, or the program did not respond.
     """
     return cast("T", _Remote(interface, channel, None))
 
 
 def heard_by(hear: Hear, program: T) -> T:
-    """Return the same program, with a function that hears each of its calls and answers."""
+    """Return the same program, with a function that gets each of its calls and responses."""
     return cast("T", replace(cast("Any", program), _hear=hear))
 
 

@@ -1,4 +1,4 @@
-"""Ways out of a lab's network, looked for from the inside: an address of the engine's host, and names of outside."""
+"""Ways out of a lab's network, searched from inside: an address of the engine's host, and names outside the lab."""
 
 import json
 from typing import TYPE_CHECKING, Final
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tuneproof.lab.topology.container import LabContainer
 
-# An address that is there says so within a millisecond; the kernel asks again after a second (arp(7)).
+# An existing address responds within a millisecond; the kernel repeats its query after a second (arp(7)).
 _ANSWERS_WITHIN_S: Final = 0.7
 _COMPLETE: Final = 0x2
-# Everything at once, then one wait. The question about names is for the root's name servers: nobody else learns of it.
+# All at once, then one wait. The DNS query is for the root's name servers, so nobody else sees it.
 _LOOK: Final = f"""\\
 import json, socket, struct, sys, time
 routes = [line.split() for line in open("/proc/net/route").readlines()[1:]]
@@ -44,10 +44,10 @@ print(json.dumps(ways))
 
 
 def ways_out(container: "LabContainer", gateways: tuple[str, ...]) -> list[str]:
-    """Return the ways out of the network that a container is in, in words; none if there is none.
+    """Return the ways out of a container's network, in words; empty if there are none.
 
-    gateways: addresses that the engine may have given itself there.
-    Raises LabError: the container has no Python, or cannot look.
+    gateways: addresses that the engine may have in that network. Raises LabError: the container has no Python, or the
+    search failed.
     """
     ways = json.loads(container.run(["python3", "-c", _LOOK, *gateways]))
     words = [f"the engine's host answers at {way}" for way in ways if way != "names"]
