@@ -20,7 +20,7 @@ from tuneproof.catalogue.registration import REGISTERED, Registration, fingerpri
 def main(arguments: Sequence[str]) -> int:
     """Write the file again and print what changed.
 
-    Returns: 0; 1 if nobody has said whether changed code does the same: its claims keep their entries.
+    Returns: 0; 1 if changed code has neither a new revision nor ``--same``: its claims keep their entries.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--same", action="append", default=[], metavar="CLAIM", help="decides the same as before")

@@ -77,7 +77,7 @@ class Seconds:
     """Counts requests per second of their end. Beyond 100 000 seconds the earliest half is dropped."""
 
     def __init__(self) -> None:
-        self.busiest = 0  # requests of the busiest second, one that was let go as well
+        self.busiest = 0  # requests of the busiest second, even if that was dropped
         # Logged behind one with a later time: workers write what they buffered, with the clock of their iteration.
         self.out_of_order = 0
         self.first_s: float | None = None
@@ -159,7 +159,8 @@ class Upstreams:
 
     def __init__(self) -> None:
         self.retried: int | None = None  # passed to more than one server; None as long as no server was logged
-        # Of each request: from connected to the response header, of its last server; and what was left beside them.
+        # Per request: from the connect to the response header of its last server; and the request's time beyond its
+        # servers'.
         self.header_minus_connect_s, self.client_s = Sample(), Sample()
 
     def add(self, record: LogRecord) -> None:
@@ -175,5 +176,5 @@ class Upstreams:
             self.header_minus_connect_s.add(max(0.0, answered - connected))
         known = [time_s for time_s in responses if time_s is not None]
         if known and record.request_time_s is not None:
-            # Both are rounded, and a stalled clock adds its own: less than nothing is nothing.
+            # Both are rounded, and a stalled worker's clock is late: the difference may be negative.
             self.client_s.add(max(0.0, record.request_time_s - sum(known)))
