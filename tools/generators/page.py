@@ -20,7 +20,7 @@ from tuneproof.report.words import measured
 from tuneproof.wording import count
 
 _LONGEST: Final = 100
-_OWN: Final = "The site's own is who it is, where its things are, and what it answers."
+_OWN: Final = "*The site's own*: names, addresses, paths and responses, which only you can know."
 _QUIET: Final = frozenset({State.IN_EFFECT, State.CANNOT_TELL})
 
 
