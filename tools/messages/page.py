@@ -26,7 +26,7 @@ _HEAD: Final = """\
 # The error log, message by message
 
 **Paste the lines into `./lab explain`, and it answers with the message:** how often, since when, for which upstream,
-client or URI, what to do first, and what not to do. One message alone: `./lab why` and its words.
+client or URI, what to do first, and what not to do. For one message, run `./lab why` with its words.
 
 ```sh
 ./lab explain < error.log
@@ -35,9 +35,8 @@ journalctl -u nginx | ./lab explain
 ```
 
 This page is made from the same rows ({number} of them, tuneproof/messages/*.toml) by `python -m tools.messages`. An
-ellipsis stands for what differs from case to case. Numbers in brackets, such as 111, are those of Linux, with the words
-of glibc. explain and why also know those of musl (Alpine's images), the
-BSDs and Windows:
+ellipsis stands for text that varies. Numbers in brackets, such as 111, are Linux's, with glibc's wording; `explain` and
+`why` also know that of musl (Alpine's images), the BSDs and Windows:
 
 | musl, BSDs, Windows | on this page |
 |---|---|
@@ -98,7 +97,7 @@ def _paragraphs(row: Message) -> Iterator[str]:
     problem = {
         Problem.YES: "",
         Problem.SOMETIMES: " Whether it is a problem depends on how many there are, and from whom.",
-        Problem.NO: " It is no problem.",
+        Problem.NO: " It is not a problem.",
     }[row.problem]
     yield f"**{_code(row.happened)}** {_code(row.why)}{problem}"
     yield f"**First:** {_code(row.first)}"
