@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
             since = old.since if old is not None and (old.hash == found.hash or is_same) else today
             entries[name] = Registration(hash=found.hash, code=found.code, since=since)
             if old is None or old.hash != found.hash:
-                sys.stdout.write(f"{name}: {'new' if old is None else 'moved'}, stands since {since}\n")
+                sys.stdout.write(f"{name}: {'new' if old is None else 'changed'}, registered since {since}\n")
     document = {name: asdict(entry) for name, entry in sorted(entries.items())}
     REGISTERED.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     for name in unsaid:

@@ -125,4 +125,4 @@ def test_names_that_the_engine_passes_on_are_seen(
         assert ways_out(lab["client"], ()) == []
         monkeypatch.setattr(container, "NO_DNS", lab["names"].address())
         lab.start([replace(client(images), name="asking")])
-        assert ways_out(lab["asking"], ()) == ["names of outside are answered"]
+        assert ways_out(lab["asking"], ()) == ["names outside the lab are resolved"]

@@ -13,7 +13,7 @@ _SHOWN: Final = re.compile(r"<!-- (?:verdicts|versions): ([\w, ]+) -->")
 
 
 def recorded(results: Results, pages: Mapping[str, str]) -> dict[str, Any]:
-    """Return the document beside tuneproof/audit/recorded.py."""
+    """Return the document for tuneproof/audit/recorded.json."""
     page_of = {
         name.strip(): path
         for path, text in pages.items()

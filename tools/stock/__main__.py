@@ -90,7 +90,7 @@ OUTPUT_GIB: Final = 4
 IMAGE_S: Final = 600
 """Longer than any call of the engine while it imports the base image."""
 BOOT_S: Final = 600
-"""Longer than booting, ending a run and returning its results take on emulated CPUs beside other work."""
+"""Longer than booting, ending a run and returning its results take on emulated CPUs that also do other work."""
 KVM_TRIAL_S: Final = 20
 """A kernel without a root file system panics within two seconds; a guest that hangs in its firmware never does."""
 
@@ -99,12 +99,12 @@ def main(arguments: Sequence[str]) -> int:
     """Make the disk if missing, boot it, fetch the results; return the machine's status, or 3: cannot run here."""
     parser = argparse.ArgumentParser(prog="python -m tools.stock", description=__doc__)
     parser.add_argument("--suite", choices=PYTHONS, default="bookworm", help="Debian's (default: bookworm)")
-    parser.add_argument("--nginx", action="append", default=[], metavar="VERSION", help="whose image the disk has")
-    parser.add_argument("--package", action="append", default=[], metavar="NAME", help="on the disk besides")
-    parser.add_argument("--append", default="", metavar="ARGUMENTS", help="to the kernel's own, such as apparmor=0")
+    parser.add_argument("--nginx", action="append", default=[], metavar="VERSION", help="version to have on the disk")
+    parser.add_argument("--package", action="append", default=[], metavar="NAME", help="a further package for the disk")
+    parser.add_argument("--append", default="", metavar="ARGUMENTS", help="kernel arguments, such as apparmor=0")
     parser.add_argument("--job", type=Path, default=JOB, metavar="FILE", help="a shell script to run there instead")
-    parser.add_argument("--minutes", type=float, default=25, help="for what is run there (default: 25)")
-    parser.add_argument("--beside", type=Path, metavar="RESULTS", help="to compare with (default: results/latest)")
+    parser.add_argument("--minutes", type=float, default=25, help="time limit for the job (default: 25)")
+    parser.add_argument("--beside", type=Path, metavar="RESULTS", help="what to compare with (default: results/latest)")
     parser.add_argument("run", nargs="*", metavar="ARGUMENT", help="of `./lab run` there, after --")
     options = parser.parse_args(arguments)
     latest = ROOT / "results" / "latest"
@@ -166,7 +166,7 @@ def disk_of(suite: str, *, nginx: Sequence[str], more: Sequence[str]) -> Path:
 
 
 def make_disk(made: Path, root: Path, *, suite: str, packages: Sequence[str]) -> None:
-    """Make a disk from packages, with an environment like that of ``./lab``; and the kernel beside it."""
+    """Make a disk from packages, with an environment like that of ``./lab``; and put the kernel next to it."""
     say(f"making the disk of Debian {suite}")
     try:
         mirror = [package_mirror()]

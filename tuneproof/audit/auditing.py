@@ -143,7 +143,7 @@ def numbers_of(version: str, *, option: str = "--nginx") -> tuple[int, ...]:
     try:
         return as_numbers(version)
     except ValueError as error:
-        raise BadInputError(f"{option} {version}: no version", remedy="such as 1.22 or 1.29.7") from error
+        raise BadInputError(f"{option} {version}: not a version", remedy="such as 1.22 or 1.29.7") from error
 
 
 def _compatible(advice: Sequence[Advised]) -> list[Edit]:

@@ -184,10 +184,10 @@ def _streams(_at: Statement | Block, block: Block, facts: Facts) -> bool:
 
 
 def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the module that buffers a location that is named like what streams, or has such an upstream."""
+    """Return the module that buffers a location named like a stream, or with an upstream named so."""
     targets = [proxied.target for proxied in facts.proxied if proxied.target.block is block and proxied.is_buffered]
     names = [*block.args, *(target.to for target in targets)]
-    # What passes Upgrade on itself is of WebSockets, which nginx does not buffer.
+    # A location that passes Upgrade on is for WebSockets, which nginx does not buffer.
     headers = block.local("proxy_set_header")
     upgrades = any(said.value.lower() == "upgrade" and said.args[1:] != ("",) for said in headers)
     if not targets or upgrades or _streams(at, block, facts) or not _STREAMS.search(" ".join(names)):
@@ -257,7 +257,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "looked up once": _is_looked_up_once,
     "streams": _streams,  # a proxied location, buffered, that names text/event-stream
     "may stream": _may_stream,
-    "may download": _may_download,  # a proxied location, named like large files, beside others
+    "may download": _may_download,  # a proxied location, named like large files, in a server with others
     "several servers": _has_several_servers,
     "several servers and workers": lambda at, block, facts: (
         facts.workers != 1 and _has_several_servers(at, block, facts)

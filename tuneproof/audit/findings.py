@@ -123,7 +123,7 @@ def read_baseline(text: str, *, name: str) -> Counter[tuple[str, ...]]:
     except (ValueError, KeyError, TypeError, RecursionError):
         is_ours = False
     if not is_ours:
-        raise BadInputError(f"{name} is no baseline of audit's", remedy=f"--write-baseline {name}")
+        raise BadInputError(f"{name} is not a baseline that audit wrote", remedy=f"--write-baseline {name}")
     return known
 
 
@@ -166,7 +166,7 @@ def sarif(audit: Audit, found: Sequence[Finding], *, has_baseline: bool, below: 
 
 
 def annotations(audit: Audit, found: Sequence[Finding], *, below: PurePath) -> Iterator[str]:
-    """Yield new findings as GitHub's workflow commands, which show them beside their lines.
+    """Yield new findings as GitHub's workflow commands, which show them next to their lines.
 
     https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
     """

@@ -41,7 +41,7 @@ Edit = Insert | Before | Replace
 _Change = tuple[int, int, str]
 """Offsets between which a text is replaced, and the replacement."""
 _Region = tuple[int, int, int, int]
-"""Old lines from the first to before the last, counted from 0, and the new lines that replace them."""
+"""The first old line and the line after the last one, counted from 0; and the same two numbers of the new lines."""
 _CONTEXT: Final = 3
 
 

@@ -17,7 +17,7 @@ CACHE: Final = "/var/lib/subject/cache"
 FILES: Final = 100_000
 # More than keys_zone=…:32k has room for, and larger than max_size=1m.
 SURPLUS: Final = 2_000
-# Files that the loader reads before it sleeps, and of how many.
+# How many files the loader reads before it sleeps, and how many there are.
 FIRST_FILES: Final = 4_000
 _OF_FILES: Final = 20_000
 PAGES: Final = 50
@@ -27,7 +27,7 @@ _USUAL_MS: Final = 60_000
 # The cache manager looks every ten seconds (ngx_http_file_cache_manager in src/http/ngx_http_file_cache.c).
 _LOOKED_S: Final = 11.0
 _ASKING: Final = Flow(requests=PAGES, path="/page-{n}")
-# A build of the lab's own is in another place than the distribution's, and takes its folders from -p.
+# The lab's own build is in a different place than the distribution's, and takes its folders from -p.
 _SECOND_NGINX: Final = r"""
 my ($files, $usual_ms, $delay_ms) = @ARGV;
 my $state = "/var/lib/subject";

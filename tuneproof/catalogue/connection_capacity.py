@@ -47,7 +47,7 @@ def machine_bytes(observation: HeldObservation) -> float:
 
 
 def figures(arms: Metrics) -> str:
-    """Return the prediction in words, beside what one client needed."""
+    """Return the prediction in words, with what one client needed."""
     held = {name: arms[HELD.name][f"{name}_bytes_per_connection"] or 0.0 for name in ("worker", "kernel")}
     machine_gb = sum(held.values()) * MILLION / MACHINES / 1e9
     client_mb = (arms[HELD.name]["client_rss_bytes"] or 0.0) / 1e6

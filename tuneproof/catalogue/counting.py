@@ -127,7 +127,7 @@ def claims_of(
         scenario: Its name.
         code: The functions that its rows name.
         arms: The arms that a name in its rows stands for, where the host decides what they are called.
-        numbers: Those that its words name.
+        numbers: The numbers that its sentences name.
     """
     rows = [
         replace(line, arms=tuple(name for each in line.arms for name in arms.get(each, (each,))))

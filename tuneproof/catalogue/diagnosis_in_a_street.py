@@ -1,4 +1,4 @@
-"""The same causes amid other traffic, and two more: refused connections, and clients that leave.
+"""The same causes among other traffic, and two more: refused connections, and clients that leave.
 
 Around each load there are scans, ssh, DNS, a metadata service, attempts over IPv6, and a database that loses packets,
 as in a capture on a real machine.

@@ -213,7 +213,7 @@ def share_claim(
 def lie(block: Mapping[str, RecordedObservation]) -> float:
     """Return the time of a connect to the backend in a stalled nginx's log ÷ the time in the capture.
 
-    Raises ValueError: Log or capture do not have it.
+    Raises ValueError: The log or the capture lacks it.
     """
     observation = block[STALL.name]
     if observation.log_connect_p90_ms is None or not observation.wire_connect_p90_ms:

@@ -93,7 +93,7 @@ def _claims(case: Case) -> Iterator[CountedClaim]:
 
 ARMS: Final = arms_of([setting for case in cases() for setting in _settings(case)])
 CLAIMS: Final = tuple(claim for case in cases() for claim in _claims(case))
-# Nearly two thousand trials in sequence would take longer than everything that runs beside them.
+# Nearly two thousand trials in sequence would take longer than everything that runs at the same time.
 SCENARIO: Final = Scenario(
     name=_NAME, arms=ARMS, claims=CLAIMS, backends=(Backend(name=BACKEND, kind=SCRIPTED),), labs=3
 )

@@ -74,7 +74,7 @@ class Case:
 
     id: str
     row: str  # the id of its row in tuneproof.messages
-    when: str  # it is written
+    when: str  # when nginx writes it
     provocation: Provocation
     remedy: Change
     wrong: Change | None = None

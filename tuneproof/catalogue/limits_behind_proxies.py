@@ -2,7 +2,7 @@
 
 The proxy is a server of the same nginx. It takes the client's number from the request and writes X-Forwarded-For, like
 a proxy with many clients. Directives: https://nginx.org/en/docs/http/ngx_http_limit_req_module.html,
-ngx_http_limit_conn_module and ngx_http_realip_module beside it.
+ngx_http_limit_conn_module and ngx_http_realip_module next to it.
 """
 
 from typing import Final

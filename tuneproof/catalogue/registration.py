@@ -1,7 +1,7 @@
 """A fingerprint of everything that decides each claim, with its date, in the repository: no change goes unnoticed.
 
 ``registered.json`` has for every claim a hash of all declared data that affect how it is decided, at both depths, and
-the date of its last change: variants and the containers beside them, backends, limits, loads, warm-up, scale, form,
+the date of its last change: variants and the containers next to them, backends, limits, loads, warm-up, scale, form,
 threshold, looks and control, with the constants that its functions use. Earlier measurements belong to another claim.
 
 Code is not data: renaming a local variable changes no decision. Code has a revision number instead, which is part of

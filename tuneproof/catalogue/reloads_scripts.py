@@ -48,7 +48,7 @@ def start_binary(rig: Rig) -> None:
 
 
 def upgrade(rig: Rig) -> None:
-    """Start the binary again beside the old one, then end the old one's workers and its master."""
+    """Start the binary again while the old one runs, then end the old one's workers and its master."""
     old = _workers(rig)
     start_binary(rig)
     rig.signal("WINCH")

@@ -32,7 +32,7 @@ def page(rig: Rig) -> Figures:
     """Request all objects of a page at once."""
     done = rig.flow(Flow(connections=OBJECTS, path="/object-{c}"))
     took_s = max(one.open_s for one in done)
-    # In addition to the burst and one, the rate alone admits this many in the time.
+    # The rate admits this many in the time, in addition to the burst and the first request.
     in_time = took_s * RATE_PER_S
     rig.must(
         BURST + 1 + in_time < HALF * OBJECTS, f"asking took {took_s:.1f} s, in which the rate admits {in_time:.0f}"

@@ -79,7 +79,7 @@ def turn_wall_ms(observation: StallObservation) -> float:
 
 
 def stall(observation: StallObservation) -> float:
-    """Return the CPU time of a loop iteration of worker 1 ÷ that of the idle worker beside it.
+    """Return the CPU time of a loop iteration of worker 1 ÷ that of the idle worker next to it.
 
     Raises ValueError: Loop iterations were not recorded, or a worker had no CPU time.
     """

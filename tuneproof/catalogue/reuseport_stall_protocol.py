@@ -1,4 +1,4 @@
-"""The article's own experiment: 100 small requests with a limit of one second, three arms, and its figures beside ours.
+"""The article's own experiment: 100 small requests with a limit of one second, three arms, and its figures with ours.
 
 Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), whose raw logs count the time-outs.
 """
@@ -36,7 +36,7 @@ def arm(name: str, *, reuseport: bool = True, rmem: str = "") -> Arm[ProtocolObs
 
 
 def beside_the_article(arms: Mapping[str, Mapping[str, Metric]]) -> Sequence[str]:
-    """Return the table of figures beside the article's."""
+    """Return the table of our figures and the article's."""
     lines = [f"{'arm':<18}{'p50 ms':>9}{'slowest tenth ms':>18}{'max ms':>9}{'time-outs':>11}  the article"]
     columns = (("total_p50_ms", 9), ("slowest_tenth_ms", 18), ("total_max_ms", 9))
     for name, metrics in arms.items():

@@ -75,7 +75,7 @@ def _stapling(rig: Rig) -> Figures:
 
 
 def _tls(directives: str) -> str:
-    # TLS 1.3 is on by default since nginx 1.23.4 only.
+    # TLS 1.3 is on by default only since nginx 1.23.4.
     server = f"server {{ listen {TLS_PORT} ssl; ssl_protocols TLSv1.2 TLSv1.3; {CERTIFICATE} {directives} }}"
     return written_config("", http=server)
 

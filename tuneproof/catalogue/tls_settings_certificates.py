@@ -31,7 +31,7 @@ def _cpu(rig: Rig) -> Figures:
 
 
 def _kinds(rig: Rig) -> Figures:
-    """Make handshakes, and count those with the RSA certificate: the server answers by 204 in others."""
+    """Make handshakes, and count those with the RSA certificate; the server answers the others with 204."""
     done = rig.flow(_NEW_1_2, port=TLS_PORT)
     ecdsa, rsa = statuses(done, 204), statuses(done, 200)
     rig.must(ecdsa + rsa == HANDSHAKES, f"{ecdsa + rsa} of {HANDSHAKES} requests were answered by 204 or 200")

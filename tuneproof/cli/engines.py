@@ -1,7 +1,7 @@
 """``./lab run --engine A --engine B``: the cells of a run, divided among several engines.
 
 The run is split into shards, as for several CI jobs; each engine takes one after the other from a pool, with its own
-pytest. What a lost engine had decided is kept; the rest of its shard goes to another one. Nothing gets a second chance
+pytest. What a lost engine had decided is kept; the rest of its shard goes to another one. No cell gets a second chance
 to err once its data were looked at: inconclusive cells are not measured again, and a cell is unsupported if its engine
 was lost after the first look.
 
@@ -104,7 +104,7 @@ def _refuse_different(facts: Sequence[EngineFacts]) -> None:
         if fact.architecture != first.architecture:
             raise BadInputError(
                 f"Engine {fact.name} is {fact.architecture}, and {first.name} is {first.architecture}: their verdicts "
-                "cannot stand in one report.",
+                "cannot be in one report.",
                 remedy="name engines of one architecture, and compare two runs with ./lab compare",
             )
 
@@ -115,7 +115,7 @@ def _seed(arguments: Sequence[str]) -> tuple[int, list[str]]:
     if not seeds:
         return secrets.randbelow(_SEEDS), others
     if not seeds[-1].isdecimal():
-        raise BadInputError(f"--seed {seeds[-1]}: no seed", remedy="a whole number")
+        raise BadInputError(f"--seed {seeds[-1]}: not a seed", remedy="a whole number")
     return int(seeds[-1]), others
 
 
@@ -166,7 +166,7 @@ class _Work:
                     self.statuses.append(max(status, _FAILED))
                 else:
                     # For example, its images cannot be built: its next part would end in the same way.
-                    say(f"engine {engine} could not begin, for the reason above; its parts go to the others")
+                    say(f"engine {engine} could not start, for the reason above; its parts go to the others")
                     return
         finally:
             with self._lock:
@@ -183,10 +183,10 @@ class _Work:
             if calmer is None:
                 return
             calmer_pct = self._noise_pct[calmer]
-            # If one steps aside, the others stay.
+            # An engine that steps aside is no longer compared, so the others stay.
             del self._noise_pct[engine]
         say(
-            f"engine {engine} is too noisy: a CPU lost {own_pct:.0f} % of its time before the blocks, "
+            f"engine {engine} is too noisy: a CPU lost {own_pct:.0f} % of its time before the rounds, "
             f"{calmer_pct:.0f} % on {calmer}; the others do the rest"
         )
         self.pile.step_aside(engine)
@@ -234,7 +234,7 @@ def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequenc
     if open_parts:
         interrupted = INTERRUPTED in statuses
         why = "the run was interrupted before" if interrupted else "no engine was left for"
-        say(f"{why} {', '.join(map(str, open_parts))} of the run; what was decided stands above")
+        say(f"{why} {', '.join(map(str, open_parts))} of the run; the table above has what was decided")
         return INTERRUPTED if interrupted else _OPEN
     fails = any(cell.contradicts or (plan.is_strict and cell.verdict == Verdict.INCONCLUSIVE) for cell in merged.cells)
     return _FAILED if fails or any(statuses) else 0

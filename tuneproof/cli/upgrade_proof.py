@@ -62,7 +62,7 @@ class _Asked:
 
 
 def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Callable[[Upgrade], None]) -> Proven:
-    """Run both; ``tell`` is called with the changes from the files before anything is started.
+    """Run both; ``tell`` is called with the changes from the files before anything starts.
 
     Raises:
         BadInputError: A version or an image is not available, or the configuration cannot be started.
@@ -70,7 +70,7 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Calla
     """
     old_version, new_version = _versions(options)
     ensure_engine(report=say)
-    # It ends like Ctrl-C, without leftovers.
+    # SIGTERM then ends the run like Ctrl-C, without leftovers.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(connect(timeout_s=_TIMEOUT_S)) as client:
         old = _asked(options, source, client, version=old_version, image=options.old_image, option="--from-image")
@@ -93,7 +93,7 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Calla
     if all(found.refused):
         raise BadInputError(
             "neither version starts with these files in the lab",
-            remedy="see what nginx says; --from-image and --to-image for what the lab's own lack, such as a module",
+            remedy="see what nginx says; --from-image and --to-image for what the lab's builds lack, such as a module",
             tail=found.refused[1],
         )
     report = write_report(load(writer.path), writer.folder)

@@ -17,7 +17,7 @@ _URI: Final = (
 )
 _CACHES: Final = frozenset(f"{kind}_cache" for kind in ("proxy", "fastcgi", "uwsgi", "scgi"))
 _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
-# They came with fixes of security, which distributions also put into older versions.
+# They came with security fixes, which distributions also apply to older versions.
 _BACKPORTED: Final = frozenset({"max_headers", "xml_external_entities"})
 _PASSING: Final = frozenset({"location", "if", "limit_except"})
 _BUFFERED: Final = re.compile(r"buffer=|gzip$|gzip=")

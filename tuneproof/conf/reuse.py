@@ -73,7 +73,7 @@ def judge(target: Target, upstreams: Mapping[str, Upstream], version: tuple[int,
 
 def _of_unknown_name(target: Target, upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Judgement:
     if is_whole and not any(target.may_be(name) for name in upstreams):
-        why = f"{target.host} cannot name an upstream block of these files; only through one are connections reused"
+        why = f"{target.host} cannot name an upstream block of these files; connections are reused only through one"
         return Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.BLOCK,))
     # nginx's own variables are in lower case, unlike envsubst's placeholders.
     is_filled_in = any(name.isupper() and not _is_set(name, target.block) for name in _VARIABLE.findall(target.host))
@@ -93,7 +93,7 @@ def _is_set(name: str, block: Block) -> bool:
 def _of_implicit(target: Target, names: list[str], upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Judgement:
     missing = [name for name in names if name not in upstreams]
     if len(missing) < len(names):
-        why = f"{target.host} is one of {', '.join(names)}; only through upstream blocks are connections reused"
+        why = f"{target.host} is one of {', '.join(names)}; connections are reused only through upstream blocks"
         return Judgement(reuse=Reuse.DEPENDS, why=why)
     if not is_whole and all(map(_may_be_elsewhere, missing)):
         why = f"upstream {missing[0]} is not in these files; if it is not an upstream block, connections are not reused"

@@ -47,7 +47,7 @@ class Socket:
         return is_ipv6 and "ipv6only=off" in self.parameters
 
     def excludes(self, other: "Socket") -> bool:
-        """Tell whether the kernel refuses it beside another bound socket."""
+        """Tell whether the kernel refuses it because of another bound socket."""
         mine, theirs = self.address, other.address
         if "unix" in {mine.family, theirs.family}:
             return mine.host == theirs.host
@@ -189,7 +189,7 @@ def _problem(statement: Statement | None, server: Block, message: str) -> Proble
 
 
 def _in_use(sockets: Iterable[Socket]) -> Iterator[Problem]:
-    """Yield what the kernel refuses: a socket of all addresses beside a bound one of a single address.
+    """Yield what the kernel refuses: a socket of all addresses next to a bound one of a single address.
 
     That needs SO_REUSEPORT on both, because nginx listens on each before it binds the next; UDP does not need it.
     """

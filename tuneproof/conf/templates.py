@@ -72,7 +72,7 @@ def values_of(given: Iterable[str], *, option: str) -> dict[str, str]:
     for line in given:
         name, equals, value = line.strip().removeprefix("export ").partition("=")
         if not equals and name and not name.startswith("#"):
-            raise BadInputError(f"{option} {line}: no NAME=VALUE", remedy=f"{option} {name}=VALUE")
+            raise BadInputError(f"{option} {line}: not NAME=VALUE", remedy=f"{option} {name}=VALUE")
         if equals and not name.startswith("#"):
             found[name.strip()] = value.strip().strip("'\"")
     return found

@@ -47,8 +47,8 @@ class Block:
     filled: tuple[Filled, ...] = ()  # a template's placeholders in its arguments
     unseen: list[str] = field(default_factory=list)
     """Its missing includes, which may have directives for it."""
-    absent_sites: list[str] = field(default_factory=list)  # the same of patterns in main, http{} and stream{}
-    tables: list[str] = field(default_factory=list)  # and those of them that come with nginx, such as mime.types
+    absent_sites: list[str] = field(default_factory=list)  # missing patterns in main, http{} and stream{}
+    tables: list[str] = field(default_factory=list)  # missing includes that come with nginx, such as mime.types
     _named: dict[str, list[Statement]] = field(default_factory=dict, init=False, repr=False)
     _of: int = field(default=0, init=False, repr=False)  # how many of its directives are in _named
 

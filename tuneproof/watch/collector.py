@@ -12,9 +12,9 @@ from tuneproof.watch.workers import Descriptors, Doing, Worker, peer
 
 _NS_PER_S: Final = 1e9
 Targets = Callable[[Mapping[int, set[int] | None]], Descriptors]
-"""Files and peers of processes' descriptors; None: all of them."""
+"""Returns the files and peers of processes' descriptors; None: of all descriptors of a process."""
 RunTimes = Callable[[int], tuple[float, float] | None]
-"""Seconds that a process ran and waited for a CPU since its start; None if unknown."""
+"""Returns how long a process ran and waited for a CPU since its start, in seconds; None if unknown."""
 _SHORTEST_NS: Final = 200_000_000
 # Values of sched_switch's prev_state (include/linux/sched.h): __TASK_STOPPED and __TASK_TRACED; any kind of sleep.
 _STOPPED: Final = 0xC
@@ -50,7 +50,7 @@ class Collector:
     lost_events: int = 0
     _last_ns: int = 0
     _names: dict[int, str] = field(default_factory=dict)  # of the workers, by process id
-    _seen_since_ns: dict[int, int] = field(default_factory=dict)  # the same
+    _seen_since_ns: dict[int, int] = field(default_factory=dict)  # since when each is watched, likewise
     _maps: dict[str, dict[tuple[int, ...], Any]] = field(default_factory=lambda: defaultdict(dict))
     _since: dict[int, _Since] = field(default_factory=lambda: defaultdict(_Since))
     _long: dict[int, list[list[int]]] = field(default_factory=lambda: defaultdict(list))

@@ -33,7 +33,7 @@ _VERSION_WITHIN_S: Final = 10.0
 _ENDS_WITHIN_S: Final = 5.0
 _PR_SET_PDEATHSIG: Final = 1
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
-# Maximum of keys in a map: for long iterations, one per pair of call and descriptor in a second.
+# Size of a map: long iterations have one key per pair of call and descriptor in a second.
 _ENVIRONMENT: Final = {"BPFTRACE_MAP_KEYS_MAX": "16384", "BPFTRACE_STRLEN": "120"}
 _TAIL_LINES: Final = 5
 # bpftrace prints this if it may not raise the limit itself, even if everything works.
@@ -64,7 +64,7 @@ def architecture() -> Architecture:
 
 
 def check_host() -> None:
-    """Check what is missing before anything is started. CannotRunHereError: Something is; it has the remedy."""
+    """Check the requirements before anything starts. CannotRunHereError: One is missing; the error has the remedy."""
     if os.geteuid():
         raise CannotRunHereError("Watching needs root.", remedy="sudo; or from outside, without root: watch URL")
     if not shutil.which("bpftrace"):
@@ -78,7 +78,7 @@ def check_host() -> None:
         raise CannotRunHereError(f"bpftrace is too old: {said}; {least} or later is needed.", remedy=_PACKAGE)
     if _LOCKDOWN.exists() and "[confidentiality]" in _LOCKDOWN.read_text(encoding="ascii"):
         raise CannotRunHereError(
-            "The kernel is locked down (confidentiality), and reads nothing for BPF programs.",
+            "The kernel is locked down (confidentiality): BPF programs can read nothing.",
             where=str(_LOCKDOWN),
             remedy="boot with lockdown=integrity; or from outside: watch URL",
         )
@@ -180,7 +180,7 @@ def _no_maps(tail: str, memlock: str) -> CannotRunHereError:
     if _NO_MEMORY in tail:
         needed = size(_MAPS_BYTES + (os.cpu_count() or 1) * _MAPS_PER_CPU_BYTES)
         return CannotRunHereError(
-            "There is no memory for BPF maps.", remedy=f"{needed} more in memory.max of this cgroup", tail=tail
+            "Too little memory for BPF maps.", remedy=f"{needed} more in memory.max of this cgroup", tail=tail
         )
     return _refused(tail)
 

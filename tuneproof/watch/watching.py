@@ -95,8 +95,8 @@ class Watching:
     _coming: _Run | None = None
     _lost: int = 0
     _seconds: int = 0
-    _moved: dict[int, tuple[float, int, int]] = field(default_factory=dict)  # when; calls and bytes by then
-    _account: tuple[Accounting, int, int] | None = None  # with its start, and the run time then
+    _moved: dict[int, tuple[float, int, int]] = field(default_factory=dict)  # last reading: time, calls, bytes
+    _account: tuple[Accounting, int, int] | None = None  # the accounting, its start, and the run time at that moment
 
     def run(self) -> Iterator[tuple[LoopSecond, ...]]:
         """Yield each second of all workers, the last one possibly shorter; ends after its time, or by `stop`.
@@ -132,7 +132,7 @@ class Watching:
         """Notes about how it was watched: the last hundred."""
         return (
             *self._notes,
-            *([f"{count(self._lost, 'event')} lost: the figures are too small by those"] if self._lost else ()),
+            *([f"{count(self._lost, 'event')} lost: the figures lack them"] if self._lost else ()),
             "the kernel keeps no account of what watching costs"
             if self.cost_share is None
             else f"watching cost at most {share(round(self.cost_share, 4))} of one CPU, all processes together "

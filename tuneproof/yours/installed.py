@@ -73,7 +73,7 @@ def _around(fragments: Mapping[str, str]) -> str:
     for path, text in fragments.items():
         context = context_of(parse_file(path, text).statements)
         if context == STREAM:
-            raise BadInputError("a fragment of stream{}: only HTTP is proven", where=path, remedy="name an nginx.conf")
+            raise BadInputError("a fragment of stream{}: only HTTP is tested", where=path, remedy="name an nginx.conf")
         inner = f"include {path};"
         if context == LOCATION:
             inner = f"location / {{ {inner} }}"

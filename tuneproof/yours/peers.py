@@ -106,11 +106,11 @@ def peers_of(facts: Facts) -> Peers:
     for text, default_port in _spoken_to(facts):
         peer = _peer(text, default_port)
         if peer is None:
-            left_out.append(f"{text}: nobody stands in for it")
+            left_out.append(f"{text}: it has no stand-in")
         elif not (peer.is_local and peer.port in own_ports(facts, to=peer.host if peer.is_ipv6 else _LOCALHOST)):
             found.append(peer)
         elif peer.is_ipv6 and not _is_loopback(peer.host):
-            left_out.append(f"{text}: nobody stands in for it, since nginx listens on port {peer.port} itself")
+            left_out.append(f"{text}: it has no stand-in, since nginx listens on port {peer.port} itself")
     resolvers = [
         arg.rpartition(":")[0] if arg.count(":") == 1 else arg
         for said, _ in facts.configuration.main.everything()

@@ -230,7 +230,7 @@ class _Proposer:
             found += self._of_workers(arms)
         if not found:
             why = "; ".join(f"{_place(one)}: {one.why}" for one in self._unreachable) or "nothing passes requests on"
-            raise BadInputError(f"there is nothing to prove: {why}", where=self._wanted.configuration)
+            raise BadInputError(f"there is nothing to test: {why}", where=self._wanted.configuration)
         scenario = Scenario(
             name=SCENARIO,
             arms=tuple(arms.values()),

@@ -37,7 +37,7 @@ def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) 
     """
     http = next(iter(configuration.main.all("http")), None)
     if http is None:
-        raise BadInputError("there is no http{} in it: only HTTP is proven", remedy="name a configuration with servers")
+        raise BadInputError("there is no http{} in it: only HTTP is tested", remedy="name a configuration with servers")
     edits: list[Edit] = []
     # First: the screen has room for three.
     told = [*_lowered(configuration)]
@@ -59,9 +59,9 @@ def _lowered(configuration: Configuration) -> Iterator[str]:
         if said.name == "worker_rlimit_nofile" and (whole_number(said.value) or 0) > DESCRIPTORS:
             yield f"{place}: {DESCRIPTORS} in the lab"
         elif said.name == "worker_rlimit_core" and size_bytes(said.value):
-            yield f"{place}: 0 in the lab, which keeps no core"
+            yield f"{place}: 0 in the lab, which keeps no core dumps"
         elif said.name == "worker_priority" and said.value.startswith("-"):
-            yield f"{place}: 0 in the lab, where nobody takes precedence"
+            yield f"{place}: 0 in the lab, where no process takes precedence"
 
 
 def probe_server(port: int) -> str:

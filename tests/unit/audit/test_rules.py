@@ -135,7 +135,7 @@ def test_an_address_with_a_variable_is_not_renamed() -> None:
     """Only what makes the variable can name an upstream block."""
     (advised,) = of("server { location / { proxy_pass http://127.0.0.1:$port/$2; } }", version="1.30").advice[:1]
     assert (advised.name, advised.state, advised.edits) == ("upstream_keepalive", State.MISSING, ())
-    assert advised.why.endswith("only through one are connections reused")
+    assert advised.why.endswith("connections are reused only through one")
 
 
 def test_what_is_harmful_says_how_much() -> None:

@@ -320,7 +320,7 @@ def test_versions_that_nothing_is_known_of_are_refused() -> None:
     """And what is no version."""
     with pytest.raises(BadInputError, match=r"--from 1\.16: changes before 1\.18"):
         changes("server { }", old="1.16")
-    with pytest.raises(BadInputError, match="--to new: no version"):
+    with pytest.raises(BadInputError, match="--to new: not a version"):
         changes("server { }", new="new")
 
 

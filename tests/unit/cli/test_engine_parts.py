@@ -95,8 +95,8 @@ def test_each_part_has_a_folder_of_its_own(tmp_path: Path) -> None:
 def test_lines_of_the_lab_are_shown_and_those_of_pytest_are_not() -> None:
     """What was done and decided, and why something failed."""
     shown = [
-        "listen_queue, nginx 1.22: block 3 done\n",
-        "reuseport_stall with short-queue, nginx 1.22, delay=20ms,loss=1%: starting 2 subjects\n",
+        "listen_queue, nginx 1.22: round 3, trial 1 of 2: short\n",
+        "reuseport_stall with short-queue, nginx 1.22, delay=20ms,loss=1%: starting 2 nginx containers\n",
         "some_claim: 5 blocks → holds\n",
         "some_claim: 5 blocks, 2x [1.9-2.1] -> holds\n",
         "E   LabError: x\n",

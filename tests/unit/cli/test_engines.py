@@ -183,7 +183,7 @@ def test_an_engine_that_cannot_begin_leaves_all_parts_to_the_others(farm: Farm, 
     status, results, told = shared()
     assert (status, [engine for engine, _ in farm.did].count("b")) == (0, 1)
     assert {cell.reason for cell in results.cells} == {"a"}
-    assert "engine b could not begin" in told
+    assert "engine b could not start" in told
     farm.cannot_begin = {"a", "b"}
     assert run_on(["a", "b"], []) == 3
 
@@ -230,7 +230,7 @@ def test_a_noisy_engine_leaves_the_rest_to_the_others_and_what_it_left_open_stay
     }
     assert missing_shards(results) == ()
     assert (
-        "engine a is too noisy: a CPU lost 40 % of its time before the blocks, 0 % on b; the others do the rest\n"
+        "engine a is too noisy: a CPU lost 40 % of its time before the rounds, 0 % on b; the others do the rest\n"
     ) in told
 
 
@@ -326,7 +326,7 @@ def test_an_engine_whose_part_ends_in_an_error_gives_it_back(
         (["a", "b"], ["--shard", "1/2"], "--shard is not for several engines"),
         (["a", "b"], ["--nginx-conf=x.conf"], "--nginx-conf is not for several engines"),
         (["a", "b"], ["--place", "client=c"], "--place is not for several engines"),
-        (["a", "b"], ["--seed", "x"], "--seed x: no seed"),
+        (["a", "b"], ["--seed", "x"], "--seed x: not a seed"),
     ],
 )
 def test_what_cannot_be_shared_out_is_refused_before_anything_starts(

@@ -279,7 +279,7 @@ def test_what_cannot_be_read_is_one_message(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"")))
     with pytest.raises(BadInputError, match="standard input is empty"):
         audit("-")
-    with pytest.raises(BadInputError, match="--nginx newest: no version"):
+    with pytest.raises(BadInputError, match="--nginx newest: not a version"):
         of_bytes(tmp_path, TEXT.encode(), version="newest")
 
 

@@ -62,7 +62,7 @@ def test_it_finds_what_the_command_finds(page: Page, version: str) -> None:
 
 def test_bad_input_is_one_sentence(page: Page) -> None:
     assert "NGINX DOES NOT START" in audit_there(page, "not nginx")
-    assert audit_there(page, CONF, "newest").startswith("--nginx newest: no version")
+    assert audit_there(page, CONF, "newest").startswith("--nginx newest: not a version")
 
 
 def test_nothing_is_sent(page: Page, site: str) -> None:

@@ -93,7 +93,7 @@ NO_MEMORY = "echo \"ERROR: failed to create map: '@start': Cannot allocate memor
         (WARNED + MORE + REFUSED, "5.10.0-28-amd64", "limit of locked memory is too low for BPF maps: 64 KiB"),
         (REFUSED, "5.10.0-28-amd64", "refuses BPF programs"),
         (WARNED + REFUSED, "5.11.0", "refuses BPF programs"),
-        (WARNED + NO_MEMORY, "6.1.0", "no memory for BPF maps"),
+        (WARNED + NO_MEMORY, "6.1.0", "Too little memory for BPF maps"),
     ],
     ids=["limit", "limit-is-fine", "kernel-without-that-limit", "cgroup"],
 )

@@ -68,7 +68,7 @@ def test_variables_are_followed_as_far_as_the_files_say(tmp_path: Path) -> None:
         "location / { proxy_pass http://$up:9000; }\nlocation /any { proxy_pass http://$host; } }",
     )
     assert (found.names, found.ports) == (("api.internal",), (9000,))
-    assert found.left_out == ("$host: nobody stands in for it",)
+    assert found.left_out == ("$host: it has no stand-in",)
     assert found.resolvers == ("10.9.9.9", "127.0.0.53")
     assert found.addresses == ("10.9.9.9",)
     assert found.local_names
@@ -115,8 +115,8 @@ def test_ipv6_has_its_stand_in_beside_nginx(tmp_path: Path) -> None:
     assert found.addresses == ("2001:db8::5",)
     assert (found.ports, found.names, found.has_ipv6) == ((), (), True)
     assert found.left_out == (
-        "[2001:db8::6]: nobody stands in for it, since nginx listens on port 80 itself",
-        "[::1::]:9: nobody stands in for it",
+        "[2001:db8::6]: it has no stand-in, since nginx listens on port 80 itself",
+        "[::1::]:9: it has no stand-in",
     )
 
 

@@ -240,7 +240,7 @@ def test_which_location_answers_a_path_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (f"{HEAD}http {{ server {{ listen 80 backlog=4096; return 200; }} }}", "nothing to prove"),
+        (f"{HEAD}http {{ server {{ listen 80 backlog=4096; return 200; }} }}", "nothing to test"),
         (f"{HEAD}http {{ server {{ listen 80;", "nginx would not start with it"),
         (f"{HEAD}http {{ server {{ listen {{{{ port }}}}; }} }}", "a template"),
         (f"{HEAD}http {{ server {{ listen unix:/s; location / {{ proxy_pass http://a; }} }} }}", "cannot connect"),

@@ -90,9 +90,9 @@ def test_without_http_there_is_nothing_to_prove(tmp_path: Path) -> None:
     [
         ("worker_rlimit_nofile 16385", ["worker_rlimit_nofile 16385: 16384 in the lab"]),
         ("worker_rlimit_nofile 16384", []),
-        ("worker_rlimit_core 500m", ["worker_rlimit_core 500m: 0 in the lab, which keeps no core"]),
+        ("worker_rlimit_core 500m", ["worker_rlimit_core 500m: 0 in the lab, which keeps no core dumps"]),
         ("worker_rlimit_core 0", []),
-        ("worker_priority -5", ["worker_priority -5: 0 in the lab, where nobody takes precedence"]),
+        ("worker_priority -5", ["worker_priority -5: 0 in the lab, where no process takes precedence"]),
         ("worker_priority 5", []),
     ],
 )

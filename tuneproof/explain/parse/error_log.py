@@ -141,10 +141,10 @@ class Collector:
         # As text, which sorts like time; most of a log's lines are from a few seconds.
         self._first = self._last = self._latest = ""
         self._cut = ("", "", "")  # a message that may continue in the next line, with its level and time
-        self._wrapped = 0  # in how many it did
+        self._wrapped = 0  # how often it did
         self._before = ("", "", "")  # the message of the previous line
         self._open = ("", "", "")  # a message with several lines, up to the one with its circumstances
-        self._lines = 0  # how many they are
+        self._lines = 0  # how many lines it has so far
 
     def add(self, line: str) -> bool:
         """Count a line; return whether it is a message."""

@@ -65,15 +65,15 @@ class LoopSecond:
     worker: int
     name: str  # name of the container or the binary, which distinguishes several nginx
     iterations: int
-    busy_s: float  # outside epoll_wait
+    busy_s: float  # time outside epoll_wait
     histogram: Mapping[int, int]  # number of iterations by the floor of the binary logarithm of their nanoseconds
     read_bytes: int | None  # None if calls were not timed
     written_bytes: int | None
-    run_s: float | None  # on a CPU, by /proc/PID/schedstat
-    wait_s: float | None  # ready without one
+    run_s: float | None  # time on a CPU, by /proc/PID/schedstat
+    wait_s: float | None  # time ready to run, without a CPU
     calls: tuple[Call, ...] = ()
-    long: tuple[LongIteration, ...] = ()  # that ended in this second
-    unfinished: LongIteration | None = None  # that had not ended when this second did
+    long: tuple[LongIteration, ...] = ()  # those that ended in this second
+    unfinished: LongIteration | None = None  # the one that had not ended by then
 
 
 @dataclass(frozen=True, kw_only=True)

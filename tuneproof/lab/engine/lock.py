@@ -2,7 +2,7 @@
 
 The lock is a container that is never started. The engine gives a container's name to one client only, atomically
 (unlike networks, which may share names, and volumes, which are created for every client); and the lock is removed by
-its id, so that nobody can remove a lock that somebody else has got meanwhile. It has the session's labels, so the
+its id, so that nobody can remove a lock that somebody else has taken meanwhile. It has the session's labels, so the
 reaper and the sweep of leftovers remove it like everything else of a dead session.
 """
 
@@ -56,7 +56,7 @@ def locked(
     try:
         yield
     finally:
-        # Those who need an engine report that it has gone away; what is left goes with the session.
+        # Code that needs the engine reports that it has gone away; the session's end removes what is left.
         with suppress(TuneproofError):
             _remove(client, taken)
 
@@ -87,10 +87,10 @@ def _take(
                 continue
         labels = held["Config"]["Labels"] or {}
         if labels.get(SESSION) == session.id:
-            # Ours: the engine's response was lost.
+            # This is our lock: the engine's response was lost.
             return str(held["Id"])
         if is_dead(client, labels):
-            # Everything: running containers of that session would disturb this one.
+            # Everything is removed, since running containers of that session would disturb this one.
             with engine_errors(f"removing what a dead session left on engine {name}"):
                 remove_session(client, labels[SESSION])
             continue

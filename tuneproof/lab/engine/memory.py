@@ -1,6 +1,6 @@
 """The memory that a run takes: its containers' and its own, as the kernel reports it if the engine is on this machine.
 
-Page cache of files aside: the kernel gives that up when somebody needs the memory.
+Without the page cache of files, which the kernel gives up when the memory is needed.
 """
 
 import os
@@ -34,9 +34,9 @@ def taken_bytes(container_id: str, *, root: Path = CGROUPS) -> int | None:
 
 
 class MemoryWatch:
-    """A context manager that looks once a second.
+    """A context manager that reads the memory once a second.
 
-    ``containers``: Returns the ids of those that there are.
+    ``containers``: Returns the ids of the containers that exist now.
     """
 
     def __init__(self, containers: Callable[[], Iterable[str]], *, root: Path = CGROUPS) -> None:
@@ -58,7 +58,7 @@ class MemoryWatch:
         self._thread.join()
 
     def look(self) -> None:
-        """Look once."""
+        """Read the memory once."""
         found = [taken for each in self._containers() if (taken := taken_bytes(each, root=self._root)) is not None]
         if found:
             self.peak_bytes = max(self.peak_bytes or 0, sum(found) + _own_bytes())

@@ -69,7 +69,7 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
     try:
         client = connect(environment=environment)
     except EngineUnavailableError as error:
-        # The variable is not what the user has named.
+        # Not the variable, since the user named the engine otherwise.
         address = environment.get("DOCKER_HOST", "")
         raise EngineUnavailableError(
             f"Engine {name}: {error.what}",
@@ -133,6 +133,6 @@ def _wait_for(local: Path, ssh: "subprocess.Popen[bytes]", address: str) -> None
             raise EngineUnavailableError(
                 f"The Docker engine does not answer: {reason}.",
                 where=address,
-                remedy="log in there by ssh once, without being asked anything, and look that Docker runs there",
+                remedy="log in there by ssh once, without any question, and make sure that Docker runs there",
             )
         time.sleep(_POLL_S)

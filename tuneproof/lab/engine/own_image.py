@@ -65,7 +65,7 @@ def look_at(client: docker.DockerClient, image: str, *, option: str = "--nginx-i
             ) from error
     found = OwnImage.from_text(bytes(said).decode("utf-8", errors="replace"))
     if found is None:
-        raise BadInputError(f"{option} {image}: its nginx does not say its version")
+        raise BadInputError(f"{option} {image}: its nginx does not print its version")
     return found
 
 

@@ -4,7 +4,7 @@ from typing import Final
 
 _USUAL_START_S: Final = 0.5
 """The usual maximum of a start. A container without networks takes 0.06 to 0.15 s on two CPUs, even from a cold cache
-and beside a busy neighbour."""
+and next to a busy neighbour."""
 
 
 def patience_of(start_s: float) -> float:

@@ -12,7 +12,7 @@ from tuneproof.lab.engine.reach import hang_up
 def printed(api: docker.APIClient, container_id: str, suffices: Callable[[str], bool], *, within_s: float) -> str:
     """Return all that a container has printed on both streams, as soon as it suffices.
 
-    within_s: after that, or after the container's end, what there is.
+    within_s: after that, or after the container's end, it returns what was printed until then.
     """
     deadline_s = time.monotonic() + within_s
     running = True
@@ -20,7 +20,7 @@ def printed(api: docker.APIClient, container_id: str, suffices: Callable[[str], 
         text = _followed(api, container_id, suffices, within_s=max(0.0, deadline_s - time.monotonic()))
         if suffices(text) or not running or time.monotonic() >= deadline_s:
             return text
-        # It has ended, and the next reading is all of it; or the connection broke.
+        # The container has ended, and the next reading has everything; or the connection broke.
         running = api.inspect_container(container_id)["State"]["Running"]
 
 

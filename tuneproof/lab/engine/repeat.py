@@ -75,7 +75,7 @@ def once_more(do: Callable[[], Made]) -> Made:
     try:
         return do()
     except APIError:
-        # That is a response.
+        # The engine did respond.
         raise
     except TRANSPORT_ERRORS:
         return do()

@@ -64,7 +64,7 @@ def faults(nodes: Mapping[str, Node], states: Mapping[str, str]) -> list[str]:
         return found
     for name, node in members.items():
         if node.id not in states:
-            found.append(f"Engine {name} is in another swarm than {manager}.")
+            found.append(f"Engine {name} is in a different swarm than {manager}.")
         elif states[node.id] != READY:
             found.append(
                 f"Engine {name} is {states[node.id]} for {manager}: the ports between them may be blocked ({PORTS})."

@@ -39,7 +39,7 @@ _SAME_READINGS: Final = 8
 _MOST_CLIENTS: Final = 64
 # client_header_timeout, send_timeout, proxy_read_timeout; idle connections are kept for 60 s and longer.
 _ENDED_AFTER_S: Final = 60.0
-_ENDS: Final = "nginx ends what is silent"
+_ENDS: Final = "nginx closes silent connections"
 
 Read = TypeVar("Read")
 
@@ -113,7 +113,7 @@ class Rig:
     def ok(self, connections: Iterable[Connection], *, requests: int) -> int:
         """Return how many requests got a 200; the trial is void unless all did."""
         answered = sum(answer.status == 200 and answer.complete for answer in answers_of(connections))  # noqa: PLR2004
-        self.must(answered == requests, f"{answered} of {requests} requests were answered by a whole 200")
+        self.must(answered == requests, f"{answered} of {requests} requests got a complete 200")
         return answered
 
     def flows(self, *flows: Flow, port: int = 0) -> list[tuple[Connection, ...]]:
@@ -162,7 +162,7 @@ class Rig:
     def _in_time(self, flows: Sequence[Flow], became: Sequence[tuple[Connection, ...]]) -> list[tuple[Connection, ...]]:
         for flow, connections in zip(flows, became, strict=True):
             late = sum(connection.error == "TIMEOUT" for connection in connections)
-            self.must(not late, f"{late} of {flow.connections} clients waited {flow.timeout_s:g} s in vain")
+            self.must(not late, f"{late} of {flow.connections} clients waited {flow.timeout_s:g} s without success")
         return list(became)
 
     def behind_stopped_workers(self, connections: int) -> "CallCounts":
@@ -232,7 +232,7 @@ class Rig:
             earlier, before = before, [worker.run_s for worker in workers]
             return earlier == before and all(worker.is_asleep for worker in workers)
 
-        self.wait_until(is_idle, "did not come to rest")
+        self.wait_until(is_idle, "did not become idle")
 
     def steady(self, read: Callable[[], Read]) -> Read:
         """Return what is read once it has not changed for a while in which no worker had anything to do."""
@@ -245,7 +245,7 @@ class Rig:
             return same >= _SAME_READINGS
 
         self._stage.wait_until(
-            stays, f"subject {self._stage.subject_name} did not come to rest", pause_s=_BETWEEN_READINGS_S
+            stays, f"nginx container {self._stage.subject_name} did not become idle", pause_s=_BETWEEN_READINGS_S
         )
         return now
 
@@ -422,7 +422,9 @@ class Rig:
 
     def until_they_are_gone(self, pids: Collection[int]) -> None:
         """Wait until none of these workers is left."""
-        self.wait_until(lambda: not {worker.pid for worker in self.workers()} & set(pids), "keeps its old workers")
+        self.wait_until(
+            lambda: not {worker.pid for worker in self.workers()} & set(pids), "did not end its old workers"
+        )
 
     def stopped_workers(self) -> AbstractContextManager[Callable[[], None]]:
         """Stop the workers during a block; see :meth:`Stage.stopped_workers`."""
@@ -459,7 +461,7 @@ class Rig:
         """
         try:
             self._stage.wait_until(
-                done, f"subject {self._stage.subject_name} {what}", within_s=PATIENCE_S, pause_s=_PAUSE_S
+                done, f"nginx container {self._stage.subject_name} {what}", within_s=PATIENCE_S, pause_s=_PAUSE_S
             )
         except VoidTrialError as error:
             raise VoidTrialError(error.what, tail=self.error_log()) from error

@@ -36,11 +36,11 @@ class OwnNginx:
     script: str  # Path of the script that starts nginx, among the files
     image: str = ""  # Full name of its image; empty for the project's own
     sockets: int = 0  # How many unix sockets a stand-in creates, at :func:`socket_path`
-    local_ports: tuple[int, ...] = ()  # TCP ports of a stand-in beside nginx
+    local_ports: tuple[int, ...] = ()  # TCP ports of a stand-in next to nginx
     local_addresses: tuple[str, ...] = ()  # Its addresses on nginx's own machine
     answers_names: bool = False  # Whether that stand-in is also a DNS server
     addresses: tuple[str, ...] = ()
-    """Addresses that are redirected to a stand-in: IPv4 to the one on the network, IPv6 to the one beside nginx."""
+    """Addresses that are redirected to a stand-in: IPv4 to the one on the network, IPv6 to the one next to nginx."""
     # Ports that are redirected to single listening addresses, each with address and port
     entries: Mapping[int, tuple[str, int]] = field(default_factory=lambda: MappingProxyType({}))
     # Whether its workers run as root: only processes with the same privileges may inspect them (ptrace(2), access

@@ -55,7 +55,9 @@ class Supervisor:
         """Start nginx, with a preloaded library if given, until its sockets listen (LabError, with its message)."""
         said = self._ask("start", configuration, *([library] if library else []))
         if said.status:
-            raise LabError(f"nginx does not start with {configuration}", where=f"subject {self._name}", tail=said.text)
+            raise LabError(
+                f"nginx does not start with {configuration}", where=f"nginx container {self._name}", tail=said.text
+            )
 
     def edit(self, expression: str) -> None:
         """Change the running nginx's configuration for the next reload, by sed(1).
@@ -64,7 +66,7 @@ class Supervisor:
         """
         said = self._ask("edit", expression)
         if said.status:
-            raise LabError(f"cannot edit by {expression}", where=f"subject {self._name}", tail=said.text)
+            raise LabError(f"cannot edit by {expression}", where=f"nginx container {self._name}", tail=said.text)
 
     def stop(self) -> None:
         """Stop nginx at once, and wait for its end."""
@@ -74,13 +76,13 @@ class Supervisor:
         """Write a file of zeros with this size to the folder /changing, replacing an existing one."""
         said = self._ask("write", name, str(size_bytes))
         if said.status:
-            raise LabError(f"{name} cannot be written", where=f"subject {self._name}", tail=said.text)
+            raise LabError(f"{name} cannot be written", where=f"nginx container {self._name}", tail=said.text)
 
     def read(self, log: str) -> str:
         """Return the text of an nginx log, by its name in /var/log/subject (LabError: there is none)."""
         said = self._ask("read", log)
         if said.status:
-            raise LabError(f"{log} cannot be read", where=f"subject {self._name}", tail=said.text)
+            raise LabError(f"{log} cannot be read", where=f"nginx container {self._name}", tail=said.text)
         return said.text
 
     def _ask(self, function: str, *words: str) -> Said:

@@ -135,7 +135,7 @@ def parse_places(words: Iterable[str]) -> dict[Role, str]:
 
 @contextmanager
 def placed(places: Mapping[Role, str]) -> Iterator[Engines]:
-    """Reach the engines of a placed lab, and check that they can share a network, before anything is started.
+    """Reach the engines of a placed lab, and check that they can share a network, before anything starts.
 
     Raises BadInputError: an engine is unknown, or their architectures differ. Raises EngineUnavailableError: one does
     not respond, or is too old. Raises CannotRunHereError: they cannot share a network, with all reasons.

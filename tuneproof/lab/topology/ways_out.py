@@ -51,4 +51,4 @@ def ways_out(container: "LabContainer", gateways: tuple[str, ...]) -> list[str]:
     """
     ways = json.loads(container.run(["python3", "-c", _LOOK, *gateways]))
     words = [f"the engine's host answers at {way}" for way in ways if way != "names"]
-    return [*words, *(["names of outside are answered"] if "names" in ways else [])]
+    return [*words, *(["names outside the lab are resolved"] if "names" in ways else [])]

@@ -88,7 +88,7 @@ def number(effect: Effect, scale: Scale) -> float:
     value = float(effect)
     lowest, highest = (0.0, math.inf) if scale is Scale.RATIO else (-1.0, 1.0)
     if math.isnan(value) or not lowest <= value <= highest:
-        raise ValueError(f"{value!r} is no {scale.value}")
+        raise ValueError(f"{value!r} is not a {scale.value}")
     return value
 
 

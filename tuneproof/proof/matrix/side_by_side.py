@@ -56,7 +56,7 @@ def jobs_on(*, cpus: int, memory_bytes: int, patience: float) -> int:
 
 
 def ahead_on(jobs: int, *, memory_bytes: int) -> int:
-    """Return how many labs may wait on an engine beside the scenarios that it measures, within that half."""
+    """Return how many labs may wait on an engine in addition to those that it measures, within that half."""
     return max(0, min(MOST_AHEAD, memory_bytes // 2 // JOB_BYTES - jobs))
 
 

@@ -39,7 +39,7 @@ def test_engines_of_one_swarm_share_a_network() -> None:
                 "Engine b is in no swarm (its state there: pending, no route to host).",
             ],
         ),
-        (TOGETHER, {"m": "ready"}, ["Engine b is in another swarm than a."]),
+        (TOGETHER, {"m": "ready"}, ["Engine b is in a different swarm than a."]),
         (
             TOGETHER,
             {"m": "ready", "w": "down"},

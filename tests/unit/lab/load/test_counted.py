@@ -231,7 +231,7 @@ def test_backends_are_reached_by_their_names() -> None:
 def test_a_client_that_waited_without_success_makes_the_trial_void() -> None:
     around = Around()
     around.answers["flows"] = ((CONNECTION, replace(CONNECTION, error="TIMEOUT")),)
-    with pytest.raises(VoidTrialError, match="1 of 2 clients waited 3 s in vain"):
+    with pytest.raises(VoidTrialError, match="1 of 2 clients waited 3 s without success"):
         rig(around).flow(Flow(connections=2, timeout_s=3.0))
 
 
@@ -239,7 +239,7 @@ def test_what_stays_for_as_long_as_nginx_waits_makes_the_trial_void(monkeypatch:
     """Silent connections and streams alike, from the first of them on."""
     clock, trial = FakeClock(), rig(Around())
     clock.replace_in(monkeypatch, module)
-    with pytest.raises(VoidTrialError, match="after 60 s nginx ends"), trial.standing(Flow(stays=True)):
+    with pytest.raises(VoidTrialError, match="after 60 s nginx closes"), trial.standing(Flow(stays=True)):
         clock.now_s += 61
     for _ in range(2):
         trial.open_streams(Streams())
@@ -248,7 +248,7 @@ def test_what_stays_for_as_long_as_nginx_waits_makes_the_trial_void(monkeypatch:
     for _ in range(2):
         trial.open_streams(Streams())
         clock.now_s += 31
-    with pytest.raises(VoidTrialError, match=r"this took 62\.0 s, and after 60 s nginx ends"):
+    with pytest.raises(VoidTrialError, match=r"this took 62\.0 s, and after 60 s nginx closes"):
         trial.leave_streams()
 
 
@@ -257,7 +257,7 @@ def test_what_must_be_answered_is_a_precondition() -> None:
     half, failed = replace(whole, complete=False), replace(whole, status=503)
     assert rig(Around()).ok([replace(CONNECTION, answers=(whole, whole))], requests=2) == 2
     for answers in ((whole,), (whole, half), (whole, failed)):
-        with pytest.raises(VoidTrialError, match="1 of 2 requests were answered by a whole 200"):
+        with pytest.raises(VoidTrialError, match="1 of 2 requests got a complete 200"):
             rig(Around()).ok([replace(CONNECTION, answers=answers)], requests=2)
 
 
@@ -343,7 +343,7 @@ def test_a_port_that_an_earlier_trial_used_is_passed_over() -> None:
 
 def test_what_never_comes_is_an_error_with_nginxs_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE_S", 0.0)
-    with pytest.raises(VoidTrialError, match="subject subject did not start 2 workers") as caught:
+    with pytest.raises(VoidTrialError, match="nginx container subject did not start 2 workers") as caught:
         rig(Around()).settle(2)
     assert "failed" in str(caught.value)
 

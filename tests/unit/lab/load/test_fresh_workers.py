@@ -46,6 +46,6 @@ def test_workers_that_stay_are_an_error_with_nginxs_last_words(
     began_s = fake.clock.now_s
     with pytest.raises(VoidTrialError) as caught:
         start_fresh_workers(fake.stage)
-    assert caught.value.what == "subject subject did not replace its workers within 60 s"
+    assert caught.value.what == "nginx container subject did not replace its workers within 60 s"
     assert caught.value.tail == "the subject's last words"
     assert 60 < fake.clock.now_s - began_s < 60.1

@@ -156,8 +156,12 @@ def test_an_answer_of_another_length_has_not_failed_and_one_with_an_error_status
     [
         (AB, ToolSaid(report="Segmentation fault\n"), "the report of ab cannot be read"),
         (WRK, ToolSaid(report="unable to connect\n"), "the report of wrk cannot be read"),
-        (AB, replace(ANSWER, report="Complete requests:      4000\n"), "ab did not say how long"),
-        (WRK, ToolSaid(report=WRK_ANSWER.report.replace("99%", "98%")), "wrk did not say how long .* or its latency"),
+        (AB, replace(ANSWER, report="Complete requests:      4000\n"), "ab did not report how long"),
+        (
+            WRK,
+            ToolSaid(report=WRK_ANSWER.report.replace("99%", "98%")),
+            "wrk did not report how long .* or its latency",
+        ),
     ],
     ids=["no-ab", "no-wrk", "no-time", "no-latency"],
 )

@@ -51,6 +51,6 @@ def test_memory_that_never_settles_is_an_error(fake: FakeStage) -> None:
     """Any reading of it would be one of many."""
     fake.workers = [OLD, *[new(size, 0) for size in range(2000)]]
     began_s = fake.clock.now_s
-    with pytest.raises(VoidTrialError, match="the memory of subject subject did not settle within 60 s"):
+    with pytest.raises(VoidTrialError, match="the memory of nginx container subject did not settle within 60 s"):
         LOAD.run(fake.stage, label="a-b1")
     assert 60 < fake.clock.now_s - began_s < 60.2

@@ -82,9 +82,9 @@ def test_spaces_and_capitals_do_not_matter() -> None:
         ("loss=1", "loss=1: 1 needs one of the units %"),
         ("rate=5mbps", "rate=5mbps: 5 needs one of the units kbit, mbit, gbit, not mbps"),
         ("rate=1mbit,limit=10p", "limit=10p: 10 needs no unit, not p"),
-        ("delay=soon", "delay=soon: a number with one of the units us, ms, s is missing"),
-        ("delay=", "delay=: a number with one of the units us, ms, s is missing"),
-        ("rate=1mbit,limit=x", "limit=x: a number with no unit is missing"),
+        ("delay=soon", "delay=soon: it must be a number with one of the units us, ms, s"),
+        ("delay=", "delay=: it must be a number with one of the units us, ms, s"),
+        ("rate=1mbit,limit=x", "limit=x: it must be a number with no unit"),
         ("delay=-1ms", "delay=-1ms: delay_ms: -1 is not between 0 and 10000"),
         ("delay=0.5us", "delay=0.5us: delay_ms: 0.0005 is finer than a microsecond; at most three decimals are kept"),
         ("rate=1mbit,limit=1.5", "limit=1.5: limit_packets: 1.5 is not a whole number between 1 and 2600"),
@@ -104,7 +104,7 @@ def test_spaces_and_capitals_do_not_matter() -> None:
 def test_a_fault_is_named_with_its_setting(text: str, fault: str) -> None:
     message = faults(text)
     if fault.endswith("no such key"):
-        assert message.startswith(f"{fault}, the keys are ")
+        assert message.startswith(f"{fault} (the keys are ")
     else:
         assert message == fault
 
@@ -113,8 +113,8 @@ def test_a_fault_is_named_with_its_setting(text: str, fault: str) -> None:
 def test_an_unknown_key_is_answered_with_the_known_ones(key: str) -> None:
     """A prefix is optional, but its place is not."""
     assert faults(f"{key}=1ms") == (
-        f"{key}=1ms: no such key, the keys are delay, jitter, loss, duplicate, reorder, corrupt, rate, limit, "
-        "each after an optional client. or backend. and an optional egress. or ingress."
+        f"{key}=1ms: no such key (the keys are delay, jitter, loss, duplicate, reorder, corrupt, rate, limit, "
+        "each after an optional client. or backend. and an optional egress. or ingress.)"
     )
 
 

@@ -29,7 +29,7 @@ from tuneproof.lab.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER
         ({"reorder_pct": 10}, "reorder_pct: 10 needs a delay_ms: packets overtake those that wait"),
         (
             {"delay_ms": 5, "reorder_pct": 10, "rate_mbit": 50},
-            "reorder_pct: 10 would let packets pass beside the rate_mbit",
+            "reorder_pct: 10 would let packets bypass the rate_mbit",
         ),
         (
             {"delay_ms": 5, "jitter_ms": 1, "rate_mbit": 50},

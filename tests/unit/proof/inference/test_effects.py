@@ -21,7 +21,7 @@ def test_what_is_divided_by_nothing_is_infinite_and_nothing_by_nothing_is_no_eff
     [(math.nan, Scale.RATIO), (-0.1, Scale.RATIO), (math.nan, Scale.SHARE), (1.1, Scale.SHARE), (-1.1, Scale.SHARE)],
 )
 def test_what_is_on_no_scale_is_refused(effect: float, scale: Scale) -> None:
-    with pytest.raises(ValueError, match=f"is no {scale}"):
+    with pytest.raises(ValueError, match=f"is not a {scale}"):
         number(effect, scale)
 
 

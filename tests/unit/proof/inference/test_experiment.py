@@ -134,7 +134,7 @@ def test_an_effect_that_cannot_be_computed_ends_its_question_and_no_other(level:
     experiment = bench.experiment(_ratio("stall", "loaded", "idle"), other)
     answer = experiment.answer("stall")
     assert (answer.verdict, answer.void_blocks, answer.blocks) == (Verdict.UNSUPPORTED, 0, 3)
-    assert answer.reason.startswith("block 4 has no effect, which no repetition mends: ")
+    assert answer.reason.startswith("block 4 has no effect, and a repetition would have none either: ")
     assert (experiment.answer("other").verdict, experiment.answer("other").blocks) == (Verdict.HOLDS, 6)
     assert bench.arms_of(5) == {"loaded"}
 
@@ -175,7 +175,7 @@ def test_what_raises_on_a_block_ends_its_question_and_the_block_counts_for_all_o
     experiment = bench.experiment(before, between, after)
     answer = experiment.answer("between")
     assert (answer.verdict, answer.blocks) == (Verdict.UNSUPPORTED, 0)
-    assert answer.reason.startswith("block 1 has no effect, which no repetition mends: ")
+    assert answer.reason.startswith("block 1 has no effect, and a repetition would have none either: ")
     assert str(error.args[0]) in answer.reason
     for name in ("before", "after"):
         other = experiment.answer(name)

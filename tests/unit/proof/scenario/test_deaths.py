@@ -46,7 +46,7 @@ def test_a_limit_of_the_scenarios_own_makes_death_an_outcome(asked: Arm[Any]) ->
     """In the arm that claims it, and in the one that claims that nothing is killed."""
     error = death_of(asked, out_of_memory=True)
     assert isinstance(error, SubjectDiedError)
-    assert (error.what, error.tail) == (f"subject {asked.subject.name} died during a trial", "signal 9")
+    assert (error.what, error.tail) == (f"nginx container {asked.subject.name} died during a trial", "signal 9")
     assert error.outcome is not None
     assert isinstance(error.outcome.record, MemoryRecord)
     assert error.outcome.record.oom_kills == 1

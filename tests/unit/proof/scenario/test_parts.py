@@ -182,7 +182,7 @@ def test_each_difference_from_what_was_asked_for_is_named(changes: dict[str, Any
     subject = asked.pop("subject")
     with pytest.raises(PreconditionError) as caught:
         check_subject(subject, snapshot=seen, **asked)
-    assert caught.value.what == f"precondition of subject {subject.name}: {faults}"
+    assert caught.value.what == f"precondition of nginx container {subject.name}: {faults}"
 
 
 def test_a_subject_that_records_no_turns_though_it_should_is_reported_with_the_loaders_reason() -> None:
@@ -198,4 +198,4 @@ def test_a_subject_that_records_no_turns_though_it_should_is_reported_with_the_l
             no_turns="process 11 keeps no record",
         )
     reason = f"no record of loop iterations: process 11 keeps no record: {loader}"
-    assert caught.value.what == f"precondition of subject small: {reason}"
+    assert caught.value.what == f"precondition of nginx container small: {reason}"

@@ -118,7 +118,7 @@ def test_more_cpus_than_there_are_end_the_run(asked: str, alone: bool, message: 
 
 @pytest.mark.parametrize("asked", ["0", "-1", "two", "1.5", "²"])
 def test_what_is_no_number_of_cpus_is_refused(asked: str) -> None:
-    with pytest.raises(BadInputError, match="no number of CPUs"):
+    with pytest.raises(BadInputError, match="not a number of CPUs"):
         check_asked(asked, Engines())
 
 

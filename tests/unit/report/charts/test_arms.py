@@ -84,7 +84,7 @@ def test_the_claims_figure_is_shown_over_the_dose_in_ascending_order() -> None:
     chart = named("dose-response", responding({"large": 33554432, "small": 40960}), {})
     line = only(chart, name="median")
     assert (line["x"], line["y"]) == ([40960, 33554432], [409600, 335544320])
-    assert chart.columns == ("arm", "buffer (bytes)", "lag_p50_ms")
+    assert chart.columns == ("variant", "buffer (bytes)", "lag_p50_ms")
     assert rows(chart)[0] == ("small", 40960, 409600)
     assert chart.figure["layout"]["xaxis"]["type"] == "log"
 

@@ -15,18 +15,18 @@ def test_every_block_and_the_estimate_are_where_their_figures_are() -> None:
     Which side holds is said at the threshold, and whoever cannot see the plot reads the same in its table.
     """
     chart = named("forest", cell(), files(effects=[3.0, 5.0, 4.25]))
-    assert only(chart, name="each block")["x"] == [3.0, 5.0, 4.25]
-    assert only(chart, name="each block")["y"] == [0, 1, 2]
-    assert only(chart, name="all blocks")["x"] == [4.0]
+    assert only(chart, name="each round")["x"] == [3.0, 5.0, 4.25]
+    assert only(chart, name="each round")["y"] == [0, 1, 2]
+    assert only(chart, name="all rounds")["x"] == [4.0]
     assert only(chart, name="interval")["x"] == [2.5, 6.0]
     assert only(chart, name="threshold")["x"] == [2.0, 2.0]
-    assert chart.figure["layout"]["yaxis"]["ticktext"] == ["block 1", "block 2", "block 3", "all blocks"]
+    assert chart.figure["layout"]["yaxis"]["ticktext"] == ["round 1", "round 2", "round 3", "all rounds"]
     words = only(chart, mode="text")
     assert (words["text"], words["x"]) == (["← refuted ", " holds →"], [2.0, 2.0])
     assert words["textposition"] == ["middle left", "middle right"]
-    assert chart.columns == ("block", "effect (ratio)", "interval from", "interval to")
-    blocks = [(f"block {number}", effect, None, None) for number, effect in enumerate((3.0, 5.0, 4.25), start=1)]
-    assert rows(chart) == [*blocks, ("all blocks", 4.0, 2.5, 6.0), ("threshold", 2.0, None, None)]
+    assert chart.columns == ("round", "effect (ratio)", "interval from", "interval to")
+    blocks = [(f"round {number}", effect, None, None) for number, effect in enumerate((3.0, 5.0, 4.25), start=1)]
+    assert rows(chart) == [*blocks, ("all rounds", 4.0, 2.5, 6.0), ("threshold", 2.0, None, None)]
 
 
 def test_a_margin_has_a_line_on_both_sides_and_its_words_say_that_it_holds_between_them() -> None:
@@ -82,14 +82,14 @@ def test_the_axis_shows_all(of: Cell, effects: list[float], low: float, high: fl
     assert axis["range"][0] < (math.log10(low) if is_log else low)
     assert axis["range"][1] > (math.log10(high) if is_log else high)
     assert str(axis.get("tickformat")).endswith("%") == (of is SHARE)
-    assert only(chart, name="each block")["x"] == effects
+    assert only(chart, name="each round")["x"] == effects
 
 
 def test_effects_that_are_no_numbers_are_left_out_and_the_others_keep_their_block() -> None:
     """A foreign file may hold anything."""
     chart = named("forest", cell(), files(effects=[3.0, None, "5", math.nan, True, 10**400, 7.0]))
-    assert only(chart, name="each block")["x"] == [3.0, 7.0]
-    assert [row[0] for row in rows(chart)] == ["block 1", "block 7", "all blocks", "threshold"]
+    assert only(chart, name="each round")["x"] == [3.0, 7.0]
+    assert [row[0] for row in rows(chart)] == ["round 1", "round 7", "all rounds", "threshold"]
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"effect_per_block": 3}', '{"effect_per_block": []}'])

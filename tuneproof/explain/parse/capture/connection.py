@@ -206,9 +206,9 @@ class Conversation:
     exchanges: int = 0  # requests
     awaiting: bool = False  # whether the latest one has no response yet
     response_times: Durations = field(default_factory=Durations)  # from a request to its response's first byte
-    left_before: bool = False  # whether the client went before a response
-    left_in: bool = False  # or in one
-    hung_up_ns: int | None = None  # when the server went before the end of a response
+    left_before: bool = False  # whether the client left before a response
+    left_in: bool = False  # whether the client left during a response
+    hung_up_ns: int | None = None  # when the server closed before the end of a response
     _request: str = ""
     _start_ns: int = 0
     _end_seq: int = UNKNOWN

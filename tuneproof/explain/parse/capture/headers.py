@@ -130,7 +130,7 @@ def _behind_family(data: bytes) -> tuple[int, int]:
     if family not in _FAMILIES:
         family = int.from_bytes(data[:_FAMILY_BYTES], "little")
     if family not in _FAMILIES:
-        # One kind for all: a hostile file could have four thousand million.
+        # One kind for all: a hostile file could have four billion kinds.
         raise OtherPacketError("loopback packets of another family")
     return _FAMILIES[family], _FAMILY_BYTES
 

@@ -75,7 +75,7 @@ def test_broken_request_line_is_still_a_record(logged: str, received: str) -> No
         ("", "column 1: an empty line"),
         ("nonsense", r"column 1: expected \$remote_addr \(a word\) and then ' \[', found 'nonsense'"),
         (a_line().replace("20/Nov", "32/Nov"), r"column 13: \$time_local: day .*range"),
-        (a_line().replace("20/Nov", "20/Nox"), r"column 13: \$time_local: no time such as"),
+        (a_line().replace("20/Nov", "20/Nox"), r"column 13: \$time_local: not a time such as"),
         (a_line(status="2OO"), r"column 70: expected \$status \(three digits\) .*, found '2OO"),
         (a_line(bytes="-1"), r"column 90: expected \$body_bytes_sent"),
         (a_line(rt="0,058"), r"column 101: expected \$request_time"),

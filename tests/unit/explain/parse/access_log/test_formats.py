@@ -163,7 +163,7 @@ def test_escape_none_is_read_as_far_as_it_can_be() -> None:
 def test_lists_that_run_into_each_other_are_not_guessed() -> None:
     """Of two servers, nothing tells which time is whose: the line does not count as read."""
     line_format = TextFormat(LISTS, name="any")
-    with pytest.raises(MalformedEvidenceError, match="nothing tells where each column's list ends"):
+    with pytest.raises(MalformedEvidenceError, match="nothing shows where each column's list ends"):
         line_format.parse("0.001, 0.002, 0.003, 0.004, 7")
 
 
@@ -252,17 +252,17 @@ def test_whole_numbers_in_json_may_be_of_another_unit_than_seconds() -> None:
     ("line", "message"),
     [
         ("[1]", r"expected a JSON object, found '\[1\]'"),
-        ('{"status": 200', "no JSON: Expecting"),
+        ('{"status": 200', "not JSON: Expecting"),
         ('{"status": 200}', "a JSON object that is no request"),
-        ('{"status": "two", "request": ""}', r"\$status: no number: 'two'"),
-        ('{"status": 2000, "request": ""}', r"\$status: no HTTP status: '2000'"),
-        ('{"status": 200, "request_time": NaN}', "NaN is no JSON"),
-        ('{"status": 200, "request_time": 1e999}', r"\$request_time: no number: '(inf|Infinity)'"),
-        ('{"status": 200, "request_time": 1e99}', r"\$request_time: no number"),
+        ('{"status": "two", "request": ""}', r"\$status: not a number: 'two'"),
+        ('{"status": 2000, "request": ""}', r"\$status: not an HTTP status: '2000'"),
+        ('{"status": 200, "request_time": NaN}', "NaN is not JSON"),
+        ('{"status": 200, "request_time": 1e999}', r"\$request_time: not a number: '(inf|Infinity)'"),
+        ('{"status": 200, "request_time": 1e99}', r"\$request_time: not a number"),
         ('{"status": 200, "time": "soon"}', "any time: Invalid isoformat string: 'soon'"),
         ('{"status": 200, "ts": 99999999999999999999}', "any time: "),
-        ('{"a":' * 20_000, "no JSON"),
-        ('{"status": ' + "1" * 5_000 + "}", "no JSON"),
+        ('{"a":' * 20_000, "JSON that cannot be read"),
+        ('{"status": ' + "1" * 5_000 + "}", "JSON that cannot be read"),
     ],
     ids=lambda value: value[:40],
 )

@@ -73,7 +73,7 @@ def test_capture_that_ends_too_early_gives_what_is_whole_and_says_so() -> None:
 )
 def test_what_is_no_capture_is_refused(content: bytes) -> None:
     """An empty file, a header's beginning and plain text are no capture of zero packets."""
-    with pytest.raises(MalformedEvidenceError, match="no capture"):
+    with pytest.raises(MalformedEvidenceError, match="not a capture"):
         PacketReader(BytesIO(content))
 
 

@@ -140,7 +140,7 @@ def test_capture_that_ends_too_early_gives_what_is_whole_and_says_so() -> None:
             "byte 48: a packet of 9 bytes in a block with room for 8",
         ),
         (enhanced(bytes(262_148)), "byte 48: a packet of 262148 bytes in a block with room for 262148"),
-        (enhanced(b"data", number=1), "byte 48: a packet of interface 1, which nobody described"),
+        (enhanced(b"data", number=1), "byte 48: a packet of interface 1, which the file does not describe"),
         (block(INTERFACE, b"\1\0\0\0"), "byte 48: an interface without a link type"),
         (interface((TIME_RESOLUTION, b"\x06\x06")), "byte 48: an interface's clock in 2 bytes"),
         (interface((TIME_OFFSET, b"\x06")), "byte 48: an interface's clock in 1 bytes"),
@@ -150,8 +150,11 @@ def test_capture_that_ends_too_early_gives_what_is_whole_and_says_so() -> None:
         ),
         (section(major=2), "byte 60: pcapng of version 2, expected 1"),
         # An earlier section's interface, and a place behind a block of no use.
-        (section() + enhanced(b"data"), "byte 76: a packet of interface 0, which nobody described"),
-        (LONG + enhanced(b"data", number=1), f"byte {48 + len(LONG)}: a packet of interface 1, which nobody described"),
+        (section() + enhanced(b"data"), "byte 76: a packet of interface 0, which the file does not describe"),
+        (
+            LONG + enhanced(b"data", number=1),
+            f"byte {48 + len(LONG)}: a packet of interface 1, which the file does not describe",
+        ),
         (interface() * 65_536, f"byte {28 + 65_536 * 20}: more than 65536 interfaces"),
         (block(SECTION_HEADER, bytes(16)), r"byte 56: a section's header without byte order: b'\x00\x00\x00\x00'"),
     ],
