@@ -1,8 +1,8 @@
 """Enter into the registration file what decides each claim: ``python -m tools.register``.
 
 A claim with changed declared data is registered as of today; earlier measurements are no longer shown with it. If it
-still decides the same, ``--same CLAIM`` (as ``scenario/claim``, repeatable; or ``--same all``) keeps the date; git
-records who said so. If only code has changed, only its author can tell: raise its revision in
+still decides the same, ``--same CLAIM`` (as ``scenario/claim``, repeatable; or ``--same all``) keeps the date, and git
+records who has set it. If only code has changed, only its author can tell: raise its revision in
 ``tuneproof/catalogue/revisions.toml`` if it does something else, or use ``--same``.
 """
 

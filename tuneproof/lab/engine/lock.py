@@ -94,15 +94,15 @@ def _take(
             with engine_errors(f"removing what a dead session left on engine {name}"):
                 remove_session(client, labels[SESSION])
             continue
-        whose = f"{labels.get(HOLDER, 'somebody')}, since {labels.get(SINCE, 'an unknown time')}"
+        holder = f"{labels.get(HOLDER, 'somebody')}, since {labels.get(SINCE, 'an unknown time')}"
         if time.monotonic() >= deadline_s:
             raise EngineBusyError(
-                f"Engine {name} measures for {whose}, and still does after {wait_s / 60:.0f} minutes.",
+                f"Engine {name} measures for {holder}, and still does after {wait_s / 60:.0f} minutes.",
                 remedy="try again later; if that run is gone for good, `./lab clean --engine` there removes its lock",
             )
         if held["Id"] != told:
             told = held["Id"]
-            report(f"engine {name} measures for {whose}: waiting for its turn, {wait_s / 60:.0f} minutes at most")
+            report(f"engine {name} measures for {holder}: waiting for its turn, {wait_s / 60:.0f} minutes at most")
         time.sleep(_POLL_S)
 
 

@@ -78,7 +78,7 @@ class Engines:
 
     @property
     def subject(self) -> Engine:
-        """The engine of the subjects, whose machine is the one under test."""
+        """The engine of the nginx containers: its machine is the one under test."""
         return self.of(Role.SUBJECT)
 
     @property
