@@ -53,22 +53,21 @@ def _sends_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
     target = _target_of(at, facts)
     found = _tls_names(target, facts) if target is not None else None
     is_sent = target is not None and block.is_on(f"{target.kind}_ssl_server_name")
-    return _name_of_block(at, block, facts) if is_sent and found is not None and found[1] else ""
+    return _name_of_block(target, block, facts) if is_sent and found is not None and found[1] else ""
 
 
 def _checks_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the name that an upstream block's certificate must have; empty if it is also sent as SNI."""
     target = _target_of(at, facts)
     is_checked = target is not None and block.is_on(f"{target.kind}_ssl_verify")
-    return _name_of_block(at, block, facts) if is_checked and not _sends_wrong_name(at, block, facts) else ""
+    return _name_of_block(target, block, facts) if is_checked and not _sends_wrong_name(at, block, facts) else ""
 
 
-def _name_of_block(at: Statement | Block, block: Block, facts: Facts) -> str:
+def _name_of_block(target: Target | None, block: Block, facts: Facts) -> str:
     """Return the upstream block's name, if that counts as the TLS name of its servers.
 
     Empty if it is a host name: it may have been chosen for the host's certificate.
     """
-    target = _target_of(at, facts)
     found = _tls_names(target, facts) if target is not None else None
     if target is None or found is None or block.may_say_more or block.setting(f"{target.kind}_ssl_name"):
         return ""

@@ -14,7 +14,7 @@ LONG: Final = 10
 KEYS: Final = 40
 FAIL_TIMEOUT_S: Final = 1
 RETURNING: Final = "127.0.0.1:9002"
-# Files whose existence makes that server fail, and work again.
+# That server fails while the first file exists, and works again once the second one does.
 DOWN: Final = "down"
 BACK: Final = "back"
 # Enough for each worker to meet the server that fails; connections are dealt out at random.

@@ -124,7 +124,7 @@ class ErrorLog:
         """Return how often an event happened."""
         return self.events.get(event, 0)
 
-    def whose(self, event: Event) -> str:
+    def upstream_of(self, event: Event) -> str:
         """Return the only upstream of an event, such as "10.0.0.5:8080"; "upstreams" for several or none."""
         named = self.upstreams.get(event, {})
         return next(iter(named)) if len(named) == 1 else UPSTREAMS

@@ -41,8 +41,8 @@ def test_a_log_is_summed_up() -> None:
         datetime(2026, 11, 22, 14, 50, 0, tzinfo=UTC),
         datetime(2026, 11, 22, 14, 50, 9, tzinfo=UTC),
     )
-    assert log.whose(Event.REFUSED) == "10.0.0.5:8080"
-    assert log.whose(Event.LIMITED) == "upstreams"
+    assert log.upstream_of(Event.REFUSED) == "10.0.0.5:8080"
+    assert log.upstream_of(Event.LIMITED) == "upstreams"
     told = {figure.key: figure.value for figure in figures(log)}
     assert (told["messages"], told["refused"], told["duration_s"]) == (len(WORDS), 1, 9.0)
 
@@ -61,7 +61,7 @@ def test_one_upstream_is_named_and_several_are_not(upstreams: tuple[str, ...], w
     said = [f', upstream: "{upstream}"' for upstream in upstreams] or [""]
     words = f"{AT.format(0, 'error', 7)}upstream timed out (110: x) while reading upstream"
     log = parse([f"{words}{each}" for each in said])
-    assert log.whose(Event.ANSWER_TIMED_OUT) == whose
+    assert log.upstream_of(Event.ANSWER_TIMED_OUT) == whose
 
 
 def test_lines_between_are_no_messages() -> None:

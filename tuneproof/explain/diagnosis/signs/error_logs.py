@@ -15,7 +15,7 @@ class SaidOften:
     """An event."""
 
     number: int  # how often it happened
-    whose: str  # its upstream; "upstreams" for several
+    upstream: str  # "upstreams" for several
     file: str  # the log
 
 
@@ -23,7 +23,7 @@ def said_often(evidence: EvidenceSet, event: Event) -> Iterator[SaidOften]:
     """Yield the logs in which an event occurs often enough to be significant."""
     for named in evidence.error_logs:
         if (number := named.content.of(event)) >= ENOUGH_EVENTS:
-            yield SaidOften(number=number, whose=named.content.whose(event), file=named.name)
+            yield SaidOften(number=number, upstream=named.content.upstream_of(event), file=named.name)
 
 
 def weigh(evidence: EvidenceSet, case: Case, event: Event, *, proves: bool = True, least: int = ENOUGH_EVENTS) -> None:
@@ -44,5 +44,5 @@ def weigh(evidence: EvidenceSet, case: Case, event: Event, *, proves: bool = Tru
 
 def said(log: ErrorLog, event: Event) -> str:
     """Return an error log's statement about an event."""
-    whose = log.whose(event)
-    return f"Error log: {log.of(event)} {event.value}{'' if whose == UPSTREAMS else f', of {whose}'}."
+    upstream = log.upstream_of(event)
+    return f"Error log: {log.of(event)} {event.value}{'' if upstream == UPSTREAMS else f', of {upstream}'}."
