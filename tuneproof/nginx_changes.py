@@ -19,6 +19,9 @@ STABLE_VERSIONS: Final = ("1.18", "1.22", "1.26", "1.30")
 """The versions in four Debian suites, the oldest first."""
 LAB_VERSIONS: Final = (*STABLE_VERSIONS, "1.31")
 """And mainline."""
+# Debian's changelogs of nginx 1.18.0 and 1.22.1.
+BACKPORTED: Final = frozenset({"max_errors", "max_headers", "xml_external_entities"})
+"""Directives that came with security fixes, which distributions also add to packages of older versions."""
 
 
 class Kind(StrEnum):
@@ -48,6 +51,11 @@ class Change:
     instead: str = ""  # what to write now
     meaning: str = ""  # what changes, and for whom, in a sentence
     without_header: str = ""  # what else changes, unless proxy_set_header sets Connection
+
+    @property
+    def is_backported(self) -> bool:
+        """Whether distributions' packages of older versions may have it."""
+        return self.directive in BACKPORTED and self.kind in {Kind.NEW, Kind.DEFAULT}
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -114,11 +122,26 @@ _WORDS: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
     },
 }
 _REQUESTS: Final = {
-    "server": "a client may send ten times as many requests per connection",
+    "server": "an HTTP/1 client may send ten times as many requests per connection",
     "upstream": "nginx sends up to ten times as many requests per upstream connection",
 }
 _BY_HAND: Final = (
     *_parameter("1.19.1", "proxy_cache_path fastcgi_cache_path scgi_cache_path uwsgi_cache_path", "min_free="),
+    Change(
+        version="1.19.7",
+        kind=Kind.REMOVED,
+        directive="listen",
+        parameter="spdy",
+        instead="listen … http2",
+        meaning="nginx does not start with it; before, it had no effect",
+    ),
+    *_behaviour(
+        "1.19.7",
+        "listen",
+        "HTTP/2 connections follow keepalive_timeout (75 s unless set; with 0, one request each) and "
+        "keepalive_requests; before, http2_idle_timeout (3 min) and http2_max_requests (1000)",
+        args=r".*\bhttp2\b.*",
+    ),
     *_parameter("1.19.8", "listen", "proxy_protocol", "mail"),
     # New limits that did not exist before.
     Change(
@@ -158,7 +181,7 @@ _BY_HAND: Final = (
         directive="listen",
         parameter="http2",
         instead="http2 on;",
-        meaning="nginx warns about it at each start; `http2 on;` does the same for one server",
+        meaning="nginx warns about it at each start; `http2 on;` does the same for all listens of a server",
     ),
     *_parameter("1.25.5", "listen", "deferred", "stream"),
     *_parameter("1.25.5", "listen", "default_server", "stream"),
@@ -177,15 +200,9 @@ _BY_HAND: Final = (
     *_behaviour(
         "1.29.1",
         "listen",
-        "certificates are no longer compressed in TLSv1.3; OpenSSL 3.2 and later did that by default",
+        "certificates are no longer compressed in TLSv1.3, as OpenSSL 3.2 and later did by default",
         block="http",
         args=r".*\bssl\b.*",
-    ),
-    *_behaviour(
-        "1.29.2",
-        "ssl_protocols",
-        "it applies to the server that the client names (SNI); before, the default server's value applied",
-        block="server",
     ),
     *_parameter("1.29.4", "proxy_http_version", "2"),
     *_behaviour(
@@ -200,6 +217,12 @@ _BY_HAND: Final = (
     *_parameter("1.29.7", "keepalive", "local", "upstream"),
     *_parameter("1.29.7", "keepalive", "0", "upstream"),
     *_behaviour("1.29.7", "least_conn ip_hash hash random", _KEEPS, block="upstream", behind="keepalive"),
+    *_behaviour(
+        "1.29.7",
+        "proxy_http_version",
+        "Connection: close is sent only if proxy_set_header sets it: the upstream may keep the connection open",
+        args=r"1\.1",
+    ),
     *_parameter("1.29.7", "listen", "multipath"),
     Change(
         version="1.29.8",
@@ -211,6 +234,12 @@ _BY_HAND: Final = (
     ),
     *_behaviour("1.31.0", "http2", _OF_CONNECTIONS, args="on"),
     *_behaviour("1.31.0", "listen", _OF_CONNECTIONS, args=r".*\b(http2|quic)\b.*"),
+    *_behaviour(
+        "1.31.0",
+        "dav_methods",
+        "a COPY or MOVE to the same place, into itself, or onto a collection around it is rejected",
+        args=r".*\b(COPY|MOVE)\b.*",
+    ),
     *_behaviour("1.31.3", "grpc_pass", "response headers above grpc_buffer_size in all are an error (502)"),
     *_behaviour(
         "1.31.3", "proxy_http_version", "response headers above proxy_buffer_size in all are an error (502)", args="2"
@@ -226,6 +255,18 @@ _BY_HAND: Final = (
     *_parameter("1.31.4", "proxy_protocol", "v2", "stream"),
     *_parameter("1.31.4", "proxy_protocol", "v2", "mail"),
 )
+
+
+VARIABLES: Final[Mapping[str, str]] = {
+    "connection_time": "1.19.10",
+    "ssl_alpn_protocol": "1.21.4",
+    "ssl_curve": "1.21.5",
+    "http3": "1.25.0",
+    **dict.fromkeys(("request_port", "is_request_port", "ssl_sigalg", "ssl_client_sigalg"), "1.29.3"),
+    **dict.fromkeys(("ssl_ech_status", "ssl_ech_outer_server_name"), "1.29.4"),
+    "ssl_sigalgs": "1.31.2",
+}
+"""nginx's own new variables, and since when."""
 
 
 def _of_table() -> Iterator[Change]:

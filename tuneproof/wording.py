@@ -116,12 +116,15 @@ def ascii_only(text: str) -> str:
     return text.translate(_ASCII_FORMS).encode("ascii", "backslashreplace").decode("ascii")
 
 
-MAINLINE_RELEASES: Final = {"1.31": (1, 31, 3)}
-"""The lab's release of a mainline branch, where releases differ, unlike in a stable branch."""
+MAINLINE_RELEASES: Final = {
+    ".".join(map(str, release[:2])): release
+    for release in ((1, 19, 10), (1, 21, 6), (1, 23, 4), (1, 25, 5), (1, 27, 5), (1, 29, 8), (1, 31, 3))
+}
+"""The last release of a mainline branch, where releases differ, unlike in a stable branch; of 1.31 the lab's."""
 
 
 def as_numbers(version: str) -> tuple[int, ...]:
-    """Return a version such as "1.29.7" as comparable numbers; "1.31" means the lab's release of it.
+    """Return a version such as "1.29.7" as comparable numbers; "1.29" and "1.31" mean a release of that branch.
 
     Raises ValueError: It is not a version.
     """

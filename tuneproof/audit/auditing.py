@@ -1,5 +1,6 @@
 """Audits a configuration."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,13 +15,14 @@ from tuneproof.conf.refusals import of_later_versions
 from tuneproof.conf.sources import Changed, Source, open_source
 from tuneproof.conf.tree import Configuration, read_configuration
 from tuneproof.errors import BadInputError
-from tuneproof.wording import as_numbers
 
 if TYPE_CHECKING:
     from tuneproof.conf.statements import Statement
 
 NEWEST: Final = "1.30"
 """The newest version of nginx with known defaults."""
+# As people write it, as nginx -v prints it, and as packages are numbered, with an epoch and a revision.
+_VERSION: Final = re.compile(r"(?:nginx[/ -])?(?:v|\d+:)?([0-9]{1,4}(?:\.[0-9]{1,4}){1,3})(?:[-+~ ].*)?", re.IGNORECASE)
 # One change may require another, such as a further option of the same socket.
 _MOST_ROUNDS: Final = 8
 
@@ -96,8 +98,7 @@ def audit_source(source: Source, *, version: str | None = None) -> Audit:
 
     Raises BadInputError: As for :func:`audit`.
     """
-    if version is not None:
-        numbers_of(version)
+    version = version if version is None else version_of(version)
     configuration = read_configuration(source)
     if not any(configuration.main.blocks) and not configuration.main.own:
         what = str(configuration.problems[0].message) if configuration.problems else "nothing in it is a directive"
@@ -135,15 +136,15 @@ def _of_versions(audits: Sequence[Audit]) -> Iterator[Advised]:
             yield replace(newest, why=why, edits=(), versions=versions)
 
 
-def numbers_of(version: str, *, option: str = "--nginx") -> tuple[int, ...]:
-    """Return the version that an option names, as comparable numbers.
+def version_of(written: str, *, option: str = "--nginx") -> str:
+    """Return the version that an option names: "1.22.1" for "v1.22.1", "nginx/1.22.1" and "1.22.1-9+deb12u8".
 
     Raises BadInputError: It is not a version.
     """
-    try:
-        return as_numbers(version)
-    except ValueError as error:
-        raise BadInputError(f"{option} {version}: not a version", remedy="such as 1.22 or 1.29.7") from error
+    found = _VERSION.fullmatch(written.strip())
+    if found is None:
+        raise BadInputError(f"{option} {written}: not a version", remedy="such as 1.22 or 1.29.7")
+    return found[1]
 
 
 def _compatible(advice: Sequence[Advised]) -> list[Edit]:

@@ -57,10 +57,7 @@ def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> s
 
 
 def _speaks_http2(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    by_socket = {
-        id(server) for socket in facts.sockets.found if "http2" in socket.protocols for server in socket.servers
-    }
-    return any(server.speaks_http2 or id(server) in by_socket for server in block.servers())
+    return any(map(facts.speaks_http2, block.servers()))
 
 
 def _speaks_http2_in_location(at: Statement | Block, block: Block, facts: Facts) -> bool:

@@ -159,16 +159,15 @@ def render_upgrade(found: Upgrade, *, width: int) -> str:
     """Return the changes of an upgrade as text."""
     width = min(width, _WIDEST)
     audit, new = found.before, found.after.facts.version
-    parts = [
-        f"From nginx {audit.facts.version} to {new}: {count(len(found.differences), 'difference')} in these files."
-    ]
+    number = count(len(found.differences), "difference")
+    parts = [f"From nginx {_release(audit.facts.version)} to {_release(new)}: {number} in these files."]
     if as_numbers(new) > as_numbers(newest()):
         parts.append(f"Changes after {newest()} are not known to this release.")
     parts += _problems(audit, width)
     for _, group in groupby(found.differences, key=lambda one: (one.effect, one.what, one.since, one.why)):
         ones = list(group)
         first = ones[0]
-        places = [_at(audit, one.at) for one in ones]
+        places = list(dict.fromkeys(_at(audit, one.at) for one in ones))
         more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
         since = f"since {first.since}: " if first.since else ""
         parts.append(
@@ -179,6 +178,12 @@ def render_upgrade(found: Upgrade, *, width: int) -> str:
         if patch := found.patch(defaults=defaults):
             parts.append(_patch(title, patch))
     return "\n\n".join(parts)
+
+
+def _release(version: str) -> str:
+    """Return a version, with the release that the name of a mainline branch means."""
+    release = ".".join(map(str, as_numbers(version)))
+    return version if version == release else f"{version} ({release})"
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> str:

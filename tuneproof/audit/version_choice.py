@@ -11,13 +11,17 @@ from typing import Final
 from tuneproof.conf.modules import used_modules
 from tuneproof.conf.statements import TABLES, Statement
 from tuneproof.conf.tree import Block, Configuration
-from tuneproof.nginx_changes import LAB_VERSIONS, STABLE_VERSIONS, Change, Kind, of_directive
+from tuneproof.conf.variables import variables
+from tuneproof.nginx_changes import LAB_VERSIONS, STABLE_VERSIONS, VARIABLES, Change, Kind, of_directive
 from tuneproof.wording import as_numbers
 
 # https://nginx.org/en/docs/switches.html: -V prints the version and the configure arguments.
 _VERSION: Final = re.compile(r"^nginx version: nginx/([\d.]+)", re.MULTILINE)
 _CONF_PATH: Final = re.compile(r"--conf-path=(\S+)")
 _WAIT_S: Final = 2.0
+# Directives with the name of a new variable: blocks as their last argument, others as their first.
+_DEFINING: Final = frozenset({"set", "map", "geo", "split_clients", "auth_request_set", "js_set", "js_var", "perl_set"})
+_OF_PERL: Final = frozenset({"perl", "perl_set"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +29,7 @@ class Concern:
     """A change in nginx, and the affected directive."""
 
     change: Change
-    said: Statement
+    said: Statement | Block
     block: Block
 
     @property
@@ -81,7 +85,8 @@ def lab_version(version: str) -> str:
 
 
 def concerns(configuration: Configuration) -> Iterator[Concern]:
-    """Yield each directive of a configuration that some version lacks, with the change."""
+    """Yield each directive of a configuration that some version lacks or treats differently, with the change."""
+    yield from _new_variables(configuration.main)
     for said, block in configuration.main.everything():
         if TABLES & set(block.path):
             continue
@@ -89,6 +94,25 @@ def concerns(configuration: Configuration) -> Iterator[Concern]:
             is_meant = change.kind is not Kind.DEFAULT and is_in(change.block, block) and change.concerns(said.args)
             if is_meant and (not change.behind or _is_behind(change.behind, said, block)):
                 yield Concern(change=change, said=said, block=block)
+
+
+def _new_variables(main: Block) -> Iterator[Concern]:
+    """Yield the uses of variables that older versions lack, and that no directive here defines."""
+    everything: list[tuple[Statement | Block, Block]] = list(main.everything())
+    everything += [(block, block.parent or main) for block in _blocks(main)]
+    defining = [said for said, _ in everything if said.name in _DEFINING and said.args]
+    own = {said.args[-isinstance(said, Block)].lower().removeprefix("$") for said in defining}
+    for said, block in everything:
+        used = {name for arg in said.args for name in variables(arg)} if said.name not in _OF_PERL else set()
+        for name in sorted(used & VARIABLES.keys() - own):
+            change = Change(version=VARIABLES[name], kind=Kind.NEW, directive=said.name, parameter=f"${name}")
+            yield Concern(change=change, said=said, block=block)
+
+
+def _blocks(level: Block) -> Iterator[Block]:
+    for block in level.blocks:
+        yield block
+        yield from _blocks(block)
 
 
 def choose_version(configuration: Configuration) -> Choice:

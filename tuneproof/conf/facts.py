@@ -73,6 +73,11 @@ class Facts:
         """The version as comparable numbers."""
         return as_numbers(self.version)
 
+    def speaks_http2(self, server: Block) -> bool:
+        """Tell whether a server has HTTP/2: by its own directive, or by any server's ``listen`` of its sockets."""
+        is_known = server.is_on("http2") or server.listens_with("http2")
+        return is_known or any("http2" in socket.protocols for socket in self.sockets.of(server))
+
     @cached_property
     def rivals(self) -> Mapping[int, Block]:
         """The server that gets all requests of another server, by the latter's id."""

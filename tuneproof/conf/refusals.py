@@ -8,6 +8,7 @@ from tuneproof.conf.directives import directive, rows_of
 from tuneproof.conf.locations import REGEXES, Kind, Location
 from tuneproof.conf.statements import TABLES, Problem, Statement
 from tuneproof.conf.tree import Block, Configuration
+from tuneproof.nginx_changes import BACKPORTED
 from tuneproof.wording import as_numbers
 
 _MODIFIERS: Final = frozenset({Kind.EXACT, Kind.PREFIX_ONLY, Kind.REGEX, Kind.REGEX_ANY_CASE})
@@ -17,8 +18,6 @@ _URI: Final = (
 )
 _CACHES: Final = frozenset(f"{kind}_cache" for kind in ("proxy", "fastcgi", "uwsgi", "scgi"))
 _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
-# They came with security fixes, which distributions also apply to older versions.
-_BACKPORTED: Final = frozenset({"max_headers", "xml_external_entities"})
 _PASSING: Final = frozenset({"location", "if", "limit_except"})
 _BUFFERED: Final = re.compile(r"buffer=|gzip$|gzip=")
 _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in location"}
@@ -41,7 +40,7 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
 def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     """Yield the directives of later branches; a package may have some of its own branch's later releases."""
     for said, block in main.everything():
-        rows = rows_of(said.name) if block.name not in TABLES and said.name not in _BACKPORTED else ()
+        rows = rows_of(said.name) if block.name not in TABLES and said.name not in BACKPORTED else ()
         if rows and all(as_numbers(row.since or "0")[:2] > version[:2] for row in rows):
             yield _problem(said, f'unknown directive "{said.name}"')
 

@@ -108,11 +108,6 @@ class Block:
         return said is not None and said.value == "on"
 
     @property
-    def speaks_http2(self) -> bool:
-        """Whether a server has HTTP/2, by its own directive or by a parameter of ``listen``."""
-        return self.is_on("http2") or self.listens_with("http2")
-
-    @property
     def may_say_more(self) -> bool:
         """Whether an include of it or an outer block is missing, which may have more directives for it."""
         return any(level.unseen for level in self.within())

@@ -7,8 +7,9 @@ from typing import Final
 import pytest
 
 from tuneproof.audit.auditing import audit_source
+from tuneproof.audit.differences import Effect
 from tuneproof.audit.patches import apply
-from tuneproof.audit.upgrade import Effect, Upgrade, upgrade
+from tuneproof.audit.upgrade import Upgrade, upgrade
 from tuneproof.cli.main import main
 from tuneproof.conf.directives import newest
 from tuneproof.conf.sources import Dump
@@ -47,6 +48,7 @@ def patched(found: Upgrade, *, defaults: bool) -> str:
         ("listen 80;\nssl off;", Effect.REFUSED, "ssl", "1.25.1", "listen 80;\n}"),
         ("http2_push_preload on;", Effect.IGNORED, "http2_push_preload", "1.25.1", "server {\n}"),
         ("http2_max_requests 9;", Effect.IGNORED, "http2_max_requests", "1.19.7", "server {\n}"),
+        ("listen 443 ssl spdy;", Effect.REFUSED, "listen spdy", "1.19.7", "listen 443 ssl;\n}"),
         ("listen 443 ssl http2;", Effect.DEPRECATED, "listen http2", "1.25.1", "listen 443 ssl;\nhttp2 on;\n}"),
     ],
 )
@@ -87,6 +89,8 @@ def test_a_socket_is_the_same_whatever_its_listens_call_it(same: str) -> None:
 
 
 PASSED: Final = "server {\nlocation / {\n%s; }\n}"
+PASSES: Final = "server { location / { proxy_pass http://a; } }"
+IN_LOCATION: Final = "location / {\nproxy_http_version 1.0;"
 TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9; }"
 
 
@@ -96,7 +100,6 @@ TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9
         ("server {\n}", "keepalive_requests", 2, "1.19.10", "keepalive_requests 100;"),
         ("server {\n}", "keepalive_time", 2, "1.19.10", ""),
         ("server {\nkeepalive_timeout 0; location /a { keepalive_timeout 9; }\n}", "keepalive_time", 2, "1.19.10", ""),
-        ("server {\nkeepalive_timeout 0; listen 80 http2;\n}", "keepalive_time", 2, "1.19.10", ""),
         ("server {\n}", "max_headers", 2, "1.29.8", ""),
         ("server {\nsendfile on;\n}", "sendfile_max_chunk", 2, "1.21.4", "sendfile_max_chunk 0;"),
         *(
@@ -106,8 +109,15 @@ TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9
                 (PASSED % "proxy_pass https://a", "proxy_ssl_protocols", 5),
                 (PASSED % "uwsgi_pass suwsgi://a:3031", "uwsgi_ssl_protocols", 5),
                 ("} stream { server {\nlisten 443 ssl; proxy_pass a:1;\n}", "ssl_protocols", 3),
+                ("} stream { server {\nlisten 443; proxy_ssl on;\nproxy_pass a:1;\n}", "proxy_ssl_protocols", 5),
+                ("} mail { server {\nlisten 143; starttls on;\n}", "ssl_protocols", 3),
+                ("server {\nlisten 443;\nssl on;\n}", "ssl_protocols", 3),
+                ("server { listen 443 ssl; ssl_protocols TLSv1.3; }\nserver {\nlisten 444 ssl;\n}", "ssl_protocols", 4),
             )
         ),
+        (PASSED % "if ($a) {\nproxy_pass http://a; }\nroot /srv", "proxy_http_version", 6, "1.29.7", IN_LOCATION),
+        (PASSED % "limit_except GET {\nproxy_pass http://a; }\nroot b", "proxy_http_version", 6, "1.29.7", IN_LOCATION),
+        ("server {\nlocation / { sendfile on; }\n}", "sendfile_max_chunk", 2, "1.21.4", "sendfile_max_chunk 0;"),
         (PASSED % "proxy_pass http://a", "proxy_http_version", 5, "1.29.7", "proxy_http_version 1.0;"),
         (f"upstream u {{\nserver a; }}\n{TO_U}", "keepalive", 3, "1.29.7", "server a; keepalive 0;"),
         (
@@ -139,11 +149,116 @@ def test_a_default_that_moved_is_reported_where_it_counts(
         ("keepalive_requests 9; server { }", "keepalive_requests"),
         ("keepalive_timeout 0; server { location / { } }", "keepalive_requests"),
         ("server { keepalive_timeout 0s; }", "keepalive_time"),
+        # Since 1.19.7, an HTTP/2 connection carries one request then.
+        ("server { keepalive_timeout 0; listen 80 http2; }", "keepalive_time"),
+        ("server { location / { keepalive_requests 9; } }", "keepalive_requests"),
+        ("server { location / { sendfile on; sendfile_max_chunk 512k; } }", "sendfile_max_chunk"),
+        ("sendfile on; server { listen 443 ssl; }", "sendfile_max_chunk"),
+        ("} mail { server { listen 143; }", "ssl_protocols"),
+        ("} stream { server { listen 1; proxy_pass a:1; }", "proxy_ssl_protocols"),
     ],
 )
 def test_a_default_without_effect_here_is_not_reported(http: str, what: str) -> None:
     """No file is sent, no TLS is spoken, nothing is passed on, no connection is kept."""
     assert what not in [one[0] for one in of(changes(http), Effect.DEFAULT)]
+
+
+def test_two_proxied_places_of_one_location_keep_their_old_default_with_one_directive() -> None:
+    """A second proxy_http_version in a block is refused, and any in an "if"."""
+    location = "location / { if ($a) { proxy_pass http://a; } if ($b) { proxy_pass http://b; } proxy_pass http://c; }"
+    after = patched(changes(f"server {{ {location} }}", old="1.26"), defaults=True)
+    assert after.count("proxy_http_version 1.0;") == 1
+    assert "proxy_pass http://c; proxy_http_version 1.0; }" in after
+
+
+def test_before_1_29_2_the_default_server_of_a_socket_decides_which_tls_its_servers_speak() -> None:
+    """1.29.2: "now the ssl_protocols directive works in a virtual server different from the default server"."""
+    named = "server { listen 443 ssl default_server; ssl_protocols TLSv1.2; }\nserver {\nlisten 443 ssl;\n}"
+    assert of(changes(named, old="1.22", new="1.26"), Effect.DEFAULT) == []
+    for old, new in (("1.26", "1.30"), ("1.30", "1.26")):
+        found = changes(named, old=old, new=new)
+        assert "ssl_protocols" not in [one[0] for one in of(found, Effect.DEFAULT)]
+        (why,) = [one.why for one in found.differences if one.what == "ssl_protocols"]
+        assert ("TLSv1.2 TLSv1.3 of its own; before, TLSv1.2 of the default server" in why) == (new == "1.30")
+
+
+@pytest.mark.parametrize(
+    "servers",
+    [
+        "server { listen 443 ssl; ssl_protocols TLSv1.3; }",
+        "server { listen 443 ssl; ssl_protocols TLSv1.3; } server { listen 443 ssl; ssl_protocols TLSv1.3; }",
+        "server { listen 443 ssl; ssl_protocols TLSv1.3; } server { listen 444 ssl; ssl_protocols TLSv1.2; }",
+        "server { listen 443 ssl; include a; } server { listen 443 ssl; ssl_protocols TLSv1.2; }",
+    ],
+)
+def test_where_the_default_server_changes_nothing_it_is_not_named(servers: str) -> None:
+    found = of(changes(servers, old="1.28", new="1.30"), Effect.BEHAVIOUR)
+    assert "1.29.2" not in [since for _, _, since in found]
+
+
+def test_certificates_were_compressed_only_in_tls_1_3() -> None:
+    """Before 1.23.4, nginx does not speak it by default."""
+    server = "server { listen 443 ssl; %s }"
+    for protocols, old, is_named in (
+        ("", "1.22", False),
+        ("", "1.26", True),
+        ("ssl_protocols TLSv1.2;", "1.26", False),
+    ):
+        found = of(changes(server % protocols, old=old), Effect.BEHAVIOUR)
+        assert ("1.29.1" in [since for _, _, since in found]) == is_named
+
+
+def test_what_security_updates_bring_to_older_packages_is_not_certain() -> None:
+    """Debian's 1.22.1 has max_headers since 1.22.1-9+deb12u8; nginx's own 1.22.1 refuses it."""
+    back = changes("server {\nmax_headers 100;\n}", old="1.30", new="1.22")
+    assert of(back, Effect.MAY_BE_REFUSED) == [("max_headers", 4, "1.29.8")]
+    assert not back.is_refused
+    (why,) = [one.why for one in changes("server { }", old="1.22").differences if one.what == "max_headers"]
+    assert why.endswith("Distributions' security updates brought it to older versions as well")
+
+
+def test_a_variable_that_an_older_version_lacks_refuses_the_way_back() -> None:
+    """Unless these files define it."""
+    log = "log_format a '$ssl_curve $request';\nmap $ssl_curve $x {\ndefault $request_port; }"
+    found = changes(log, old="1.30", new="1.18")
+    assert of(found, Effect.REFUSED) == [
+        ("log_format $ssl_curve", 3, "1.21.5"),
+        ("default $request_port", 5, "1.29.3"),
+        ("map $ssl_curve", 4, "1.21.5"),
+    ]
+    own = changes(f"{log} server {{ set $ssl_curve a; set $request_port b; }}", "1.30", "1.18")
+    assert of(own, Effect.REFUSED) == []
+    assert of(changes(log), Effect.REFUSED) == []
+
+
+def test_modules_have_to_be_built_for_the_new_version() -> None:
+    """ngx_load_module: "module … version … instead of …", also within a branch."""
+    text = Dump({"nginx.conf": "load_module a.so;\nevents { }\n"}, is_complete=True)
+    assert of(upgrade(text, old="1.22", new="1.22.1"), Effect.MODULE) == [("load_module", 1, "")]
+    assert upgrade(text, old="1.22", new="1.22").differences == ()
+
+
+def test_http2_by_listen_stays_on_where_http2_is_off() -> None:
+    """The parameter works beside `http2 off;`, which would win without it."""
+    for text in ("server { listen 443 ssl http2; http2 off; }", "http2 off; server { listen 443 ssl http2; }"):
+        after = patched(changes(text, old="1.22"), defaults=False)
+        assert "http2 on;" in after.partition("server {")[2]
+        assert "http2 off;" not in after.partition("server {")[2]
+
+
+@pytest.mark.parametrize(
+    "written", ["1.22.1", "v1.22.1", "nginx/1.22.1", "1.22.1-9+deb12u8", "1:1.22.1-1~bookworm", "1.22.1 (Ubuntu)"]
+)
+def test_a_version_may_be_that_of_a_package(written: str) -> None:
+    found = changes("server { }", old=written, new="1.26.0-3+deb13u1")
+    assert (found.before.facts.version, found.after.facts.version) == ("1.22.1", "1.26.0")
+
+
+def test_a_mainline_branch_means_its_last_release() -> None:
+    """As the tags of container images do: 1.29.7 changed most of what 1.29 did."""
+    since = {one.since for one in changes("server { listen 80; }", old="1.26", new="1.29").differences}
+    assert "1.29.8" in since
+    assert changes("server { listen 80; }", old="1.29", new="1.30").differences == ()
 
 
 @pytest.mark.parametrize(
@@ -201,12 +316,13 @@ def test_the_way_back_is_reported_as_well() -> None:
         ("server {\nhttp2 on;\n}", "http2", "1.31.0"),
         ("server {\nlisten 443 ssl http2;\n}", "listen", "1.31.0"),
         ("server {\nlisten 443 quic;\n}", "listen", "1.27.5"),
-        ("server {\nssl_protocols TLSv1.3;\n}", "ssl_protocols", "1.29.2"),
+        ("\ndav_methods PUT COPY;", "dav_methods", "1.31.0"),
         ("server {\nssl_certificate a.pem;\n}", "ssl_certificate", "1.27.4"),
         ("\nssl_session_cache shared:a:1m;", "ssl_session_cache", "1.27.5"),
         ("upstream u { server a; keepalive 8;\nleast_conn; }", "least_conn", "1.29.7"),
-        ('\nproxy_set_header host "";', "proxy_set_header", "1.31.4"),
-        ("\nproxy_http_version 2;", "proxy_http_version", "1.31.3"),
+        (f'\nproxy_set_header host ""; {PASSES}', "proxy_set_header", "1.31.4"),
+        (f"\nproxy_http_version 2; {PASSES}", "proxy_http_version", "1.31.3"),
+        (f"\nproxy_http_version 1.1; {PASSES}", "proxy_http_version", "1.29.7"),
     ],
 )
 def test_a_line_that_does_something_else_is_named(http: str, what: str, since: str) -> None:
@@ -216,11 +332,26 @@ def test_a_line_that_does_something_else_is_named(http: str, what: str, since: s
         assert (what, 4, since) in found
 
 
+def test_a_server_without_listen_is_one_with_port_80() -> None:
+    """Unless a missing file may have its listen."""
+    assert ("listen", 3, "1.29.4") in of(changes("server {\nserver_name a;\n}"), Effect.BEHAVIOUR)
+    assert of(changes("server { include a; }"), Effect.BEHAVIOUR) == []
+
+
 @pytest.mark.parametrize(
     ("http", "what", "since"),
     [
         ("server { http2 off; }", "http2", "1.31.0"),
-        ("ssl_protocols TLSv1.3;", "ssl_protocols", "1.29.2"),
+        ("dav_methods PUT DELETE;", "dav_methods", "1.31.0"),
+        (f'proxy_set_header Host ""; proxy_http_version 1.0; {PASSES}', "proxy_set_header", "1.31.4"),
+        (f'proxy_set_header Host ""; {PASSES.replace("{", "{ proxy_set_header A b;")}', "proxy_set_header", "1.31.4"),
+        (f'proxy_http_version 1.1; proxy_set_header Connection ""; {PASSES}', "proxy_http_version", "1.29.7"),
+        ("proxy_http_version 1.1; server { listen 80; }", "proxy_http_version", "1.29.7"),
+        (
+            "proxy_http_version 1.1; server { location / { proxy_http_version 1.0; proxy_pass http://a; } }",
+            "proxy_http_version",
+            "1.29.7",
+        ),
         ("server { ssl_certificate $host.pem; }", "ssl_certificate", "1.27.4"),
         ("ssl_session_cache builtin;", "ssl_session_cache", "1.27.5"),
         ("upstream u { server a; least_conn; keepalive 8; }", "least_conn", "1.29.7"),
@@ -320,8 +451,9 @@ def test_versions_that_nothing_is_known_of_are_refused() -> None:
     """And what is no version."""
     with pytest.raises(BadInputError, match=r"--from 1\.16: changes before 1\.18"):
         changes("server { }", old="1.16")
-    with pytest.raises(BadInputError, match="--to new: not a version"):
-        changes("server { }", new="new")
+    for version in ("new", "1", "1.30.x", "", "-1.30"):
+        with pytest.raises(BadInputError, match=f"--to {version}: not a version"):
+            changes("server { }", new=version)
 
 
 def test_the_command_reports_places_and_writes_the_patch(

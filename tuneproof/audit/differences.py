@@ -1,0 +1,49 @@
+"""What an upgrade changes at one place of a configuration."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tuneproof.audit.patches import Edit
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+
+
+class Effect(StrEnum):
+    """How an upgrade affects a line, the most urgent first."""
+
+    REFUSED = "nginx does not start"
+    MAY_BE_REFUSED = "nginx may not start"
+    MODULE = "needs the new version's build"
+    IGNORED = "ignored"
+    DEPRECATED = "deprecated"
+    DEFAULT = "another default"
+    BEHAVIOUR = "behaves differently"
+    ADVICE = "advice changes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One thing that changes at one place."""
+
+    effect: Effect
+    what: str  # the directive, or the scenario of the advice
+    at: Statement | Block
+    why: str
+    since: str = ""
+    edits: tuple[Edit, ...] = ()  # what the new version needs, or for a default what keeps the old one
+    breaks: bool = False  # whether requests start to fail
+
+    @property
+    def is_new_danger(self) -> bool:
+        """Whether something breaks in a block because it lacks something, whatever else changes in the block."""
+        return self.breaks and isinstance(self.at, Block)
+
+    @property
+    def urgency(self) -> tuple[bool, int]:
+        """The order: what is refused and what breaks first, then by effect."""
+        return not (self.breaks or self.effect is Effect.REFUSED), list(Effect).index(self.effect)
+
+
+def place_in_files(at: Statement | Block) -> tuple[object, ...]:
+    """Return what is the same in two audits of the same files."""
+    return at.file, at.line, at.name, at.args
