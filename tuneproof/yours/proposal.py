@@ -293,6 +293,9 @@ class _Proposer:
             yield f"the oldest of {', '.join(LAB_VERSIONS)}{knows}; yours: --nginx VERSION"
         for route in self._routes:
             place = f"location {route.proxied.target.location}"
+            if route.headers:
+                sent = ", ".join(f"{name}: {value}" for name, value in route.headers)
+                yield f"{place} is tested with {sent}, without which nginx answers itself"
             if wanted.location:
                 yield f"--location {wanted.location}: nginx takes {place} for it"
             elif limiting := limits(route.proxied.target.block):
@@ -334,7 +337,11 @@ class _Proposer:
 
     def _of_queue(self, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
         longer = self._patches["listen_queue"]
-        ports = [(route.port, route.listens_on) for route in self._routes] or ports_of(self._audit.facts)
+        advised = [one.at for one in self._advice("listen_queue")]
+        sockets = [one for one in self._audit.facts.sockets.found if any(at in one.listens for at in advised)]
+        changed = {socket.address.port for socket in sockets}
+        routes = [(route.port, route.listens_on) for route in self._routes]
+        ports = [ports for ports in (*routes, *ports_of(self._audit.facts)) if ports[1] in changed]
         if longer is None or not ports:
             return
         change, subject = longer

@@ -10,13 +10,17 @@ from urllib.parse import quote
 
 from tuneproof.conf.answers import answer
 from tuneproof.conf.facts import Facts, Proxied
+from tuneproof.conf.hosts import server_for
 from tuneproof.conf.locations import REGEXES, Kind, Location, taken
+from tuneproof.conf.sockets import Socket
 from tuneproof.conf.tree import Block
 from tuneproof.conf.uris import normalised
 from tuneproof.conf.variables import possible_values
 from tuneproof.errors import BadInputError
+from tuneproof.yours import obstacles
 from tuneproof.yours.peers import port_of
 
+AGENT: Final = "Mozilla/5.0 (compatible; tuneproof)"
 _LAST: Final = "tuneproof"
 _ANY_HOST: Final = "lab"
 # Typical paths for regular expressions of locations.
@@ -46,6 +50,9 @@ _UNESCAPED: Final = "/:@!$&'()*+,;=^|~"
 _LOOPBACK: Final = "127.0.0.1"
 # https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#if
 _ABSENT: Final = frozenset({"!-f", "!-e"})
+_BOTH_SINCE: Final = (1, 25, 1)
+# As a load balancer with TLS sends it; nginx may redirect requests without it.
+_FORWARDED: Final = (("X-Forwarded-Proto", "https"),)
 _UNSPOKEN: Final[Mapping[str, str]] = {"grpc": "gRPC", "memcached": "memcached's protocol"}
 
 
@@ -60,6 +67,7 @@ class Probe:
     path: str
     http2: bool = False  # whether it also speaks HTTP/2, over TLS
     proxy_protocol: bool = False  # whether nginx expects the PROXY protocol there
+    headers: tuple[tuple[str, str], ...] = ()  # further header fields
 
     @property
     def shown(self) -> str:
@@ -105,7 +113,8 @@ def routes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Route
         names = [name for said in server.local("server_name") for name in said.args]
         if host and host not in names:
             continue
-        found.append(_route(facts, proxied, server, host or _host(names), doors, location=location))
+        hosts = [host] if host else list(_hosts(names))
+        found.append(_route(facts, proxied, server, hosts, doors, location=location))
     if host and not found:
         known = ", ".join(sorted({name for server in facts.servers for name in server.names})) or "none"
         raise BadInputError(f"--host {host}: no server of this name passes requests on", remedy=f"names: {known}")
@@ -135,23 +144,78 @@ def _unreached(kind: str) -> str:
 
 
 def _route(
-    facts: Facts, proxied: Proxied, server: Block, host: str, doors: Sequence["_Door"], *, location: str
+    facts: Facts, proxied: Proxied, server: Block, hosts: Sequence[str], doors: Sequence["_Door"], *, location: str
 ) -> Route | Unreachable:
-    its = [door for door in doors if server in door.servers]
-    if proxied.target.kind in _UNSPOKEN or not its:
-        return Unreachable(proxied=proxied, why=_unreached(proxied.target.kind))
-    # Before nginx 1.25.1, such a port speaks only HTTP/2 without TLS.
-    door = min(its, key=lambda one: (one.tls, "http2" in one.protocols, bool(one.address)))
-    block = proxied.target.block.around("location")
-    path = location or (_path_to(block, server, facts) if block is not None else f"/{_LAST}")
-    if not path or (location and block is not None and _taken(path, server) is not block):
-        return Unreachable(
-            proxied=proxied, why=f"no path is known for location {proxied.target.location}; see --location"
-        )
-    return Route(proxied=proxied, **vars(_probe(server, door, host=host, path=path)))
+    its = [door for door in doors if server in door.servers and door.speaks_http1(facts.version_numbers)]
+    target, block = proxied.target, proxied.target.block
+    if target.kind in _UNSPOKEN or not its:
+        return Unreachable(proxied=proxied, why=_unreached(target.kind))
+    if why := _never_proxied(facts, proxied, server):
+        return Unreachable(proxied=proxied, why=why)
+    around = block.around("location")
+    if location and around is not None and _taken(location, server) is not around:
+        paths = []
+    elif location or around is None:
+        paths = [location or f"/{_LAST}"]
+    else:
+        paths = list(_paths_to(around, server, facts))
+    first = f"no path is known for location {target.location}; see --location"
+    for number, (headers, host, door, path) in enumerate(
+        itertools.product(((), _FORWARDED), hosts, sorted(its, key=_Door.order), paths)
+    ):
+        probe = _probe(server, door, host=host, path=path, headers=headers)
+        found = _obstacle(probe, block, server, door)
+        if not found:
+            return Route(proxied=proxied, **vars(probe))
+        first = first if number else found
+    return Unreachable(proxied=proxied, why=first)
 
 
-def _probe(server: Block, door: "_Door", *, host: str, path: str) -> Probe:
+def _never_proxied(facts: Facts, proxied: Proxied, server: Block) -> str:
+    """Return why no request gets to an upstream in the lab, whatever its path; empty if one may."""
+    target, block = proxied.target, proxied.target.block
+    if (rival := facts.rivals.get(id(server))) is not None:
+        return f"another server of its name gets all requests ({obstacles.shown(rival)})"
+    if block.name == "limit_except" and "GET" in map(str.upper, block.args):
+        return "only methods other than GET get there"
+    if target.names() is None and obstacles.is_up_to_clients(target.host, block):
+        return f"the address of its upstream, {target.host}, depends on the request"
+    bound = block.setting(f"{target.kind}_bind")
+    if bound is not None and bound.value != "off":
+        return f"nginx has no such address in the lab ({obstacles.shown(bound)})"
+    return ""
+
+
+def _obstacle(probe: Probe, block: Block, server: Block, door: "_Door") -> str:
+    """Return what keeps a request from an upstream, in words; empty if nothing is known."""
+    if door.socket is not None:
+        chosen = server_for(door.socket, probe.host)
+        if not chosen.doubt and chosen.server is not server:
+            return f"no host is known that gets to its server; {probe.host} gets to {obstacles.shown(chosen.server)}"
+    request = obstacles.Request(
+        tls=probe.tls,
+        port=probe.listens_on,
+        host=probe.host,
+        target=probe.path,
+        headers={"User-Agent": AGENT, **dict(probe.headers)},
+    )
+    if block.name == "if" and not obstacles.ABSENT & set(block.args) and not obstacles.holds(block, request):
+        return f"only requests for which an if holds get there ({obstacles.shown(block)})"
+    levels = list(filter(None, (server, block.around("location"))))
+    diverting = obstacles.diversion(levels, request)
+    # try_files and error pages may lead from another location to this one.
+    if diverting is not None and diverting is not block:
+        return f"requests get an answer before, or go elsewhere ({obstacles.shown(diverting)})"
+    internal = next(iter(block.in_effect("internal")), None)
+    if internal is not None and _taken(probe.path, server) is block.around("location"):
+        return f"only nginx itself gets there ({obstacles.shown(internal)})"
+    certificate = server.setting("ssl_certificate")
+    if probe.tls and certificate is not None and "$" in certificate.value:
+        return f"its certificate depends on the request ({obstacles.shown(certificate)})"
+    return obstacles.refusal(block, tls=probe.tls)
+
+
+def _probe(server: Block, door: "_Door", *, host: str, path: str, headers: tuple[tuple[str, str], ...] = ()) -> Probe:
     return Probe(
         port=door.entry,
         listens_on=door.port,
@@ -160,6 +224,7 @@ def _probe(server: Block, door: "_Door", *, host: str, path: str) -> Probe:
         path=path,
         http2=door.tls and ("http2" in door.protocols or server.is_on("http2")),
         proxy_protocol="proxy_protocol" in door.protocols,
+        headers=headers,
     )
 
 
@@ -175,11 +240,11 @@ def probes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Probe
     for server in facts.servers:
         if (host and host not in server.names) or (location and _taken(location, server.block) is None):
             continue
-        known = (_path_to(block, server.block, facts) for block in server.block.all("location"))
+        known = (next(_paths_to(block, server.block, facts), "") for block in server.block.all("location"))
         paths = [location] if location else ["/", *filter(None, known)]
         first = {door.tls: door for door in reversed(doors) if server.block in door.servers}
         found += [
-            _probe(server.block, first[tls], host=host or _host(server.names), path=path)
+            _probe(server.block, first[tls], host=host or next(_hosts(server.names)), path=path)
             for tls in sorted(first)
             for path in paths
         ]
@@ -200,11 +265,20 @@ class _Door:
     protocols: frozenset[str]
     servers: Sequence[Block]
     entry: int  # the port that the client connects to, which is redirected for a single address
+    socket: Socket | None = None  # None if the files do not show it
 
     @property
     def tls(self) -> bool:
         """Whether it speaks TLS."""
         return "ssl" in self.protocols
+
+    def order(self) -> tuple[bool, bool, bool]:
+        """Return its place among others: first those that need the least."""
+        return self.tls, "http2" in self.protocols, bool(self.address)
+
+    def speaks_http1(self, version: Sequence[int]) -> bool:
+        """Tell whether it speaks HTTP/1: until nginx 1.25.1, HTTP/2 without TLS is all that such a port speaks."""
+        return self.tls or "http2" not in self.protocols or tuple(version) >= _BOTH_SINCE
 
 
 def _doors(facts: Facts) -> list[_Door]:
@@ -216,24 +290,25 @@ def _doors(facts: Facts) -> list[_Door]:
             protocols=protocols,
             servers=servers,
             entry=next(entries) if address else port,
+            socket=socket,
         )
-        for address, port, protocols, servers in _places(facts)
+        for address, port, protocols, servers, socket in _places(facts)
     ]
 
 
-def _places(facts: Facts) -> Iterator[tuple[str, int, frozenset[str], Sequence[Block]]]:
+def _places(facts: Facts) -> Iterator[tuple[str, int, frozenset[str], Sequence[Block], Socket | None]]:
     for socket in facts.sockets.found:
         if not socket.address.is_udp and (socket.address.family == "inet" or socket.takes_ipv4):
             address = "" if socket.address.is_wildcard else socket.address.host
-            yield address, socket.address.port, socket.protocols, socket.servers
+            yield address, socket.address.port, socket.protocols, socket.servers, socket
     for server in facts.servers:
         listens = server.block.local("listen")
         for said in listens:
             if said in facts.sockets.unknown and said.value.partition(":")[0] == "localhost":
-                yield _LOOPBACK, port_of(said.value) or _HTTP_PORT, frozenset(said.args[1:]), (server.block,)
+                yield _LOOPBACK, port_of(said.value) or _HTTP_PORT, frozenset(said.args[1:]), (server.block,), None
         # A missing include may define where it listens; in the lab it listens on nginx's default port.
         if not listens and not any(True for _ in facts.sockets.of(server.block)):
-            yield "", _HTTP_PORT, frozenset(), (server.block,)
+            yield "", _HTTP_PORT, frozenset(), (server.block,), None
 
 
 def ports_of(facts: Facts) -> list[tuple[int, int]]:
@@ -247,13 +322,15 @@ def entries_of(facts: Facts) -> dict[tuple[str, int], int]:
     return {(door.address, door.port): door.entry for door in _doors(facts) if door.address}
 
 
-def _host(names: Sequence[str]) -> str:
+def _hosts(names: Sequence[str]) -> Iterator[str]:
+    """Yield hosts that a server's names may match; at last one for the server of unknown hosts."""
     for name in names:
         if name.startswith("*."):
-            return f"{_LAST}{name[1:]}"
-        if name not in {"_", ""} and not set(name) & set("~$*"):
-            return name.lstrip(".")
-    return _ANY_HOST
+            yield f"{_LAST}{name[1:]}"
+        elif name not in {"_", ""} and not set(name) & set("~$*"):
+            yield name.lstrip(".")
+    yield from (_sample(name[1:]) for name in names if name.startswith("~"))
+    yield _ANY_HOST
 
 
 def _taken(target: str, server: Block) -> Block | None:
@@ -263,15 +340,17 @@ def _taken(target: str, server: Block) -> Block | None:
     return found.block if found is not None and not found.doubt and found.block is not server else None
 
 
-def _path_to(location: Block, server: Block, facts: Facts) -> str:
-    """Return a path for which nginx chooses a location; empty if none is found."""
-    direct = (path for path in _candidates(location) if _taken(path, server) is location)
-    if (path := next(direct, "")) or not location.args:
-        return path
+def _paths_to(location: Block, server: Block, facts: Facts) -> Iterator[str]:
+    """Yield paths for which nginx chooses a location."""
+    yield from (path for path in _candidates(location) if _taken(path, server) is location)
+    if not location.args:
+        return
     # Through another location: try_files and error pages.
     others = (*itertools.chain.from_iterable(map(_candidates, server.all("location"))), f"/{_LAST}")
-    through = (answer(path, server, facts.version_numbers) for path in others)
-    return next((path for path, found in zip(others, through, strict=True) if location in found.blocks), "")
+    for path in others:
+        found = answer(path, server, facts.version_numbers)
+        if location in found.blocks and found.blocks[0] is not location:
+            yield path
 
 
 def _candidates(location: Block) -> Iterator[str]:

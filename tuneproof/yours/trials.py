@@ -4,13 +4,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from tuneproof.conf.tree import Block
+from tuneproof.conf.values import time_ms, whole_number
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow, Streams
 from tuneproof.lab.protocol.standin import EVENT, Streaming
 from tuneproof.yours.refusers import LIMITED, LIMITING, limits
-from tuneproof.yours.routes import Probe, Route
+from tuneproof.yours.routes import AGENT, Probe, Route
 
 Script = Callable[[Rig], Figures]
 
@@ -33,7 +35,6 @@ _RECEIVE_BUFFER_BYTES: Final = 4096
 _SLOW_BYTES_PER_S: Final = 20
 _STEADY_BYTES: Final = 1 << 18
 _WARM_UPS: Final = 8
-AGENT: Final = "Mozilla/5.0 (compatible; tuneproof)"
 _OK: Final = 200
 EVENTS: Final = 20
 """The number of events of a stream."""
@@ -47,12 +48,14 @@ STATUSES: Final = (-1, 0, 200, 301, 302, 304, 400, 401, 403, 404, 405, 413, 429,
 def requests(route: Route) -> Script:
     """Return the trial of some requests on keepalive connections, each answered by a stand-in.
 
-    If requests are limited per client, each comes from a different client, on a separate connection. It counts
+    If requests are limited per client, or client connections do not last that long, each comes from a different client,
+    on a separate connection. It counts
     ``asked``, ``answered`` by a stand-in, ``upstream_connects`` that this took, responses ``from_cache`` that a
     stand-in gave earlier, and ``status_<number>`` of the others (0 for no response, -1 for any other number).
     """
-    limiting = [one for one in limits(route.proxied.target.block) if one.name in LIMITING]
-    connections = ASKED if limiting else CLIENTS
+    block = route.proxied.target.block
+    limiting = [one for one in limits(block) if one.name in LIMITING]
+    connections = ASKED if limiting or not _keeps_clients(block) else CLIENTS
     each = ASKED // connections
 
     def script(rig: Rig) -> Figures:
@@ -87,6 +90,8 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
     """
     readers = max(1, min(_MOST_READERS, _HELD_AT_ONCE_BYTES // max(held_bytes, 1)))
     size = held_bytes + _MORE_THAN_HELD_BYTES
+    cache = route.proxied.target.block.setting(f"{route.proxied.target.kind}_cache")
+    is_cached = cache is not None and cache.value != "off"
 
     def script(rig: Rig) -> Figures:
         # Fresh workers, except for what a first request leaves in each.
@@ -104,8 +109,12 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
             receive_buffer_bytes=_RECEIVE_BUFFER_BYTES,
             stays=True,
         )
-        with rig.standing(flow, port=route.port):
+        with rig.standing(flow, port=route.port) as became:
             peak = _peak(rig, before)
+        # A limit, or a cache with a short response, leaves readers that hold nothing.
+        numbers = [answer.numbered for answer in answers_of(became[0]) if answer.numbered]
+        own = len(set(numbers)) if is_cached else len(numbers)
+        rig.must(own == readers, f"{own} of {readers} slow readers got a response from a stand-in")
         return {"readers": readers, "grown_bytes": max(0, peak - before) / readers}
 
     return script
@@ -139,7 +148,7 @@ def stream(route: Route) -> Script:
             path=route.path,
             host=route.host,
             # As browsers send it; the lab's client does not decompress over HTTP/2.
-            headers={**_STREAM_HEADERS, **({} if http2 else {"Accept-Encoding": "gzip"})},
+            headers={**_STREAM_HEADERS, **dict(route.headers), **({} if http2 else {"Accept-Encoding": "gzip"})},
             tls=route.tls,
             http2=http2,
             proxy_protocol=route.proxy_protocol,
@@ -210,11 +219,18 @@ def fresh_workers(rig: Rig) -> Figures:
 
 def flow_to(probe: Probe, *, body_bytes: int = 0, **fields: float) -> Flow:
     """Return a flow of requests to a place, each for this many bytes from a stand-in, if any."""
-    headers = {"Host": probe.host, "User-Agent": AGENT}
+    headers = {"Host": probe.host, "User-Agent": AGENT, **dict(probe.headers)}
     if body_bytes:
         headers["X-Tuneproof-Bytes"] = str(body_bytes)
     place = {"path": probe.path, "tls": probe.tls, "proxy_protocol": probe.proxy_protocol}
     return Flow(headers=headers, **place, **fields)  # type: ignore[arg-type]  # whole numbers where asked
+
+
+def _keeps_clients(block: Block) -> bool:
+    """Tell whether a client's connection lasts for all of its requests."""
+    timeout, most = block.setting("keepalive_timeout"), block.setting("keepalive_requests")
+    lasts = timeout is None or time_ms(timeout.value) != 0
+    return lasts and (most is None or (whole_number(most.value) or 0) >= _REQUESTS)
 
 
 def _held_bytes(rig: Rig) -> int:

@@ -210,7 +210,9 @@ def test_of_places_that_mean_the_same_one_without_limits_is_tested(tmp_path: Pat
     alone = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}}}"))
     [line] = [line for line in alone.told if "tested with limit_req (" in line]
     assert line.endswith("in effect, each request from an address of its own")
-    asked = proposed(tmp_path, http(f"server {{ listen 80;\n{LIMITED.replace('limit_req zone=a', 'auth_basic a')}}}"))
+    asked = proposed(
+        tmp_path, http(f"server {{ listen 80;\n{LIMITED.replace('limit_req zone=a', 'auth_request /a')}}}")
+    )
     assert any(line.endswith("in effect; --location PATH tests another") for line in asked.told)
     other = "location / { proxy_pass http://127.0.0.1:9000; }\n"
     found = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}{other}}}"))

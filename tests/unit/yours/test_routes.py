@@ -9,6 +9,7 @@ from tuneproof.errors import BadInputError
 from tuneproof.yours.routes import Route, Unreachable, probes_of, routes_of
 
 PASSES_ON = "proxy_pass http://a:1;"
+MOVED = "return 301 https://$host$request_uri;"
 
 
 def routes(folder: Path, text: str, **options: str) -> list[Route | Unreachable]:
@@ -37,7 +38,24 @@ def routes(folder: Path, text: str, **options: str) -> list[Route | Unreachable]
         (r"server { listen 80; location ~ ^/app\.php(/|$) { PASS } }", "http://lab/app.php/"),
         (r"server { listen 80; location ~ ^/(?:files|media)/(?<id>\d+)/[^/]+\.zip$ { PASS } }", "http://lab/files/1/1.zip"),
         (r"server { listen 80; location ~* ^/u/(.*)/(edit|new)?$ { PASS } }", "http://lab/u/tuneproof/edit"),
-        ("server { listen 80; location / { if ($x) { PASS } } }", "http://lab/tuneproof"),
+        ("server { listen 80; location / { if (!-f $request_filename) { PASS } } }", "http://lab/tuneproof"),
+        (f"server {{ listen 80; listen 443 ssl; if ($scheme = http) {{ {MOVED} }} location / {{ PASS }} }}",
+         "https://lab/tuneproof"),
+        (f"server {{ listen 443 ssl; listen 80; location / {{ if ($https = '') {{ {MOVED} }} PASS }} }}",
+         "https://lab/tuneproof"),
+        (f"server {{ listen 80; server_name b a; if ($host != a) {{ {MOVED} }} location / {{ PASS }} }}",
+         "http://a/tuneproof"),
+        ("server { listen 80; if ($http_user_agent ~* (bot|curl)) { return 403; } location / { PASS } }",
+         "http://lab/tuneproof"),
+        ("server { listen 80; rewrite ^(.*)/$ $1 permanent; location /a/ { PASS } }", "http://lab/a/tuneproof"),
+        ("server { listen 80; location /a/ { rewrite ^/a/(.*) /$1 break; PASS } }", "http://lab/a/"),
+        (r"server { listen 80; } server { listen 80; server_name ~^(?<x>.+)\.d$; location / { PASS } }",
+         "http://tuneproof.d/tuneproof"),
+        ("server { listen 80; satisfy any; allow 172.16.0.0/12; deny all; auth_basic a; location / { PASS } }",
+         "http://lab/tuneproof"),
+        ("server { listen 80; auth_basic a; location / { auth_basic off; PASS } }", "http://lab/tuneproof"),
+        ("server { listen 80; location / { limit_except GET { deny all; } PASS } }", "http://lab/tuneproof"),
+        ("server { listen 80; location / { internal; PASS } location /b { try_files /x /; } }", "http://lab/b/tuneproof"),
     ],
 )  # fmt: skip
 def test_a_request_takes_the_way_that_nginx_would_take(tmp_path: Path, server: str, shown: str) -> None:
@@ -57,12 +75,57 @@ def test_a_request_takes_the_way_that_nginx_would_take(tmp_path: Path, server: s
         ("server { listen 80; location / { memcached_pass a:1; } }", "stand-ins do not speak memcached's protocol"),
         (r'server { listen 80; location ~ "^/[0-9]{8}/x$" { PASS } }', "no path is known"),
         ("server { listen 80; location / { return 404; } location @never { PASS } }", "no path is known"),
+        (f"server {{ listen 80; {MOVED} location / {{ PASS }} }}", "go elsewhere (return at "),
+        ("server { listen 80; location / { return 403; PASS } }", "go elsewhere (return at "),
+        ("server { listen 80; location / { rewrite ^/(.*) /b/$1 last; PASS } }", "go elsewhere (rewrite at "),
+        ("server { listen 80; location / { if ($http_x_key = '') { return 401; } PASS } }", "go elsewhere (if at "),
+        ("server { listen 80; location / { if ($request_method = POST) { PASS } } }", "for which an if holds"),
+        ("server { listen 80; location / { limit_except GET { PASS } } }", "only methods other than GET"),
+        ("server { listen 80; location / { limit_except POST { deny all; } PASS } }", "no access (deny at "),
+        ("server { listen 80; location / { internal; PASS } }", "only nginx itself gets there (internal at "),
+        ("server { listen 80; auth_basic a; location / { PASS } }", "no access (auth_basic at "),
+        (
+            "server { listen 80; allow 127.0.0.1; allow 2001:db8::/32; deny all; location / { PASS } }",
+            "access (deny at ",
+        ),
+        (
+            "server { listen 80; satisfy any; allow ::1; deny all; auth_basic a; location / { PASS } }",
+            "no access (auth_",
+        ),
+        ("server { listen 443 ssl; ssl_verify_client on; location / { PASS } }", "a client certificate (ssl_verify_"),
+        ("server { listen 443 ssl; ssl_certificate $host.pem; location / { PASS } }", "its certificate depends"),
+        (
+            "server { listen 80; location / { proxy_bind 10.0.0.9; PASS } }",
+            "no such address in the lab (proxy_bind at ",
+        ),
+        (
+            "server { listen 80; location / { proxy_pass http://$host; } }",
+            "its upstream, $host, depends on the request",
+        ),
+        (r"server { listen 80; location ~ ^/(\w+)$ { proxy_pass http://$1.b; } }", "$1.b, depends on the request"),
+        ("server { listen 80 http2; location / { PASS } }", "cannot connect"),
     ],
 )
 def test_what_cannot_be_reached_says_why(tmp_path: Path, server: str, why: str) -> None:
     (found,) = routes(tmp_path, server.replace("PASS", PASSES_ON))
     assert isinstance(found, Unreachable)
     assert why in found.why
+
+
+def test_a_server_without_a_host_of_its_own_is_not_tested_by_another_ones_answers(tmp_path: Path) -> None:
+    """Requests without a known name get to the default server of the socket."""
+    for other in ("server_name _;", "server_name a;"):
+        text = f"server {{ listen 80; server_name a; }}\nserver {{ listen 80; {other} location / {{ {PASSES_ON} }} }}"
+        (found,) = routes(tmp_path, text)
+        assert isinstance(found, Unreachable)
+        assert "server at" in found.why
+
+
+def test_a_redirect_to_https_behind_a_load_balancer_is_avoided_as_the_balancer_does(tmp_path: Path) -> None:
+    text = f"server {{ listen 80; if ($http_x_forwarded_proto != https) {{ {MOVED} }} location / {{ {PASSES_ON} }} }}"
+    (found,) = routes(tmp_path, text)
+    assert isinstance(found, Route)
+    assert found.headers == (("X-Forwarded-Proto", "https"),)
 
 
 def test_single_addresses_are_reached_by_ports_of_their_own(tmp_path: Path) -> None:

@@ -1,0 +1,182 @@
+"""What keeps a request from a location's upstream, as far as the files show: redirects, accounts, addresses."""
+
+import ipaddress
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from tuneproof.conf.regexes import ForeignRegexError, as_bytes_read, compiled
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.variables import table_of, variables
+
+_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_ABROAD: Final = ("http://", "https://", "$scheme")
+_NO: Final = frozenset({"", "0"})
+_OF_FILES: Final = frozenset({"-f", "!-f", "-d", "!-d", "-e", "!-e", "-x", "!-x"})
+_OF_CLIENTS: Final = ("arg_", "cookie_", "http_")
+# Engines give their networks addresses of these (RFC 1918), without IPv6.
+_OF_ENGINES: Final = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
+# https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#if
+ABSENT: Final = frozenset({"!-f", "!-e"})
+"""Conditions of an ``if`` that hold for a file that does not exist."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A request of the lab's client."""
+
+    tls: bool
+    port: int  # that nginx listens on
+    host: str
+    target: str  # of the request line
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Further header fields."""
+
+    @property
+    def path(self) -> str:
+        """The target without its query."""
+        return self.target.partition("?")[0]
+
+    def value(self, text: str) -> str | None:
+        """Return a text with its variables; None if some are not known here."""
+        values = [self._variable((match[0] or match[1]).lower()) for match in _VARIABLE.findall(text)]
+        if None in values:
+            return None
+        rest = iter(values)
+        return _VARIABLE.sub(lambda _: next(rest) or "", text)
+
+    def _variable(self, name: str) -> str | None:
+        query = self.target.partition("?")[2]
+        known = {
+            "scheme": "https" if self.tls else "http",
+            "https": "on" if self.tls else "",
+            "server_port": str(self.port),
+            "host": self.host,
+            "http_host": self.host,
+            "request_method": "GET",
+            "request_uri": self.target,
+            "uri": self.path,
+            "args": query,
+            "query_string": query,
+            **{f"http_{key.lower().replace('-', '_')}": value for key, value in self.headers.items()},
+        }
+        if name in known:
+            return known[name]
+        # The client sends neither cookies nor, without a query, arguments.
+        is_empty = name.startswith(("http_", "cookie_")) or (name.startswith("arg_") and not query)
+        return "" if is_empty else None
+
+
+def holds(condition: Block, request: Request) -> bool | None:
+    """Tell whether the condition of an ``if`` holds for a request; None if the files do not show it."""
+    first, *rest = condition.args or ("",)
+    value = request.value(first)
+    if value is None or first in _OF_FILES:
+        return None
+    if not rest:
+        return value not in _NO
+    # An empty text leaves no argument.
+    operator, other = (*rest, "")[:2]
+    if operator in {"=", "!="}:
+        wanted = request.value(other)
+        return None if wanted is None else (value == wanted) == (operator == "=")
+    try:
+        regex = compiled(other, ignores_case=operator.endswith("*"))
+    except ForeignRegexError:
+        return None
+    return (regex.search(as_bytes_read(value)) is not None) != operator.startswith("!")
+
+
+def diversion(levels: Sequence[Block], request: Request) -> Statement | Block | None:
+    """Return what certainly answers a request, or sends it elsewhere, before its location passes it on.
+
+    ``levels``: its server and its location.
+    """
+    for level in levels:
+        for said in (*level.local("return"), *level.local("rewrite")):
+            if _diverts(said, request):
+                return said
+        for inner in level.blocks:
+            is_taken = inner.name == "if" and bool(inner.args) and holds(inner, request)
+            if is_taken and any(said.name.endswith("_pass") or _diverts(said, request) for said in inner.own):
+                return inner
+    return None
+
+
+def _diverts(said: Statement, request: Request) -> bool:
+    if said.name != "rewrite":
+        return said.name == "return"
+    if len(said.args) < 2:  # noqa: PLR2004 - a regex and a replacement
+        return False
+    try:
+        is_meant = compiled(said.value, ignores_case=False).search(as_bytes_read(request.path))
+    except ForeignRegexError:
+        return False
+    return is_meant is not None and (said.args[1].startswith(_ABROAD) or said.args[-1] != "break")
+
+
+def refusal(block: Block, *, tls: bool) -> str:
+    """Return why nginx certainly rejects GET requests for a location, in words; empty if it may not."""
+    server = block.around("server")
+    verifies = server.setting("ssl_verify_client") if server is not None and tls else None
+    if verifies is not None and verifies.value == "on":
+        return f"it requires a client certificate ({shown(verifies)})"
+    accounts = [said for said in block.in_effect("auth_basic")[-1:] if said.value != "off"]
+    denied, satisfy = _denied(block), block.setting("satisfy")
+    if satisfy is not None and satisfy.value == "any":
+        is_either = block.in_effect("auth_request") or any(map(_rules, block.within()))
+        refusing = [*accounts, *denied] if (accounts and denied) or not is_either else []
+    else:
+        refusing = [*accounts, *denied]
+    refusing += [
+        said
+        for inner in block.blocks
+        if inner.name == "limit_except" and "GET" not in map(str.upper, inner.args)
+        for said in _denied(inner)
+    ]
+    return f"the lab's client has no access ({', '.join(map(shown, refusing))})" if refusing else ""
+
+
+def _denied(block: Block) -> list[Statement]:
+    """Return the ``deny all`` that the lab's client certainly meets: ngx_http_access_module."""
+    for said in next((rules for level in block.within() if (rules := _rules(level))), []):
+        if said.name == "deny":
+            # Other ranges may or may not contain the client.
+            return [said] if said.value == "all" else []
+        if _may_be_in_lab(said.value):
+            break
+    return []
+
+
+def _rules(level: Block) -> list[Statement]:
+    return [said for said in level.own if said.name in {"allow", "deny"}]
+
+
+def _may_be_in_lab(address: str) -> bool:
+    """Tell whether an engine's network may have addresses of a range: they are private."""
+    try:
+        network = ipaddress.ip_network(address, strict=False)
+    except ValueError:
+        return address != "unix:"
+    return any(isinstance(network, ipaddress.IPv4Network) and network.overlaps(one) for one in _OF_ENGINES)
+
+
+def shown(said: Statement | Block) -> str:
+    """Return a directive's name and place."""
+    return f"{said.name} at {said.file}:{said.line}"
+
+
+def is_up_to_clients(host: str, block: Block) -> bool:
+    """Tell whether a client's request decides about an upstream's address, and no directive."""
+    everything = list(list(block.within())[-1].everything())
+    made = {said.value.lower() for said, _ in everything}
+    groups = {arg for said, around in everything for arg in (*said.args, *around.args) if "<" in arg}
+    for name in variables(host):
+        is_own = f"${name}" in made or table_of(name, block) is not None
+        is_known = name.isdecimal() or name == "host" or name.startswith(_OF_CLIENTS)
+        if not is_own and (is_known or any(f"<{name}>" in one for one in groups)):
+            return True
+    return False
