@@ -20,6 +20,7 @@ _AREAS: Final = {
     "start": "Start, reload and nginx -t",
     "stream": "stream and mail",
     "applications": "Lua, njs and other modules",
+    "backends": "PHP-FPM, gunicorn and uWSGI",
     "kernel": "Kernel, systemd and Kubernetes",
 }
 _HEAD: Final = """\
@@ -101,6 +102,8 @@ def _paragraphs(row: Message) -> Iterator[str]:
     }[row.problem]
     yield f"**{_code(row.happened)}** {_code(row.why)}{problem}"
     yield f"**First:** {_code(row.first)}"
+    if row.in_stream is not None and row.in_stream.first != row.first:
+        yield f"**In stream:** {_code(row.in_stream.first)}"
     yield f"Affects: {_code(row.affects)}. To confirm: {_code(row.confirm)}"
     if row.levels:
         page_ = f" Measured: [docs/{row.page}]({row.page})." if row.page else ""

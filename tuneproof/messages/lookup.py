@@ -33,7 +33,7 @@ def find(text: str) -> tuple[Message, ...]:
         return (found,)
     if rows := tuple(find_all(message)):
         return rows
-    named = dict.fromkeys((*_by_words(message), *_by_words(in_glibc_words(message))))
+    named = dict.fromkeys((*_by_words(in_glibc_words(message)), *_by_words(message)))
     return (tuple(named) or _by_beginning(message))[:MOST]
 
 

@@ -64,6 +64,22 @@ _WINDOWS_CALLS: Final = {
     "WSASend()": "send()",
 }
 """Functions that nginx calls on Windows instead of those elsewhere (src/os/win32/ngx_files.h and ngx_wsarecv.c)."""
+_WINDOWS_SOCKETS: Final = {
+    "10035": "11",
+    "10048": "98",
+    "10049": "99",
+    "10051": "101",
+    "10053": "104",
+    "10054": "104",
+    "10055": "105",
+    "10060": "110",
+    "10061": "111",
+    "10065": "113",
+}
+"""Linux's numbers for those of Windows' sockets: only an English Windows has English words."""
+_WINDOWS_FILES: Final = {"3": "2", "5": "13", "39": "28", "112": "28"}
+"""The same for files, which share small numbers with other errors of Linux."""
+_NUMBER: Final = re.compile(r"(?<=\()\d+(?=: )")
 # After a number, or at the beginning of remembered text; the kernel's own "Out of memory: ..." is unchanged.
 _OTHER_WORDS: Final = re.compile(
     rf"(?:(?<=\d: )|\A)(?:{'|'.join(map(re.escape, GLIBC_WORDS))})(?=\)|\Z)", re.IGNORECASE
@@ -187,8 +203,16 @@ def find_one(text: str, level: str = "") -> Message | None:
     ``level``: the level at which it was logged; empty if unknown.
     """
     call = text.partition(" ")[0]
+    numbers = _WINDOWS_SOCKETS
     if (other := _WINDOWS_CALLS.get(call)) is not None:
+        if (own := _decides(text, level)) is not None:
+            return own
         text = other + text[len(call) :]
+        numbers = _WINDOWS_SOCKETS if call.startswith("WSA") else _WINDOWS_FILES
+    elif "(100" not in text:
+        numbers = {}
+    if numbers:
+        text = _NUMBER.sub(lambda found: numbers.get(found[0], found[0]), text, count=1)
     return _decides(text, level) or (_decides(text, "") if level else None)
 
 

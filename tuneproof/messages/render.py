@@ -24,6 +24,8 @@ def lines(message: Message) -> Iterator[tuple[str, str]]:
     yield "Why", message.why
     yield "Affects", message.affects
     yield "Next", message.first
+    if (stream := message.in_stream) is not None and stream.first != message.first:
+        yield "In stream", stream.first
     for wrong in message.wrong:
         yield "Not so", f"{wrong.advice}: {wrong.because}"
     yield "Confirm", message.confirm

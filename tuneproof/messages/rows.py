@@ -15,12 +15,12 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-FILES: Final = ("upstream", "client", "resources", "start", "stream", "applications", "kernel")
+FILES: Final = ("upstream", "client", "resources", "start", "stream", "applications", "backends", "kernel")
 """The order of the files: of several matching wordings with equally many fixed characters, the first one decides."""
 _KNOWN: Final = frozenset(
     {
         *("id", "name", "levels", "words", "provoke", "unprovoked", "happened", "why", "first", "wrong", "confirm"),
-        *("affects", "status", "follows", "problem", "page"),
+        *("affects", "status", "follows", "problem", "page", "in_stream"),
     }
 )
 
@@ -76,6 +76,7 @@ class Message:
     page: str = ""  # the page of the documentation that measures it
     provoke: str = ""  # what provokes it in a container
     unprovoked: str = ""  # why no container can; one of the two is set
+    in_stream: "Message | None" = None  # the facts about connections of stream{} and mail{}, where they differ
 
 
 @cache
@@ -97,6 +98,7 @@ def _table(area: str) -> list[dict[str, Any]]:
 def _message(area: str, row: Mapping[str, Any]) -> Message:
     if unknown := row.keys() - _KNOWN:
         raise ValueError(f"{row['id']}: unknown keys {sorted(unknown)}")
+    other = row.get("in_stream")
     return Message(
         id=row["id"],
         area=area,
@@ -115,4 +117,5 @@ def _message(area: str, row: Mapping[str, Any]) -> Message:
         page=row.get("page", ""),
         provoke=row.get("provoke", ""),
         unprovoked=row.get("unprovoked", ""),
+        in_stream=_message(area, {**row, **other, "in_stream": None}) if other is not None else None,
     )

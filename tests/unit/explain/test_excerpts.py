@@ -175,13 +175,13 @@ def test_an_excerpt_is_answered(words: str, row: str, program: str, seed: int, t
     excerpt = made(words, row, program, seed)
     explanation = explained(excerpt.text, tmp_path)
     told = explanation.messages
-    found = {each.row.id: each.number for each in (*told.problems, *told.looks, *told.ordinary)}
-    assert found[row] == excerpt.number
+    finding = next(each for each in (*told.problems, *told.looks, *told.ordinary) if each.row.id == row)
+    assert finding.number == excerpt.number
     problem = messages()[row].problem
     screen = [line.text for line in rows(explanation.diagnosis, told)]
     if problem is Problem.YES:
         assert headline(explanation.diagnosis, told) == f"FOUND: {messages()[row].name}"
-        assert any(text.startswith(messages()[row].first) for text in screen)
+        assert any(text.startswith(finding.row.first) for text in screen)
     else:
         assert not headline(explanation.diagnosis, told).startswith(("FOUND", "LIKELY", "POSSIBLE"))
         if problem is Problem.SOMETIMES:

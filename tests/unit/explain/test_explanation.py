@@ -266,6 +266,27 @@ def test_the_log_of_a_proxy_before_nginx_is_named_and_not_read(line: str, writer
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "writer"),
+    [
+        (
+            (
+                "[Thu Nov 26 09:00:01.123456 2026] [proxy:error] [pid 12:tid 14] (111)Connection refused: AH00957: "
+                "HTTP: attempt to connect to 127.0.0.1:3000 (localhost) failed"
+            ),
+            "Apache httpd",
+        ),
+        ("[Thu Nov 26 09:00:01 2026] [error] [client 10.0.0.9] File does not exist: /var/www/a", "Apache httpd"),
+        ("Nov 26 09:00:01 lb haproxy[12]: Server web/a is DOWN, reason: Layer4 connection problem", "HAProxy"),
+    ],
+)
+def test_the_log_of_another_server_is_named_and_not_read(line: str, writer: str, folder: Path) -> None:
+    (folder / "log").write_text(f"{line}\n" * 3)
+    (found,) = explained("log").found
+    assert f"a log of {writer}" in (found.error or "")
+    assert "--log-format" not in (found.error or "")
+
+
 def test_of_a_folder_a_cut_short_file_is_read_as_far_as_it_goes_and_an_unknown_one_is_reported_in_short(
     folder: Path,
 ) -> None:

@@ -14,6 +14,8 @@ LEVELS = {"info", "notice", "warn", "error", "crit", "alert", "emerg", "debug"}
 SAMPLES = {"end": "", "n": "7", "number": "24", "n+": "7", "function": "recv"}
 REFUSED_BY_WINDOWS = "No connection could be made because the target machine actively refused it"
 CLOSED_BY_WINDOWS = "An existing connection was forcibly closed by the remote host"
+WITHOUT_LEVEL = {"configuration_ok", "configuration_test_failed"}
+"""What nginx -t prints without one."""
 VERSION = re.compile(r"1\.\d+\.\d+")
 
 
@@ -41,7 +43,7 @@ def test_a_row_has_what_an_answer_needs(row: Message) -> None:
     assert row.why.endswith(".")
     assert bool(row.provoke) != bool(row.unprovoked)
     assert set(row.levels) <= LEVELS
-    assert bool(row.levels) == (row.area != "kernel")
+    assert bool(row.levels) != (row.area in {"backends", "kernel"} or row.id in WITHOUT_LEVEL)
     assert all(each.advice and each.because and not each.because.endswith(".") for each in row.wrong)
     assert all(VERSION.fullmatch(text) for words in row.words for text in (words.since, words.until) if text)
     assert row.id not in row.follows
@@ -77,6 +79,39 @@ def test_events_are_of_rows_that_exist() -> None:
         ),
         ('open() "/a/x.conf" failed (2: No such file or directory), client: 10.0.0.9', "error", "file_missing"),
         ('open() "/a/x.conf" failed (2: No such file or directory) in /etc/a.conf:3', "emerg", "include_missing"),
+        ('open() "/a/sites/x" failed (2: No such file or directory) in /etc/a.conf:3', "emerg", "include_missing"),
+        (
+            'open() "/a/.htpasswd" failed (2: No such file or directory), client: 10.0.0.9',
+            "error",
+            "password_file_missing",
+        ),
+        ('open() "/a/passwd-api" failed (13: Permission denied), client: 10.0.0.9', "crit", "password_file_denied"),
+        ('unknown "connection_upgrade" variable', "emerg", "unknown_variable"),
+        (
+            (
+                'cannot load certificate key "/a": PEM_read_bio_PrivateKey() failed (SSL: error:04800068:PEM routines::'
+                "bad password read)"
+            ),
+            "emerg",
+            "certificate_key_encrypted",
+        ),
+        (
+            'SSL_CTX_use_certificate("/a") failed (SSL: error:0A00018F:SSL routines::ee key too small)',
+            "emerg",
+            "certificate_too_weak",
+        ),
+        ("client SSL certificate verify error: (10:certificate has expired)", "info", "tls_client_certificate_expired"),
+        ("client SSL certificate verify error: (12:CRL has expired)", "info", "tls_client_crl"),
+        ("client SSL certificate verify error: (26:unsuitable certificate purpose)", "info", "tls_client_purpose"),
+        (
+            "upstream SSL certificate verify error: (10:certificate has expired) while SSL handshaking to upstream",
+            "error",
+            "upstream_certificate_expired",
+        ),
+        ("256 lua_max_running_timers are not enough", "alert", "lua_timers"),
+        ("init_by_lua error: init_by_lua:2: module 'a' not found:", "error", "lua_init_failed"),
+        ("detected a LuaJIT version which is not OpenResty's; many", "alert", "lua_notice"),
+        ("the maximum number of files supported by select() is 1024", "emerg", "select_limit"),
         (
             "SSL_do_handshake() failed (SSL: no shared cipher) while SSL handshaking",
             "info",
@@ -130,6 +165,25 @@ def test_events_are_of_rows_that_exist() -> None:
         ),
         ('CreateFile() "C:\\a/b" failed (3: The system cannot find the path specified)', "error", "file_missing"),
         ("bind() to 0.0.0.0:80 failed (10013: An attempt was made to access)", "emerg", "bind_forbidden_windows"),
+        # Windows' words in its own language: the number decides.
+        (
+            "connect() failed (10061: Der Zielcomputer verweigerte) while connecting to upstream",
+            "error",
+            "upstream_refused",
+        ),
+        (
+            "upstream timed out (10060: \u8fde\u63a5\u5c1d\u8bd5\u5931\u8d25\u3002) while connecting to upstream",
+            "error",
+            "upstream_connect_timeout",
+        ),
+        ("WSARecv() failed (10054: reset) while reading response header from upstream", "error", "upstream_reset"),
+        ('CreateFile() "C:\\a/logs/a.log" failed (5: Acc\u00e8s refus\u00e9)', "emerg", "windows_access_denied"),
+        ('CreateFile() "C:\\a/b" failed (3: El sistema no puede encontrar)', "error", "file_missing"),
+        ('WriteFile() "C:\\a/b" failed (112: Espace insuffisant)', "crit", "disk_full"),
+        ('CreateFile() "D:\\a/conf/nginx.conf" failed (1113: No mapping)', "emerg", "windows_path_not_ascii"),
+        ('CreateDirectory() "D:\\a/temp/client_body_temp" failed (3: path)', "emerg", "windows_folder"),
+        ('GetFileAttributesEx() "C:\\a/a:b" failed (123: syntax)', "error", "windows_path_invalid"),
+        ('OpenEvent("Global\\ngx_reload_12") failed (2: file)', "error", "windows_event"),
         ("bind() to unix:/run/a.sock failed (98: Address already in use)", "emerg", "socket_file_left"),
         ('unlink() "/run/nginx.pid" failed (2: No such file or directory)', "alert", "pid_removed"),
         ('open() "/run/nginx.pid" failed (13: Permission denied)', "emerg", "pid_not_writable"),

@@ -8,6 +8,7 @@ from typing import Final
 
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.explain.diagnosis.particulars import applied
 from tuneproof.explain.diagnosis.thresholds import TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.message_counts import MessageCount
@@ -119,7 +120,11 @@ def message_findings(evidence: EvidenceSet) -> Messages:
     covering = [log.content for log in evidence.access_logs if _covers(log.content, evidence)]
     statuses = sum((Counter(log.status_counts) for log in covering), Counter[int]())
     requests = sum(log.requests for log in covering) or None
-    found = {row: _finding(messages()[row], counts, statuses, requests) for row, counts in counted.items()}
+    copies = _copies(evidence)
+    found = {
+        row: _finding(messages()[row], counts, statuses, requests, copies=copies[row])
+        for row, counts in counted.items()
+    }
     origins = _origins(found)
     told = [
         _with(finding, [found[effect] for effect, origin in origins.items() if origin == row])
@@ -131,7 +136,7 @@ def message_findings(evidence: EvidenceSet) -> Messages:
         problems=_of(told, Problem.YES),
         looks=_of(told, Problem.SOMETIMES),
         ordinary=_of(told, Problem.NO),
-        all_messages=sum(log.content.messages for log in logs),
+        all_messages=sum(log.content.messages for log in logs) - copies.total(),
         own_messages=sum(sum(log.content.levels.values()) for log in logs),
         unknown=sum(log.content.unknown.number for log in logs),
         unknown_examples=tuple(text for log in logs for text in log.content.unknown.examples)[:3],
@@ -149,6 +154,13 @@ def _covers(requests: LogSummary, evidence: EvidenceSet) -> bool:
     begin, end = (at.replace(tzinfo=UTC) for at in (requests.first_time, requests.last_time))
     times = [at for log in evidence.error_logs for at in (log.content.first, log.content.last) if at is not None]
     return bool(times) and begin - _SLACK <= min(times) and max(times) <= end + _SLACK
+
+
+def _copies(evidence: EvidenceSet) -> Counter[str]:
+    """Return, by row, how many messages of the start are both in a log and in what nginx printed, such as a journal."""
+    logged = sum((Counter(log.content.logged) for log in evidence.error_logs), Counter[tuple[str, str]]())
+    printed = sum((Counter(log.content.printed) for log in evidence.error_logs), Counter[tuple[str, str]]())
+    return sum((Counter({row: times}) for (row, _), times in (logged & printed).items()), Counter[str]())
 
 
 def _of(told: Iterable[MessageFinding], problem: Problem) -> tuple[MessageFinding, ...]:
@@ -181,20 +193,26 @@ def _with(finding: MessageFinding, consequences: Sequence[MessageFinding]) -> Me
 
 
 def _finding(
-    row: Message, counts: Sequence[tuple[str, MessageCount]], statuses: Mapping[int, int], requests: int | None
+    row: Message,
+    counts: Sequence[tuple[str, MessageCount]],
+    statuses: Mapping[int, int],
+    requests: int | None,
+    *,
+    copies: int,
 ) -> MessageFinding:
     all_counts = [count for _, count in counts]
     times = [count for count in all_counts if count.first]
     number, streams = (sum(getattr(count, name) for count in all_counts) for name in ("number", "streams"))
-    if streams == number:
+    example, only_streams = all_counts[0].example, 0 < number <= streams
+    if only_streams:
         statuses, requests = {}, None
     return MessageFinding(
-        row=row,
-        number=number,
+        row=applied(row, example, only_streams=only_streams),
+        number=number - copies,
         streams=streams,
         first=min((count.first for count in times), default=""),
         last=max((count.last for count in times), default=""),
-        example=all_counts[0].example,
+        example=example,
         files=tuple(name for name, _ in counts),
         upstreams=_sum(count.upstreams for count in all_counts),
         clients=_sum(count.clients for count in all_counts),

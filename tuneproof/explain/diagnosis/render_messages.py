@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from tuneproof.explain.diagnosis.messages import MessageFinding, Messages
 from tuneproof.explain.parse.message_counts import MOST_NAMES
+from tuneproof.messages.rows import messages as all_rows
 from tuneproof.wording import count, mid_sentence, one_line, seconds, share
 
 MOST_OTHERS: Final = 4
@@ -40,6 +41,8 @@ def answer(finding: MessageFinding) -> Iterator[Line]:
     yield Line("Why", row.why)
     page = f" (docs/{row.page})" if row.page else ""
     yield Line("Next", f"{row.first}{page}")
+    if row.in_stream is not None and finding.streams and row.in_stream.first != row.first:
+        yield Line("Next", f"For connections of stream or mail: {row.in_stream.first}")
     for wrong in row.wrong:
         yield Line("Not so", f"{wrong.advice}: {wrong.because}.")
     yield Line("Confirm", row.confirm)
@@ -93,12 +96,16 @@ def _often(finding: MessageFinding) -> str:
 
 def _affects(finding: MessageFinding) -> str:
     """Return who notices; connections of stream{} and mail{} have no status."""
-    if finding.row.area != "upstream" or not finding.streams:
+    general = all_rows()[finding.row.id]
+    if not finding.streams or not (general.statuses or general.area == "upstream"):
         return finding.row.affects
+    own = general.in_stream.affects if general.in_stream is not None else general.affects
     closed = "connections of stream or mail: if no other server takes them, nginx closes them"
+    if own != general.affects:
+        closed = own
     if finding.streams >= finding.number:
         return closed
-    return f"{finding.row.affects}; {count(finding.streams, 'message')} about {closed}"
+    return f"{general.affects}; {count(finding.streams, 'message')} about {closed}"
 
 
 def _at(text: str) -> datetime:

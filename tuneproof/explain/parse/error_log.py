@@ -19,8 +19,8 @@ from tuneproof.explain.parse.figures import Figure
 from tuneproof.explain.parse.message_counts import MessageCount, MessageCounts, Unknown
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.explain.parse.wrapped import nginx_line
-from tuneproof.messages.patterns import find_one
-from tuneproof.messages.rows import LEVELS
+from tuneproof.messages.patterns import find_one, words_again
+from tuneproof.messages.rows import LEVELS, messages
 from tuneproof.wording import plain_quotes
 
 UPSTREAMS: Final = "upstreams"
@@ -30,6 +30,9 @@ _BEGINNING: Final = 400
 _LONGEST: Final = 4096
 _NUMBERS: Final = re.compile(r"[/ :]")
 _MOST_TIMES: Final = 1_000
+_MOST_SAID: Final = 1_000
+# ngx_log_error_core() writes no message below warn to the terminal.
+_NEVER_PRINTED: Final = frozenset({"debug", "info", "notice"})
 _LINE: Final = re.compile(
     # People leave the time out, and so do tools with their own time.
     rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) )?\[({LEVELS})\] \d+#\d+: (?:\*\d+ )?|nginx: \[({LEVELS})\] "
@@ -56,6 +59,10 @@ _REPEATED: Final = re.compile(r"last message repeated (\d{1,7}) times?$")
 _REPEATED_AS: Final = re.compile(r"message repeated (\d{1,7}) times: \[ ")
 # Messages of level notice (src/os/unix/ngx_process_cycle.c and ngx_process.c).
 _WORKER_LEFT: Final = re.compile(r"gracefully shutting down|worker process \d+ exited with code 0")
+
+
+Said = tuple[str, str]
+"""A row's id and a message."""
 
 
 class Event(StrEnum):
@@ -119,6 +126,9 @@ class ErrorLog:
     last: datetime | None  # time of the last one
     known: tuple[MessageCount, ...] = ()  # the messages with a row, each once
     unknown: Unknown = field(default_factory=Unknown)  # those of level error and higher without a row
+    logged: Mapping["Said", int] = field(default_factory=dict)
+    """How often a message of the start was written to the log, but not to the terminal."""
+    printed: Mapping["Said", int] = field(default_factory=dict)  # and to the terminal (or journal), but not to the log
 
     def of(self, event: Event) -> int:
         """Return how often an event happened."""
@@ -137,7 +147,7 @@ class Collector:
         self._levels: Counter[str] = Counter()
         self._counts = MessageCounts()
         self._left: Counter[str] = Counter()
-        self._system = 0
+        self._has_system = False
         # As text, which sorts like time; most of a log's lines are from a few seconds.
         self._first = self._last = self._latest = ""
         self._cut = ("", "", "")  # a message that may continue in the next line, with its level and time
@@ -145,6 +155,9 @@ class Collector:
         self._before = ("", "", "")  # the message of the previous line
         self._open = ("", "", "")  # a message with several lines, up to the one with its circumstances
         self._lines = 0  # how many lines it has so far
+        # At start nginx writes a message to its log and, with another prefix, to its terminal. By level and message.
+        self._logged: Counter[tuple[str, str]] = Counter()
+        self._printed: Counter[tuple[str, str]] = Counter()
 
     def add(self, line: str) -> bool:
         """Count a line; return whether it is a message."""
@@ -168,22 +181,30 @@ class Collector:
             return False
         level = match[2] or match[3]
         message = plain_quotes(line[match.end() : match.end() + _LONGEST].rstrip())
-        if match[3] and self._before[:2] == (message, level) and self._before[2]:
-            # At start nginx writes a message to its log and, with another prefix, to its terminal.
-            self._before = ("", "", "")
-            return True
+        if level not in _NEVER_PRINTED and _CLIENT not in message:
+            times -= self._copies((level, message), times, is_printed=bool(match[3]))
         self._levels[level] += times
         if _WORKER_LEFT.match(message):
             self._left[at] += times
         self._count_cut()
         self._before = (message, level, at)
-        if message.endswith(_BREAKS):
+        if times == 1 and message.endswith(_BREAKS):
             self._cut = self._before
         elif message.startswith(_OF_SEVERAL_LINES) and _CLIENT not in message:
             self._open, self._lines = self._before, 0
         else:
             self._counts.add(message, level=level, at=at, times=times)
         return True
+
+    def _copies(self, said: tuple[str, str], times: int, *, is_printed: bool) -> int:
+        """Return how often a message of the start was already counted, from the other one of log and terminal."""
+        own, other = (self._printed, self._logged) if is_printed else (self._logged, self._printed)
+        copies = min(times, other[said])
+        if copies:
+            other[said] -= copies
+        if said in own or len(own) < _MOST_SAID:
+            own[said] += times - copies
+        return copies
 
     def _repeats(self, line: str) -> bool:
         (message, level, at), self._before = self._before, ("", "", "")
@@ -246,13 +267,13 @@ class Collector:
         said = system_lines.message_of(line)
         if said is None:
             return False
-        self._system += said.times
+        self._has_system = True
         self._counts.add_known(said.row, said.text, times=said.times)
         return True
 
     def log(self) -> ErrorLog | None:
         """Return the result; None without messages."""
-        if not self._levels and not self._system:
+        if not self._levels and not self._has_system:
             return None
         self._count_cut()
         known = self._counts.known()
@@ -270,16 +291,27 @@ class Collector:
             events[Event.WORKER_LEFT] = self._left.total()
         times = (_time(at) for at, number in self._left.items() for _ in range(min(number, _MOST_TIMES)))
         return ErrorLog(
-            messages=self._levels.total() + self._system,
+            messages=self._levels.total() + sum(count.number for count in known if not messages()[count.row].levels),
             levels=dict(self._levels.most_common()),
             events=events,
             upstreams=upstreams,
             workers_left=tuple(at for at in times if at is not None)[:_MOST_TIMES],
             known=known,
             unknown=self._counts.unknown(),
+            logged=_by_row(self._logged),
+            printed=_by_row(self._printed),
             first=_time(self._first),
             last=_time(self._last),
         )
+
+
+def _by_row(said: Counter[tuple[str, str]]) -> dict[Said, int]:
+    rows = {key: find_one(key[1], key[0]) for key, times in said.items() if times}
+    return {
+        (row.id, message): said[level, message]
+        for (level, message), row in rows.items()
+        if row is not None and not words_again(row, message)
+    }
 
 
 def _time(text: str) -> datetime | None:

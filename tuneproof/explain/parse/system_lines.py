@@ -1,4 +1,7 @@
-"""Lines of the kernel, systemd and Kubernetes with a row, as from dmesg, journalctl and kubectl describe."""
+"""Lines of other programs with a row: the kernel, systemd, Docker, Kubernetes, and servers behind nginx.
+
+Rows without levels are of such lines.
+"""
 
 import re
 from dataclasses import dataclass
@@ -11,24 +14,42 @@ from tuneproof.messages.patterns import find_one
 _STAMP: Final = re.compile(
     r"(?:<\d{1,3}>)?(?:\w+ *: *\w+ *: )?\[(?:[ \d]+\.\d+|\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\] "
 )
+# Prefixes of other logs: auditd, also in the kernel's log; klog, as of ingress-nginx; PHP-FPM; gunicorn; uWSGI; nginx
+# without a level.
+_OWN: Final = re.compile(
+    r"(?:audit: )?type=\w+ (?:msg=)?audit\([\d.:]+\): "
+    r"|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\] "
+    r"|\[\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\] (?:[A-Z]+: )?(?:pid \d+, \w+\(\), line \d+: )?"
+    r"|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}\] \[\d+\] \[[A-Z]+\] "
+    r"|\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4} - "
+    r"|(?:nginx|angie): "
+)
 _BLANKS: Final = re.compile(r"\s+")
 # kubectl's events: type, reason, age and source before the message.
 _EVENT: Final = re.compile(
-    r"^(?:\S+ )?(?:Warning|Normal) \S+ (.{1,200}? )?(?=(?:Liveness|Readiness|Startup) probe failed: )"
+    r"^(?:\S+ )?(?:Warning|Normal) \S+ (.{1,200}? )?(?=(?:Liveness|Readiness|Startup) probe failed: |"
+    r"Back-off restarting|MountVolume\.SetUp failed|The node was low|Pod ephemeral|Usage of EmptyDir|"
+    r"Container \S+ exceeded its)"
 )
 _TIMES: Final = re.compile(r"\(x(\d{1,6}) over ")
-# ingress-nginx's own log: level, month and day, time, thread, place.
-_KLOG: Final = re.compile(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\] ")
 # Words of all rows: one search skips most other lines.
 _ANY_OF_THEM: Final = re.compile(
     r"segfault at|general protection|invalid opcode|[Oo]ut of (?:socket )?memory|oom-kill|oom_kill|OOM ?[Kk]ill|"
     r"SYN flooding|page allocation failure|table full, dropping|orphaned sockets|file-max limit|able overflow|overruns|"
     r"NETDEV WATCHDOG|"
     r"rx_\w+_errors|rx_no_buffer|blocked for more than|Link is Down|link down|link is not ready|nginx\.service|"
-    r"probe failed|Failed to start|killed as a result of limit|active Endpoint"
+    r"probe failed|killed as a result of limit|active Endpoint|"
+    r"A high performance web|(?:start|Started|Reloaded|Stopped|for) (?:nginx|The nginx|LSB: starts the nginx)|"
+    r"dumped core|avc: +denied|apparmor=\"DENIED|sig=31|soft lockup|I/O error|medium error|EXT4-fs|not responding|"
+    r"syntax is ok|test is successful|test failed|"
+    r"port is already allocated|address already in use|vice-versa|exec(?:[ :].*)?(?:format error|no such file)|"
+    r"docker-entrypoint|envsubst-on-templates|listen-on-ipv6|"
+    r"obtaining Endpoints|SSL certificate \"|reloading the backend|denied the request|"
+    r"Back-off restarting|MountVolume|low on resource|ephemeral|EmptyDir|"
+    r"\[pool |listening socket|FPM instance|WORKER TIMEOUT|SIGKILL|due to signal 9|uWSGI listen|SIGPIPE: "
 )
 _LONGEST: Final = 1_000
-_REQUEST: Final = re.compile(r'"[A-Z]+ ')
+_REQUEST: Final = re.compile(r'(?<!\(request: )"[A-Z]+ ')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,11 +68,11 @@ def message_of(line: str) -> SystemMessage | None:
         return None
     text = unwrapped(line)
     text = _BLANKS.sub(" ", _STAMP.sub("", text.strip(), count=1)).strip("\u25cf\u251c\u2514\u2500 ")
-    text = _KLOG.sub("", text)
+    text = text[own.end() :] if (own := _OWN.match(text)) is not None else text
     event = _EVENT.match(text)
     times = _TIMES.search(event[0]) if event is not None else None
     text = text[event.end() :] if event is not None else text
     found = find_one(text[:_LONGEST])
-    if found is None or found.area != "kernel":
+    if found is None or found.levels:
         return None
     return SystemMessage(row=found.id, text=text, times=int(times[1]) if times is not None else 1)

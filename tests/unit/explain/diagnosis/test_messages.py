@@ -182,6 +182,51 @@ def test_connections_of_stream_get_no_status() -> None:
     assert finding.of_requests == 50
 
 
+def test_connections_of_stream_get_advice_that_stream_has() -> None:
+    """No keepalive, no http_500; both, where requests are hit as well."""
+    no_port = (
+        "[crit] 7#7: *1 connect() to 10.0.0.5:80 failed (99: Cannot assign requested address) while connecting to "
+    )
+    streams = written(f"{no_port}upstream, {STREAM}")
+    (finding,) = found(streams).problems
+    assert "proxy_bind" in finding.row.first
+    assert "keepalive" not in finding.row.first
+    (finding,) = found([*streams, *written(f"{no_port}upstream, ")]).problems
+    told = [line.text for line in answer(finding) if line.label == "Next"]
+    assert ["keepalive" in text for text in told] == [True, False]
+    (finding,) = found(written(f"[error] 7#7: *1 access forbidden by rule, {STREAM}")).looks
+    assert "403" not in " ".join(line.text for line in answer(finding))
+
+
+def test_a_start_that_failed_counts_once_in_log_and_journal_together() -> None:
+    """It is written to both; another failure of the same kind is in the log only."""
+    words = "bind() to 0.0.0.0:{} failed (98: Address already in use)"
+    log = written(*[f"[emerg] 7#7: {words.format(80)}"] * 5, "[emerg] 7#7: still could not bind()")
+    log += written(f"[emerg] 7#7: {words.format(81)}")
+    journal = [f"nginx: [emerg] {words.format(80)}"] * 5 + ["nginx: [emerg] still could not bind()"]
+    both = EvidenceSet(
+        error_logs=tuple(
+            Named(name=name, content=error_log.parse(lines))
+            for name, lines in (("error.log", log), ("journal", journal))
+        )
+    )
+    together = message_findings(both)
+    assert [(each.row.id, each.number) for each in together.problems] == [("address_in_use", 6)]
+    assert found([*journal, *log]).problems[0].number == 6
+    assert found([*log, *journal]).problems[0].number == 6
+
+
+def test_a_configuration_that_loads_is_no_problem() -> None:
+    told = found(
+        [
+            "nginx: the configuration file /etc/nginx/nginx.conf syntax is ok",
+            "nginx: configuration file /etc/nginx/nginx.conf test is successful",
+        ]
+    )
+    assert [(each.row.id, each.number) for each in told.ordinary] == [("configuration_ok", 1)]
+    assert told.all_messages == 1
+
+
 def test_a_consequence_with_another_status_says_so() -> None:
     failed = "[error] 7#7: *1 auth request unexpected status: 502 while sending to client, "
     (finding,) = found(written(REFUSED, failed)).problems

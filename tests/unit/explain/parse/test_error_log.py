@@ -120,6 +120,13 @@ def test_what_syslog_sums_up_counts_as_often_as_it_happened(lines: list[str], nu
     assert (count.number, count.clients, count.servers) == (number, {"10.0.0.9": number}, {"shop": number})
 
 
+def test_what_syslog_sums_up_may_end_with_a_reason() -> None:
+    """A message of a request may go on there, and is kept until the next line."""
+    full = "2026/11/26 09:00:01 [crit] 7#7: accept4() failed (24: Too many open files)"
+    (count,) = parse([f"Nov 26 09:00:31 a nginx: message repeated 3 times: [ {full}]"]).known
+    assert (count.row, count.number) == ("files_accept", 3)
+
+
 UNKNOWN = 'host not found in upstream "app" in /etc/nginx/conf.d/a.conf:3'
 
 
@@ -128,7 +135,8 @@ UNKNOWN = 'host not found in upstream "app" in /etc/nginx/conf.d/a.conf:3'
     [
         ([f"2026/11/26 09:00:01 [emerg] 1#1: {UNKNOWN}", f"nginx: [emerg] {UNKNOWN}"] * 2, 2),
         ([f"nginx: [emerg] {UNKNOWN}"] * 2, 2),
-        ([f"2026/11/26 09:00:01 [emerg] 1#1: {UNKNOWN}", FORBIDDEN, f"nginx: [emerg] {UNKNOWN}"], 2),
+        ([f"2026/11/26 09:00:01 [emerg] 1#1: {UNKNOWN}", FORBIDDEN, f"nginx: [emerg] {UNKNOWN}"], 1),
+        ([f"nginx: [emerg] {UNKNOWN}", FORBIDDEN, *[f"2026/11/26 09:00:01 [emerg] 1#1: {UNKNOWN}"] * 2], 2),
     ],
 )
 def test_a_message_of_the_start_that_is_in_both_outputs_counts_once(lines: list[str], number: int) -> None:

@@ -78,9 +78,120 @@ def test_systemd_kubernetes_and_ifconfig_are_known(line: str, row: str) -> None:
     assert said.row == row
 
 
+SYSTEMD = "Nov 26 09:00:01 web systemd[1]: "
+AVC = 'type=AVC msg=audit(1764147601.123:4): avc:  denied  {{ {} }} for  pid=9 comm="nginx" {} permissive={}'
+OOM = "total-vm:812340kB, anon-rss:512340kB, file-rss:0kB, shmem-rss:0kB, UID:33"
+OTHERS = [
+    ("nginx: the configuration file /etc/nginx/nginx.conf syntax is ok", "configuration_ok"),
+    ("angie: configuration file /etc/angie/angie.conf test failed", "configuration_test_failed"),
+    (f"[12345.678901] Out of memory: Killed process 12 (php-fpm8.2) {OOM}", "oom_host_other"),
+    (f"[12345.678901] Memory cgroup out of memory: Killed process 12 (java) {OOM}", "oom_cgroup_other"),
+    (f"[12345.678901] Memory cgroup out of memory: Killed process 12 (openresty) {OOM}", "oom_cgroup"),
+    (AVC.format("name_connect", "dest=3000 tclass=tcp_socket", 0), "selinux_connect"),
+    (AVC.format("name_bind", "src=8181 tclass=tcp_socket", 0), "selinux_bind"),
+    (AVC.format("read", 'name="index.html" tclass=file', 0), "selinux_denied"),
+    (AVC.format("name_connect", "dest=3000 tclass=tcp_socket", 1), "selinux_permissive"),
+    (
+        (
+            'Nov 26 09:00:01 web kernel: [12345.678901] audit: type=1400 audit(1764147601.123:45): apparmor="DENIED" '
+            'operation="open" class="file" profile="nginx" name="/srv/a" pid=12 comm="nginx" requested_mask="r"'
+        ),
+        "apparmor_denied",
+    ),
+    (
+        (
+            "[12345.678901] audit: type=1326 audit(1764147601.1:4): auid=4294967295 uid=101 subj=docker-default pid=12 "
+            'comm="nginx" exe="/usr/sbin/nginx" sig=31 arch=c000003e syscall=425 compat=0'
+        ),
+        "seccomp_killed",
+    ),
+    ("Failed to start nginx.service: Unit nginx.service not found.", "service_not_installed"),
+    ("Failed to restart nginx.service: Unit nginx.service is masked.", "service_masked"),
+    ("nginx.service is not active, cannot reload.", "service_not_running"),
+    ("Failed to reload nginx.service: Access denied", "service_no_rights"),
+    (f"{SYSTEMD}Failed to start nginx.service - A high performance web server.", "service_failed"),
+    (f"{SYSTEMD}Failed to start The nginx HTTP and reverse proxy server.", "service_failed"),
+    (f"{SYSTEMD}nginx.service: Main process exited, code=dumped, status=11/SEGV", "service_crashed"),
+    ("Nov 26 09:00:01 web systemd-coredump[13]: Process 12 (nginx) of user 33 dumped core.", "service_crashed"),
+    (f"{SYSTEMD}nginx.service: Failed at step EXEC spawning /a: No such file or directory", "service_program_missing"),
+    (f"{SYSTEMD}nginx.service: Failed to set up mount namespacing: /a: No such file", "service_namespace"),
+    (f"{SYSTEMD}nginx.service: systemd-oomd killed 3 process(es) in this unit.", "service_killed"),
+    (f"{SYSTEMD}Started A high performance web server and a reverse proxy server.", "service_ordinary"),
+    (
+        "Error response from daemon: endpoint a: Bind for 0.0.0.0:80 failed: port is already allocated",
+        "docker_port_taken",
+    ),
+    ("exec /docker-entrypoint.sh: exec format error", "docker_exec_format"),
+    ("exec /docker-entrypoint.sh: no such file or directory", "docker_entrypoint_missing"),
+    ("a: not a directory: Are you trying to mount a directory onto a file (or vice-versa)?", "docker_mount_type"),
+    (
+        "20-envsubst-on-templates.sh: ERROR: /etc/nginx/templates exists, but /etc/nginx/conf.d is not writable",
+        "entrypoint_templates",
+    ),
+    ("/docker-entrypoint.sh: Configuration complete; ready for start up", "entrypoint_ordinary"),
+    (
+        'W1126 09:00:02.1 7 controller.go:1112] Error obtaining Endpoints for Service "a/b": no object matching key',
+        "ingress_service_missing",
+    ),
+    (
+        'W1126 09:00:02.1 7 controller.go:1334] Error getting SSL certificate "a/b": local SSL certificate a/b was not',
+        "ingress_certificate",
+    ),
+    ('E1126 09:00:03.1 7 controller.go:205] "Unexpected failure reloading the backend" err=<', "ingress_reload_failed"),
+    ('Error: admission webhook "validate.nginx.ingress.kubernetes.io" denied the request: ', "ingress_denied"),
+    (
+        "  Warning  BackOff  4m (x42 over 14m)  kubelet  Back-off restarting failed container nginx",
+        "container_restarts",
+    ),
+    (
+        '  Warning  FailedMount  6s  kubelet  MountVolume.SetUp failed for volume "a" : configmap "a" not found',
+        "volume_not_mounted",
+    ),
+    ("  Warning  Evicted  3m  kubelet  The node was low on resource: ephemeral-storage. Threshold", "pod_evicted"),
+    ("[12345.678901] nfs: server 10.0.0.20 not responding, still trying", "nfs_silent"),
+    ("[12345.678901] blk_update_request: I/O error, dev sda, sector 12 op 0x0:(READ)", "disk_error"),
+    ("[12345.678901] watchdog: BUG: soft lockup - CPU#1 stuck for 23s! [nginx:12]", "soft_lockup"),
+    (
+        "[26-Nov-2026 09:00:01] WARNING: [pool www] server reached pm.max_children setting (5), consider raising it",
+        "php_fpm_max_children",
+    ),
+    (
+        (
+            "[26-Nov-2026 09:00:01] WARNING: [pool www] child 12, script '/a.php' (request: \"GET /a.php\") execution "
+            "timed out (30.1 sec), terminating"
+        ),
+        "php_fpm_terminated",
+    ),
+    (
+        "[26-Nov-2026 09:00:01] WARNING: [pool www] child 12 exited on signal 11 (SIGSEGV - core dumped) after 3.2 s",
+        "php_fpm_crashed",
+    ),
+    ("[2026-11-26 09:00:01 +0000] [7] [CRITICAL] WORKER TIMEOUT (pid:9)", "gunicorn_timeout"),
+    (
+        "[2026-11-26 09:00:01 +0000] [7] [ERROR] Worker (pid:9) was sent SIGKILL! Perhaps out of memory?",
+        "gunicorn_killed",
+    ),
+    (
+        'Thu Nov 26 09:00:01 2026 - *** uWSGI listen queue of socket "127.0.0.1:8000" (fd: 3) full !!! (101/100) ***',
+        "uwsgi_queue_full",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "row"), OTHERS, ids=[row for _, row in OTHERS])
+def test_messages_of_other_programs_are_known(line: str, row: str) -> None:
+    said = message_of(line)
+    assert said is not None
+    assert said.row == row
+
+
 @pytest.mark.parametrize(
     "line",
     [
+        "Nov 26 09:00:01 web systemd[1]: Failed to start nginx-exporter.service - Prometheus exporter for nginx.",
+        "Nov 26 09:00:01 web systemd[1]: nginx-exporter.service: Main process exited, code=exited, status=1/FAILURE",
+        'type=AVC msg=audit(1764147601.123:4): avc:  denied  { read } for  pid=9 comm="httpd" permissive=0',
+        "listen tcp :9113: bind: address already in use",
         "        RX errors 0  dropped 0  overruns 0  frame 0",
         '10.0.0.2 - - [26/Nov/2026:09:00:01 +0000] "GET /?TCP: out of memory HTTP/1.1" 200 1 "-" "segfault at 0 ip 1"',
         "PHP Fatal error:  Out of memory (allocated 2097152) (tried to allocate 20480 bytes)",

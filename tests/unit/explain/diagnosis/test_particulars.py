@@ -1,0 +1,46 @@
+"""Rows as they apply: to connections of stream{}, and to the directive that a message names."""
+
+import pytest
+
+from tuneproof.explain.diagnosis.particulars import applied
+from tuneproof.messages.rows import messages
+
+
+@pytest.mark.parametrize("name", [row.id for row in messages().values() if row.in_stream is not None])
+def test_a_row_has_facts_of_its_own_for_stream(name: str) -> None:
+    """Such as no `keepalive`, which an upstream block of stream does not have."""
+    row = messages()[name]
+    told = applied(row, "", only_streams=True)
+    assert (told.id, told.name, told.words) == (row.id, row.name, row.words)
+    assert told != row
+    assert applied(row, "", only_streams=False) is row
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("http2", "new in nginx 1.25.1"),
+        ("sticky", "new in nginx 1.29.6"),
+        ("ssl", "nginx 1.25.1 removed"),
+        ("stream", "libnginx-mod-stream"),
+        ("gzip_static", "ngx_http_gzip_static_module"),
+        ("brotli", "ngx_http_brotli_filter_module"),
+        ("content_by_lua_block", "libnginx-mod-http-lua"),
+        ("passenger_enabled", "Phusion Passenger"),
+        ("vhost_traffic_status_zone", "nginx-module-vts"),
+        ("listn", "did you mean listen"),
+        ("\ufeffserver", "byte order mark"),
+        ("\u201cserver\u201d", "typographic quote"),
+    ],
+)
+def test_an_unknown_directive_is_explained_by_what_is_known_of_it(name: str, words: str) -> None:
+    row = messages()["unknown_directive"]
+    told = applied(row, f'unknown directive "{name}" in /etc/nginx/nginx.conf:7', only_streams=False)
+    assert words in f"{told.why} {told.first}"
+    assert told.id == row.id
+
+
+@pytest.mark.parametrize("name", ["http://127.0.0.1:3000", "xqzwv"])
+def test_other_words_keep_the_rows_own_text(name: str) -> None:
+    row = messages()["unknown_directive"]
+    assert applied(row, f'unknown directive "{name}" in /etc/nginx/nginx.conf:7', only_streams=False) is row
