@@ -75,7 +75,16 @@ def _about_capture(summary: CaptureSummary) -> Iterator[str]:
     if summary.malformed:
         yield f"malformed packets: {_kinds(summary.malformed)}"
     if summary.other:
-        yield f"packets that are neither TCP nor QUIC were left out: {_kinds(summary.other)}"
+        yield f"packets left out, since only TCP and QUIC are read: {_kinds(summary.other)}"
+    one_way = [
+        str(service.server)
+        for service in summary.services
+        if (service.from_client.data_segments and not service.from_server.packets)
+        or (service.from_server.packets and not service.from_client.packets)
+    ]
+    if one_way:
+        services = ", ".join(one_way[:_KINDS_SHOWN])
+        yield f"only one direction was captured of {services}: responses and losses there are not judged"
 
 
 def _kinds(numbers: Mapping[str, int]) -> str:
@@ -120,10 +129,11 @@ def _of_processes(name: str, contents: Sequence[ProcessStatus | Schedstat]) -> E
 
 
 def _sockets(name: str, text: str) -> _Read:
-    table = ss_text.parse(text)
+    tables = ss_text.readings(text)
     # The samples are the lines; the figures have their number.
-    unread = [f"line {line.number} could not be read: {line.text}" for line in table.unread_samples[:_SAMPLES]]
-    return socket_figures(table), unread, EvidenceSet(sockets=(Named(name=name, content=table),))
+    unread = [f"line {line.number} could not be read: {line.text}" for table in tables for line in table.unread_samples]
+    evidence = EvidenceSet(sockets=tuple(Named(name=name, content=table) for table in tables))
+    return (*_number_of(tables), *socket_figures(tables[-1])), unread[:_SAMPLES], evidence
 
 
 def _load_run(parse: Callable[[str], LoadRun], name: str, text: str) -> _Read:

@@ -45,7 +45,7 @@ def test_a_capture_is_read_whatever_it_is_called_and_packed_in(
     (found,) = explanation.found
     assert (found.kind, found.error) == (Kind.CAPTURE, None)
     assert {figure.name: figure.value for figure in found.figures}["TCP segments"] == 2 * TRIES
-    assert found.warnings == ("packets that are neither TCP nor QUIC were left out: ARP: 1",)
+    assert found.warnings == ("packets left out, since only TCP and QUIC are read: ARP: 1",)
     assert [assessment.cause for assessment in explanation.diagnosis.found] == ["refused"]
 
 

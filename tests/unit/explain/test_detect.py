@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.evidence_samples import SAMPLES
 from tests.support.growth import assert_grows_with_its_size
-from tuneproof.explain.detect import Kind, detect, packed_as
+from tuneproof.explain.detect import Kind, detect
 
 SS_ROW = "ESTAB 0      0          10.0.0.1:80      10.0.0.2:43210"
 ACCESS_LOG_LINE = (
@@ -31,11 +31,6 @@ def test_each_kind_is_known_by_its_content(kind: Kind) -> None:
 )
 def test_every_form_of_capture_is_known(magic: str) -> None:
     assert detect(bytes.fromhex(magic) + bytes(20), "") == Kind.CAPTURE
-
-
-def test_a_foreign_compression_is_named() -> None:
-    """What can be unpacked here is not among them."""
-    assert (packed_as(b"\xfd7zXZ\0rest"), packed_as(b"\x1f\x8b\x08")) == ("xz", None)
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,8 @@ def test_several_processes_in_one_file_are_distinguished(folder: Path) -> None:
     [
         (b"", "the file is empty"),
         (b"hello\nworld\n", "first line 'hello'; --help lists what is"),
-        (b"\xfd7zXZ\x00x", "compressed with xz"),
+        (b"\xfd7zXZ\x00x", "only a part could be unpacked: "),
+        (b"\0\1\2" * 9, "binary data, or UTF-16 without its mark"),
         (b"x" * 200, f"first line '{'x' * 80} ...'"),
     ],
 )
@@ -213,7 +214,7 @@ def test_an_unknown_file_is_reported_and_the_others_are_read(content: bytes, rea
     unknown, log = explanation.found
     assert unknown.kind is None
     assert unknown.error is not None
-    assert unknown.error.startswith("not recognised: ")
+    assert unknown.error.startswith(("not recognised: ", "not read: "))
     assert reason in unknown.error
     assert log.error is None
     assert explanation.any_read
@@ -244,6 +245,9 @@ _AZURE: Final = json.dumps(
 )
 
 
+_NLB: Final = "an AWS Network Load Balancer"
+
+
 @pytest.mark.parametrize(
     ("line", "writer"),
     [
@@ -253,6 +257,8 @@ _AZURE: Final = json.dumps(
         (json.dumps([json.loads(_GOOGLE)], indent=2), "a Google Cloud load balancer"),
         (_AZURE, "an Azure Application Gateway"),
         ("#Version: 1.0\n#Fields: date time x-edge-location sc-bytes c-ip", "Amazon CloudFront"),
+        ("tls 2.0 2026-03-14T09:10:00 net/shop/0123456789abcdef 0a1b 203.0.113.9:1 10.0.3.7:443 5 2", _NLB),
+        ('{"ClientIP":"203.0.113.9","EdgeResponseStatus":200}', "Cloudflare"),
     ],
 )
 def test_the_log_of_a_proxy_before_nginx_is_named_and_not_read(line: str, writer: str, folder: Path) -> None:
@@ -278,13 +284,110 @@ def test_the_log_of_a_proxy_before_nginx_is_named_and_not_read(line: str, writer
         ),
         ("[Thu Nov 26 09:00:01 2026] [error] [client 10.0.0.9] File does not exist: /var/www/a", "Apache httpd"),
         ("Nov 26 09:00:01 lb haproxy[12]: Server web/a is DOWN, reason: Layer4 connection problem", "HAProxy"),
+        ("#Software: Microsoft Internet Information Services 10.0", "IIS, or another server with W3C's format"),
+        (
+            "Mar 14 09:10:00 lb haproxy[77]: 10.0.0.9:4000 [14/Mar/2026:09:10:00.655] in shop/a 10/0/30/69/109 200 5",
+            "HAProxy",
+        ),
+        ("203.0.113.9:4000 [14/Mar/2026:09:10:00.655] in shop/a 10/0/30/69/109 200 5 - - ----", "HAProxy"),
+        (
+            '[2026-03-14T09:10:00.310Z] "GET /a HTTP/1.1" 200 - 0 154 2 1 "-" "curl/8" "id" "shop" "10.0.3.7:80"',
+            "Envoy",
+        ),
+        (f'{{"start_time":"{_STAMP}","method":"GET","response_code":200,"response_flags":"-"}}', "Envoy"),
+        ('{"level":"info","ts":1.5,"logger":"http.log.access.log0","status":502,"duration":0.01}', "Caddy"),
+        (f'{{"DownstreamStatus":200,"RouterName":"web@docker","time":"{_STAMP}"}}', "Traefik"),
+        (f'{COMBINED} 7 "web@docker" "http://10.0.3.7:80" 12ms', "Traefik"),
+        (
+            "1773479400.000    120 203.0.113.9 TCP_MISS/200 4512 GET http://shop/ - HIER_DIRECT/10.0.3.7 text/html",
+            "Squid",
+        ),
+        (f"{'0' * 64} bucket [14/Mar/2026:09:10:00 +0000] 203.0.113.9 - 3E57 REST.GET.OBJECT a", "Amazon S3"),
     ],
 )
-def test_the_log_of_another_server_is_named_and_not_read(line: str, writer: str, folder: Path) -> None:
+def test_the_log_of_another_server_is_named_and_not_read_as_nginxs(line: str, writer: str, folder: Path) -> None:
+    """Some have nginx's names, with other meanings. A user who gives a format knows better."""
     (folder / "log").write_text(f"{line}\n" * 3)
     (found,) = explained("log").found
-    assert f"a log of {writer}" in (found.error or "")
-    assert "--log-format" not in (found.error or "")
+    assert (found.kind, found.figures) == (None, ())
+    assert found.error == f"a log of {writer}, which explain does not read; give nginx's own logs of the same time"
+    (given,) = explained("log", log_formats=("$status",)).found
+    assert found.error != given.error
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Active connections: 291 \nserver accepts handled requests\n 16 16 31 \n", "nginx's stub_status"),
+        ("Total: 1230\nTCP:   800 (estab 500, closed 250)\n", "ss -tanmi prints"),
+        (
+            "Active Internet connections (servers)\nProto Recv-Q Send-Q Local Address\n",
+            "sockets as netstat prints them",
+        ),
+        ("  sl  local_address rem_address   st\n   0: 00000000:0050 00000000:0000 0A\n", "/proc/net/tcp"),
+        ("sockets: used 1234\nTCP: inuse 500 orphan 3\n", "/proc/net/sockstat"),
+        ("tcp:\n\t123456 packets sent\n", "only those of Linux"),
+        ("net.core.somaxconn = 128\nnet.ipv4.tcp_syncookies = 1\n", "kernel settings"),
+        (
+            "[pid 12] 09:00:00.123456 epoll_wait(8, [{events=EPOLLIN}], 512, -1) = 1 <0.000012>\n",
+            "the output of strace",
+        ),
+        ("% time     seconds  usecs/call     calls    errors syscall\n", "the output of strace"),
+        ("# To display the perf.data header info\n# Samples: 4K\n", "a profile of perf"),
+        ("09:00:00.000001 IP 10.9.0.1.51234 > 10.0.0.1.80: Flags [S], seq 1, length 0\n", "tcpdump -w FILE"),
+        ("09:00:00.000001 eth0  In  IP6 ::1.5 > ::1.80: Flags [S], seq 1, length 0\n", "tcpdump -w FILE"),
+        ('{\n  "log": {\n    "version": "1.2",\n    "entries": []\n  }\n}\n', "a HAR file"),
+        ("procs -----------memory---------- ---swap--\n", "figures of a machine"),
+        ("top - 09:00:00 up 10 days,  1:02,  1 user\n", "figures of a machine"),
+        ("Summary:\n  Total:\t1.0 secs\n  Requests/sec:\t200.0\n", "another load generator's report"),
+        ("tcp      6 431999 ESTABLISHED src=10.0.0.1 dst=10.0.0.2 sport=1 dport=80\n", "connection tracking"),
+        ("2: eth0: <BROADCAST,UP> mtu 1500 qdisc fq state UP\n", "a list of interfaces"),
+        ("# HELP nginx_connections_accepted Accepted client connections\n", "metrics for Prometheus"),
+        ("*   Trying 10.0.0.1:80...\n> GET / HTTP/1.1\n", "the output of curl -v"),
+        ('[{"status": 200, "request": "GET / HTTP/1.1"}]\n', "jq -c '.[]'"),
+        ('{\n  "status": 200\n}\n', "jq -c"),
+    ],
+)
+def test_a_text_that_is_known_but_not_read_gets_one_sentence(text: str, said: str, folder: Path) -> None:
+    """What it is, or what to give instead; no option for log formats."""
+    (folder / "text").write_text(text)
+    (found,) = explained("text").found
+    assert found.error is not None
+    assert found.error.startswith("not read: ")
+    assert said in found.error
+    assert "--log-format" not in found.error
+
+
+@pytest.mark.parametrize(
+    ("content", "packing"),
+    [
+        (b"\x28\xb5\x2f\xfdx", "compressed with zstd"),
+        (b"PK\x03\x04x", "a zip archive"),
+        (bytes(257) + b"ustar\0", "a tar archive"),
+        (gzip.compress(gzip.compress(b"x")), "compressed twice"),
+        (gzip.compress(b"access.log".ljust(257, b"\0") + b"ustar"), "a tar archive"),
+    ],
+)
+def test_a_packed_file_that_cannot_be_read_is_named(content: bytes, packing: str, folder: Path) -> None:
+    (folder / "packed").write_bytes(content)
+    (found,) = explained("packed").found
+    assert found.error == f"{packing}: unpack it first (only gzip, bzip2 and xz are unpacked here)"
+
+
+def test_a_field_of_an_unknown_log_is_shown_in_short(folder: Path) -> None:
+    (folder / "log").write_text(f"10.0.0.2 200 {'x' * 60_000} 5 6\n")
+    (found,) = explained("log").found
+    assert found.error is not None
+    assert len(found.error) < 500
+
+
+def test_a_loop_of_ss_has_the_figures_of_its_last_call(folder: Path) -> None:
+    (folder / "ss").write_text("LISTEN 9 5 0.0.0.0:80 0.0.0.0:*\nnow\nLISTEN 1 5 0.0.0.0:80 0.0.0.0:*\n")
+    explanation = explained("ss")
+    (found,) = explanation.found
+    assert (figure(found, "readings"), figure(found, "waiting for accept on 0.0.0.0:80")) == (2, 1)
+    reasons = [reason.text for each in explanation.diagnosis.found for reason in each.for_]
+    assert reasons == ["9 connections wait to be accepted at 0.0.0.0:80: 1 of 1 queue full."]
 
 
 def test_of_a_folder_a_cut_short_file_is_read_as_far_as_it_goes_and_an_unknown_one_is_reported_in_short(

@@ -1,13 +1,15 @@
 """Files are read once, unpacked, and bounded; what cannot be read is one clear error."""
 
+import bz2
 import gzip
 import io
+import lzma
 import os
 import random
 import sys
 import tracemalloc
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -32,12 +34,11 @@ class Pieces(io.BytesIO):
 
 
 @pytest.mark.parametrize("size", [1, 7, 4096, 1 << 20])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
-def test_all_bytes_are_given_out_once_however_they_arrive(size: int, pack: object) -> None:
-    """The head is part of the whole, and gzip is unpacked by its content."""
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+def test_all_bytes_are_given_out_once_however_they_arrive(size: int, pack: Callable[[bytes], bytes]) -> None:
+    """The head is part of the whole, and packed files are unpacked by their content."""
     data = b"".join(b"line %d\n" % number for number in range(9_000))
-    packed = gzip.compress(data) if pack is gzip.compress else data
-    read = OpenedFile(Pieces(packed, size))
+    read = OpenedFile(Pieces(pack(data), size))
     assert read.head == data[:HEAD_BYTES]
     assert not read.whole
     assert read.stream.read() == data
@@ -55,12 +56,12 @@ def test_the_first_part_ends_with_a_whole_line() -> None:
 def test_lines_end_at_line_feeds_only(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A form feed or U+2028 inside a logged variable ends no line; a character may arrive in two pieces.
 
-    Bytes that are no text stay visible, and a line without end is given out in pieces.
+    Bytes that are no text stay visible, and of a line without end only the beginning is kept.
     """
     data = b"\xff" + "a\x0cb\u2028c\nd\u00e9\r\n\nlast".encode()
     assert list(OpenedFile(Pieces(data, size)).lines()) == ["\ufffda\x0cb\u2028c", "d\u00e9\r", "", "last"]
     monkeypatch.setattr(reading, "LINE_LIMIT_CHARACTERS", 10)
-    assert list(OpenedFile(Pieces(b"x" * 25, size)).lines()) == ["x" * 10, "x" * 10, "x" * 5]
+    assert list(OpenedFile(Pieces(b"x" * 25 + b"\ny", size)).lines()) == ["x" * 10, "y"]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
@@ -84,9 +85,10 @@ def test_rotated_logs_in_one_gzip_file_are_one_text() -> None:
     assert read.warnings == []
 
 
-def test_a_gzip_file_that_is_cut_short_gives_what_it_has() -> None:
-    data = random.Random(1).randbytes(100_000)  # noqa: S311 - nothing secret: what does not compress
-    read = OpenedFile(io.BytesIO(gzip.compress(data)[:90_000]))
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_packed_file_that_is_cut_short_gives_what_it_has(pack: Callable[[bytes], bytes]) -> None:
+    data = random.Random(1).randbytes(3_000_000)  # noqa: S311 - nothing secret: what does not compress
+    read = OpenedFile(io.BytesIO(pack(data)[:2_700_000]))
     got = read.stream.read()
     assert len(got) > HEAD_BYTES
     assert data.startswith(got)
@@ -99,7 +101,16 @@ def test_wrong_checksum_and_what_follows_the_last_member_are_reported() -> None:
     for broken in (bytes(packed), gzip.compress(b"line\n") + b"no gzip at all"):
         read = OpenedFile(io.BytesIO(broken))
         assert list(read.lines()) == ["line"]
-        assert [warning.startswith("only a part could be unpacked: broken gzip") for warning in read.warnings] == [True]
+        assert [warning.startswith("only a part could be unpacked: broken data") for warning in read.warnings] == [True]
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
+def test_damaged_data_is_reported_and_no_error_of_the_file(pack: Callable[[bytes], bytes]) -> None:
+    packed = bytearray(pack(b"line\n" * 9))
+    packed[len(packed) // 2] ^= 0xFF
+    read = OpenedFile(io.BytesIO(bytes(packed)))
+    list(read.lines())
+    assert [warning.startswith("only a part could be unpacked: broken data") for warning in read.warnings] == [True]
 
 
 def test_nothing_of_a_gzip_file_that_ends_early_stays_inside_zlib() -> None:

@@ -13,7 +13,7 @@ from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
-from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS, TOUCHED_SHARE
+from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.wording import count, seconds, share
@@ -26,9 +26,10 @@ BEYOND_HANDSHAKE: Final = 10
 REPEATED_SHARE: Final = 0.05
 REPEATED_SEGMENTS: Final = 10
 _SERVER_ERRORS: Final = range(500, 600)
+_TOO_MANY: Final = 429
 _SINCE_BOOT: Final = (
-    ("TcpExt.ListenOverflows", "connections met a full accept queue"),
-    ("TcpExt.ListenDrops", "SYNs were dropped"),
+    ("TcpExt.ListenOverflows", "connection met a full accept queue", "connections met a full accept queue"),
+    ("TcpExt.ListenDrops", "SYN was dropped", "SYNs were dropped"),
 )
 
 
@@ -40,14 +41,14 @@ def shows_enough(evidence: EvidenceSet) -> bool:
         seen += [where.service.requests, where.service.handshakes.get("complete", 0)]
     seen += [loop.iterations for named in evidence.event_loops for loop in named.content]
     # Memory and CPU time of processes say nothing about requests.
-    whole_hosts = (evidence.counters, evidence.sockets, evidence.softnet)
-    return any(whole_hosts) or max(seen, default=0) >= ENOUGH_REQUESTS
+    sockets = [table for table in evidence.sockets if table.content.entries or table.content.listeners]
+    return any((evidence.counters, sockets, evidence.softnet)) or max(seen, default=0) >= ENOUGH_REQUESTS
 
 
 def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
     """Yield the symptoms for a user of the service, with their files."""
     for log in evidence.access_logs:
-        for text in _of_log(log.content):
+        for text in _of_log(log.content, has_error_log=bool(evidence.error_logs)):
             yield Reason(text=text, files=(log.name,))
     yield from departures(evidence)
     yield from _of_event_loops(evidence)
@@ -56,22 +57,29 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
             yield Reason(text=text, files=(run.name,))
     yield from _of_captures(evidence)
     changes = CounterChanges(evidence)
-    for name, what in _SINCE_BOOT:
+    for name, *what in _SINCE_BOOT:
         ever = changes.ever(name)
         if ever is not None and ever.number:
-            text = f"{ever.number} {what} since boot ({name.partition('.')[2]}); take two readings to see when."
+            text = (
+                f"{count(ever.number, *what)} {ever.since} ({name.partition('.')[2]}); take two readings to see when."
+            )
             yield Reason(text=text, files=ever.files)
 
 
-def _of_log(log: LogSummary) -> Iterator[str]:
+def _of_log(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
     errors = sum(number for status, number in log.status_counts.items() if status in _SERVER_ERRORS)
     if lower_limit(errors, log.requests) >= TOUCHED_SHARE:
-        yield f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)})."
+        why = "" if has_error_log else "; nginx's error log says why"
+        yield f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)}){why}."
+    limited = log.status_counts.get(_TOO_MANY, 0)
+    if lower_limit(limited, log.requests) >= TOUCHED_SHARE:
+        yield f"{limited} of {log.requests} requests were rejected as too many (429, {share(limited / log.requests)})."
     times = log.request_time_s
     if times is not None and times.p90 >= SLOW_S:
         yield f"p90 request time is {seconds(times.p90)}, p99 {seconds(times.p99)} (median {seconds(times.median)})."
-    if log.short_200:
-        yield f"{count(log.short_200, 'response')} with status 200 {'was' if log.short_200 == 1 else 'were'} cut short."
+    if (short := log.short_200 or 0) >= ENOUGH_EVENTS and lower_limit(short, log.requests) >= TOUCHED_SHARE:
+        text = f"{short} responses with status 200 have fewer bytes than most of their URI"
+        yield f"{text}: cut short, or other versions of it."
 
 
 def _of_load(run: LoadRun) -> Iterator[str]:

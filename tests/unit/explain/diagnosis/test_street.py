@@ -228,9 +228,17 @@ REPEATED = service(
             seen(readings({"TcpExt.ListenDrops": 84_000_000})),
             "84000000 SYNs were dropped since boot (ListenDrops); take two readings to see when.",
         ),
-        (seen(log(status_counts={200: 150, 503: 50})), "50 of 200 requests got a server error (25 %)."),
+        (
+            seen(log(status_counts={200: 150, 503: 50})),
+            "50 of 200 requests got a server error (25 %); nginx's error log says why.",
+        ),
+        (seen(log(status_counts={200: 150, 429: 50})), "50 of 200 requests were rejected as too many (429, 25 %)."),
+        (
+            seen(log(short_200=10)),
+            "10 responses with status 200 have fewer bytes than most of their URI: cut short, or other versions of it.",
+        ),
     ],
-    ids=["errors", "slow", "timeouts", "repeated", "late-answer", "since-boot", "5xx"],
+    ids=["errors", "slow", "timeouts", "repeated", "late-answer", "since-boot", "5xx", "429", "short"],
 )
 def test_what_users_notice_is_never_no_problem(given: EvidenceSet, said: str) -> None:
     """Without a cause it is told as a symptom, with what would show the cause."""

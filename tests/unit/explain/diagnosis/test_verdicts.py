@@ -265,6 +265,13 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         ),
         row("overflows alone", RULED_OUT, grown(ListenDrops=10, ListenOverflows=10)),
         row("half-open", POSSIBLE, MANY_HALF_OPEN),
+        # Without any other segment, the capture's filter left them out; a server sends its SYN/ACK again.
+        row("half-open by a filter", NOT_SEEN, service(half_open=100, handshakes={"half-open": 100})),
+        row(
+            "half-open alone",
+            POSSIBLE,
+            service(half_open=100, handshakes={"half-open": 100}, synack_retransmitted_flows=50),
+        ),
         row("half-open without a drop", RULED_OUT, MANY_HALF_OPEN, grown()),
         row("few half-open", NOT_SEEN, service(half_open=19, handshakes={"complete": 10})),
         row("sockets at the backlog", POSSIBLE, table(listening(backlog=128), *half_open(128))),
@@ -294,6 +301,11 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             "for 1: 20 of 200 connections",
             service(unanswered=20, handshakes={"unanswered": 20}),
         ),
+        # A capture of nothing but SYNs has a filter; clients without an answer send theirs again.
+        row("a filter on SYNs", NOT_SEEN, service(unanswered=200, handshakes={"unanswered": 200})),
+        row("all without an answer", POSSIBLE, service(unanswered=200, syn_retransmitted_flows=150)),
+        row("504 without a connect time", POSSIBLE, "for 1: 3 connections to upstreams timed", log(connect_timeouts=3)),
+        row("few 504s", NOT_SEEN, log(connect_timeouts=2)),
         row("few without an answer", NOT_SEEN, service(unanswered=19, handshakes={"unanswered": 19})),
         row("SYNs again at the server", POSSIBLE, SYNS_AGAIN_AT_SERVER),
         row("timer", POSSIBLE, grown(), log(connect_time_s=spread(0.001, 1.02))),
@@ -462,6 +474,15 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("nginx's host listens elsewhere", FOUND, service(BACK, response_s=SLOW), ALONE),
         row("nginx's host listens there", NOT_SEEN, service(BACK, response_s=SLOW), table(listening(BACK.port))),
         row("timeouts in the error log", POSSIBLE, said_so(Event.ANSWER_TIMED_OUT, 3)),
+        # However fast the others were answered.
+        row(
+            "given up before an answer",
+            POSSIBLE,
+            "for 1: had not answered 20 times when nginx or the client gave up, after 60 s (median; 504, 499)",
+            log(unanswered_s=spread(60.0, count=20)),
+        ),
+        row("given up in a moment", RULED_OUT, log(unanswered_s=spread(0.4, count=20))),
+        row("given up twice", NOT_SEEN, log(unanswered_s=spread(60.0, count=2))),
         row("few timeouts", NOT_SEEN, said_so(Event.ANSWER_TIMED_OUT, 2)),
     ],
     # What nginx holds, and connects that are late in its log alone, are its own; unless it has no CPU.
@@ -682,7 +703,14 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             "decides 2: error.log",
             log(status_counts={200: 100, 502: 100}, connect_time_s=spread(0.0)),
         ),
-        row("502 without a time", POSSIBLE, log(status_counts={502: 3}, connect_time_s=None)),
+        row("502 of unknown time", NOT_SEEN, log(status_counts={502: 3}, connect_time_s=None)),
+        row(
+            "502 within a moment",
+            POSSIBLE,
+            "for 1: 3 of 200 requests were answered 502, within 1 ms (p90): what failed, failed at once",
+            log(status_counts={502: 3}, connect_time_s=None, bad_gateway_s=spread(0.001)),
+        ),
+        row("502 after a while", NOT_SEEN, log(status_counts={502: 100}, bad_gateway_s=spread(0.2))),
         row("502 after long connects", NOT_SEEN, log(status_counts={502: 100}, connect_time_s=LATE)),
         # A backend that accepts and closes fails no attempt; and no live upstream is not even tried.
         row(

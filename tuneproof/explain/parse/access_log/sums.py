@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
+from tuneproof.explain.parse.access_log.kinds import may_have_body
 from tuneproof.explain.parse.access_log.records import LogRecord
 from tuneproof.explain.parse.figures import Distribution, percentile
 
@@ -110,9 +111,9 @@ class ShortBodies:
     """Counts GET requests that were answered 200 with fewer bytes than the URI's body has.
 
     The size of a complete body is assumed to be its URI's most frequent one (of equals, the larger), if at least half
-    of its 200s and at least two have it: a generated page has varying sizes. That fails if most responses were cut
-    short, as in the article's own log; give the size if the file is known. At most 2000 URIs are checked, with 64 sizes
-    each.
+    of its 200s and at least two have it: a generated page has varying sizes. A smaller size that occurs more than once
+    is another version of it, such as the compressed one. That fails if most responses were cut short, as in the
+    article's own log; give the size if the file is known. At most 2000 URIs are checked, with 64 sizes each.
     """
 
     def __init__(self, full_body_bytes: Mapping[str, int]) -> None:
@@ -151,7 +152,12 @@ class ShortBodies:
         usual, times = max(sizes.items(), key=lambda item: (item[1], item[0]))
         if times == 1 or 2 * times < sizes.total() + self._others[uri]:
             return 0
-        return sum(count for size, count in sizes.items() if size < usual)
+        return sum(count == 1 and size < usual for size, count in sizes.items())
+
+
+_CLIENT_CLOSED_REQUEST: Final = 499
+_GATEWAY_TIMEOUT: Final = 504
+_GIVEN_UP: Final = frozenset({_CLIENT_CLOSED_REQUEST, _GATEWAY_TIMEOUT})
 
 
 class Upstreams:
@@ -160,8 +166,11 @@ class Upstreams:
     def __init__(self) -> None:
         self.retried: int | None = None  # passed to more than one server; None as long as no server was logged
         # Per request: from the connect to the response header of its last server; and the request's time beyond its
-        # servers'.
+        # servers', if it has no body, for which nginx also waits.
         self.header_minus_connect_s, self.client_s = Sample(), Sample()
+        # Attempts that nginx or the client gave up: after the connect without a header, and before the connect.
+        self.unanswered_s = Sample()
+        self.connect_timeouts = 0
 
     def add(self, record: LogRecord) -> None:
         """Take a request."""
@@ -174,7 +183,27 @@ class Upstreams:
             self.retried = (self.retried or 0) + (servers > 1)
         if connects and headers and (connected := connects[-1]) is not None and (answered := headers[-1]) is not None:
             self.header_minus_connect_s.add(max(0.0, answered - connected))
+        if len(connects) == len(headers) == len(responses):
+            self._add_given_up(record)
         known = [time_s for time_s in responses if time_s is not None]
-        if known and record.request_time_s is not None:
+        has_body = record.request is not None and may_have_body(record)
+        if known and record.request_time_s is not None and not has_body:
             # Both are rounded, and a stalled worker's clock is late: the difference may be negative.
             self.client_s.add(max(0.0, record.request_time_s - sum(known)))
+
+    def _add_given_up(self, record: LogRecord) -> None:
+        times = zip(
+            record.upstream_connect_time_s, record.upstream_header_time_s, record.upstream_response_time_s, strict=True
+        )
+        last = len(record.upstream_response_time_s) - 1
+        logged = record.upstream_status if len(record.upstream_status) == last + 1 else ()
+        for at, (connect_s, header_s, response_s) in enumerate(times):
+            status = logged[at] if logged else record.status if at == last else None
+            if at == last and record.status == _CLIENT_CLOSED_REQUEST:
+                status = record.status
+            if header_s is not None or response_s is None or status not in _GIVEN_UP:
+                continue
+            if connect_s is not None:
+                self.unanswered_s.add(max(0.0, response_s - connect_s))
+            else:
+                self.connect_timeouts += status == _GATEWAY_TIMEOUT

@@ -394,7 +394,8 @@ class FlowState:
                 "syn_retransmissions": tuple(delay_ns / _NS for delay_ns in handshake.syn_repeats_ns),
                 "synack_retransmissions": tuple(delay_ns / _NS for delay_ns in handshake.synack_repeats_ns),
             }
-        if conversation is not None:
+        # Without the server's direction, every client seems to leave before its response.
+        if conversation is not None and self.server.packets:
             told |= {
                 "exchanges": conversation.exchanges,
                 "response_times": conversation.response_times,

@@ -1,6 +1,7 @@
 """Finds the beginning and length of TCP, UDP or ICMP in a packet.
 
-Link layers, IPv4 (RFC 791), IPv6 with its extensions (RFC 8200).
+Link layers, IPv4 (RFC 791), IPv6 with its extensions (RFC 8200), and packets within packets: PPPoE (RFC 2516), MPLS
+(RFC 3032), IP in IP (RFC 2003), GRE (RFC 2784, 2890), VXLAN (RFC 7348), Geneve (RFC 8926).
 
 https://www.tcpdump.org/linktypes.html; the layouts of Linux "cooked" captures, those of tcpdump's interface ``any``:
 LINKTYPE_LINUX_SLL.html and LINKTYPE_LINUX_SLL2.html there. Other packets get one of a few kinds, whatever a capture
@@ -25,9 +26,7 @@ _SMALLEST_ETHERTYPE: Final = 0x0600
 _PROTOCOLS: Final[Mapping[int, str]] = {
     1: "ICMP",
     2: "IGMP",
-    4: "IPv4 in IP",
     17: "UDP",
-    41: "IPv6 in IP",
     47: "GRE",
     50: "ESP",
     58: "ICMPv6",
@@ -79,6 +78,10 @@ _IP_VERSIONS: Final[Mapping[int, int]] = {4: IPV4, 6: IPV6}
 _FAMILIES: Final[Mapping[int, int]] = {2: IPV4, 10: IPV6, 24: IPV6, 28: IPV6, 30: IPV6}
 _FAMILY_BYTES: Final = 4
 
+_PPPOE: Final = 0x8864
+_MPLS: Final = 0x8847
+_PPP_TYPES: Final[Mapping[int, int]] = {0x0021: IPV4, 0x0057: IPV6}
+
 # Position of the EtherType, and length of the header.
 _WITH_ETHERTYPE: Final[Mapping[int, tuple[int, int]]] = {
     ETHERNET: (12, 14),
@@ -110,14 +113,12 @@ def network_layer(linktype: int, data: bytes) -> tuple[int, int]:
 
 
 def _behind_ethertype(data: bytes, type_at: int, at: int) -> tuple[int, int]:
-    if len(data) < at:
-        raise CutPacketError("link header")
+    _need(data, at, "link header")
     ethertype = int.from_bytes(data[type_at : type_at + 2])
     while ethertype in _VLAN_TAGS:
         # A tag's last two bytes are the next EtherType.
         at += _VLAN_TAG_BYTES
-        if len(data) < at:
-            raise CutPacketError("VLAN tag")
+        _need(data, at, "VLAN tag")
         ethertype = int.from_bytes(data[at - 2 : at])
     return ethertype, at
 
@@ -148,6 +149,21 @@ _EXTENSIONS: Final = frozenset({0, 43, _FRAGMENT, _AUTHENTICATION, 60, 135, 139,
 _EXTENSION_UNIT_BYTES: Final = 8
 
 
+_PPPOE_BYTES: Final = 8
+_LABEL_BYTES: Final = 4
+_UDP: Final = 17
+_UDP_BYTES: Final = 8
+_GRE: Final = 47
+_GRE_BYTES: Final = 4
+_GRE_OPTIONS: Final = 0b1011_0000  # checksum, key, sequence number: four bytes each
+_IP_IN_IP: Final[Mapping[int, int]] = {4: IPV4, 41: IPV6}
+_VXLAN_PORT, _GENEVE_PORT = 4789, 6081
+_VXLAN_BYTES: Final = 8  # Geneve's, too, without its options
+_GENEVE_OPTIONS: Final = 0x3F  # their length, in words
+_BRIDGED: Final = 0x6558  # an Ethernet frame
+_DEEPEST: Final = 4
+
+
 class TransportPlace(NamedTuple):
     """The position of the TCP segment, or other payload, of an IP packet."""
 
@@ -165,17 +181,72 @@ def transport_place(linktype: int, data: bytes, wire_bytes: int) -> TransportPla
     length on the wire decides: the kernel captures packets before segmentation (TSO), which may be longer than the
     field allows.
 
+    Of a packet within another one, the inner one counts.
+
     Raises:
         OtherPacketError: There is no IP packet, or only a later fragment.
         MalformedPacketError: A header contradicts itself.
         CutPacketError: The packet ends inside its headers.
     """
     ethertype, at = network_layer(linktype, data)
+    for _ in range(_DEEPEST):
+        place = _behind_network(ethertype, data, at, wire_bytes)
+        inner = _within(data, place)
+        if inner is None:
+            return place
+        ethertype, at = inner
+    raise OtherPacketError("packet within many packets")
+
+
+def _behind_network(ethertype: int, data: bytes, at: int, wire_bytes: int) -> TransportPlace:
+    if ethertype == _PPPOE:
+        _need(data, at + _PPPOE_BYTES, "PPPoE header")
+        protocol = int.from_bytes(data[at + _PPPOE_BYTES - 2 : at + _PPPOE_BYTES])
+        ethertype, at = _PPP_TYPES.get(protocol, _PPPOE), at + _PPPOE_BYTES
+    if ethertype == _MPLS:
+        ethertype, at = _behind_labels(data, at)
     if ethertype == IPV4:
         return _behind_ipv4(data, at, wire_bytes)
     if ethertype == IPV6:
         return _behind_ipv6(data, at, wire_bytes)
     raise OtherPacketError(ethertype_name(ethertype))
+
+
+def _behind_labels(data: bytes, at: int) -> tuple[int, int]:
+    is_last = False
+    while not is_last:
+        _need(data, at + _LABEL_BYTES + 1, "MPLS label")
+        is_last = bool(data[at + _LABEL_BYTES - 2] & 1)
+        at += _LABEL_BYTES
+    return _IP_VERSIONS.get(data[at] >> 4, _MPLS), at
+
+
+def _within(data: bytes, place: TransportPlace) -> tuple[int, int] | None:
+    """Return the EtherType and index of the packet within a packet; None if it has none."""
+    if place.protocol in _IP_IN_IP:
+        return _IP_IN_IP[place.protocol], place.at
+    if place.protocol == _GRE:
+        _need(data, place.at + _GRE_BYTES, "GRE header")
+        flags, ethertype = data[place.at], int.from_bytes(data[place.at + 2 : place.at + 4])
+        at = place.at + _GRE_BYTES + 4 * (flags & _GRE_OPTIONS).bit_count()
+    elif place.protocol == _UDP and len(data) >= (at := place.at + _UDP_BYTES) + _VXLAN_BYTES:
+        port = int.from_bytes(data[place.at + 2 : place.at + 4])
+        if port == _VXLAN_PORT:
+            ethertype, at = _BRIDGED, at + _VXLAN_BYTES
+        elif port == _GENEVE_PORT:
+            ethertype = int.from_bytes(data[at + 2 : at + 4])
+            at += _VXLAN_BYTES + 4 * (data[at] & _GENEVE_OPTIONS)
+        else:
+            return None
+    else:
+        return None
+    type_at, header_bytes = _WITH_ETHERTYPE[ETHERNET]
+    return _behind_ethertype(data, at + type_at, at + header_bytes) if ethertype == _BRIDGED else (ethertype, at)
+
+
+def _need(data: bytes, end: int, what: str) -> None:
+    if len(data) < end:
+        raise CutPacketError(what)
 
 
 def _behind_ipv4(data: bytes, at: int, wire_bytes: int) -> TransportPlace:

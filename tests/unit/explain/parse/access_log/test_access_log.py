@@ -139,9 +139,11 @@ def test_summary_shows_the_stall_of_the_article() -> None:
 def test_size_that_nobody_knows_is_the_most_frequent_one() -> None:
     """Without the file's size, what most requests got counts as whole: per URI, whatever the query.
 
-    A page of changing size is never short, and where most were cut short, as in the article, none seems to be.
+    A page of changing size is never short, nor is a size that occurs again, such as that of the compressed body. Where
+    most were cut short, as in the article, none seems to be.
     """
     sizes = [("/a?x=1", "100"), ("/a?x=2", "100"), ("/a", "99"), ("/b", "9"), ("/b", "9"), ("/b", "7")]
+    sizes += [("/c", size) for size in ("100", "100", "30", "30")]
     lines = [a_line(request=f"GET {uri} HTTP/1.1", bytes=size) for uri, size in sizes]
     assert summary(lines).short_200 == 2
     assert summary(lines, full_body_bytes={"/a": 99}).short_200 == 1
@@ -205,6 +207,47 @@ def test_a_retry_shows_its_servers_times_and_the_last_ones_own_time() -> None:
     assert result.connect_time_s == distribution([0.1, 0.2])
     assert result.header_minus_connect_s.maximum == pytest.approx(0.05)
     assert result.client_time_s.maximum == pytest.approx(0.04)
+
+
+def test_an_upgraded_connection_lasts_by_design() -> None:
+    """Its time is that of the session, not of a user who waits."""
+    result = summary([a_line(status="101", rt="3600.000", urt="3600.000"), a_line(rt="0.010")])
+    assert (result.requests, result.request_time_s.count, result.request_time_s.maximum) == (2, 1, 0.01)
+
+
+def test_the_time_of_a_502_is_that_of_the_request() -> None:
+    result = summary([a_line(status="502", rt="0.002"), a_line(status="502", rt="0.004"), a_line(rt="9.000")])
+    assert result.bad_gateway_s == distribution([0.002, 0.004])
+
+
+@pytest.mark.parametrize(
+    ("status", "uct", "uht", "urt", "unanswered", "timeouts"),
+    [
+        ("504", "0.001", "-", "60.001", [60.0], 0),
+        ("499", "0.001", "-", "5.001", [5.0], 0),
+        ("504", "-", "-", "60.000", [], 1),
+        # The client left before the connection was open: nobody knows why it was not.
+        ("499", "-", "-", "5.000", [], 0),
+        ("200", "0.001", "0.002", "60.000", [], 0),
+        # A refusal, and a backend that closed, gave nobody up.
+        ("502", "0.001", "-", "0.001", [], 0),
+        ("504", "0.001, 0.001", "-, -", "0.001, 60.001", [60.0], 0),
+        ("504", "0.001, -", "-, -", "0.001, 60.000", [], 1),
+    ],
+)
+def test_a_server_that_was_given_up_before_it_answered_is_counted(
+    status: str, uct: str, uht: str, urt: str, unanswered: list[float], timeouts: int
+) -> None:
+    result = summary([a_line(status=status, uct=uct, uht=uht, urt=urt)])
+    given_up = result.unanswered_s
+    assert (given_up.count if given_up else 0, result.connect_timeouts) == (len(unanswered), timeouts)
+    assert given_up is None or given_up.maximum == pytest.approx(unanswered[0])
+
+
+def test_the_time_of_a_body_is_not_the_reading_clients() -> None:
+    """Nginx reads it before it connects."""
+    lines = [a_line(request=f"{method} / HTTP/1.1", rt="8.000", urt="0.100") for method in ("POST", "GET")]
+    assert summary(lines).client_time_s == distribution([7.9])
 
 
 def test_lines_out_of_order_are_counted_and_change_nothing_else() -> None:

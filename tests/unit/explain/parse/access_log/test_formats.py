@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tuneproof.explain.parse.access_log.json_lines import JsonLines
+from tuneproof.explain.parse.access_log.json_lines import JsonLines, PairLines
 from tuneproof.explain.parse.access_log.known import COMBINED, KNOWN, UPSTREAMINFO
 from tuneproof.explain.parse.access_log.log_format import (
     LONGEST_LINE,
@@ -203,6 +203,7 @@ def test_known_formats_keep_apart() -> None:
         "Nginx Proxy Manager, not proxied": f"{manager[0]} {manager[1]} {manager[2]}",
         "explain": f'10.0.0.1 "GET / HTTP/1.1" 200 12 "curl" 1700000000.123 7 42 10.0.0.5:80 {times}',
         "JSON lines": '{"status": 200, "request": "GET / HTTP/1.1"}',
+        "logfmt or LTSV": 'status=200 request="GET / HTTP/1.1"',
     }
     assert {item.name for item in KNOWN} == set(lines)
     for name, line in lines.items():
@@ -253,7 +254,7 @@ def test_whole_numbers_in_json_may_be_of_another_unit_than_seconds() -> None:
     [
         ("[1]", r"expected a JSON object, found '\[1\]'"),
         ('{"status": 200', "not JSON: Expecting"),
-        ('{"status": 200}', "a JSON object that is no request"),
+        ('{"status": 200}', "JSON lines without a request"),
         ('{"status": "two", "request": ""}', r"\$status: not a number: 'two'"),
         ('{"status": 2000, "request": ""}', r"\$status: not an HTTP status: '2000'"),
         ('{"status": 200, "request_time": NaN}', "NaN is not JSON"),
@@ -270,6 +271,40 @@ def test_json_that_is_no_request_is_reported(line: str, message: str) -> None:
     """Also what would exhaust a parser."""
     with pytest.raises(MalformedEvidenceError, match=message):
         JsonLines().parse(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        (
+            'ts="31/May/2023:08:27:49 +0000" remote_addr=::1 request="GET /a HTTP/1.1" status=200 request_time=0.058 '
+            "uct=0.001, 0.002 body_bytes_sent=12 pid=7 host=a"
+        ),
+        (
+            "time:[31/May/2023:08:27:49 +0000]\tremote_addr:::1\treq:GET /a HTTP/1.1\tstatus:200\treqtime:0.058\t"
+            "uct:0.001, 0.002\tbody_bytes_sent:12\tpid:7\thost:a"
+        ),
+    ],
+    ids=["logfmt", "ltsv"],
+)
+def test_lines_with_a_name_before_each_value_are_read_by_it(line: str) -> None:
+    record = PairLines().parse(line)
+    assert (record.time_s, record.request, record.status) == (1_685_521_669, "GET /a HTTP/1.1", 200)
+    assert (record.request_time_s, record.upstream_connect_time_s) == (0.058, (0.001, 0.002))
+    assert (record.body_bytes, record.remote_addr, record.worker_pid) == (12, "::1", 7)
+    assert record.columns["host"] == "a"
+    escaped = PairLines().parse(r'status=200 request="GET /\x22\" HTTP/1.1" remote_addr=::1')
+    assert escaped.request == 'GET /"" HTTP/1.1'
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["level=info status=200 time=2026-11-26T09:00:00Z", "remote_addr=::1 status=200 and words", "status:200\ttime:1"],
+)
+def test_other_programs_names_and_prose_are_no_request(line: str) -> None:
+    """Many programs log a status and a time."""
+    with pytest.raises(MalformedEvidenceError, match="expected names of nginx's variables"):
+        PairLines().parse(line)
 
 
 def test_halves_of_surrogate_pairs_can_be_written_out() -> None:
@@ -292,6 +327,10 @@ HOSTILE = [
     "\\" * 120_000,
     '{"a":"' + "\\x22" * 30_000,
     "x " * 60_000,
+    "a=b " * 30_000,
+    "a=" + "b, " * 40_000,
+    'a="' + "\\" * 100_000,
+    "a:b\t" * 30_000,
 ]
 FORMATS = [
     *KNOWN,

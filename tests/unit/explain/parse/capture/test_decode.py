@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from scapy.contrib.geneve import GENEVE
+from scapy.contrib.mpls import MPLS
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_RR
 from scapy.layers.inet6 import (
     ICMPv6EchoRequest,
@@ -12,7 +14,9 @@ from scapy.layers.inet6 import (
     IPv6ExtHdrHopByHop,
     IPv6ExtHdrRouting,
 )
-from scapy.layers.l2 import ARP, CookedLinux, CookedLinuxV2, Dot1AD, Dot1Q, Ether
+from scapy.layers.l2 import ARP, GRE, CookedLinux, CookedLinuxV2, Dot1AD, Dot1Q, Ether
+from scapy.layers.ppp import PPP, PPPoE
+from scapy.layers.vxlan import VXLAN
 from scapy.packet import Raw
 
 from tuneproof.explain.parse.capture.decode import Segment, SegmentReader
@@ -61,6 +65,55 @@ def test_segment_is_found_behind_every_link_header() -> None:
     reader = SegmentReader(found)
     assert list(reader) == [HELLO, HELLO_6] * (len(LINKS) + 1)
     assert reader.segments == len(found)
+
+
+OUTER = ETHERNET / IP(src="192.0.2.1", dst="192.0.2.2")
+
+
+@pytest.mark.parametrize(
+    "outer",
+    [
+        ETHERNET / PPPoE() / PPP(),
+        ETHERNET / MPLS(label=16, s=0) / MPLS(label=17, s=1),
+        OUTER,
+        ETHERNET / IPv6(src="fd00::1", dst="fd00::2"),
+        OUTER / GRE(),
+        OUTER / GRE(chksum_present=1, key_present=1, seqnum_present=1),
+        OUTER / GRE() / ETHERNET / Dot1Q(vlan=5),
+        OUTER / UDP(sport=50_000, dport=4789) / VXLAN(vni=7) / ETHERNET,
+        OUTER / UDP(sport=50_000, dport=6081) / GENEVE(vni=7) / ETHERNET,
+        OUTER / UDP(sport=50_000, dport=6081) / GENEVE(vni=7, optionlen=2, options=bytes(8)) / ETHERNET,
+        OUTER / GRE() / IP(src="192.0.2.3", dst="192.0.2.4"),
+    ],
+    ids=["PPPoE", "MPLS", "IP", "IPv6", "GRE", "GRE options", "GRE bridge", "VXLAN", "Geneve", "Geneve options", "two"],
+)
+def test_the_segment_within_a_tunnel_is_found(outer: Any) -> None:
+    """Between machines of a cluster, a packet travels within another one."""
+    assert list(SegmentReader([packet(outer / IP4 / TCP_HELLO), packet(outer / IP6 / TCP_HELLO)])) == [HELLO, HELLO_6]
+
+
+def test_a_tunnel_without_a_segment_is_counted_by_what_it_has() -> None:
+    nested: Any = OUTER
+    for _ in range(9):
+        nested /= IP(src="192.0.2.3", dst="192.0.2.4")
+    vxlan = bytes(OUTER / UDP(sport=50_000, dport=4789) / VXLAN() / ETHERNET / IP4 / TCP_HELLO)
+    reader = SegmentReader(
+        [
+            packet(nested / TCP_HELLO),
+            packet(ETHERNET / PPPoE() / PPP(proto=0xC021) / b"x"),
+            packet(OUTER / UDP(sport=50_000, dport=4789) / b"short"),
+            packet(vxlan, cut_to=60),
+            packet(bytes(OUTER / GRE())[:36], wire_bytes=90),
+        ]
+    )
+    assert list(reader) == []
+    assert reader.others == {
+        "packet within many packets": 1,
+        "PPPoE session": 1,
+        "UDP": 1,
+        "captured without its whole link header": 1,
+        "captured without its whole GRE header": 1,
+    }
 
 
 @pytest.mark.parametrize("linktype", [0, 108])

@@ -270,6 +270,16 @@ def test_one_direction_alone_has_no_false_accident(kept: bytes) -> None:
     assert (flow.handshake, flow.syn_to_synack_s) == ("complete", None)
 
 
+def test_without_the_servers_direction_no_client_leaves_early() -> None:
+    """Its request has no response in the capture, and it closes: nobody knows what it got."""
+    talk = opened()
+    for step in (client(get()), server(ok()), client(flags=ACK | FIN), server(flags=ACK | FIN)):
+        step(talk)
+    assert talk.record().exchanges == 1
+    flow = only([segment for segment in talk.segments if segment[1] == CLIENT])
+    assert (flow.exchanges, flow.client_left_before_response) == (0, False)
+
+
 @pytest.mark.parametrize("order", [(1, 0, 2), (0, 2, 1)])
 def test_handshake_out_of_order_is_one_flow(order: tuple[int, ...]) -> None:
     """A capture of several queues may have neighbours exchanged."""

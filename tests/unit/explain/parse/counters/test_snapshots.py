@@ -105,6 +105,19 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
         f"{NETSTAT_S}Thu Nov 20\n{NETSTAT_S}\n    Forwarding is enabled\n",
         [{"labels": ()}, {"labels": ("Thu Nov 20", "Forwarding is enabled")}],
     ),
+    # A file that ends within a line: of its last value, digits may be missing, too.
+    "a cut line of values": (
+        proc_net.snapshots,
+        "Tcp: A B\nTcp: 1 2\nUdp: C D E\nUdp: 3 4",
+        [{"Tcp.B": 2, "Udp.C": 3, "number": 3, "labels": ("Udp: 3 4",)}],
+    ),
+    "a cut line of names": (proc_net.snapshots, "Tcp: A B\nTcp: 1 2\nUdp: C D", [{"number": 2}]),
+    "a whole last line": (proc_net.snapshots, "Tcp: A B\nTcp: 1 2", [{"Tcp.B": 2, "number": 2, "labels": ()}]),
+    "a cut line of nstat": (
+        nstat.snapshots,
+        "TcpOutSegs 5 0.0\nTcpRetransSegs 1",
+        [{"counters": {"Tcp.OutSegs": 5}, "labels": ("TcpRetransSegs 1",)}],
+    ),
     # Hexadecimal; the first three columns count, the 13th is the CPU.
     "softnet_stat": (
         softnet.snapshots,

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.canned_ss import FULL_QUEUE, SLOW_READERS
-from tuneproof.explain.parse.sockets.ss_text import parse
+from tuneproof.explain.parse.sockets.ss_text import parse, readings
 from tuneproof.explain.parse.sockets.table import SocketAddress, UnreadLine, figures
 
 ESTAB = "ESTAB 0 0 10.0.0.1:80"
@@ -120,6 +120,48 @@ def test_several_sockets_on_one_address_are_one_listener() -> None:
         ("accept_queue_longest", 512),
         ("accept_queue_full_sockets", 1),
     ]
+
+
+def test_a_full_queue_of_a_unix_domain_socket_is_seen() -> None:
+    """As PHP-FPM listens on; it is no TCP socket."""
+    table = parse(
+        "Netid State  Recv-Q Send-Q Local Address:Port Peer Address:Port\n"
+        "u_str LISTEN 129    128    /run/php/php-fpm.sock 12345 * 0\n"
+        "u_str ESTAB  0      0      /run/php/php-fpm.sock 22345 * 22346\n"
+    )
+    (listener,) = table.listeners
+    assert (str(listener.local), listener.queued, listener.full_sockets) == ("/run/php/php-fpm.sock", 129, 1)
+    assert (table.entries, table.other_families) == ((), {"u_str": 2})
+
+
+HEADER: Final = "State Recv-Q Send-Q Local Address:Port Peer Address:Port\n"
+LISTENS: Final = "LISTEN {} 511 0.0.0.0:80 0.0.0.0:*\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEADER + LISTENS.format(0) + HEADER + LISTENS.format(7),
+        f"10:00:01\n{LISTENS.format(0)}10:00:02\n{LISTENS.format(7)}",
+        f"10:00:01\n{HEADER}{LISTENS.format(0)}\t cubic cwnd:10\n10:00:02\n{HEADER}{LISTENS.format(7)}",
+    ],
+    ids=["headers", "dates", "both"],
+)
+def test_a_loop_of_ss_is_a_table_for_each_call(text: str) -> None:
+    """Otherwise one listener would have the sum of all its queues, and several sockets."""
+    tables = readings(text)
+    assert [(table.listeners[0].queued, table.listeners[0].sockets) for table in tables] == [(0, 1), (7, 1)]
+
+
+def test_two_calls_for_different_sockets_are_one_table() -> None:
+    """Listeners and connections of one moment belong together; samples keep the numbers of their lines."""
+    both = f"{HEADER}{LISTENS.format(0)}{HEADER}{ESTAB} 10.0.0.2:50112\n"
+    (table,) = readings(both)
+    assert (len(table.listeners), table.states) == (1, {"LISTEN": 1, "ESTAB": 1})
+    first, second = readings(f"{both}now\n{ESTAB} 10.0.0.2:50112\nwhat\n")
+    assert (first.unread_lines, [line.number for line in second.unread_samples]) == (0, [5, 7])
+    (reuseport,) = readings(HEADER + LISTENS.format(0) * 2)
+    assert reuseport.listeners[0].sockets == 2
 
 
 def test_other_lines_are_counted_and_shown() -> None:

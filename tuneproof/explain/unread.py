@@ -1,0 +1,134 @@
+"""Files that are recognised but not read: what they are, and what to give instead."""
+
+import re
+from typing import Final
+
+# The beginning of a packed file. A gzip file has been unpacked before.
+_PACKED: Final = (
+    (0, b"\x28\xb5\x2f\xfd", "compressed with zstd"),
+    (0, b"\x04\x22\x4d\x18", "compressed with lz4"),
+    (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (0, b"PK\x03\x04", "a zip archive"),
+    (0, b"\x1f\x8b", "compressed twice"),
+    (257, b"ustar", "a tar archive"),
+)
+_STAMP: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z"
+# Proxies in front of nginx, from the providers' own descriptions of their fields.
+_IN_FRONT: Final = (
+    ("an AWS Application Load Balancer", rf"^(?:https?|h2|grpcs|wss?) {_STAMP} app/\S{{1,200}} \S{{1,60}}:\d+ "),
+    ("an AWS Network Load Balancer", r"^tls \d\.\d \d{4}-\d\d-\d\dT[\d:]{8} net/"),
+    ("an AWS Classic Load Balancer", rf"^{_STAMP} \S{{1,200}} \S{{1,60}}:\d+ \S{{1,60}} (?:-?[\d.]{{1,20}} ){{3}}"),
+    ("Amazon CloudFront", r"^#Fields: date\s+time\s+x-edge-location"),
+    (
+        "a Google Cloud load balancer",
+        r'"type\.googleapis\.com/google\.cloud\.loadbalancing\.type\.LoadBalancerLogEntry"',
+    ),
+    ("an Azure Application Gateway", r'"category": ?"ApplicationGatewayAccessLog"'),
+    ("Cloudflare", r'^\{.*"EdgeResponseStatus"'),
+)
+_CLOCK: Final = r"\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d"
+_DAY: Final = r"\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? \d{4}\]"
+# Other servers that nginx's users also have; some use names that nginx has, too.
+_OTHER_SERVERS: Final = (
+    ("Apache httpd", rf"^{_DAY} \[(?:\w+:)?(?:emerg|alert|crit|error|warn|notice|info|debug|trace\d)\] "),
+    ("IIS, or another server with W3C's format", r"^#(?:Software: Microsoft|Fields: )"),
+    ("HAProxy", r"^.{0,80}\bhaproxy(?:\[\d+\])?: |^\[(?:ALERT|WARNING|NOTICE)\] +[\d/]+ \(\d+\) : "),
+    ("HAProxy", rf"^\S{{1,60}}:\d+ {_CLOCK}\.\d{{3}}\] \S{{1,200}} \S{{1,200}} [-+\d/]+ "),
+    ("Envoy", rf'^\[{_STAMP}\] "[A-Z-]{{1,20}} |^\{{.*"response_flags"'),
+    ("Envoy", r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\]\[\d+\]\[\w+\]\[\w+\] "),
+    ("Caddy", r'^.*\bhttp\.log\.access|^\{"level":"\w+","ts":[\d.]+,"logger":"(?:http|tls|admin)'),
+    ("Traefik", r'^\{.*"DownstreamStatus"|" \d+ "[^"\n]*@[a-z]+" "[^"\n]*" \d+ms$'),
+    ("Traefik", r'^time="\S{19,35}" level=\w+ msg=.*(?:entryPoint|router|provider|middleware)Name='),
+    ("Squid", r"^\d{10}\.\d{3} +\d+ \S{1,60} [A-Z_]+/\d{3} "),
+    ("Amazon S3", rf"^[0-9a-f]{{64}} \S{{1,80}} {_CLOCK} "),
+)
+_SOCKETS: Final = "ss -tanmi prints the sockets with their queues and limits"
+_OTHERS: Final = (
+    (
+        r"^Active connections: \d+",
+        "nginx's stub_status: if accepts exceeds handled, nginx dropped connections; its error log says why",
+    ),
+    (r"^Total: \d+.*\n\s*TCP:\s+\d+ \(estab", f"the summary of ss -s: {_SOCKETS}"),
+    (r"^Active Internet connections|^Proto\s+Recv-Q", f"sockets as netstat prints them: {_SOCKETS}"),
+    (r"^\s*sl\s+local_address", f"/proc/net/tcp: {_SOCKETS}"),
+    (r"^sockets: used \d+", f"/proc/net/sockstat: {_SOCKETS}"),
+    (r"^tcp:\n\t\d+ packets? sent", "counters of a BSD or of macOS: only those of Linux are read"),
+    (
+        r"^(?:fs|kernel|net|vm)\.[\w./-]+ ?= ?\S",
+        "kernel settings, which show no incident: docs/kernel-settings.md explains some",
+    ),
+    (
+        r"^% time +seconds +usecs/call|^(?:\[pid +\d+\] |\d+ +)?(?:[\d:.]{1,20} )?[a-z]\w{1,30}\(.*\) += -?\d",
+        "the output of strace: tuneproof watch shows what a worker waits for, and its recordings are read",
+    ),
+    (
+        r"^# (?:To display the perf\.data|Samples: |Overhead )|\APERFILE2",
+        "a profile of perf: tuneproof watch shows what a worker waits for, and its recordings are read",
+    ),
+    (
+        r"^(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.\d{1,9} (?:\S{1,20} +(?:In|Out|[BMP]) +)?IP6? ",
+        "the text of tcpdump: tcpdump -w FILE writes a capture that is read",
+    ),
+    (
+        r'\A\s*\{\s*"log"\s*:\s*\{\s*"(?:version|creator)"',
+        "a HAR file of a browser: nginx's access log of the same period shows where the time went",
+    ),
+    (
+        r"^procs -+memory|^top - |^USER +PID +%CPU|^Linux \S+ \(\S+\)",
+        "figures of a machine: pidstat 1, and /proc/PID/schedstat twice, show nginx's processes",
+    ),
+    (r"^\s*Requests/sec:|^Requests +\[total|^\s*http_req_duration", "another load generator's report"),
+    (r"^(?:tcp|udp) +\d+ .*\bsrc=\S+ dst=", f"the kernel's connection tracking: {_SOCKETS}"),
+    (
+        r"^\d+: \S+: <[A-Z_,]+>",
+        "a list of interfaces: packets under dropped and missed were lost here; /proc/net/softnet_stat twice is read",
+    ),
+    (r"^# (?:HELP|TYPE) \w+ ", "metrics for Prometheus, which name no request"),
+    (r"^\* +(?:Trying|Host|Connected to) ", "the output of curl -v: nginx's logs of that moment show more"),
+)
+_LINES: Final = 50
+
+
+def packed_as(head: bytes) -> str | None:
+    """Return how a file is packed; None for anything else.
+
+    ``head``: its first bytes.
+    """
+    return next((name for at, magic, name in _PACKED if head.startswith(magic, at)), None)
+
+
+def other_server(text: str) -> str | None:
+    """Return which program other than nginx wrote a log, in a sentence; None for anything else.
+
+    ``text``: its beginning.
+    """
+    said = _beginning(text)
+    for name, words in _IN_FRONT:
+        if re.search(words, said, re.MULTILINE):
+            return (
+                f"an access log of {name}: its times cover nginx and all that is behind it, and do not tell them "
+                "apart; give nginx's own access log of the same period"
+            )
+    found = next((name for name, words in _OTHER_SERVERS if re.search(words, said, re.MULTILINE)), None)
+    return f"a log of {found}, which explain does not read; give nginx's own logs of the same time" if found else None
+
+
+def other_text(text: str) -> str | None:
+    """Return what a text is, and what to give instead; None for an unknown one.
+
+    ``text``: its beginning.
+    """
+    said = _beginning(text)
+    known = next((sentence for words, sentence in _OTHERS if re.search(words, said, re.MULTILINE)), None)
+    if known is not None:
+        return known
+    if said.lstrip().startswith(("{", "[")):
+        return (
+            "JSON, but no request per line: one object on each line, with nginx's names (status, request_time ...), is "
+            "read; jq -c '.[]' or jq -c . prints such lines"
+        )
+    return "binary data, or UTF-16 without its mark" if "\0" in said else None
+
+
+def _beginning(text: str) -> str:
+    return "\n".join(text.split("\n", _LINES)[:_LINES])
