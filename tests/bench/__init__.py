@@ -1,1 +1,1 @@
-"""What the lab itself costs: figures to print, not to judge by."""
+"""What the lab itself costs: figures to print, without a verdict."""

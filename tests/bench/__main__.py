@@ -1,6 +1,6 @@
-"""``python -m tests.bench``: what a lab, a wire, an analysis, a record of turns and a run cost.
+"""``python -m tests.bench``: what a lab, a wire, an analysis, the recorder and a run cost.
 
-``--only NAME`` measures one of them, ``--times N`` how often commands are run.
+``--only NAME`` measures one of them; ``--times N`` says how often commands are run.
 """
 
 import argparse
@@ -40,7 +40,7 @@ def _say(text: str) -> None:
 
 
 def containers(images: dict[str, str]) -> list[RoleSpec]:
-    """Return a lab of one backend, one client and three subjects with their netadmins, in the order of their needs."""
+    """Return a lab of one backend, one client and three subjects with netadmins, in the order of their dependencies."""
     config = SubjectConfig(upstream="backend:8000").render().encode()
     subjects = [
         RoleSpec(
@@ -72,7 +72,7 @@ def containers(images: dict[str, str]) -> list[RoleSpec]:
 
 
 def measure_lab(session: Session, images: dict[str, str]) -> Iterator[str]:
-    """Yield how long start and end of a lab's containers take, and of the same ones by docker-compose in turn."""
+    """Yield how long a lab's containers take to start and stop, and the same containers with docker-compose in turn."""
     specs = containers(images)
 
     def ours() -> None:
@@ -99,7 +99,7 @@ def _seconds(work: Callable[[], None]) -> float:
 
 @contextmanager
 def _engine() -> Iterator[tuple[Session, dict[str, str]]]:
-    """Return a session on the engine, and the names of its images by role; they are built where they are missing."""
+    """Return a session on the engine, and the names of its images by role; missing ones are built."""
     client = connect(timeout_s=600)
     specs = {role: ImageSpec(name=role, suite=SUITES[DEFAULT_VERSION]) for role in _ROLES}
     ensure_images(client, list(specs.values()), report=_say)

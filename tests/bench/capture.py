@@ -1,10 +1,10 @@
-"""What analysing a capture costs, beside tshark: a million packets that the lab has recorded.
+"""What analysing a capture costs, compared with tshark: a million packets that the lab has recorded.
 
-Both run in one container, on one CPU, from process start to exit, in turn; CPU time tells of them where something else
-runs on the machine as well. tshark gets its fastest way to the same
-figures, ``-q -z io,stat``: counts of retransmitted and overtaken segments, closed windows and RSTs, and the mean of
-handshakes and of HTTP response times. Ours are in the summary with much more: by service, with percentiles, the worst
-connections, and what nginx held. For comparison, once: ``-T fields``, which prints these for each packet.
+Both run in one container, on one CPU, from process start to exit, in turn; CPU time stays valid if the machine has
+other work, too. tshark gets its fastest way to the same figures, ``-q -z io,stat``: counts of retransmitted and
+overtaken segments, closed windows and RSTs, and the mean of handshakes and of HTTP response times. Ours are in the
+summary, with much more: by service, with percentiles, the worst connections, and what nginx held. ``-T fields``, which
+prints these for each packet, is run once for comparison.
 """
 
 import json
@@ -68,7 +68,7 @@ with open({_CAPTURE!r}, "rb") as file:
 assert summary.truncated is None and summary.services and not summary.other
 """,
 )
-# Prints what a program takes whose output goes nowhere: time, CPU time, both in seconds, and KiB.
+# Prints the costs of a program with its output discarded: time, CPU time, both in seconds, and KiB.
 _TIMED: Final = """
 import json, resource, subprocess, sys, time
 began = time.monotonic()
@@ -80,7 +80,7 @@ print(json.dumps([time.monotonic() - began, took.ru_utime + took.ru_stime, took.
 
 @dataclass(frozen=True, kw_only=True)
 class _Cost:
-    """What one run of a program takes: time from start to exit, CPU time, and its largest resident set."""
+    """One run of a program: time from start to exit, CPU time, and its largest resident set."""
 
     time_s: float
     cpu_s: float
@@ -89,13 +89,13 @@ class _Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class _Traffic:
-    """One kind of traffic: what ab(1) asks nginx for, and who stands behind it. Some 250 000 packets each."""
+    """One kind of traffic: what ab(1) requests from nginx, and the server behind it. Some 250 000 packets each."""
 
     name: str  # of the subject that serves it
-    backend: Backend  # what is behind nginx
-    path: str  # what is asked for
+    backend: Backend  # behind nginx
+    path: str  # the requested path
     requests: int  # how often, each on a connection of its own
-    concurrency: int  # how many at a time
+    concurrency: int  # concurrent requests
 
 
 # The capture keeps at least its newest 32 MiB: some 300 000 packets of this length.
@@ -112,13 +112,14 @@ _TRAFFIC: Final = (
 
 
 def measure_capture(session: Session, *, images: BenchImages, tshark_image: str) -> Iterator[str]:
-    """Yield lines with what the analysis of a capture takes, and what it takes tshark."""
+    """Yield lines with the costs of our analysis of a capture, and those of tshark."""
     capture = record(session, images)
     packets = _count(capture)
     with Lab(session) as lab:
         lab.start([_analysts(tshark_image, capture)])
         container = lab[_TSHARK]
-        # Once each, not counted: the file is then in memory, and our modules are compiled, as ./lab's are.
+        # One run of each does not count: afterwards the file is in memory, and our modules are compiled, as ./lab's
+        # are.
         _timed(container, _OURS)
         _timed(container, _SUMMING)
         pairs = [(_timed(container, _OURS), _timed(container, _SUMMING)) for _ in range(PAIRS)]
@@ -135,7 +136,7 @@ def measure_capture(session: Session, *, images: BenchImages, tshark_image: str)
 
 
 def record(session: Session, images: BenchImages) -> bytes:
-    """Let the lab capture beside nginx, both of its legs, until there are enough packets."""
+    """Let the lab capture next to nginx, on both of its legs, until there are enough packets."""
     with Lab(session) as lab:
         lab.start(_specs(images))
         for traffic in _TRAFFIC:

@@ -13,7 +13,7 @@ class Compose:
     """A docker-compose project in a folder of its own.
 
     Args:
-        folder: Where its files go. Uploaded files become bind mounts here: docker-compose has no upload.
+        folder: The folder for its files. Uploaded files become bind mounts here: docker-compose has no upload.
         specs: The containers, in the order in which they need each other.
     """
 
@@ -25,7 +25,7 @@ class Compose:
         (folder / "docker-compose.yml").write_text(json.dumps(project), encoding="utf-8")
 
     def up_and_down(self) -> None:
-        """Start everything in the background, and remove it without waiting for anybody to end by itself."""
+        """Start everything in the background, and remove it without waiting for anything to end by itself."""
         self._run("up", "--detach", "--no-build")
         self._run("down", "--timeout", "0", "--volumes")
 

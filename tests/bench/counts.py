@@ -1,8 +1,8 @@
-"""``python -m tests.bench.counts OLD NEW``: whether two runs have the same verdicts and have counted the same.
+"""``python -m tests.bench.counts OLD NEW``: whether two runs have the same verdicts and the same counts.
 
-For what runs side by side: a run with ``--jobs 1`` and one without, with one seed. Times are no counts, and numbers
-are alike within a hundredth: memory comes in pages. What no two runs count alike, such as what went to a temporary
-file, is listed for whoever compares two runs of one kind first.
+It checks parallel runs: one with ``--jobs 1`` and one without, with the same seed. Times are not compared, and numbers
+are equal within a hundredth: memory comes in pages. To find figures that no two runs count alike, such as the bytes in
+temporary files, compare two runs of the same kind first.
 """
 
 import math
@@ -28,7 +28,7 @@ def figures(pair: Pair) -> Iterator[tuple[str, object, object]]:
 
 
 def is_alike(old: object, new: object) -> bool:
-    """Tell whether two figures are the same."""
+    """Tell whether two figures are equal."""
     if isinstance(old, float | int) and isinstance(new, float | int):
         return math.isclose(old, new, rel_tol=0.01)
     return old == new
@@ -49,7 +49,7 @@ def lines(pairs: Sequence[Pair]) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print them; return 1 if a verdict differs, of any scenario."""
+    """Print the lines; return 1 if a verdict differs in any scenario."""
     old, new = (load(Path(argument)) for argument in arguments)
     pairs = compare(old, new).pairs
     sys.stdout.writelines(f"{line}\n" for line in lines(pairs))

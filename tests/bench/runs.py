@@ -1,4 +1,4 @@
-"""What a user waits for: whole commands, from their start to their end, and to the first verdict."""
+"""What a user waits for: whole commands, from start to end, and to the first verdict."""
 
 import re
 import statistics
@@ -34,7 +34,7 @@ class Ran:
 
     @property
     def line(self) -> str:
-        """What it took, and on how noisy a machine: what a CPU lost to neighbours before the blocks."""
+        """Its durations, and how noisy the machine was: the CPU time lost to neighbours before the blocks."""
         parts = [f"{self.wall_s:.1f} s"]
         if self.first_verdict_s is not None:
             parts.append(f"first verdict after {self.first_verdict_s:.1f} s")
@@ -49,7 +49,7 @@ class Ran:
 
 
 def measure_command(name: str, times: int) -> Iterator[str]:
-    """Run a command so many times; yield a line about each, and the medians."""
+    """Run a command this many times; yield a line about each, and the medians."""
     words = COMMANDS[name]
     yield f"./lab {' '.join(words)}"
     runs: list[Ran] = []

@@ -1,7 +1,8 @@
-"""What the recorder of turns costs the program that it records: one turn of a loop that sends and reads a byte.
+"""What the recorder costs the program that it records: one iteration of a loop that sends and reads a byte.
 
-With it and without it in turn, each in a process of its own, on one CPU. Told is the thread's CPU time: what neighbours
-take does not count there, but what they leave in the caches does, so the lowest of many runs is told beside the median.
+With and without the recorder in turn, each in a process of its own, on one CPU. The figure is the thread's CPU time:
+time that neighbours take does not count, but their effect on the caches does, so the minimum of many runs is printed
+next to the median.
 """
 
 import os
@@ -22,7 +23,7 @@ _PROGRAM: Final = Path(__file__).with_name("one_turn.c")
 
 
 def measure_turns() -> Iterator[str]:
-    """Yield the figures in lines; one that says so where there is no C compiler."""
+    """Yield the figures in lines; one line says so if there is no C compiler."""
     if shutil.which("cc") is None:
         yield "no C compiler on this machine (Debian: apt-get install gcc libc6-dev): no cost of recording turns"
         return

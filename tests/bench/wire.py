@@ -1,4 +1,4 @@
-"""What a wire costs: time until it is ready, memory, throughput, and how exact it is."""
+"""What a wire costs: time until it is ready, memory, throughput, and its precision."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -18,16 +18,16 @@ from tuneproof.lab.topology.lab import Lab
 
 _LABS: Final = 5
 _PLAN: Final = ProbePlan(packets=2500, interval_s=0.001, payload_bytes=64, load_s=1.0)
-# Netem is there but has nothing to hold back: its highest rate is beyond what a wire passes.
+# Netem is there but holds nothing back: its highest rate exceeds what a wire can pass.
 _OPEN: Final = NetworkProfile(
     name="open", summary="Through the wire, not limited.", client=LinkProfile.both(Impairment(rate_mbit=32_000))
 )
-# Files with the parts of a container's memory that are its own, cgroup v2 and v1.
+# Files with the container's own memory, cgroup v2 and v1.
 _MEMORY_FILES: Final = ("/sys/fs/cgroup/memory.stat", "/sys/fs/cgroup/memory/memory.stat")
 
 
 def measure_wire(session: Session, *, netadmin_image: str, client_image: str) -> Iterator[str]:
-    """Yield lines with what several labs in turn have shown."""
+    """Yield lines with the results of several labs in turn."""
     if reason := why_impossible(session, netadmin_image)[WIRE]:
         yield f"no wire on this host: {reason}"
         return

@@ -1,1 +1,1 @@
-"""Damaged evidence by the hundred thousand for every parser of evidence: ``python -m tests.fuzz``."""
+"""Hundreds of thousands of damaged files for every parser of evidence: ``python -m tests.fuzz``."""

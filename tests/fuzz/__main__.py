@@ -1,4 +1,4 @@
-"""``python -m tests.fuzz``: damaged evidence for each parser, and what became of it."""
+"""``python -m tests.fuzz``: damaged evidence for each parser, and the results."""
 
 import argparse
 import sys
@@ -12,7 +12,7 @@ from tests.fuzz.runner import Target, run
 from tests.fuzz.seeds import SEEDS
 
 _INPUTS: Final = 100_000
-# A format has one line, a configuration's definition has its own beside the error, and the audit's errors name files.
+# A format is defined in one line, a configuration has its own next to the error, and the audit's errors name files.
 UNPLACED: Final = frozenset({"log-format", "nginx-conf", "audit", "results", "baseline", "protocol"})
 
 
@@ -21,7 +21,7 @@ def target(name: str) -> Target:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the parsers one after the other; return 0, or 1 where there was a failure."""
+    """Run the parsers one after the other; return 0, or 1 if there was a failure."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("parsers", nargs="*", metavar="PARSER", help=f"default: all of {', '.join(READERS)}")
     parser.add_argument("--inputs", type=int, default=_INPUTS, metavar="N", help=f"per parser; default: {_INPUTS}")

@@ -1,4 +1,4 @@
-"""Small captures with everything in them that the analyser looks for."""
+"""Small captures with everything that the analyser looks for."""
 
 import gzip
 import struct
@@ -51,7 +51,7 @@ def frame(segment: Segment, *, linktype: int = _ETHERNET, vlan: bool = False) ->
 
 
 def trouble() -> list[Segment]:
-    """Return a connection with repeated segments, a closed window, and a client that goes early."""
+    """Return a connection with repeated segments, a closed window, and a client that leaves early."""
     talk = Conversation()
     talk.send(CLIENT, flags=SYN)
     talk.send(CLIENT, flags=SYN, seq=1_000, after_s=1.0)
@@ -72,7 +72,7 @@ def trouble() -> list[Segment]:
 
 
 def silence() -> list[Segment]:
-    """Return connections that never stand: refused, half open, without answer."""
+    """Return connections that are never established: refused, half open, unanswered."""
     segments: list[Segment] = []
     for number in range(3):
         talk = Conversation(client=end("10.0.0.1", 41_000 + number), segments=segments, now_s=0.1 * number)
@@ -96,7 +96,7 @@ def short() -> list[Segment]:
 
 
 def quic() -> list[Packet]:
-    """Return QUIC connections: answered after a Retry, without answer, and of another version."""
+    """Return QUIC connections: answered after a Retry, unanswered, and with another version."""
     answered = QuicTalk()
     answered.begins()
     answered.receives(long_header(RETRY, CLIENT_ID, b"new one!", size_bytes=120))
@@ -131,7 +131,7 @@ PCAPS: Final = (
 
 
 def _mixed(packets: Sequence[Packet]) -> bytes:
-    """Return a file of several sections, byte orders, clocks and kinds of blocks."""
+    """Return a file with several sections, byte orders, clocks and kinds of blocks."""
     first, second, *others = (data for _, _, data, _ in packets)
     little = [
         section(),
@@ -150,6 +150,6 @@ PCAPNGS: Final = (pcapng(_BOTH_LEGS), pcapng(_TROUBLE), _mixed(_TROUBLE), _mixed
 GZIPS: Final = (
     *(gzip.compress(content, mtime=0) for content in (*PCAPS[:3], *PCAPNGS[:3])),
     gzip.compress(PCAPS[1][:500], 0, mtime=0) + gzip.compress(PCAPS[1][500:], 0, mtime=0),
-    # Stored, not packed: changes reach what is inside.
+    # Not compressed, so that changes reach the content.
     gzip.compress(PCAPNGS[2], 0, mtime=0),
 )

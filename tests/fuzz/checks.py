@@ -1,6 +1,6 @@
-"""What holds of every answer, whatever it was made of.
+"""What is true of every result, whatever the input.
 
-An answer that contradicts itself, or that could not be shown, is a failure like a traceback.
+A result that contradicts itself, or that could not be shown, is a failure like a traceback.
 """
 
 import math
@@ -15,11 +15,11 @@ from tuneproof.explain.parse.load_tools.run import figures as load_figures
 
 
 class ContradictionError(Exception):
-    """An answer that is none."""
+    """A result that contradicts itself."""
 
 
-def require(holds: bool, what: str) -> None:  # noqa: FBT001 - like an assertion, which python -O would leave out
-    """Raise what does not hold.
+def require(holds: bool, what: str) -> None:  # noqa: FBT001 - like an assertion, but not removed by python -O
+    """Raise an error if something is false.
 
     Raises:
         ContradictionError: It does not hold.
@@ -31,8 +31,8 @@ def require(holds: bool, what: str) -> None:  # noqa: FBT001 - like an assertion
 def told(figures: Iterable[Figure]) -> None:
     """Require that figures can be shown and looked up.
 
-    They are few, each has a key of its own among those of the same thing, numbers are no less than 0, and texts can be
-    written.
+    There are few of them, each has a unique key among those of the same thing, numbers are not negative, and texts can
+    be encoded.
     """
     known = tuple(figures)
     keys = Counter((figure.key, figure.of) for figure in known)
@@ -48,7 +48,7 @@ def told(figures: Iterable[Figure]) -> None:
 
 
 def agrees(summary: CaptureSummary) -> None:
-    """Require that the counts of a capture do not contradict each other."""
+    """Require that the counts of a capture are consistent."""
     others = sum(summary.other.values()) + sum(summary.malformed.values())
     accounted = summary.tcp_segments + summary.quic_datagrams + others
     require(accounted == summary.packets, f"{accounted} of {summary.packets} packets")
@@ -63,7 +63,7 @@ def agrees(summary: CaptureSummary) -> None:
 
 
 def check_run(run: LoadRun) -> None:
-    """Require that a run can be shown, and that its shares are some."""
+    """Require that a run can be shown, and that its shares are between 0 and 1."""
     told(load_figures(run))
     require(run.failed_share is None or 0 <= run.failed_share <= 1, f"a share of {run.failed_share}")
 

@@ -1,8 +1,8 @@
-"""``python -m tests.fuzz.guided``: inputs that reach new code lead to further ones, by libFuzzer (atheris).
+"""``python -m tests.fuzz.guided``: inputs that reach new code lead to further ones, with libFuzzer (atheris).
 
 It begins with the seeds of ``python -m tests.fuzz``, and with the captures of tests/captures. Each parser runs in a
-process of its own, as libFuzzer ends the process that it runs in. What fails is written to a folder, as an input that
-``--only FILE`` reads again.
+process of its own, since libFuzzer ends its process. Failures are written to a folder, as inputs that ``--only FILE``
+reads again.
 """
 
 import argparse
@@ -23,7 +23,7 @@ _HANG_S: Final = 120  # of the wall clock, as libFuzzer measures it: it tells wh
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Fuzz the parsers one after the other; return 0, or 1 where there was a failure."""
+    """Fuzz the parsers one after the other; return 0, or 1 if there was a failure."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.guided", description=__doc__)
     parser.add_argument("parsers", nargs="*", metavar="PARSER", help="as of python -m tests.fuzz; default: all")
     parser.add_argument("--seconds", type=int, default=60, metavar="N", help="per parser; default: %(default)s")
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.inside:
         _fuzz(chosen.parsers[0], chosen)
-    from tests.fuzz.parsers import READERS  # noqa: PLC0415 - inside, it is imported by atheris
+    from tests.fuzz.parsers import READERS  # noqa: PLC0415 - atheris must instrument this import
 
     if unknown := set(chosen.parsers) - READERS.keys():
         parser.error(f"no such parser: {', '.join(sorted(unknown))}")
@@ -57,7 +57,7 @@ def _passed_on(chosen: argparse.Namespace) -> list[str]:
 
 
 def _fuzz(name: str, chosen: argparse.Namespace) -> None:
-    """Fuzz one parser; the process ends."""
+    """Fuzz one parser; this ends the process."""
     import atheris  # noqa: PLC0415 - only this program has it
 
     with atheris.instrument_imports(include=["tuneproof"]):

@@ -1,4 +1,4 @@
-"""Inputs out of seeds, by changes that know nothing of any format: every format has bytes, and most have numbers."""
+"""Inputs made from seeds by changes that know no format: every format has bytes, and most have numbers."""
 
 import random
 import re
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 MOST_BYTES: Final = 8_192
-"""Longer inputs are cut: what matters is how many there are. Lines without end are among the unit tests' inputs."""
+"""Longer inputs are cut: the number of inputs matters most. Endless lines are among the unit tests' inputs."""
 
 _MOST_CHANGES: Final = 4
 _MOST_COPIES: Final = 32
@@ -14,17 +14,17 @@ _LONGEST_SLICE: Final = 64
 _LONGEST_NUMBER: Final = 24
 _USUAL: Final = 0.75
 _NUMBER: Final = re.compile(rb"[0-9]{1,24}(?:\.[0-9]{1,12})?")
-# A word, a text in quotes, or what stands in innermost brackets.
+# A word, a quoted text, or the content of innermost brackets.
 _TOKEN: Final = re.compile(rb'"[^"\n]{0,200}"|[\w.%$/-]{1,200}|\[[^][{}]{0,500}\]|\{[^][{}]{0,500}\}')
 _VALUES: Final = (b"null", b"true", b"[]", b"{}", b'""', b"[[]]", b"-", b"0")
-# Ends of the ranges that programs count in, and what float() or int() take or refuse though a reader would not.
+# Limits of common number ranges, and what float() or int() accept or reject although a reader would not.
 _NUMBERS: Final = (
     *b"0 1 99 0001 9999 -1 +1 1_0 007 0x10 0.0 -0.001 .5 65536 2147483648 4294967295 4294967296".split(),
     *b"9223372036854775808 18446744073709551615 18446744073709551616 1e308 1e400 nan inf".split(),
     *(b"9" * digits for digits in (18, 25, 400, 5_000)),
     *(b"", "\u0663".encode(), "\u00b2".encode()),
 )
-# NULs, bytes that are no UTF-8 (overlong, half of a surrogate pair, cut), and line ends and blanks that are none.
+# NULs, invalid UTF-8 (overlong, half of a surrogate pair, cut), and characters that resemble line ends and blanks.
 _PIECES: Final = (
     *(b"\0", b"\0" * 4, b"\xff", b"\xff" * 4, b"\xc0\x80", b"\xed\xa0\x80", b"\xe2\x82", b"\xef\xbb\xbf"),
     *(b"\r", b"\n", b"\r\n", b"\x0b", b"\x1c", b" ", b"\t"),
@@ -35,7 +35,7 @@ _PIECES: Final = (
 
 
 def mutated(seeds: Sequence[bytes], chance: random.Random) -> bytes:
-    """Return one of the seeds after one to four changes; another one of them may be taken for a splice."""
+    """Return one of the seeds after one to four changes; another one of them may be used for a splice."""
     content = chance.choice(seeds)
     for _ in range(chance.randint(1, _MOST_CHANGES)):
         content = chance.choice(_CHANGES)(content, seeds, chance)[:MOST_BYTES]
@@ -43,7 +43,7 @@ def mutated(seeds: Sequence[bytes], chance: random.Random) -> bytes:
 
 
 def _slice(content: bytes, chance: random.Random) -> tuple[int, int]:
-    """Return where a slice begins and ends; short ones are as frequent as long ones."""
+    """Return the limits of a slice; short ones are as frequent as long ones."""
     start = chance.randint(0, len(content))
     longest = chance.choice((1, 4, 16, _LONGEST_SLICE, len(content)))
     return start, min(len(content), start + chance.randint(0, longest))
@@ -105,7 +105,7 @@ def _cut_start(content: bytes, _: Sequence[bytes], chance: random.Random) -> byt
 
 
 def _number(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
-    # The next one behind a random place, so that long contents need not be searched to their end.
+    # The next one after a random place, so that long contents need not be searched completely.
     found = _NUMBER.search(content, chance.randint(0, max(0, len(content) - _LONGEST_NUMBER)))
     if found is None:
         return content
@@ -113,7 +113,7 @@ def _number(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
 
 
 def _token(content: bytes, seeds: Sequence[bytes], chance: random.Random) -> bytes:
-    """Put a word where another one was, so that what is around it stays what it was."""
+    """Put a word in the place of another one, without changing anything around it."""
     found = _some_token(content, chance)
     other = _some_token(chance.choice((content, *seeds)), chance)
     if found is None or other is None:
@@ -140,7 +140,7 @@ def _drop_line(content: bytes, _: Sequence[bytes], chance: random.Random) -> byt
     return b"\n".join(lines)
 
 
-# Those that keep a format's words together come twice.
+# Those that keep a format's words intact appear twice.
 _CHANGES: Final[tuple[Callable[[bytes, Sequence[bytes], random.Random], bytes], ...]] = (
     *(_flip_bit, _set_bytes, _delete, _insert, _double, _splice, _paste, _cut_end, _cut_start, _noise),
     *(_number, _number, _token, _token, _shuffle_lines, _drop_line),

@@ -1,4 +1,4 @@
-"""The parsers of evidence, each from bytes to all that is computed from its answer."""
+"""The parsers of evidence, each from bytes to everything that is computed from its result."""
 
 import json
 import os
@@ -128,7 +128,7 @@ def _softnet(text: str) -> tuple[CounterSnapshot, ...]:
 
 
 def _counter_delta(content: bytes) -> None:
-    """Compare what all readers make of one text: also counters of different sources are subtracted."""
+    """Compare what all readers find in one text; counters of different sources are also subtracted."""
     found: list[CounterSnapshot] = []
     refusals: list[MalformedEvidenceError] = []
     for parse in (proc_net.snapshots, nstat.snapshots, netstat_s.snapshots, _softnet):
@@ -195,7 +195,7 @@ def _explain(content: bytes) -> None:
         try:
             explanation = explain(sources)
         except MalformedEvidenceError as error:
-            # To be told of the file, and the other files to be read.
+            # To report an error with the file's name, and still read the others.
             raise ContradictionError("not explained") from error
     for found in explanation.found:
         told(found.figures)
@@ -204,7 +204,7 @@ def _explain(content: bytes) -> None:
 
 
 def _audit(content: bytes) -> None:
-    """Audit one or several files; what is refused is refused as evidence is."""
+    """Audit one or several files; a rejected configuration counts as rejected evidence."""
     texts = [decode(part) for part in content.split(FILE_END)][:_MOST_FILES]
     names = ["nginx.conf", *(f"conf.d/{number}.conf" for number in range(1, len(texts)))]
     try:
@@ -247,14 +247,14 @@ def _baseline(content: bytes) -> None:
 
 
 class _Silent:
-    """A program that can do everything, and answers nothing."""
+    """A program that has every method, and returns nothing."""
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda **_given: None
 
 
 def _protocol(content: bytes) -> None:
-    """Read a line as the program in a container does, and as what such a program answers."""
+    """Read a line as the program in a container does, and as the response of such a program."""
     line = _text(content)
     with redirect_stderr(StringIO()):
         answered = json.loads(Answers(Loadgen, _Silent()).answer(line))
@@ -296,4 +296,4 @@ READERS: Final[Mapping[str, Callable[[bytes], None]]] = {
     "baseline": _baseline,
     "protocol": _protocol,
 }
-"""All of them by name."""
+"""All parsers by name."""

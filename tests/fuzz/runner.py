@@ -1,4 +1,4 @@
-"""Runs one parser on many inputs, in this process: an answer or the one error is right, all else is a failure."""
+"""Runs one parser on many inputs, in this process: a result or the one error is right, everything else is a failure."""
 
 import random
 import resource
@@ -22,38 +22,41 @@ _KEPT_OF_A_KIND: Final = 3
 
 
 class HangError(BaseException):
-    """An input took too long. No ``Exception``: a parser that turns those into its own error shall not catch it."""
+    """An input took too long.
+
+    It is no ``Exception``, so that a parser that converts those into its own error does not catch it.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
     name: str
-    read: Callable[[bytes], None]  # parses an input, and computes all that is computed from the answer
-    seeds: Sequence[bytes]  # inputs that can be read
-    places: bool = False  # whether each refusal says where the input goes wrong
+    read: Callable[[bytes], None]  # parses an input, and computes everything that depends on the result
+    seeds: Sequence[bytes]  # readable inputs
+    places: bool = False  # whether each error says where the input is wrong
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """An input that was neither answered nor refused."""
+    """An input that was neither parsed nor rejected."""
 
-    number: int  # with the seed it makes the input again
+    number: int  # reproduces the input, together with the seed
     content: bytes
     trace: str
 
 
 @dataclass(kw_only=True)
 class Tally:
-    """What became of a parser's inputs."""
+    """The results of a parser's inputs."""
 
     name: str
     answers: int = 0
-    errors: int = 0  # those that were refused with MalformedEvidenceError
+    errors: int = 0  # rejected with MalformedEvidenceError
     failures: Counter[str] = field(default_factory=Counter)  # all others, by exception and place
     kept: list[Failure] = field(default_factory=list)  # the first three of each kind
 
     def fail(self, number: int, content: bytes, error: BaseException) -> None:
-        """Count a failure. Where time or memory ran out is chance."""
+        """Count a failure. The place where time or memory ran out is a matter of chance."""
         chance_place = isinstance(error, HangError | MemoryError | RecursionError)
         frames = [] if chance_place else traceback.extract_tb(error.__traceback__)[-1:]
         place = "".join(f" in {Path(frame.filename).name}:{frame.lineno}" for frame in frames)
@@ -64,7 +67,7 @@ class Tally:
             self.kept.append(Failure(number=number, content=content, trace=trace))
 
     def keep(self, folder: Path) -> None:
-        """Write each kept failure to two files: the input, and its traceback beside it."""
+        """Write each kept failure to two files: the input, and its traceback next to it."""
         for failure in self.kept:
             folder.mkdir(parents=True, exist_ok=True)
             path = folder / f"{self.name}-{failure.number}"
@@ -77,14 +80,14 @@ def run(
 ) -> Tally:
     """Run a parser.
 
-    ``hang_s``: CPU time that an input may take; not of the wall clock, since the machine may have other work.
-    ``memory_bytes``: address space that the process may take beyond what it has.
+    ``hang_s``: CPU time that an input may take; not wall-clock time, since the machine may have other work.
+    ``memory_bytes``: address space that the process may add.
     """
     tally = Tally(name=target.name)
     with _bounded(memory_bytes):
         for number in range(inputs):
             content = input_of(target, number, seed=seed)
-            # Again and again: an exception that is raised in a destructor is lost.
+            # Repeatedly: an exception that is raised in a destructor is lost.
             signal.setitimer(signal.ITIMER_PROF, hang_s, hang_s)
             try:
                 target.read(content)
@@ -94,7 +97,7 @@ def run(
                     tally.fail(number, content, error)
                 else:
                     tally.errors += 1
-            except (Exception, HangError) as error:  # noqa: BLE001 - any other one is what is looked for
+            except (Exception, HangError) as error:  # noqa: BLE001 - any other one is a failure
                 signal.setitimer(signal.ITIMER_PROF, 0)
                 tally.fail(number, content, error)
             finally:
@@ -103,14 +106,14 @@ def run(
 
 
 def input_of(target: Target, number: int, *, seed: int) -> bytes:
-    """Return an input by its number; each is made by itself, so that one can be made again alone."""
+    """Return an input by its number; each is made independently, so that one can be made again alone."""
     chance = random.Random(f"{seed}/{target.name}/{number}")  # noqa: S311 - reproducible, not secret
     return mutated(target.seeds, chance)
 
 
 @contextmanager
 def _bounded(memory_bytes: int) -> Iterator[None]:
-    """Limit memory, let the alarm raise, and make failures of warnings: the user would see them on the terminal."""
+    """Limit memory, let the alarm raise, and turn warnings into failures: the user would see them on the terminal."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         raise HangError

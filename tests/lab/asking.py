@@ -1,4 +1,4 @@
-"""Containers with files, for tests of nginx alone; nginx -t, asked about many configurations in one of them."""
+"""Containers with files, for tests of nginx alone; and nginx -t for many configurations in one of them."""
 
 import io
 import tarfile
@@ -10,7 +10,7 @@ import docker
 
 from tuneproof.lab.engine.labels import Session
 
-# Both CPUs of a small host; a configuration with its answer on a line, as far as nginx refuses it.
+# Both CPUs of a small host; each configuration and its result take a line, as far as nginx rejects it.
 _ASK: Final = r"""
 cd /asked && ls | xargs -P 2 -n 100 sh -c '
 for file; do
@@ -46,7 +46,7 @@ def container(
 
 
 def output(made: Any, script: str, *, by: str = "sh") -> str:
-    """Return what a script prints in a container; it must succeed."""
+    """Return the output of a script in a container; the script must succeed."""
     status, said = made.exec_run([by, "-c", script])
     assert status == 0, said[-2000:].decode(errors="replace")
     return str(said.decode(errors="replace"))
@@ -55,7 +55,7 @@ def output(made: Any, script: str, *, by: str = "sh") -> str:
 def answers(
     engine: docker.DockerClient, image: str, configurations: Mapping[str, str], session: Session
 ) -> dict[str, str]:
-    """Return what nginx says about each configuration; it has no network, so that no name keeps it waiting."""
+    """Return nginx's messages about each configuration; without a network, no name makes it wait."""
     files = {f"asked/{name}": text for name, text in configurations.items()}
     with container(engine, image, files, session, user="0:0", network_mode="none") as made:
         said = output(made, _ASK)

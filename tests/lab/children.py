@@ -1,4 +1,4 @@
-"""A pytest of its own as a child process, and what of it is still there afterwards."""
+"""pytest as a child process, and what it leaves behind."""
 
 import os
 import subprocess
@@ -16,9 +16,9 @@ from tuneproof.lab.engine.labels import LEASE, OWNER, PROJECT_FILTER, Owner
 
 # One claim with one arm: the shortest run that uses everything.
 SHORTEST_RUN: Final = ("tests/scenarios", "-k", "loaded_worker_stalls")
-# A claim that is a count, without the loop probe: what its host does meanwhile does not keep it from its verdict.
+# A claim that counts, without the loop probe: a busy host cannot prevent its verdict.
 COUNTED_RUN: Final = ("tests/scenarios", "-k", "long_backlog_spares_connects")
-# A limit for what takes seconds: only what hangs gets there, however busy the machine is.
+# A limit for steps that take seconds: only a hang reaches it, however busy the machine is.
 GONE_WITHIN_S: Final = 120.0
 
 
@@ -82,7 +82,7 @@ def reapers() -> set[int]:
 
 
 def wait_until(is_true: Callable[[], bool], *, within_s: float) -> float:
-    """Wait for something; return the seconds that it took (TimeoutError: it did not come true in time)."""
+    """Wait until something is true; return the seconds that it took (TimeoutError: it did not become true in time)."""
     began_s = time.monotonic()
     while not is_true():
         if time.monotonic() - began_s > within_s:
@@ -92,7 +92,7 @@ def wait_until(is_true: Callable[[], bool], *, within_s: float) -> float:
 
 
 def measures_beyond(child: Any, block: int, *, results: Path) -> bool:
-    """Wait until a child's run has finished a block; False if it came to its end before."""
+    """Wait until a child's run has finished a block; False if it ended before."""
     while child.poll() is None:
         journals = [path.read_text(encoding="utf-8") for path in results.glob("*/trials.jsonl")]
         if any(f'"block": {block + 1}' in journal for journal in journals):

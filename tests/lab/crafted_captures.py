@@ -1,4 +1,4 @@
-"""Captures that no lab records by itself: what links, hosts and strangers may do to a conversation."""
+"""Captures that the lab cannot record itself: what links, hosts and strangers may do to a conversation."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address
@@ -14,7 +14,7 @@ _MACS: Final = bytes.fromhex("020000000001 020000000002")
 _IPV4_BYTES: Final = 4
 _TCP: Final = 6
 _TTL: Final = 64
-# Ethernet, IPv4 and TCP without options; nothing of the payload.
+# Ethernet, IPv4 and TCP without options; no payload.
 _HEADERS_BYTES: Final = 14 + 20 + 20
 _CUT_BYTES: Final = 7
 _FLOOD: Final = 2_000
@@ -42,7 +42,7 @@ def captures() -> Mapping[str, bytes]:
 
 
 def _exchange(talk: Conversation) -> Sequence[Segment]:
-    """Return an exchange in which a segment of the response was lost on its way, asked for, and sent again."""
+    """Return an exchange in which a segment of the response was lost, requested again, and sent again."""
     talk.handshake()
     talk.send(talk.client, get("/a"))
     talk.send(talk.server)
@@ -67,7 +67,7 @@ def _reset_with_payload() -> Sequence[Segment]:
 
 
 def _syn_flood() -> Sequence[Segment]:
-    """Return SYNs of many that wait for no answer; every tenth comes again after a second."""
+    """Return SYNs of many clients without an answer; every tenth is repeated after a second."""
     segments: list[Segment] = []
     talks = [
         Conversation(client=end(f"10.1.{number >> 8}.{number & 255}", 1024 + number), segments=segments)
@@ -112,7 +112,7 @@ def _probes() -> Sequence[Segment]:
 
 
 def _overtaken() -> Sequence[Segment]:
-    """Return two segments that change places on their way, twice; the second time too late for a mere change."""
+    """Return two segments that swap places on their way, twice; the second time too late for mere reordering."""
     talk = Conversation()
     talk.handshake(there_s=0.005, back_s=0.005)
     for late_s in (0.001, 0.040):
@@ -125,7 +125,7 @@ def _overtaken() -> Sequence[Segment]:
 
 
 def _repeated_on_a_busy_flow() -> Sequence[Segment]:
-    """Return a segment that is sent again right behind newer data, with nobody asking for it."""
+    """Return a segment that is sent again right after newer data, although nobody asked for it."""
     talk = Conversation()
     talk.handshake()
     first = talk.seq[SERVER]
@@ -137,7 +137,7 @@ def _repeated_on_a_busy_flow() -> Sequence[Segment]:
 
 
 def _asked_for() -> Sequence[Segment]:
-    """Return a segment that was lost before the capture, and comes within a round trip since three asked for it."""
+    """Return a segment that was lost before the capture, and arrives within a round trip after three requests."""
     talk = Conversation()
     talk.handshake(there_s=0.010, back_s=0.010)
     talk.send(CLIENT)
@@ -151,7 +151,7 @@ def _asked_for() -> Sequence[Segment]:
 
 
 def _reused_ports() -> Sequence[Segment]:
-    """Return two connections, one after the other, of the same two ends."""
+    """Return two connections between the same ends, one after the other."""
     first = Conversation()
     first.handshake()
     first.send(CLIENT, get())

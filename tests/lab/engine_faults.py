@@ -1,12 +1,13 @@
-"""Lets one call of the engine fail in each of many runs, and checks what that costs.
+"""Lets one engine call fail in each of many runs, and checks the consequences.
 
 ``python -m tests.lab.engine_faults lost``: the response to each call of one claim's run is lost, one call in each run.
-``python -m tests.lab.engine_faults two``: the same with two scenarios; the one that a call does not serve is decided.
-``python -m tests.lab.engine_faults drawn``: points drawn by a seed, over other faults and over an own nginx and doctor.
+``python -m tests.lab.engine_faults two``: the same with two scenarios; the one that does not need the call is decided.
+``python -m tests.lab.engine_faults drawn``: points drawn by a seed, with other faults, and also with an own nginx and
+doctor.
 
-Behind it, how many points (default: 60), spread evenly over the calls or drawn, and a seed (default: 1). It fails
-unless nothing is ever left behind or shown as a traceback, and nine in ten claims, of two scenarios one in every run,
-are decided.
+Further arguments: how many points (default: 60), spread evenly over the calls or drawn, and a seed (default: 1). It
+fails if anything is ever left behind or shown as a traceback, or if fewer than nine in ten claims are decided (with two
+scenarios: fewer than one in every run).
 """
 
 import math
@@ -35,13 +36,13 @@ ONE: Final = ("run", "-k", "long_backlog_spares_connects", "--seed", "1")
 TWO: Final = ("run", "-k", "long_backlog_spares_connects or rate_limit_breaks_pages", "--seed", "1")
 _DECIDED: Final = frozenset({Verdict.HOLDS, Verdict.REFUTED})
 _MOST: Final = 0.9
-# Beside others a run waits for its turn on the engine.
+# While others use the engine, a run waits for its lock.
 _LASTS_S: Final = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A command, and the call of the engine's that fails meanwhile; 0 for none."""
+    """A command, and the engine call that fails meanwhile; 0 for none."""
 
     command: tuple[str, ...]
     fault: Fault
@@ -50,7 +51,7 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """A command, a fault, and when: after which share of the command's calls."""
+    """A command, a fault, and when: after this share of the command's calls."""
 
     command: tuple[str, ...]
     fault: Fault
@@ -59,9 +60,9 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What a fault has cost."""
+    """The consequences of a fault."""
 
-    calls: tuple[str, ...]  # that were made
+    calls: tuple[str, ...]  # made by the run
     decided: int  # claims
     status: int
     output: str
@@ -69,7 +70,7 @@ class Cost:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is left behind, and a user would read no traceback."""
+        """Whether nothing is left behind, and a user would see no traceback."""
         return not self.left and "Traceback" not in self.output
 
 
@@ -123,7 +124,7 @@ def points(series: str, commands: Sequence[tuple[str, ...]], *, most: int, seed:
 
 
 def main(series: str, most: int, seed: int) -> int:
-    """Print each point with its cost, and the sum; return the exit status."""
+    """Print each point with its consequences, and the totals; return the exit status."""
     client = connect()
     with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
         own = Path(folder, "nginx.conf")
@@ -165,7 +166,7 @@ def main(series: str, most: int, seed: int) -> int:
 
 
 def hit(drawn: Drawn, measured: Callable[[Point], Cost], *, calls: int) -> tuple[Point, Cost]:
-    """Measure a point until its call is made: a run that waits for its turn on the engine asks more often than one."""
+    """Measure a point until its call is made: a run that waits for the engine's lock makes more calls."""
     while True:
         point = Point(command=drawn.command, fault=drawn.fault, at=1 + math.floor(drawn.share * calls))
         cost = measured(point)

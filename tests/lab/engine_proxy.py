@@ -1,4 +1,4 @@
-"""A socket in front of the engine's, which a test can take away and bring back, or which fails at one call."""
+"""A socket in front of the engine's, which a test can remove and bring back, or which fails at one call."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ from tuneproof.lab.engine.lock import NAME
 
 
 class EngineProxy:
-    """Forwards connections to the engine until it is stopped; a stopped one refuses like an engine that died.
+    """Forwards connections to the engine until it is stopped; then it refuses them, as if the engine had died.
 
     path: path of the Unix socket to listen on; None to listen on TCP, on a free port of the loopback address.
     """
@@ -44,7 +44,7 @@ class EngineProxy:
 
     def start(self) -> None:
         if self._path is None:
-            # After a stop, under the same address as before.
+            # After a stop, on the same address as before.
             self._listener = socket.create_server(("127.0.0.1", self._port))
             self._port = self._listener.getsockname()[1]
         else:
@@ -79,7 +79,7 @@ class EngineProxy:
         self._connect(client)
 
     def _connect(self, client: socket.socket, *, asked: bytes = b"", after_s: float = 0.0) -> None:
-        """Forward a connection, after what was read of it; what the engine responds, after a time."""
+        """Forward a connection, starting with the bytes already read; the engine's response comes after a delay."""
         engine = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         engine.connect(self._target)
         engine.sendall(asked)
@@ -89,12 +89,12 @@ class EngineProxy:
 
 
 class Fault(StrEnum):
-    """What happens to a call of the engine."""
+    """What happens to an engine call."""
 
     REFUSED = "refused"
-    """Status 500, before anything happened."""
+    """Status 500, and nothing is done."""
     RESET = "reset"
-    """The connection is closed before anything happened."""
+    """The connection is closed, and nothing is done."""
     LOST = "lost"
     """The call is done, and its response is lost."""
     SLOW = "slow"
@@ -107,9 +107,9 @@ _END_OF_HEADERS: Final = b"\r\n\r\n"
 
 
 class FaultyEngine(EngineProxy):
-    """Lets one call of all fail. Its runs have a lock of their own: they time nothing, and wait for nobody who does.
+    """Lets one of all calls fail. Its runs have a lock of their own: they time nothing, and need not wait for others.
 
-    at: its number, from 1; 0 for none.
+    at: the number of the call, from 1; 0 for none.
     """
 
     def __init__(self, target: str, path: Path, *, fault: Fault, at: int = 0) -> None:
@@ -118,7 +118,7 @@ class FaultyEngine(EngineProxy):
         self._at = at
         self._lock = threading.Lock()
         self.calls: list[str] = []
-        """Method and path of each, as far as the last one."""
+        """Method and path of each call, up to the last one."""
 
     def _serve(self, client: socket.socket) -> None:
         asked = b""
@@ -136,7 +136,7 @@ class FaultyEngine(EngineProxy):
             self.calls.append(" ".join(lines[0].decode().split()[:2]))
             fault = self._fault if len(self.calls) == self._at else None
         if not any(line.lower().startswith(b"upgrade:") for line in lines):
-            # One call for each connection, so that they can be counted.
+            # One call per connection, so that they can be counted.
             lines = [*(line for line in lines if not line.lower().startswith(b"connection:")), b"Connection: close"]
         asked = b"\r\n".join(lines) + end + rest
         if fault is Fault.REFUSED:
@@ -155,11 +155,11 @@ class FaultyEngine(EngineProxy):
 
 
 def _do(asked: bytes, client: socket.socket, target: str) -> None:
-    """Let the engine do what a client asks, and wait for the first byte of its response."""
+    """Let the engine do what a client requests, and wait for the first byte of its response."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as engine:
         engine.connect(target)
         engine.sendall(asked)
-        # The rest of what is asked, such as an archive.
+        # The rest of the request, such as an archive.
         threading.Thread(target=_forward, args=(client, engine), daemon=True).start()
         engine.settimeout(SLOW_S)
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Where our definitions are narrower than tshark's: which of its frames ours mean. From what tshark says of each."""
+"""Selects the frames that our narrower definitions mean, from what tshark reports for each."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tuneproof.explain.parse.capture.records import Endpoint
 
 _ASKED_FOR: Final = 2
-# Where no handshake was seen.
+# If no handshake was seen.
 _ROUND_TRIP_NS: Final = 3_000_000
 _HALF: Final = 2**31
 
@@ -17,8 +17,8 @@ _HALF: Final = 2**31
 class _Sent:
     """What one end has sent so far.
 
-    spans: first and last + 1 of the bytes seen, by their distance from the end's first byte.
-    firsts: distance of each frame's first byte, and when it came.
+    spans: first and last + 1 of the bytes seen, relative to the end's first byte. firsts: each frame's first byte,
+    likewise, and when it was captured.
     """
 
     def __init__(self, first: int) -> None:
@@ -38,7 +38,7 @@ class _Sent:
         return any(low <= start and end <= high for low, high in self.spans)
 
     def overtaken_since_ns(self, frame: Frame) -> int:
-        """Return when the first frame came that is further on."""
+        """Return when the first frame was captured that is further on."""
         start, _ = self._span(frame)
         return next((time_ns for first, time_ns in self.firsts if first > start), frame.time_ns)
 
@@ -48,9 +48,9 @@ class _Sent:
 
 
 def overtaken_frames(frames: Sequence[Frame]) -> set[int]:
-    """Return the numbers of those that were overtaken, not sent again, of one connection.
+    """Return the numbers of the frames of one connection that were overtaken and not sent again.
 
-    They are retransmissions or out of order by tshark, bring bytes that were never seen, come within a round trip after
+    tshark calls them retransmissions or out of order; they bring bytes that were never seen, within a round trip after
     the frame that overtook them, and before two duplicate acknowledgements ask for them.
     """
     found = set()

@@ -1,4 +1,4 @@
-"""Starts labs with shaped links again and again: ``python -m tests.lab.many_links [TIMES]`` prints what they leave."""
+"""Starts labs with shaped links repeatedly: ``python -m tests.lab.many_links [TIMES]`` prints their leftovers."""
 
 import sys
 import time
@@ -22,18 +22,18 @@ from tuneproof.lab.network.shaper import choose_shaper, why_impossible
 from tuneproof.lab.subject.images import role_images
 from tuneproof.lab.topology.lab import Lab
 
-# The engine takes an endpoint's link away a moment after its container.
+# The engine removes an endpoint's link a moment after its container.
 _GONE_WITHIN_S: Final = 30.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Leftovers:
-    """What of a machine labs could leave behind."""
+    """What labs could leave behind on a machine."""
 
-    links: frozenset[str]  # Names of its network interfaces; of a remote engine's machine they cannot be seen
+    links: frozenset[str]  # Names of its network interfaces; those of a remote engine's machine are not visible
     kernels: int  # Number of user-mode kernels
     own_rss_bytes: int  # Memory of this process
-    available_bytes: int  # Memory that the machine could still give out
+    available_bytes: int  # Memory that the machine still has available
 
     @classmethod
     def look(cls) -> "Leftovers":
@@ -46,7 +46,7 @@ class Leftovers:
 
 
 def start_and_end(session: Session, *, shaper: str, netadmin_image: str, client_image: str) -> float:
-    """Start a lab, shape and measure one of its links, end it; return the seconds that it took."""
+    """Start a lab, shape and measure one of its links, end it; return how many seconds that took."""
     began_s = time.monotonic()
     with Lab(session) as lab:
         lab.start(
@@ -66,7 +66,7 @@ def start_and_end(session: Session, *, shaper: str, netadmin_image: str, client_
 
 
 def start_many(client: docker.DockerClient, session: Session, times: int) -> Iterator[Leftovers]:
-    """Start so many labs one after the other; yield what is there before the first and after each.
+    """Start this many labs one after the other; yield what exists before the first and after each.
 
     TimeoutError: a lab left a link or a kernel behind.
     """
@@ -104,7 +104,7 @@ def _say(text: str) -> None:
 
 
 def main(times: int) -> None:
-    """Start so many labs and print what is left after each."""
+    """Start this many labs and print what is left after each."""
     client = connect(timeout_s=600)
     session = Session()
     with Reaper(session):

@@ -1,4 +1,4 @@
-"""nginx as the judge of the model: it loads generated configurations, and is asked from a second container."""
+"""nginx as the judge of the model: it loads generated configurations, and a second container sends the requests."""
 
 import json
 from collections import defaultdict
@@ -26,7 +26,7 @@ _ANSWERS_WITHIN_S: Final = 20.0
 _STAYS_SILENT_S: Final = 1.0
 _SYSCTLS: Final = {"net.ipv6.conf.all.disable_ipv6": "0", "net.ipv6.conf.lo.disable_ipv6": "0"}
 _AT_ONCE: Final = 60
-"""So many nginx run side by side, each with a set of listens."""
+"""This many nginx run side by side, each with a set of listens."""
 _START: Final = """
 mkdir -p /tmp/logs; rm -f /tmp/logs/* /var/log/nginx/access.log
 [ ! -e "$1" ] || { kill "$(cat "$1")"; while [ -e "$1" ]; do sleep 0.02; done; }
@@ -86,7 +86,7 @@ class Judge:
         self.version = version
 
     def locations(self, drawn: generated_locations.Drawn) -> list[Any]:
-        """Return the answers to a configuration's requests."""
+        """Return the responses to a configuration's requests."""
         self._start(drawn.text, "locations")
         asked = [
             _question(("127.0.0.1", request.port), f"GET {request.target}", request.host) for request in drawn.requests
@@ -94,12 +94,12 @@ class Judge:
         return self._asked(asked, by_address=True)
 
     def hosts(self, drawn: generated_hosts.Drawn) -> list[Any]:
-        """Return the answers to requests for a configuration's hosts."""
+        """Return the responses to requests for a configuration's hosts."""
         self._start(drawn.text, "hosts")
         return self._asked([_question(("127.0.0.1", port), "GET /", host) for port, host in drawn.asked])
 
     def inheritance(self, drawn: generated_inheritance.Drawn) -> tuple[list[Any], Mapping[int, frozenset[str]]]:
-        """Return the answers to a configuration's questions, and the names of the logs that have each of them."""
+        """Return the responses to a configuration's requests, and the names of the logs that contain each of them."""
         self._start(drawn.text, "inheritance")
         answers = self._asked([_asking(question) for question in drawn.questions], lists=32)
         logs: defaultdict[int, set[str]] = defaultdict(set)
@@ -109,7 +109,7 @@ class Judge:
         return answers, {number: frozenset(names) for number, names in logs.items()}
 
     def listens(self, drawn: Sequence[generated_listens.Drawn]) -> Iterator[judged_listens.Seen]:
-        """Yield what nginx makes of each set."""
+        """Yield the result of each set in nginx."""
         for first in range(0, len(drawn), _AT_ONCE):
             yield from self._listens(drawn[first : first + _AT_ONCE])
 
@@ -139,7 +139,7 @@ class Judge:
         assert status == 0, said.decode()
 
     def _asked(self, questions: Sequence[Any], *, lists: int = 4, by_address: bool = False) -> list[Any]:
-        """Return the answers, in the order of the questions, which several connections share."""
+        """Return the responses in the order of the requests, which share several connections."""
         order = sorted(range(len(questions)), key=lambda number: questions[number][0]) if by_address else None
         numbers = order or list(range(len(questions)))
         shares = [numbers[place::lists] for place in range(lists)]

@@ -1,9 +1,8 @@
-"""Starts and kills placed labs, and looks what is left on their engines.
+"""Starts and kills placed labs, and checks what is left on their engines.
 
-``python -m tests.lab.placed_labs starts TIMES ROLE=ENGINE...`` starts so many labs one after the other, with packets
-passing in each; ``python -m tests.lab.placed_labs kills TIMES SEED ROLE=ENGINE...`` kills so many runs at random
-instants.
-The engines need the images: run a claim with the same places before.
+``python -m tests.lab.placed_labs starts TIMES ROLE=ENGINE...`` starts this many labs one after the other, and sends
+packets in each; ``python -m tests.lab.placed_labs kills TIMES SEED ROLE=ENGINE...`` kills this many runs at random
+instants. The engines need the images: run a claim with the same places before.
 """
 
 import random
@@ -28,14 +27,14 @@ from tuneproof.lab.topology.placed import Engines, parse_places, placed
 from tuneproof.lab.topology.roles import Role
 
 _TIMEOUT_S: Final = 60
-# A swarm lists a network for a moment after it was removed.
+# A swarm still lists a network for a moment after its removal.
 _GONE_WITHIN_S: Final = 10.0
-# From the interpreter's start to after the end of clean-up, on two engines of one machine of two CPUs.
+# From the interpreter's start to after the end of clean-up, on two engines of one machine with two CPUs.
 _LATEST_S: Final = 30.0
 
 
 def starts(times: int, places: Mapping[Role, str]) -> None:
-    """Start a lab of netadmin containers so many times, and measure the path in it.
+    """Start a lab of netadmin containers this many times, and measure the path in it.
 
     TimeoutError: a lab left something behind.
     """
@@ -55,7 +54,7 @@ def starts(times: int, places: Mapping[Role, str]) -> None:
 
 
 def kills(times: int, seed: int, places: Mapping[Role, str]) -> None:
-    """Kill so many runs of a placed claim, and print each (TimeoutError: one left something behind)."""
+    """Kill this many runs of a placed claim, and print each (TimeoutError: one left something behind)."""
     words = [word for role, engine in places.items() for word in ("--place", f"{role.value}={engine}")]
     instants = random.Random(seed)  # noqa: S311 - reproducible, not secret
     with placed(places) as engines, ExitStack() as stack, tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:

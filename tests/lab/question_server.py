@@ -1,8 +1,9 @@
-"""Asks the nginx on its machine for a shell that has no client: a container runs this file, with nothing but Python.
+"""Sends requests to the nginx on its machine for a shell: a container runs this file with plain Python.
 
-A shell sends questions to PORT, a line of JSON each, and an empty line. It gets as many lines back: status line and
-headers, nothing for a connection that ends without them. A question: host and port, whether to speak TLS, the server's
-name, and the text to send. Each waits for the one before it, but not for long: the first fills a cache for the next.
+A shell sends requests to PORT, one line of JSON each, and an empty line. It gets as many lines back: status line and
+headers, or nothing for a connection that ends without them. A request has host and port, whether to use TLS, the
+server's name, and the text to send. Each waits for the one before it, but not for long: the first fills a cache for the
+next.
 """
 
 import json
@@ -15,7 +16,7 @@ from typing import Any
 
 PORT = 39999
 TIMEOUT = "timeout"
-"""The only line of an answer that had no end in time."""
+"""The only line of a response that did not end in time."""
 _NEXT_AFTER_S = 0.15
 _LIMIT_S = 3.0
 _BLOCK = 65536
@@ -24,7 +25,7 @@ _ANY_TLS.check_hostname, _ANY_TLS.verify_mode = False, ssl.CERT_NONE
 
 
 def answer(host: str, port: int, tls: bool, name: str, text: str) -> list[str]:  # noqa: FBT001 - as in JSON
-    """Return status line and headers of the answer to a request."""
+    """Return status line and headers of the response to a request."""
     read = b""
     try:
         with socket.create_connection((host, port), _LIMIT_S) as plain:

@@ -1,7 +1,7 @@
-"""Requests over raw sockets, on the machine of nginx: a container runs this file, with nothing but Python.
+"""Requests over raw sockets, on nginx's machine: a container runs this file with plain Python.
 
-Reads questions as JSON from the file that is named, and writes the answers in their order: status, header lines, body.
-A question: address (a host and a port, or a path), the bytes to send, and for how many seconds to wait for an answer.
+It reads requests as JSON from the given file, and prints the responses in the same order: status, header lines, body. A
+request has an address (a host and a port, or a path), the bytes to send, and how many seconds to wait for a response.
 """
 
 import json
@@ -17,7 +17,7 @@ _LAST_CHUNK = b"\r\n0\r\n\r\n"
 
 
 class _Connection:
-    """A connection that is opened again whenever nginx closes it."""
+    """A connection that is reopened whenever nginx closes it."""
 
     def __init__(self, address: Any) -> None:
         self._address = address
@@ -25,7 +25,7 @@ class _Connection:
         self._buffer = b""
 
     def ask(self, text: str, wait_s: float) -> list[Any]:
-        """Send a request and return its answer; a status of 0 for a connection that ends without one."""
+        """Send a request and return its response; a status of 0 for a connection that ends without one."""
         try:
             if self._socket is None:
                 self._socket = self._connected()
@@ -81,7 +81,7 @@ class _Connection:
 
 
 def answers(questions: list[Any]) -> list[Any]:
-    """Return the answers to questions, which go over one connection as long as their address stays the same."""
+    """Return the responses to requests, which share a connection as long as their address stays the same."""
     found = []
     for address, group in groupby(questions, key=lambda question: question[0]):
         connection = _Connection(address)
@@ -91,7 +91,7 @@ def answers(questions: list[Any]) -> list[Any]:
 
 
 def main() -> None:
-    """Answer the questions of a file; of several lists in it side by side."""
+    """Answer the requests in a file; several lists in it are handled side by side."""
     lists = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     with ThreadPoolExecutor(max_workers=32) as pool:
         json.dump(list(pool.map(answers, lists)), sys.stdout)

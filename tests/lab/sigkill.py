@@ -1,6 +1,6 @@
-"""Kills pytest at random instants and looks what is left: ``python -m tests.lab.sigkill [TIMES] [SEED]``.
+"""Kills pytest at random instants and checks what is left: ``python -m tests.lab.sigkill [TIMES] [SEED]``.
 
-The instants are spread evenly over the life of the shortest run, from the interpreter's start to the end of clean-up.
+The instants are spread evenly over the shortest run, from the interpreter's start to the end of clean-up.
 """
 
 import random
@@ -20,9 +20,9 @@ from tuneproof.lab.engine.reach import connect
 
 @dataclass(frozen=True, kw_only=True)
 class Kill:
-    after_s: float  # Life of the process until it was killed
+    after_s: float  # How long the process had run when it was killed
     alive: bool  # Whether it was still running then
-    resources: int  # Containers and networks that it had at that instant
+    resources: int  # Containers and networks that existed at that instant
     gone_after_s: float  # Time until nothing was left
 
 
@@ -33,7 +33,7 @@ def kill_once(
     arguments: Sequence[str] = SHORTEST_RUN,
     has: int = 0,
 ) -> Kill:
-    """Start a run, kill it, and wait until nothing is left of it.
+    """Start a run, kill it, and wait until nothing of it is left.
 
     TimeoutError: something was left after two minutes.
     """
@@ -62,14 +62,14 @@ def _resources(clients: Sequence[docker.DockerClient], pid: int) -> list[str]:
 
 
 def life_s(results: Path) -> float:
-    """Return how long the shortest run takes here that nobody ends; later instants would hit nothing."""
+    """Return how long the shortest run takes here if nothing ends it; later instants would hit nothing."""
     began_s = time.monotonic()
     start_pytest(*SHORTEST_RUN, results=results).communicate()
     return time.monotonic() - began_s
 
 
 def main(times: int, seed: int) -> None:
-    """Kill so many times, print each, and fail on the first that leaves something."""
+    """Kill this many times, print each, and fail at the first that leaves something behind."""
     instants = random.Random(seed)  # noqa: S311 - reproducible, not secret
     client = connect()
     with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:

@@ -24,7 +24,7 @@ _POLL_S: Final = 0.1
 
 @contextmanager
 def slow(file: Path, *, at: int, delay_s: float) -> Iterator[None]:
-    """Have each open or read of a file take so long, whoever does it. OSError: This kernel does not ask."""
+    """Make each open or read of a file take this long, in any process. OSError: This kernel does not ask."""
     libc = ctypes.CDLL(None, use_errno=True)
     asked = libc.fanotify_init(_CLASS_CONTENT, os.O_RDONLY)
     if asked < 0 or libc.fanotify_mark(asked, _MARK_ADD, ctypes.c_uint64(at), _AT_FDCWD, os.fsencode(file)) < 0:
@@ -47,5 +47,5 @@ def slow(file: Path, *, at: int, delay_s: float) -> Iterator[None]:
     finally:
         over.set()
         thread.join()
-        # The kernel lets go whoever still waits.
+        # The kernel then lets all waiting processes continue.
         os.close(asked)

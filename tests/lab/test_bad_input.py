@@ -1,4 +1,4 @@
-"""What goes wrong outside gets one clear message, an exit status other than 0, and no traceback."""
+"""A problem outside the project gives one clear message, an exit status other than 0, and no traceback."""
 
 import json
 import os
@@ -33,7 +33,7 @@ from tuneproof.lab.topology.roles import Role, RoleSpec
 pytestmark = pytest.mark.engine
 
 
-def test_an_nginx_conf_that_does_not_start_shows_nginx_own_words(lab_session: Session, images: BuiltImages) -> None:
+def test_an_nginx_conf_that_does_not_start_shows_nginx_s_message(lab_session: Session, images: BuiltImages) -> None:
     broken = RoleSpec(
         name="subject",
         role=Role.SUBJECT,
@@ -62,10 +62,10 @@ def test_an_image_that_does_not_build_shows_the_end_of_its_log(engine: docker.Do
 @pytest.mark.parametrize(
     "comes_back", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["restarted", "stays away"]
 )
-def test_an_engine_that_stops_in_the_middle_of_a_run(
+def test_a_run_survives_or_reports_an_engine_that_stops(
     engine: docker.DockerClient, tmp_path: Path, *, comes_back: bool
 ) -> None:
-    """The run waits, and goes on in a new lab; else it ends, and the reaper removes what is left when it can.
+    """The run waits, and continues in a new lab; otherwise it ends, and the reaper removes the rest when it can.
 
     The engine is behind TCP: nothing passes through files or namespaces of this machine.
     """
@@ -77,7 +77,7 @@ def test_an_engine_that_stops_in_the_middle_of_a_run(
         assert measures_beyond(child, 2, results=tmp_path / "results"), child.stdout.read()
         proxy.stop()
         if comes_back:
-            # The lease ends with its connection, as it does with an engine.
+            # The lease ends with its connection, as with a real engine.
             wait_until(lambda: not leases_held(engine, child.pid), within_s=GONE_WITHIN_S)
             proxy.start()
         output, _ = child.communicate(timeout=2 * GONE_WITHIN_S)
@@ -93,7 +93,7 @@ def test_an_engine_that_stops_in_the_middle_of_a_run(
         wait_until(lambda: not resources_of(engine, child.pid), within_s=GONE_WITHIN_S)
 
 
-def test_an_engine_that_does_not_answer_is_one_message(tmp_path: Path) -> None:
+def test_an_unresponsive_engine_gives_one_message(tmp_path: Path) -> None:
     child = start_pytest(
         *SHORTEST_RUN, results=tmp_path / "results", environment={"DOCKER_HOST": f"unix://{tmp_path}/nobody.sock"}
     )
@@ -104,8 +104,8 @@ def test_an_engine_that_does_not_answer_is_one_message(tmp_path: Path) -> None:
     assert "Traceback" not in output
 
 
-def test_a_results_folder_that_cannot_be_used_is_one_message(tmp_path: Path) -> None:
-    """A file stands where the folder should be."""
+def test_an_unusable_results_folder_gives_one_message(tmp_path: Path) -> None:
+    """A file has the name of the folder."""
     taken = tmp_path / "taken"
     taken.touch()
     child = start_pytest(*SHORTEST_RUN, results=taken)

@@ -1,7 +1,7 @@
-"""Claims that must fall when their cause or their remedy is taken away: an assertion that cannot fail proves nothing.
+"""Claims that must fail when their cause or their remedy is removed: an assertion that cannot fail tests nothing.
 
-Arms keep their names and are run as others: what was the remedied one is as ill as the other, or the ill one as well as
-the remedied. Claims that are expected to be refuted are shown to be able to hold by canned trials
+Arms keep their names but run as others: the remedied one gets the problem as well, or the other one loses it. For
+claims that are expected to be refuted, canned trials show that they can hold
 (tests/unit/proof/scenario/test_claims_can_hold.py).
 """
 
@@ -43,12 +43,12 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 @dataclass(frozen=True, kw_only=True)
 class Sabotage:
-    """What is taken away, and from which claims."""
+    """What is removed, and from which claims."""
 
     scenario: Scenario[Any]  # The scenario
-    stand_ins: Mapping[str, str]  # By name of an arm, the arm in its place
-    claims: tuple[str, ...]  # Names of the claims that must not hold any more
-    slow: bool = False  # Whether it takes long, and the claims are like others
+    stand_ins: Mapping[str, str]  # By an arm's name, the arm in its place
+    claims: tuple[str, ...]  # Names of the claims that must no longer hold
+    slow: bool = False  # Whether it takes long, and other claims test the same code
 
 
 _DIAGNOSIS = differential_diagnosis
@@ -64,7 +64,7 @@ _SLOTS = [arm.name for arm in worker_connections.ARMS]
 SABOTAGES = {
     "keepalive-left-out": Sabotage(
         scenario=upstream_keepalive.SCENARIO,
-        # The other claims on a gain are the same function of other arms.
+        # The other claims about a gain are the same function of other arms.
         stand_ins={"keepalive": "off"},
         claims=("connections_are_the_cause",),
     ),
@@ -89,28 +89,28 @@ SABOTAGES = {
     "backlog-left-short": Sabotage(
         scenario=_QUEUES.SCENARIO,
         stand_ins={_QUEUES.LONG: _QUEUES.SHORT},
-        # As the next one, and with waits of a second and more.
+        # Like the next one, but with waits of a second and more.
         claims=("long_backlog_spares_connects",),
         slow=True,
     ),
     "backlog-made-long": Sabotage(
         scenario=_QUEUES.SCENARIO,
         stand_ins={arm.name: _QUEUES.LONG for arm in _QUEUES.QUEUE_ARMS},
-        # Decided by counting, as those that tests/lab/test_turned_claims.py turns.
+        # Decided by counting, like those that tests/lab/test_turned_claims.py reverses.
         claims=("queue_holds_backlog_plus_one", "overflows_and_drops_rise_together"),
         slow=True,
     ),
     "syn-backlog-made-long": Sabotage(
         scenario=_HALF_OPEN.SCENARIO,
         stand_ins={_HALF_OPEN.SHORT.name: _HALF_OPEN.LONG.name},
-        # That cookies end the drops is the same function of another arm.
+        # The claim that cookies end the drops is the same function of another arm.
         claims=("half_open_drops_without_overflows", "long_syn_backlog_ends_drops"),
         slow=True,
     ),
     "recipe-left-out": Sabotage(
         scenario=_TUNED.SCENARIO,
         stand_ins={_TUNED.DEFAULTS.name: _TUNED.RECIPE.name},
-        # Its slow connects are what its dropped SYNs cost.
+        # Its slow connects are caused by its dropped SYNs.
         claims=("recipe_ends_dropped_syns",),
         slow=True,
     ),
@@ -157,7 +157,7 @@ SABOTAGES = {
     ),
     "causes-left-out": Sabotage(
         scenario=_DIAGNOSIS.SCENARIO,
-        # The other causes are told by the same function of other arms.
+        # The same function of other arms finds the other causes.
         stand_ins={_DIAGNOSIS.STALL.name: _DIAGNOSIS.HEALTHY.name, _DIAGNOSIS.OVERFLOW.name: _DIAGNOSIS.HEALTHY.name},
         claims=("stall_is_told", "overflow_is_told", "stalled_nginx_sends_to_nobody", "overflow_repeats_syns"),
         slow=True,
@@ -178,11 +178,11 @@ SABOTAGES = {
         for name, sabotage in SABOTAGES.items()
     ],
 )
-def test_without_what_it_rests_on_a_claim_does_not_hold(name: str, nginx: str, measure: Measure) -> None:
-    """Whatever else it gets then, refuted for most, it is not the verdict that it is expected to have."""
+def test_a_claim_does_not_hold_without_its_cause_or_remedy(name: str, nginx: str, measure: Measure) -> None:
+    """Whatever the verdict is then (mostly refuted), it is not the expected one."""
     sabotage = SABOTAGES[name]
     scenario = with_arms_like(sabotage.scenario, sabotage.stand_ins)
-    # It takes many right answers to show a claim that rests on counted trials, and few wrong ones to refute it.
+    # A claim with counted trials needs many correct trials to hold, and few wrong ones to be refuted.
     claims = [replace(scenario.claim(name), expected=Verdict.REFUTED, own_looks=()) for name in sabotage.claims]
     if since := {claim.since for claim in claims if claim.is_ahead_of(nginx)}:
         pytest.skip(f"nginx has that since {', '.join(since)}: ask with --nginx")
@@ -193,7 +193,7 @@ def test_without_what_it_rests_on_a_claim_does_not_hold(name: str, nginx: str, m
     assert set(verdicts) == set(sabotage.claims)
     assert Verdict.HOLDS not in verdicts.values(), verdicts
     assert set(verdicts.values()) != {Verdict.INCONCLUSIVE}, "a host on which nothing is decided shows nothing"
-    # Of few right ones the exact limits would say nothing either.
+    # With few correct ones, the exact limits would not decide either.
     assert {verdicts[name] for name in counted} <= {Verdict.REFUTED}, verdicts
 
 
@@ -203,7 +203,7 @@ def _without_bulk(arm: Arm[StallObservation]) -> Arm[StallObservation]:
 
 
 def test_without_bulk_downloads_no_worker_stalls(nginx: str, host_snapshot: Snapshot, measure: Measure) -> None:
-    """The pathology is taken away: claim 1 is refuted."""
+    """Without the pathology, claim 1 is refuted."""
     whole = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
     scenario = replace(whole, arms=tuple(map(_without_bulk, whole.arms)))
     claim = replace(scenario.claim("loaded_worker_stalls"), expected=Verdict.REFUTED)
@@ -216,7 +216,7 @@ def test_without_bulk_downloads_no_worker_stalls(nginx: str, host_snapshot: Snap
 def test_with_tcp_rmem_left_alone_the_loop_is_not_restored(
     nginx: str, host_snapshot: Snapshot, measure: Measure
 ) -> None:
-    """The remedy is taken away, the stall is there: claim 2 is refuted."""
+    """Without the remedy, the stall remains: claim 2 is refuted."""
     stall = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM))
     default, *smaller = [arm.name for arm in stall.dose_arms()]
     scenario = with_arms_like(stall.scenario(), dict.fromkeys(smaller, default))

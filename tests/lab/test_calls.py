@@ -1,4 +1,4 @@
-"""The counter of system calls counts what nginx says that it does, on the same requests."""
+"""The counter of system calls agrees with nginx's own log of them, on the same requests."""
 
 import re
 from typing import Final
@@ -21,8 +21,8 @@ from tuneproof.report.results.keys import Key
 pytestmark = [pytest.mark.engine]
 
 REQUESTS: Final = 20
-# What nginx's debug log has of their results (src/os/unix/ngx_linux_sendfile_chain.c, ngx_writev_chain.c, and
-# src/event/ngx_event_accept.c); sendfile has a line before the call as well.
+# The results in nginx's debug log (src/os/unix/ngx_linux_sendfile_chain.c, ngx_writev_chain.c, and
+# src/event/ngx_event_accept.c); sendfile also has a line before the call.
 LOGGED: Final = {"sendfile": r"sendfile: \d+ of ", "writev": r"writev: \d+ of ", "accept4": r"accept: "}
 DEBUG: Final = written_config("sendfile on;", main=f"error_log {ERROR_LOG_PATH} debug;")
 
@@ -40,7 +40,7 @@ def by_the_log(rig: Rig) -> Figures:
 
 
 def requests(rig: Rig) -> None:
-    """Ask for files, each on a connection of its own, and for what is no file."""
+    """Request files, each on a connection of its own, and something that is not a file."""
     rig.flow(Flow(connections=REQUESTS, at_once=1, path="/16000.bin", close=True))
     rig.flow(Flow(connections=REQUESTS, at_once=1, path="/none", close=True))
 
@@ -63,7 +63,7 @@ def claim_on(call: str) -> CountedClaim:
 
 
 def test_the_library_counts_as_many_calls_as_the_debug_log_has(nginx: str, measure: Measure) -> None:
-    """In every trial: a count that is off by one is another count."""
+    """In every trial: a count that is off by one is wrong."""
     arms = arms_of(
         [
             Setting(name="library", config=DEBUG, script=by_the_library, counts_calls=True),

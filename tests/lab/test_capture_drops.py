@@ -1,4 +1,4 @@
-"""A capture says how many packets the kernel dropped: the evidence lacks them, and the wire did not."""
+"""A capture says how many packets the kernel dropped: they are missing in the file, but were on the wire."""
 
 from io import BytesIO
 from typing import Final
@@ -17,7 +17,8 @@ pytestmark = pytest.mark.engine
 
 _CLIENT: Final = "client"
 _MOST_SENT: Final = 400_000
-# Stops the capture, sends until the kernel drops packets for want of a reader (or for too long), and lets it go on.
+# Stops the capture, sends until the kernel drops packets for want of a reader (or for too long), and continues the
+# capture.
 _SENDS: Final = f"""
 import os, signal, socket, sys
 for name in set(filter(str.isdigit, os.listdir("/proc"))) - {{str(os.getpid())}}:
@@ -40,8 +41,8 @@ print(number + 1001)
 """
 
 
-def test_what_the_kernel_drops_is_counted(images: BuiltImages, lab_session: Session) -> None:
-    """Nobody reads the socket until its buffer is full: what is captured and what is dropped is all that was sent."""
+def test_packets_dropped_by_the_kernel_are_counted(images: BuiltImages, lab_session: Session) -> None:
+    """Nothing reads the socket until its buffer is full: captured and dropped packets add up to those sent."""
     with Lab(lab_session) as lab:
         specs = [RoleSpec(name=name, role=Role.CLIENT, image=images.roles["client"]) for name in (_CLIENT, "beside")]
         lab.start([*specs, companion_spec(_CLIENT, image=images.roles["netadmin"], cpuset="")])

@@ -1,4 +1,4 @@
-"""``./lab clean`` on the engine itself: what others built on the project's images, or run from them, is theirs."""
+"""``./lab clean`` on the real engine: what others built on the project's images, or run from them, stays."""
 
 import io
 import uuid
@@ -23,7 +23,7 @@ _SLEEPS = ["sleep", "infinity"]
 
 
 class Corner:
-    """As much of an engine as a test made there: the rest is neither seen nor removed."""
+    """The part of an engine that a test made: the rest is neither visible nor removed."""
 
     def __init__(self, engine: docker.DockerClient) -> None:
         self._api = engine.api
@@ -65,7 +65,7 @@ class Corner:
 
 
 class Household:
-    """Images and containers of somebody and of the project, with names that nobody else has."""
+    """Images and containers of a user and of the project, with unique names."""
 
     def __init__(self, engine: docker.DockerClient) -> None:
         self.engine = engine
@@ -73,7 +73,7 @@ class Household:
         self.token = uuid.uuid4().hex[:12]
 
     def build(self, name: str, *lines: str, **options: Any) -> str:
-        """Build an image with a name, and of the corner with all layers that are new."""
+        """Build an image with a name, on the test's label, with all layers new."""
         known = {item["Id"] for item in self.engine.api.images(all=True)}
         dockerfile = "\n".join([*lines, f"ENV UNIQUE={self.token}{name}"])
         self.engine.images.build(fileobj=io.BytesIO(dockerfile.encode()), tag=name, rm=True, **options)
@@ -98,7 +98,7 @@ class Household:
         return True
 
     def remove(self) -> None:
-        """Remove what is left of it."""
+        """Remove the rest of it."""
         for item in self.corner.containers(all=True):
             self.engine.api.remove_container(item["Id"], force=True)
         for name in sorted(name for name in self.corner.mine if ":" in name and not name.startswith("sha256:")):
@@ -107,7 +107,7 @@ class Household:
 
 
 class Rented:
-    """The engine, for what tests/support/engine_contract.py makes there."""
+    """The engine, for the things that tests/support/engine_contract.py makes there."""
 
     def __init__(self, household: Household, base: str) -> None:
         self._household = household
@@ -144,7 +144,7 @@ def household(engine: docker.DockerClient) -> Iterator[Household]:
 
 @pytest.mark.parametrize("check", CONTRACT, ids=lambda check: check.__name__)
 def test_docker_keeps_the_contract(check: Callable[[Engine], None], household: Household, images: BuiltImages) -> None:
-    """The unit tests' fake engine keeps the same: tests/unit/support/test_fake_engine.py."""
+    """The unit tests' fake engine keeps the same contract: tests/unit/support/test_fake_engine.py."""
     rented = Rented(household, images.roles["client"])
     try:
         check(rented)
@@ -152,12 +152,12 @@ def test_docker_keeps_the_contract(check: Callable[[Engine], None], household: H
         rented.remove()
 
 
-def test_clean_takes_what_the_lab_made_and_leaves_what_others_built_on_it(
+def test_clean_removes_what_the_lab_made_and_keeps_what_others_built_on_it(
     household: Household, images: BuiltImages, lab_session: Session
 ) -> None:
     """An image FROM the base, one FROM an image of the lab, and containers that run from either."""
     token, client = household.token, images.roles["client"]
-    # As earlier versions imported it where no registry answers: with Debian's name and the project's label.
+    # Earlier versions imported it like this if no registry answered: with Debian's name and the project's label.
     old_base = household.build(f"debian:{token}", f"FROM {client}", f"LABEL {PROJECT_FILTER}")
     ours = household.build(
         f"tuneproof/client:bookworm-{token}", f"FROM {old_base}", f"LABEL {LAYER_FILTER}", labels={BUILD: IMAGE}
@@ -174,8 +174,8 @@ def test_clean_takes_what_the_lab_made_and_leaves_what_others_built_on_it(
     assert not household.engine.containers.list(all=True, filters={"id": made})
 
 
-def test_clean_takes_what_an_unfinished_build_left(household: Household, images: BuiltImages) -> None:
-    """Layers without a name, and the container of the step that was interrupted."""
+def test_clean_removes_what_an_unfinished_build_left(household: Household, images: BuiltImages) -> None:
+    """Layers without a name, and the container of the interrupted step."""
     stage = household.build(f"stage:{household.token}", f"FROM {images.roles['client']}", f"LABEL {LAYER_FILTER}")
     step = household.run(stage)
     layer = str(household.engine.images.get(stage).id)
@@ -187,10 +187,10 @@ def test_clean_takes_what_an_unfinished_build_left(household: Household, images:
     assert not household.holds(layer)
 
 
-def test_what_somebody_committed_from_a_labs_container_outlives_its_session(
+def test_an_image_that_a_user_committed_from_a_lab_container_outlives_the_session(
     household: Household, images: BuiltImages
 ) -> None:
-    """Its image, and so its container, has every label of a session that has ended."""
+    """The image, and therefore its container, has all labels of a session that has ended."""
     session = Session()
     with Lab(session) as lab:
         lab.start([RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])])

@@ -1,4 +1,4 @@
-"""Nothing survives a session, however it ends, and nobody else's containers are touched."""
+"""Nothing of a session remains, however it ends, and other people's containers are not touched."""
 
 import dataclasses
 import json
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture
 def other_session(engine: docker.DockerClient) -> Iterator[Session]:
-    """A session beside the run's own; its process is this one unless a test says otherwise."""
+    """A session next to the run's own; its process is this one unless a test says otherwise."""
     session = Session()
     yield session
     remove_session(engine, session.id)
@@ -52,7 +52,7 @@ def test_a_lab_leaves_nothing_at_its_end(
 def test_a_failed_start_leaves_nothing(
     engine: docker.DockerClient, other_session: Session, images: BuiltImages
 ) -> None:
-    """One of three containers is refused by the engine: the others go, too, and the error says why."""
+    """The engine refuses one of three containers: the others are removed, too, and the error gives the reason."""
     good = [RoleSpec(name=f"client-{index}", role=Role.CLIENT, image=images.roles["client"]) for index in range(2)]
     bad = RoleSpec(name="bad", role=Role.CLIENT, image=images.roles["client"], sysctls={"net.ipv4.no_such_thing": "1"})
     with pytest.raises(LabError, match=r"starting bad.*no_such_thing"), Lab(other_session) as lab:
@@ -63,7 +63,7 @@ def test_a_failed_start_leaves_nothing(
 def test_a_live_session_is_never_swept(
     engine: docker.DockerClient, other_session: Session, images: BuiltImages
 ) -> None:
-    """Its process lives, so its containers are somebody's."""
+    """Its process lives, so its containers are in use."""
     with Lab(other_session) as lab:
         lab.start([RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])])
         remove_dead_sessions(engine)
@@ -71,7 +71,7 @@ def test_a_live_session_is_never_swept(
 
 
 def test_a_dead_sessions_leftovers_are_swept(engine: docker.DockerClient, images: BuiltImages) -> None:
-    """No process has this start time: the session that left the container is gone."""
+    """No process has this start time: the session that left the container has ended."""
     dead = Session(owner=dataclasses.replace(Owner.current(), start_ticks=1))
     with Lab(dead) as lab:
         lab.start([RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])])
@@ -82,7 +82,7 @@ def test_a_dead_sessions_leftovers_are_swept(engine: docker.DockerClient, images
 @pytest.mark.parametrize("has", [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.timing
 def test_nothing_survives_a_sigkill(engine: docker.DockerClient, tmp_path: Path, run_state: RunState, has: int) -> None:
-    """The short version of ``python -m tests.lab.sigkill``: soon after the run has made so many things."""
+    """The short version of ``python -m tests.lab.sigkill``: soon after the run has made this many things."""
     instants = random.Random(run_state.options.seed + has)  # noqa: S311 - reproducible, not secret
     kill = kill_once(engine, after_s=instants.random() / 2, results=tmp_path, has=has)
     assert kill.alive, "the kill hit nothing"
@@ -91,7 +91,7 @@ def test_nothing_survives_a_sigkill(engine: docker.DockerClient, tmp_path: Path,
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Children inherit an ignored SIGINT, which is what a shell gives its background jobs; a handler they do not."""
+    """Children inherit an ignored SIGINT, which a shell gives its background jobs; they do not inherit a handler."""
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, previous)
@@ -106,7 +106,7 @@ def interruptible() -> Iterator[None]:
 def test_an_interrupted_run_cleans_up_and_keeps_its_results(
     engine: docker.DockerClient, tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
-    """Ctrl-C and SIGTERM in the middle of a measurement: removed at once, results.json valid and unfinished."""
+    """Ctrl-C and SIGTERM while measuring: containers are removed at once; results.json is valid and unfinished."""
     child = start_pytest(*COUNTED_RUN, results=tmp_path)
     assert measures_beyond(child, 2, results=tmp_path), child.stdout.read()
     os.kill(child.pid, number)
@@ -123,7 +123,7 @@ def test_an_interrupted_run_cleans_up_and_keeps_its_results(
 @pytest.mark.parametrize("has", [pytest.param(1, marks=pytest.mark.slow), 4, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.timing
 def test_ctrl_c_while_a_lab_starts_leaves_nothing(engine: docker.DockerClient, tmp_path: Path, has: int) -> None:
-    """Soon after the run has made so many things; what was under way is removed when it comes."""
+    """Soon after the run has made this many things; calls under way are undone when they complete."""
     child = start_pytest(*COUNTED_RUN, results=tmp_path)
     wait_until(lambda: child.poll() is not None or len(resources_of(engine, child.pid)) >= has, within_s=GONE_WITHIN_S)
     os.kill(child.pid, signal.SIGINT)

@@ -1,7 +1,7 @@
 """The model of a configuration agrees with nginx: settings in effect, locations, servers and sockets.
 
-One version and a sample by default; `./lab test tests/lab/test_conf_model.py -s` asks all versions all questions, and
-prints how many of each kind there were.
+By default it uses one version and a sample; `./lab test tests/lab/test_conf_model.py -s` compares everything on all
+versions, and prints how much of each kind there was.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,11 +33,12 @@ pytestmark = [pytest.mark.engine]
 
 SEED: Final = 47
 MOST_UNKNOWN: Final = 0.02
-"""Share of the questions that the model may leave open."""
+"""Share of the questions that the model may leave unanswered."""
 LEAST_OF_EACH: Final = 100
-"""Questions in which each construct occurs, where all are asked."""
+"""Questions in which each construct occurs, if all are asked."""
 LEAST_REFUSED: Final = 0.25
-# What the model leaves open is drawn to be rare; QUIC is of new versions alone, and a set has one refusal at most.
+# Cases that the model leaves unanswered are drawn rarely; QUIC exists in new versions only, and a set has one refusal
+# at most.
 RARE: Final = (
     "unknown: ",
     "refused: ",
@@ -52,7 +53,7 @@ RARE: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How much is asked of one version."""
+    """How many questions one version gets."""
 
     location_servers: int
     requests_each: int
@@ -77,7 +78,7 @@ Compare = Callable[[], Compared]
 
 
 class Asked:
-    """All that was asked of nginx, to be compared with the model as often as it changes."""
+    """All answers of nginx, to be compared with the model as often as the model changes."""
 
     def __init__(self, judge: Judge, size: Size) -> None:
         version = judge.version
@@ -114,7 +115,7 @@ def _sum(parts: Iterator[Compared]) -> Compared:
 def asked(
     engine: docker.DockerClient, ensure: EnsureImages, images: BuiltImages, lab_session: Session
 ) -> Iterator[Callable[[str, Size], Asked]]:
-    """Ask a version, once for each size."""
+    """Ask a version, once per size."""
     found: dict[tuple[str, Size], Asked] = {}
 
     def ask(version: str, size: Size) -> Asked:
@@ -133,7 +134,7 @@ def asked(
 @pytest.mark.parametrize(("version", "size"), TIERS)
 def test_the_model_agrees_with_nginx(version: str, size: Size, part: str, asked: Callable[[str, Size], Asked]) -> None:
     found = asked(version, size).compare[part]()
-    print(f"\nnginx {version}, {part}: {found}")  # noqa: T201 - how much was asked is a part of the answer
+    print(f"\nnginx {version}, {part}: {found}")  # noqa: T201 - the number of questions belongs to the result
     assert found.disagreements == []
     assert found.unknown_share <= MOST_UNKNOWN, found.unknown
     if size is ALL:

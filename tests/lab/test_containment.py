@@ -1,4 +1,4 @@
-"""Other people's configurations run with limits and little else, as the kernel tells it, and end at these limits."""
+"""Other people's configurations run with limits and few rights, as the kernel reports, and end at these limits."""
 
 import re
 import time
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.engine
 _NUMBERS: Final = {"CHOWN": 0, "DAC_OVERRIDE": 1, "SETGID": 6, "SETUID": 7, "NET_ADMIN": 12, "NET_RAW": 13}
 _NO_CAPABILITY: Final = f"{0:016x}"
 _PROXY: Final = "server { listen 8080; location / { proxy_pass http://unix:/run/app.sock; } }"
-# Those of version 1, then those of version 2.
+# First those of version 1, then those of version 2.
 _LIMITS: Final = (
     "cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null "
     "|| cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/memory.max"
@@ -51,7 +51,7 @@ def started(
     nginx: str,
     trusts: bool = False,
 ) -> Iterator[Lab]:
-    """Start the lab of somebody's configuration."""
+    """Start the lab of a foreign configuration."""
     proposal = propose(Wanted(configuration=str(written(folder, whole(text).files)), version=nginx))
     arms = [arm for arm in proposal.scenario.arms if arm.subject.name == "yours"]
     with Lab(session) as lab:
@@ -75,7 +75,7 @@ def documented() -> dict[str, list[str]]:
 
 
 def limits_inside(container: LabContainer, process: str) -> list[str]:
-    """Return what the kernel says of a process, in the words of that table."""
+    """Return what the kernel reports for a process, in the words of that table."""
     status = container.run(["cat", f"/proc/{process}/status"]).decode()
     lines = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     assert lines["CapBnd"] == lines["CapEff"]
@@ -87,7 +87,7 @@ def limits_inside(container: LabContainer, process: str) -> list[str]:
     (descriptors,) = set(re.findall(r"^Max open files +(\d+) +(\d+)", limits, re.MULTILINE)[0])
     assert re.search(r"^Max core file size +0 +0", limits, re.MULTILINE)
     mounts = [line.split() for line in container.run(["cat", "/proc/self/mountinfo"]).decode().splitlines()]
-    # The engine's own three files, and the volume of unix sockets: no other file of the host's.
+    # The engine's own three files, and the volume of unix sockets: no other file of the host.
     from_disk = {mount[4] for mount in mounts if mount[mount.index("-") + 2].startswith("/dev/")}
     assert from_disk <= {"/etc/resolv.conf", "/etc/hostname", "/etc/hosts", SOCKETS}
     (root,) = (mount[5].split(",")[0] for mount in mounts if mount[4] == "/")
@@ -95,12 +95,12 @@ def limits_inside(container: LabContainer, process: str) -> list[str]:
     return [", ".join(kept) or "none", size(memory), str(processes), descriptors, writable]
 
 
-def test_a_foreign_nginx_and_what_joins_it_have_limits_and_few_capabilities(
+def test_foreign_nginx_and_its_helpers_have_limits_and_few_capabilities(
     images: BuiltImages, lab_session: Session, place_cpus: PlaceCpus, nginx: str, tmp_path: Path
 ) -> None:
-    """Those of docs/hosts.md. Its workers have no capability at all, and no program gains any by being started."""
+    """The limits of docs/hosts.md. The workers have no capability at all, and no program gains any when it starts."""
     with started(_PROXY, tmp_path, images=images, session=lab_session, place_cpus=place_cpus, nginx=nginx) as lab:
-        # The helper sees nginx's processes, and its own first one is none of these.
+        # The helper sees nginx's processes, and its own first process is not among them.
         seen = {
             "an nginx of your own": limits_inside(lab["yours"], "1"),
             "the helper in its network": limits_inside(lab[owner_name("yours")], "self"),
@@ -112,7 +112,7 @@ def test_a_foreign_nginx_and_what_joins_it_have_limits_and_few_capabilities(
         assert _NO_CAPABILITY in masks
 
 
-def test_the_lease_is_nobodys_and_has_no_capability(
+def test_the_lease_runs_as_nobody_without_capabilities(
     engine: docker.DockerClient, lab_session: Session, leases: object
 ) -> None:
     assert leases
@@ -121,11 +121,11 @@ def test_the_lease_is_nobodys_and_has_no_capability(
         status = bytes(container.exec_run(["cat", "/proc/1/status"]).output).decode()  # type: ignore[arg-type] # not a stream
         assert f"CapEff:\t{_NO_CAPABILITY}\n" in status
         assert "Uid:\t65534\t" in status
-        assert container.exec_run(["touch", "/tmp/x"]).exit_code != 0  # noqa: S108 - in the container
+        assert container.exec_run(["touch", "/tmp/x"]).exit_code != 0  # noqa: S108 - inside the container
     assert found
 
 
-def test_a_configuration_that_wants_too_many_processes_ends_with_one_sentence(
+def test_a_configuration_with_too_many_processes_ends_with_one_sentence(
     images: BuiltImages, lab_session: Session, place_cpus: PlaceCpus, nginx: str, tmp_path: Path
 ) -> None:
     text = f"worker_processes 50000;\nevents {{ worker_connections 64; }}\nhttp {{ {_PROXY} }}"
@@ -145,7 +145,7 @@ def test_a_configuration_that_wants_too_many_processes_ends_with_one_sentence(
 
 
 def test_a_container_that_fills_the_disk_is_ended(images: BuiltImages, lab_session: Session) -> None:
-    """By a file that has no name any more, as nginx's temporary files: no size of a folder shows it."""
+    """With a file that has no name any more, like nginx's temporary files: no folder's size shows it."""
     fills = "import os, time; time.sleep(1); f = open('/var/lib/backend/x', 'wb'); os.unlink(f.name)\n"
     fills += "while True: f.write(bytes(1 << 20)); f.flush()"
     specs = [
@@ -169,7 +169,7 @@ def test_a_container_that_fills_the_disk_is_ended(images: BuiltImages, lab_sessi
 
 
 @pytest.mark.slow
-def test_where_there_is_a_way_out_foreign_files_run_only_if_somebody_trusts_them(
+def test_with_a_route_to_the_outside_foreign_files_run_only_with_trust(
     images: BuiltImages,
     lab_session: Session,
     place_cpus: PlaceCpus,
@@ -177,7 +177,7 @@ def test_where_there_is_a_way_out_foreign_files_run_only_if_somebody_trusts_them
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The network is as Docker makes it by itself: its host answers there. Nothing of theirs has been started."""
+    """The network is Docker's default one: its host answers there. Nothing of the foreign files has been started."""
     monkeypatch.setattr(placed, "WITHOUT_ADDRESS", {})
     lab: dict[str, Any] = {"images": images, "session": lab_session, "place_cpus": place_cpus, "nginx": nginx}
     with (

@@ -18,7 +18,7 @@ from tuneproof.wording import as_numbers
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-# Of other systems, or left out of Debian's packages.
+# For other systems, or left out of Debian's packages.
 ABSENT: Final = frozenset(
     f"ngx_{name}_module"
     for name in (
@@ -26,7 +26,7 @@ ABSENT: Final = frozenset(
         *("http_flv", "http_mp4", "http_random_index", "http_secure_link", "stream_realip"),
     )
 )
-# Left out of the lab's build of mainline, which loads no module either.
+# Left out of the lab's build of mainline, which also loads no modules.
 NOT_IN_MAINLINE: Final = frozenset(
     f"ngx_{name}_module"
     for name in (
@@ -36,9 +36,9 @@ NOT_IN_MAINLINE: Final = frozenset(
         *("mail_proxy", "mail_realip", "mail_smtp", "mail_ssl"),
     )
 )
-# Debian's security updates brought them to older versions; the table is of nginx's own.
+# Debian's security updates brought them to older versions; the table describes nginx's own.
 BACKPORTED: Final = frozenset({"max_errors", "max_headers"})
-# Modules that Debian packages apart, and without which nginx does not know their directives.
+# Modules that Debian packages separately; without them, nginx does not know their directives.
 APART: Final = ("stream", "mail", "http_geoip", "http_image_filter", "http_perl", "http_xslt_filter", "stream_geoip")
 _WITHIN: Final = {
     "main": "%s",
@@ -73,9 +73,9 @@ class Question:
 
     row: Directive
     context: str
-    count: int  # of its arguments, each of which is 1
+    count: int  # number of arguments, all of them 1
     has_block: bool
-    is_twice: bool = False  # whether it is said twice
+    is_twice: bool = False  # whether it appears twice
 
     @property
     def args(self) -> list[str]:
@@ -97,11 +97,11 @@ class Question:
 
 
 def questions(row: Directive, turn: int) -> Iterator[Question]:
-    """Yield what shows that a row is right, in other contexts at each turn.
+    """Yield what shows that a row is right, in other contexts each time.
 
-    In contexts that it allows: the least and the most arguments that it takes, one less and one more, and a block
-    where it has none, or none where it has one. And two contexts that it does not allow: after four turns all of
-    http's have been asked about.
+    In contexts that it allows: the smallest and the largest number of arguments, one less and one more, and a block if
+    it has none, or none if it has one. Also two contexts that it does not allow: after four calls, all of http's have
+    been tried.
     """
     allowed, refused = (
         [context for context in CONTEXTS if (context in row.contexts) == is_allowed] for is_allowed in (True, False)
@@ -121,10 +121,10 @@ def questions(row: Directive, turn: int) -> Iterator[Question]:
 
 
 @pytest.mark.parametrize("version", LAB_VERSIONS)
-def test_nginx_knows_allows_and_counts_as_the_table_does(
+def test_nginx_agrees_with_the_table_on_names_contexts_and_arguments(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
-    """And does not know what the table has for other versions only."""
+    """It also rejects what the table has only for other versions."""
     image = subject_images([version], {version: [f"libnginx-mod-{name.replace('_', '-')}" for name in APART]})[version]
     ensure([image])
     numbers, turn = as_numbers(version), LAB_VERSIONS.index(version)
@@ -172,7 +172,7 @@ def test_nginx_knows_allows_and_counts_as_the_table_does(
 def _agrees(one: Question, said: str, version: tuple[int, ...]) -> bool:
     expected = argument_problem(one.row.name, one.args, has_block=one.has_block, context=one.context, version=version)
     if one.is_twice:
-        # A value that it does not take is refused the first time.
+        # An invalid value is rejected only after the number of arguments.
         return "test is successful" not in said
     number = f'invalid number of arguments in "{one.row.name}" directive'
     return expected in said if expected else not any(words in said for words in (*_REFUSED, number))

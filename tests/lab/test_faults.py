@@ -1,4 +1,4 @@
-"""Where nginx dies during a trial, the lab is started again; where dying is what a claim is about, it counts."""
+"""If nginx dies during a trial, the lab is started again; if dying is what a claim is about, it counts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.engine]
 
 
 def scenario_with(script: Callable[[Rig], Figures]) -> Scenario[Any]:
-    """Return a scenario of which the claim is that each of five trials gets its answer."""
+    """Return a scenario with the claim that each of five trials gets its response."""
     arms = arms_of([Setting(name="asked", config=written_config(""), script=script)])
     claim = Claim[CountedObservation](
         name="requests_are_answered",
@@ -43,7 +43,7 @@ def scenario_with(script: Callable[[Rig], Figures]) -> Scenario[Any]:
 
 
 def dies_in_trials(*numbers: int) -> Callable[[Rig], Figures]:
-    """Return a script that asks once, and in trials with these numbers ends nginx's container before."""
+    """Return a script that sends one request; in trials with these numbers, it ends nginx's container before."""
     done = 0
 
     def script(rig: Rig) -> Figures:
@@ -59,7 +59,7 @@ def dies_in_trials(*numbers: int) -> Callable[[Rig], Figures]:
 
 
 def test_nginx_that_dies_once_costs_a_block(nginx: str, measure: Measure) -> None:
-    """The lab is started again, and the claim is decided as if nothing had been."""
+    """The lab is started again, and the claim is decided as if nothing had happened."""
     scenario = scenario_with(dies_in_trials(2))
     with measure(Key(scenario.name, "", nginx, BARE.name), scenario, scenario.claims) as measures:
         cell = measures.decide(scenario.claims[0])
@@ -80,13 +80,13 @@ def test_nginx_that_dies_again_ends_the_scenario_with_its_reason(nginx: str, mea
 
 
 @pytest.mark.slow
-def test_a_container_that_dies_of_its_limit_counts_where_the_limit_is_the_scenarios(
+def test_a_container_killed_at_the_scenarios_own_limit_counts(
     nginx: str, measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That the kernel may kill more than a worker was seen once in a run of all versions."""
+    """In one run of all versions, the kernel killed more than a worker."""
 
     def start_fresh_workers(stage: Stage) -> None:
-        """Let the kernel kill nginx's first process before any other, and so the container."""
+        """Let the kernel kill nginx's first process before any other, and thus the container."""
         fresh_workers.start_fresh_workers(stage)
         stage.subject.run(["sh", "-c", "echo 1000 >/proc/1/oom_score_adj"])
 

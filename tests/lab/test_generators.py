@@ -1,4 +1,4 @@
-"""What generators write by default starts, with nothing but what `run --nginx-conf` makes around it."""
+"""What generators write by default starts, with nothing but what `run --nginx-conf` adds around it."""
 
 import pytest
 
@@ -15,10 +15,10 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("generator", every_generator(), ids=lambda generator: generator.slug)
-def test_what_a_generator_writes_starts(
+def test_generated_configurations_start(
     generator: Generator, ensure: EnsureImages, images: BuiltImages, place_cpus: PlaceCpus, lab_session: Session
 ) -> None:
-    """On the version that its page judges it on; what passes requests on gets them answered."""
+    """On the version that its page assumes; proxied requests get a response."""
     proposal = propose(Wanted(configuration=str(generator.file), version=generator.nginx))
     image = subject_images([generator.nginx], {generator.nginx: proposal.packages})[generator.nginx]
     ensure([image])

@@ -1,4 +1,4 @@
-"""A hostile configuration ends its own check with one sentence; a claim that is counted beside it comes out right."""
+"""A hostile configuration ends its own check with one sentence, and does not affect a counting claim beside it."""
 
 import subprocess
 import threading
@@ -39,7 +39,7 @@ from tuneproof.yours.proposal import Wanted, propose
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 _MODULE: Final = "/usr/lib/nginx/modules/hostile.so"
-# What dlopen(3) runs before nginx can look at the module.
+# dlopen(3) runs this before nginx can look at the module.
 _FORKS: Final = """
 #include <unistd.h>
 __attribute__((constructor)) static void forks(void) { for (;;) if (fork() < 0) usleep(100000); }
@@ -56,17 +56,17 @@ __attribute__((constructor)) static void writes(void) {
 """
 _SERVER: Final = "http { server { listen 8080; location / { proxy_pass http://app:3000; } } }"
 _EVENTS: Final = "events { worker_connections 64; }"
-# Each request brings another one, to the same place, by a name that the lab's name server answers.
+# Each request causes another one to the same address, by a name that the lab's name server answers.
 _LOOP: Final = """http { resolver 127.0.0.1 valid=1s; server { listen 8080;
     location / { proxy_pass http://app:3000; }
     location /loop { set $to 127.0.0.1; proxy_pass http://$to:8080; } } }"""
-# The stand-in answers with 4 GiB; nobody reads them.
+# The stand-in responds with 4 GiB; nobody reads them.
 _ENDLESS: Final = """http { proxy_max_temp_file_size 102400m; server { listen 8080;
     location / { proxy_set_header X-Tuneproof-Bytes 4294967296; proxy_pass http://app:3000; } } }"""
 
 
 def asks_slowly(rig: Rig) -> Figures:
-    """Read four answers slowly, until nginx has been ended."""
+    """Read four responses slowly, until nginx has been ended."""
     flow = Flow(connections=4, path="/", read_bytes_per_s=20, receive_buffer_bytes=4096, stays=True)
     with rig.standing(flow, port=8080):
         while rig._stage.subject.is_running():
@@ -75,7 +75,7 @@ def asks_slowly(rig: Rig) -> Figures:
 
 
 def asks_the_loop(rig: Rig) -> Figures:
-    """Ask for what nginx asks itself for, and see that it answers at all, and so does the rest of it."""
+    """Send the request that nginx sends to itself, and check that it and the rest get a response at all."""
     looped = [one for answers in rig.flow(Flow(path="/loop", timeout_s=20.0), port=8080) for one in answers.answers]
     after = [one for answers in rig.flow(Flow(path="/", timeout_s=20.0), port=8080) for one in answers.answers]
     return {"looped_status": looped[0].status if looped else 0, "after_status": after[0].status if after else 0}
@@ -86,7 +86,7 @@ class Hostile:
     """A configuration, and how its check ends."""
 
     text: str
-    ends_with: str  # of the one sentence; empty where the check goes on to its end
+    ends_with: str  # of the one sentence; empty if the check runs to its end
     module: str = ""  # source of a module that it loads
     script: Any = asks_slowly
 
@@ -106,18 +106,18 @@ CASES: Final = {
 
 @dataclass(kw_only=True)
 class Most:
-    """What the containers of somebody's nginx were seen to have at most."""
+    """The largest values seen of a foreign nginx's containers."""
 
     memory_bytes: int = 0
     processes: int = 0
-    disk_bytes: int = 0  # that the disk of the engine lost
+    disk_bytes: int = 0  # disk space that the engine lost
     running: bool = True
     looks: int = 0
 
 
 @contextmanager
 def watched(client: docker.DockerClient, session: Session) -> Iterator[Most]:
-    """Look at them, and at the engine's disk where it is this machine's, until the end of the block."""
+    """Sample them, and the engine's disk if it is on this machine, until the end of the block."""
     most, root = Most(), Path(client.info()["DockerRootDir"])
 
     def free() -> int:
@@ -134,7 +134,7 @@ def watched(client: docker.DockerClient, session: Session) -> Iterator[Most]:
                 try:
                     seen = client.api.stats(one["Id"], stream=False, one_shot=True)
                 except (APIError, JSONDecodeError):
-                    # It has ended: the engine says so, or nothing.
+                    # It has ended: the engine says so, or says nothing.
                     continue
                 most.looks += 1
                 most.memory_bytes = max(most.memory_bytes, seen["memory_stats"].get("usage", 0))
@@ -175,7 +175,7 @@ def test_a_hostile_configuration_harms_itself_alone(
     hostile = CASES[name]
     path = written(tmp_path, {"nginx.conf": hostile.text})
     modules: Mapping[str, bytes] = {_MODULE: built(hostile.module, tmp_path)} if hostile.module else {}
-    # The lab's own nginx takes no module that Debian does not have; an image of the user's may.
+    # The lab's own nginx takes only Debian's modules; a user's image may have others.
     image = images.subjects[nginx] if modules else ""
     proposal = propose(Wanted(configuration=str(path), version=nginx, image=image))
     (yours,) = {arm.subject.name: arm.subject for arm in proposal.scenario.arms if arm.subject.name == "yours"}.values()
@@ -209,5 +209,5 @@ def test_a_hostile_configuration_harms_itself_alone(
     assert most.looks > 0
     assert most.memory_bytes <= MEMORY_BYTES
     assert most.processes <= PROCESSES
-    # What a disk takes between two looks of the guard comes on top (docs/security.md).
+    # A disk may still fill between two checks of the guard (docs/security.md).
     assert most.disk_bytes < 1.5 * DISK_BYTES

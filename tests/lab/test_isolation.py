@@ -1,4 +1,4 @@
-"""What the containers of a lab may do, as the engine itself tells it."""
+"""What the containers of a lab may do, as the engine itself reports it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture(scope="module")
 def containers(lab_session: Session, images: BuiltImages, place_cpus: PlaceCpus) -> Iterator[dict[str, dict[str, Any]]]:
-    """What the engine says of every container of a running scenario's lab, by role."""
+    """What the engine reports for every container of a running scenario's lab, by role."""
     nginx = next(iter(images.subjects))
     subject = Subject(
         name="subject",
@@ -49,7 +49,7 @@ def inspected(request: pytest.FixtureRequest, containers: dict[str, dict[str, An
 
 
 def test_no_container_mounts_anything_of_the_host(inspected: dict[str, Any]) -> None:
-    """Neither bind mounts nor volumes: files go in with the image or by upload."""
+    """Neither bind mounts nor volumes: files come with the image or by upload."""
     assert not inspected["Mounts"]
     assert not inspected["HostConfig"]["Binds"]
 
@@ -66,7 +66,7 @@ def test_no_container_is_privileged_or_shares_a_namespace_of_the_host(inspected:
     assert "host" not in {host["NetworkMode"], host["PidMode"], host["IpcMode"], host["UTSMode"], host["UsernsMode"]}
 
 
-def test_every_container_drops_all_capabilities_and_only_netadmin_takes_two_back(
+def test_every_container_drops_all_capabilities_and_only_netadmin_adds_two(
     containers: dict[str, dict[str, Any]],
 ) -> None:
     """NET_ADMIN and NET_RAW for links and captures; nothing for the others."""
@@ -77,26 +77,28 @@ def test_every_container_drops_all_capabilities_and_only_netadmin_takes_two_back
 
 
 def test_only_netadmin_sees_processes_of_another_container(containers: dict[str, dict[str, Any]]) -> None:
-    """Those of its subject: it reads nginx's memory there. Nobody else sees any but its own."""
+    """Those of its subject, to read nginx's memory. All others see only their own."""
     modes = {role: item["HostConfig"]["PidMode"] for role, item in containers.items()}
     assert modes.pop("netadmin") == f"container:{containers['subject']['Id']}"
     assert not any(modes.values())
 
 
-def test_the_labs_network_has_no_way_out(engine: docker.DockerClient, containers: dict[str, dict[str, Any]]) -> None:
+def test_the_labs_network_has_no_route_to_the_outside(
+    engine: docker.DockerClient, containers: dict[str, dict[str, Any]]
+) -> None:
     """An internal network: no gateway to anywhere else."""
     (name,) = containers["subject"]["NetworkSettings"]["Networks"]
     assert engine.networks.get(name).attrs["Internal"] is True
 
 
 def test_the_subject_runs_on_a_cpu_of_its_own(containers: dict[str, dict[str, Any]]) -> None:
-    """What generates load must not compete with what is under test."""
+    """The load generator must not compete with the program under test."""
     assert containers["subject"]["HostConfig"]["CpusetCpus"] == "0"
     assert all("0" not in containers[role]["HostConfig"]["CpusetCpus"] for role in ("backend", "client", "netadmin"))
 
 
-def test_limits_of_a_role_reach_the_kernel(lab_session: Session, images: BuiltImages) -> None:
-    """Memory, CPUs and sysctls, read from inside where a process can see them."""
+def test_a_roles_limits_reach_the_kernel(lab_session: Session, images: BuiltImages) -> None:
+    """Memory, CPUs and sysctls, read from inside as far as a process can see them."""
     spec = RoleSpec(
         name="client",
         role=Role.CLIENT,

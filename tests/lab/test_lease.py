@@ -1,4 +1,4 @@
-"""A session's lease: the engine notices by itself that whoever held it is gone."""
+"""A session's lease: the engine itself notices when its owner has ended."""
 
 import dataclasses
 import subprocess
@@ -39,7 +39,7 @@ def leases(engine: docker.DockerClient, session: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     "changes",
     [
-        # The engine does not look at the owner; tests/unit/lab/engine/test_sweep.py has what a sweep makes of it.
+        # The engine does not look at the owner; tests/unit/lab/engine/test_sweep.py tests how a sweep uses it.
         pytest.param({"machine": "another machine"}, marks=pytest.mark.slow, id="another-machine"),
         pytest.param({"boot": f"{uuid.UUID(int=0)}"}, marks=pytest.mark.slow, id="another-of-that-name"),
         pytest.param({"pid_namespace": "pid:[1]"}, marks=pytest.mark.slow, id="another-pid-namespace"),
@@ -49,7 +49,7 @@ def leases(engine: docker.DockerClient, session: str) -> list[dict[str, Any]]:
 def test_a_lease_ends_with_its_process_and_then_anybody_removes_the_session(
     engine: docker.DockerClient, images: BuiltImages, changes: dict[str, Any]
 ) -> None:
-    """Not before, even though no such process is here."""
+    """Not before, even though this machine has no such process."""
     session = Session().id
     owner = dataclasses.replace(dataclasses.replace(Owner.current(), **changes), pid=2**22 + 1)
     words = [sys.executable, "-c", HOLD, session, images.roles["netadmin"], owner.to_label()]
@@ -66,7 +66,7 @@ def test_a_lease_ends_with_its_process_and_then_anybody_removes_the_session(
     assert leases(engine, session) == []
 
 
-def test_a_lease_is_given_back(engine: docker.DockerClient, images: BuiltImages) -> None:
+def test_a_lease_can_be_returned(engine: docker.DockerClient, images: BuiltImages) -> None:
     session = Session(owner=Owner.current())
     with lease_of(engine, session=session, image=images.roles["netadmin"]) as lease:
         assert [item["State"] for item in leases(engine, session.id)] == ["running"]

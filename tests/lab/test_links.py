@@ -1,4 +1,4 @@
-"""What a shaped link promises: it is what was set or nothing is measured over it, and it outlives what it must."""
+"""The promises of a shaped link: it does what was set, or nothing is measured over it; and it survives restarts."""
 
 import json
 import re
@@ -46,7 +46,7 @@ WAN = PROFILES["wan"]
 
 @pytest.fixture(scope="module")
 def lab(lab_session: Session, images: BuiltImages, wire: str) -> Iterator[Lab]:
-    """A lab of links only, wires between."""
+    """A lab of links only, with wires in between."""
     with Lab(lab_session) as started:
         started.start(specs_of(images, wire))
         yield started
@@ -64,7 +64,7 @@ def specs_of(images: BuiltImages, shaper: str) -> list[RoleSpec]:
 
 
 def wire_owner(images: BuiltImages, *, init: str) -> RoleSpec:
-    """Return the container of the client's wire with a program of the tests in the place of the wire's init."""
+    """Return the container of the client's wire, with one of the tests' programs instead of the wire's init."""
     owner = specs_of(images, WIRE)[0]
     assert owner.name == owner_name("client")
     program = Path(__file__).with_name("inside_wire") / f"{init}.py"
@@ -77,7 +77,7 @@ def kernels(lab: Lab, role: str) -> list[int]:
 
 
 def free_memory_bytes(links: ShapedLinks) -> int:
-    """Return how much memory of the client's wire is free now, by the next two times that it says so."""
+    """Return how much memory of the client's wire is free now, from its next two reports."""
     before = len(said := re.findall(r"free (\d+) kB", links.log("client")))
     deadline_s = time.monotonic() + 60
     while len(said := re.findall(r"free (\d+) kB", links.log("client"))) < before + 2:
@@ -88,7 +88,7 @@ def free_memory_bytes(links: ShapedLinks) -> int:
 
 @pytest.fixture(scope="module")
 def wire(lab_session: Session, images: BuiltImages) -> str:
-    """The wire as shaper, where the host can hold one."""
+    """The wire as shaper, if the host can run one."""
     reason = why_impossible(lab_session, images.roles["netadmin"])[WIRE]
     if reason:
         pytest.skip(f"no wire can be raised on this host: {reason}")
@@ -101,10 +101,10 @@ def links(lab: Lab) -> ShapedLinks:
 
 
 def assert_is(links: ShapedLinks, network: NetworkProfile) -> None:
-    """The client's link does what a network that is set says."""
+    """The client's link does what the current network profile says."""
 
     def measure(profile: LinkProfile) -> LinkFigures:
-        # Nothing is set anew: what is there is what is measured.
+        # Nothing is set again: the present state is measured.
         assert profile == network.client, "the host does not carry the rate of a slow link"
         return links.measure("client", profile, subject=PEER, plan=QUICK_PROBES)
 
@@ -112,7 +112,7 @@ def assert_is(links: ShapedLinks, network: NetworkProfile) -> None:
 
 
 def interface(lab: Lab, container: str) -> tuple[str, str, str]:
-    """Return MAC address, IPv4 routes and addresses of a namespace, as a program of the role sees them."""
+    """Return MAC address, IPv4 routes and addresses of a namespace, as one of the role's programs sees them."""
     read = lab[container].run
     return (
         read(["cat", "/sys/class/net/eth0/address"]).decode().strip(),
@@ -134,15 +134,15 @@ def test_a_wire_keeps_the_mac_address_the_ip_address_and_the_routes(lab: Lab, li
 
 
 def test_a_profile_can_change_without_a_new_lab_and_leaves_nothing_behind(links: ShapedLinks) -> None:
-    """A rate of the profile before must not survive; a link that is not shaped is as fast as before."""
+    """A rate of the previous profile must not remain; a link without shaping is as fast as before."""
     for name in ("wan", "slow-client", "bare", "lossy"):
         profile = PROFILES[name]
         links.apply(profile, subject=PEER)
         assert_is(links, profile)
 
 
-def test_a_wire_outlives_a_restart_of_its_role(engine: docker.DockerClient, lab: Lab, links: ShapedLinks) -> None:
-    """The namespace is the netadmin container's: the role comes back into the same shaped link."""
+def test_a_wire_survives_a_restart_of_its_role(engine: docker.DockerClient, lab: Lab, links: ShapedLinks) -> None:
+    """The namespace belongs to the netadmin container: after the restart, the role has the same shaped link."""
     links.apply(WAN, subject=PEER)
     before = interface(lab, "client"), kernels(lab, "client")
     assert kernels(lab, "client")
@@ -151,10 +151,10 @@ def test_a_wire_outlives_a_restart_of_its_role(engine: docker.DockerClient, lab:
     assert_is(links, WAN)
 
 
-def test_native_shaping_works_where_the_kernel_has_netem(lab_session: Session, images: BuiltImages, wire: str) -> None:
-    """Read back and timed in both directions (ifb for what arrives); of an earlier rate or share nothing is left.
+def test_native_shaping_works_with_netem_in_the_kernel(lab_session: Session, images: BuiltImages, wire: str) -> None:
+    """Read back and timed in both directions (ifb for incoming frames); nothing of an earlier rate or share remains.
 
-    The kernel is a user-mode one, since the host's own may have no netem.
+    It uses a user-mode kernel, since the host's own may lack netem.
     """
     profiles = [
         # Nothing that would lose a frame: some are timed.
@@ -184,13 +184,13 @@ def test_native_shaping_works_where_the_kernel_has_netem(lab_session: Session, i
 
 
 def test_a_wire_has_memory_left_with_both_queues_full(lab_session: Session, images: BuiltImages, wire: str) -> None:
-    """It must: its driver passes nothing any more after a single frame that has found none."""
+    """It needs some: after a single frame that finds no memory, its driver passes nothing any more."""
     telling = wire_owner(images, init="memory")
     specs = [telling if spec.name == telling.name else spec for spec in specs_of(images, wire)]
     with Lab(lab_session) as lab:
         lab.start(specs)
         links = ShapedLinks(lab, shaper=WIRE)
-        # Whoever had to ask for a MAC address over this link would have no answer before its frames are thrown away.
+        # A host that asks for a MAC address over this link would get no answer before its frames are dropped.
         links.fix_neighbours([PEER])
         links.apply(PROFILES["bare"], subject=PEER)
         free_before_bytes = free_memory_bytes(links)
@@ -209,7 +209,7 @@ def test_a_wire_has_memory_left_with_both_queues_full(lab_session: Session, imag
             list(pool.map(lambda way: lab[way[0]].run(["python3", "-c", send, way[1]]), both.items()))
         free_bytes = free_memory_bytes(links)
         queue_bytes = MAX_QUEUE_PACKETS * FULL_FRAME_BYTES
-        # Otherwise nothing was held, and nothing shown.
+        # Otherwise nothing was queued, and nothing tested.
         assert free_bytes < free_before_bytes - queue_bytes
         assert free_bytes > 2 * queue_bytes
         links.apply(WAN, subject=PEER)
@@ -231,7 +231,7 @@ def test_a_foreign_qdisc_is_left_alone(lab: Lab, links: ShapedLinks) -> None:
 def test_a_profile_that_is_not_applied_makes_the_cell_unsupported(
     nginx: str, host_snapshot: Snapshot, measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The precondition is measured: a shaper that does nothing and says it did is found out."""
+    """The precondition is measured: a shaper that falsely reports success is noticed."""
     monkeypatch.setattr(shaped_links, "shape", lambda _agent, _profile: {})
     scenario = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
     claim = scenario.claim("loaded_worker_stalls")
@@ -266,7 +266,7 @@ def test_a_wire_that_dies_in_a_trial_makes_the_block_void_and_comes_back(
 
 @pytest.fixture
 def during_block(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int, Callable[[], None]], None]]:
-    """Let something happen shortly after a block's first trial has begun."""
+    """Call a function shortly after a block's first trial has begun."""
     timers: list[threading.Timer] = []
 
     def arrange(block: int, what: Callable[[], None]) -> None:
@@ -298,8 +298,8 @@ def test_without_a_tun_device_there_is_no_wire_and_the_reason_says_so(
         choose_shaper("auto", impossible)
 
 
-def test_the_owner_of_a_role_has_no_more_rights_than_it_needs(lab: Lab) -> None:
-    """Two capabilities, one device, no privileged mode; the device is no mount."""
+def test_a_links_netadmin_container_has_only_the_rights_that_it_needs(lab: Lab) -> None:
+    """Two capabilities, one device, no privileged mode; the device is not a mount."""
     host = lab[owner_name("client")].inspect()
     assert host["HostConfig"]["Privileged"] is False
     assert {name.removeprefix("CAP_") for name in host["HostConfig"]["CapAdd"]} == {"NET_ADMIN", "NET_RAW"}

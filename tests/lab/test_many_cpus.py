@@ -1,4 +1,4 @@
-"""nginx on several CPUs: the lab starts what claims about large machines need, even where it is too small to decide."""
+"""nginx on several CPUs: the lab starts what claims about large machines need, even if it is too small for them."""
 
 from typing import Final
 
@@ -16,15 +16,15 @@ from tuneproof.proof.scenario.placement import CpuPlacement
 
 pytestmark = [pytest.mark.engine]
 
-# As on a machine of its own, but that the generators are beside it.
+# As on a machine of its own, except that the generators share it.
 PLACEMENT: Final = CpuPlacement(subject="0-1", others="0-1")
 CPUS_ALLOWED: Final = (
     "grep -h Cpus_allowed_list $(grep -l '^nginx: worker' /proc/[0-9]*/cmdline | sed s/cmdline/status/)"
 )
 
 
-def test_each_worker_has_its_cpu_and_is_loaded(lab_session: Session, images: BuiltImages, nginx: str) -> None:
-    """Pinned where the arm says so, and else wherever the container may run; every arm can be measured."""
+def test_each_worker_has_its_cpu_and_gets_load(lab_session: Session, images: BuiltImages, nginx: str) -> None:
+    """Pinned if the arm says so, otherwise wherever the container may run; every arm can be measured."""
     scenario = many_cpus.scenario(RunConditions(subject_cpus=lambda: cpus_of(PLACEMENT.subject)))
     with Lab(lab_session) as lab:
         bench = Bench(
@@ -40,7 +40,7 @@ def test_each_worker_has_its_cpu_and_is_loaded(lab_session: Session, images: Bui
         for arm in scenario.arms:
             lists = lab[arm.subject.name].run(["sh", "-c", CPUS_ALLOWED]).decode().split("Cpus_allowed_list:")
             seen[arm.name] = sorted(filter(None, (text.strip() for text in lists)))
-            # Whether the generators are fast enough, two CPUs need not show.
+            # Two CPUs need not show whether the generators are fast enough.
             assert isinstance(arm.plan, HttpLoad)
             met = HttpLoad.observe(arm.plan, bench.run(arm, label=f"{arm.name}-b1"))
             assert (met.faults, met.failed_share) == ((), 0.0)

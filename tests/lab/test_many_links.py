@@ -1,4 +1,4 @@
-"""Labs with shaped links leave the machine as it was."""
+"""Labs with shaped links leave the machine unchanged."""
 
 from pathlib import Path
 
@@ -23,10 +23,10 @@ def test_labs_with_shaped_links_leave_no_link_and_no_process(engine: docker.Dock
     assert after[-1].kernels <= before.kernels
 
 
-def test_where_no_link_can_be_shaped_the_bare_network_still_gets_its_verdict(
+def test_if_no_link_can_be_shaped_the_bare_network_still_gets_its_verdict(
     lab_session: Session, images: BuiltImages, tmp_path: Path
 ) -> None:
-    """Asked for the native shaper on a host without netem: shaped cells are skipped with the reason, others run."""
+    """With the native shaper on a host without netem, shaped cells are skipped with the reason; others run."""
     if not why_impossible(lab_session, images.roles["netadmin"])[NATIVE]:
         pytest.skip("this host's kernel has netem: nothing is unsupported here")
     child = start_pytest(*SHORTEST_RUN, "--network", "wan", "--network", "bare", "--shaper", "native", results=tmp_path)

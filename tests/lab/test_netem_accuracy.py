@@ -1,4 +1,4 @@
-"""The lab's own promise: a link is what its profile says, or nothing is said about claims over it."""
+"""The lab's own promise: a link does what its profile says, or claims over it get no verdict."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,8 +24,8 @@ from tuneproof.report.results.run_file import ResultsWriter
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
-# 5000 probes see a share of 1 % within half a point, but for one link in ten thousand that is blamed for nothing; a
-# second of load sees the rate.
+# 5000 probes measure a share of 1 % within half a point, except for one link in ten thousand; a second of load measures
+# the rate.
 PLAN = ProbePlan(packets=5000, interval_s=0.001, payload_bytes=64, load_s=1.0)
 SHAPED = tuple(profile for profile in PROFILES.values() if profile.shapes)
 
@@ -50,8 +50,8 @@ def links(
         yield ShapedLinks(lab, shaper=chosen)
 
 
-# The others are made of the same parts. What a gigabit takes of the CPU, a busy host may not have at the moment: that
-# rates are kept is shown below with less of them.
+# The others consist of the same parts. A busy host may lack the CPU for a gigabit; lower rates below show that rates
+# are kept.
 QUICK = frozenset({"lossy", "unruly", "distant-backend"})
 
 
@@ -62,12 +62,12 @@ QUICK = frozenset({"lossy", "unruly", "distant-backend"})
         for profile in SHAPED
     ],
 )
-def test_every_named_profile_is_what_it_says(
+def test_every_named_profile_does_what_it_says(
     links: ShapedLinks, profile: NetworkProfile, run_state: RunState, results: ResultsWriter
 ) -> None:
-    """Round trip, jitter, loss, duplicates, reordering and rate by probes; wrong bits in a capture.
+    """Round trip, jitter, loss, duplicates, reordering and rate with probes; wrong bits in a capture.
 
-    A link that is wrong is the shaper's fault, unless the host does not carry so much without it either.
+    A wrong link is the shaper's fault, unless the host does not carry that much without it either.
     """
     records: list[dict[str, Any]] = []
     found: list[str] = []
@@ -75,7 +75,7 @@ def test_every_named_profile_is_what_it_says(
         if not link.shapes:
             continue
         captured: dict[str, Arrivals] = {}
-        # Most of a frame is padding then, where a wrong bit shows.
+        # Most of a frame is padding then, which shows a wrong bit.
         corrupts = any(way.corrupt_pct for way in link.directions.values())
         plan = replace(PLAN, payload_bytes=1000) if corrupts else PLAN
 
@@ -133,11 +133,11 @@ WRONG = {
 }
 
 
-# Delays and rates that are wrong by so much show in a few probes; a share of 2 % for one of 6 % is seven standard
-# deviations away in this many.
+# Delays and rates that are this wrong show in a few probes; with this many, a share of 2 % is seven standard deviations
+# away from 6 %.
 FEW: Final = replace(PLAN, packets=500)
 FOR_SHARES: Final = replace(PLAN, packets=2500)
-# Wrong by as much the other way.
+# Wrong by the same factor in the other direction.
 MIRRORED = {"8-ms-for-5", "6-percent-for-2", "100-mbit-for-50"}
 
 
@@ -145,10 +145,10 @@ MIRRORED = {"8-ms-for-5", "6-percent-for-2", "100-mbit-for-50"}
     ("done", "wanted", "fault"),
     [pytest.param(*case, id=name, marks=pytest.mark.slow if name in MIRRORED else ()) for name, case in WRONG.items()],
 )
-def test_a_link_that_does_something_else_is_found(
+def test_a_link_with_a_different_profile_is_detected(
     links: ShapedLinks, done: Impairment, wanted: Impairment, fault: str
 ) -> None:
-    """However busy the host is: both ways of the link are wrong, and both are told."""
+    """However busy the host is: both directions of the link are wrong, and both are reported."""
     link = LinkProfile.both(done)
     links.apply(NetworkProfile(name="wrong", summary="Not what is wanted.", client=link), subject=PEER)
     figures = links.measure("client", link, subject=PEER, plan=FOR_SHARES if wanted.loss_pct else FEW)
@@ -159,7 +159,7 @@ def test_a_link_that_does_something_else_is_found(
 
 
 def carried_unshaped(links: ShapedLinks, role: str, asked: LinkProfile) -> str:
-    """Return what the host carries now on a link without any limit, where that is less than was asked for; else ""."""
+    """Return what the host carries now on an unlimited link, if that is less than requested; otherwise ""."""
     links.apply(NetworkProfile(name="unshaped", summary="As the host has it."), subject=PEER)
     figures = links.measure(role, asked, subject=PEER, plan=PLAN)
     short = [
@@ -173,7 +173,7 @@ def carried_unshaped(links: ShapedLinks, role: str, asked: LinkProfile) -> str:
 def measure_with_capture(
     links: ShapedLinks, role: str, profile: LinkProfile, *, plan: ProbePlan
 ) -> tuple[LinkFigures, dict[str, Arrivals]]:
-    """Measure a link while both of its ends capture the probes that arrive there."""
+    """Measure a link while both of its ends capture the probes that arrive."""
     arriving = {"egress": (PEER, "dst"), "ingress": (role, "src")}
     for name, end in arriving.values():
         links.agents[name].start_capture(f"udp {end} port {PROBE_PORT}", 2048)

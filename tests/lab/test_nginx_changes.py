@@ -1,4 +1,4 @@
-"""What nginx changed agrees with the four binaries: parameters, what is gone or ignored, defaults that show outside."""
+"""The table of nginx's changes agrees with the four binaries: parameters, removed directives, visible defaults."""
 
 import json
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ from tuneproof.wording import as_numbers
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-# Debian has them as modules of their own, which the image does without.
+# Debian has them as separate modules, which the image lacks.
 ABSENT: Final = frozenset({"stream", "mail"})
 _UPSTREAM: Final = "upstream u { server 127.0.0.1; %s }"
-# A line that loads where the parameter is known, but for what else it may lack.
+# A line that loads if the parameter is known, except for other missing parts.
 SAMPLES: Final[Mapping[tuple[str, str], str]] = {
     **{
         (f"{kind}_cache_path", "min_free="): f"{kind}_cache_path /tmp/{kind} keys_zone={kind}:1m min_free=1m;"
@@ -47,7 +47,7 @@ SAMPLES: Final[Mapping[tuple[str, str], str]] = {
         for part in ("", "_key")
     },
 }
-# Without a value that is right, nginx refuses the line before it says that the directive does nothing.
+# Without a valid value, nginx refuses the line before it says that the directive does nothing.
 VALUES: Final[Mapping[str, str]] = {
     "http2_idle_timeout": "1s",
     "http2_max_field_size": "1k",
@@ -58,7 +58,7 @@ VALUES: Final[Mapping[str, str]] = {
     "http2_push": "/a",
     "http2_push_preload": "on",
 }
-# Mainline's package is fetched for those who ask for it.
+# Mainline's package is fetched only on request.
 EACH_VERSION: Final = pytest.mark.parametrize(
     "version", [*STABLE_VERSIONS, pytest.param(MAINLINE, marks=pytest.mark.slow)]
 )
@@ -141,7 +141,7 @@ print(json.dumps({
 
 
 def lines_to_try() -> dict[str, tuple[Change, str]]:
-    """Return a configuration for each row that shows in one line, by a name of its own.
+    """Return a configuration for each row that shows in one line, by a unique name.
 
     New directives are those of the table of directives, which has a test of its own.
     """
@@ -152,17 +152,17 @@ def lines_to_try() -> dict[str, tuple[Change, str]]:
         if change.parameter:
             found[str(number)] = (change, f"events {{ }} http {{ {SAMPLES[change.directive, change.parameter]} }}")
         elif change.kind is not Kind.NEW:
-            # Where it stands does not matter: nginx tells a name that it does not know from one that is misplaced.
+            # Its place does not matter: nginx distinguishes an unknown name from a misplaced one.
             value = VALUES[change.directive] if change.kind is Kind.IGNORED else ""
             found[str(number)] = (change, f"events {{ }} http {{ server {{ {change.directive} {value}; }} }}")
     return found
 
 
 @EACH_VERSION
-def test_parameters_are_known_since_the_version_of_the_table(
+def test_parameters_are_known_since_the_version_in_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
-    """And not before; what is gone, ignored or deprecated is called so by nginx itself."""
+    """And not before; nginx itself reports which are removed, ignored or deprecated."""
     image = subject_images([version])[version]
     ensure([image])
     tried = lines_to_try()
@@ -190,7 +190,7 @@ def default(directive: str, block: str, version: str) -> str:
 
 
 @EACH_VERSION
-def test_defaults_that_show_outside_are_those_of_the_table(
+def test_visible_defaults_are_those_of_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, images: BuiltImages, lab_session: Session
 ) -> None:
     image = subject_images([version])[version]

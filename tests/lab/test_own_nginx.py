@@ -1,4 +1,4 @@
-"""Other people's configurations start in the lab as they are, and do with connections what audit says."""
+"""Other people's configurations start unchanged in the lab, and handle connections as audit says."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -28,7 +28,7 @@ from tuneproof.yours.proposal import Proposal, Wanted, propose
 
 pytestmark = [pytest.mark.engine]
 
-# One with surroundings that have to be made; the usual shape is that of the whole run below.
+# One with surroundings that have to be made; the whole run below uses the usual shape.
 QUICK: Final = ("unix-socket",)
 NOT_FOR_ALL: Final = pytest.mark.slow
 STARTED: Final = (
@@ -60,20 +60,20 @@ STARTED: Final = (
 
 
 def parameters() -> list[object]:
-    """Return the cases, most of them only where this module is named."""
+    """Return the cases; most of them run only if this module is named."""
     names = (*STARTED, *SURROUNDINGS)
     return [pytest.param(name, id=name, marks=() if name in QUICK else NOT_FOR_ALL) for name in names]
 
 
 def first_file(case: Case, folder: Path) -> str:
-    """Write a case's files; return what a user would name."""
+    """Write a case's files; return the path that a user would name."""
     return str(written(folder, case.files))
 
 
 def asked(
     proposal: Proposal, session: Session, images: BuiltImages, placement: CpuPlacement, nginx: str
 ) -> Mapping[str, Mapping[str, float]]:
-    """Return what a trial of requests counts, for each way through the configuration."""
+    """Return the counts of a trial of requests, for each path through the configuration."""
     arms = [arm for arm in proposal.scenario.arms if arm.name.endswith("-requests")]
     with Lab(session) as lab:
         bench = Bench(
@@ -88,7 +88,7 @@ def asked(
 
 
 @pytest.mark.parametrize("name", parameters())
-def test_a_configuration_starts_and_does_what_audit_says(
+def test_a_configuration_starts_and_behaves_as_audit_says(
     name: str,
     tmp_path: Path,
     nginx: str,
@@ -96,7 +96,7 @@ def test_a_configuration_starts_and_does_what_audit_says(
     place_cpus: PlaceCpus,
     lab_session: Session,
 ) -> None:
-    """Every request is answered by a stand-in; with "yes" connections are shared, with "no" each has its own."""
+    """A stand-in answers every request; with "yes" connections are shared, with "no" each request has its own."""
     named = first_file({**CASES, **SURROUNDINGS}[name], tmp_path)
     proposal = propose(Wanted(configuration=named, version=nginx))
     answers = {proxied.reuse.reuse.value for proxied in audit(named, version=nginx).facts.proxied}
@@ -135,7 +135,7 @@ def test_packaged_modules_are_there_when_the_files_need_them(
     place_cpus: PlaceCpus,
     lab_session: Session,
 ) -> None:
-    """Loaded by relative and absolute paths, or by nothing but their directives; the workers may be root's."""
+    """Loaded by relative and absolute paths, or only implied by their directives; the workers may run as root."""
     named = first_file(Case(files={"nginx.conf": MODULES_CONF}), tmp_path)
     proposal = propose(Wanted(configuration=named, version=nginx))
     layer = subject_images([nginx], {nginx: proposal.packages})[nginx]
@@ -147,10 +147,10 @@ def test_packaged_modules_are_there_when_the_files_need_them(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", STABLE_VERSIONS)
-def test_the_table_of_modules_is_that_of_the_packages(
+def test_the_table_of_modules_matches_the_packages(
     version: str, ensure: EnsureImages, engine: docker.DockerClient, lab_session: Session
 ) -> None:
-    """All that a version has by it are installed, and nginx loads each."""
+    """All modules that the table has for a version are installed, and nginx loads each."""
     modules = [one for one in MODULES if as_numbers(one.since) <= as_numbers(version)]
     packages = dict.fromkeys(package for one in modules for package in one.packages)
     image = subject_images([version], {version: tuple(packages)})[version]
@@ -169,8 +169,8 @@ def ran(results: Path, *arguments: str) -> tuple[int, str]:
     return child.returncode, out
 
 
-def test_a_run_on_ones_own_nginx_comes_to_its_end(nginx: str, tmp_path: Path) -> None:
-    """With the gain of a patch, the patch itself, what was made around the files, results and pages."""
+def test_a_run_on_ones_own_nginx_completes(nginx: str, tmp_path: Path) -> None:
+    """With the gain of a patch, the patch itself, what was added around the files, results and pages."""
     site = tmp_path / "site/nginx.conf"
     site.parent.mkdir()
     text = "upstream app { server app:8080; keepalive 4; }\nserver {\n location / { proxy_pass http://app; }\n}"
@@ -192,8 +192,8 @@ def test_a_run_on_ones_own_nginx_comes_to_its_end(nginx: str, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_a_stream_is_delivered_or_held_by_the_users_own_files(nginx: str, tmp_path: Path) -> None:
-    """Over TLS and HTTP/2, from an upstream on the network, one on nginx's machine, and one of FastCGI."""
+def test_a_stream_is_delivered_or_delayed_by_the_users_own_files(nginx: str, tmp_path: Path) -> None:
+    """Over TLS and HTTP/2, from an upstream on the network, one on nginx's machine, and one with FastCGI."""
     site = tmp_path / "site/nginx.conf"
     site.parent.mkdir()
     text = (
@@ -220,8 +220,8 @@ def test_a_stream_is_delivered_or_held_by_the_users_own_files(nginx: str, tmp_pa
     assert "+location /held/ { proxy_buffering off; proxy_pass" in remedy.patch
 
 
-def test_an_image_that_does_not_exist_is_reported_as_that(tmp_path: Path) -> None:
-    """Before anything starts: it has no nginx, but for another reason."""
+def test_a_missing_image_is_reported_as_missing(tmp_path: Path) -> None:
+    """Before anything starts: such an image also has no nginx, but the message must give the real reason."""
     site = tmp_path / "nginx.conf"
     site.write_text("events { }\nhttp { server { location / { proxy_pass http://a; } } }\n", encoding="utf-8")
     status, out = ran(tmp_path / "results", f"--nginx-conf={site}", "--nginx-image", "tuneproof.invalid/none:1")

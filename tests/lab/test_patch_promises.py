@@ -1,7 +1,7 @@
-"""A patched configuration answers as it did before: same statuses, same headers, on the lab's nginx.
+"""A patched configuration answers as before: same statuses, same headers, on the lab's nginx.
 
-By default a few configurations drawn by seed. TUNEPROOF_PATCHED_SEEDS names how many; TUNEPROOF_NGINX_TESTS names a
-folder with an nginx.conf in each of its folders, such as those of nginx's own test suite.
+By default it uses a few configurations drawn by seed. TUNEPROOF_PATCHED_SEEDS sets how many; TUNEPROOF_NGINX_TESTS
+names a folder with an nginx.conf in each of its folders, such as those of nginx's own test suite.
 """
 
 import json
@@ -39,12 +39,12 @@ BEFORE, AFTER, AGAIN = "before", "after", "again"
 _FOLDER: Final = "/promises"
 _AT_ONCE: Final = 8
 _EACH: Final = 40
-"""Up to so many nginx run side by side, each alone on its machine and with so many configurations at least."""
-# The cost that is reported with a patch: a backend that gets HTTP/1.1 may answer in chunks.
+"""At most this many nginx run side by side, each alone on its machine and with at least this many configurations."""
+# The cost that is reported with a patch: a backend that gets HTTP/1.1 may send chunked responses.
 _FRAMING: Final = frozenset({"transfer-encoding", "content-length"})
 # The server's own clock, and when a test's file was made.
 _MOVING: Final = frozenset({"date", "etag", "last-modified"})
-# Certificates and keys in the place of the files that say so, then one configuration after the other.
+# Puts certificates and keys in the place of the files that ask for them, then runs one configuration after the other.
 _RUN: Final = f"""
 cd {_FOLDER}
 grep -rlx '@pem' . | while read -r file; do cat /etc/tuneproof/tls.crt /etc/tuneproof/tls.key >"$file"; done
@@ -67,14 +67,14 @@ done
 @dataclass(frozen=True, kw_only=True)
 class Tried:
     name: str
-    variants: Mapping[str, str]  # the configuration as it is, and with patches
+    variants: Mapping[str, str]  # the original configuration, and with patches
     questions: Sequence[str]
-    files: Mapping[str, str]  # what it needs at its start, below its folder
+    files: Mapping[str, str]  # the files that it needs at its start, below its folder
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
-    refusal: str  # empty where nginx has loaded it
+    refusal: str  # empty if nginx has loaded it
     answers: Sequence[Mapping[str, Sequence[str]]]  # of each question, the values of each header, and the status by ""
 
 
@@ -83,7 +83,7 @@ def texts(version: str) -> Mapping[str, str]:
         found = {
             path.parent.name: path.read_text(errors="replace") for path in sorted(Path(SUITE).glob("*/nginx.conf"))
         }
-        # One that stays in the foreground keeps the others waiting.
+        # One that stays in the foreground would block the others.
         return {name: re.sub(r"^\s*daemon\s+off;", "", text, flags=re.MULTILINE) for name, text in found.items()}
     return {f"seed-{seed}": configuration(seed, as_numbers(version)) for seed in range(SEEDS)}
 
@@ -134,7 +134,7 @@ def packed(cases: Sequence[Tried]) -> Iterator[tuple[str, str]]:
 
 
 def _folder(number: int, name: str) -> str:
-    # Of one length, since paths may be parts of an answer.
+    # All have the same length, since paths may be part of a response.
     return f"{number:03}-{name:6}".replace(" ", "-")
 
 
@@ -146,7 +146,7 @@ def answered(
     session: Session,
     nginx: str,
 ) -> dict[tuple[str, str], Answered]:
-    """Return, by the names of a case and a variant, what nginx answers: each variant is started and asked."""
+    """Return nginx's responses by the names of case and variant: each variant is started and gets the requests."""
     more = {"user": "0:0", "cap_drop": ["ALL"], "cap_add": list(CAPABILITIES), "network_mode": "none"}
     server = Path(question_server.__file__).read_text(encoding="utf-8")
     with (
@@ -183,7 +183,7 @@ def _adds(case: Tried, name: str, line: str) -> bool:
 
 
 def _is_tried_once_more(now: Sequence[str] | None, then: Sequence[str] | None) -> bool:
-    """Tell a list of servers, such as $upstream_addr, with another one: the cost of reused connections."""
+    """Tell whether two values are different lists of servers, such as $upstream_addr: a cost of reused connections."""
     return bool(now and then) and all(
         new.startswith(f"{old}, ") for new, old in zip(now or (), then or (), strict=False)
     )
@@ -192,7 +192,7 @@ def _is_tried_once_more(now: Sequence[str] | None, then: Sequence[str] | None) -
 def differing(
     case: Tried, patched: str, found: Mapping[tuple[str, str], Answered], befores: Sequence[str] = (BEFORE,)
 ) -> str:
-    """Return what differs where patches are applied, for people; empty if nothing does."""
+    """Return what patches change, for people; empty if nothing."""
     after = found[case.name, patched]
     if after.refusal:
         return after.refusal
@@ -200,12 +200,13 @@ def differing(
     told = []
     framing = _FRAMING if _adds(case, patched, "proxy_http_version 1.1;") else frozenset()
     for question, now, *then in zip(case.questions, after.answers, *known, strict=True):
-        # Slower than anybody waits, so that whether there is an answer depends on the machine.
+        # So slow that it depends on the machine whether there is a response.
         if any(one[""] == [question_server.TIMEOUT] for one in then):
             continue
         for name in {*now, *then[0]} - framing:
             values = [one.get(name) for one in then]
-            # Differences that appear without a patch, too, do not count: an identifier, or which peer is next.
+            # Differences that also appear without a patch do not count, such as an identifier, or the choice of the
+            # next peer.
             is_new = now.get(name) not in values and all(value == values[0] for value in values)
             if is_new and not (_adds(case, patched, "keepalive 32;") and _is_tried_once_more(now.get(name), values[0])):
                 told.append(f"{question}: {name or 'status'}: {values[0]} -> {now.get(name)}")
@@ -241,7 +242,7 @@ def test_a_patched_configuration_loads_and_answers_as_before(
     statuses = sum(1 for one in answers if one[""])
     refused = {name: one.refusal for (name, variant), one in found.items() if variant == BEFORE and one.refusal}
     patches = sum(len({*case.variants.values()}) - 1 for case in loaded)
-    print(  # noqa: T201 - how much was asked is a part of the answer
+    print(  # noqa: T201 - the number of requests belongs to the result
         f"\nnginx {nginx}: {len(loaded)} of {len(cases)} load, with {patches} patches;"
         f" {statuses} of {len(answers)} requests answered"
     )

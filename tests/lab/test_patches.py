@@ -1,4 +1,4 @@
-"""What audit writes, nginx loads: every patch for the tests' configurations, by `nginx -t`, in one container."""
+"""nginx loads what audit writes: every patch for the tests' configurations, with `nginx -t`, in one container."""
 
 import io
 import posixpath
@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.engine]
 
 WHOLE: Final = "all of it"
 AS_IT_IS: Final = "as it is"
-# What the image's nginx does not load as it is, whatever audit says of it.
+# The image's nginx does not load these even unchanged, whatever audit says about them.
 REFUSED: Final[Mapping[str, str]] = {
     "buffers-that-cannot-be-read": "a number that is none",
     "generated-with-lua": "Lua",
@@ -115,7 +115,7 @@ def test_nginx_loads_every_patch(
     tmp_path: Path,
 ) -> None:
     cases = {**CASES, **SURROUNDINGS, **{name: Case(files=TEXTS[name]) for name in ("dense", "dense-crlf")}}
-    # http{} of the fragments of stream{} is nothing that an installation has.
+    # No installation has http{} inside the fragments of stream{}.
     cases = {name: case for name, case in cases.items() if not case.problems and "stream" not in name}
     found = [
         variant

@@ -1,4 +1,4 @@
-"""What the model says that nginx refuses, nginx refuses in the same words; and loads what looks like it."""
+"""nginx refuses what the model says that it refuses, with the same message; and it loads similar lines."""
 
 import docker
 import pytest
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.engine]
 
 
 @pytest.mark.parametrize("version", LAB_VERSIONS)
-def test_nginx_refuses_and_loads_the_same(
+def test_nginx_refuses_and_loads_the_same_lines(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
     image = subject_images([version])[version]

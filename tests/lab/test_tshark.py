@@ -1,6 +1,6 @@
-"""The figures of a capture are those of tshark, or differ in a way that is told exactly.
+"""The figures of a capture equal tshark's, or differ in an exactly defined way.
 
-The definitions are Wireshark's (epan/dissectors/packet-tcp.c; here 4.0, Debian 12's). Where ours are others:
+The definitions are Wireshark's (epan/dissectors/packet-tcp.c; here 4.0, Debian 12's). Ours differ as follows:
 
 - Repeated or overtaken. Both tell of the same segments: payload below the highest sequence number seen. Which of them
   were only overtaken on their way, Wireshark decides by the time since the latest new data, which on a busy flow is
@@ -69,7 +69,7 @@ class Compared:
 
 @pytest.fixture(scope="module")
 def tshark(lab_session: Session, ensure: EnsureImages) -> Iterator[LabContainer]:
-    """A container with tshark and every capture; its image is built for these tests only."""
+    """A container with tshark and every capture; its image is built only for these tests."""
     image = ImageSpec(name="tshark", suite=ROLES_SUITE)
     ensure([image])
     with Lab(lab_session) as lab:
@@ -86,7 +86,7 @@ def read_by_tshark(tshark: LabContainer) -> Mapping[str, list[Frame]]:
 
 @pytest.fixture(params=FILES, scope="module")
 def compared(request: pytest.FixtureRequest, read_by_tshark: Mapping[str, list[Frame]]) -> Compared:
-    """One capture, its connections matched: by their ends, in the order of their beginnings."""
+    """One capture, with its connections matched by their ends, in the order in which they began."""
     name: str = request.param
     ours: dict[frozenset[Endpoint], list[FlowRecord]] = {}
     for flow in sorted(_flows(name), key=lambda flow: flow.first_ns):
@@ -99,7 +99,7 @@ def compared(request: pytest.FixtureRequest, read_by_tshark: Mapping[str, list[F
     return Compared(name=name, pairs=pairs)
 
 
-def test_segments_resets_and_closed_windows_are_tsharks(compared: Compared) -> None:
+def test_segments_resets_and_closed_windows_equal_tsharks(compared: Compared) -> None:
     for pair in compared.pairs:
         for side, theirs in pair.sides:
             kinds = _kinds(theirs)
@@ -110,7 +110,7 @@ def test_segments_resets_and_closed_windows_are_tsharks(compared: Compared) -> N
             assert side.duplicate_acks == kinds["duplicate_ack"]
 
 
-def test_syns_and_their_repetitions_are_tsharks(compared: Compared) -> None:
+def test_syns_and_their_repetitions_equal_tsharks(compared: Compared) -> None:
     """One SYN and its repetitions; these tshark calls retransmissions."""
     for pair in compared.pairs:
         syns = [frame for frame in pair.theirs if frame.is_syn]
@@ -121,7 +121,7 @@ def test_syns_and_their_repetitions_are_tsharks(compared: Compared) -> None:
         assert repeated == len(pair.ours.syn_retransmissions) + len(pair.ours.synack_retransmissions)
 
 
-def test_handshakes_take_as_long_as_tshark_says_but_for_repeated_syns(compared: Compared) -> None:
+def test_handshakes_take_as_long_as_in_tshark_except_for_repeated_syns(compared: Compared) -> None:
     """Time from SYN to the acknowledgement of its answer; ours is longer by the delay of the last repetition."""
     for pair in compared.pairs:
         theirs = next((frame.initial_rtt_s for frame in pair.theirs if frame.initial_rtt_s is not None), None)
@@ -133,7 +133,7 @@ def test_handshakes_take_as_long_as_tshark_says_but_for_repeated_syns(compared: 
         assert pair.ours.handshake_s - waited_s == pytest.approx(theirs, abs=2e-9)
 
 
-def test_what_was_sent_again_or_came_late_is_the_same(compared: Compared) -> None:
+def test_segments_sent_again_or_late_equal_tsharks(compared: Compared) -> None:
     """Retransmitted and overtaken segments together; FINs, and probes of windows and of connections, are neither."""
     for pair in compared.pairs:
         for side, theirs in pair.sides:
@@ -142,8 +142,8 @@ def test_what_was_sent_again_or_came_late_is_the_same(compared: Compared) -> Non
             assert side.retransmitted_segments + side.out_of_order_segments == len(with_payload)
 
 
-def test_overtaken_is_what_tshark_says_but_for_what_was_seen_or_asked_for(compared: Compared) -> None:
-    """Of those segments the ones with bytes never seen, within a round trip, before two acknowledgements asked."""
+def test_overtaken_segments_equal_tsharks_except_those_seen_or_requested(compared: Compared) -> None:
+    """Those with bytes never seen, within a round trip, before two acknowledgements asked for them."""
     for pair in compared.pairs:
         overtaken = overtaken_frames(pair.theirs)
         for side, theirs in pair.sides:
@@ -151,7 +151,7 @@ def test_overtaken_is_what_tshark_says_but_for_what_was_seen_or_asked_for(compar
 
 
 @pytest.mark.parametrize("name", QUIC_FILES)
-def test_quic_connections_retries_and_version_negotiations_are_tsharks(tshark: LabContainer, name: str) -> None:
+def test_quic_connections_retries_and_version_negotiations_equal_tsharks(tshark: LabContainer, name: str) -> None:
     with gzip.open(BytesIO(QUIC_FILES[name])) as file:
         services = read_capture(file).quic
     ports = [service.server.port for service in services]
@@ -164,7 +164,7 @@ def test_quic_connections_retries_and_version_negotiations_are_tsharks(tshark: L
         assert service.negotiated == len({frame.connection for frame in of_service if frame.negotiates})
 
 
-def test_the_captures_have_what_is_compared(read_by_tshark: Mapping[str, list[Frame]]) -> None:
+def test_the_captures_contain_what_is_compared(read_by_tshark: Mapping[str, list[Frame]]) -> None:
     """A comparison of nothing with nothing would pass, too."""
     found = sum((_kinds(all_frames) for all_frames in read_by_tshark.values()), Counter[str]())
     assert all(found[kind] for kind in ("retransmission", "fast_retransmission", "out_of_order", "duplicate_ack"))

@@ -1,7 +1,7 @@
-"""Claims that are decided by counting come out the other way when another arm takes the place of their own.
+"""Claims that are decided by counting are reversed when another arm takes the place of their own.
 
-The remedy is taken away, or the cause put in; and what is expected to be refuted is seen to hold. All arms are the
-scenario's own, so one measurement decides a scenario's claims as they are and turned.
+The remedy is removed, or the cause added; and a claim that is expected to be refuted is seen to hold. All arms are the
+scenario's own, so one measurement decides a scenario's claims both unchanged and reversed.
 """
 
 from typing import Any, Final
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.engine]
 TURNED: Final = {
     scenario.name: scenario for scenario in EVERY_SCENARIO if any(claim.turned_by for claim in scenario.claims)
 }
-# One of them is seen everywhere; the others are made of the same parts, and take minutes together.
+# One of them is tested everywhere; the others consist of the same parts, and take minutes together.
 SEEN_EVERYWHERE: Final = "config_rot"
 
 
@@ -31,9 +31,7 @@ SEEN_EVERYWHERE: Final = "config_rot"
         for name, scenario in TURNED.items()
     ],
 )
-def test_a_claim_comes_out_the_other_way_with_another_arm(
-    scenario: Scenario[Any], nginx: str, measure: Measure
-) -> None:
+def test_a_claim_is_reversed_by_another_arm(scenario: Scenario[Any], nginx: str, measure: Measure) -> None:
     other_way = turned(scenario)
     lab = Key(f"{scenario.name} turned", "", nginx, BARE.name)
     claims = [claim for claim in other_way.claims if not claim.is_ahead_of(nginx)]

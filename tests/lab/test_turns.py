@@ -1,4 +1,4 @@
-"""The recorder's event loop against nginx's own debug log: the same calls and the same bytes, to the last one."""
+"""The recorder's event loop against nginx's own debug log: the same calls and exactly the same bytes."""
 
 import re
 import shlex
@@ -26,9 +26,9 @@ pytestmark = pytest.mark.engine
 
 IDLE_WITHIN_S = 20.0
 TRACED_PORT = 8001
-# What a debug log says of each call (ngx_epoll_module.c, ngx_recv.c, ngx_readv_chain.c, ngx_event_pipe.c,
-# ngx_writev_chain.c, ngx_linux_sendfile_chain.c, ngx_send.c). A call that would have had to wait has moved -1
-# bytes, but for sendfile, which has another line then; and what readv moved is told by its caller.
+# What a debug log has for each call (ngx_epoll_module.c, ngx_recv.c, ngx_readv_chain.c, ngx_event_pipe.c,
+# ngx_writev_chain.c, ngx_linux_sendfile_chain.c, ngx_send.c). A call that would have had to wait has moved -1 bytes,
+# except sendfile, which has another line then; and readv's bytes are logged by its caller.
 WAIT = re.compile(r"epoll timer: ")
 READ = re.compile(r"(?:recv: fd:\d+ (-?\d+) of \d+)|(?:pipe recv chain: (-?\d+))")
 READ_CALL = re.compile(r"recv: fd:\d+ -?\d+ of |readv: \d+, last:")
@@ -39,7 +39,7 @@ PROCESS = re.compile(r"^\S+ \S+ \[debug\] (\d+)#", re.ASCII)
 
 @pytest.fixture(scope="module")
 def unrecorded(place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str) -> Iterator[Stage]:
-    """A lab with an nginx that has no recorder inside."""
+    """A lab with an nginx without the recorder."""
     with started(place_cpus(()), lab_session, images, nginx, subject(records_turns=False)) as (_, stage):
         yield stage
 
@@ -81,7 +81,7 @@ def idle(stage: Stage) -> tuple[dict[int, recorder.Record], bytes]:
 
 
 def recorded_load(stage: Stage) -> tuple[dict[int, recorder.Record], list[str]]:
-    """Run a load from an idle moment to an idle moment; return the turns in it, and the debug log's new lines."""
+    """Run a load from one idle moment to the next; return its turns, and the debug log's new lines."""
     before, log_before = idle(stage)
     run_trial(stage.client, PLAN, address=stage.address, port=stage.port, label="turns")
     after, log_after = idle(stage)
@@ -120,17 +120,17 @@ def test_the_recorder_counts_what_the_debug_log_reports(
         observation = arm.plan.observe(bench.run(arm, label="trial"))
         for lag in observation.workers:
             assert lag.turns is not None
-            # How many probes the window had is not for the turns to say: on a busy machine its ends come late.
+            # The turns do not show how many probes the window had: on a busy machine its ends come late.
             assert lag.turns.pid == lag.worker_pid
             assert lag.turns.turns > 0
 
 
 @pytest.mark.skipif(f"'{MAINLINE}' in config.getoption('nginx')", reason="the recorder cannot be loaded into mainline")
-def test_the_tracer_counts_what_the_recorder_does(traced: list[int], unrecorded: Stage) -> None:
+def test_the_tracer_and_the_recorder_count_the_same(traced: list[int], unrecorded: Stage) -> None:
     """Both record the same nginx, one from inside and one from outside, under bulk downloads and small requests."""
 
     def both() -> tuple[dict[int, recorder.Record], dict[int, recorder.Record]]:
-        """Return what both say of a moment in which no worker does anything."""
+        """Return both records of a moment in which no worker does anything."""
         deadline_s = time.monotonic() + IDLE_WITHIN_S
         while time.monotonic() < deadline_s:
             seen = records_in(unrecorded, traced), records_in(unrecorded, traced, "dev/shm/traced")
@@ -156,15 +156,15 @@ def test_the_tracer_counts_what_the_recorder_does(traced: list[int], unrecorded:
 
 
 def test_without_the_recorder_there_is_no_record(unrecorded: Stage) -> None:
-    """And who asks for it is told which worker has none."""
+    """The error says which worker has none."""
     assert unrecorded.subject.run(["sh", "-c", "ls /dev/shm"]) == b""
     with pytest.raises(LabError, match=r"process \d+ keeps no record"):
         unrecorded.observer.turns(0.0, 0.0)
 
 
-@pytest.mark.slow  # a stop lasts longer than the gaps of a shared CPU, but for those of a bad day
-def test_the_loop_probe_shows_on_which_worker_stops_were_made(unrecorded: Stage) -> None:
-    """Of eight stops of 80 ms it shows six at least, and on the other worker half as many at most."""
+@pytest.mark.slow  # a stop is longer than the usual gaps of a shared CPU
+def test_the_loop_probe_shows_which_worker_was_stopped(unrecorded: Stage) -> None:
+    """Of eight stops of 80 ms, it shows at least six, and at most half as many on the other worker."""
     plan = StallLoad(settle_s=0.0, measure_s=1.5)
     stopped_pid = plan.observe(plan.run(unrecorded, label="first")).workers[0].worker_pid
     stop = f"kill -STOP {stopped_pid}; sleep 0.08; kill -CONT {stopped_pid}; sleep 0.04; "
@@ -177,15 +177,15 @@ def test_the_loop_probe_shows_on_which_worker_stops_were_made(unrecorded: Stage)
     assert other <= stopped / 2
 
 
-@pytest.mark.slow  # as tests/unit/proof/scenario has it, with the loader's own words
-def test_a_recorder_that_cannot_be_loaded_is_a_precondition_that_fails(
+@pytest.mark.slow  # as in tests/unit/proof/scenario, with the loader's own words
+def test_a_recorder_that_cannot_be_loaded_fails_a_precondition(
     place_cpus: PlaceCpus,
     lab_session: Session,
     images: BuiltImages,
     nginx: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The subject runs, unrecorded; the loader's reason is told."""
+    """The subject runs without it; the message has the loader's reason."""
     monkeypatch.setattr(containers, "RECORDER_PATH", "/nowhere/recorder.so")
     lab = started(place_cpus(()), lab_session, images, nginx, subject(records_turns=True))
     with (

@@ -21,13 +21,13 @@ from tuneproof.report.results.run_file import load
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing, pytest.mark.slow]
 
-# Counts, of a scenario each: four labs, so that neither engine can have done all before the other begins.
+# Counting claims of one scenario each: four labs, so that neither engine can do everything before the other begins.
 _CLAIMS = ("rate_limit_breaks_pages", "ssl_on_starts", "cache_lock_protects_new_keys", "secp384r1_costs_a_round_trip")
 
 
 @pytest.fixture(name="second")
 def second_engine(tmp_path: Path) -> Iterator[docker.DockerClient]:
-    """A client of an engine without images that ends with the test."""
+    """A client of an engine without images, which ends with the test."""
     if os.geteuid() != 0 or shutil.which("dockerd") is None:
         pytest.skip("only root can start a second engine, where one is installed")
     socket = tmp_path / "engine.sock"
@@ -44,7 +44,7 @@ def second_engine(tmp_path: Path) -> Iterator[docker.DockerClient]:
     finally:
         engine.terminate()
         engine.wait(GONE_WITHIN_S)
-        # Its images are a gigabyte, and pytest keeps the folders of its last three runs.
+        # Its images take a gigabyte, and pytest keeps the folders of its last three runs.
         shutil.rmtree(tmp_path / "data", ignore_errors=True)
 
 

@@ -1,4 +1,4 @@
-"""``./lab upgrade --prove``: differences of two versions are seen, and none where there are none."""
+"""``./lab upgrade --prove`` shows differences between two versions, and none if there are none."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 from tests.support.places import CHECKOUT
 from tuneproof.report.results.run_file import load
 
-# test_own_nginx.py has an image that does not exist as well; the rest takes a minute.
+# test_own_nginx.py also has a missing image; the rest takes a minute.
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 WITHIN_S: Final = 1200
@@ -45,7 +45,7 @@ def upgraded(folder: Path, *arguments: str, conf: str = CONF) -> tuple[int, str,
 
 
 def proof(folder: Path, *versions: str) -> dict[str, Any]:
-    """Return what a comparison of two versions came to."""
+    """Return the result of comparing two versions."""
     old, new = versions
     status, out, err = upgraded(folder, "--from", old, "--to", new, "--json")
     assert status == 0, err
@@ -54,8 +54,8 @@ def proof(folder: Path, *versions: str) -> dict[str, Any]:
     return found
 
 
-def test_a_default_that_moved_is_seen_by_what_it_does(tmp_path: Path) -> None:
-    """Since 1.29.7 connections to an upstream block are kept; on 1.22 and 1.26 each request has its own."""
+def test_a_changed_default_shows_in_the_behaviour(tmp_path: Path) -> None:
+    """Since 1.29.7 connections to an upstream block are reused; on 1.22 and 1.26 each request has its own."""
     found = {one["what"]: (one["before"], one["after"]) for one in proof(tmp_path, "1.26", "1.30")["differences"]}
     before, after = found["connections to the upstream for 32 requests of 4 clients"]
     assert before == "32"
@@ -66,7 +66,7 @@ def test_a_default_that_moved_is_seen_by_what_it_does(tmp_path: Path) -> None:
 
 
 def test_a_version_does_not_differ_from_itself(tmp_path: Path) -> None:
-    """Though its containers have other names, and its requests other ids."""
+    """Although its containers have other names, and its requests other ids."""
     found = proof(tmp_path, "1.26", "1.26")
     assert found["differences"] == []
     assert found["comparisons"] > 10
@@ -81,8 +81,8 @@ def test_a_version_that_does_not_start_is_reported_in_its_own_words(tmp_path: Pa
     assert 'unknown directive "http2"' in out
 
 
-def test_an_image_that_does_not_exist_is_one_error(tmp_path: Path) -> None:
-    """By the option that named it, before anything is started."""
+def test_a_missing_image_gives_one_error(tmp_path: Path) -> None:
+    """With the option that named it, before anything is started."""
     status, out, err = upgraded(tmp_path, "--from", "1.26", "--to-image", "tuneproof.invalid/none:1")
     assert (status, out) == (2, "")
     assert "--to-image tuneproof.invalid/none:1: the engine has no such image, and none can be pulled" in err

@@ -1,4 +1,4 @@
-"""``watch`` on stalls and beside them: what it names, on which of many workers, what it leaves behind.
+"""``watch`` with and without stalls: what it names, on which of many workers, what it leaves behind.
 
 tests/lab/watch_series.py repeats it for the figures of docs/watch.md.
 """
@@ -76,7 +76,7 @@ tracepoint:sched:sched_switch { @[tid] = count(); }
 
 
 def attaches() -> None:
-    """Check that this host lets any program onto these tracepoints: where it does, ours must load, too."""
+    """Check whether this host allows any program on these tracepoints: if it does, ours must load, too."""
     tracer = Tracer(SMALLEST)
     try:
         wait_until(lambda: "attached" in (tracer.line(0.1) or ""), within_s=30)
@@ -85,7 +85,7 @@ def attaches() -> None:
 
 
 def test_the_stalled_worker_is_named(stage: Stage) -> None:
-    """By bytes, which no neighbour changes: how long iterations last is the machine's. Two loads share descriptors."""
+    """By bytes, which no neighbour changes, unlike the length of iterations. Two loads share descriptors."""
 
     def load() -> None:
         for _ in range(2):
@@ -106,20 +106,20 @@ def test_the_stalled_worker_is_named(stage: Stage) -> None:
 
 
 def test_a_healthy_nginx_is_not_blamed(stage: Stage) -> None:
-    """Full load is no stall. On a machine that is short of CPU that is said, and nothing else."""
+    """Full load is not a stall. If the machine is short of CPU, the report says that and nothing else."""
     nothing_is_found(stage, lasts_s=3)
 
 
 @pytest.mark.slow
-def test_bytes_per_iteration_are_those_of_the_recorder(stage: Stage) -> None:
-    """Where watching may cost what it takes, so that it samples nothing."""
+def test_bytes_per_iteration_equal_the_recorders(stage: Stage) -> None:
+    """With a high limit on the costs, so that watch need not sample."""
     bytes_agree(stage)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stopped_ms", [10, 100, 1000])
 def test_a_stopped_worker_is_reported_as_not_running(stage: Stage, stopped_ms: int) -> None:
-    """And as no stall, on the right worker, for as long as it was stopped."""
+    """Not as a stall, for the right worker, and as long as it was stopped."""
     pid = pids(stage)[1]
 
     times_s: list[float] = []
@@ -139,7 +139,7 @@ def test_a_stopped_worker_is_reported_as_not_running(stage: Stage, stopped_ms: i
     assert seen.found[pid] <= {Reason.STOPPED, Reason.STARVED}
     (loop,) = (loop for loop in seen.loops if loop.worker == pid)
     stopped_s = sum(each.stopped_s for each in loop.long)
-    # After SIGCONT the worker waits for a CPU, which counts as its stop.
+    # After SIGCONT the worker waits for a CPU, which counts as part of its stop.
     waited_s = loop.ready_s * (loop.cpu_wait_share or 0.0)
     assert times_s[2] - times_s[1] <= stopped_s <= times_s[3] - times_s[0] + waited_s
 
@@ -165,7 +165,7 @@ http {{
 
 @pytest.fixture(scope="module")
 def other(stage: Stage) -> Iterator[int]:
-    """The worker of a second nginx beside the subject's, which serves a small file, and a large one compressed."""
+    """The worker of a second nginx next to the subject's, which serves a small file, and a large compressed one."""
     words = f"head -c 24M /dev/urandom | base64 -w0 >{FILES}/large.txt; echo small >{FILES}/small.bin"
     known = set(pids(stage))
     stage.subject.run(["sh", "-c", f"mkdir -p {FILES}; {words}; echo '{OTHER}' >/var/lib/subject/other.conf"])
@@ -177,7 +177,7 @@ def other(stage: Stage) -> Iterator[int]:
 
 
 def asked(of: Stage, name: str) -> None:
-    """Ask the second nginx for a file by two clients for four seconds."""
+    """Let two clients request a file from the second nginx for four seconds."""
     url = f"http://{of.address}:{OTHER_PORT}/{name}"
     of.lab[CLIENT].run(["wrk", "-t1", "-c2", "-d4", "-H", "Accept-Encoding: gzip", url])
 
@@ -185,7 +185,7 @@ def asked(of: Stage, name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("at", "call"), [(slow_files.OPEN, "openat"), (slow_files.READ, "pread64")])
 def test_a_file_on_a_slow_disk_blocks(stage: Stage, other: int, at: int, call: str) -> None:
-    """Told with the call and the file."""
+    """Reported with the call and the file."""
     file = Path(f"/proc/{other}/root{FILES}/small.bin")
     with slow_files.slow(file, at=at, delay_s=0.03):
         seen = watched(stage, 5, partial(asked, stage, "small.bin"))
@@ -197,8 +197,8 @@ def test_a_file_on_a_slow_disk_blocks(stage: Stage, other: int, at: int, call: s
 
 
 @pytest.mark.slow
-def test_compressing_a_large_file_is_user_space(stage: Stage, other: int) -> None:
-    """Gzip at level 9, of 4 MiB in one go."""
+def test_compressing_a_large_file_counts_as_user_space(stage: Stage, other: int) -> None:
+    """Gzip at level 9, of 4 MiB at once."""
     seen = watched(stage, 5, partial(asked, stage, "large.txt"))
     assert Reason.COMPUTING in seen.found.get(other, set()), seen.text
     assert seen.found[other] <= {Reason.COMPUTING, Reason.STARVED}, seen.text
@@ -206,7 +206,7 @@ def test_compressing_a_large_file_is_user_space(stage: Stage, other: int) -> Non
 
 @pytest.mark.slow
 def test_a_throttled_worker_is_starved_of_cpu(stage: Stage) -> None:
-    """Its cgroup has a tenth of a CPU; what it cannot do meanwhile is no stall."""
+    """Its cgroup has a tenth of a CPU; the resulting delays are not stalls."""
     own = pids(stage)[:2]
     client = connect()
     container = client.containers.get(stage.subject.id)
@@ -221,7 +221,7 @@ def test_a_throttled_worker_is_starved_of_cpu(stage: Stage) -> None:
 
 @pytest.fixture(scope="module")
 def many(stage: Stage) -> Iterator[Callable[[], set[int]]]:
-    """A second nginx with 128 workers in the subject's container; who they are now."""
+    """A second nginx with 128 workers in the subject's container, and their process ids."""
     with many_workers(stage) as now:
         yield now
 
@@ -240,7 +240,7 @@ def test_none_of_128_workers_is_blamed_without_a_stall(stage: Stage, many: Calla
 
 @pytest.mark.slow
 def test_workers_of_a_reload_are_watched(stage: Stage, many: Callable[[], set[int]]) -> None:
-    """They appear while watching, and one of them stalls: the program that runs takes them in."""
+    """They appear while watching, and one of them stalls: the running program includes them."""
     before = many()
 
     def reload_and_stall() -> int:
@@ -255,15 +255,15 @@ def test_workers_of_a_reload_are_watched(stage: Stage, many: Callable[[], set[in
     found = {sign.worker for sign in seen.signs if sign.is_stall}
     assert found <= many(), seen.text
     assert [inside(pid) for pid in found] == stalled, seen.text
-    # Not all of them start between two looks.
+    # They do not all start between two looks.
     for change in ("ended", "started"):
         numbers = re.findall(rf"(\d+) workers? {change}", "\n".join(seen.notes))
         assert sum(map(int, numbers)) == MANY, seen.notes
 
 
 @pytest.mark.slow
-def test_a_load_that_comes_later_changes_the_level(stage: Stage) -> None:
-    """Both programs load, and nothing but the calls is missing then."""
+def test_later_load_changes_the_level_of_detail(stage: Stage) -> None:
+    """Both programs load, and only the calls are missing then."""
     load = partial(wrk, stage, connections=4, lasts_s=6)
     seen = watched(stage, None, load, levels=Levels(most_calls_per_s=500))
     assert any("from here on one in 16 iterations" in note for note in seen.notes), seen.notes

@@ -1,4 +1,4 @@
-"""From a lab's containers nothing answers but the lab: neither the engine's host, nor other labs, nor outside."""
+"""From a lab's containers only the lab answers: neither the engine's host, nor other labs, nor the outside."""
 
 import json
 import socket
@@ -20,7 +20,7 @@ from tuneproof.lab.topology.ways_out import ways_out
 
 pytestmark = pytest.mark.engine
 
-# Which of the addresses answers a connection, or refuses one; all are asked at once, since the others stay silent.
+# Which of the addresses answer or refuse a connection; all are tried at once, since the others stay silent.
 _REACHED: Final = """
 import json, socket, sys
 from concurrent.futures import ThreadPoolExecutor
@@ -41,10 +41,10 @@ with ThreadPoolExecutor(len(places)) as pool:
 
 @pytest.fixture
 def service() -> Iterator[int]:
-    """The port of a service of this host's, on all of its addresses."""
+    """The port of a service on this host, on all of its addresses."""
     if not find_endpoint().is_local:
         pytest.skip("the engine's host is another machine")
-    with socket.create_server(("0.0.0.0", 0)) as server:  # noqa: S104 - that is what this is about
+    with socket.create_server(("0.0.0.0", 0)) as server:  # noqa: S104 - the test needs all addresses
         yield server.getsockname()[1]
 
 
@@ -73,8 +73,8 @@ def client(images: BuiltImages) -> RoleSpec:
     return RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])
 
 
-def test_nothing_answers_but_the_lab(images: BuiltImages, lab_session: Session, service: int) -> None:
-    """A service of the host's by every address that it has, a cloud's metadata, another lab, and outside."""
+def test_only_the_lab_answers(images: BuiltImages, lab_session: Session, service: int) -> None:
+    """A service of the host on each of its addresses, a cloud's metadata, another lab, and the outside."""
     with Lab(lab_session) as other, Lab(lab_session) as lab:
         other.start([client(images)])
         lab.start([client(images), serving("beside", images, _SERVES)])
@@ -90,10 +90,10 @@ def test_nothing_answers_but_the_lab(images: BuiltImages, lab_session: Session, 
 
 
 @pytest.mark.slow
-def test_an_open_network_is_seen_as_one(
+def test_an_open_network_is_recognised(
     engine: docker.DockerClient, images: BuiltImages, lab_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As Docker makes an internal one by itself: the measurement can tell."""
+    """Docker's own internal network is one: the measurement notices."""
     del engine
     for name in list(WITHOUT_ADDRESS):
         monkeypatch.delitem(WITHOUT_ADDRESS, name)
@@ -105,7 +105,7 @@ def test_an_open_network_is_seen_as_one(
 
 
 def own_addresses() -> list[str]:
-    """Return this host's own address towards outside; nothing is sent for it."""
+    """Return this host's own address towards the outside; nothing is sent for it."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as looking:
         try:
             looking.connect(("192.0.2.1", 9))
@@ -115,10 +115,10 @@ def own_addresses() -> list[str]:
 
 
 @pytest.mark.slow
-def test_names_that_the_engine_passes_on_are_seen(
+def test_names_that_the_engine_forwards_are_noticed(
     images: BuiltImages, lab_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A name server in the lab takes the place of one outside; without it nobody answers."""
+    """A name server in the lab replaces one outside; without it nothing answers."""
     with Lab(lab_session) as lab:
         lab.start([client(images), serving("names", images, _NAMES, sysctls=_LOW_PORTS)])
         lab["names"].wait_for_log("Serving")

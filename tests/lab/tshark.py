@@ -51,7 +51,7 @@ _QUIC_RETRY: Final = 3  # in version 1
 
 @dataclass(frozen=True, kw_only=True)
 class QuicFrame:
-    """The first packet of a datagram of QUIC as tshark sees it."""
+    """The first packet of a QUIC datagram as tshark sees it."""
 
     connection: int  # Number of its connection
     ports: frozenset[int]  # UDP ports of both ends
@@ -63,23 +63,23 @@ class QuicFrame:
 class Frame:
     """One TCP segment as tshark sees it."""
 
-    number: int  # Its place in the capture, from 1
+    number: int  # Its position in the capture, from 1
     time_ns: int  # When it was captured
     stream: int  # Number of its connection
-    source: Endpoint  # Who sent it
-    destination: Endpoint  # To whom
+    source: Endpoint  # Its sender
+    destination: Endpoint  # Its receiver
     flags: int  # Flags of its TCP header
     seq: int  # Its sequence number
-    ack: int  # What it acknowledges
+    ack: int  # The acknowledged sequence number
     payload_bytes: int  # Its payload
     window: int  # The window that it announces, not scaled
-    kinds: frozenset[str]  # Names of the tcp.analysis fields that it has
-    initial_rtt_s: float | None  # Time of the connection's handshake, as far as it is over; None without one
+    kinds: frozenset[str]  # Names of its tcp.analysis fields
+    initial_rtt_s: float | None  # Time of the connection's handshake so far; None without one
     duplicate: int  # Which repetition of the same acknowledgement it is, from 1; 0 for none
 
     @property
     def is_syn(self) -> bool:
-        """Whether it is a first or repeated SYN, and no answer to one."""
+        """Whether it is a first or repeated SYN, and not the answer to one."""
         return self.flags & (SYN | ACK) == SYN
 
     @property
@@ -104,8 +104,8 @@ def tshark_spec(image: str, captures: Mapping[str, bytes], *, cpuset: str = "") 
 def frames(container: LabContainer, capture: str) -> list[Frame]:
     """Return the TCP segments of a capture that the container was started with."""
     fields = [word for field in _FIELDS for word in ("-e", field)]
-    # Of a file that ends inside a packet it tells the others, and ends with status 2. The first of two addresses is the
-    # outer one; ICMP errors, which quote a TCP header, are left out.
+    # For a file that ends inside a packet it prints the others, and ends with status 2. The first of two addresses is
+    # the outer one; ICMP errors, which quote a TCP header, are left out.
     options = ["-Y", "tcp && !icmp && !icmpv6", "-T", "fields", "-E", "occurrence=f", *fields]
     command = 'tshark -r "$0" "$@" || test $? = 2'
     listing = container.run(["sh", "-c", command, f"{_FOLDER}/{capture}", *options]).decode()
@@ -113,7 +113,7 @@ def frames(container: LabContainer, capture: str) -> list[Frame]:
 
 
 def quic_frames(container: LabContainer, capture: str, *, ports: Iterable[int]) -> list[QuicFrame]:
-    """Return the datagrams of QUIC of a capture, at these ports of servers."""
+    """Return the QUIC datagrams of a capture, at these server ports."""
     options = [word for port in ports for word in ("-d", f"udp.port=={port},quic")]
     options += ["-Y", "quic", "-T", "fields", "-E", "occurrence=f"]
     options += [word for field in _QUIC_FIELDS for word in ("-e", field)]
@@ -133,7 +133,7 @@ def quic_frames(container: LabContainer, capture: str, *, ports: Iterable[int]) 
 
 
 def by_stream(all_frames: Sequence[Frame]) -> Iterator[list[Frame]]:
-    """Yield the frames of each connection, in the order of their beginnings."""
+    """Yield the frames of each connection, in the order in which the connections began."""
     streams: dict[int, list[Frame]] = {}
     for frame in all_frames:
         streams.setdefault(frame.stream, []).append(frame)

@@ -1,4 +1,4 @@
-"""An nginx of which a test reads the record."""
+"""An nginx with a record that tests read."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,6 +37,6 @@ def started(
 
 
 def subject(*, records_turns: bool, error_log_level: str = "") -> Subject:
-    """An nginx before the usual backend."""
+    """An nginx in front of the usual backend."""
     config = SubjectConfig(upstream="backend:8000", error_log_level=error_log_level)
     return Subject(name="subject", config=config, records_turns=records_turns)

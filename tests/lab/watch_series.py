@@ -1,6 +1,6 @@
-"""The series behind docs/watch.md: ``python -m tests.lab.watch_series NAME [TIMES]`` prints each run, and n of TIMES.
+"""The series behind docs/watch.md: ``python -m tests.lab.watch_series NAME [TIMES]`` prints and counts each run.
 
-In one lab, all runs of a series one after the other: ``stalls``, ``healthy``, ``many-stalls``, ``many-healthy``,
+All runs of a series use one lab, one after the other: ``stalls``, ``healthy``, ``many-stalls``, ``many-healthy``,
 ``bytes``, ``url-stalls``, ``url-healthy``, ``kills``, ``cost`` and ``cost-of-calls``, one for each level of detail;
 ``idle`` watches for an hour. All may run beside other work.
 """
@@ -74,7 +74,7 @@ def a_stage() -> Iterator[Stage]:
 
 
 def url_stalls(of: Stage) -> str:
-    """From outside: one of two workers is loaded, again and again, since downloads end."""
+    """From outside: one of two workers gets load repeatedly, since downloads end."""
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(from_outside, of)
         while not looking.done():
@@ -86,7 +86,7 @@ def url_stalls(of: Stage) -> str:
 
 
 def url_healthy(of: Stage) -> str:
-    """From outside: nothing is wrong, but perhaps with the machine."""
+    """From outside: nothing is wrong, except perhaps with the machine."""
     said = from_outside(of)
     assert "Found:" not in said, said
     return said
@@ -101,15 +101,15 @@ def idle(of: Stage) -> str:
 
 def kill(of: Stage) -> str:
     """Kill it at a random moment."""
-    after_s = random.uniform(0.1, 6)  # noqa: S311 - a moment, no secret
+    after_s = random.uniform(0.1, 6)  # noqa: S311 - a random moment, not secret
     killed(of, after_s)
     return f"after {after_s:.1f} s: nothing left"
 
 
 def cost(of: Stage, levels: Callable[[], Levels]) -> str:
-    """One pair, in random order: the workers' CPU time per request without watching and with it, under full load.
+    """One pair, in random order: the workers' CPU time per request without and with watching, under full load.
 
-    Per request, since neighbours take CPU time from both, and requests per second would show that.
+    Per request, since neighbours take CPU time from both, which would affect requests per second.
     """
     notes: list[str] = []
 
@@ -145,7 +145,7 @@ def _costs() -> str:
 
 
 def many(run: Callable[[Stage], str]) -> Callable[[Stage], str]:
-    """Have 128 workers for it."""
+    """Start 128 workers for it."""
 
     def with_many(of: Stage) -> str:
         with many_workers(of):
@@ -187,7 +187,7 @@ def main(name: str, times: str = "") -> None:
             except AssertionError as error:
                 _say(f"{at:3}: NOT: {error}")
             except LabError as error:
-                # A load that did not run says nothing; its programs may hold connections still.
+                # A load that did not run shows nothing; its programs may still hold connections.
                 void += 1
                 stage.programs.restart()
                 _say(f"{at:3}: void: {error}")

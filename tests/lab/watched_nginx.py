@@ -1,4 +1,4 @@
-"""An nginx in a container that watch looks at from this machine, and what it must find there."""
+"""An nginx in a container that watch observes from this machine, and what it must find there."""
 
 import ctypes
 import math
@@ -51,7 +51,7 @@ class Watched:
 
     @property
     def found(self) -> dict[int, set[Reason]]:
-        """By worker, what was found; what is rare is left out."""
+        """The findings by worker, without rare ones."""
         made: dict[int, set[Reason]] = {}
         for sign in self.signs:
             if sign.verdict is CauseVerdict.FOUND:
@@ -60,7 +60,7 @@ class Watched:
 
     @property
     def text(self) -> str:
-        """What a person would have read."""
+        """The report for people."""
         return "\n".join(("", *table(self.loops), *diagnosis(self.loops), *self.notes))
 
     @property
@@ -71,7 +71,7 @@ class Watched:
 def watched(
     of: Stage, lasts_s: float | None, during: Callable[[], object] = lambda: None, *, levels: Levels | None = None
 ) -> Watched:
-    """Watch the subject while something is done; it begins when the program runs. None: until it is done."""
+    """Watch the subject during an action; it begins when the program runs. None: until the action ends."""
     watching = Watching(find=partial(find, of.subject.id), lasts_s=lasts_s, levels=levels or Levels())
     seconds: list[LoopSecond] = []
     with ThreadPoolExecutor(1) as pool:
@@ -89,7 +89,7 @@ def watched(
 
 @contextmanager
 def loaded(of: Stage, plan: StallLoad = STALL) -> Iterator[None]:
-    """Have a load run, and wait for its end."""
+    """Run a load, and wait for its end."""
     with ThreadPoolExecutor(1) as pool:
         load = pool.submit(run_trial, of.client, plan, address=of.address, port=of.port, label="watch")
         # Connections are placed and receive buffers grow first.
@@ -104,7 +104,7 @@ def pids(of: Stage) -> tuple[int, ...]:
 
 
 def inside(pid: int) -> int:
-    """What a process of this host is called in its container."""
+    """The process id in its container of a process of this host."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     return int(next(line for line in status.splitlines() if line.startswith("NSpid:")).split()[-1])
 
@@ -117,10 +117,10 @@ def wrk(of: Stage, *, connections: int, lasts_s: int) -> float:
 
 
 def stall_is_named(of: Stage) -> Watched:
-    """The loaded worker stalls in reading and writing, the other one does not; told in five seconds."""
+    """The loaded worker stalls in reading and writing, the other one does not; it is reported in five seconds."""
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(watched, of, LATE_IN_S)
-        # Where bpftrace takes long to start, one load is over before watching is.
+        # If bpftrace takes long to start, one load ends before watching does.
         while not looking.done():
             with loaded(of):
                 pass
@@ -163,7 +163,7 @@ def recorded(of: Stage) -> dict[int, recorder.Record]:
 
 
 def bytes_agree(of: Stage) -> None:
-    """The recorder inside nginx counts every call; from an idle moment to an idle moment both have seen the same."""
+    """The recorder inside nginx counts every call; from one idle moment to the next, both have seen the same."""
     before = recorded(of)
     after = {}
 
@@ -211,7 +211,7 @@ _PAUSE_S: Final = 0.2
 
 @contextmanager
 def many_workers(of: Stage) -> Iterator[Callable[[], set[int]]]:
-    """Start 128 workers that serve a small file, and a large one compressed; yield who they are."""
+    """Start 128 workers that serve a small file, and a large compressed one; yield their process ids."""
     others = set(pids(of))
     words = f"head -c 24M /dev/urandom | base64 -w0 >{FILES}/large.txt; echo small >{FILES}/small.bin"
     of.subject.run(["sh", "-c", f"mkdir -p {FILES}; {words}; echo '{MANY_CONF}' >/var/lib/subject/many.conf"])
@@ -226,7 +226,7 @@ def many_workers(of: Stage) -> Iterator[Callable[[], set[int]]]:
     wait_until(lambda: not now(), within_s=30)
 
 
-# On so many connections at once until its standard input ends; which worker answered on each, by its id inside.
+# Use this many connections at once until standard input ends; print which worker answered on each, by its id inside.
 _ASKING: Final = """
 import http.client, sys, threading
 port, name, connections, pause_s = sys.argv[1:]
@@ -250,9 +250,9 @@ print(*workers)
 
 @contextmanager
 def asking(of: Stage, name: str, *, connections: int = 1, pause_s: float = 0.0) -> Iterator[Callable[[], list[int]]]:
-    """Ask for a file again and again, within the container's network: no other way leads there.
+    """Request a file repeatedly, within the container's network: it is reachable only from there.
 
-    Yields what ends that and returns which workers answered.
+    Yields a function that ends the requests and returns which workers answered.
     """
     pid = next(iter(find(of.subject.id))).pid
     words = ["nsenter", "-t", str(pid), "-n", sys.executable, "-c", _ASKING]
@@ -272,7 +272,7 @@ def asking(of: Stage, name: str, *, connections: int = 1, pause_s: float = 0.0) 
 
 
 def among_many(of: Stage, *, stalls: bool) -> tuple[Watched, int | None]:
-    """Watch 128 workers under a light load, one of which compresses a large file if it ``stalls``; return which."""
+    """Watch 128 workers under a light load, one of which compresses a large file if it ``stalls``; return that one."""
     with asking(of, "small.bin", connections=QUIET_CONNECTIONS, pause_s=_PAUSE_S) as quiet:
         if not stalls:
             seen = watched(of, LATE_IN_S)
@@ -286,7 +286,7 @@ def among_many(of: Stage, *, stalls: bool) -> tuple[Watched, int | None]:
 
 
 def one_of_many_is_named(of: Stage) -> str:
-    """The stalled one, for what it does, and no other."""
+    """The stalled one is named with its cause, and no other."""
     seen, stalled = among_many(of, stalls=True)
     assert len(seen.loops) >= MANY, seen.text
     found = {(sign.worker, sign.reason) for sign in seen.signs if sign.is_stall}
@@ -295,7 +295,7 @@ def one_of_many_is_named(of: Stage) -> str:
 
 
 def none_of_many_is_blamed(of: Stage) -> str:
-    """Nor reported as rare; that this machine is short of CPU may be said."""
+    """Not reported as rare either; the report may say that this machine is short of CPU."""
     seen, _ = among_many(of, stalls=False)
     assert len(seen.loops) >= MANY, seen.text
     assert sum(loop.iterations for loop in seen.loops) > QUIET_CONNECTIONS, seen.text
@@ -305,7 +305,7 @@ def none_of_many_is_blamed(of: Stage) -> str:
 
 
 def killed(of: Stage, after_s: float) -> None:
-    """Kill it so long after its start, and wait until everything of it is gone."""
+    """Kill it this long after its start, and wait until everything of it is gone."""
     pid = find(of.subject.id)[0].pid
     child = subprocess.Popen(
         [sys.executable, "-m", "tuneproof.cli", "watch", str(pid)], stdout=subprocess.DEVNULL, cwd=CHECKOUT
@@ -320,7 +320,7 @@ def killed(of: Stage, after_s: float) -> None:
 
 
 def made_by(watch: int) -> set[tuple[str, int]]:
-    """What a watch has in the kernel: its bpftrace, and the programs and maps of that, by number."""
+    """What a watch has in the kernel: its bpftrace, with the programs and maps of that, by number."""
     made = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and f"\nPPid:\t{watch}\n" in _read(entry / "status"):

@@ -1,4 +1,4 @@
-"""The user-mode kernels of a session's wires, seen and ended from outside."""
+"""The user-mode kernels of a session's wires, looked up and ended from outside."""
 
 import docker
 

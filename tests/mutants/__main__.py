@@ -1,6 +1,6 @@
-"""``python -m tests.mutants``: small faults, drawn by a seed, put into the code; which of them no test finds.
+"""``python -m tests.mutants``: puts small faults, drawn by a seed, into the code; reports those that no test finds.
 
-It copies the checkout, changes one place at a time there, and runs the tests of that room until one fails.
+It copies the checkout, changes one place at a time there, and runs the tests of that part until one fails.
 """
 
 import argparse
@@ -65,9 +65,9 @@ ROOMS: Final = {
     "causes": Room(code=("tuneproof/explain/diagnosis/causes/*.py",), tests=("tests/unit/explain/diagnosis",)),
     "results": Room(code=("tuneproof/report/results/*.py",), tests=("tests/unit/report/results",)),
 }
-# Of members of an enumeration, what is equal is the same.
+# For members of an enumeration, equal means identical.
 _EQUIVALENT: Final = ("Operator_Eq_Is", "Operator_Is_Eq", "Operator_NotEq_IsNot", "Operator_IsNot_NotEq")
-# What a fault in an endless loop may take, as a multiple of the time without a fault.
+# How long a fault with an endless loop may take, as a multiple of the time without a fault.
 _PATIENCE: Final = 10
 
 
@@ -84,7 +84,7 @@ def places(file: str) -> Iterator[Place]:
 
 
 def without_annotations(text: str) -> str:
-    """Return code as far as it decides what a program does."""
+    """Return the part of code that decides what a program does."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.arg):
@@ -97,7 +97,7 @@ def without_annotations(text: str) -> str:
 
 
 def drawn(room: Room, *, mutants: int, seed: int) -> Iterator[tuple[Place, str]]:
-    """Yield so many places of a room with the code that is wrong there, none twice."""
+    """Yield this many places of a part with the faulty code, none twice."""
     files = sorted(str(path.relative_to(CHECKOUT)) for pattern in room.code for path in CHECKOUT.glob(pattern))
     everywhere = [place for file in files for place in places(file)]
     random.Random(seed).shuffle(everywhere)  # noqa: S311 - a draw that can be repeated
@@ -106,7 +106,7 @@ def drawn(room: Room, *, mutants: int, seed: int) -> Iterator[tuple[Place, str]]
             return
         right = (CHECKOUT / place.file).read_text(encoding="utf-8")
         wrong = mutate_code(right, plugins.get_operator(place.operator)(), place.occurrence)
-        # Some of what is drawn is no Python.
+        # Some drawn changes are not valid Python.
         with suppress(SyntaxError):
             if wrong is not None and without_annotations(wrong) != without_annotations(right):
                 mutants -= 1
@@ -114,7 +114,7 @@ def drawn(room: Room, *, mutants: int, seed: int) -> Iterator[tuple[Place, str]]
 
 
 def copied(folder: Path) -> None:
-    """Copy what git tracks, as it is now."""
+    """Copy the files that git tracks, in their present state."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=CHECKOUT, capture_output=True, check=True, text=True)
     for name in filter(None, listed.stdout.split("\0")):
         if (CHECKOUT / name).is_file():
@@ -123,7 +123,7 @@ def copied(folder: Path) -> None:
 
 
 def passes(room: Room, folder: Path, *, limit_s: float | None = None) -> bool:
-    """Tell whether all tests of a room pass; what does not end in time does not."""
+    """Tell whether all tests of a part pass; tests that do not end in time fail."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *room.tests]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     try:
@@ -134,7 +134,7 @@ def passes(room: Room, folder: Path, *, limit_s: float | None = None) -> bool:
 
 
 def survivors(room: Room, folder: Path, *, mutants: int, seed: int) -> Iterator[tuple[Place, str, str]]:
-    """Yield the places where no test found a fault, with the line as it is and as it was changed."""
+    """Yield the places where no test found a fault, with the original line and the changed one."""
     began_s = time.monotonic()
     if not passes(room, folder):
         raise SystemExit(f"{' '.join(room.tests)}: not all tests pass without a fault")
@@ -143,7 +143,7 @@ def survivors(room: Room, folder: Path, *, mutants: int, seed: int) -> Iterator[
         file = folder / place.file
         right = file.read_text(encoding="utf-8")
         file.write_text(wrong, encoding="utf-8")
-        # Python takes compiled code of the same size and second for that of this text.
+        # Python would reuse compiled code of the same size and second for this text.
         os.utime(file, (number, number))
         if passes(room, folder, limit_s=limit_s):
             before, after = right.splitlines(), wrong.splitlines()
@@ -154,13 +154,13 @@ def survivors(room: Room, folder: Path, *, mutants: int, seed: int) -> Iterator[
 
 
 def say(line: str) -> None:
-    """Print at once: each room takes minutes."""
+    """Print at once: each part takes minutes."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Try the rooms one after the other, and print what survived in each."""
+    """Try the parts one after the other, and print the survivors of each."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("rooms", nargs="*", metavar="ROOM", help=f"default: all of {', '.join(ROOMS)}")
     parser.add_argument("--mutants", type=int, default=40, metavar="N", help="per room; default: 40")

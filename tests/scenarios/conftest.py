@@ -1,4 +1,4 @@
-"""What every scenario must keep: the host as it was."""
+"""Every scenario must leave the host unchanged."""
 
 import time
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from fixtures.claims import key_of
 from tests.support.host_state import HostState
 from tuneproof.errors import LabError
 
-# A link's end is seen a moment after the engine has removed its network.
+# A link disappears a moment after the engine has removed its network.
 _SETTLED_WITHIN_S: Final = 5.0
 _BEFORE: Final = pytest.StashKey[HostState]()
 
@@ -25,7 +25,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # after a lab has ended
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
-    """Compare them after its last one."""
+    """Compare them after the scenario's last lab."""
     yield
     if _scenario_of(item) == _scenario_of(nextitem):
         return

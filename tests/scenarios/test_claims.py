@@ -13,5 +13,5 @@ from tuneproof.report.results.keys import Key
 
 @pytest.mark.engine
 def test_claim(claim: Key, decide: Callable[[Key], Cell], expect: Callable[[Cell], None]) -> None:
-    """Measure rounds until the claim is decided, and compare the verdict with what is expected of this version."""
+    """Measure rounds until the claim is decided, and compare the verdict with the one expected for this version."""
     expect(decide(claim))

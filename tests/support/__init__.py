@@ -1,1 +1,1 @@
-"""What several test modules share: canned evidence, doubles, labs for tests."""
+"""What several test modules share: canned evidence, test doubles, labs for tests."""

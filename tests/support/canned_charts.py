@@ -1,4 +1,4 @@
-"""Cells and evidence for tests of charts, in the form that the loads record."""
+"""Cells and evidence for tests of charts, in the form in which the loads record them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ def storm(connect_ms: Sequence[float], *, connections: int, overflows: int = 0, 
 
 
 def http(*, connect: Mapping[str, float] | None, total: Mapping[str, float], drops: int = 0) -> Json:
-    """Return the record of a load whose generator tells percentiles."""
+    """Return the record of a load with a generator that reports percentiles."""
     return {"connect_ms": connect, "total_ms": total, "counters": {"TcpExt.ListenDrops": drops}}
 
 
@@ -96,6 +96,6 @@ def rows(chart: Chart) -> list[tuple[Any, ...]]:
 
 
 def only(chart: Chart, **wanted: Any) -> Json:
-    """Return the trace with these attributes, of which there must be one."""
+    """Return the trace with these attributes; there must be exactly one."""
     (trace,) = traces(chart, **wanted)
     return trace

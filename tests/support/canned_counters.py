@@ -1,4 +1,4 @@
-"""Recorded texts of counters, shortened to the columns that the tests look at."""
+"""Recorded texts of counters, shortened to the columns that the tests use."""
 
 NETSTAT = """\
 TcpExt: SyncookiesSent SyncookiesRecv TW ListenOverflows ListenDrops TCPTimeouts TCPReqQFullDoCookies
@@ -56,8 +56,8 @@ TcpExt:
 SOFTNET = """\
 3229a931 00000fdd 0000004b 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000
 219f7279 00000212 00000025 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000001 00000000 00000000
-"""  # noqa: E501 - recorded lines are not folded
-# Linux 4.18 told no CPU's number.
+"""  # noqa: E501 - recorded lines stay whole
+# Linux 4.18 does not print the CPU's number.
 OLD_SOFTNET = """\
 000022d1 00000000 00000003 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000
 00001c6e 00000002 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000

@@ -1,4 +1,4 @@
-"""Evidence of a healthy nginx, of every kind, and variants of it for what can be wrong."""
+"""Evidence of every kind from a healthy nginx, and variants for what can be wrong."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -39,7 +39,7 @@ def spread(
 
 
 def service(server: Endpoint = FRONT, **values: Any) -> ServiceSummary:
-    """Return 200 connections with a request each, on a busy host with two cores, where nothing is wrong."""
+    """Return 200 connections with a request each, on a busy host with two cores, with nothing wrong."""
     healthy: dict[str, Any] = {
         "server": server,
         "flows": _REQUESTS,
@@ -56,7 +56,7 @@ def service(server: Endpoint = FRONT, **values: Any) -> ServiceSummary:
 
 
 def repeated_syns(count: int = 40, **values: Any) -> dict[str, Any]:
-    """Return the fields of a service to which SYNs were sent again after a second."""
+    """Return the fields of a service with SYNs that were repeated after a second."""
     return {
         "syn_retransmitted_flows": count,
         "syn_retransmission_delay_s": spread(1.02, count=count),
@@ -65,7 +65,7 @@ def repeated_syns(count: int = 40, **values: Any) -> dict[str, Any]:
 
 
 def lossy(share: float = 0.02, **values: Any) -> dict[str, Any]:
-    """Return the fields of a service that loses data, and whose receivers notice."""
+    """Return the fields of a service that loses data, with receivers that notice."""
     again = round(share * 6200)
     return {
         "from_client": Side(packets=4000, data_segments=200, duplicate_acks=3 * again),
@@ -75,7 +75,7 @@ def lossy(share: float = 0.02, **values: Any) -> dict[str, Any]:
 
 
 def held(request_s: Distribution | None = None, backend_s: Distribution | None = None, **values: Any) -> HeldRequests:
-    """Return both legs of 200 requests that nginx passes on at once."""
+    """Return both legs of 200 requests that nginx proxies at once."""
     return HeldRequests(
         **{
             "front": FRONT,
@@ -140,12 +140,12 @@ def connects(pid: int, connect_s: Distribution, server: str = str(BACK)) -> Serv
 
 
 def paths(*own_s: Distribution, server: str = str(BACK)) -> tuple[PathTimes, ...]:
-    """Return what an upstream server takes for each of several paths."""
+    """Return an upstream server's times for each of several paths."""
     return tuple(PathTimes(server=server, path=f"/{number}", own_time_s=each) for number, each in enumerate(own_s))
 
 
 def stood_still(**values: Any) -> Standstills:
-    """Return a worker that stood still twenty times, and each time delayed two of 200 requests."""
+    """Return a worker that stopped twenty times, and each time delayed two of 200 requests."""
     still: dict[str, Any] = {
         "worker_pid": 12,
         "server": str(BACK),
@@ -177,7 +177,7 @@ def readings(*numbers: Mapping[str, int], relative: bool = False) -> tuple[Count
 
 
 def grown(**numbers: int) -> tuple[CounterSnapshot, ...]:
-    """Return two readings on a busy host, between which counters grow by so much; names without their group."""
+    """Return two readings on a busy host, between which counters grow by this much; names lack their group."""
     full = {name.partition(".")[2]: name for name in HEALTHY_BEFORE}
     later = {
         name: value + HEALTHY_GROWTH.get(name, 0) + numbers.get(name.partition(".")[2], 0)
@@ -234,7 +234,7 @@ def _socket(state: str, recv_queue: int, send_queue: int, port: int) -> SocketEn
 
 
 def softnet(*dropped: int) -> tuple[CounterSnapshot, ...]:
-    """Return readings of one CPU that has dropped so much."""
+    """Return readings of one CPU that has dropped this much."""
     return tuple(
         CounterSnapshot(
             source="softnet", counters={"cpu0.processed": 1_000_000, "cpu0.dropped": each, "cpu0.squeezed": 3}
@@ -250,7 +250,7 @@ def memory(*mib: int, pid: int = 7) -> tuple[ProcessStatus, ...]:
 
 
 def scheduled(*run_and_wait_s: tuple[float, float]) -> tuple[Schedstat, ...]:
-    """Return readings of a worker's time on the CPU and before it."""
+    """Return readings of a worker's time on the CPU and waiting for it."""
     return tuple(Schedstat(run_s=run_s, wait_s=wait_s, slices=1) for run_s, wait_s in run_and_wait_s)
 
 
@@ -279,7 +279,7 @@ def load_run(**values: Any) -> LoadRun:
 
 
 def evidence(**kinds: Iterable[Any]) -> EvidenceSet:
-    """Return an evidence set; every result gets the name of its kind and its number, such as "captures 1"."""
+    """Return an evidence set; every result is named after its kind and number, such as "captures 1"."""
     named: dict[str, Any] = {
         kind: tuple(Named(name=f"{kind} {number}", content=each) for number, each in enumerate(contents, start=1))
         for kind, contents in kinds.items()
@@ -301,7 +301,7 @@ KINDS: Final = {
 
 
 def seen(*parts: Any) -> EvidenceSet:
-    """Return an evidence set of pieces of any kind; a service is captured alone."""
+    """Return an evidence set of parts of any kind; a service gets a capture of its own."""
     kinds: dict[str, list[Any]] = {}
     for part in parts:
         piece = capture(part) if isinstance(part, ServiceSummary) else part
@@ -312,7 +312,7 @@ def seen(*parts: Any) -> EvidenceSet:
 
 
 def healthy_evidence() -> EvidenceSet:
-    """Return evidence of every kind from a busy host where nothing is wrong."""
+    """Return evidence of every kind from a busy host with nothing wrong."""
     return seen(
         replace(legs(), quic=(quic(),)),
         log(workers=(worker(11, spread(0.0, 0.004)), worker(12, spread(0.001, 0.02)))),

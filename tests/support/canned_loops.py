@@ -1,4 +1,4 @@
-"""A recording of event loops, as text and as what it says."""
+"""A recording of event loops, as text and as its values."""
 
 from dataclasses import replace
 

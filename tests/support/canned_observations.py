@@ -34,7 +34,7 @@ _ANY: Final[dict[str, Any]] = {"steal_pct": 0.0, "measuring_s": 1.0}
 
 
 def seen(kind: type[_Obs], **values: Any) -> _Obs:
-    """Return an observation of this kind in which there was nothing but these values."""
+    """Return an observation of this kind with only these values."""
     nothing = {field.name: 0 for field in fields(kind) if field.default is MISSING}
     return kind(**{**nothing, **_ANY, **values})
 
@@ -74,7 +74,7 @@ ROUND: Final = seen(
     bulk_bytes_per_s=1e9,
 )
 MEMORY: Final = seen(MemoryObservation, readers=1, readers_alive=1)
-# An nginx of one worker whose every connection costs 424 bytes, beside 1 MiB.
+# An nginx of one worker, with 424 bytes per connection in addition to 1 MiB.
 STARTED: Final = StartUpObservation(**_ANY, workers=1, slots=512, rss_bytes=(1 << 20) + 512 * 424)
 # Ten fast requests, all answered by the loaded worker; one that takes more than 20 ms is slow.
 STALL: Final = observed(stall_record(bulk=(1000, 0), baseline_ms=[4.0], fast_ms=[5.0] * 10))
@@ -85,7 +85,7 @@ def by_arm(claim: Claim[Any], block: Block) -> dict[str, Observation]:
 
 
 def verdict_on(claim: Claim[Any], effect: Effect, *, met: bool = True) -> Verdict | None:
-    """Return what blocks of one effect say in a quick run, at the first look that decides; None where none does."""
+    """Return the verdict on blocks of one effect in a quick run, at the first look that decides; None if none does."""
     looks = claim.looks(LOOKS[QUICK])
     for count in looks:
         blocks = [Measured(effect=effect, met=met)] * count
@@ -95,13 +95,13 @@ def verdict_on(claim: Claim[Any], effect: Effect, *, met: bool = True) -> Verdic
 
 
 def per_arm(canned: _Obs, **values: Sequence[Any]) -> list[_Obs]:
-    """Return a canned observation once for each arm of a claim, with the arm's own values of some fields."""
+    """Return a canned observation for each arm of a claim, with the arm's own values of some fields."""
     rows = zip(*values.values(), strict=True)
     return [replace(canned, **dict(zip(values, row, strict=True))) for row in rows]
 
 
 def costs(*cpu_us: float) -> list[HttpObservation]:
-    """Return loads whose requests cost nginx so much CPU time."""
+    """Return loads with this much of nginx's CPU time per request."""
     return per_arm(HTTP, worker_cpu_us_per_request=cpu_us)
 
 
@@ -112,7 +112,7 @@ def rates(*requests_per_s: float) -> list[HttpObservation]:
 def turning(
     observation: StallObservation, *, turn_bytes: int = 65_536, turn_cpu_ms: float = 1.0, turn_wall_ms: float = 100.0
 ) -> StallObservation:
-    """Return a trial whose loaded worker reads so much in each turn and takes so long; the idle one takes 1 ms."""
+    """Return a trial whose loaded worker reads this much in each turn and takes this long; the idle one takes 1 ms."""
     loaded, idle = observation.workers
     turns = canned_turns.alike(
         loaded.worker_pid, turn_bytes=turn_bytes, turn_cpu_ms=turn_cpu_ms, turn_wall_ms=turn_wall_ms
@@ -127,12 +127,12 @@ def turning(
 
 
 def reads(*turn_bytes: int) -> list[StallObservation]:
-    """Return trials whose loaded workers read so much in each turn."""
+    """Return trials whose loaded workers read this much in each turn."""
     return [turning(STALL, turn_bytes=each) for each in turn_bytes]
 
 
 def takes(*turn_cpu_ms: float) -> list[StallObservation]:
-    """Return trials whose loaded workers need so much CPU time for each turn."""
+    """Return trials whose loaded workers need this much CPU time for each turn."""
     return [turning(STALL, turn_cpu_ms=each) for each in turn_cpu_ms]
 
 
@@ -142,49 +142,49 @@ def lasts(*turn_wall_ms: float) -> list[StallObservation]:
 
 
 def slow(*of_ten: int) -> list[StallObservation]:
-    """Return trials in which so many of ten fast requests are slow."""
+    """Return trials in which this many of ten fast requests are slow."""
     late = replace(STALL.fast[0], total_ms=900.0)
     return per_arm(STALL, fast=[(*[late] * count, *STALL.fast[count:]) for count in of_ten])
 
 
 def fed(*of_ten: int) -> list[StallObservation]:
-    """Return trials in which so many of ten fast requests come to the loaded worker."""
+    """Return trials in which this many of ten fast requests reach the loaded worker."""
     elsewhere = replace(STALL.fast[0], worker_pid=STALL.workers[1].worker_pid)
     return per_arm(STALL, fast=[(*STALL.fast[:count], *[elsewhere] * (10 - count)) for count in of_ten])
 
 
 def unloaded(*total_ms: float) -> list[StallObservation]:
-    """Return trials whose fast requests take so long before there is any load."""
+    """Return trials whose fast requests take this long before there is any load."""
     return per_arm(STALL, baseline=[(replace(STALL.baseline[0], total_ms=each),) for each in total_ms])
 
 
 def waits(*shares: float) -> list[AcceptObservation]:
-    """Return loads whose workers wait so much of their time for their CPU."""
+    """Return loads whose workers wait this share of their time for their CPU."""
     return per_arm(ACCEPT, run_queue_wait_share=shares)
 
 
 def slowest_tenths(*slowest_tenth_ms: float) -> list[ProtocolObservation]:
-    """Return rounds of the article's protocol whose slowest tenth takes so long."""
+    """Return rounds of the article's protocol with this time of the slowest tenth."""
     return per_arm(ROUND, slowest_tenth_ms=slowest_tenth_ms)
 
 
 def storms(*connected: int) -> list[StormObservation]:
-    """Return storms of 1000 connects, of which so many stood at once."""
+    """Return storms of 1000 connects, of which this many were established at once."""
     return per_arm(STORM, connected=connected, slow_share=[1 - count / 1000 for count in connected])
 
 
 def held(worker_bytes: float, kernel_bytes: float) -> list[HeldObservation]:
-    """Return connections that cost so much each."""
+    """Return connections that cost this much each."""
     return [replace(HELD, worker_bytes_per_connection=worker_bytes, kernel_bytes_per_connection=kernel_bytes)]
 
 
 def growths(*mib: float) -> list[MemoryObservation]:
-    """Return trials in which the workers' memory grows by so much."""
+    """Return trials in which the workers' memory grows by this much."""
     return per_arm(MEMORY, growth_bytes=[round(each * (1 << 20)) for each in mib])
 
 
 def started(workers_and_slots: Sequence[tuple[int, int]], *, slot_bytes: float) -> list[StartUpObservation]:
-    """Return nginxes of so many workers and connections of them all, of which each costs so much."""
+    """Return nginxes with this many workers and total connections, each of which costs this much."""
     rows = [(workers, slots, round(workers * (1 << 20) + slots * slot_bytes)) for workers, slots in workers_and_slots]
     return [replace(STARTED, workers=workers, slots=slots, rss_bytes=rss) for workers, slots, rss in rows]
 

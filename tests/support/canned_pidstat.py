@@ -16,7 +16,7 @@ Average:       33      2093   30.00   11.00    0.00    9.95   41.00     -  nginx
 ONE_LINE = """\
 # Time        UID       PID    %usr    %CPU   CPU  minflt/s  majflt/s     VSZ     RSS   %MEM   kB_rd/s   kB_wr/s kB_ccwr/s iodelay   cswch/s nvcswch/s  Command
 1650053639     33     69554    1.00    7.00     3      2.00      0.00 3584124  522684   6.57     -1.00      0.00      0.00       9     12.00      3.00  nginx: worker process is shutting down
-"""  # noqa: E501 - recorded lines are not folded
+"""  # noqa: E501 - recorded lines stay whole
 THREADS = """\
 03:06:00      UID      TGID       TID    %usr    %CPU   CPU  Command
 03:06:01        0      1207         -   20.00   20.00     0  java

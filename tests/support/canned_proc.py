@@ -20,6 +20,6 @@ Threads:\t1
 Cpus_allowed_list:\t0-1
 voluntary_ctxt_switches:\t1500
 nonvoluntary_ctxt_switches:\t38
-"""  # noqa: W291 - as the kernel prints it
+"""  # noqa: W291 - this is what the kernel prints
 KERNEL_THREAD = "Name:\tksoftirqd/0\nState:\tS (sleeping)\nPid:\t16\nThreads:\t1\n"
 SCHEDSTAT = "38261109 6899127 96\n"

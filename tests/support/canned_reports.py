@@ -71,7 +71,7 @@ Running 30s test @ http://10.0.0.1:80/
 Requests/sec:  55866.09
 Transfer/sec:     45.35MB
 """
-# The example of wrk2's README, shortened.
+# The example in wrk2's README, shortened.
 WRK2 = """\
 Running 30s test @ http://127.0.0.1:80/index.html
   2 threads and 100 connections

@@ -12,7 +12,7 @@ from tuneproof.report.results.files import slug
 from tuneproof.report.results.run_file import Results
 
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'single' {{ 7 * 7 }} \x1b[31m </script> \ud800"
-"""What a stranger may write where we print: markup, a template, an escape sequence, half of a surrogate pair."""
+"""Text from strangers in places that we print: markup, a template, an escape sequence, half of a surrogate pair."""
 _ARMS = {
     "default": {"trials": 5, "lag_p50_ms": 56.52367250149837, "bulk_bytes_per_s": 192870586.6666667, "kept": None},
     "small-rmem": {"trials": 5, "lag_p50_ms": 0.5707069994969061, "bulk_bytes_per_s": 270232640.0, "kept": None},
@@ -23,7 +23,7 @@ _CONFIG = "worker_processes 2;\nhttp {\n    server {\n        listen 80 reusepor
 def cell(
     name: str, *, scenario: str = "reuseport_stall", nginx: str = "1.22", network: str = "bare", **changes: Any
 ) -> Json:
-    """Return one cell as results.json holds it: a claim that holds as expected, but for the changes."""
+    """Return one cell as in results.json: a claim that holds as expected, except for the changes."""
     return {
         **a_cell(name, scenario=scenario, nginx=nginx).to_json(),
         "id": f"{scenario}/{name}/nginx-{nginx}/{network}",
@@ -54,8 +54,8 @@ def with_evidence(folder: Path, of: Json, contents: Mapping[str, str]) -> Json:
 
 
 def stall_evidence(blocks: int = 5, *, probes: int = 20, seed: int = 1) -> dict[str, str]:
-    """Return the files of a stall's cell: two arms, whose workers' loop lags are drawn at random."""
-    dice = random.Random(seed)  # noqa: S311 - a test's data, no secret
+    """Return the files of a stall's cell: two arms, with random loop lags of the workers."""
+    dice = random.Random(seed)  # noqa: S311 - a test's data, not secret
     lags_ms = {"default": 50.0, "small-rmem": 0.5}
     trials = [
         trial(arm, block, stall(*_drawn(dice, lag_ms, probes), bulk_bytes=(80_000_000, 0)))
@@ -82,7 +82,7 @@ def stall_evidence(blocks: int = 5, *, probes: int = 20, seed: int = 1) -> dict[
 
 
 def write_small_run(folder: Path) -> Results:
-    """Write a run of everything: each verdict, gaps, a shaped link, lost and oddly named evidence, hostile texts."""
+    """Write a run with everything: each verdict, gaps, a shaped link, lost and oddly named evidence, hostile texts."""
     cells = [
         with_evidence(folder, cell("restores_loop"), stall_evidence()),
         cell("restores_loop", nginx="1.30", verdict="refuted", effect=effect(0.9, 0.7, 1.1)),
@@ -130,7 +130,7 @@ def write_small_run(folder: Path) -> Results:
 
 
 def write_large_run(folder: Path, *, cells: int) -> Results:
-    """Write a run of so many cells, each with the evidence of 12 blocks."""
+    """Write a run with this many cells, each with the evidence of 12 blocks."""
     columns = [(nginx, network) for nginx in ("1.18", "1.22", "1.26", "1.30") for network in ("bare", "wan")]
     made = []
     for index in range(cells):
@@ -148,5 +148,5 @@ def _drawn(dice: random.Random, lag_ms: float, probes: int) -> Sequence[Sequence
 
 
 def _metrics(seed: int) -> dict[str, dict[str, float]]:
-    dice = random.Random(seed)  # noqa: S311 - a test's data, no secret
+    dice = random.Random(seed)  # noqa: S311 - a test's data, not secret
     return {arm: {f"metric_{index}_p50_ms": dice.uniform(0, 100) for index in range(20)} for arm in _ARMS}

@@ -1,4 +1,4 @@
-"""What ab and wrk say of their runs, shortened to the lines that a load looks at."""
+"""Reports of ab and wrk, shortened to the lines that a load uses."""
 
 from tuneproof.lab.protocol.loadgen import AbTimes, ToolSaid
 

@@ -10,7 +10,7 @@ from images.netadmin.netadmin import recorder
 from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.turns import WorkerTurns
 
-# A process that started a second after boot, and whose record began half a second later.
+# A process that started a second after boot, and began its record half a second later.
 STARTED_NS, CREATED_NS = 1_000_000_000, 1_500_000_000
 STAT = f"{{pid}} (nginx: (worker) 1) S 1 {' '.join('0' * 17)} {STARTED_NS // 10_000_000} 0 0\n"
 
@@ -25,7 +25,7 @@ def content(
     calls: Mapping[str, tuple[int, int, int]] | None = None,
     **header: Any,
 ) -> bytes:
-    """Return a record's bytes as recorder.c lays them out."""
+    """Return a record's bytes in the layout of recorder.c."""
     fields: dict[str, Any] = {
         "magic": b"TPRECRD\0",
         "version": 1,
@@ -45,7 +45,7 @@ def content(
 
 
 def write(proc: Path, pid: int, record: bytes) -> Path:
-    """Put a record where a reader looks for it; a process that is in the table already gets its stat."""
+    """Put a record where a reader looks for it; a process that is already in the table gets its stat."""
     folder = proc / str(pid)
     shm = folder / "root/dev/shm"
     shm.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def raw_worker(
     wall: Sequence[Sequence[int]] = (),
     **changes: Any,
 ) -> dict[str, Any]:
-    """Return one worker's turns as JSON has them, but for what a test cares about."""
+    """Return one worker's turns as in JSON, except for the fields of a test."""
     fields: dict[str, Any] = {
         **dict.fromkeys(recorder.COUNTERS, 0),
         "pid": pid,
@@ -77,7 +77,7 @@ def raw_worker(
 
 
 def worker(pid: int, **changes: Any) -> WorkerTurns:
-    """Return the same as the observer answers it."""
+    """Return the same as the observer's response."""
     return from_plain(WorkerTurns, raw_worker(pid, **changes))
 
 
@@ -90,7 +90,7 @@ def bucket(value: int) -> int:
 def alike(
     pid: int, *, turn_bytes: int, turn_cpu_ms: float, turn_wall_ms: float = 100.0, turns_made: int = 100
 ) -> WorkerTurns:
-    """Return the turns of a worker of which each has read as much, and taken as much CPU time and wall time."""
+    """Return a worker's turns, with the bytes read, the CPU time and the wall time of each."""
     cpu_ns, wall_ns = round(1e6 * turn_cpu_ms), round(1e6 * turn_wall_ms)
     read, cpu, wall = ([[bucket(value), turns_made, turns_made * value]] for value in (turn_bytes, cpu_ns, wall_ns))
     return worker(pid, read=read, cpu=cpu, wall=wall, cpu_ns=turns_made * cpu_ns, wall_ns=turns_made * wall_ns)

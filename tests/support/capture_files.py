@@ -1,4 +1,4 @@
-"""Capture files, byte by byte: what the formats' drafts say, and what a broken or hostile program writes."""
+"""Capture files, byte by byte: as the formats' drafts say, and as a broken or hostile program writes them."""
 
 import struct
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ def record(seconds: int, fraction: int, captured_bytes: int, wire_bytes: int, *,
 
 
 def block(kind: int, body: bytes, *, order: str = "<") -> bytes:
-    """Return a block of pcapng, filled up to words."""
+    """Return a pcapng block, padded to whole words."""
     body += bytes(-len(body) % 4)
     size = struct.pack(order + "I", len(body) + 12)
     return struct.pack(order + "I", kind) + size + body + size
@@ -80,7 +80,7 @@ def simple(data: bytes, *, wire_bytes: int, order: str = "<") -> bytes:
 
 
 def pcapng(packets: Iterable[Packet], *, order: str = "<") -> bytes:
-    """Return a pcapng file of one section and one interface whose clock counts nanoseconds."""
+    """Return a pcapng file with one section and one interface with a clock in nanoseconds."""
     parts = [section(order=order), interface((TIME_RESOLUTION, b"\x09"), order=order)]
     parts += [
         enhanced(data, ticks=time_ns, wire_bytes=wire_bytes, order=order) for time_ns, _, data, wire_bytes in packets

@@ -13,7 +13,7 @@ _PROGRAMS: Final = ("chromium", "chromium-browser", "google-chrome")
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Start the system's Chromium; skip the tests where there is none."""
+    """Start the system's Chromium; skip the tests if there is none."""
     program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if program is None:
         pytest.skip(f"needs one of {', '.join(_PROGRAMS)}; on Debian and Ubuntu: apt-get install chromium")

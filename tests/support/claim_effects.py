@@ -35,13 +35,13 @@ from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.inference.verdicts import Form
 
 Row = tuple[Sequence[Block], Sequence[Block]]
-# Workers and connections of all of them, in the order of that scenario's arms.
+# Workers and their total connections, in the order of that scenario's arms.
 STARTS: Final = [(workers, workers * slots) for workers in (1, 2) for slots in (512, 25_000, 50_000, 100_000)]
-# More than any figure is taken for at least.
+# More than the minimum of any figure.
 MANY: Final = 1_000_000
 
 
-# Of a share that has arrived they claim that it is small.
+# These claim that the share that has arrived is small.
 HELD: Final = (
     "defaults_hold_events",
     "defaults_hold_events_within_tls",
@@ -55,7 +55,7 @@ SIZES: Final = "smaller_events_are_held_longer"
 def counting_rows() -> Iterator[tuple[str, Row]]:
     """Yield a row for every claim that is decided by counting: somewhat beyond its threshold, and somewhat short of it.
 
-    That the arms differ as they must is another matter: tests/lab/test_turned_claims.py.
+    tests/lab/test_turned_claims.py tests that the arms differ as they must.
     """
     for scenario in EVERY_SCENARIO:
         for claim in scenario.claims:
@@ -73,7 +73,7 @@ def counting_rows() -> Iterator[tuple[str, Row]]:
 
 
 def twins(name: str, taking: Callable[[int, int], Block]) -> dict[str, Row]:
-    """Return the row of an A/A control: its arms differ by less than its margin, and by more, either way."""
+    """Return the row of an A/A control: its arms differ by less than its margin, and by more, in both directions."""
     margin = claim_of(name).threshold
     less, more = round(MANY * margin / 1.02), round(MANY * margin * 1.02)
     holds = [taking(less, MANY), taking(MANY, MANY), taking(MANY, less)]
@@ -107,14 +107,14 @@ TABLE: Final[Mapping[str, Row]] = {
         [held(1000, 40_000)],
         [held(1000, 38_000), held(1000, 4000)],
     ),
-    # The same CPU time, and more or less of waiting.
+    # The same CPU time, and more or less waiting.
     "reuseport_stall_league/aio_threads_halve_lag": ([lasts(10, 4.9)], [lasts(10, 5.1), lasts(10, 10), takes(10, 4.9)]),
     "reuseport_stall_league/reuseport_off_halves_lag": (
         [lasts(10, 4.9)],
         [lasts(10, 5.1), lasts(10, 10), lasts(4.9, 10)],
     ),
     "reuseport_stall_herd/shared_queue_wakes_for_nothing": (
-        # Of all calls, those that found a connection and those that did not: 0.12 of 1.12, 0.11 of 1.11.
+        # Of all calls, those with a connection and those without: 0.12 of 1.12, 0.11 of 1.11.
         [per_arm(ACCEPT, empty_accepts_per_request=(0.12, 0.0))],
         [per_arm(ACCEPT, empty_accepts_per_request=found) for found in ((0.11, 0.0), (0.5, 0.5), (0.0, 0.12))],
     ),
@@ -132,7 +132,7 @@ TABLE: Final[Mapping[str, Row]] = {
     ),
     "network_quality/slow_client_worsens_stall": ([takes(1.26, 1)], [takes(1.24, 1), takes(1, 1), takes(1, 1.26)]),
     **twins("softirq_steering/twins_answer_as_many", rates),
-    # Expected to hold: identical twins are the same.
+    # Expected to hold: identical arms give the same result.
     **twins("upstream_keepalive/twins_are_as_fast", costs),
     **twins("upstream_keepalive/twins_answer_as_many", rates),
     **twins("upstream_keepalive_distance/twins_are_as_fast", rates),
@@ -156,7 +156,7 @@ TABLE: Final[Mapping[str, Row]] = {
     ),
     # 2 x 40960 bytes of each of four downloads are 327 680.
     "reuseport_stall/small_rmem_bounds_a_turn": ([reads(60_000), reads(327_000)], [reads(328_000), reads(12_000_000)]),
-    # Doses changed places, two of ten pairs by a quarter at most; then three pairs, or all of them.
+    # Doses swapped places in two of ten pairs, by a quarter at most; then in three pairs, or in all of them.
     "reuseport_stall/lag_follows_rmem": (
         [reads(50, 40, 30, 20, 10), reads(40, 50, 24, 30, 10)],
         [reads(30, 40, 50, 20, 10), reads(10, 20, 30, 40, 50), reads(*[50] * 5)],
@@ -208,7 +208,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [per_arm(HTTP, listen_drops=(51, 0))],
         [per_arm(HTTP, listen_drops=drops) for drops in ((50, 0), (0, 0), (900, 900), (0, 51))],
     ),
-    # No effect at all is this claim's threshold: that leaves it undecided, and only the opposite refutes it.
+    # The threshold of this claim is no effect at all: it leaves the claim undecided, and only the opposite refutes it.
     "tuned_nginx/recipe_ends_slow_connects": (
         [per_arm(HTTP, slow_connect_share=(0.001, 0.0))],
         [per_arm(HTTP, slow_connect_share=(0.0, 0.001))],
@@ -222,7 +222,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [storms(129, 1000)],
         [storms(210, 1000), storms(129, 129), storms(1000, 129)],
     ),
-    # What the longest queue takes is limited by the storm, not by the law; one connection more or less breaks it.
+    # The longest queue is limited by the storm, not by the law; one connection more or less breaks it.
     "listen_queue/queue_holds_backlog_plus_one": (
         [storms(129, 512, 1000), storms(129, 512, 0)],
         [
@@ -249,7 +249,7 @@ TABLE: Final[Mapping[str, Row]] = {
         )
         for name in ("long_syn_backlog_ends_drops", "syncookies_end_drops")
     },
-    # The bound of one reader is 4 + 64 x 1 MiB.
+    # The limit of one reader is 4 + 64 x 1 MiB.
     "proxy_buffering/memory_grows_with_every_reader": (
         [growths(68, 136, 272, 544), growths(67, 138, 268, 550), growths(69, 136, 272, 544)],
         [growths(66, 136, 272, 544), growths(68, 139, 272, 544), growths(68, 136, 272, 530), growths(0, 0, 0, 0)],
@@ -276,7 +276,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [started(STARTS, slot_bytes=of) for of in (425, 437, 449)],
         [started(STARTS, slot_bytes=of) for of in (423, 450)],
     ),
-    # One connection is counted where there was none: 4000 requests are the most that such a ratio can show.
+    # One connection is counted if there was none: such a ratio can show at most 4000 requests.
     "upstream_keepalive/connections_are_the_cause": (
         [per_arm(HTTP, upstream_connects_per_request=counts) for counts in ((1.0, 0.49), (1.0, 0.0))],
         [per_arm(HTTP, upstream_connects_per_request=counts) for counts in ((1.0, 0.51), (1.0, 1.0), (0.4, 1.0))],

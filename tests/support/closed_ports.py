@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def closed_port() -> Iterator[int]:
-    """Yield a TCP port of 127.0.0.1 that nobody listens on.
+    """Yield a TCP port of 127.0.0.1 without a listener.
 
     It is bound without listening: the kernel refuses connections, and gives the port to no other process meanwhile.
     """

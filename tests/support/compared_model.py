@@ -1,4 +1,4 @@
-"""What a comparison of the model with nginx found."""
+"""The result of comparing the model with nginx."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ class Compared:
     """In how many questions something occurs."""
 
     def add(self, other: "Compared") -> None:
-        """Add what another comparison found."""
+        """Add the result of another comparison."""
         self.questions += other.questions
         self.unknown += other.unknown
         self.disagreements += other.disagreements

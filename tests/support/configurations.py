@@ -1,11 +1,11 @@
-"""Configurations after the shapes of real ones, and what an nginx that reads them does."""
+"""Configurations in the shape of real ones, and what an nginx with them does."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 MAIN: Final = "nginx.conf"
-# What most of them begin with.
+# The start of most of them.
 HEAD: Final = "user www-data;\nworker_processes auto;\nevents { worker_connections 1024; }\n"
 OUTPUT_BYTES: Final = 65536  # output_buffers 2 32k, without sendfile
 DEFAULT_BYTES: Final = 36864 + OUTPUT_BYTES  # 4k and 8 4k
@@ -18,8 +18,8 @@ class Case:
     files: Mapping[str, str]  # its files by path below a folder; nginx.conf, or the only one, comes first
     version: str = "1.22"  # the version of nginx
     proxied: tuple[tuple[str, str, bool, int | None], ...] = ()
-    """Of each place that passes requests on: location, keepalive, buffering, reader_bytes."""
-    expects: Mapping[str, Any] = field(default_factory=dict)  # further fields of the audit, as they must be
+    """Of each proxied location: location, keepalive, buffering, reader_bytes."""
+    expects: Mapping[str, Any] = field(default_factory=dict)  # further expected fields of the audit
     problems: tuple[tuple[int, str], ...] = ()  # line and message of each problem
 
 
@@ -36,12 +36,12 @@ KEPT_UPGRADE: Final = "map $http_upgrade $connection_upgrade { default upgrade; 
 APP: Final = "upstream app { server 10.0.0.1:8080; server 10.0.0.2:8080; keepalive 16; }\n"
 PLAIN: Final = "upstream app { server 10.0.0.1:8080; }\n"
 BOTH: Final = 'proxy_http_version 1.1; proxy_set_header Connection "";'
-# Behind a map.
+# Through a map.
 CONNECTION: Final = "proxy_http_version 1.1; proxy_set_header Connection $connection_upgrade;"
 
 
 def passing(said: str, keepalive: str, *, http: str = APP, to: str = "app", **values: Any) -> Case:
-    """Return a configuration of one place that passes requests on, with what is said there."""
+    """Return a configuration with one proxied location and these lines in it."""
     server = f"server {{ location / {{ proxy_pass http://{to}; {said} }} }}"
     return whole(f"{http}{server}", proxied=(place("/", keepalive),), **values)
 

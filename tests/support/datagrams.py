@@ -1,4 +1,4 @@
-"""Datagrams of QUIC as headers show them; what is encrypted is zeros."""
+"""QUIC datagrams with their visible headers; the encrypted part is zeros."""
 
 import struct
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from tuneproof.explain.parse.capture.quic import QuicReader
 V1: Final = 1
 V2: Final = 0x6B3343CF
 NEGOTIATION: Final = 0
-UNKNOWN: Final = 0x1A2A3A4A  # of those that are kept free to provoke a Version Negotiation (RFC 9000, 15)
-INITIAL, ZERO_RTT, HANDSHAKE, RETRY = range(4)  # as version 1 numbers them
+UNKNOWN: Final = 0x1A2A3A4A  # one of those that are reserved for provoking a Version Negotiation (RFC 9000, 15)
+INITIAL, ZERO_RTT, HANDSHAKE, RETRY = range(4)  # as numbered in version 1
 FIRST_BYTES: Final = 1200
 CLIENT: Final = bytes([10, 0, 0, 1])
 SERVER: Final = bytes([10, 0, 0, 2]) + (443).to_bytes(2)
@@ -49,7 +49,7 @@ class QuicTalk:
     server: bytes = SERVER
     port: int = 40_000
     now_s: float = 0.0
-    frames: list[Packet] = field(default_factory=list)  # all that was sent, as a capture has it
+    frames: list[Packet] = field(default_factory=list)  # all datagrams, as in a capture
 
     @property
     def client(self) -> bytes:
@@ -57,7 +57,7 @@ class QuicTalk:
         return CLIENT + self.port.to_bytes(2)
 
     def sends(self, payload: bytes, *, after_s: float = 0.001) -> bool:
-        """Let the client send a datagram; return whether it was taken for one of QUIC."""
+        """Let the client send a datagram; return whether it was taken for QUIC."""
         return self._pass(self.client, self.server, payload, after_s)
 
     def receives(self, payload: bytes, *, after_s: float = 0.001) -> bool:
@@ -65,7 +65,7 @@ class QuicTalk:
         return self._pass(self.server, self.client, payload, after_s)
 
     def begins(self, *pauses_s: float, destination_id: bytes = FIRST_ID, source_id: bytes = CLIENT_ID) -> None:
-        """Let the client send its Initial, and once more after each pause."""
+        """Let the client send its Initial, and again after each pause."""
         for pause_s in (0.001, *pauses_s):
             self.sends(long_header(INITIAL, destination_id, source_id), after_s=pause_s)
 

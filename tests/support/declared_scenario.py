@@ -1,4 +1,4 @@
-"""A scenario with claims of every kind, declared only."""
+"""A scenario with claims of every kind, only declared."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What the project relies on an engine to do: Docker and the unit tests' fake engine are both held to it."""
+"""What the project expects of an engine: Docker and the unit tests' fake engine must both meet it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
@@ -14,20 +14,20 @@ class Engine(Protocol):
     """An engine on which a check makes things; nothing else there has the label."""
 
     api: Any
-    label: str  # LABEL, or one that begins so and that nothing else has
+    label: str  # LABEL, or a unique one that begins with it
 
     def image(self, name: str, labels: Mapping[str, str], *, on: str = "") -> str:
         """Make an image with a name and a tag, on another one if that is named; return its id."""
 
     def container(self, image: str, labels: Mapping[str, str]) -> str:
-        """Make a container that never ran; return its id."""
+        """Make a container that never runs; return its id."""
 
     def network(self, labels: Mapping[str, str]) -> str:
         """Make a network; return its id."""
 
 
 def what_has_a_label_is_listed_by_it(engine: Engine) -> None:
-    """Also containers that never ran; by the label's name alone, or with its value."""
+    """Containers that never ran are listed, too; by the label's name alone, or with its value."""
     label = engine.label
     image = engine.image(f"{label}/a:1", {})
     first, second = (engine.container(image, {label: value}) for value in ("1", "2"))
@@ -45,7 +45,7 @@ def what_has_a_label_is_listed_by_it(engine: Engine) -> None:
 
 
 def a_containers_name_is_given_once(engine: Engine) -> None:
-    """Until it is removed; it is found by its name as well as by its id."""
+    """It exists until it is removed, and is found by its name as well as by its id."""
     name, label = engine.label.replace(".", "-"), engine.label
     image = engine.image(f"{label}/a:1", {})
     made = engine.api.create_container(image, name=name, labels={label: "1"})["Id"]
@@ -84,7 +84,7 @@ def an_image_that_a_container_uses_stays(engine: Engine) -> None:
 
 
 def of_an_image_that_others_are_built_on_only_the_name_goes(engine: Engine) -> None:
-    """What is left is no dangling image, and cannot be removed; names are listed with their tags."""
+    """An image in use is not dangling, and cannot be removed; names are listed with their tags."""
     label = engine.label
     engine.image(f"{label}/below:1", {label: "1"})
     engine.image(f"{label}/above:1", {label: "1"}, on=f"{label}/below:1")

@@ -1,4 +1,4 @@
-"""The beginning of a file of each kind."""
+"""The start of a file of each kind."""
 
 from tuneproof.explain.detect import Kind
 

@@ -1,4 +1,4 @@
-"""An engine's low-level client, for what makes, looks for and removes resources; held to engine_contract.py."""
+"""An engine's low-level client that makes, looks up and removes resources; it meets engine_contract.py."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ class FakeApi:
             kind: {} for kind in ("container", "network", "volume", "image")
         }
         self.named: dict[str, str] = {}
-        """Containers by the name that an engine gives once."""
+        """Containers by name, which an engine assigns only once."""
         self.parents: dict[str, str] = {}
         self.started_from: dict[str, str] = {}
         """Images by container."""
@@ -77,7 +77,7 @@ class FakeApi:
         return [{"Id": name, "Labels": labels, "Scope": scope} for name, labels in self._matching("network", filters)]
 
     def volumes(self, *, filters: dict[str, str]) -> dict[str, Any]:
-        # The engine says null, and not an empty list, when there is none.
+        # The engine returns null, and not an empty list, if there is none.
         return {"Volumes": [{"Name": name} for name, _ in self._matching("volume", filters)] or None}
 
     def images(
@@ -86,7 +86,7 @@ class FakeApi:
         all: bool = False,  # noqa: A002 - docker-py's name
         filters: dict[str, Any] | None = None,
     ) -> list[dict[str, Any]]:
-        """Names with a colon are such; one without is an image without a name."""
+        """Names with a colon are tags; without one, it is an image without a name."""
         found = self._matching("image", filters) if filters else self.held["image"].items()
         shown = [name for name, _ in found if all or ":" in name or name not in self.parents.values()]
         if filters and filters.get("dangling"):
@@ -109,7 +109,7 @@ class FakeApi:
         if name in self.started_from.values():
             raise refusal(409, "container is using its referenced image")
         if name in self.parents.values():
-            # A name goes, the image stays.
+            # The name is removed, the image stays.
             if ":" not in name:
                 raise refusal(409, "image has dependent child images")
             unnamed = f"unnamed {name.replace(':', ' ')}"

@@ -1,4 +1,4 @@
-"""A lab that is not there: its trials are canned, and its clock goes on by what they are said to take."""
+"""A lab that does not exist: its trials are canned, and its clock advances by their stated durations."""
 
 import json
 import types
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LAB = Key("stall", "", "1.22", BARE.name)
 SUBJECT = Subject(name="subject", config=SubjectConfig(upstream="backend:8000"))
 TRIAL_SECONDS = 3.0
-# What makes a trial meaningless: it did not put the load on the subject that it should have.
+# A meaningless trial: it did not load the subject as it should have.
 SPOILT = stall_record(bulk=(10, 0), ended_early=2)
 
 Canned = Callable[[str, int], StallRecord]
@@ -41,7 +41,7 @@ _NO_FILES: Mapping[str, bytes] = MappingProxyType({})
 
 
 class FakeBench:
-    """Answers as the bench of one subject.
+    """Behaves like the bench of one subject.
 
     Args:
         canned: Gives the record for an arm and a trial's number within it, counted from 1; what it raises ends the
@@ -68,7 +68,7 @@ class FakeBench:
         self.failures: list[TuneproofError] = []
 
     def renew(self, error: TuneproofError) -> "Bench":
-        """Return a bench that goes on, with an access log of its own, after a failure."""
+        """Return a bench that continues after a failure, with an access log of its own."""
         self.failures.append(error)
         self.log = ""
         return cast("Bench", self)
@@ -81,7 +81,7 @@ class FakeBench:
         return outcome(self._canned(arm.name, number), files=self._files(number))
 
     def lost_cpu_pct(self) -> float:
-        """Return what the host took: nothing."""
+        """Return the host's noise: none."""
         return 0.0
 
     def access_log(self, subject: str) -> str:
@@ -120,7 +120,7 @@ def claim(
 
 
 class Deciding:
-    """Decides claims on canned benches, and reads what the cells leave behind."""
+    """Decides claims on canned benches, and reads the files of the cells."""
 
     def __init__(self, writer: ResultsWriter, monkeypatch: pytest.MonkeyPatch) -> None:
         self.writer = writer
@@ -134,7 +134,7 @@ class Deciding:
         subject: Subject = SUBJECT,
         **changes: Any,
     ) -> Cell:
-        """Return the cell of a claim, which is called "stall" and about the arm "loaded" unless others are named."""
+        """Return the cell of a claim; by default its name is "stall", and its arm "loaded"."""
         bench = canned if isinstance(canned, FakeBench) else FakeBench(canned)
         asked = claim("stall", *(arms or ("loaded",)), **changes)
         lab = LAB._replace(network=network.name)
@@ -149,7 +149,7 @@ class Deciding:
         subject: Subject = SUBJECT,
         lab: Key = LAB,
     ) -> Decider:
-        """Return what decides claims on the bench, by the bench's clock."""
+        """Return the decider of claims on the bench, with the bench's clock."""
         self._monkeypatch.setattr(measurement, "time", types.SimpleNamespace(monotonic=lambda: bench.now_s))
         names = {name for item in claims for name in item.needed_arms}
         running = Measurement(
@@ -183,5 +183,5 @@ def stalled(_arm: str, number: int) -> StallRecord:
 
 
 def calm(_arm: str, number: int) -> StallRecord:
-    """Both workers answer alike."""
+    """Both workers answer equally fast."""
     return stall_record(lags_ms=([1.0 + 0.1 * (number % 3)], [1.0]))

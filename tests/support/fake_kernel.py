@@ -1,4 +1,4 @@
-"""A process table and a list of sockets as the kernel shows them, and somebody who asks the observer of them."""
+"""A process table and a list of sockets as the kernel shows them, and a client of the observer."""
 
 import resource
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from images.netadmin.netadmin.processes import MASTER, WORKER
 from tests.support.joined import joined
 from tuneproof.lab.protocol import observer as protocol
 
-# The lines that count, and neighbours with similar names.
+# The lines that are used, and others with similar names.
 STATUS = """\
 Name:\tnginx
 State:\tS (sleeping)
@@ -24,12 +24,12 @@ nonvoluntary_ctxt_switches:\t3
 """
 ZOMBIE = "Name:\tnginx\nState:\tZ (zombie)\nvoluntary_ctxt_switches:\t17\nnonvoluntary_ctxt_switches:\t3\n"
 SCHEDSTAT = "1500000000 250000 4711\n"
-# All sizes in pages: program, in RAM, of this shared; text, nothing, data and stack, nothing.
+# All sizes in pages: program, resident, shared; text, nothing, data and stack, nothing.
 STATM = "36000 414 386 300 0 200 0\n"
 STATM_RSS_BYTES = 414 * resource.getpagesize()
 STATM_ZOMBIE = "0 0 0 0 0 0 0\n"
 IO = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 8192\ncancelled_write_bytes: 4096\n"
-# As nginx leaves it: the title, and zeros over the rest of what it was called with.
+# As nginx leaves it: the title, and zeros over the rest of the command line.
 MASTER_LINE = f"{MASTER} nginx -c /etc/subject/nginx.conf\0\0\0"
 PORT = 8000
 ESTAB, SYN_RECV, TIME_WAIT, LISTEN = 1, 3, 6, 10
@@ -40,7 +40,7 @@ class Proc:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        # What else stands there.
+        # Other entries there.
         (folder / "self").mkdir()
         self.add(200, "python3\0-m\0netadmin.observer\0")
         self.add(2, "")
@@ -50,7 +50,7 @@ class Proc:
         self.count_ended(0)
 
     def add(self, pid: int, command_line: str, **files: str) -> None:
-        """Add a process; files that are not given are the usual ones."""
+        """Add a process; files that are not given have the usual content."""
         (self.folder / f"{pid}").mkdir()
         for name, text in {
             "status": STATUS,
@@ -74,7 +74,7 @@ class Proc:
         (self.folder / "net" / name).write_text("\n".join([head, *lines, ""]), encoding="ascii")
 
     def count_ended(self, number: int) -> None:
-        """Write how many connections are in TIME-WAIT, as the kernel does where IPv4 is."""
+        """Write how many connections are in TIME-WAIT, as a kernel with IPv4 does."""
         text = f"sockets: used 290\nTCP: inuse 5 orphan 0 tw {number} alloc 9 mem 3\nUDP: inuse 1 mem 0\n"
         (self.folder / "net" / "sockstat").write_text(text, encoding="ascii")
 
@@ -85,7 +85,7 @@ class Proc:
 
 
 class FakeDiag:
-    """Answers as the kernel does for a list of sockets.
+    """Answers like the kernel to a query for sockets.
 
     Attributes:
         asked: Every question, as (family, states).
@@ -117,7 +117,7 @@ class FakeDiag:
 
 
 def entry(state: int, port: int, *, receive: int = 0, send: int = 0, family: int = 2) -> dict[str, int]:
-    """Return what the kernel says of a socket."""
+    """Return the kernel's description of a socket."""
     return {
         "idiag_family": family,
         "idiag_state": state,

@@ -1,4 +1,4 @@
-"""A lab whose netadmin containers are not there: each has a program that answers, remembers, and fails when told to."""
+"""A lab with imaginary netadmin containers: each has a program that answers, remembers, and fails on demand."""
 
 import json
 import types
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
 
 
 class Program(Joined):
-    """What runs in a netadmin container, and the lab's end of the conversation with it."""
+    """What runs in a netadmin container, and the lab's end of the connection to it."""
 
     def __init__(self, *, ready_s: float | None = None, error: str = "") -> None:
         super().__init__(Agent, self)
         self._greeting = links.Greeting(ready_s=ready_s)
-        self.errors: dict[str, str] = {"greet": error} if error else {}  # by function what is answered instead
-        self.alive = True  # its wire
-        self.obeys = True  # its link does what was set; otherwise nothing happens to a packet
-        self.hangs = 0  # how often its link, once measured, passes nothing at all
-        self.carries_mbit = float("inf")  # its host, either way
+        self.errors: dict[str, str] = {"greet": error} if error else {}  # by function, the response to give instead
+        self.alive = True  # the state of its wire
+        self.obeys = True  # whether its link does what was set; otherwise it changes no packet
+        self.hangs = 0  # how often its link passes nothing at all after a measurement
+        self.carries_mbit = float("inf")  # its host, in both directions
         self.link = LinkProfile()
         self.ahead_us = 0  # the clock at the other end of its link
 
@@ -47,7 +47,7 @@ class Program(Joined):
         return [json.loads(asked.line(1))["with"] for asked in self.asked if asked.function == function]
 
     def _nothing(self, **_: object) -> None:
-        """Do it: nothing comes of it here."""
+        """Accept the call: it has no effect here."""
 
     answer_probes = fix_neighbours = lead_addresses = open_entries = _nothing
     start_capture = street = switch_segmentation = _nothing
@@ -126,7 +126,7 @@ class FakeLab:
         return (one in self.away) != (other in self.away)
 
     def asked(self) -> dict[str, list[str]]:
-        """Return which functions of each program were called since this was last asked, where there were any."""
+        """Return the functions of each program that were called since the last look, without empty entries."""
         found = {
             name: [asked.function for asked in program.asked if asked.function != "greet"]
             for name, program in self.programs.items()
@@ -148,7 +148,7 @@ def container(program: Program, *, name: str = "netadmin-client") -> "LabContain
 
 
 def _impairment(netem: Mapping[str, float]) -> Impairment:
-    """Return what netem was told to do, back in a user's units."""
+    """Return the settings that netem got, in a user's units."""
     rate = netem["rate_bytes_per_s"]
     return Impairment(
         delay_ms=netem["delay_us"] / 1000,

@@ -16,35 +16,36 @@ PROBE = http1.get("/probe", host="127.0.0.1", trial="t")
 BULK = http1.get("/bulk.bin", host="127.0.0.1", trial="t")
 SMALL = http1.get("/small.bin", host="127.0.0.1", trial="t", keep_alive=False)
 HANG_S: Final = 30.0
-"""A limit for what comes in milliseconds: only a test that hangs gets there, however busy the machine is."""
+"""A limit for steps that take milliseconds: only a test that hangs reaches it, however busy the machine is."""
 _CHUNK = bytes(1 << 16)
 _BACKLOG = 128
 
 
 @dataclass(frozen=True, kw_only=True)
 class Behaviour:
-    """What the stand-in does; every switch is off unless given."""
+    """The stand-in's behaviour; every switch is off by default."""
 
     worker_pids: tuple[int, ...] = (11, 12)  # process ids of the workers; connections go to them in turn
     delays_s: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
-    """How long a worker thinks before each answer, by process id."""
+    """A worker's delay before each response, by process id."""
     statuses: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))  # answers other than 200, by path
     small_bytes: int = 100_000  # announced length of /small.bin
-    small_sent_bytes: int | None = None  # the connection is closed after so many bytes of it; None: it is sent whole
-    bulk_bytes: int | None = None  # /bulk.bin ends after so many bytes; None: it never ends
+    small_sent_bytes: int | None = None  # the connection is closed after this many bytes of it; None: it is sent whole
+    bulk_bytes: int | None = None  # /bulk.bin ends after this many bytes; None: it never ends
     silent_paths: tuple[str, ...] = ()  # paths that are never answered
     hanging_up: tuple[int, ...] = ()  # workers that close the connection instead of answering /bulk.bin
-    probes: int | None = None  # each connection is closed after so many answered probes; None: it is kept
+    probes: int | None = None  # each connection is closed after this many answered probes; None: it is kept
     deaf: bool = False
-    """Until :meth:`FakeNginx.listen` nothing is accepted, and the kernel drops the packets of all connections but one
-    or two."""
+    """Until :meth:`FakeNginx.listen`, nothing is accepted, and the kernel drops the packets of all but one or two
+    connections.
+    """
     answers_after: threading.Event | None = None  # no answer comes before this is set; None: each comes when it can
-    broken: int = 0  # so many connections are closed without an answer before the first one gets any
+    broken: int = 0  # this many connections are closed without a response before the first gets one
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """One request as it arrived: at which worker, for what, of which trial."""
+    """One received request: its worker, its path, its trial."""
 
     worker_pid: int
     path: str
@@ -52,7 +53,7 @@ class Request:
 
 
 class FakeNginx:
-    """A context manager: inside it, it listens on :attr:`port`; at its end no thread and no socket is left."""
+    """A context manager that listens on :attr:`port` inside it; after its end, no thread and no socket is left."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self._behaviour = behaviour
@@ -91,18 +92,18 @@ class FakeNginx:
             thread.join()
 
     def listen(self) -> None:
-        """Be deaf no longer; when it returns, the kernel has room for newcomers."""
+        """Start to listen; when this returns, the kernel has room for new connections."""
         self._listener.listen(_BACKLOG)
         self._listens.set()
 
     def wait_for_open(self, count: int) -> None:
-        """Wait until exactly so many connections are open."""
+        """Wait until exactly this many connections are open."""
         with self._changed:
             is_so = self._changed.wait_for(lambda: len(self._connections) == count, timeout=HANG_S)
             assert is_so, len(self._connections)
 
     def workers_asked_for(self, path: str) -> list[int]:
-        """Return the workers that were asked for a path, one entry per request, in ascending order."""
+        """Return the workers that got requests for a path, one entry per request, in ascending order."""
         return sorted(request.worker_pid for request in self.requests if request.path == path)
 
     def _start(self, target: Callable[..., None], *arguments: object) -> None:
@@ -128,7 +129,7 @@ class FakeNginx:
     def _serve(self, connection: socket.socket, pid: int) -> None:
         with connection, suppress(OSError):
             self._answer_all(connection, pid)
-            # A forked load holds a copy of this socket: closing this one alone would tell the client nothing.
+            # A forked load holds a copy of this socket: closing only this one would send nothing to the client.
             connection.shutdown(socket.SHUT_RDWR)
         with self._changed:
             self._connections.discard(connection)
@@ -185,7 +186,7 @@ def _head(status: int, pid: int, *, length: int) -> bytes:
 
 @contextmanager
 def placed(server: FakeNginx, *per_worker: int) -> Iterator[dict[int, list[socket.socket]]]:
-    """Connections to the workers of a server: the probe's, and so many more of each; closed at the end."""
+    """Connections to the workers of a server: the probe's, and this many more of each; closed at the end."""
     wanted = tuple(count + 1 for count in per_worker)
     found = place("127.0.0.1", server.port, workers=len(wanted), per_worker=wanted, trial="t", timeout_s=HANG_S)
     try:

@@ -1,6 +1,6 @@
-"""A stage without a lab: readings in a given order, a client with canned answers, and a clock that only moves in sleep.
+"""A stage without a lab: readings in order, a client with canned responses, a clock that only moves in sleep.
 
-All that a load does is kept in one list, in its order.
+Everything that a load does is recorded in one list, in order.
 """
 
 import json
@@ -46,17 +46,17 @@ class FakeClock:
         self.now_s += seconds
 
     def replace_in(self, monkeypatch: pytest.MonkeyPatch, *modules: types.ModuleType) -> None:
-        """Take the place of time in modules."""
+        """Replace time in modules."""
         for module in modules:
             monkeypatch.setattr(module, "time", self)
 
 
 class FakeStage:
-    """What surrounds one subject; a reading is the next of its list, and the last one stays."""
+    """The surroundings of one subject; a reading is the next in its list, and the last one stays."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
-        self.did: list[str] = []  # what was asked of observer, client, neighbours and subject, in order
+        self.did: list[str] = []  # calls to observer, client, neighbours and subject, in order
         self.workers: list[tuple[WorkerFigures, ...]] = [(worker(11), worker(12))]
         self.counters: list[Counters] = [counters()]
         self.sockets: list[SocketFigures] = [sockets()]
@@ -71,7 +71,7 @@ class FakeStage:
 
     @property
     def stage(self) -> Stage:
-        """The stage itself, which only asks what this class answers."""
+        """The stage itself, which only uses what this class has."""
         observer = remote(Observer, _Asked(self._observe))
         programs = types.SimpleNamespace(
             client=remote(Loadgen, _Asked(self._load)),
@@ -96,7 +96,7 @@ class FakeStage:
         )
 
     def do(self, what: str) -> None:
-        """Keep that it was asked for, or fail."""
+        """Record the call, or fail."""
         self.did.append(what)
         if what in self.failing:
             raise self.failing[what]
@@ -133,7 +133,7 @@ class FakeStage:
 
 
 class _Asked:
-    """A program's other end, where a function answers."""
+    """A program's other end, where a function returns the responses."""
 
     def __init__(self, answer: Callable[[Call], object]) -> None:
         self._answer = answer
@@ -145,7 +145,7 @@ class _Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class _Stage(Stage):
-    """Its readings are a test's."""
+    """Its readings come from a test."""
 
     fake: FakeStage
 
@@ -164,7 +164,7 @@ class _Stage(Stage):
 
 
 def over_the_wire(wanted: type[_T], message: object) -> _T:
-    """Return what comes of a message as JSON at the other end."""
+    """Return a message after a round trip through JSON."""
     return from_plain(wanted, json.loads(json.dumps(to_plain(message))), place="message")
 
 
@@ -174,12 +174,12 @@ def following(readings: list[_T]) -> _T:
 
 
 def about(value: float) -> Any:
-    """Return what equals a number but for rounding, where a type checker wants a number."""
+    """Return what equals a number except for rounding, for a type checker that wants a number."""
     return pytest.approx(value)
 
 
 def worker(pid: int, **changes: Any) -> WorkerFigures:
-    """Return a worker's figures, but for what a test cares about."""
+    """Return a worker's figures, except for the fields of a test."""
     figures: dict[str, Any] = {
         "rss_bytes": 2 * MIB,
         "rss_anon_bytes": MIB,
@@ -196,7 +196,7 @@ def worker(pid: int, **changes: Any) -> WorkerFigures:
 
 
 def counters(**values: int) -> Counters:
-    """Return a reading; two underscores stand for the point in a name. All that a load looks at has counted to 100."""
+    """Return a reading; two underscores stand for the point in a name. All counters that a load uses are at 100."""
     names = (
         "Tcp.ActiveOpens",
         "Tcp.PassiveOpens",
@@ -234,5 +234,5 @@ def sample(at_s: float, *rss_bytes: int, queued: int = 0) -> WatchSample:
 
 
 def cgroup(*, usage: int = 10 * MIB, anon: int = 4 * MIB, file: int = MIB, oom_kills: int = 0) -> str:
-    """Return what the kernel says of a container's memory, with cgroup v2."""
+    """Return the kernel's report on a container's memory, with cgroup v2."""
     return f"{usage}\nanon {anon}\nfile {file}\nkernel 9\nlow 0\nhigh 0\nmax 3\noom 2\noom_kill {oom_kills}\n"

@@ -1,4 +1,4 @@
-"""Configurations drawn by seed, of lines that rules and patches are about, in every block where nginx takes them."""
+"""Configurations drawn by seed, with lines that rules and patches are about, in every block where nginx takes them."""
 
 import random
 from collections.abc import Sequence
@@ -65,8 +65,8 @@ _TLS = "ssl_certificate /etc/tuneproof/tls.crt; ssl_certificate_key /etc/tunepro
 
 
 def configuration(seed: int, version: Sequence[int]) -> str:
-    """Return the text of a whole configuration; nginx of a version loads nearly all of them."""
-    chance = random.Random(seed)  # noqa: S311 - drawn to be drawn again
+    """Return the text of a whole configuration; nginx of this version loads nearly all of them."""
+    chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
     upstreams = [_upstream(chance, f"u{number}") for number in range(chance.randrange(3))]
     names = [f"u{number}" for number in range(len(upstreams))] + ["127.0.0.1:9000"]
     servers = [_server(chance, number, names, version) for number in range(1, chance.randrange(2, 4))]
@@ -86,7 +86,7 @@ def configuration(seed: int, version: Sequence[int]) -> str:
 
 
 def _some(chance: random.Random, lines: Sequence[str]) -> list[str]:
-    """Return some of the lines, in any order; of a directive that may be said once only, one line."""
+    """Return some of the lines, in any order; only one of a directive that may appear only once."""
     taken: dict[str, str] = {}
     for line in chance.sample(lines, chance.randrange(min(8, len(lines) + 1))):
         name = line.split()[0]

@@ -1,4 +1,4 @@
-"""Servers with names of every kind on one socket each, drawn by a seed, and hosts that are close to them."""
+"""Servers with names of every kind on one socket each, drawn by a seed, and similar hosts."""
 
 import random
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class Drawn:
 
 
 def draw(seed: int, *, ports: int, hosts_each: int) -> Drawn:
-    """Draw servers on some ports, and hosts to ask each of them for."""
+    """Draw servers on some ports, and hosts to request from each of them."""
     rng = random.Random(f"hosts {seed}")  # noqa: S311 - reproducible, not secret
     lines, asked = [], []
     for port in range(FIRST_PORT, FIRST_PORT + ports):
@@ -50,7 +50,7 @@ def _name(rng: random.Random) -> str:
     kind = rng.random()
     dotted = ".".join(rng.choice(_LABELS) for _ in range(rng.randint(1, 3)))
     if kind < 0.2:
-        # One that is not understood is rare.
+        # One that the model does not understand is rare.
         return rng.choice(_REGEXES[:-1]) if rng.random() < 0.98 else _REGEXES[-1]
     if kind < 0.25:
         return rng.choice(('""', "_", f"{dotted}.", f"{dotted}:80"))
@@ -65,7 +65,7 @@ def _host(rng: random.Random) -> str:
 
 
 def compare(drawn: Drawn, seen: Sequence[Sequence[Any]], version: Sequence[int]) -> Compared:
-    """Compare all answers of nginx: status, header lines and body of each request."""
+    """Compare all responses of nginx: status, header lines and body of each request."""
     main = read_configuration(Dump({"nginx.conf": drawn.text}, is_complete=True)).main
     known = sockets.sockets_of(main, version)
     lost = {id(server) for server, _ in hosts.never_chosen(known)}
@@ -85,7 +85,7 @@ def compare(drawn: Drawn, seen: Sequence[Sequence[Any]], version: Sequence[int])
 
 
 def _kind(mine: hosts.Chosen, socket: sockets.Socket, host: str) -> str:
-    """Return what a host was found by, or that it was not."""
+    """Return how a host was found, or that it was not."""
     bare = host.partition(":")[0].removesuffix(".").lower()
     names = [name.lower() for name in hosts.names_of(mine.server)]
     if not host:

@@ -1,6 +1,6 @@
 """Nested blocks with settings drawn by a seed at every level, and requests that show what is in effect in each.
 
-A configuration is of one kind: what its locations do decides what of them can be seen from outside.
+A configuration has one kind: what its locations do decides which settings are visible from outside.
 """
 
 import random
@@ -15,11 +15,11 @@ SLOW_PORT: Final = 9003
 """A backend here answers after SLOW_S seconds."""
 SLOW_S: Final = 0.5
 Lines = Callable[[random.Random, int], Sequence[str]]
-"""Lines of one directive, from a number that is used nowhere else."""
+"""Lines of one directive, with a number that is used nowhere else."""
 
 
 def _some(template: str, most: int = 1) -> Lines:
-    """Return up to some lines; N is a number of each, and A one of a few letters."""
+    """Return up to this many lines; N is a unique number in each, and A one of a few letters."""
 
     def lines(rng: random.Random, number: int) -> list[str]:
         count = rng.randint(1, most)
@@ -82,7 +82,7 @@ TIMEOUTS: Final[Mapping[str, Lines]] = {
 KINDS: Final[Mapping[str, Mapping[str, Lines]]] = {
     "answers": ANSWERS, "errors": ERRORS, "proxied": PROXIED, "access": ACCESS, "files": FILES, "timeouts": TIMEOUTS,
 }  # fmt: skip
-# What a server's locations do themselves, by the kind of configuration; of "if" in them as well.
+# What a server's locations do themselves, by the kind of configuration; also that of "if" in them.
 _CONTENT: Final[Mapping[str, Sequence[str]]] = {
     "answers": ('return 200 "$document_root";',),
     "errors": ("return 404;", "return 301 /x;"),
@@ -91,7 +91,7 @@ _CONTENT: Final[Mapping[str, Sequence[str]]] = {
     "files": ("",),
     "timeouts": (f"proxy_pass http://127.0.0.1:{SLOW_PORT};",),
 }
-# Without a setting of their own these must not run in every level: a server's return answers for all.
+# Without a setting of their own, these must not run at every level: a server's return answers for all.
 _NOT_IN_SERVER: Final = frozenset({"return", "rewrite", "try_files"})
 _ECHO: Final = """
 server { listen unix:/tmp/echo.sock; add_header X-a 1; add_header X-b 1; add_header X-c 1; add_header X-d 1;
@@ -102,10 +102,10 @@ server { listen unix:/tmp/echo.sock; add_header X-a 1; add_header X-b 1; add_hea
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """A request, with the label of the block that it gets to."""
+    """A request, with the label of the block that it reaches."""
 
     host: str
-    path: str  # the number of the question is an argument of it
+    path: str  # the number of the request is one of its arguments
     label: str
     method: str = "GET"
     body_bytes: int = 0
@@ -114,7 +114,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """A configuration of one kind, and what is asked about it."""
+    """A configuration of one kind, and its requests."""
 
     kind: str
     text: str
@@ -191,7 +191,7 @@ class _Tree:
             yield "}"
             if self._kind not in {"files", "access"}:
                 self._ask(host, f"{path}?if=1", f"{label}if")
-        # Behind "if": what returns first ends the request.
+        # After "if": the first return ends the request.
         yield content
         if self._kind in {"access", "proxied"} and rng.random() < 0.5:
             yield "limit_except GET {"

@@ -7,7 +7,7 @@ from typing import Final
 
 FIRST_PORT: Final = 20000
 PORTS: Final = 4
-"""So many ports are one set's own, so that many nginx run side by side."""
+"""Each set has this many ports of its own, so that many nginx can run side by side."""
 HOSTS: Final = ("127.0.0.1", "127.0.0.2", "127.0.0.3", "::1")
 """Addresses of the machine that a client connects to."""
 _ADDRESSES: Final = (
@@ -38,7 +38,7 @@ class Drawn:
 
     @property
     def ports(self) -> range:
-        """The ports that it may listen on."""
+        """The ports on which it may listen."""
         first = FIRST_PORT + self.number * PORTS
         return range(first, first + PORTS)
 

@@ -1,6 +1,6 @@
-"""Servers with locations of every kind, drawn by a seed, and requests that are close to their names.
+"""Servers with locations of every kind, drawn by a seed, and requests with similar names.
 
-Every block has a label of its own in the header X-Location of what it answers.
+Every block has a label of its own in the header X-Location of its responses.
 """
 
 import random
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 MERGING_PORT: Final = 8001
-"""Where slashes are merged; the next port is where they are not."""
+"""Slashes are merged on this port, and not on the next one."""
 PIECES: Final = ("a", "b", "ab", "im", "api", "v1", "x.php", "i.jpg", "A", "c d", "%", "é")
 _SUFFIXES: Final = ("/", "/q", "/x.php", ".php", "/i.jpg", "/I.JPG", "2", "/a/b", "//", "/./", "/b/../c")
 REGEXES: Final = (
@@ -51,7 +51,7 @@ class Request:
 
 @dataclass(kw_only=True)
 class Drawn:
-    """A configuration, and what is asked about it."""
+    """A configuration, and its requests."""
 
     text: str
     requests: list[Request] = field(default_factory=list)
@@ -138,7 +138,7 @@ class _Server:
             yield from self._content(name if not modifier.startswith("~") else "")
             may_nest = modifier != "= " and depth < 2
             if may_nest and rng.random() < 0.3:
-                # What is inside must begin with the name outside, by a regular expression as well.
+                # The name inside must begin with the name outside, also with a regular expression.
                 inner = name if not modifier.startswith("~") or name == "/im" else None
                 yield from self._locations(inner, rng.randint(1, 3), depth=depth + 1) if inner is not None else ()
             yield "}"
@@ -150,12 +150,12 @@ class _Server:
     def _path(self, *, is_whole: bool) -> str:
         rng = self._rng
         pieces = [rng.choice(PIECES) for _ in range(rng.choice((0, 1, 1, 1, 2, 2)))]
-        # The empty path of the outermost level is "/", which takes what no other location does.
+        # The empty path of the outermost level is "/", which gets what no other location does.
         path = ("/" if is_whole or rng.random() < 0.5 else "") + "/".join(pieces)
         return path + ("/" if pieces and rng.random() < 0.6 else "")
 
     def _content(self, prefix: str) -> Iterator[str]:
-        """Yield what answers in a location."""
+        """Yield the responses of a location."""
         rng = self._rng
         if rng.random() < 0.08:
             yield "internal;"
@@ -189,7 +189,7 @@ class _Server:
                 yield "recursive_error_pages on;"
 
     def targets(self, count: int) -> Iterator[str]:
-        """Yield targets of requests: names of its locations, changed a little."""
+        """Yield request targets: names of its locations, changed a little."""
         rng = self._rng
         for _ in range(count):
             name = rng.choice(self._names) if rng.random() < 0.85 else ""
@@ -202,7 +202,7 @@ class _Server:
 
 
 def _quoted(name: str) -> str:
-    # Within quotes and without, nginx takes one backslash off of two.
+    # With and without quotes, nginx removes one of two backslashes.
     return '"{}"'.format(name.replace("\\", "\\\\")) if set(name) & set(" {};") else name
 
 

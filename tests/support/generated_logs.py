@@ -1,7 +1,7 @@
-"""Access logs of an nginx of which the truth is known.
+"""Access logs of an nginx with a known truth.
 
-A log is made of what happens on a time line: requests arrive, packets travel, servers answer, and a worker handles each
-of that when its event loop comes round. Only then it looks at the clock, as nginx does.
+A log comes from events on a time line: requests arrive, packets travel, servers answer, and a worker handles each when
+its event loop reaches it. Only then does it read the clock, as nginx does.
 """
 
 import re
@@ -23,7 +23,7 @@ _STALLS: Final = 40
 
 @dataclass(kw_only=True)
 class _Pauses:
-    """Times in which nothing happens somewhere; what would is late until their end."""
+    """Times in which a part of the system does nothing; its events are late until their end."""
 
     starts_s: list[float] = field(default_factory=list)
     ends_s: list[float] = field(default_factory=list)
@@ -34,7 +34,7 @@ class _Pauses:
 
     @staticmethod
     def made(random: Random, until_s: float, length_s: float, share: float, *, in_a_row: int = 1) -> "_Pauses":
-        """Return pauses of about that length, which take that share of the time.
+        """Return pauses of about this length, which take this share of the time.
 
         ``in_a_row``: how many follow each other, such as long iterations of an event loop.
         """
@@ -53,7 +53,7 @@ class _Upstream:
     address: str
     round_trip_s: float
     outages: _Pauses
-    # Its processes, each of which does what it was connected to.
+    # The worker processes; each handles its own connections.
     processes: Sequence[_Pauses]
 
 
@@ -67,9 +67,9 @@ class _Worker:
     upstreams: Sequence[_Upstream]
 
     def handles(self, at_s: float) -> float:
-        """Return when it handles what can be handled from that time on.
+        """Return when it handles an event that is ready at this time.
 
-        What has waited is handled in one iteration or in several short ones.
+        Waiting events are handled in one iteration or in several short ones.
         """
         later_s = self.stalls.after(self.machine.after(at_s))
         if later_s == at_s:
@@ -79,7 +79,7 @@ class _Worker:
 
 @dataclass(kw_only=True)
 class _Entry:
-    """One request's line, as far as it goes."""
+    """One request's line, as far as it is known."""
 
     read_s: float
     ended_s: float = 0.0
@@ -110,7 +110,7 @@ class _Log:
         upstreams = [self._upstream(number) for number in range(random.randint(2, 4))]
         machine = self._pauses("frozen machine", longest_s=1.0, most=0.1)
         self._workers = []
-        # Hardly any new connection is late where hardly any is made.
+        # With hardly any new connections, hardly any is late.
         most_reused = 0.6 if truth.stall_s else 1.0
         for number in range(random.randint(max(2, truth.stalled), 4)):
             stalls = _Pauses.made(random, self._until_s, truth.stall_s or 1.0, stall_share, in_a_row=truth.in_a_row)
@@ -195,9 +195,8 @@ class _Log:
     def _passed_on(self, entry: _Entry, from_s: float, took_s: float, *, lasts_s: float = 0.0) -> _Entry:
         """Let the upstream answer.
 
-        ``from_s``: when nginx connects.
-        ``took_s``: what the backend takes; of a body that comes meanwhile, its time.
-        ``lasts_s``: what follows the header.
+        ``from_s``: when nginx connects. ``took_s``: the backend's time; if a body arrives meanwhile, its time.
+        ``lasts_s``: the time after the header.
         """
         random, worker = self._random, entry.worker
         upstream = random.choice(worker.upstreams)
@@ -215,7 +214,7 @@ class _Log:
         return entry
 
     def _travelled(self, from_s: float, upstream: _Upstream, *, is_new: bool = False) -> float:
-        """Return when an answer to what is sent then is there."""
+        """Return when the answer to data sent at this time arrives."""
         random = self._random
         at_s = upstream.outages.after(from_s + upstream.round_trip_s * random.uniform(1.0, 1.05))
         if self._has("late path") and random.random() < self._late_share:
@@ -249,7 +248,7 @@ class _Log:
         return entry
 
     def _left(self, entry: _Entry, at_s: float) -> _Entry:
-        """Let the client leave, where it does."""
+        """Let the client leave, if it does."""
         leaves_s = at_s + self._patience_s
         if self._random.random() < self._left_share:
             leaves_s = at_s + self._random.uniform(0.0, 0.02)
@@ -288,7 +287,7 @@ class _Log:
 
 
 def _ms(at_s: float) -> float:
-    """Return a time as nginx' clock shows it."""
+    """Return a time as nginx's clock shows it."""
     return int(at_s * 1000) / 1000
 
 

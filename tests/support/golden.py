@@ -1,7 +1,7 @@
-"""Golden files: what a page, a table or a chart said when somebody last read it and found it right.
+"""Golden files: the text of a page, a table or a chart when somebody last read it and found it right.
 
-After a change that is meant, ``TUNEPROOF_RENEW_GOLDEN=1 pytest tests/unit/report`` writes them anew. Read the
-difference before it is committed: the files assert nothing that nobody has looked at.
+After an intended change, ``TUNEPROOF_RENEW_GOLDEN=1 pytest tests/unit/report`` writes them again. Read the difference
+before committing it: the files assert nothing that nobody has looked at.
 """
 
 import os
@@ -14,7 +14,7 @@ _RENEW: Final = "TUNEPROOF_RENEW_GOLDEN"
 
 def assert_golden(name: str, text: str) -> None:
     file = _FOLDER / name
-    # Half of a surrogate pair, which a stranger may have written, is in no file.
+    # Half of a surrogate pair, which a stranger may have written, cannot be in a file.
     text = text.encode("utf-8", errors="backslashreplace").decode("utf-8")
     if os.environ.get(_RENEW):
         file.write_text(text, encoding="utf-8")

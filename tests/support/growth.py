@@ -1,4 +1,4 @@
-"""How the time that something takes grows with the size of its input."""
+"""How a duration grows with the size of its input."""
 
 import math
 import time
@@ -11,9 +11,9 @@ _BETWEEN: Final = 8
 
 
 def assert_grows_with_its_size(do: Callable[[int], object], *, size: int) -> None:
-    """Four times as much must take about four times as long, and not 16; of each, the shortest of five times counts.
+    """Four times the input must take about four times as long, and not 16; the shortest of five runs counts.
 
-    It is the process's own time, so that a neighbour can only lengthen single ones.
+    It is the process's own time, so that a neighbour can only lengthen single runs.
     """
     least_s = dict.fromkeys((size, _TIMES * size), math.inf)
     for _ in range(_ROUNDS):

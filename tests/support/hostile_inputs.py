@@ -1,7 +1,7 @@
 """Runs the command line on inputs that were written to do harm, each in a process of its own with limits.
 
-The inputs are rows of tests/captures/hostile/inputs.toml. CPU time and memory are limited by the kernel. The limit of
-CPU time is generous, since a loaded machine counts some of its waiting, too: it tells what ends from what does not.
+The inputs are rows of tests/captures/hostile/inputs.toml. The kernel limits CPU time and memory. The limit of CPU time
+is generous, since a loaded machine counts some waiting, too: it only separates inputs that end from those that do not.
 """
 
 import gzip
@@ -34,7 +34,7 @@ _SOUND: Final = "events { }\nhttp { server { listen 80; location / { proxy_pass 
 _OURS: Final = re.compile(r"::(?:error|warning|notice) file=[^\n]*?,line=\d+,title=[\w%/-]+::")
 _COMMAND: Final = re.compile(r"\s*::[A-Za-z-]+(?: .*)?::")
 _OLD_COMMAND: Final = re.compile(r"##\[[a-z-]+[ \]]")
-# What a command imports late: each process would do so again.
+# Modules that a command imports late: otherwise each process would import them again.
 _LOADED: Final = (audit, compare, explain, report, upgrade, why, document, write_report)
 
 
@@ -45,7 +45,7 @@ def rows() -> list[Mapping[str, Any]]:
 
 
 def complaints(row: Mapping[str, Any]) -> list[str]:
-    """Run the command line on an input; return what is wrong with what happened."""
+    """Run the command line on an input; return the problems."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         words = _written(row, place)
@@ -71,7 +71,7 @@ def complaints(row: Mapping[str, Any]) -> list[str]:
 
 
 def _wrong_words(text: str, *, is_github: bool = False) -> Iterator[str]:
-    """Yield what of an output is more than text."""
+    """Yield the parts of an output that are more than text."""
     for line in text.removesuffix("\n").split("\n"):
         bare = line.removesuffix("\r").replace("\t", "")
         if not bare.isprintable():
@@ -98,7 +98,7 @@ def _written(row: Mapping[str, Any], place: Path) -> list[str]:
 
 
 def _repeat(content: bytes, pipe: Path) -> None:
-    """Write a content to a pipe, again and again, until nobody reads it any more."""
+    """Write content to a pipe repeatedly, until nothing reads it any more."""
     with suppress(BrokenPipeError), pipe.open("wb", buffering=0) as file:
         while True:
             file.write(content)
@@ -117,7 +117,7 @@ def _content(row: Mapping[str, Any]) -> bytes:
 
 
 def _results(text: str) -> dict[str, Any]:
-    """Return results in which everything that is no name of ours is a text."""
+    """Return results in which everything except our names is a text."""
     effect = replace(ratio(), name=text)
     texts: dict[str, Any] = {"claim": text, "source": text, "reason": text}
     cells = [
@@ -135,7 +135,7 @@ def _results(text: str) -> dict[str, Any]:
 
 
 def _run(words: Sequence[str], place: Path) -> None:
-    """Run the command line in this process, which ends."""
+    """Run the command line in this process, and end it."""
     status = 70
     try:
         os.chdir(place)
@@ -149,7 +149,7 @@ def _run(words: Sequence[str], place: Path) -> None:
         status = main(words)
     except SystemExit as ended:
         status = ended.code if isinstance(ended.code, int) else 1
-    except BaseException:  # noqa: BLE001 - it is what is looked for
+    except BaseException:  # noqa: BLE001 - any error is a result
         sys.excepthook(*sys.exc_info())
     finally:
         sys.stdout.flush()
@@ -158,7 +158,7 @@ def _run(words: Sequence[str], place: Path) -> None:
 
 
 if __name__ == "__main__":
-    # Named by parts of their names; all of them by default.
+    # Selected by parts of their names; all of them by default.
     parts = sys.argv[1:] or [""]
     chosen = [row for row in rows() if any(part in row["name"] for part in parts)]
     found = {row["name"]: complaints(row) for row in chosen}

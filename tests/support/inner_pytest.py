@@ -1,4 +1,4 @@
-"""A pytest run inside a test, with the project's own conftest and plugins, and claims that are decided beforehand."""
+"""A pytest run inside a test, with the project's own conftest and plugins, and claims with given verdicts."""
 
 import json
 import textwrap
@@ -35,7 +35,7 @@ def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False, conf
             takes seconds to load, and only tests of the pages look at them.
         conftest: What follows in the conftest.
     """
-    # On a CI server the outer run's summary is not the place for what is only made up.
+    # On a CI server, the outer run's summary is not the place for invented results.
     pytester._monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     if not pages:
         pytester._monkeypatch.setattr(summary, "_write_pages", lambda _path: "not in this test")
@@ -48,7 +48,7 @@ _MARKERS: Final = ("claim(declared)", "engine", "timing", "headline", "full_dept
 
 
 def advice(name: str, *claims: Claim[Any] | str, **changes: Any) -> Advice:
-    """Return a piece of advice; its claims are about the arm "a" where only their names are given."""
+    """Return a piece of advice; claims with only a name are about the arm "a"."""
     own = tuple(claim(each, "a") if isinstance(each, str) else each for each in claims)
     arms = tuple(map(arm, sorted({name for each in own for name in each.arms})))
     scenario = Scenario(name=name, arms=arms, claims=own)
@@ -58,7 +58,7 @@ def advice(name: str, *claims: Claim[Any] | str, **changes: Any) -> Advice:
 def prepare_catalogue(
     pytester: pytest.Pytester, *every: Advice, then: str = "", pages: bool = False, conftest: str = ""
 ) -> None:
-    """Make a folder with the test of claims, for a catalogue of this advice; the text of further tests may follow."""
+    """Make a folder with the test of claims, for a catalogue with this advice; the text of further tests may follow."""
     module = (CHECKOUT / "tests" / "scenarios" / "test_claims.py").read_text(encoding="utf-8")
     prepare(pytester, "", pages=pages, conftest=conftest)
     for test in pytester.path.glob("test_*.py"):
@@ -69,14 +69,14 @@ def prepare_catalogue(
 
 
 def cell(**changes: Any) -> Cell:
-    """Return a decided cell; a stall that holds as expected, but for the changes."""
+    """Return a decided cell; by default, a stall that holds as expected."""
     evidence = ("evidence/stall/access.log", "evidence/stall/samples.jsonl")
     stall: dict[str, Any] = {"claim": "A loaded worker stalls", "void_blocks": 1, "evidence": evidence}
     return replace(a_cell("loaded"), **{**stall, **changes})
 
 
 class DecidedLabs:
-    """Labs of which everything was measured: they write each claim's result as real ones do."""
+    """Labs that have measured everything: they write each claim's result as real ones do."""
 
     def __init__(self, run: RunState, **changes: Any) -> None:
         self._run = run
@@ -103,7 +103,7 @@ DECIDED: Final = """
 
 
 def prepare_claim(pytester: pytest.Pytester, *, then: str = "", pages: bool = False, **changes: Any) -> None:
-    """Make a folder whose only claim is decided beforehand; the text of further tests may follow."""
+    """Make a folder with one claim with a given verdict; the text of further tests may follow."""
     decided = DECIDED.format(changes=repr(changes))
     prepare_catalogue(pytester, advice("stall", claim("loaded", "loaded")), then=then, pages=pages, conftest=decided)
 

@@ -1,4 +1,4 @@
-"""A channel whose other end is a program in this process: calls and answers pass as lines of JSON."""
+"""A channel to a program in this process: calls and responses pass as lines of JSON."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class Joined:
 
 
 def joined(interface: type[T], program: object) -> T:
-    """Return a program as the lab sees it, through its calls alone."""
+    """Return a program as the lab sees it, through its calls only."""
     return remote(interface, Joined(interface, program))
 
 

@@ -1,4 +1,4 @@
-"""Which sockets a set of ``listen`` directives makes, who answers there, and what nginx refuses."""
+"""Which sockets a set of ``listen`` directives makes, which server answers there, and what nginx refuses."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,24 +13,24 @@ from tuneproof.conf.sources import Dump
 from tuneproof.conf.tree import read_configuration
 
 _PLAIN_BESIDE_HTTP2: Final = (1, 25, 1)
-"""From this version on a socket with "http2" speaks HTTP/1.1 without TLS as well."""
+"""From this version on, a socket with "http2" also speaks HTTP/1.1 without TLS."""
 PROXY: Final = "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n"
 ASKED: Final = tuple(product(HOSTS, (("s1", ""), ("other", ""), ("other", PROXY))))
-"""What each port of a set is asked: at an address, for a host, behind the line of the PROXY protocol or not."""
+"""The requests to each port of a set: at an address, for a host, with or without the PROXY protocol's line."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What nginx made of a set."""
+    """The result of a set in nginx."""
 
     status: int  # of the command that starts it
     refusal: str  # the first error that it printed
-    bound: frozenset[str]  # sockets of the kernel, such as "tcp 0.0.0.0:80", of the set's ports and its unix socket
+    bound: frozenset[str]  # the kernel's sockets, such as "tcp 0.0.0.0:80", on the set's ports and its unix socket
     answers: Sequence[Sequence[Any]]  # to ASKED at each port, in the order of the ports
 
 
 def compare(drawn: Drawn, seen: Seen, version: Sequence[int]) -> Compared:
-    """Compare one set; of one that nginx starts, every answer as well."""
+    """Compare one set; if nginx starts it, every response, too."""
     main = read_configuration(Dump({"nginx.conf": drawn.text}, is_complete=True)).main
     known = sockets.sockets_of(main, version)
     found = Compared(questions=1)
@@ -88,7 +88,7 @@ def _is_http2_alone(socket: sockets.Socket, version: tuple[int, ...]) -> bool:
 
 
 def _answer(socket: sockets.Socket | None, host: str, *, is_proxied: bool) -> tuple[int, str | None]:
-    """Return the status of the answer and the server that gives it; 0 for none."""
+    """Return the status of the response and the server that sent it; 0 for none."""
     expects_proxy = socket is not None and "proxy_protocol" in socket.protocols
     if socket is None or (expects_proxy and not is_proxied):
         return 0, None
@@ -112,6 +112,6 @@ def bound_by_set(lines: Sequence[str], drawn: Sequence[Drawn]) -> Mapping[int, f
             if port.isdecimal() and (number := by_port.get(int(port))) is not None:
                 kind = "tcp" if state == "LISTEN" else "udp"
                 found[number].add(f"{kind} {'[::]' if address == '*' else address}:{port}")
-        elif more and (path := more[0]).startswith("/tmp/listens/"):  # noqa: S108 - of the generated files
+        elif more and (path := more[0]).startswith("/tmp/listens/"):  # noqa: S108 - in the generated files
             found[int(path.rpartition("/")[2].partition(".")[0])].add(f"unix {path}")
     return {number: frozenset(each) for number, each in found.items()}

@@ -1,4 +1,4 @@
-"""The location that answers a request, and its status: by the model, and as nginx answered."""
+"""The location that answers a request, and its status: according to the model, and to nginx."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from tuneproof.conf.unreachable import unreachable_in
 
 
 def compare(drawn: Drawn, seen: Sequence[Sequence[Any]], version: Sequence[int]) -> Compared:
-    """Compare all answers of nginx: status, header lines and body of each request."""
+    """Compare all responses of nginx: status, header lines and body of each request."""
     main = read_configuration(Dump({"nginx.conf": drawn.text}, is_complete=True)).main
     servers = [server for server in main.all("server") if server.local("server_name")]
     lost = {_label(one.block) for server in servers for one in unreachable_in(server)}
@@ -28,10 +28,10 @@ def compare(drawn: Drawn, seen: Sequence[Sequence[Any]], version: Sequence[int])
         if mine.doubt:
             found.unknown[mine.doubt.partition(" has ")[2] or mine.doubt] += 1
             continue
-        # A request line that nginx refuses is not of this server yet.
+        # A request line that nginx refuses does not belong to this server yet.
         label = None if mine.status == 400 else _label(mine.block)
         theirs = dict(map(tuple, headers)).get("X-Location")
-        # Redirects inside of nginx can lead to no location that no path gets to, either.
+        # Redirects inside nginx cannot reach a location that no path reaches, either.
         if label != theirs or mine.status not in {None, status} or theirs in lost:
             found.disagreements.append(f"{request}: {label} {mine.status}, nginx: {theirs} {status}")
     return found

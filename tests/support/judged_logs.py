@@ -1,7 +1,7 @@
 """``python -m tests.support.judged_logs [N]``: N generated access logs, and what a diagnosis finds in them.
 
-Nothing may be found that is not there, and of the stalls of 100 ms or more, in logs that have all that explain asks
-for, 19 in 20 must be. Prints each log that is otherwise; 1 if there are too many.
+It must find nothing that is not there, and 19 in 20 of the stalls of 100 ms or more in logs with everything that
+explain asks for. It prints each log with an error, and returns 1 if there are too many.
 """
 
 import argparse
@@ -29,24 +29,24 @@ _AT_ONCE: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A log, and what was found in it."""
+    """A log, and the findings in it."""
 
     truth: Truth
     found: frozenset[Cause]
 
     @property
     def wrong(self) -> frozenset[Cause]:
-        """What was found and is not there."""
+        """False findings."""
         return self.found - self.truth.causes
 
     @property
     def has_long_stall(self) -> bool:
-        """Whether a stall must be found: it is long, and the log has all that shows it."""
+        """Whether a stall must be found: it is long, and the log has everything that shows it."""
         return self.truth.stall_s >= _LONG_STALL_S and self.truth.lacks == "nothing"
 
     @property
     def is_missed(self) -> bool:
-        """Whether a stall that must be found was not."""
+        """Whether a stall that must be found was missed."""
         return self.has_long_stall and Cause.EVENT_LOOP_STALL not in self.found
 
 
@@ -60,7 +60,7 @@ def judged(seed: int) -> Judged:
 
 
 def told(logs: Sequence[Judged]) -> Iterator[str]:
-    """Yield a line for each log in which something is wrong or missed, and the counts."""
+    """Yield a line for each log with a false or missed finding, and the counts."""
     for log in logs:
         if log.wrong or log.is_missed:
             wrong = ", ".join(sorted(log.wrong))
@@ -81,7 +81,7 @@ def are_good(logs: Sequence[Judged]) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Judge logs, and print what is wrong."""
+    """Judge logs, and print the errors."""
     parser = argparse.ArgumentParser(prog="python -m tests.support.judged_logs", description=__doc__)
     parser.add_argument("logs", nargs="?", type=int, default=LOGS, metavar="N", help="how many; default: %(default)s")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the first; default: 0")

@@ -1,4 +1,4 @@
-"""What generated access logs are made of: with and without a stall, and with what looks like one."""
+"""The ingredients of generated access logs: with and without a stall, and with things that look like one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Final
 from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.explain.parse.access_log.known import RECOMMENDED
 
-# What every log has, and what some leave out.
+# The variables of every log, and those that some lack.
 LACKS: Final[Mapping[str, str]] = {
     "nothing": RECOMMENDED,
     "milliseconds": RECOMMENDED.replace("$msec", "[$time_local]"),
@@ -32,20 +32,20 @@ ALTERNATIVES: Final = (
     "impatient clients",
     "bursts of one client",
 )
-"""What makes an access log look as if something were wrong in nginx, its backend or its clients."""
+"""Things that make an access log look as if something were wrong in nginx, its backend or its clients."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Truth:
-    """What a log was made of."""
+    """The ingredients of a log."""
 
     seed: int
-    lacks: str  # what the log's format leaves out
+    lacks: str  # what the log's format lacks
     alternatives: frozenset[str]
     stall_s: float  # how long a worker stalls each time; 0 for no stall
-    in_a_row: int  # how many such iterations follow each other: 1 where the loop is held up for once
-    stalled: int  # number of workers that do
-    causes: frozenset[Cause]  # what may be found
+    in_a_row: int  # how many such iterations follow each other; 1 if the loop is only delayed once
+    stalled: int  # number of stalling workers
+    causes: frozenset[Cause]  # allowed findings
 
     @property
     def log_format(self) -> str:
@@ -54,7 +54,7 @@ class Truth:
 
 
 def truth_of(seed: int) -> Truth:
-    """Choose what a log is made of."""
+    """Choose the ingredients of a log."""
     random = Random(seed)  # noqa: S311 - no secret
     alternatives = frozenset(name for name in ALTERNATIVES if random.random() < 0.3)
     causes = set()

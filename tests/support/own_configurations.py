@@ -18,11 +18,11 @@ def written(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 def opened(folder: Path, files: Mapping[str, str], *, version: str = "1.22") -> tuple[Audit, Source]:
-    """Write files below a folder, and return what there is to say of the first one."""
+    """Write files below a folder, and return what to say about the first one."""
     source = open_source(str(written(folder, files)))
     return audit_source(source, version=version), source
 
 
 def http(text: str) -> dict[str, str]:
-    """Return a whole configuration of one file."""
+    """Return a whole configuration in one file."""
     return {"nginx.conf": f"{HEAD}http {{\n{text}\n}}\n"}

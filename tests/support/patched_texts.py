@@ -2,7 +2,7 @@
 
 from tests.support.configurations import CASES, HEAD, Case
 
-# More to change than the cases have at once: several in a line, CRLF, remarks, no newline at the end.
+# More changes than any case has at once: several in a line, CRLF, remarks, no newline at the end.
 DENSE = Case(
     files={
         "nginx.conf": f"{HEAD}http {{\n"

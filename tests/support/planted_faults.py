@@ -1,4 +1,4 @@
-"""Faults of the model of a configuration, each of which its judge must find."""
+"""Faults in the model of a configuration; its judge must find each of them."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence

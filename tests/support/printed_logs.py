@@ -1,4 +1,4 @@
-"""Programs and people that print lines of nginx's log, and what each of them makes of a line."""
+"""Programs and people that print lines of nginx's log, and how each of them changes a line."""
 
 import html
 import json

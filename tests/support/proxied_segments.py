@@ -19,7 +19,10 @@ def back(number: int = 0, *, now_s: float = 0.0, nginx: str = NGINX) -> Conversa
 
 
 def proxied(number: int = 0, *, kept: bool = False, path: str = "/a") -> list[Segment]:
-    """Return a request that nginx holds 20 ms, and 5 ms once connected; the backend takes 0.3 s, the way back 40 ms."""
+    """Return a request that nginx holds for 20 ms, and for 5 ms once connected.
+
+    The backend takes 0.3 s, the way back 40 ms.
+    """
     inside, outside = front(number), back(number)
     inside.now_s = 1.0
     inside.send(inside.client, get(path), after_s=0.0)

@@ -1,4 +1,4 @@
-"""Questions about names (RFC 1035)."""
+"""DNS queries (RFC 1035)."""
 
 import struct
 

@@ -18,7 +18,7 @@ FOLDER = IMAGES_FOLDER / "subject/recorder"
 
 
 def build(into: Path) -> Path:
-    """Return the library, as the image builds it, with the tracer beside it; skip where this machine cannot."""
+    """Return the library, built as in the image, with the tracer next to it; skip if this machine cannot build it."""
     if shutil.which("cc") is None:
         pytest.skip("there is no C compiler here (cc)")
     library = into / "recorder.so"
@@ -27,10 +27,9 @@ def build(into: Path) -> Path:
 
 
 def run(library: Path, program: str, *, folder: Path, proc: Path, traces: bool = False) -> str:
-    """Run a Python program under the recorder and return what it prints; what it forked ends with it.
+    """Run a Python program under the recorder and return its output; its children end with it.
 
-    proc: an empty folder, for that process table.
-    traces: whether the tracer records it, without the library.
+    proc: an empty folder for that process table. traces: whether the tracer records it, without the library.
     """
     environment = {
         **os.environ,
@@ -49,7 +48,7 @@ def run(library: Path, program: str, *, folder: Path, proc: Path, traces: bool =
             stderr=errors,
             start_new_session=True,
         )
-        # What it forked may never end, and would keep a pipe open.
+        # Its children may never end, and would keep a pipe open.
         os.waitid(os.P_PID, running.pid, os.WEXITED | os.WNOWAIT)
         os.killpg(running.pid, signal.SIGKILL)
         status = running.wait()
@@ -61,10 +60,10 @@ def run(library: Path, program: str, *, folder: Path, proc: Path, traces: bool =
 
 
 def _end_traced(folder: Path) -> None:
-    """End the tracers that keep their record in a folder, and what they trace: a session of its own has them."""
+    """End the tracers that keep their record in a folder, and the programs that they trace: they share a session."""
     setting = f"TUNEPROOF_TRACER_FOLDER={folder}".encode()
     for environment in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):  # it ended meanwhile, or is another user's
+        with contextlib.suppress(OSError):  # it ended meanwhile, or belongs to another user
             if setting in environment.read_bytes().split(b"\0"):
                 os.kill(int(environment.parent.name), signal.SIGKILL)
 

@@ -1,4 +1,4 @@
-"""Lines of http{} that every nginx of the lab refuses, with its words, and lines like them that it loads."""
+"""Lines of http{} that every nginx of the lab refuses, with its message, and similar lines that it loads."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""A report's pages in a browser: where they are, and what has the focus."""
+"""A report's pages in a browser: their places, and the focused element."""
 
 from playwright.sync_api import Page
 
@@ -11,11 +11,11 @@ def first_page(results: Results, fragment: str = "") -> str:
 
 
 def cell_page(results: Results, name: str) -> str:
-    """Return the address of the first cell's page whose name has ``name`` in it."""
+    """Return the address of the first cell's page with ``name`` in its name."""
     slug = next(entry.slug for entry in matrix(results.cells).entries if name in entry.slug)
     return (results.path.parent / "cells" / f"{slug}.html").as_uri()
 
 
 def focused(page: Page) -> str:
-    """Return the id of the matrix cell that has the focus; empty when none has."""
+    """Return the id of the focused cell in the matrix; empty if none is focused."""
     return str(page.evaluate("document.activeElement.closest('.v')?.id ?? ''"))

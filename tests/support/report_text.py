@@ -1,4 +1,4 @@
-"""A page of a report, read strictly."""
+"""A report's page, parsed strictly."""
 
 from html.parser import HTMLParser
 from pathlib import Path
@@ -7,7 +7,7 @@ _VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "sou
 
 
 class Page(HTMLParser):
-    """A page read strictly: its links, ids and text; every element is closed in its order."""
+    """A strictly parsed page: its links, ids and text; all elements are closed in order."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class Page(HTMLParser):
         self.text = "".join(f"{line.strip()}\n" for line in self.text.splitlines() if line.strip())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember what a test asks for."""
+        """Remember what a test needs."""
         if tag not in _VOID:
             self._open.append(tag)
         self.tags.add(tag)
@@ -35,10 +35,10 @@ class Page(HTMLParser):
                 self.ids.append(value or "")
 
     def handle_endtag(self, tag: str) -> None:
-        """Check that what ends is what began last."""
+        """Check that the element that ends is the one that began last."""
         assert self._open.pop() == tag, f"{self.path.name}: </{tag}> at {self.getpos()}"
 
     def handle_data(self, data: str) -> None:
-        """Collect the text, but for what is packed for scripts."""
+        """Collect the text, except the data for scripts."""
         if self._open[-1:] != ["script"]:
             self.text += data

@@ -1,4 +1,4 @@
-"""Conversations of two TCP ends, built segment by segment: each test says who sends what and when."""
+"""Conversations of two TCP ends, built segment by segment: each test says which end sends what, and when."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
@@ -55,7 +55,7 @@ class Conversation:
         window: int = WINDOW,
         captured: bool = True,
     ) -> None:
-        """Send one segment, by default at the next sequence number and acknowledging all that the other end sent."""
+        """Send one segment, by default the next one, with an acknowledgement of everything that the other end sent."""
         self.now_s += after_s
         peer = self.server if source == self.client else self.client
         at = self.seq[source] if seq is None else seq % MODULUS
@@ -78,7 +78,7 @@ class Conversation:
             self.seq[source] = (at + len(payload) + bool(flags & (SYN | FIN))) % MODULUS
 
     def handshake(self, *, there_s: float = 0.010, back_s: float = 0.002) -> None:
-        """Open the connection; the answer takes one time, its acknowledgement the other."""
+        """Open the connection; the answer takes the first time, its acknowledgement the second."""
         self.send(self.client, flags=SYN)
         self.send(self.server, flags=SYN | ACK, after_s=there_s)
         self.send(self.client, after_s=back_s)
@@ -106,7 +106,7 @@ def get(path: str = "/", *, version: str = "1.1") -> bytes:
 
 
 def ok(body: bytes = b"hello", *, length: int | None = None) -> bytes:
-    """Return a response; its header may promise more than there is."""
+    """Return a response; its header may promise more bytes than it has."""
     return f"HTTP/1.1 200 OK\r\nContent-Length: {len(body) if length is None else length}\r\n\r\n".encode() + body
 
 

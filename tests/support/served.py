@@ -1,4 +1,4 @@
-"""Servers on loopback, of a folder or of what a test writes."""
+"""Servers on loopback, for a folder or for a test's own handler."""
 
 import threading
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def serving(server: HTTPServer, *, scheme: str = "http") -> Iterator[str]:
-    """Let a server answer while the context lasts; yields its address. It ends at once, and not at a half second."""
+    """Run a server while the context lasts; yields its address. It ends at once, and not after half a second."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     with server:
         thread.start()

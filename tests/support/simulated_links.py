@@ -1,6 +1,6 @@
-"""Links that are not there: probes travel over them by random numbers, and are told as a leading agent tells them.
+"""Simulated links: random numbers decide about probes, and the results have the form that a leading agent returns.
 
-The host that they run on may be busy: it then stops everything on the CPU of the sender and the shaper for a while.
+Their host may be busy: then everything on the CPU of the sender and the shaper stops for a while.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from tuneproof.lab.protocol.links import PathSeen
 PAYLOAD_BYTES = 64
 FRAME_BYTES = PAYLOAD_BYTES + PROBE_HEADERS_BYTES
 _INTERVAL_MS = 2.0
-# What the hosts at both ends take for a probe, each way.
+# The time that the hosts at both ends take for a probe, each way.
 _HOST_MS = 0.05
 _LOAD_MS = 400.0
 _LOADED_FRAME_BYTES = 1514
@@ -27,7 +27,7 @@ Times = NDArray[np.float64]
 
 
 class Gaps:
-    """When the host's CPU is somebody else's: in gaps of log-normal length, in between for exponential times.
+    """When somebody else has the host's CPU: in gaps of log-normal length, with exponential times in between.
 
     rng: random numbers.
     """
@@ -42,7 +42,7 @@ class Gaps:
         self._begins = self._ends - lengths
 
     def after(self, at_ms: Times) -> Times:
-        """Return when the CPU is there for what is due at these times."""
+        """Return when the CPU is available for events that are due at these times."""
         index = np.minimum(np.searchsorted(self._ends, at_ms, side="right"), len(self._ends) - 1)
         return np.where(self._begins[index] <= at_ms, self._ends[index], at_ms)
 
@@ -52,7 +52,7 @@ QUIET = (0.0, 1.3)
 
 
 def measured(profile: LinkProfile, rng: Generator, *, packets: int, noise: tuple[float, float] = QUIET) -> PathSeen:
-    """Return what a leading agent says of a link that does exactly what its profile says (rng: random numbers)."""
+    """Return a leading agent's result for a link that does exactly what its profile says (rng: random numbers)."""
     share, median_ms = noise
     gaps = Gaps(rng, share=share, median_ms=median_ms)
     planned_ms = np.arange(packets, dtype=np.float64) * np.float64(_INTERVAL_MS)
@@ -79,10 +79,10 @@ def measured(profile: LinkProfile, rng: Generator, *, packets: int, noise: tuple
 def loaded(
     rate_mbit: float, gaps: Gaps, *, delay_ms: float = 0.0, host_mbit: float = float("inf"), offered: float = 1.1
 ) -> tuple[tuple[int, int], ...]:
-    """Return what had arrived when over a link with this rate, as load_path.py tells it.
+    """Return what had arrived when over a link with this rate, in the form of load_path.py.
 
-    offered: what is sent, of the rate; of the rest, what the queue does not hold is dropped. In the beginning it is
-    full, unless less is offered than passes.
+    offered: the sent rate as a multiple of the link's; what does not fit into the queue is dropped. At the beginning
+    the queue is full, unless less is offered than passes.
     """
     frame_ms, slowest_ms = (_LOADED_FRAME_BYTES * 8 / (mbit * 1000) for mbit in (rate_mbit, min(rate_mbit, host_mbit)))
     frames = int(1.5 * _LOAD_MS * offered / frame_ms) + 2 * _QUEUE_FRAMES
@@ -104,9 +104,9 @@ def loaded(
 
 
 def _travel(sent_ms: Times, way: Impairment, rng: Generator, gaps: Gaps) -> tuple[NDArray[np.int64], Times]:
-    """Return which packets arrive and when, in order of arrival; each copy of a packet meets its own fate.
+    """Return which packets arrive and when, in order of arrival; each copy of a packet is decided separately.
 
-    The shaper takes a packet when it has a CPU, and lets it go when it has one again.
+    The shaper needs a CPU to take a packet, and again to release it.
     """
     copies = 1 + (rng.random(len(sent_ms)) < way.duplicate_pct / 100)
     index = np.repeat(np.arange(len(sent_ms)), copies)
@@ -117,7 +117,7 @@ def _travel(sent_ms: Times, way: Impairment, rng: Generator, gaps: Gaps) -> tupl
     due_ms = gaps.after(sent_ms[index]) + delay_ms
     if way.rate_mbit:
         frame_ms = FRAME_BYTES * 8 / (way.rate_mbit * 1000)
-        # One after the other; packets that wait for their turn keep their order.
+        # One after the other; waiting packets keep their order.
         due_ms = np.array([*itertools.accumulate(due_ms, lambda last, due: max(last, due) + frame_ms, initial=0.0)][1:])
     arrived_ms = gaps.after(due_ms) + _HOST_MS
     order = np.argsort(arrived_ms, kind="stable")

@@ -5,7 +5,7 @@ from typing import Final
 
 from tests.support.configurations import Case, whole
 
-# What only matters where it starts: who listens where, keys, relative names, accounts.
+# Matters only at the start: addresses to listen on, keys, relative names, accounts.
 SURROUNDINGS: Final[Mapping[str, Case]] = {
     "single-addresses-and-keys": whole(
         "access_log logs/access.log;\n"

@@ -1,4 +1,4 @@
-"""Scenarios with what their claims rest on taken away, or put in: the claims must come out the other way."""
+"""Scenarios without the cause or the remedy of their claims: the claims must be reversed."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,10 +10,10 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 
 def turned(scenario: Scenario[Obs]) -> Scenario[Obs]:
-    """Return a scenario with its claims turned (:func:`turned_claim`).
+    """Return a scenario with reversed claims (:func:`turned_claim`).
 
-    What stands in for an arm is a twin of another, with trials of its own. Claims of which nothing is expected, or that
-    name no other arm, are left out.
+    An arm's replacement is a copy of another arm, with trials of its own. Claims without an expectation, or that name
+    no other arm, are left out.
     """
     claims = [claim for claim in scenario.claims if claim.turned_by and claim.expected is not None]
     by_name = {arm.name: arm for arm in scenario.arms}
@@ -23,10 +23,10 @@ def turned(scenario: Scenario[Obs]) -> Scenario[Obs]:
 
 
 def turned_claim(claim: Claim[Obs]) -> Claim[Obs]:
-    """Return a claim with other arms in the place of its own, by ``turned_by``: it must come out the other way.
+    """Return a claim with other arms in the place of its own, according to ``turned_by``: it must be reversed.
 
-    What nginx's version makes of it is left out: where the advice has expired, nothing is left to be turned. So is its
-    control: without the cause, it comes out the other way on every host.
+    Expectations for certain versions of nginx are left out: if the advice has expired, nothing can be reversed. So is
+    the control: without the cause, it is reversed on every host.
     """
     places = {name: _twin(name, other) for name, other in claim.turned_by.items()}
     if claim.condition is not None:
@@ -45,13 +45,13 @@ def turned_claim(claim: Claim[Obs]) -> Claim[Obs]:
 
 
 def with_arms_like(scenario: Scenario[Obs], stand_ins: Mapping[str, str]) -> Scenario[Obs]:
-    """Return a scenario with arms that only go by their name: each is run as another one is.
+    """Return a scenario with arms that only have their names: each is run as another one.
 
     Args:
         scenario: The scenario.
         stand_ins: By name of an arm, the name of the arm in its place.
 
-    ValueError: One of the names is no arm's.
+    ValueError: One of the names is not an arm's.
     """
     by_name = {arm.name: arm for arm in scenario.arms}
     if missing := sorted({*stand_ins, *stand_ins.values()} - set(by_name)):

@@ -1,4 +1,4 @@
-"""A strict reader of unified diffs, as patch(1) without any fuzz."""
+"""A strict reader of unified diffs, like patch(1) without any fuzz."""
 
 import re
 from typing import Final
@@ -10,7 +10,7 @@ _NO_NEWLINE: Final = "\\ No newline at end of file\n"
 
 
 def applied(diff: str, texts: dict[str, str]) -> dict[str, str]:
-    """Return texts by name after a diff; every line of context must be there, at its place."""
+    """Return texts by name after a diff; every line of context must be in its place."""
     after = dict(texts)
     for part in re.split(r"(?m)^(?=--- a/)", diff)[1:]:
         head, rest = part.split("\n", 2)[:2], part.split("\n", 2)[2]

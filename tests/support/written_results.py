@@ -40,7 +40,7 @@ LINK: dict[str, Any] = {
     "measured": {"rtt_ms": 40.3, "loss_pct": 0},
     "tolerance": {"rtt_ms": 2.0, "rate_mbit": None},
 }
-"""What a cell says of one direction of a shaped link."""
+"""What a cell says about one direction of a shaped link."""
 
 
 def ratio(value: float = 134.0, low: float = 98.0, high: float = 180.0) -> Effect:
@@ -48,7 +48,7 @@ def ratio(value: float = 134.0, low: float = 98.0, high: float = 180.0) -> Effec
 
 
 def a_cell(claim: str = "stalls", *, scenario: str = "stall", nginx: str = "1.22", **changes: Any) -> Cell:
-    """Return a cell of a claim by its short name, with an id as a run makes it; it holds, but for the changes."""
+    """Return a cell of a claim by its short name, with an id as in a run; by default it holds."""
     values: dict[str, Any] = {
         "id": f"{scenario}/{claim}/nginx-{nginx}/bare",
         "name": claim,
@@ -84,9 +84,9 @@ def unsupported(claim: str = "stalls", **changes: Any) -> Cell:
 
 
 def write(folder: Path, *cells: Cell | Json, **changes: Any) -> Path:
-    """Write a run that ended; a change to None leaves a key out.
+    """Write a run that ended; a change to None removes a key.
 
-    Each piece of evidence of a cell gets a file; a cell that is JSON has what it has.
+    Each piece of a cell's evidence gets a file; a cell in JSON keeps its own.
     """
     document = {
         "schema": 1,

@@ -1,4 +1,4 @@
-"""Fixtures of more than one module, and Hypothesis without a clock: what else runs on the machine fails no test."""
+"""Fixtures for several modules, and Hypothesis without a clock: other work on the machine fails no test."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Which room may know which: docs/development.md draws it."""
+"""Which package may import which: docs/development.md draws it."""
 
 import ast
 import re
@@ -78,14 +78,14 @@ def modules(*folders: str) -> dict[str, Path]:
 
 
 ALL: Final = modules("tuneproof", "fixtures", "tools")
-# What the lab and the programs in its containers share: they have Python, and what their Dockerfiles install.
+# Shared by the lab and the programs in its containers: they have Python, and what their Dockerfiles install.
 PROTOCOL: Final = "tuneproof.lab.protocol"
 IN_CONTAINERS: Final = modules("images")
 
 
 @cache
 def imported(path: Path) -> tuple[str, ...]:
-    """Return what a module imports, also where only types need it: modules if they are known, else what is named."""
+    """Return what a module imports, also only for types: modules if they are known, otherwise the imported name."""
     return tuple(_imported(ast.parse(path.read_text(encoding="utf-8"))))
 
 
@@ -108,8 +108,8 @@ def room_of(module: str) -> str:
 
 
 @pytest.mark.parametrize("room", MAY_KNOW)
-def test_a_room_knows_only_those_below(room: str) -> None:
-    """And every room has modules, so that none of these tests runs over nothing."""
+def test_a_package_imports_only_those_below(room: str) -> None:
+    """And every package has modules, so that none of these tests is empty."""
     own = {module: path for module, path in ALL.items() if room_of(module) == room}
     assert own
     wrong = [
@@ -122,7 +122,7 @@ def test_a_room_knows_only_those_below(room: str) -> None:
 
 
 @pytest.mark.parametrize("room", NOT_THEIRS)
-def test_a_room_needs_no_packages_of_others(room: str) -> None:
+def test_a_package_needs_no_dependencies_of_others(room: str) -> None:
     wrong = [
         f"{module} imports {name}"
         for module, path in ALL.items()
@@ -133,7 +133,7 @@ def test_a_room_needs_no_packages_of_others(room: str) -> None:
     assert wrong == []
 
 
-def test_the_protocol_needs_nothing_but_python() -> None:
+def test_the_protocol_needs_only_python() -> None:
     own = {module: path for module, path in ALL.items() if is_in(module, PROTOCOL)}
     assert len(own) > 1
     wrong = [
@@ -150,20 +150,20 @@ def test_the_packages_around_the_protocol_import_nothing(package: str) -> None:
     assert imported(ALL[package]) == ()
 
 
-def test_programs_in_containers_know_nothing_of_the_library_but_the_protocol() -> None:
-    """The rest is not there."""
+def test_programs_in_containers_import_only_the_protocol_of_the_library() -> None:
+    """The rest does not exist there."""
     known = {name for path in IN_CONTAINERS.values() for name in imported(path) if name.split(".")[0] in OURS}
     assert {f"{PROTOCOL}.loadgen", f"{PROTOCOL}.serving"} <= known
     assert [name for name in sorted(known) if not is_in(name, PROTOCOL)] == []
 
 
 def test_no_test_imports_another_test() -> None:
-    """What several of them need is in tests/support, or beside them in a module without tests."""
+    """Shared parts are in tests/support, or next to the tests in a module without tests."""
     files = modules("tests")
     tests = {name for name in files if name.rpartition(".")[2].startswith("test_")}
     assert tests
     texts = {module: path.read_text(encoding="utf-8") for module, path in files.items()}
-    # To parse takes much longer than to see that no test is named.
+    # Parsing takes much longer than checking that no test is named.
     named = re.compile(rf"\b(?:{'|'.join({name.rpartition('.')[2] for name in tests})})\b")
     wrong = [
         f"{module} imports {name}"
@@ -179,11 +179,11 @@ def test_no_test_imports_another_test() -> None:
 def test_no_modules_import_each_other_in_a_circle() -> None:
     knows = {module: {name for name in imported(path) if name in ALL} for module, path in ALL.items()}
     left = dict(knows)
-    # What imports nothing that is left can be taken away; only circles, and what rests on them, stay.
+    # Modules that import nothing that remains are removed; only circles, and modules that depend on them, stay.
     while free := [module for module, names in left.items() if not names & left.keys()]:
         for module in free:
             del left[module]
-    # The other way round, so that only the circles themselves stay.
+    # In the other direction, so that only the circles themselves stay.
     while unused := [module for module in left if not any(module in left[other] for other in left)]:
         for module in unused:
             del left[module]

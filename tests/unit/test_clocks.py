@@ -1,4 +1,4 @@
-"""A clock that is set, or jumps, changes no duration: the wall clock is asked for dates alone."""
+"""A clock that is set, or jumps, changes no duration: the wall clock is used only for dates."""
 
 import ast
 import re
@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.places import CHECKOUT
 
-# By file, why it may.
+# By file, the reason why it may.
 MAY_ASK: Final = {
     "tuneproof/report/results/run_file.py": "when a run was started",
     "tuneproof/cli/engines.py": "likewise, of several engines",
@@ -30,8 +30,8 @@ def sources() -> Iterator[Path]:
 
 
 def asks_wall_clock(text: str) -> bool:
-    """Tell whether a module asks for the time of day."""
-    if not _NAMES_A_CLOCK.search(text):  # to parse takes much longer
+    """Tell whether a module reads the time of day."""
+    if not _NAMES_A_CLOCK.search(text):  # parsing takes much longer
         return False
     tree = ast.parse(text)
     asked = {
@@ -54,10 +54,10 @@ def test_only_dates_come_from_the_wall_clock() -> None:
 
 
 @pytest.mark.parametrize("text", ["import time\ntime.time()", "from time import time", "datetime.now(UTC)"])
-def test_every_way_to_ask_is_seen(text: str) -> None:
+def test_every_way_to_read_it_is_found(text: str) -> None:
     assert asks_wall_clock(text)
 
 
 @pytest.mark.parametrize("text", ["loop.time()", "time.monotonic()", "now()"])
-def test_other_clocks_are_not_meant(text: str) -> None:
+def test_other_clocks_do_not_count(text: str) -> None:
     assert not asks_wall_clock(text)

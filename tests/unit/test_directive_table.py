@@ -10,7 +10,7 @@ import pytest
 from tools.directives.__main__ import main as generate
 from tools.directives.written import written
 
-# A module of our own, written as nginx writes its: what changes between the versions is in braces.
+# A module of our own in nginx's style: the parts that change between the versions are in braces.
 _MODULE: Final = """
 #define NGX_CARS_WAIT  30000
 
@@ -123,7 +123,7 @@ def table(tmp_path: Path) -> list[str]:
     return output.read_text(encoding="utf-8").splitlines()
 
 
-def test_rows_hold_as_long_as_nothing_changes(table: list[str]) -> None:
+def test_rows_are_valid_as_long_as_nothing_changes(table: list[str]) -> None:
     """Every branch of the preprocessor counts, no comment does, and other names come last."""
     assert table[0] == "1.20.0"
     assert [line.split("\t") for line in table[2:]] == [
@@ -168,6 +168,6 @@ def test_a_directive_that_cannot_be_derived_stops_the_generator(tmp_path: Path) 
         ("enum", ["7"], None),
     ],
 )
-def test_a_default_is_written_as_nginx_conf_would(kind: str, default: list[str], text: str | None) -> None:
-    """Nothing is guessed: what the expression does not say has no default."""
+def test_a_default_has_the_syntax_of_nginx_conf(kind: str, default: list[str], text: str | None) -> None:
+    """Nothing is guessed: without a value in the expression there is no default."""
     assert written(kind, default, words=[("low", "1")], defines={"NGX_MAX_INT32_VALUE": "0x7fffffff"}) == text

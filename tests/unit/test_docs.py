@@ -1,4 +1,4 @@
-"""README.md and docs/ lead somewhere: each link of theirs into this checkout ends at a file, and at a heading of it."""
+"""Links in README.md and docs/ work: each one into this checkout leads to a file, and to a heading in it."""
 
 import re
 from functools import cache
@@ -16,7 +16,7 @@ ELSEWHERE = ("https://", "http://", "mailto:")
 
 
 def prose(text: str) -> str:
-    """Return a page without its code, in which brackets are no links."""
+    """Return a page without its code, where brackets are not links."""
     return re.sub(r"`[^`\n]*`", "", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
 
 
@@ -24,7 +24,7 @@ def prose(text: str) -> str:
 def anchors(text: str) -> set[str]:
     """Return the anchors that GitHub gives a page's headings.
 
-    Lower case, without punctuation, a hyphen for each space; the second heading of a name gets "-1" behind it.
+    Lower case, without punctuation, a hyphen for each space; a repeated heading gets "-1" at its end.
     """
     found: dict[str, int] = {}
     names = set()
@@ -39,7 +39,7 @@ def anchors(text: str) -> set[str]:
 
 
 def broken(page: Path) -> list[str]:
-    """Return the links of a page that lead nowhere."""
+    """Return the broken links of a page."""
     nowhere = []
     for link in LINK.findall(prose(page.read_text(encoding="utf-8"))):
         if link.startswith(ELSEWHERE):
@@ -55,13 +55,13 @@ def broken(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
-def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+def test_no_link_of_a_page_is_broken(page: Path) -> None:
     assert broken(page) == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
 def test_every_column_of_a_table_has_a_heading(page: Path) -> None:
-    """A screen reader would announce its cells without one (axe: empty-table-header)."""
+    """Otherwise a screen reader would announce its cells without one (axe: empty-table-header)."""
     lines = page.read_text(encoding="utf-8").splitlines()
     heads = [line for line, below in pairwise(lines) if re.fullmatch(r"\|[-:| ]+\|", below)]
     assert [line for line in heads if re.search(r"\|\s*\|", line)] == []
@@ -71,7 +71,7 @@ def test_every_column_of_a_table_has_a_heading(page: Path) -> None:
     "link",
     ["missing.md", "there.md#missing", "#missing", "sub/../missing.png", "there.txt#a-heading"],
 )
-def test_a_link_that_leads_nowhere_is_found(link: str, tmp_path: Path) -> None:
+def test_a_broken_link_is_found(link: str, tmp_path: Path) -> None:
     """The check above is able to fail: at a missing file, and at a missing heading."""
     (tmp_path / "there.md").write_text("# A heading\n", encoding="utf-8")
     (tmp_path / "there.txt").write_text("# A heading\n", encoding="utf-8")
@@ -80,7 +80,7 @@ def test_a_link_that_leads_nowhere_is_found(link: str, tmp_path: Path) -> None:
     assert broken(page) == [link]
 
 
-def test_links_that_lead_somewhere_are_left_alone(tmp_path: Path) -> None:
+def test_working_links_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "there.md").write_text("# Tuned, `proof`!\n\n## Twice\n\n## Twice\n", encoding="utf-8")
     page = tmp_path / "page.md"

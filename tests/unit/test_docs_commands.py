@@ -1,4 +1,4 @@
-"""Every command line of README.md and docs/ is understood by the program that it calls."""
+"""The called program accepts every command line in README.md and docs/."""
 
 import argparse
 import importlib
@@ -15,21 +15,21 @@ import pytest
 from tools.docs.__main__ import pages
 from tuneproof.cli import engines, main, run, suite
 
-# In a block for the shell, and between backticks where an option says that it is no mere name of a command. The line
-# goes on after a backslash, and ends where the shell's next word begins.
+# In a shell block, and between backticks if an option shows that it is not just a command's name. The line continues
+# after a backslash, and ends where the shell's next word begins.
 _CODE: Final = re.compile(r"^```(?:sh|console|bash|yaml)\n(.*?)^```|`([^`\n]+ -[^`\n]+)`", re.DOTALL | re.MULTILINE)
 _COMMAND: Final = re.compile(
     r"(?:^|[\s(])(?P<line>(?:\./lab|tuneproof|(?:\.venv/bin/)?python -m tools\.\S+)\s[^|;&\n]*)",
     re.MULTILINE,
 )
-# A synopsis, not a command: what may be left out, be there several times, or stands for something else.
+# A synopsis, not a command: parts may be optional, repeated, or placeholders.
 _SYNOPSIS: Final = re.compile(r"\[|\.\.\.|…|<\w[\w ]*>")
 _REDIRECTION: Final = re.compile(r"\s\d?[<>]\s?\S+")
 _LEAST: Final = 60
 
 
 class _ParsedError(Exception):
-    """The arguments were understood; nothing is done with them here."""
+    """The arguments were accepted; nothing is done with them here."""
 
 
 def commands() -> Iterator[tuple[str, str]]:
@@ -42,7 +42,7 @@ def commands() -> Iterator[tuple[str, str]]:
 
 @pytest.fixture
 def only_parsed(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> Iterator[None]:
-    """Stop each program as soon as its own parser has taken the arguments."""
+    """Stop each program as soon as its own parser has accepted the arguments."""
     parse = argparse.ArgumentParser.parse_args
 
     def parsed(self: argparse.ArgumentParser, arguments: Any = None, namespace: Any = None) -> argparse.Namespace:
@@ -60,14 +60,14 @@ def only_parsed(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) ->
     monkeypatch.setattr(suite, "start_each", lambda _parts, arguments: started([], arguments))
     monkeypatch.setattr(engines, "run_on", lambda _engines, arguments: started([], arguments))
     monkeypatch.setattr(run, "environment_of", lambda _engine: nullcontext(dict(os.environ)))
-    # pytest's stand-in has no number, and `-` is one way to name a configuration.
+    # pytest's placeholder has no number, and `-` is one way to name a configuration.
     with Path(os.devnull).open(encoding="utf-8") as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
         yield
 
 
 def understood(line: str) -> bool:
-    """Tell whether the program takes a command line, with a reason in what pytest shows where it does not."""
+    """Tell whether the program accepts a command line; otherwise pytest shows the reason."""
     words = shlex.split(line, comments=True)
     program = main.main
     if words[0] in {"./lab", "tuneproof"}:
@@ -89,8 +89,8 @@ def understood(line: str) -> bool:
 
 
 @pytest.mark.usefixtures("only_parsed")
-def test_every_command_of_the_pages_is_understood() -> None:
-    """An option that was renamed, and a command that went, are still in somebody's memory; not in the pages."""
+def test_every_command_of_the_pages_is_accepted() -> None:
+    """Renamed options and removed commands must not stay in the pages."""
     found = dict.fromkeys(commands())
     assert len(found) >= _LEAST
     assert [(page, line) for page, line in found if not understood(line)] == []
@@ -98,5 +98,5 @@ def test_every_command_of_the_pages_is_understood() -> None:
 
 @pytest.mark.usefixtures("only_parsed")
 @pytest.mark.parametrize("line", ["./lab runn", "./lab run --nginxx 1.22", "./lab audit --nope x", "./lab compare a"])
-def test_what_no_program_understands_is_found(line: str) -> None:
+def test_an_invalid_command_is_found(line: str) -> None:
     assert not understood(line)

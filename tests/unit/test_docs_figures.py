@@ -26,18 +26,18 @@ from tuneproof.wording import share
 PAGES = list(pages())
 MOST_PICTURE_BYTES = 250_000
 MOVED = "2026-11-21"
-# A comment at the beginning of a line makes the whole line HTML, in which Markdown is not read.
+# A comment at the start of a line makes the whole line HTML, in which Markdown is not parsed.
 INLINE_AT_START = re.compile(r"^[\s>*-]*<!-- (?:effect|figure|run): ", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
 def committed() -> Results:
-    """The results that the pages speak about."""
+    """The results that the pages use."""
     return load(RESULTS)
 
 
 def test_the_levels_on_the_pages_are_those_of_the_plans() -> None:
-    """In percent, as a page has them, and each is said."""
+    """In percent, as on a page, and each is there."""
     verdicts, method = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("verdicts.md", "method.md"))
     quick, full = LOOKS[QUICK], LOOKS[FULL]
     further = (*quick, quick[-1] + 6)
@@ -50,7 +50,7 @@ def test_the_levels_on_the_pages_are_those_of_the_plans() -> None:
 
 @pytest.fixture
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The claims of invented runs stand since the day on which those were measured; one moved a day later."""
+    """The claims of invented runs have been registered since the day of their measurement; one changed a day later."""
     days = {"stall/stalls": "2026-11-20", "stall/rare": "2026-11-20", "drops/rare": "2026-11-20", "stall/moved": MOVED}
     entries = {name: Registration(code="", hash="", since=since) for name, since in days.items()}
     monkeypatch.setattr("tools.docs.__main__.registered", lambda: entries)
@@ -93,7 +93,7 @@ def test_text_between_markers_of_every_kind(results: Results, tmp_path: Path) ->
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_shows_what_the_results_say(page: Path, committed: Results) -> None:
-    """Whoever edits a figure, or changes the results, has to write the pages anew."""
+    """After editing a figure, or changing the results, run tools.docs again."""
     text = page.read_text(encoding="utf-8")
     assert fill(text, committed, where=page.name) == text, "fix: .venv/bin/python -m tools.docs"
 
@@ -109,13 +109,13 @@ def test_every_scenario_of_the_results_has_its_table(committed: Results) -> None
     assert shown == {cell.scenario for cell in committed.cells}
 
 
-def test_what_is_kept_names_no_folder_of_the_machine_that_measured(committed: Results) -> None:
-    """The evidence is not there with it."""
+def test_stored_results_name_no_folder_of_the_machine_that_measured(committed: Results) -> None:
+    """The evidence is not stored with them."""
     assert all("path" not in run.to_json() for run in committed.runs)
 
 
 def test_every_scenario_of_the_project_has_a_page() -> None:
-    """A new piece of advice needs one, or a place on one."""
+    """New advice needs a page, or a place on one."""
     shown = {name for page in PAGES for name in scenarios_of(markers(page.read_text(encoding="utf-8")))}
     assert {advice.name for advice in every_advice()} == shown, (
         "fix: a page in docs/ with <!-- versions: SCENARIO --> and <!-- end --> around its table, "
@@ -124,7 +124,7 @@ def test_every_scenario_of_the_project_has_a_page() -> None:
 
 
 def test_every_picture_is_shown_and_small() -> None:
-    """A page on the web shall not weigh more for its pictures than for all else."""
+    """A page's pictures should not weigh more than the rest of it."""
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
     shown = {name for text in texts for name in re.findall(r"pictures/([\w-]+\.(?:png|svg))", text)}
     drawn = {path.name: path.stat().st_size for path in PICTURES.glob("*")}
@@ -134,7 +134,7 @@ def test_every_picture_is_shown_and_small() -> None:
 
 @pytest.mark.parametrize("path", sorted(PICTURES.glob("*.svg")), ids=lambda path: path.name)
 def test_a_drawing_has_a_description_and_dark_colours(path: Path) -> None:
-    """As an image it loads nothing, so fonts and scripts of its own would be lost."""
+    """As an image it loads nothing, so it cannot use fonts and scripts of its own."""
     text = path.read_text(encoding="utf-8")
     light, _, dark = text.partition("@media (prefers-color-scheme: dark)")
     coloured = re.compile(r"^ +([.\w, ]+) \{ (?:fill|stroke): #", re.MULTILINE)
@@ -151,7 +151,7 @@ def test_a_figure_edited_by_hand_is_found(committed: Results) -> None:
     assert fill(better, committed, where=page.name) == text
 
 
-def test_what_was_counted_on_several_versions_is_reported_of_each_where_they_differ(tmp_path: Path) -> None:
+def test_counts_on_several_versions_are_reported_for_each_if_they_differ(tmp_path: Path) -> None:
     """In a row for each arm of the scenario, whichever claim it belongs to; an arm without any such figure has none."""
     old = a_cell(arms={"kept": {"failed": 6.0, "tries": 2}, "other": {"trials": 5}}, nginx="1.22")
     new = a_cell(arms={"kept": {"failed": 0.0, "tries": 2}}, nginx="1.30")
@@ -180,15 +180,15 @@ def test_what_was_counted_on_several_versions_is_reported_of_each_where_they_dif
         "drawing: stall",
     ],
 )
-def test_what_the_results_do_not_have_is_an_error(marker: str, results: Results) -> None:
-    """It names the page and the marker, so that it is quickly mended."""
+def test_a_marker_without_results_is_an_error(marker: str, results: Results) -> None:
+    """It names the page and the marker."""
     with pytest.raises(BadInputError, match=re.escape(marker)) as error:
         fill(f"<!-- {marker} --><!-- end -->", results, where="page.md")
     assert error.value.where == "page.md"
 
 
-def test_what_claims_share_is_said_once(tmp_path: Path) -> None:
-    """A reason with all claims that it is of, and the verdict of neighbouring versions."""
+def test_common_reasons_and_verdicts_are_written_once(tmp_path: Path) -> None:
+    """A reason with all claims that have it, and the verdict of adjacent versions."""
     cells = [
         a_cell(name, reason=f"too few agree; only {name}" if name == "rare" else "too few agree")
         for name in ("stalls", "rare")
@@ -210,7 +210,7 @@ def test_an_a_a_control_is_folded_away_with_its_verdict(tmp_path: Path) -> None:
     assert "- A/A control `twins`: **inconclusive**: lag, loaded ÷ idle: 134× [98–180]." in fold  # noqa: RUF001
 
 
-def test_an_interval_is_left_out_only_where_all_or_no_trials_and_a_majority_decide(tmp_path: Path) -> None:
+def test_an_interval_is_left_out_only_if_all_or_no_trials_and_a_majority_decide(tmp_path: Path) -> None:
     effect = Effect(name="trials that pass", unit="share", value=1.0, ci_low=0.5, ci_high=1.0, count=5, of=5)
     cells = [
         a_cell("usual", effect=effect, threshold=0.5),
@@ -222,8 +222,8 @@ def test_an_interval_is_left_out_only_where_all_or_no_trials_and_a_majority_deci
     assert shown == ["5 of 5", "4 of 5 [50–100 %]", "5 of 5 [50–100 %]"]  # noqa: RUF001 - an en dash
 
 
-def test_a_figure_is_what_two_arms_measured_or_in_how_many_trials_a_claim_was_true(tmp_path: Path) -> None:
-    """Without a version, all versions must agree: the sentence around it speaks of all of them."""
+def test_a_figure_is_two_arms_measurements_or_the_number_of_true_trials(tmp_path: Path) -> None:
+    """Without a version, all versions must agree: the sentence around it is about all of them."""
     counted = Effect(name="right", unit="share", value=0.0, ci_low=0.0, ci_high=0.5, count=0, of=5)
     arms = {"default": {"failed": 6.0}, "cured": {"failed": 0.0}}
     cells = [a_cell(arms=arms, figure="failed", nginx=version) for version in ("1.22", "1.30")]
@@ -262,7 +262,7 @@ def test_an_effect_of_two_versions_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_a_marker_without_an_end_is_an_error(text: str) -> None:
-    """Else everything up to the next end would be replaced."""
+    """Otherwise everything up to the next end would be replaced."""
     with pytest.raises(BadInputError, match="pairs"):
         rewrite(text, lambda _marker: "", where="page.md")
 
@@ -275,8 +275,8 @@ def test_other_comments_are_left_alone() -> None:
 
 
 @pytest.mark.usefixtures("_registered")
-def test_what_was_measured_before_its_claim_existed_is_left_out(tmp_path: Path) -> None:
-    """It was measured for another claim; so is what the catalogue has no more."""
+def test_measurements_from_before_their_claim_existed_are_left_out(tmp_path: Path) -> None:
+    """They were made for another claim; removed claims are left out, too."""
     cells = (a_cell("stalls"), a_cell("moved"), a_cell("gone"))
     before = written(tmp_path / "before", *cells)
     after = written(tmp_path / "after", *cells, started=f"{MOVED}T00:00:01Z")
@@ -285,21 +285,21 @@ def test_what_was_measured_before_its_claim_existed_is_left_out(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("_registered")
-def test_a_cell_of_later_results_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
+def test_a_later_cell_replaces_an_earlier_one(tmp_path: Path) -> None:
     """So one scenario can be measured again, and the others stay."""
     first = written(tmp_path / "first", a_cell("stalls"), a_cell("rare", verdict="refuted"))
     again = written(tmp_path / "again", a_cell("rare"))
     both = combined([first, again])
     assert {cell.name: cell.verdict for cell in both.cells} == {"stalls": "holds", "rare": "holds"}
     assert [run.cells for run in both.parts] == [(cell.id,) for cell in both.cells]
-    # Merged ones are taken apart again, and a run of which nothing is left goes.
+    # Merged ones are separated again, and a run without any remaining cell is dropped.
     assert combined([both, again]).to_json()["cells"] == both.to_json()["cells"]
     assert len(combined([both, first]).parts) == 1
     assert combined([first]) == first
 
 
 @pytest.mark.usefixtures("_registered")
-def test_later_results_may_be_of_another_machine_and_seed(tmp_path: Path) -> None:
+def test_later_results_may_have_another_machine_and_seed(tmp_path: Path) -> None:
     first = written(tmp_path / "first", a_cell("stalls"))
     other = written(
         tmp_path / "other", a_cell("rare", scenario="drops"), seed=8, host={"kernel": "6.9"}, options={"depth": "full"}
@@ -321,7 +321,7 @@ def _stored(path: Path, results: Results) -> Path:
     return path
 
 
-def test_pages_without_any_line_cannot_show_them(results: Results) -> None:
+def test_a_table_of_lines_without_results_is_an_error(results: Results) -> None:
     """An empty table would say that nothing was copied."""
     with pytest.raises(BadInputError, match="no cell is about a line"):
         fill("<!-- lines: all --><!-- end -->", results, where="page")

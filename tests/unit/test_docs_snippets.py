@@ -14,7 +14,7 @@ from tuneproof.conf.sources import Dump
 
 ROOT: Final = Path(__file__).parents[2]
 _SNIPPET: Final = re.compile(r"^( *)```nginx\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
-# Pages with a snippet that shows what not to write, each with a text of it and the reason.
+# Pages with a snippet that shows what not to write, each with a part of its text and the reason.
 NOT_TO_COPY: Final[Mapping[str, tuple[str, str]]] = {
     "README.md": ("server 10.0.0.5:3000;\n    keepalive 32;", "what guides recommend, with its audit below it"),
     "copied-nginx-conf.md": ("multi_accept on;", "what people copy, with its audit below it"),
@@ -32,7 +32,7 @@ def audited(text: str) -> Audit:
 
 
 def faults(found: Audit) -> list[Advised]:
-    """Return what the documentation must not be blamed for by our own audit."""
+    """Return our own audit's findings that the documentation should not cause."""
     failing = states_of("harmful,without-effect")
     return [one for one in found.advice if one.state in failing or (one.breaks and one.state is not State.CANNOT_TELL)]
 
@@ -49,6 +49,6 @@ def test_a_snippet_passes_the_audit(page: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("page", NOT_TO_COPY)
-def test_what_not_to_write_is_found(page: str) -> None:
+def test_a_bad_snippet_is_found(page: str) -> None:
     [text] = [text for name, text in snippets() if name == page and is_not_to_copy(name, text)]
     assert audited(text).advice != ()

@@ -1,4 +1,4 @@
-"""The fuzz runner finds what it looks for, and some of its inputs for every parser."""
+"""The fuzz runner finds each kind of failure, and every parser survives some of its inputs."""
 
 import random
 import resource
@@ -30,20 +30,20 @@ def tally(read: Callable[[bytes], None], *, inputs: int = 3, hang_s: float = 5.0
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_damaged_evidence_is_answered_or_refused(name: str) -> None:
-    """Whatever was done to it: no other error, no hang, no memory without bound; and what is whole is read."""
+def test_damaged_evidence_gives_a_result_or_the_one_error(name: str) -> None:
+    """Whatever was done to it: no other error, no hang, no unbounded memory; and whole evidence is read."""
     for seed in SEEDS[name]:
         READERS[name](seed)
         assert len(seed) < MOST_BYTES
     done = run(target(name), inputs=INPUTS)
     assert [failure.trace for failure in done.kept] == []
     assert done.answers + done.errors == INPUTS
-    # Neither may all inputs be beyond recognition.
+    # Not all inputs may be unrecognisable, either.
     assert done.answers > INPUTS // 20
 
 
-def test_an_answer_and_the_one_error_are_right() -> None:
-    """Both are counted, and nothing is kept; the process is afterwards as it was."""
+def test_a_result_and_the_one_error_are_right() -> None:
+    """Both are counted, and nothing is kept; the process is not changed."""
 
     def read(content: bytes) -> None:
         if len(content) % 2:
@@ -59,32 +59,32 @@ def test_an_answer_and_the_one_error_are_right() -> None:
 
 
 def fails(content: bytes) -> None:
-    """Raise an error that is no parser's."""
+    """Raise an error that no parser raises."""
     raise KeyError(content)
 
 
 def warns(_: bytes) -> None:
-    """Say something on the terminal of whoever explains a file."""
+    """Print on the terminal of the user who explains a file."""
     warnings.warn("divided by 0", RuntimeWarning, stacklevel=1)
 
 
 def hangs(_: bytes) -> None:
-    """Take for ever, and hide all faults."""
+    """Run forever, and hide all errors."""
     while True:
         try:
             while True:
                 pass
-        except Exception:  # noqa: BLE001, S112 - the parser that hides its faults
+        except Exception:  # noqa: BLE001, S112 - a parser that hides its errors
             continue
 
 
 def fills(_: bytes) -> None:
-    """Take more memory than there may be."""
+    """Take more memory than allowed."""
     bytearray(128 * MIB)
 
 
 def is_vague(_: bytes) -> None:
-    """Refuse without a place: whoever brought the file would look for it in vain."""
+    """Reject without a place: the user would search the file for it."""
     raise MalformedEvidenceError("somewhere")
 
 
@@ -98,7 +98,7 @@ def is_vague(_: bytes) -> None:
         (is_vague, "MalformedEvidenceError in test_fuzz.py"),
     ],
 )
-def test_all_else_is_a_failure_and_three_of_a_kind_are_kept(read: Callable[[bytes], None], kind: str) -> None:
+def test_everything_else_is_a_failure_and_three_of_a_kind_are_kept(read: Callable[[bytes], None], kind: str) -> None:
     """With the input, so that it can be tried again; each has its full time and memory."""
     done = tally(read, inputs=4, hang_s=0.05, places=True)
     [(found, count)] = done.failures.items()
@@ -106,12 +106,12 @@ def test_all_else_is_a_failure_and_three_of_a_kind_are_kept(read: Callable[[byte
     assert [failure.number for failure in done.kept] == [0, 1, 2]
 
 
-def test_memory_within_the_bound_may_be_taken() -> None:
+def test_memory_within_the_limit_is_allowed() -> None:
     assert tally(lambda _: (bytearray(b"x") * (32 * MIB)).clear()).answers == 3
 
 
 def test_the_same_seed_makes_the_same_inputs() -> None:
-    """Each by its number alone; another seed makes others."""
+    """Each depends only on its number; another seed makes others."""
     seen: list[bytes] = []
     own = Target(name="ss", read=seen.append, seeds=SEEDS["ss"])
     run(own, inputs=20, seed=7)
@@ -121,11 +121,11 @@ def test_the_same_seed_makes_the_same_inputs() -> None:
 
 
 @pytest.mark.parametrize("change", dict.fromkeys(_CHANGES), ids=lambda change: change.__name__)
-def test_each_change_changes_what_it_can_and_takes_what_is_empty(
+def test_each_change_changes_what_it_can_and_accepts_empty_input(
     change: Callable[[bytes, tuple[bytes, ...], random.Random], bytes],
 ) -> None:
     """Most of the time; an earlier change may have left nothing. Inputs stay short whatever is doubled."""
-    chance = random.Random(1)  # noqa: S311 - fixed
+    chance = random.Random(1)  # noqa: S311 - a fixed seed
     changed = [change(SEED, (SEED, b"other"), chance) for _ in range(100)]
     assert sum(content != SEED for content in changed) > 50
     assert all(isinstance(change(b"", (b"",), chance), bytes) for _ in range(100))
@@ -149,7 +149,7 @@ SOUND = [Figure(key=f"key_{number}", name="sound", value=None) for number in ran
     ids=["nan", "inf", "below 0", "text", "name", "41", "same key of the same thing"],
 )
 def test_figures_that_cannot_be_shown_or_distinguished_are_failures(figures: list[Figure]) -> None:
-    """JSON has no such numbers, no encoding half of a surrogate pair, and a program looks figures up by their keys."""
+    """JSON has no such numbers, no encoding has half of a surrogate pair, and programs look figures up by keys."""
     told(SOUND)
     told([Figure(key="some", name="sound", value=1, of=of) for of in ("a", "b")])
     with pytest.raises((ContradictionError, UnicodeEncodeError)):

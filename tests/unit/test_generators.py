@@ -1,4 +1,4 @@
-"""Pages of docs/generators/ say of every line what is known of it, and are those of their descriptions."""
+"""The pages of docs/generators/ have the facts about every line, and match their descriptions."""
 
 from pathlib import Path
 
@@ -18,21 +18,21 @@ each_generator = pytest.mark.parametrize("generator", GENERATORS, ids=lambda gen
 
 
 def known(text: str, version: str = "1.30") -> dict[str, Status]:
-    """Return what is known of each line in http{}."""
+    """Return the facts about each line in http{}."""
     text = f"events {{\n}}\nhttp {{\n{text}\n}}\n"
     found = judged(text, audit_source(Dump({"a.conf": text}, is_complete=True), version=version))
     return {line.text: line.status for line in found if line.within != "main"}
 
 
 @each_generator
-def test_a_configuration_and_a_page_are_those_of_the_description(generator: Generator) -> None:
+def test_a_configuration_and_a_page_match_the_description(generator: Generator) -> None:
     assert generator.file.read_text(encoding="utf-8") == generator.nginx_conf(), FIX
     assert (FOLDER / f"{generator.slug}.md").read_text(encoding="utf-8") == page(generator), FIX
 
 
 @each_generator
 def test_every_line_is_judged_once(generator: Generator) -> None:
-    """But for closing braces, and the comment that says what it is."""
+    """Except closing braces, and the comment that says what it is."""
     lines = enumerate(generator.nginx_conf().splitlines(), start=1)
     wanted = [(number, line.strip()) for number, line in lines if line.strip() != "}" and not line.startswith("#")]
     found = judged(generator.nginx_conf(), audited(generator))
@@ -41,7 +41,7 @@ def test_every_line_is_judged_once(generator: Generator) -> None:
 
 
 @each_generator
-def test_advice_is_shown_beside_a_line(generator: Generator) -> None:
+def test_advice_is_shown_next_to_a_line(generator: Generator) -> None:
     """None is lost between the audit's lines and the page's."""
     audit = audited(generator)
     assert audit.facts.configuration.problems == ()
@@ -59,7 +59,7 @@ def test_a_generator_is_named_with_version_and_licence(generator: Generator) -> 
 
 
 @each_generator
-def test_what_was_measured_is_that_configuration_on_that_version(generator: Generator) -> None:
+def test_measurements_are_of_that_configuration_on_that_version(generator: Generator) -> None:
     measured = [load(path) for path in (generator.results,) if path.exists()]
     assert {str(one.options["nginx_conf"]) for one in measured} <= {f"docs/generators/{generator.file.name}"}
     assert {cell.nginx for one in measured for cell in one.cells} <= {generator.nginx}
@@ -83,12 +83,12 @@ def test_what_was_measured_is_that_configuration_on_that_version(generator: Gene
         ("server_tokens off;", "1.30", Status.UNTESTED),
     ],
 )
-def test_what_is_known_of_a_line(text: str, version: str, status: Status) -> None:
-    """A default is that of the version, however it is written."""
+def test_the_facts_about_a_line(text: str, version: str, status: Status) -> None:
+    """A default depends on the version, and may be spelled differently."""
     assert known(text, version) == {text: status}
 
 
-def test_what_turns_a_line_around_back_is_no_default() -> None:
+def test_a_line_that_restores_the_default_is_not_one() -> None:
     found = known("gzip_vary on;\nserver {\ngzip_vary off;\ngzip_proxied off;\n}")
     assert found["gzip_vary off;"] == Status.UNTESTED
     assert found["gzip_proxied off;"] == Status.DEFAULT
@@ -101,7 +101,7 @@ def test_an_upstream_has_defaults_of_its_own_and_inherits_nothing() -> None:
 
 
 def test_a_new_generator_is_one_file(tmp_path: Path) -> None:
-    """Its version of nginx is the newest of the lab that is not newer; what was not measured is said to be so."""
+    """Its nginx version is the lab's newest that is not newer; the page says what was not measured."""
     (tmp_path / "new.toml").write_text(
         'name = "New"\nversion = "1"\nlicence = "MIT"\nsource = "https://new.example"\ntargets = "1.29.1"\n'
         'rendered = "all"\nleft_out = []\n[conf]\nuser = "a"\n[conf.events]\n'

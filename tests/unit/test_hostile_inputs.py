@@ -1,4 +1,4 @@
-"""Inputs that were written to do harm: one answer or one error each, in little memory, and only text on the screen."""
+"""Inputs written to do harm: one result or one error each, in little memory, and only text on the screen."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 
 def outcome(*parts: str) -> dict[str, Any]:
-    """Run rows of tests/captures/hostile/inputs.toml in a process of their own, whose memory is not this one's."""
+    """Run rows of tests/captures/hostile/inputs.toml in a process of their own, with separate memory."""
     command = [sys.executable, "-m", "tests.support.hostile_inputs", *parts]
     made: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return made
@@ -17,14 +17,14 @@ def outcome(*parts: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_hostile_inputs_do_no_harm() -> None:
-    """No exception, no hang, at most 300 MiB, and nothing but text in any output."""
+    """No exception, no hang, at most 300 MiB, and only text in any output."""
     made = outcome()
     assert made["wrong"] == {}
     assert made["tried"] >= 60
 
 
-def test_outputs_are_nothing_but_text() -> None:
-    """Escape sequences, markup, commands for GitHub, and marks that turn the direction, through every way out."""
+def test_outputs_contain_only_text() -> None:
+    """Escape sequences, markup, commands for GitHub, and marks that reverse the direction, through every output."""
     made = outcome("escapes", "command", "hostile name", "nest", "include", "gzip", "endless")
     assert made["wrong"] == {}
     assert made["tried"] > 30

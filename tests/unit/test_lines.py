@@ -1,4 +1,4 @@
-"""Rows of advice: a slip in one is named with its file and its claim."""
+"""Rows of advice: an error in one is reported with its file and its claim."""
 
 from dataclasses import fields, replace
 
@@ -15,7 +15,7 @@ FIGURES = {"f": "requests"}
 
 
 def wrong_kinds(row: Line | Concern) -> list[str]:
-    """Return the fields whose values are of another kind than is declared."""
+    """Return the fields with values of another type than declared."""
     kinds = {"str": str, "int": int, "float": float, "None": type(None)}
     wrong = []
     for one in fields(row):
@@ -30,8 +30,8 @@ def wrong_kinds(row: Line | Concern) -> list[str]:
 
 
 @pytest.mark.parametrize("line", list(every_line()), ids=lambda line: f"{line.scenario}-{line.claim}")
-def test_what_a_row_says_is_of_the_kind_that_it_must_be(line: Line) -> None:
-    """A number where a number is wanted; words that the claim and the audit know; a threshold where one is needed."""
+def test_a_rows_values_have_the_declared_types(line: Line) -> None:
+    """A number where one is needed; words that the claim and the audit know; a threshold where one is needed."""
     assert wrong_kinds(line) == []
     assert (line.form in set(Form), line.expected in {*Verdict, ""}) == (True, True)
     is_compared = len(line.arms) == 2 or bool(line.value or line.effect)
@@ -47,7 +47,7 @@ def test_what_a_row_says_is_of_the_kind_that_it_must_be(line: Line) -> None:
         assert all(name in WHERE or " " in name for name in (concern.where, concern.unless) if name)
 
 
-def test_a_value_of_another_kind_is_noticed() -> None:
+def test_a_value_of_another_type_is_noticed() -> None:
     line = lines._line(ROW, "s", FIGURES)
     assert wrong_kinds(line) == []
     assert wrong_kinds(replace(line, threshold="2")) == ["threshold"]  # type: ignore[arg-type] # the slip
@@ -63,7 +63,7 @@ def test_a_value_of_another_kind_is_noticed() -> None:
         ({"figure": "g"}, "g"),
     ],
 )
-def test_a_slip_is_named_with_its_place(slip: dict[str, object], named: str) -> None:
+def test_an_error_is_reported_with_its_place(slip: dict[str, object], named: str) -> None:
     row = {**ROW, **slip}
     with pytest.raises(ValueError, match=rf"tuneproof/lines/s\.toml, {row['claim']}: .*'{named}'"):
         lines._line(row, "s", FIGURES)
@@ -76,8 +76,8 @@ def test_a_figure_has_its_words_from_the_scenarios_table() -> None:
     assert lines._line(ROW, "s", FIGURES).arms == ("x", "y")
 
 
-def test_a_change_of_nginxs_says_since_when() -> None:
-    """One that nobody knows is refused."""
+def test_a_change_in_nginx_has_its_version() -> None:
+    """An unknown one is rejected."""
     assert lines._line({**ROW, "expired_by": ["removed", "ssl"]}, "s", FIGURES).version == "1.25.1"
     with pytest.raises(LookupError, match="removed listen"):
         _ = lines._line({**ROW, "expired_by": ["removed", "listen"]}, "s", FIGURES).version

@@ -1,4 +1,4 @@
-"""The package as other people install it: built, put into an environment of its own, and used far from the checkout."""
+"""The package as other people install it: built, put into its own environment, and used outside the checkout."""
 
 import shutil
 import subprocess
@@ -14,25 +14,25 @@ import pytest
 from tests.support.places import CHECKOUT
 
 _BUILT_FROM: Final = ("pyproject.toml", "README.md", "LICENSE")
-# As a release wrote them; what the pages of many claims take is not this test's.
+# As in a release; the cost of pages with many claims is not tested here.
 RESULTS: Final = CHECKOUT / "tests" / "frozen_results" / "claims-2026-11-26-3cf38db1.json"
 Tuneproof = Callable[[Sequence[str]], subprocess.CompletedProcess[str]]
 
 
 def pip(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run pip, with the configuration that it finds: an index of one's own, a cache, a proxy."""
+    """Run pip with its usual configuration: an own index, a cache, a proxy."""
     command = [sys.executable, "-m", "pip", "--no-input", "--retries", "1", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(name="wheel", scope="module")
 def wheel_fixture(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel from a copy: what an earlier build left beside the sources would be packed as well."""
+    """Build the wheel from a copy: otherwise leftovers of an earlier build would be packed, too."""
     source = tmp_path_factory.mktemp("source")
     for name in _BUILT_FROM:
         shutil.copy(CHECKOUT / name, source)
     shutil.copytree(CHECKOUT / "tuneproof", source / "tuneproof", ignore=shutil.ignore_patterns("__pycache__"))
-    # With the setuptools of this environment: no index is needed for it.
+    # With this environment's setuptools: no index is needed for it.
     built = pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", source / "dist", source)
     assert built.returncode == 0, built.stderr
     (wheel,) = (source / "dist").iterdir()
@@ -40,7 +40,7 @@ def wheel_fixture(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def installed(folder: Path) -> Tuneproof:
-    """Return the command of an environment, started in a folder that has nothing to do with the checkout."""
+    """Return the command of an environment, started in an unrelated folder."""
 
     def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
         program = folder / "bin" / "tuneproof"
@@ -64,7 +64,7 @@ def try_everything(tuneproof: Tuneproof, folder: Path) -> None:
     assert (folder / "report" / "assets" / "report.css").is_file()
 
 
-def test_a_wheel_has_all_that_its_command_needs(wheel: Path, tmp_path: Path) -> None:
+def test_a_wheel_has_everything_that_its_command_needs(wheel: Path, tmp_path: Path) -> None:
     """Templates, schemas, recorded verdicts and the command itself; only its dependencies are this environment's."""
     folder = tmp_path / "venv"
     venv.create(folder, with_pip=False)
@@ -75,8 +75,8 @@ def test_a_wheel_has_all_that_its_command_needs(wheel: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_what_the_wheel_says_it_needs_is_enough(wheel: Path, tmp_path: Path) -> None:
-    """In an empty environment, from pip's own index; a package that is only used and not named would be missing."""
+def test_the_wheels_declared_dependencies_are_enough(wheel: Path, tmp_path: Path) -> None:
+    """In an empty environment, from pip's own index; an undeclared package would be missing."""
     folder = tmp_path / "venv"
     venv.create(folder, with_pip=False)
     done = pip("--python", folder, "install", "--quiet", wheel)

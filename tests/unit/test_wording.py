@@ -1,4 +1,4 @@
-"""Words of every room."""
+"""Wording for all packages."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_several_things_are_reported_each_once(words: str, said: str) -> None:
         ("", ""),
     ],
 )
-def test_a_sentence_within_another_keeps_the_capitals_of_names(text: str, said: str) -> None:
+def test_a_sentence_inside_another_keeps_the_capitals_of_names(text: str, said: str) -> None:
     assert mid_sentence(text) == said
 
 
@@ -59,8 +59,8 @@ def test_a_sentence_within_another_keeps_the_capitals_of_names(text: str, said: 
     ],
     ids=["text", "terminal", "direction", "command", "stop", "IPv6", "old command", "within a line"],
 )
-def test_what_others_would_obey_is_escaped(text: str, shown: str) -> None:
-    """IPv6 addresses begin as GitHub's commands do."""
+def test_text_that_would_act_as_markup_is_escaped(text: str, shown: str) -> None:
+    """IPv6 addresses begin like GitHub's commands."""
     assert plain(text) == shown
 
 

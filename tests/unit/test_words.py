@@ -1,7 +1,7 @@
 """What people read has one word per thing: README.md, docs/, help, claims' sentences and reasons, and the code's prose.
 
-The words that are no longer used are the left column of the table in docs/development.md; ``words_left.toml`` has what
-each page still uses of them, which can only become less.
+The words to avoid are the left column of the table in docs/development.md; ``words_left.toml`` has how often each page
+still uses them, which can only decrease.
 """
 
 import ast
@@ -29,20 +29,20 @@ STYLE: Final = CHECKOUT / "docs" / "development.md"
 LEFT: Final = Path(__file__).with_name("words_left.toml")
 _TABLE: Final = re.compile(r"^\| not \| but \|\n\|---\|---\|\n((?:\|.*\n)+)", re.MULTILINE)
 _REMARK: Final = re.compile(r"\(.*?\)")
-# Neither code nor an address is prose, and a comment is not shown.
+# Code and addresses are not prose, and HTML comments are not shown.
 _NO_PROSE: Final = re.compile(r"^```.*?^```$|<!--.*?-->|`[^`\n]*`|\]\([^)\s]*\)", re.MULTILINE | re.DOTALL)
-# The words of results.json and of the options, which the code uses as well (docs/glossary.md). "whose" has no other
-# word in a definition.
+# The words of results.json and of the options, which the code uses as well (docs/glossary.md). Definitions may use
+# "whose".
 _OF_THE_CODE: Final = {"arm", "arms", "cell", "cells", "subject", "subjects", "unsupported", "twins", "whose"}
 # It is part of the images: a changed word would rebuild them.
 _IN_IMAGES: Final = CHECKOUT / "tuneproof" / "lab" / "protocol"
 _NAME: Final = re.compile(r"^ *(?:async )?def test_(\w+)", re.MULTILINE)
-# Their help is pytest's.
+# pytest prints their help.
 _PYTESTS: Final = ("run", "test")
 
 
 def old_words(style: str) -> list[str]:
-    """Return the words that the style page no longer wants."""
+    """Return the words that the style page rejects."""
     table = _TABLE.search(style)
     assert table is not None
     cells = [row.split("|")[1] for row in table[1].splitlines()]
@@ -95,7 +95,7 @@ def help_of(command: str) -> str:
 
 
 def faults(found: Mapping[str, Mapping[str, int]], left: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """Return what is used too often, and what need not be allowed any more."""
+    """Return the words that are used too often, and needless exceptions."""
     more = [
         f"{name}: {word!r}, {count} times, {left.get(name, {}).get(word, 0)} allowed"
         for name, words in found.items()
@@ -111,26 +111,26 @@ def faults(found: Mapping[str, Mapping[str, int]], left: Mapping[str, Mapping[st
     return more + needless
 
 
-def test_no_text_uses_a_word_that_was_given_up() -> None:
+def test_no_text_uses_a_rejected_word() -> None:
     words = old_words(STYLE.read_text(encoding="utf-8"))
     found = {name: used(text, words) for name, text in texts()}
     assert faults(found, tomllib.loads(LEFT.read_text(encoding="utf-8"))) == []
 
 
-def test_docstrings_and_comments_use_no_such_word_either() -> None:
+def test_docstrings_and_comments_use_no_rejected_word() -> None:
     words = [word for word in old_words(STYLE.read_text(encoding="utf-8")) if word not in _OF_THE_CODE]
     modules = [path for path in sorted((CHECKOUT / "tuneproof").rglob("*.py")) if _IN_IMAGES not in path.parents]
     found = {}
     for path in modules:
         source = path.read_bytes()
-        # To find the comments takes much longer than to see that nothing of it is anywhere in the module.
+        # Finding the comments takes much longer than checking that no rejected word is in the module.
         prose = prose_of(source) if used(source.decode(), words) else ""
         found[str(path.relative_to(CHECKOUT))] = used(prose, words)
     assert len(found) > 300
     assert faults(found, {}) == []
 
 
-def test_names_of_tests_use_no_such_word_either() -> None:
+def test_names_of_tests_use_no_rejected_word() -> None:
     words = [word for word in old_words(STYLE.read_text(encoding="utf-8")) if word not in _OF_THE_CODE]
     found = {
         str(path.relative_to(CHECKOUT)): used(
@@ -152,7 +152,7 @@ def test_the_prose_of_a_module_is_its_docstrings_and_comments() -> None:
     }
 
 
-def test_every_row_of_the_style_page_is_looked_for() -> None:
+def test_every_row_of_the_style_page_is_searched_for() -> None:
     words = old_words(
         "| not | but |\n|---|---|\n| told, tells (of reports) | reported |\n| a nginx | an nginx |\n\nMore.\n"
     )
@@ -167,11 +167,11 @@ def test_every_row_of_the_style_page_is_looked_for() -> None:
         ("stellar retold is_told-once data nginx", {}),
     ],
 )
-def test_a_word_is_found_as_a_word(text: str, expected: dict[str, int]) -> None:
+def test_only_whole_words_are_found(text: str, expected: dict[str, int]) -> None:
     assert used(text, ["told", "tells", "a nginx"]) == expected
 
 
-def test_what_is_left_can_only_decrease() -> None:
+def test_exceptions_can_only_decrease() -> None:
     left = {"a.md": {"told": 2, "whose": 1}}
     assert faults({"a.md": {"told": 1, "whose": 1}}, left) == []
     assert faults({"a.md": {"told": 3, "whose": 1}}, left) == ["a.md: 'told', 3 times, 2 allowed"]

@@ -1,6 +1,6 @@
-"""The workflows keep what actionlint and zizmor do not ask for: pins, limits, rights, one gate, and real commands.
+"""The workflows meet rules that actionlint and zizmor do not check: pins, limits, rights, one gate, and real commands.
 
-They are read as lines: `tox -e lint` checks that they are YAML, and of the form that GitHub expects.
+They are read as lines: `tox -e lint` checks that they are YAML in the form that GitHub expects.
 """
 
 import re
@@ -29,11 +29,11 @@ class Job:
 
     @property
     def called(self) -> bool:
-        """Whether it only calls another workflow, whose jobs then have limits of their own."""
+        """Whether it only calls another workflow, with limits in that one's jobs."""
         return re.search(r"^    uses: \./\.github/workflows/", self.text, re.MULTILINE) is not None
 
     def has(self, key: str) -> bool:
-        """Tell whether it has a key of its own, not one of its steps'."""
+        """Tell whether it has a key of its own, not in one of its steps."""
         return re.search(rf"^    {key}:", self.text, re.MULTILINE) is not None
 
 
@@ -53,7 +53,7 @@ def uses_of(path: Path) -> list[str]:
 
 
 def commands_of(path: Path) -> Iterator[str]:
-    """Yield the command lines of ``./lab`` in a file, comments left out."""
+    """Yield the command lines of ``./lab`` in a file, without comments."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.strip().startswith("#")]
     yield from re.findall(r"(?<![\w.])\./lab ([^|;>\n]*)", "\n".join(lines))
 
@@ -64,7 +64,7 @@ each_file = pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=names_of
 
 
 def test_every_workflow_was_read() -> None:
-    """The checks below are about all of these jobs; a reader that finds none would let everything pass."""
+    """The tests below cover all of these jobs; a reader that finds none would let everything pass."""
     assert [f"{job.workflow} {job.name}" for job in ALL_JOBS] == [
         "ci.yml lint",
         "ci.yml unit",
@@ -90,22 +90,22 @@ def test_every_workflow_was_read() -> None:
 
 
 @each_file
-def test_what_others_wrote_is_pinned_by_hash_and_says_its_version(path: Path) -> None:
-    """A tag can be moved to other code, a commit's hash cannot; what is ours comes with the checkout."""
+def test_external_actions_are_pinned_by_hash_with_their_version(path: Path) -> None:
+    """A tag can be moved to other code, a commit's hash cannot; our own come with the checkout."""
     uses = uses_of(path)
     assert uses
     assert [use for use in uses if not use.startswith("./.github/") and not PINNED.fullmatch(use)] == []
 
 
 def test_one_version_of_each_action_is_used_everywhere() -> None:
-    """An update that forgets a file would leave an old action there."""
+    """An update that forgets a file would leave an old version there."""
     uses = {use for path in [*WORKFLOWS, *ACTIONS] for use in uses_of(path) if not use.startswith("./")}
     names = [use.partition("@")[0] for use in uses]
     assert sorted(names) == sorted(set(names))
 
 
 @each_file
-def test_what_is_ours_exists(path: Path) -> None:
+def test_our_own_actions_and_workflows_exist(path: Path) -> None:
     for use in uses_of(path):
         if use.startswith("./"):
             place = CHECKOUT / use
@@ -118,7 +118,7 @@ MORE_RIGHTS = {
     ("release.yml", "images"): ["contents: read", "packages: write"],
     ("release.yml", "audit-image"): ["contents: read", "packages: write"],
 }
-"""The jobs that publish; reading the checkout is all that any other needs."""
+"""The jobs that publish; all others only need to read the checkout."""
 
 
 @each_job
@@ -137,11 +137,11 @@ def test_a_job_has_a_time_limit(job: Job) -> None:
 
 @pytest.mark.parametrize("name", ["ci.yml", "nightly.yml"])
 def test_the_gate_waits_for_every_other_job_and_is_never_skipped(name: str) -> None:
-    """A skipped check counts as passed, and a job that the gate does not know could fail unseen."""
+    """A skipped check counts as passed, and a job that the gate does not know could fail unnoticed."""
     jobs = jobs_of(CHECKOUT / ".github" / "workflows" / name)
     at = [job.name for job in jobs].index("gate")
     others, gate, after = jobs[:at], jobs[at], jobs[at + 1 :]
-    # What is published is published after it, and not where it fails.
+    # Jobs that publish run after it, and only if it succeeds.
     assert all("\n    needs: gate\n" in job.text and not job.has("if") for job in after)
     needs = re.search(r"^    needs: \[([\w, -]+)\]$", gate.text, re.MULTILINE)
     assert needs is not None
@@ -151,14 +151,14 @@ def test_the_gate_waits_for_every_other_job_and_is_never_skipped(name: str) -> N
 
 
 def test_every_command_that_ci_calls_exists() -> None:
-    """A command that was renamed would be found out by the next push only."""
+    """Otherwise only the next push would show that a command was renamed."""
     lines = [line for path in [*WORKFLOWS, *ACTIONS, STOCK_JOB] for line in commands_of(path)]
     used = {line.split()[0] for line in lines}
     assert used == {"clean", "compare", "doctor", "matrix", "report", "run", "test"}
     assert used <= set(COMMANDS)
 
 
-def test_each_depth_that_ci_asks_for_exists() -> None:
+def test_each_depth_that_ci_uses_exists() -> None:
     depths = {
         job.workflow: depth for job in ALL_JOBS for depth in re.findall(r"^      depth: (\w+)$", job.text, re.MULTILINE)
     }
@@ -166,8 +166,8 @@ def test_each_depth_that_ci_asks_for_exists() -> None:
     assert set(depths.values()) <= set(LOOKS)
 
 
-def test_the_runner_images_that_are_merged_are_those_that_measured() -> None:
-    """A runner image that nobody merges would be missing in the report, and nobody would see it."""
+def test_the_merged_runner_images_are_those_that_measured() -> None:
+    """A runner image that is not merged would be missing in the report, unnoticed."""
     shard = (CHECKOUT / ".github" / "workflows" / "scenarios.yml").read_text(encoding="utf-8")
     measured = re.search(r"runner: \[([^\]]+)\]", shard)
     assert measured is not None
@@ -178,13 +178,13 @@ def test_the_runner_images_that_are_merged_are_those_that_measured() -> None:
 
 
 def test_tox_has_an_environment_for_each_version_of_nginx() -> None:
-    """``tox -e scenarios-nginx130`` proves the claims on nginx 1.30."""
+    """``tox -e scenarios-nginx130`` tests the claims on nginx 1.30."""
     text = (CHECKOUT / "tox.ini").read_text(encoding="utf-8")
     versions = re.findall(r"^    nginx(\d+): pytest tests/scenarios --nginx ([\d.]+) ", text, re.MULTILINE)
     assert versions == [(version.replace(".", ""), version) for version in SUITES]
 
 
-def test_what_lints_is_pinned_with_hashes() -> None:
+def test_linters_are_pinned_with_hashes() -> None:
     folder = CHECKOUT / ".ci" / "tools"
     wishes = (folder / "requirements.in").read_text(encoding="utf-8").split()
     lock = (folder / "requirements.lock").read_text(encoding="utf-8")

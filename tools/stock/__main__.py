@@ -237,7 +237,7 @@ def run_in(
 
 
 def checkout() -> list[Path]:
-    """Return the files that git knows, as they are now."""
+    """Return the files that git tracks, in their present state."""
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True).stdout
     return [path for name in listed.split("\0") if name and (path := ROOT / name).exists()]
 
@@ -272,7 +272,7 @@ def boot(machine: Path, drives: Sequence[str], *, append: str, ends_within_s: fl
 
 
 def kvm_works(machine: Path) -> bool:
-    """Tell whether a kernel boots as far as looking for its root file system; /dev/kvm alone says little."""
+    """Tell whether a kernel boots as far as looking for its root file system; /dev/kvm alone does not show that."""
     command = [*qemu(machine, "kvm", "panic=-1"), "-serial", "null"]
     try:
         return subprocess.run(command, capture_output=True, check=False, timeout=KVM_TRIAL_S).returncode == 0

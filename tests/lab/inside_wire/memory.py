@@ -1,4 +1,4 @@
-"""The init of a wire that says in the kernel's log, again and again, how much memory is free."""
+"""The init of a wire that repeatedly prints to the kernel's log how much memory is free."""
 
 import re
 import sys

@@ -1,6 +1,6 @@
-"""Shapes a pair of links natively, as on a host with netem, times frames on it, and prints what came of it.
+"""Shapes a pair of links natively, as on a host with netem, times frames on it, and prints the results.
 
-Arguments: pairs of impairments by direction, as JSON in hexadecimal. One line of JSON is printed for each.
+Arguments: pairs of impairments by direction, as JSON in hexadecimal. It prints one line of JSON for each.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ from netadmin import guest
 
 _NEAR: Final = "trial-near"
 _FAR: Final = "trial-far"
-# EtherType 0x88B5 is set aside for local experiments (IEEE 802).
+# EtherType 0x88B5 is reserved for local experiments (IEEE 802).
 _ETHER_TYPE: Final = 0x88B5
 _FRAMES: Final = 20
 _POWER_OFF: Final = 0x4321FEDC

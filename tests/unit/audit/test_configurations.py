@@ -1,4 +1,4 @@
-"""What an audit says of configurations after the shapes of real ones."""
+"""Audits of configurations in the shape of real ones."""
 
 from pathlib import Path
 from typing import Final
@@ -52,15 +52,15 @@ def test_an_audit_says_what_nginx_would_do(name: str, tmp_path: Path) -> None:
         ("proxy_max_temp_file_size 1m;", "1.30", 2 * _OUTPUT_BUFFER_BYTES),
     ],
 )
-def test_what_a_temporary_file_is_read_into_counts_as_well(said: str, version: str, held_bytes: int | None) -> None:
-    """output_buffers, unless sendfile(2) does without them or there is no such file."""
+def test_the_buffer_for_reading_a_temporary_file_counts_too(said: str, version: str, held_bytes: int | None) -> None:
+    """output_buffers, unless sendfile(2) makes them unnecessary or there is no such file."""
     text = f"events {{ }} http {{ server {{ {said} location / {{ proxy_pass http://b; }} }} }}"
     [place] = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=version).facts.proxied
     assert place.reader_bytes == (None if held_bytes is None else _BUFFERS_BYTES + held_bytes)
     assert place.output_bytes == (held_bytes or 0)
 
 
-def test_advice_on_large_buffers_names_all_that_a_reader_holds() -> None:
+def test_advice_on_large_buffers_names_everything_that_a_reader_holds() -> None:
     text = "events { } http { %s server { location / { proxy_buffers 8 1m; proxy_pass http://b; } } }"
     for said, named in (
         ("", "(proxy_buffer_size, all of proxy_buffers and output_buffers)"),

@@ -1,4 +1,4 @@
-"""What an audit says of the lines that travel from one nginx.conf to the next."""
+"""Audits of lines that people copy from one nginx.conf to the next."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def of(http: str = "", *, events: str = "", main: str = "", version: str = NEWES
 
 
 def states(audit: Audit, claim: str) -> list[str]:
-    """Return how a claim's advice stands wherever it concerns something."""
+    """Return the state of a claim's advice in each place."""
     return [one.state.value for one in audit.advice if one.claim == claim]
 
 
@@ -42,8 +42,8 @@ def said_of(line: Line, concern: Concern, example: str, *, version: str = "") ->
 
 
 @BY_NAME
-def test_a_line_is_shown_where_it_applies_and_only_there(line: Line, concern: Concern) -> None:
-    """By its arguments and what stands around it: the row's own examples of both. A patch leaves nothing to say."""
+def test_a_line_is_shown_only_where_it_applies(line: Line, concern: Concern) -> None:
+    """By its arguments and its surroundings: the row's own examples of both. After a patch there is no finding."""
     assert concern.trips, "give a configuration that it must be said of (trips)"
     assert concern.spares or concern.args == ".*", "and one that it must not be said of (spares)"
     for example in concern.trips:
@@ -61,7 +61,7 @@ def test_a_line_is_shown_where_it_applies_and_only_there(line: Line, concern: Co
 
 @pytest.mark.parametrize(("line", "concern"), [pair for pair in CONCERNS if pair[0].version])
 def test_a_line_expires_with_its_version(line: Line, concern: Concern) -> None:
-    """Before that it does what it says, and nobody is told of what made it needless."""
+    """Before that it does what it says, and nobody learns what made it unnecessary."""
     major, minor, patch = as_numbers(line.version)
     before = f"{major}.{minor}.{patch - 1}"
     for example in concern.trips:
@@ -92,8 +92,8 @@ def test_a_line_is_not_shown_for_versions_that_do_not_know_it(line: Line, concer
         ("tcp_nodelay on;", ""),
     ],
 )
-def test_how_far_the_measurement_reaches_is_reported(said: str, reach: str) -> None:
-    # Of the line's last directive: other rows may be about the others.
+def test_the_limits_of_the_measurement_are_reported(said: str, reach: str) -> None:
+    # The line's last directive: other rows may be about the others.
     name = said.rstrip("; }").rpartition(";")[2].rpartition("{")[2].split()[0]
     whys = [one.why for one in of(said).advice if one.at.name == name]
     assert [why.endswith(reach) and ("measured at" in why) == bool(reach) for why in whys] == [True]
@@ -101,7 +101,7 @@ def test_how_far_the_measurement_reaches_is_reported(said: str, reach: str) -> N
 
 @BY_NAME
 def test_every_line_rests_on_a_recorded_claim_or_on_nginx_documentation(line: Line, concern: Concern) -> None:
-    """Advice without a measurement is what this project is against: what nginx documents names where it does."""
+    """This project is against advice without a measurement; a documented fact links its documentation."""
     if line.scenario == "configuration":
         assert concern.source.startswith("https://")
         return
@@ -113,7 +113,7 @@ def test_every_line_rests_on_a_recorded_claim_or_on_nginx_documentation(line: Li
 
 
 def test_a_directive_without_arguments_ends_no_audit() -> None:
-    """Nginx refuses it; what the rest of the file says counts all the same."""
+    """Nginx refuses it; the rest of the file still counts."""
     names = sorted({concern.directive for _, concern in CONCERNS if concern.directive})
     text = "".join(f"{name}; " for name in names)
     http = f"{text} upstream {{ server; }} upstream u {{ server; {text} }} server {{ {text} location / {{ {text} }} }}"
@@ -128,7 +128,7 @@ def test_entries_of_a_map_are_not_directives(entry: str) -> None:
 
 
 def test_a_hint_is_given_once() -> None:
-    """However many locations pass requests on to one name; what can be patched is told at each place."""
+    """However many locations proxy to one name; patches are shown at each place."""
     locations = "".join(f"location /{name} {{ proxy_pass http://app; send_timeout 2s; }}\n" for name in "abc")
     found = of(f"server {{ {locations} }}")
     assert states(found, "names_are_resolved_once") == ["cannot tell"]
@@ -136,7 +136,7 @@ def test_a_hint_is_given_once() -> None:
 
 
 def test_a_name_that_another_file_may_define_is_not_looked_up() -> None:
-    """An upstream block of the http{} around it."""
+    """Such as an upstream block of the http{} around it."""
     text = "server { location / { proxy_pass http://app; } location /b { proxy_pass http://app.example; } }"
     found = audit_source(Dump({"site.conf": text}, is_complete=False), version=NEWEST)
     assert [one.at.args for one in found.advice if one.claim == "names_are_resolved_once"] == [("http://app.example",)]
@@ -166,7 +166,7 @@ NEXT = "proxy_next_upstream error timeout http_500 http_502;"
         ("server 10.0.0.1;", "$host", True),
     ],
 )
-def test_listed_5xx_are_reported_where_there_may_be_several_peers(upstream: str, to: str, *, is_told: bool) -> None:
+def test_listed_5xx_are_reported_if_there_may_be_several_peers(upstream: str, to: str, *, is_told: bool) -> None:
     server = f"server {{ location / {{ proxy_pass http://{to}; }} }}"
     text = f"events {{ }}\nhttp {{ {NEXT} upstream u {{ {upstream} }} {server} }}\n"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.30")

@@ -1,4 +1,4 @@
-"""An upstream block in the place of an address: what else would change stays as it was, or nothing is changed."""
+"""An upstream block replaces an address: everything else stays the same, or nothing is changed."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def read(server: str, http: str = "") -> tuple[Audit, str]:
 
 
 def named(server: str, http: str = "") -> list[str]:
-    """Return the server's lines with a block for the first address that requests are passed on to."""
+    """Return the server's lines with a block for the first proxied address."""
     found, text = read(server, http)
     edits = named_block(found.facts, found.facts.proxied[0].target, settings=("keepalive 8;",))
     if not edits:
@@ -39,8 +39,10 @@ def named(server: str, http: str = "") -> list[str]:
         ("@app", "app", ["proxy_pass http://app;", "proxy_redirect http://app/ /;"]),
     ],
 )
-def test_redirects_of_the_address_stay_those_of_the_location(location: str, address: str, expected: list[str]) -> None:
-    """As nginx turns them by default, which goes by what proxy_pass says; so does the Host that the backend sees."""
+def test_redirects_of_the_address_are_still_rewritten_to_the_location(
+    location: str, address: str, expected: list[str]
+) -> None:
+    """As nginx rewrites them by default, according to proxy_pass; the backend's Host stays the same, too."""
     host = address.partition("/b")[0]
     lines = named(f"location {location} {{\nproxy_pass http://{address};\n}}")
     assert lines == [*expected, f"proxy_set_header Host {host};"]
@@ -54,19 +56,19 @@ def test_redirects_of_the_address_stay_those_of_the_location(location: str, addr
         ("proxy_redirect default;", ["proxy_redirect http://10.0.0.1/ /;"]),
     ],
 )
-def test_redirects_that_somebody_wrote_stay(said: str, expected: list[str]) -> None:
+def test_explicit_redirects_stay(said: str, expected: list[str]) -> None:
     lines = named(f"location / {{\nproxy_pass http://10.0.0.1;\nproxy_set_header Host x;\n{said}\n}}")
     assert lines == ["proxy_pass http://10_0_0_1;", "proxy_set_header Host x;", *expected]
 
 
 @pytest.mark.parametrize("name", ["Accept-Encoding", "X-Real-IP"])
-def test_another_header_is_not_the_host_that_the_backend_sees(name: str) -> None:
-    """Without a Host of its own, the backend would be asked for the block's name."""
+def test_another_header_does_not_count_as_the_host_header(name: str) -> None:
+    """Without a Host header of its own, the request to the backend would name the block."""
     lines = named(f"location / {{\nproxy_pass http://10.0.0.1;\nproxy_set_header {name} x;\n}}")
     assert lines[-2:] == [f"proxy_set_header {name} x;", "proxy_set_header Host 10.0.0.1;"]
 
 
-def test_what_is_written_around_the_location_counts() -> None:
+def test_lines_around_the_location_count() -> None:
     server = "proxy_redirect off;\nproxy_set_header Host x;\nlocation / {\nproxy_pass http://10.0.0.1;\n}"
     assert named(server) == ["proxy_redirect off;", "proxy_set_header Host x;", "proxy_pass http://10_0_0_1;"]
 
@@ -79,8 +81,8 @@ def test_what_is_written_around_the_location_counts() -> None:
         ("unix:/a.sock", ["proxy_pass http://unix_a_sock;", "proxy_set_header Host localhost;"]),
     ],
 )
-def test_sockets_and_paths_with_variables_have_no_redirects(address: str, expected: list[str]) -> None:
-    """Nobody is redirected to a socket's path, and nginx has no default where there are variables."""
+def test_sockets_and_paths_with_variables_get_no_redirects(address: str, expected: list[str]) -> None:
+    """No redirect points to a socket's path, and nginx has no default with variables."""
     assert named(f"location / {{\nproxy_pass http://{address};\n}}") == expected
 
 
@@ -102,15 +104,15 @@ def test_sockets_and_paths_with_variables_have_no_redirects(address: str, expect
         "proxy_cache c; proxy_cache_key $proxy_host$uri; location / { proxy_pass http://10.0.0.1; }",
     ],
 )
-def test_a_person_decides_where_something_else_would_change(server: str) -> None:
+def test_a_person_decides_if_something_else_would_change(server: str) -> None:
     assert named(server) == []
 
 
-def test_a_cache_whose_keys_do_not_name_the_address_is_no_obstacle() -> None:
+def test_a_cache_with_keys_without_the_address_does_not_matter() -> None:
     for cache in ("proxy_cache c; proxy_cache_key $host$uri;", "proxy_cache off;"):
         assert named(f"{cache}\nlocation / {{\nproxy_pass http://10.0.0.1;\n}}")
 
 
-def test_a_name_that_is_taken_is_not_taken_again() -> None:
+def test_a_used_name_is_not_used_again() -> None:
     """It may be another upstream."""
     assert named("location / { proxy_pass http://10.0.0.1; }", "upstream 10_0_0_1 { server 10.0.0.2; }\n") == []

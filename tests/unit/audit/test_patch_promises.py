@@ -1,4 +1,4 @@
-"""What a patch promises, on configurations drawn by seed: the finding goes, none comes, and protection stays."""
+"""The promises of patches, on configurations drawn by seed: findings disappear, none appears, protection stays."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def drawn(version: str) -> Iterator[Audit]:
 
 
 def protection(found: Audit) -> Counter[tuple[str, ...]]:
-    """Return what protects, each with the block that it is in, and for each socket whether it speaks TLS."""
+    """Return the protective directives, each with its block, and for each socket whether it uses TLS."""
     main = found.facts.configuration.main
     said = Counter((one.name, *one.args, *block.path) for one, block in main.everything() if one.name in PROTECTING)
     for socket in found.facts.sockets.found:
@@ -47,9 +47,9 @@ def key(one: Advised) -> tuple[str, ...]:
 
 
 def worse(after: Audit, before: Audit, new: Counter[tuple[str, ...]]) -> Iterator[Advised]:
-    """Yield the new findings that harm, or that are about a line of the patch.
+    """Yield the new findings that are harmful, or about a line of the patch.
 
-    A patch may make a line of the user's needless, such as one that was there for the same.
+    A patch may make one of the user's lines unnecessary, such as one with the same purpose.
     """
     known = {(said.name, *said.args) for said, _ in before.facts.configuration.main.everything()}
     for one in after.advice:
@@ -60,7 +60,7 @@ def worse(after: Audit, before: Audit, new: Counter[tuple[str, ...]]) -> Iterato
 
 
 @pytest.mark.parametrize("version", LAB_VERSIONS)
-def test_a_patch_ends_its_finding_and_brings_no_other(version: str) -> None:
+def test_a_patch_removes_its_finding_and_adds_no_other(version: str) -> None:
     tried = 0
     for found in drawn(version):
         before = Counter(map(key, found.advice))

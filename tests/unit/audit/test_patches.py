@@ -1,4 +1,4 @@
-"""What a patch changes: what it says, and nothing else."""
+"""A patch changes what it says, and nothing else."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,7 +28,7 @@ def audited(files: dict[str, str], version: str) -> Audit:
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", TEXTS)
 def test_each_patch_changes_what_it_says_and_nothing_else(name: str, version: str) -> None:
-    """It applies line by line, leaves no new problem and every other fact alone, and is not wanted a second time."""
+    """It applies line by line, adds no problem, leaves all other facts alone, and is not offered a second time."""
     files = dict(TEXTS[name])
     before = audited(files, version)
     texts = before.facts.configuration.texts
@@ -48,14 +48,14 @@ def test_each_patch_changes_what_it_says_and_nothing_else(name: str, version: st
 
 
 def same_place(one: Advised, other: Advised, before: Audit, after: Audit) -> bool:
-    """Tell whether advice stands at the same place, counted among those of its kind, since lines move."""
+    """Tell whether advice is at the same place, counted among those of its kind, since lines move."""
     if one.name != other.name or one.at.name != other.at.name:
         return False
     return number(one, after) == number(other, before)
 
 
 def number(advised: Advised, of: Audit) -> int:
-    """Return the how-manieth place of its kind a piece of advice stands at."""
+    """Return the position of a piece of advice among the places of its kind."""
     if advised.at.name.endswith("_pass"):
         return [proxied.target.statement for proxied in of.facts.proxied].index(advised.at)  # type: ignore[arg-type]
     if isinstance(advised.at, Block):
@@ -64,7 +64,7 @@ def number(advised: Advised, of: Audit) -> int:
 
 
 def start(advised: Advised) -> int:
-    """Return where in its file a piece of advice stands."""
+    """Return the place of a piece of advice in its file."""
     assert advised.at.span is not None
     return advised.at.span.start
 
@@ -107,7 +107,7 @@ def test_remarks_and_layout_stay() -> None:
     assert diff(edits, files).count("+    upstream 10_0_0_1_81 {") == 1
 
 
-def test_neighbours_that_change_are_shown_together() -> None:
+def test_neighbouring_changes_are_shown_together() -> None:
     """Both old lines, then both new ones, as people write and review it; white space in them stays."""
     files = {"nginx.conf": f"{HEAD}http {{\n server {{\n  listen\t  80   default_server ;\n  listen 81;\n }}\n}}\n"}
     edits = [edit for one in audited(files, "1.30").advice if one.name == "listen_queue" for edit in one.edits]
@@ -130,8 +130,8 @@ def test_neighbours_that_change_are_shown_together() -> None:
     ],
     ids=["remark behind", "alone", "another directive", "remark before"],
 )
-def test_a_remark_behind_a_directive_goes_with_it(directive: str, left: str, newline: str) -> None:
-    """It would speak of nothing. What stands in other lines stays, and so does what shares a line."""
+def test_a_remark_after_a_directive_is_removed_with_it(directive: str, left: str, newline: str) -> None:
+    """It would refer to nothing. Remarks on other lines stay, and so do those after several directives."""
     main = "worker_processes 2;\n"
     text = f"{main}events {{\n{directive}\n}}\n".replace("\n", newline)
     edits = [edit for one in audited({"nginx.conf": text}, "1.30").advice for edit in one.edits]
@@ -141,13 +141,13 @@ def test_a_remark_behind_a_directive_goes_with_it(directive: str, left: str, new
     assert apply(edits, at_the_end) == {"nginx.conf": "events { }\n"}
 
 
-def test_new_lines_end_as_the_files_own_do() -> None:
+def test_new_lines_end_like_the_files_own() -> None:
     patched = audited(dict(TEXTS["dense-crlf"]), "1.22").patched()["nginx.conf"]
     assert patched.count("\r\n") > TEXTS["dense-crlf"]["nginx.conf"].count("\r\n")
     assert "\n" not in patched.replace("\r\n", "")
 
 
-Tree = list[tuple[str, Any]]  # a directive with its arguments, and what is in its block, else None
+Tree = list[tuple[str, Any]]  # a directive with its arguments, and the content of its block, or None
 DIRECTIVES = st.tuples(st.sampled_from(["a 1", "b 'x y'", "c"]), st.none())
 TREES = st.recursive(
     st.lists(DIRECTIVES, min_size=1, max_size=3),
@@ -176,7 +176,7 @@ def everything(statements: Sequence[Statement]) -> list[Statement]:
 
 
 def edited(statements: Sequence[Statement], at: Statement, edit: Insert | Replace) -> Tree:
-    """Return what an edit means, without any text: the directives that must be there after it."""
+    """Return the meaning of an edit, without any text: the directives that must be there after it."""
     tree: Tree = []
     for each in statements:
         inner = None if each.block is None else edited(each.block, at, edit)
@@ -192,7 +192,7 @@ def edited(statements: Sequence[Statement], at: Statement, edit: Insert | Replac
 
 @settings(max_examples=80, database=None, derandomize=True, deadline=None)
 @given(st.data())
-def test_what_is_read_after_a_patch_is_what_its_edit_says(data: st.DataObject) -> None:
+def test_a_patched_text_contains_what_its_edit_says(data: st.DataObject) -> None:
     """In any layout: several directives in a line, remarks with braces, CRLF, no newline at the end."""
     newline = data.draw(st.sampled_from(["\n", "\r\n"]))
     text = text_of(data.draw(TREES), lambda: data.draw(GAPS)).replace("\n", newline)
@@ -214,7 +214,7 @@ def test_what_is_read_after_a_patch_is_what_its_edit_says(data: st.DataObject) -
 
 @settings(max_examples=40, database=None, derandomize=True)
 @given(st.sets(st.integers(0, 39), max_size=6))
-def test_a_diff_of_changes_near_and_far_is_applied_without_any_fuzz(changed: set[int]) -> None:
+def test_a_diff_of_near_and_distant_changes_applies_without_fuzz(changed: set[int]) -> None:
     before = "".join(f"{number}\n" for number in range(40))
     after = "".join("new\n" if number in changed else f"{number}\n" for number in range(40))
     assert applied(unified({"a": before}, {"a": after}), {"a": before}) == {"a": after}

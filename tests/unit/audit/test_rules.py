@@ -1,4 +1,4 @@
-"""What advice comes to, state by state; which scenario speaks for it; and how it is told."""
+"""The states of advice, the scenario behind it, and how it is shown."""
 
 import json
 
@@ -66,9 +66,9 @@ def server(inside: str) -> str:
         ("upstream_keepalive", of(f"upstream u {{ server a:1; }} server {{ location / {{ {TO_U} }} }}"), "missing"),
         ("upstream_keepalive", of(f"server {{ location / {{ {PROXIED} }} }}", version="1.30"), "missing"),
         ("upstream_keepalive", of(server("location / { proxy_pass http://$host; }")), "cannot tell"),
-        # It has nothing to keep, so nobody is told to.
+        # It has nothing to keep, so there is no advice.
         ("upstream_keepalive", of("server { location / { uwsgi_pass a:1; } }"), ""),
-        # What an absent file may say of HTTP/1.1 does not matter where a header closes connections.
+        # If a header closes connections, the HTTP/1.1 setting in a missing file does not matter.
         ("upstream_keepalive", of(BESIDE % "proxy_set_header Connection close;", complete=False), "without effect"),
         ("upstream_keepalive", of(BESIDE % "proxy_set_header Connection $c;", complete=False), "cannot tell"),
         ("listen_queue", of("server { listen 80; }"), "missing"),
@@ -79,7 +79,7 @@ def server(inside: str) -> str:
         ("listen_queue", of("server { listen 443 quic; listen 443 ssl backlog=8192; }"), "in effect"),
         # A connect to a full queue of such a socket does not wait for a retransmission.
         ("listen_queue", of("server { listen unix:/run/n.sock; }"), ""),
-        # With one worker it does nothing; with several it depends on what a configuration does not say.
+        # With one worker it does nothing; with several it depends on something that no configuration says.
         (
             "reuseport_stall",
             of(f"server {{ listen 80 reuseport; location / {{ {PROXIED} }} }}", main="worker_processes 1;"),
@@ -111,7 +111,7 @@ def server(inside: str) -> str:
     ],
 )
 def test_advice_has_every_state(name: str, found: Audit, expected: str) -> None:
-    """Once for each socket or place; nothing where it concerns nothing."""
+    """Once for each socket or place; nothing if it does not apply."""
     assert ", ".join(states(found, name)) == expected
 
 
@@ -120,10 +120,10 @@ def test_advice_has_every_state(name: str, found: Audit, expected: str) -> None:
     [("", "", "", True), ("include a;", "", "", True), ("", "include a;", "", False), ("", "", "include a;", False)],
 )
 @pytest.mark.parametrize("address", ["10.0.0.1", "u"])
-def test_what_an_absent_file_may_say_is_not_added(
+def test_a_directive_that_a_missing_file_may_have_is_not_added(
     outside: str, server: str, inside: str, address: str, *, is_patched: bool
 ) -> None:
-    """Nginx refuses a directive that stands twice in a block; in http{} another one may be."""
+    """Nginx refuses a directive that appears twice in a block; another level such as http{} may have it, too."""
     location = f"location / {{ proxy_pass http://{address}; proxy_set_header Connection close; {inside} }}"
     found = of(f"{outside} upstream u {{ server a:1; keepalive 8; }} server {{ {server} {location} }}", complete=False)
     (advised,) = (one for one in found.advice if one.name == "upstream_keepalive")
@@ -132,13 +132,13 @@ def test_what_an_absent_file_may_say_is_not_added(
 
 
 def test_an_address_with_a_variable_is_not_renamed() -> None:
-    """Only what makes the variable can name an upstream block."""
+    """Only the source of the variable's value can name an upstream block."""
     (advised,) = of("server { location / { proxy_pass http://127.0.0.1:$port/$2; } }", version="1.30").advice[:1]
     assert (advised.name, advised.state, advised.edits) == ("upstream_keepalive", State.MISSING, ())
     assert advised.why.endswith("connections are reused only through one")
 
 
-def test_what_is_harmful_says_how_much() -> None:
+def test_harmful_findings_say_how_much() -> None:
     """Many connections cost memory at the start."""
     large = of(f"server {{ location / {{ {PROXIED} proxy_buffers 64 16m; }} }}")
     assert "1 GiB" in next(one.why for one in large.advice if one.name == "proxy_buffering")
@@ -146,8 +146,8 @@ def test_what_is_harmful_says_how_much() -> None:
     assert "404 MiB at start, 12.6 GiB for 32 workers" in many.advice[0].why
 
 
-def test_every_rule_speaks_for_a_claim_of_the_catalogue() -> None:
-    """Whose verdict was recorded: advice without a measurement is what this project is against."""
+def test_every_rule_rests_on_a_claim_of_the_catalogue() -> None:
+    """With a recorded verdict: this project is against advice without a measurement."""
     claims = {(advice.name, claim) for advice in every_advice() for claim in advice.claims}
     http = (
         f"{UP}server {{ listen 80 reuseport;\n"
@@ -155,7 +155,7 @@ def test_every_rule_speaks_for_a_claim_of_the_catalogue() -> None:
         f"location /o {{ {TO_U} proxy_buffering off; }} }}"
     )
     found = of(http, events="worker_connections 1000000;")
-    # Lines that are copied have a test module of their own.
+    # Copied lines have a test module of their own.
     rows = {line.scenario for line in every_line() if line.audit}
     assert {one.name for one in found.advice} - rows == {
         __import__(rule.__module__, fromlist=["NAME"]).NAME for rule in every_rule()
@@ -167,14 +167,14 @@ def test_every_rule_speaks_for_a_claim_of_the_catalogue() -> None:
         assert recorded_of(one.name, one.claim, NEWEST) is not None
 
 
-def test_what_was_recorded_is_what_docs_show() -> None:
+def test_the_recorded_results_are_those_in_docs() -> None:
     kept = json.loads((CHECKOUT / "tuneproof/audit" / FILE).read_text(encoding="utf-8"))
     assert kept == kept_of(load(RESULTS), documents())
     assert kept["cells"]["upstream_keepalive/connections_are_the_cause"]["page"] == "docs/upstream-keepalive.md"
 
 
-def test_the_examples_of_docs_are_what_an_audit_and_explain_say() -> None:
-    """A log in them was written by the lab's nginx."""
+def test_the_examples_in_docs_are_the_output_of_audit_and_explain() -> None:
+    """The lab's nginx wrote their logs."""
     for path in WITH_EXAMPLES:
         page = path.read_text(encoding="utf-8")
         assert with_example(page) == page
@@ -191,7 +191,7 @@ def test_the_examples_of_docs_are_what_an_audit_and_explain_say() -> None:
     assert [match["command"].split()[1] for match in COMMAND.finditer(tour)] == ["audit", "why", "explain"]
 
 
-def test_what_matters_comes_first() -> None:
+def test_the_most_important_findings_come_first() -> None:
     found = of(
         "server { listen 80; location / { proxy_pass http://10.0.0.1; proxy_buffer_size 64k; proxy_buffers 64 16m; } }"
     )
@@ -203,7 +203,7 @@ def test_what_matters_comes_first() -> None:
 
 
 def test_a_person_reads_places_reasons_figures_and_patches() -> None:
-    """What needs no action is one line, unless it is asked for."""
+    """What needs no action takes one line, unless details are requested."""
     block = UP.replace("a:1;", "10.0.0.1; keepalive_timeout 4s;")
     found = of(f"{block}server {{ listen 80 backlog=4096;\nlocation / {{ {TO_U} }}\nlocation /k {{ {TO_U} {KEPT} }} }}")
     text = render(found, width=80)
@@ -221,7 +221,7 @@ def test_a_person_reads_places_reasons_figures_and_patches() -> None:
 
 
 def test_the_summary_counts_servers_and_locations() -> None:
-    """An ``if`` is no location of its own, and mail{} has servers as well."""
+    """An ``if`` is not a location of its own, and mail{} also has servers."""
     text = (
         "events { } mail { server { listen 25; protocol smtp; } }\n"
         "http { server { location / { if ($arg_a) { proxy_pass http://10.0.0.1; } proxy_pass http://10.0.0.2; } } }\n"
@@ -234,7 +234,7 @@ def test_the_summary_counts_servers_and_locations() -> None:
     )
 
 
-def test_what_is_true_of_most_files_takes_one_line() -> None:
+def test_findings_that_most_files_have_take_one_line() -> None:
     """However many sockets and locations there are."""
     text = render(of("server { listen 80; listen 81; location / { proxy_pass http://10.0.0.1; } }"), width=200)
     hints = (
@@ -242,14 +242,14 @@ def test_what_is_true_of_most_files_takes_one_line() -> None:
     )
     assert " ".join(text.split()).endswith(f"Nothing to change. {hints}")
     assert text.count("listen_queue") == 1
-    # The versions differ in the patch, and the place is one.
+    # The versions differ in the patch, but the place is the same.
     text = "events { }\nhttp { server { listen 80; location / { proxy_pass http://10.0.0.1; } } }\n"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True))
     assert found.versions
     assert "upstream_keepalive (1), listen_queue (1)" in " ".join(render(found, width=200).split())
 
 
-def test_what_breaks_comes_before_what_costs_and_what_has_no_effect() -> None:
+def test_breaking_findings_come_before_costly_and_ineffective_ones() -> None:
     http = (
         "tcp_nodelay on; gzip on; server { listen 80; proxy_set_header Host a; "
         "location / { proxy_pass http://10.0.0.1; proxy_set_header B c; } }"

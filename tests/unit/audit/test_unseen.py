@@ -1,4 +1,4 @@
-"""What a file that is not here may say is not taken for unsaid."""
+"""A setting that a missing file may have is not taken for absent."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def advised(server: str, name: str, *, http: str = "") -> list[Advised]:
         ),
     ],
 )
-def test_what_it_may_say_is_no_finding(name: str, server: str, http: str) -> None:
+def test_a_setting_that_a_missing_file_may_have_is_not_reported(name: str, server: str, http: str) -> None:
     with_it, without = ([text.replace("%s", place) for text in (server, http)] for place in (ABSENT, ""))
     assert advised(without[0], name, http=without[1])
     assert advised(with_it[0], name, http=with_it[1]) == []
@@ -48,8 +48,8 @@ def test_what_it_may_say_is_no_finding(name: str, server: str, http: str) -> Non
         ("cache_lock_protects_expired_keys", "proxy_cache_lock on;"),
     ],
 )
-def test_sites_that_are_not_here_may_have_settings_of_http_as_well(name: str, http: str) -> None:
-    """Such as conf.d/gzip.conf, or a site on port 80."""
+def test_missing_site_files_may_also_have_settings_of_http(name: str, http: str) -> None:
+    """For example conf.d/gzip.conf, or a site on port 80."""
     found = [
         audit_source(Dump({"nginx.conf": f"{main} events {{ }}\nhttp {{ {http} {more} }}\n"}, is_complete=False)).advice
         for main, more in (("", ""), ("include modules-enabled/*.conf;", ""), ("", "include /etc/nginx/conf.d/*.conf;"))
@@ -65,7 +65,7 @@ def test_a_slow_reader_may_hold_less() -> None:
     assert (found.state, found.edits) == (State.CANNOT_TELL, ())
     assert "unless /etc/nginx/absent.conf, which is not here, says otherwise" in found.why
     assert "With the patch" not in found.reason
-    # nginx takes each of them once in a block.
+    # nginx accepts each of them once per block.
     [found] = advised(f"{location[:-1]} proxy_buffering on; {ABSENT} }}", "proxy_buffering")
     assert found.state is State.HARMFUL
 
@@ -79,7 +79,7 @@ def test_a_slow_reader_may_hold_less() -> None:
         ("location / { proxy_pass http://$http_x; }", "known only at request time"),
     ],
 )
-def test_what_envsubst_fills_in_is_known_before_a_request_comes(text: str, why: str) -> None:
+def test_values_from_envsubst_are_known_before_a_request_arrives(text: str, why: str) -> None:
     fragment = f"upstream a {{ server 127.0.0.1:1; }}\nserver {{ listen 80;\n{text} }}\n"
     found = audit_source(Dump({"site.conf": fragment}, is_complete=False), version="1.26")
     [one] = [one for one in found.advice if one.name == "upstream_keepalive"]

@@ -29,12 +29,12 @@ def changes(http: str, old: str = "1.18", new: str = "1.30") -> Upgrade:
 
 
 def of(found: Upgrade, effect: Effect) -> list[tuple[str, int, str]]:
-    """Return what has an effect, where, and since when."""
+    """Return the effects, with their places and versions."""
     return [(one.what, one.at.line, one.since) for one in found.differences if one.effect is effect]
 
 
 def patched(found: Upgrade, *, defaults: bool) -> str:
-    """Return the file with what the new version wants, or with the old defaults."""
+    """Return the file adapted to the new version, or with the old defaults."""
     chosen = [one for one in found.differences if (one.effect is Effect.DEFAULT) == defaults]
     texts = found.before.facts.configuration.texts
     return {**texts, **apply([edit for one in chosen for edit in one.edits], texts)}["nginx.conf"]
@@ -52,10 +52,10 @@ def patched(found: Upgrade, *, defaults: bool) -> str:
         ("listen 443 ssl http2;", Effect.DEPRECATED, "listen http2", "1.25.1", "listen 443 ssl;\nhttp2 on;\n}"),
     ],
 )
-def test_what_a_newer_nginx_does_not_want_is_reported_and_patched(
+def test_lines_that_a_newer_nginx_rejects_are_reported_and_patched(
     server: str, effect: Effect, what: str, since: str, after: str
 ) -> None:
-    """Gone, ignored, or deprecated; before that version nothing is said."""
+    """Removed, ignored, or deprecated; nothing is reported before that version."""
     text = f"server {{\n{server}\n}}"
     found = changes(text)
     assert of(found, effect) == [(what, 3 + server.count("\n") + 1, since)]
@@ -69,8 +69,8 @@ def test_what_a_newer_nginx_does_not_want_is_reported_and_patched(
     assert of(again, effect) == []
 
 
-def test_everybody_on_a_socket_goes_on_speaking_http2() -> None:
-    """Its parameter was the socket's: for a server on another one nothing changes."""
+def test_all_servers_on_a_socket_keep_http2() -> None:
+    """The parameter belonged to the socket: for a server on another one nothing changes."""
     text = "server {\nlisten 443 ssl http2;\n}\nserver {\nlisten 443 ssl;\n}\nserver {\nlisten 444 ssl;\n}"
     after = patched(changes(text), defaults=False)
     assert after.count("http2 on;") == 2
@@ -78,8 +78,8 @@ def test_everybody_on_a_socket_goes_on_speaking_http2() -> None:
 
 
 @pytest.mark.parametrize("same", ["443", "*:443", "0.0.0.0:443"])
-def test_a_socket_is_the_same_whatever_its_listens_call_it(same: str) -> None:
-    """TLS would come to a server that speaks plain HTTP there, and HTTP/2 would go from one that spoke it."""
+def test_a_socket_is_the_same_in_all_spellings_of_listen(same: str) -> None:
+    """Otherwise a server with plain HTTP there would get TLS, and one with HTTP/2 would lose it."""
     shared = f"server {{\nlisten 443 ssl http2;\n}}\nserver {{\nlisten {same} ssl; server_name b;\n}}"
     assert patched(changes(shared), defaults=False).count("http2 on;") == 2
     plain = f"server {{\nlisten 443;\nssl on;\n}}\nserver {{\nlisten {same}; server_name b;\n}}"
@@ -126,10 +126,8 @@ TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9
         ),
     ],
 )
-def test_a_default_that_moved_is_reported_where_it_counts(
-    http: str, what: str, line: int, since: str, kept: str
-) -> None:
-    """With what keeps the old one; where the directive is set, nothing is said of it."""
+def test_a_changed_default_is_reported_where_it_counts(http: str, what: str, line: int, since: str, kept: str) -> None:
+    """With the line that keeps the old one; if the directive is set, nothing is reported."""
     found = changes(http)
     assert (what, line, since) in of(found, Effect.DEFAULT)
     after = patched(found, defaults=True)
@@ -159,7 +157,7 @@ def test_a_default_that_moved_is_reported_where_it_counts(
     ],
 )
 def test_a_default_without_effect_here_is_not_reported(http: str, what: str) -> None:
-    """No file is sent, no TLS is spoken, nothing is passed on, no connection is kept."""
+    """No file is sent, no TLS is used, nothing is proxied, no connection is kept."""
     assert what not in [one[0] for one in of(changes(http), Effect.DEFAULT)]
 
 
@@ -270,16 +268,16 @@ def test_a_mainline_branch_means_its_last_release() -> None:
         "uwsgi_pass u;",
     ],
 )
-def test_a_default_of_keeping_connections_is_not_reported_where_something_else_ends_them(location: str) -> None:
-    """Tried on nginx 1.30: each request has a connection of its own there, as before."""
+def test_the_keepalive_default_is_not_reported_if_something_else_closes_connections(location: str) -> None:
+    """Tried on nginx 1.30: each request still has a connection of its own there."""
     found = changes(f"upstream u {{ server a; }} server {{ location / {{ {location} }} }}", old="1.22")
     told = [one.what for one in found.differences]
     assert "keepalive" not in told
     assert "dying_connections" not in told
 
 
-def test_what_a_default_changes_is_reported_as_far_as_it_changes() -> None:
-    """A Connection header of one's own is sent as it was; with the client's, only a request can tell."""
+def test_the_effect_of_a_default_is_reported_exactly() -> None:
+    """An own Connection header is sent as before; with the client's header, it depends on the request."""
     server = "upstream u { server a; } server { location / { %s proxy_pass http://u; } }"
     whys = {
         header: {one.what: one.why for one in changes(server % header, old="1.26").differences}
@@ -300,8 +298,8 @@ def test_advice_that_expires_is_reported() -> None:
     assert not [one for one in changes(text, old="1.22", new="1.26").differences if one.effect is Effect.ADVICE]
 
 
-def test_the_way_back_is_reported_as_well() -> None:
-    """What the older one does not know; nothing of what it never had is proposed to keep the newer one's defaults."""
+def test_a_downgrade_is_reported_as_well() -> None:
+    """What the older version does not know; no line is proposed to keep a default that it never had."""
     found = changes("server { listen 443 ssl; http2 on; }", old="1.30", new="1.22")
     assert of(found, Effect.REFUSED) == [("http2", 3, "1.25.1")]
     assert "max_headers" in [one[0] for one in of(found, Effect.DEFAULT)]
@@ -325,8 +323,8 @@ def test_the_way_back_is_reported_as_well() -> None:
         (f"\nproxy_http_version 1.1; {PASSES}", "proxy_http_version", "1.29.7"),
     ],
 )
-def test_a_line_that_does_something_else_is_named(http: str, what: str, since: str) -> None:
-    """On the way up, and on the way down."""
+def test_a_line_with_a_changed_effect_is_named(http: str, what: str, since: str) -> None:
+    """For an upgrade, and for a downgrade."""
     for old, new in (("1.26", "1.31.5"), ("1.31.5", "1.26")):
         found = of(changes(http, old=old, new=new), Effect.BEHAVIOUR)
         assert (what, 4, since) in found
@@ -360,13 +358,13 @@ def test_a_server_without_listen_is_one_with_port_80() -> None:
         ("server { listen 80; }", "listen", "1.29.1"),
     ],
 )
-def test_a_line_that_does_the_same_is_not_named(http: str, what: str, since: str) -> None:
+def test_a_line_with_the_same_effect_is_not_named(http: str, what: str, since: str) -> None:
     found = of(changes(http, old="1.26", new="1.31.5"), Effect.BEHAVIOUR)
     assert (what, since) not in [(name, version) for name, _, version in found]
 
 
 def test_connections_that_the_new_default_keeps_come_first_with_their_timeout() -> None:
-    """From 1.29.7 on nginx keeps idle connections without being asked: POSTs on those that a backend closes are 502."""
+    """From 1.29.7 on, nginx keeps idle connections by default: POSTs on those that a backend closes get 502."""
     text = "upstream u {\nserver 10.0.0.1;\n}\nserver { location / { proxy_pass http://u; } }"
     found = changes(text, old="1.26", new="1.30")
     first = found.differences[0]
@@ -400,7 +398,7 @@ def test_nothing_changes_between_a_version_and_itself() -> None:
     ],
 )
 def test_without_a_version_all_that_know_everything_are_compared(http: str, version: str, because: str) -> None:
-    """From the oldest of the lab's on that knows it; the audit names what an older one lacks."""
+    """From the oldest lab version on that knows it; the audit names what an older one lacks."""
     found = audit_source(source(http))
     assert found.choice is not None
     assert found.choice.version == version
@@ -409,15 +407,15 @@ def test_without_a_version_all_that_know_everything_are_compared(http: str, vers
     assert (found.choice.because.what if found.choice.because else "") == because
 
 
-def test_mainline_without_a_release_is_that_of_the_lab() -> None:
-    """1.31.3: what a later release changes is not in it."""
+def test_mainline_without_a_release_means_the_labs() -> None:
+    """1.31.3: changes of later releases are not included."""
     text = "server { location / { grpc_pass grpc://a; grpc_set_header Host b; } }"
     found = changes(text, old="1.30", new="1.31")
     assert [one.since for one in found.differences] == ["1.31.3"]
     assert [one.since for one in changes(text, old="1.30", new="1.31.4").differences] == ["1.31.3", "1.31.4"]
 
 
-def test_what_holds_on_some_versions_names_them() -> None:
+def test_findings_that_hold_on_some_versions_name_them() -> None:
     """Without a patch, since it would not suit the others, unless something breaks."""
     found = audit_source(
         source(f"upstream u {{ server 10.0.0.1; }} server {{ {TLS} location / {{ proxy_pass http://u; }} }}")
@@ -431,7 +429,7 @@ def test_what_holds_on_some_versions_names_them() -> None:
     assert missing.reason.endswith(f"--nginx {STABLE_VERSIONS[-2]} shows a patch")
 
 
-def test_the_table_is_in_the_order_of_versions_and_has_no_row_twice() -> None:
+def test_the_table_is_in_the_order_of_versions_without_duplicates() -> None:
     rows = [
         (change.directive, change.parameter, change.block, change.kind, change.version, change.args)
         for change in CHANGES
@@ -447,8 +445,8 @@ def test_the_table_is_in_the_order_of_versions_and_has_no_row_twice() -> None:
     assert [change.version for change in changes_between("1.29.7", "1.30")] == ["1.29.8", "1.29.8"]
 
 
-def test_versions_that_nothing_is_known_of_are_refused() -> None:
-    """And what is no version."""
+def test_unknown_versions_are_rejected() -> None:
+    """And so is text that is not a version."""
     with pytest.raises(BadInputError, match=r"--from 1\.16: changes before 1\.18"):
         changes("server { }", old="1.16")
     for version in ("new", "1", "1.30.x", "", "-1.30"):

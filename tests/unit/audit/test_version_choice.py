@@ -1,4 +1,4 @@
-"""Which version an audit is for: that of the nginx which uses the files, where there is one."""
+"""Which version an audit is for: that of the nginx that uses the files, if there is one."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ SAYS = "#!/bin/sh\necho 'nginx version: nginx/1.22.1 (Debian)' >&2\necho 'config
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of an nginx that is on PATH."""
+    """A folder of an nginx on PATH."""
     folder = tmp_path / "etc"
     folder.mkdir()
     (folder / "nginx.conf").write_text("events {}\nhttp { server { listen 80; } }\n", encoding="utf-8")
@@ -23,21 +23,21 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_its_own_configuration_is_read_for_the_installed_nginx(installed: Path) -> None:
+def test_the_installed_nginx_determines_the_version_for_its_own_configuration(installed: Path) -> None:
     for named in (installed, installed / "nginx.conf"):
         found = audit(str(named))
         assert (found.facts.version, found.is_installed, found.versions) == ("1.22.1", True, ())
         assert render(found, width=100).startswith("Audited for nginx 1.22.1, which is installed here: 1 server")
 
 
-def test_a_copy_elsewhere_is_not_that_of_the_installed_nginx(installed: Path, tmp_path: Path) -> None:
+def test_a_copy_elsewhere_does_not_belong_to_the_installed_nginx(installed: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.conf"
     copy.write_bytes((installed / "nginx.conf").read_bytes())
     assert installed_version(str(copy)) == ""
     assert audit(str(copy)).versions == ("1.18", "1.22", "1.26", "1.30")
 
 
-def test_a_version_that_is_named_counts(installed: Path) -> None:
+def test_a_named_version_takes_precedence(installed: Path) -> None:
     assert audit(str(installed), version="1.30").facts.version == "1.30"
 
 

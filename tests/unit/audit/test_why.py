@@ -15,7 +15,7 @@ def test_a_directive_has_its_rule_the_advice_and_the_verdicts() -> None:
     assert text.splitlines()[-1] == "  docs/accepting.md"
 
 
-def test_a_directive_that_no_row_is_about_has_its_rule() -> None:
+def test_a_directive_without_a_row_still_has_its_rule() -> None:
     assert why("proxy_bind").splitlines()[0] == "proxy_bind"
 
 
@@ -26,13 +26,13 @@ def test_a_claim_and_a_scenario_have_their_verdicts() -> None:
     assert alone in why("reuseport_stall")
 
 
-def test_a_slip_is_answered_with_what_was_meant() -> None:
+def test_a_misspelling_gets_a_suggestion() -> None:
     with pytest.raises(BadInputError) as caught:
         why("multi_acept")
     assert "did you mean multi_accept" in caught.value.remedy
 
 
-def test_a_claim_without_results_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_claim_without_results_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     claim = next(line.claim for line in every_line() if line.arms)
     monkeypatch.setattr("tuneproof.audit.why.every_recorded", dict)
     with pytest.raises(BadInputError, match=f"{claim}: declared, not measured yet") as caught:
@@ -40,7 +40,7 @@ def test_a_claim_without_results_is_said_to_be_one(monkeypatch: pytest.MonkeyPat
     assert caught.value.remedy == f"./lab run -k {claim}"
 
 
-def test_every_row_is_found_by_its_directive_with_what_to_do() -> None:
+def test_every_row_is_found_by_its_directive_with_its_advice() -> None:
     for line in every_line():
         for concern in line.audit:
             assert f": {to_do(concern)}" in why(named(concern)), concern

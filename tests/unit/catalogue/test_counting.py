@@ -1,4 +1,4 @@
-"""What claims that count share: arms that share containers, and effects of counts."""
+"""The common parts of counting claims: arms that share containers, and effects of counts."""
 
 import json
 from typing import Any
@@ -27,7 +27,7 @@ def setting(name: str, **fields: object) -> Setting:
 
 
 def ratio(figure: str = "x") -> CountedClaim:
-    """Return the claim that one arm has more of a figure than the other."""
+    """Return the claim that one arm has a higher figure than the other."""
     return next(claims_from(Line(scenario="s", claim="n", arms=("a", "b"), figure=figure, threshold=2.0)))
 
 
@@ -52,8 +52,8 @@ def test_arms_that_need_the_same_container_share_it() -> None:
     assert [arm.plan.configurations for arm in arms] == [("a",), ("b",), ("c",), ("d",)]
 
 
-def test_none_at_all_counts_as_one() -> None:
-    """So that a ratio to it is no larger than what was counted; of none in both arms there is no ratio."""
+def test_a_count_of_zero_counts_as_one() -> None:
+    """So that a ratio to it does not exceed the count; if both arms have none, there is no ratio."""
     block = dict(zip("abc", counted(20, 0, 0), strict=True))
     observed = {name: item for name, item in block.items() if isinstance(item, CountedObservation)}
     assert times("x", ("a", "b"))(observed) == 20
@@ -63,7 +63,7 @@ def test_none_at_all_counts_as_one() -> None:
         times("x", ("b", "c"))(observed)
 
 
-def test_a_claim_is_turned_by_another_arm_in_the_place_of_its_own() -> None:
+def test_a_claim_is_reversed_by_another_arm_in_the_place_of_its_own() -> None:
     claim = ratio()
     scenario = Scenario(name="s", arms=arms_of([setting("a"), setting("b")]), claims=(claim,))
     other_way = turned(scenario)
@@ -78,8 +78,8 @@ def test_a_claim_is_turned_by_another_arm_in_the_place_of_its_own() -> None:
     assert other_way.arms[2].plan == scenario.arms[0].plan
 
 
-def test_what_is_expected_to_be_refuted_is_turned_into_what_holds() -> None:
-    """Whatever a version of nginx has made of it."""
+def test_a_claim_expected_to_be_refuted_is_reversed_into_one_that_holds() -> None:
+    """Whatever the expectation for a version of nginx is."""
     (claim,) = share(expected="refuted")
     told = turned_claim(claim)
     assert (told.arms, told.expected_on("1.30", BARE)) == (("a as b",), "holds")
@@ -87,7 +87,7 @@ def test_what_is_expected_to_be_refuted_is_turned_into_what_holds() -> None:
     assert turned_claim(old).expected_on("1.30", BARE) == "refuted"
 
 
-def test_a_configuration_has_what_the_lab_needs_around_what_is_written() -> None:
+def test_a_configuration_gets_what_the_lab_needs_around_it() -> None:
     text = written_config("return 200;", http="# here", listen="reuseport", workers="3", main="# there", events="x 1;")
     for part in (
         f"listen {PORT} reuseport;",
@@ -102,7 +102,7 @@ def test_a_configuration_has_what_the_lab_needs_around_what_is_written() -> None
 
 
 @pytest.mark.parametrize(("expected", "other"), [(Verdict.HOLDS, Verdict.REFUTED), (Verdict.REFUTED, Verdict.HOLDS)])
-def test_a_control_says_the_same_of_the_arm_that_turns_the_claim(expected: Verdict, other: Verdict) -> None:
+def test_a_control_holds_for_the_arm_that_reverses_the_claim(expected: Verdict, other: Verdict) -> None:
     claim, control = share(what="w", control={"claim": "c", "sentence": "t"}, expected=expected.value)
     assert (claim.name, claim.arms, claim.turned_by, claim.expected) == ("n", ("a",), {"a": "b"}, expected)
     assert (control.name, control.arms, control.turned_by, control.expected) == ("c", ("b",), {"b": "a"}, other)
@@ -112,7 +112,7 @@ def test_a_control_says_the_same_of_the_arm_that_turns_the_claim(expected: Verdi
 
 
 class Asked(dict[str, float]):
-    """Figures that are whatever is asked for, and remember it."""
+    """Figures that have any requested key, and remember the requests."""
 
     def __missing__(self, name: str) -> float:
         self[name] = 1.0
@@ -120,7 +120,7 @@ class Asked(dict[str, float]):
 
 
 def not_returned(claim: Claim[Any], arms: dict[str, Arm[Any]]) -> list[str]:
-    """Return the figures that a claim's effect wants of an arm whose script has no such word."""
+    """Return the figures that a claim's effect uses of an arm without a script."""
     asked = {name: Asked() for name in claim.arms}
     claim.effect({name: CountedObservation(measuring_s=1.0, figures=figures) for name, figures in asked.items()})
     missing = []
@@ -147,8 +147,8 @@ COUNTING = [
 @pytest.mark.parametrize(
     ("scenario", "declared"), COUNTING, ids=[f"{scenario.name}-{claim.name}" for scenario, claim in COUNTING]
 )
-def test_a_claim_compares_what_the_scripts_of_its_arms_return(scenario: Scenario[Any], declared: Claim[Any]) -> None:
-    """A mistyped figure would be found by a run only."""
+def test_a_claim_compares_figures_that_its_scripts_return(scenario: Scenario[Any], declared: Claim[Any]) -> None:
+    """Otherwise only a run would find a mistyped figure."""
     assert not_returned(declared, {arm.name: arm for arm in scenario.arms}) == []
 
 
@@ -160,7 +160,7 @@ def test_a_mistyped_figure_is_found() -> None:
     ]
 
 
-def test_a_mistyped_arm_that_turns_a_claim_is_named() -> None:
+def test_a_mistyped_reversing_arm_is_named() -> None:
     """As soon as the catalogue is read."""
     scenario = Scenario(name="scenario", arms=arms_of([setting("a"), setting("b")]), claims=share(turned_by="typo"))
     with pytest.raises(

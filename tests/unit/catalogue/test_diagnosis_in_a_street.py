@@ -1,4 +1,4 @@
-"""A diagnosis in a street is right when nothing else is found, from wherever it was captured."""
+"""A diagnosis amid other traffic is right if it finds nothing else, wherever the capture was taken."""
 
 import pytest
 
@@ -31,8 +31,8 @@ def test_the_cause_alone_is_right_whether_or_not_it_shows_outside_too(arm: str) 
 
 
 @pytest.mark.parametrize("arm", DIAGNOSES_IN_A_STREET)
-def test_whatever_else_is_found_is_wrong(arm: str) -> None:
-    """Beside the cause, in its place, or from outside only; and to find nothing, where something is wrong."""
+def test_any_other_finding_is_wrong(arm: str) -> None:
+    """Next to the cause, instead of it, or only from outside; and also no finding, if something is wrong."""
     causes = DIAGNOSES_IN_A_STREET[arm]
     others = [cause for cause in Cause if (cause,) != causes]
     wrong = [seen((*causes, other)) for other in others]
@@ -42,7 +42,7 @@ def test_whatever_else_is_found_is_wrong(arm: str) -> None:
     assert {is_told(observation, causes) for observation in wrong} == {WRONG}
 
 
-def test_every_arm_has_a_street_up_to_the_backend_that_its_subject_asks() -> None:
+def test_every_arm_has_a_street_up_to_the_backend_of_its_subject() -> None:
     """So that the capture there has the other leg."""
     scenario = street_scenario(NINE_IN_TEN)
     assert {arm.name for arm in scenario.arms} == set(DIAGNOSES_IN_A_STREET)

@@ -1,4 +1,4 @@
-"""A diagnosis of requests that fail at once is right when the primary cause is the one that was built."""
+"""A diagnosis of requests that fail at once is right if its primary cause is the one that was built."""
 
 import pytest
 
@@ -11,14 +11,14 @@ BUILT = [arm.name for arm in SCENARIO.arms if arm is not HEALTHY]
 
 @pytest.mark.parametrize("arm", BUILT)
 def test_the_built_cause_alone_is_right(arm: str) -> None:
-    """What follows from it may be told beside it; any other one, or none, is wrong."""
+    """Its consequences may be named next to it; any other cause, or none, is wrong."""
     claim, (cause,) = SCENARIO.claim(f"diagnoses_{arm.replace('-', '_')}"), DIAGNOSES[arm]
     assert [claim.effect({arm: each}) for each in (told(cause), told(cause, Cause.CLIENT_GONE))] == [RIGHT, RIGHT]
     others = [told(other) for other in Cause if other is not cause]
     assert {claim.effect({arm: each}) for each in (*others, told())} == {WRONG}
 
 
-def test_every_claim_falls_with_healthy_traffic_in_its_place() -> None:
-    """Whatever the files say there, it is not the cause."""
+def test_every_claim_fails_with_healthy_traffic_instead() -> None:
+    """Whatever the files say then, it is not the cause."""
     assert {claim.turned_by[claim.arms[0]] for claim in SCENARIO.claims} == {HEALTHY.name}
     assert [claim.arms[0] for claim in SCENARIO.claims] == BUILT

@@ -1,4 +1,4 @@
-"""Cases of messages of the error log: what their rows become, and how lines are counted."""
+"""Cases of messages in the error log: what is made of their rows, and how lines are counted."""
 
 import re
 from typing import Any
@@ -34,22 +34,22 @@ def row(**fields: Any) -> dict[str, Any]:
 
 
 def test_lines_are_counted_by_the_words_of_a_messages_row() -> None:
-    """Also where a client's own line breaks are in them, and where nginx has no log yet."""
+    """Also if they contain a client's line breaks, or nginx has no log yet."""
     assert lines_of("upstream_refused", REFUSED * 2 + BROKEN) == 2
     assert lines_of("proxy_protocol_broken", REFUSED + BROKEN + REFUSED) == 1
     assert lines_of("conflicting_server_name", AT_START) == 1
     assert lines_of("upstream_refused", REFUSED.replace("connect()", "recv()") + BROKEN + AT_START) == 0
 
 
-def test_a_request_fails_that_is_not_answered_unless_its_client_stays() -> None:
-    """A connection that never stood has no answers at all."""
+def test_an_unanswered_request_fails_unless_its_client_stays() -> None:
+    """A connection that was never established has no responses at all."""
     ok, bad, none = (Connection(answers=found, error="", closed_by_server=False, open_s=1.0) for found in ANSWERS)
     asked = (Flow(connections=3), Flow(connections=2, requests=2), Flow(connections=3, stays=True))
     assert failed(asked, [(ok, ok, ok), (none, none), (none, none, none)]) == 4
     assert failed(asked, [(ok, bad, none), (ok, ok), (ok, bad, none)]) == 2 + 2 + 1
 
 
-def test_a_directive_is_put_into_the_server_and_other_parts_take_the_rows_place() -> None:
+def test_a_directive_goes_into_the_server_and_other_parts_replace_the_rows() -> None:
     case = module._case(row(wrong={"is": "c 2;", "http": "d;", "asks": [{"path": "/x"}]}))
     assert case.remedy.provocation.server == "b; a;"
     assert case.wrong is not None
@@ -65,21 +65,21 @@ def test_placeholders_are_replaced() -> None:
 
 
 @pytest.mark.parametrize(("slip", "named"), [({"servr": "x"}, "servr"), ({"asks": [{"pth": "/"}]}, "pth")])
-def test_a_slip_is_named(slip: dict[str, Any], named: str) -> None:
+def test_a_misspelling_is_named(slip: dict[str, Any], named: str) -> None:
     with pytest.raises(TypeError, match=named):
         module._case(row(**slip))
 
 
-def test_every_case_is_of_a_known_message_and_script() -> None:
-    """Several cases may be of one message."""
+def test_every_case_has_a_known_message_and_script() -> None:
+    """Several cases may have the same message."""
     assert len({case.id for case in cases()}) == len(cases())
     assert {case.row for case in cases()} <= set(messages())
     changes = [change.provocation for case in cases() for change in (case.remedy, case.wrong) if change]
     assert {each.does for each in (*changes, *(case.provocation for case in cases()))} <= set(SCRIPTS)
 
 
-def test_every_message_of_nginxs_is_provoked_or_says_why_not() -> None:
-    """In its own row, or in the list of those that this scenario leaves out."""
+def test_every_message_of_nginx_is_provoked_or_has_a_reason_why_not() -> None:
+    """In its own row, or in this scenario's list of exceptions."""
     left_out = module.left_out()
     provoked = {case.row for case in cases()}
     own = {message.id for message in messages().values() if message.levels and not message.unprovoked}
@@ -88,7 +88,7 @@ def test_every_message_of_nginxs_is_provoked_or_says_why_not() -> None:
     assert all(re.fullmatch(r"[a-z].+[^.]", reason) for reason in left_out.values())
 
 
-def test_a_message_appears_its_remedy_ends_it_and_what_is_recommended_wrongly_does_not() -> None:
+def test_a_message_appears_its_remedy_ends_it_and_wrong_advice_does_not() -> None:
     by_name = {claim.name: claim for claim in CLAIMS}
     assert len(by_name) == len(CLAIMS) >= 2 * len(cases())
     for case in cases():
@@ -106,7 +106,7 @@ OPTIONAL = (
 
 
 def test_a_case_names_the_module_that_not_every_build_has() -> None:
-    """One configuration that does not start takes all claims of its lab with it."""
+    """A configuration that does not start fails all claims of its lab."""
     uses = re.compile(rf"(?:^|[;{{}}\s])(?:{'|'.join(OPTIONAL)})[\s;]")
     wrong = {
         case.id

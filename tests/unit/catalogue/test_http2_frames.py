@@ -1,4 +1,4 @@
-"""Frames of HTTP/2 by RFC 9113, section 4.1, and fields by RFC 7541; nginx takes them in the lab."""
+"""HTTP/2 frames according to RFC 9113, section 4.1, and fields according to RFC 7541; nginx accepts them in the lab."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ def test_a_request_may_be_cancelled_at_once() -> None:
     assert list(frames(get(3, resets=True))) == [head, (RST_STREAM, 0, 3, b"\0\0\0\x08")]
 
 
-def test_an_upload_has_its_length_and_comes_in_frames_that_every_server_takes() -> None:
+def test_an_upload_announces_its_length_and_uses_frames_that_every_server_accepts() -> None:
     (kind, flags, _, fields), *data = frames(upload(1, 40_000))
     assert (kind, flags) == (HEADERS, 0x4)
     assert fields.endswith(b"\x0540000")

@@ -1,4 +1,4 @@
-"""Advice for large machines: what is started there, which loads say nothing, and claims that come out both ways."""
+"""Advice for large machines: what is started there, which loads are void, and claims that come out both ways."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ from tuneproof.proof.scenario.placement import CpuShare
 CPUS = (0, 1, 2, 3, 4, 5, 8, 9, 10, 11)
 TEN = RunConditions(subject_cpus=lambda: CPUS)
 SECONDS = 2.0
-"""How long the run took by the generator's report."""
+"""The duration of the run in the generator's report."""
 
 
 def arms() -> Mapping[str, Arm[HttpObservation]]:
@@ -27,7 +27,7 @@ def arms() -> Mapping[str, Arm[HttpObservation]]:
 
 
 def observed(arm: Arm[HttpObservation], *, worker_s: float, completed: int = 4000) -> HttpObservation:
-    """Return what a trial of an arm observes whose workers, two of them, used so much CPU time."""
+    """Return the observation of an arm's trial with two workers that used this much CPU time."""
     fake = FakeStage()
     fake.answers["run_tool"] = [wrk_said(completed=completed)]
     fake.workers = [
@@ -54,7 +54,7 @@ def test_the_number_of_workers_follows_the_cpus() -> None:
     assert {config.workers_on for config in configs} == {()}
 
 
-def test_generators_are_asked_for_as_many_threads_as_nginx_has_cpus() -> None:
+def test_generators_get_as_many_threads_as_nginx_has_cpus() -> None:
     plan, kept = (arms()[name].plan for name in ("shared-queue", "half-as-many"))
     assert isinstance(plan, HttpLoad)
     assert isinstance(kept, HttpLoad)
@@ -63,7 +63,7 @@ def test_generators_are_asked_for_as_many_threads_as_nginx_has_cpus() -> None:
 
 @pytest.mark.parametrize("declared", many_cpus.CLAIMS, ids=lambda one: one.name)
 def test_a_claim_comes_out_both_ways(declared: Claim[HttpObservation]) -> None:
-    """Contention costs the first arm CPU time; the number of workers gives it requests. Equals refute."""
+    """Contention costs the first arm CPU time; the number of workers gives it requests. Equal arms refute the claim."""
     usual = observed(arms()["shared-queue"], worker_s=8.0 * SECONDS)
     strong = replace(
         usual,
@@ -77,21 +77,21 @@ def test_a_claim_comes_out_both_ways(declared: Claim[HttpObservation]) -> None:
     assert declared.threshold > 1.0
 
 
-def test_large_machines_are_needed_for_advice_about_them() -> None:
-    """With fewer CPUs than eight for nginx, claims are unsupported; nobody here knows how they come out."""
+def test_advice_about_large_machines_needs_large_machines() -> None:
+    """With fewer CPUs than eight for nginx, claims are not testable; no result is expected."""
     claims: list[Claim[Any]] = [*many_cpus.CLAIMS, softirq_steering.scenario(TEN).claim("many_cpus_for_softirqs_help")]
     assert {(claim.subject_cpus, claim.expected) for claim in claims} == {(MANY_CPUS, None)}
     assert MANY_CPUS == 8
 
 
 def test_a_machine_with_one_cpu_for_nginx_declares_the_same_arms() -> None:
-    """They are not measured there, but named."""
+    """They are named, but not measured there."""
     one = many_cpus.scenario(RunConditions(subject_cpus=lambda: [0]))
     assert [arm.name for arm in one.arms] == list(arms())
     assert min(arm.subject.config.worker_processes for arm in one.arms) == 1
 
 
-def test_softirqs_are_steered_to_every_cpu_of_nginx() -> None:
+def test_softirqs_are_steered_to_all_cpus_of_nginx() -> None:
     found = {arm.name: arm for arm in softirq_steering.scenario(TEN).arms}
     plans = {name: arm.plan for name, arm in found.items()}
     steered = {name: plan.cpus for name, plan in plans.items() if isinstance(plan, SteeredLoad)}

@@ -1,4 +1,4 @@
-"""A recorded load: what is written down, in which order, and that the files alone are what is diagnosed."""
+"""A recorded load: what is written, in which order, and that the diagnosis uses only the files."""
 
 import gzip
 import json
@@ -25,14 +25,14 @@ LOG_LINE = (
 
 
 class Inner(Load[str, Observation]):
-    """A load that does nothing but be noticed, and fails when told to."""
+    """A load that only records its calls, and fails on demand."""
 
     def __init__(self, did: list[str], error: LabError | None = None) -> None:
         self._did = did
         self._error = error
 
     def run(self, stage: "Stage", *, label: str) -> Outcome[str]:
-        """Take part in the order of things."""
+        """Record the call."""
         del stage
         self._did.append("load")
         if self._error:
@@ -40,12 +40,12 @@ class Inner(Load[str, Observation]):
         return Outcome(record=label, measuring_s=0.7, steal_pct=1.5)
 
     def observe(self, outcome: Outcome[str]) -> Observation:
-        """Fail: what counts is what the files say."""
+        """Fail: only the files count."""
         raise NotImplementedError
 
 
 class Around:
-    """Agent, netadmin container and subject of a stage, as far as a recording asks them.
+    """Agent, netadmin container and subject of a stage, as far as a recording uses them.
 
     Attributes:
         did: What was asked of them, in order.
@@ -122,8 +122,8 @@ def test_every_file_is_what_an_engineer_would_have_collected() -> None:
     assert files["processes"] == b"Name:\tnginx\nPid:\t7\n"
 
 
-def test_where_requests_fail_the_workers_times_are_written_down() -> None:
-    """Before and after, of each worker that was there: so explain can tell a stall from a want of CPU."""
+def test_if_requests_fail_the_workers_times_are_recorded() -> None:
+    """Before and after, for each worker that existed: so explain can distinguish a stall from a lack of CPU."""
     around = Around()
     plan = Recorded(load=Inner(around.did), access_log=False, error_log=True)
     outcome = plan.run(around.stage, label="a-b1")
@@ -133,8 +133,8 @@ def test_where_requests_fail_the_workers_times_are_written_down() -> None:
     assert "access.log" not in outcome.files, "nothing is fetched that is not there"
 
 
-def test_the_observation_is_what_the_files_say() -> None:
-    """Here: drops without overflows, which another file would have to decide."""
+def test_the_observation_is_what_the_files_show() -> None:
+    """Here: drops without overflows, which need another file for a decision."""
     around = Around()
     plan = Recorded(load=Inner(around.did))
     outcome = plan.run(around.stage, label="a-b1")
@@ -147,14 +147,14 @@ def test_the_observation_is_what_the_files_say() -> None:
     assert json.loads(json.dumps(to_plain(outcome.record)))["load"] == "a-b1"
 
 
-def test_the_capture_is_ended_also_after_a_load_that_failed() -> None:
+def test_the_capture_also_ends_after_a_load_that_failed() -> None:
     around = Around()
     with pytest.raises(LabError, match="no connection"):
         Recorded(load=Inner(around.did, LabError("no connection"))).run(around.stage, label="a-b1")
     assert around.did[-2:] == ["load", "stop"]
 
 
-def test_a_street_goes_on_around_the_load_and_is_captured_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_street_runs_around_the_load_and_is_captured_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it, not only TCP; and it ends with the load."""
     monkeypatch.setattr(recorded, "_STREET_S", 0.0)
     around = Around(filter_="")
@@ -173,14 +173,14 @@ def test_a_street_goes_on_around_the_load_and_is_captured_at_both_ends(monkeypat
 
 
 def test_a_street_ends_with_a_load_that_failed() -> None:
-    """Or it would be in the next trial."""
+    """Otherwise it would be in the next trial."""
     around = Around(filter_="")
     with pytest.raises(LabError, match="no connection"):
         Recorded(load=Inner(around.did, LabError("no connection")), street_to="files").run(around.stage, label="a-b1")
     assert "client is strangers for nobody" in around.did
 
 
-def test_who_captures_somewhere_has_that_capture_and_everything_else() -> None:
+def test_each_place_has_its_own_capture_and_all_other_files() -> None:
     files = {"access.log": b"1", CAPTURE_FILE: b"2", CLIENTS_CAPTURE_FILE: b"3"}
     assert views_of(files) == {
         CAPTURE_FILE: {"access.log": b"1", CAPTURE_FILE: b"2"},

@@ -1,4 +1,4 @@
-"""Nothing that decides a claim moves unseen."""
+"""Nothing that decides a claim changes unnoticed."""
 
 import importlib.util
 import sys
@@ -41,16 +41,16 @@ def found() -> Mapping[str, Fingerprint]:
     return {name: print_ for advice in every_advice() for name, print_ in fingerprints(advice).items()}
 
 
-def test_the_data_of_every_claim_are_as_they_are_registered(found: Mapping[str, Fingerprint]) -> None:
-    """What moved, and why, is looked at before it is entered."""
+def test_the_data_of_every_claim_match_their_registration(found: Mapping[str, Fingerprint]) -> None:
+    """Somebody looks at what changed, and why, before it is registered."""
     known = registered()
     moved = sorted(name for name in {*found, *known} if name not in found or name not in known)
     moved += sorted(name for name in {*found} & {*known} if found[name].hash != known[name].hash)
     assert moved == [], "new, gone or decided otherwise; fix: .venv/bin/python -m tools.register"
 
 
-def test_code_has_a_new_revision_where_it_does_something_else(found: Mapping[str, Fingerprint]) -> None:
-    """Only its author knows: a digest tells that it has changed, and a revision by hand that it does something else."""
+def test_code_with_another_effect_has_a_new_revision(found: Mapping[str, Fingerprint]) -> None:
+    """Only its author knows: a digest shows that code has changed, and a manual revision that its effect has."""
     known = registered()
     changed = sorted(name for name in {*found} & {*known} if found[name].code != known[name].code)
     assert changed == [], (
@@ -60,7 +60,7 @@ def test_code_has_a_new_revision_where_it_does_something_else(found: Mapping[str
 
 
 def test_every_claim_says_where_its_threshold_comes_from() -> None:
-    """In one sentence, the control's likewise; what is exploratory says why it is."""
+    """In one sentence, also for the control; an exploratory one gives its reason."""
     for advice in every_advice():
         for claim in advice.scenario(RunConditions()).claims:
             for each in (claim, claim.control):
@@ -108,18 +108,18 @@ def with_arm(change: Callable[[Any], Any]) -> Scenario[Any]:
     ],
 )
 def test_all_declared_data_that_affect_a_decision_are_in_its_hash(changed: Scenario[Any]) -> None:
-    """Of the claim, its arms and containers, and what stands around them."""
+    """Those of the claim, its arms and containers, and their surroundings."""
     assert print_of(changed).hash != print_of(SCENARIO).hash
 
 
-def test_what_only_words_a_claim_does_not() -> None:
-    """Sentences may be mended at any time."""
+def test_a_claims_wording_is_not_in_its_hash() -> None:
+    """Sentences may be corrected at any time."""
     worded = with_claim(sentence="other words", source="elsewhere", expected=None, line="sendfile on;", why="it is so")
     assert print_of(worded) == print_of(SCENARIO)
 
 
-def test_an_arm_more_moves_no_other_claim() -> None:
-    """Though it shares a container, and so a subject, with the others."""
+def test_an_additional_arm_changes_no_other_claim() -> None:
+    """Although it shares a container, and so a subject, with the others."""
     scenario = config_rot.SCENARIO
     first = scenario.arms[0]
     shared = replace(first.subject, configurations={**first.subject.configurations, "new": "# another"})
@@ -131,7 +131,7 @@ def test_an_arm_more_moves_no_other_claim() -> None:
 
 @pytest.fixture
 def print_with(tmp_path: Path) -> Iterator[Callable[..., Fingerprint]]:
-    """Return the fingerprint of the claim with an effect of the catalogue that has this code."""
+    """Return the fingerprint of a claim with an effect from a catalogue module with this code."""
     modules: list[str] = []
 
     def print_with(code: str, raised: Mapping[str, int] | None = None) -> Fingerprint:
@@ -162,7 +162,7 @@ def print_with(tmp_path: Path) -> Iterator[Callable[..., Fingerprint]]:
         ("    return value", "    # as it is\n    return value"),
     ],
 )
-def test_a_local_name_and_a_comment_say_nothing(print_with: Callable[..., Fingerprint], old: str, new: str) -> None:
+def test_local_names_and_comments_do_not_matter(print_with: Callable[..., Fingerprint], old: str, new: str) -> None:
     assert old in CODE
     assert print_with(CODE.replace(old, new)) == print_with(CODE)
 
@@ -170,10 +170,10 @@ def test_a_local_name_and_a_comment_say_nothing(print_with: Callable[..., Finger
 @pytest.mark.parametrize(
     ("old", "new"), [("max(", "min("), ("    return value", "    return value + 1"), ("(figures)", "(block)")]
 )
-def test_code_that_has_changed_shows_in_the_digest_and_its_revision_moves_the_hash(
+def test_changed_code_shows_in_the_digest_and_its_revision_changes_the_hash(
     print_with: Callable[..., Fingerprint], old: str, new: str
 ) -> None:
-    """Also that of a function which the effect calls; only what is raised by hand registers the claim anew."""
+    """Also code of a function that the effect calls; only a manually raised revision registers the claim again."""
     before, after = print_with(CODE), print_with(CODE.replace(old, new))
     assert (after.hash, after.code != before.code) == (before.hash, True)
     for name in ("example.effect", "example.least", NAME, "SlowReaders"):
@@ -184,14 +184,14 @@ def test_code_that_has_changed_shows_in_the_digest_and_its_revision_moves_the_ha
 
 
 def test_a_constant_that_code_uses_is_data(print_with: Callable[..., Fingerprint]) -> None:
-    """It moves the hash; what it is called does not."""
+    """Its value changes the hash; its name does not."""
     before = print_with(CODE)
     assert print_with(CODE.replace("5.0", "6.0")).hash != before.hash
     assert print_with(CODE.replace("LEAST", "FEWEST")).hash == before.hash
 
 
-def test_what_a_factory_closes_over_is_data(print_with: Callable[..., Fingerprint]) -> None:
-    """Such as the figure that a row of the catalogue names."""
+def test_values_that_a_factory_closes_over_are_data(print_with: Callable[..., Fingerprint]) -> None:
+    """For example the figure that a row of the catalogue names."""
     factory = "def of(figure):\n def effect(block):\n  return block[figure]\n return effect\n\neffect = of('{}')\n"
     first, second = print_with(factory.format("a")), print_with(factory.format("b"))
     assert first.hash != second.hash
@@ -199,10 +199,10 @@ def test_what_a_factory_closes_over_is_data(print_with: Callable[..., Fingerprin
     assert print_with(factory.format("a").replace("figure", "name")) == first
 
 
-def test_the_tool_keeps_a_date_only_where_nothing_moved_or_somebody_says_so(
+def test_the_tool_keeps_a_date_only_if_nothing_changed_or_somebody_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Code that has changed in silence is left as it was entered, and the tool fails."""
+    """Code that has changed silently keeps its registration, and the tool fails."""
     path = tmp_path / "registered.json"
     known = {"n": Registration(hash="data", code="code", since="2026-01-01")}
     now = Fingerprint(hash="data", code="code")

@@ -1,4 +1,4 @@
-"""Trials of counts on a slow machine: where a clock of nginx's would decide, the trial is void, and never a value."""
+"""Trials of counts on a slow machine: if one of nginx's clocks would decide, the trial is void, and has no value."""
 
 import types
 from collections import defaultdict
@@ -39,7 +39,7 @@ BACKEND = types.SimpleNamespace(**dict.fromkeys(("play", "seen", "name", "end_co
 
 
 class Machine(Rig):
-    """A rig whose client takes so long for whatever it is asked, and has every request answered alike."""
+    """A rig with a client that takes this long for every call, and the same response to every request."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, takes_s: float, *, answer: Answer = OK) -> None:
         stage = types.SimpleNamespace(
@@ -60,7 +60,7 @@ class Machine(Rig):
         monkeypatch.setattr(module, "time", types.SimpleNamespace(monotonic=lambda: self.now_s, sleep=lambda _: None))
 
     def ask(self, call: Call) -> Answered[Any]:
-        """Be the client."""
+        """Stand in for the client."""
         self.now_s += self.takes_s
         resumed = TlsConnection(hellos=1, records=1, largest_record_bytes=1, body_bytes=1, resumed=True)
         answers = {
@@ -97,7 +97,7 @@ def script_of(arms: Sequence[Arm[CountedObservation]], name: str) -> Script:
     return plan.script
 
 
-# Each with how long a step may take, in seconds, and what would come to pass.
+# Each with the time that a step may take, in seconds, and what would happen.
 SCRIPTS: Mapping[str, tuple[Script, float, str]] = {
     "dying_connections": (dying_connections_scripts.asked_in_turn(), 10, "nginx tries a failed server again"),
     "failed_requests": (script_of(upstream_peers.ARMS, "5xx-listed"), 5, "nginx tries a failed server again"),
@@ -111,22 +111,22 @@ SCRIPTS: Mapping[str, tuple[Script, float, str]] = {
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_a_trial_that_a_clock_of_the_servers_outruns_is_void(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_that_a_server_clock_outruns_is_void(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     script, limit_s, words = SCRIPTS[name]
     assert script(Machine(monkeypatch, 0.99 * limit_s))
     with pytest.raises(VoidTrialError, match=words):
         script(Machine(monkeypatch, 1.01 * limit_s))
 
 
-def test_a_page_that_is_asked_for_too_slowly_says_nothing_of_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the rate alone more than half of it would be admitted, and nothing would seem to break."""
+def test_a_page_requested_too_slowly_shows_nothing_about_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than half of it would be admitted by the rate alone, and nothing would seem to break."""
     rejected = answered(503)
     assert request_limits_scripts.page(Machine(monkeypatch, 0.7, answer=rejected)) == {"rejected_share": 1.0}
     with pytest.raises(VoidTrialError, match=r"asking took 0\.9 s, in which the rate admits"):
         request_limits_scripts.page(Machine(monkeypatch, 0.9, answer=rejected))
 
 
-def test_downloads_that_end_while_others_begin_say_nothing_of_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_downloads_that_end_while_others_begin_show_nothing_about_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for come, is_void in ((499_999, False), (500_000, True)):
         machine = Machine(monkeypatch, 1, answer=answered(200, body_bytes=come))
         if is_void:
@@ -136,8 +136,10 @@ def test_downloads_that_end_while_others_begin_say_nothing_of_a_limit(monkeypatc
             assert request_limits_scripts.slow_downloads(machine) == {"ended_share": 0}
 
 
-def test_waiters_are_late_by_nginxs_own_clock_unless_the_upstream_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How long the client takes to ask and to hear does not matter."""
+def test_waiting_requests_are_late_by_nginx_s_own_clock_unless_the_upstream_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The client's time for sending and receiving does not matter."""
     path = f"/wait/{proxy_cache.ANSWER_MS}"
     own, waited = ({"uri": path, "upstream": upstream, "took_s": "0.5"} for upstream in ("10.0.0.2:8000", ""))
     machine, stampede = Machine(monkeypatch, 9), script_of(proxy_cache.ARMS, "new-key-locked")
@@ -148,8 +150,8 @@ def test_waiters_are_late_by_nginxs_own_clock_unless_the_upstream_was(monkeypatc
         stampede(machine)
 
 
-def test_names_are_asked_for_once_a_second_however_long_that_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty requests that take ten seconds would meet a question for every second one."""
+def test_names_are_resolved_once_a_second_however_long_requests_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty requests that take ten seconds would see one DNS query for every second request."""
     script = upstream_names.moved(later_s=0)
     with pytest.raises(VoidTrialError, match="requests went elsewhere"):
         script(Machine(monkeypatch, 9.9))
@@ -157,7 +159,7 @@ def test_names_are_asked_for_once_a_second_however_long_that_takes(monkeypatch: 
         script(Machine(monkeypatch, 10.1))
 
 
-def test_a_dead_server_that_may_be_tried_once_more_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dead_server_that_may_be_tried_again_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     script = script_of(load_balancing.ARMS, "max-fails-3")
     monkeypatch.setattr(Machine, "wait_until", lambda machine, done, what: machine.must(done(), what))
     tried, spared = {"upstream": "127.0.0.1:9, 127.0.0.1:9001"}, {"upstream": "127.0.0.1:9001"}
@@ -175,7 +177,7 @@ def test_a_dead_server_that_may_be_tried_once_more_is_not_counted(monkeypatch: p
         asked(1.01, again=1)
 
 
-def test_keys_of_a_server_that_is_gone_count_as_not_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_of_a_removed_server_do_not_count_as_moved(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = Machine(monkeypatch, 0)
     monkeypatch.setattr(Machine, "wait_until", lambda machine, done, what: machine.must(done(), what))
     before, after = ["one", "one", "two", "gone"] * 50, ["one", "two", "dead, two", "one"] * 50

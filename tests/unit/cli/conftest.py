@@ -1,4 +1,4 @@
-"""The command line, for the tests beside it."""
+"""The command line, for the tests in this folder."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""``audit`` as a gate: its exit status, its forms for programs, its baseline, its one patch."""
+"""``audit`` as a gate: its exit status, its formats for programs, its baseline, its single patch."""
 
 import json
 import re
@@ -18,7 +18,7 @@ SITE: Final = (
     "upstream app { server 10.0.0.1; keepalive 8; }\n"
     "server {\n  listen 80 reuseport;\n  location / { proxy_pass http://app; }\n}\n"
 )
-# What SARIF 2.1.0 asks of the parts that are written, and nothing else allowed (its sections 3.13, 3.14, 3.19, 3.27,
+# What SARIF 2.1.0 demands of the parts that are written; nothing else is allowed (its sections 3.13, 3.14, 3.19, 3.27,
 # 3.28, 3.29, 3.30, 3.49).
 _TEXT: Final = {"type": "object", "required": ["text"], "additionalProperties": False, "properties": {"text": {
     "type": "string", "minLength": 1}}}  # fmt: skip
@@ -53,7 +53,7 @@ SARIF: Final = Draft202012Validator({
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with a configuration in a folder of it, in which the user stands."""
+    """A checkout with a configuration in one of its folders, which is the working directory."""
     (tmp_path / "my deploy/conf.d").mkdir(parents=True)
     (tmp_path / "my deploy/nginx.conf").write_text(MAIN, encoding="utf-8")
     (tmp_path / "my deploy/conf.d/site.conf").write_text(SITE, encoding="utf-8")
@@ -70,12 +70,12 @@ def audited(lab: Lab, *options: str) -> tuple[int, str]:
     ("states", "status"),
     [("harmful", 1), ("expired", 0), ("expired,harmful", 1), ("without-effect", 1), ("missing", 1)],
 )
-def test_the_exit_status_reports_a_state_that_is_not_wanted(lab: Lab, states: str, status: int) -> None:
+def test_the_exit_status_reports_a_forbidden_state(lab: Lab, states: str, status: int) -> None:
     assert audited(lab, "--fail-on", states)[0] == status
 
 
-def test_places_are_reported_relative_to_the_folder(lab: Lab, folder: Path) -> None:
-    """Without a state that is not wanted nothing fails; nor does a file that lies elsewhere."""
+def test_places_are_relative_to_the_folder(lab: Lab, folder: Path) -> None:
+    """Without a forbidden state nothing fails; nor does a file outside."""
     status, out = audited(lab)
     assert status == 0
     assert "\nnginx.conf:1: harmful, request_limits\n" in out
@@ -86,15 +86,15 @@ def test_places_are_reported_relative_to_the_folder(lab: Lab, folder: Path) -> N
     assert audited(lab)[0] == 0
 
 
-def test_a_state_that_does_not_exist_is_bad_input(lab: Lab) -> None:
-    """What needs no action cannot be forbidden either."""
+def test_an_unknown_state_is_bad_input(lab: Lab) -> None:
+    """States that need no action cannot be forbidden either."""
     for state in ("harmfull", "in-effect", ""):
         told = lab("audit", "my deploy", "--fail-on", f"harmful,{state}")
         assert (told.status, "some of harmful,without-effect" in told.err) == (2, True)
 
 
-def test_a_baseline_holds_what_is_known_wherever_it_moves(lab: Lab, folder: Path) -> None:
-    """Once each: the same line a second time is new, and so is another."""
+def test_a_baseline_holds_known_findings_wherever_they_move(lab: Lab, folder: Path) -> None:
+    """Once each: the same line a second time is new, and so is another line."""
     assert audited(lab, "--write-baseline", "known.json", "--fail-on", "harmful")[0] == 1
     known = ("--baseline", "known.json", "--fail-on", "harmful")
     config = folder / "my deploy/nginx.conf"
@@ -115,7 +115,7 @@ def test_a_baseline_holds_what_is_known_wherever_it_moves(lab: Lab, folder: Path
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"schema": 2, "findings": []}', '{"schema": 1, "findings": [1]}'])
-def test_what_is_no_baseline_is_bad_input(lab: Lab, folder: Path, text: str) -> None:
+def test_an_invalid_baseline_is_bad_input(lab: Lab, folder: Path, text: str) -> None:
     (folder / "known.json").write_text(text, encoding="utf-8")
     for name in ("known.json", "none.json"):
         told = lab("audit", "my deploy", "--baseline", name)
@@ -123,7 +123,7 @@ def test_what_is_no_baseline_is_bad_input(lab: Lab, folder: Path, text: str) -> 
 
 
 def test_annotations_are_workflow_commands_for_paths_of_the_checkout(lab: Lab, folder: Path) -> None:
-    """One for each finding; what would end a property or a message is escaped."""
+    """One for each finding; characters that would end a property or a message are escaped."""
     (folder / "my deploy/conf.d/a,b:c%.conf").write_text(
         "server { sendfile on; tcp_nopush on; send_timeout 1%; send_timeout 1; }", encoding="utf-8"
     )
@@ -136,7 +136,7 @@ def test_annotations_are_workflow_commands_for_paths_of_the_checkout(lab: Lab, f
 
 
 def sarif(lab: Lab, *options: str) -> Any:
-    """Return the run of a log, which was found valid."""
+    """Return the run in a log that was found valid."""
     log = json.loads(audited(lab, "--format", "sarif", *options)[1])
     SARIF.validate(log)
     return log["runs"][0]
@@ -159,8 +159,8 @@ def test_sarif_has_what_code_scanning_shows(lab: Lab) -> None:
     assert len({str(result["partialFingerprints"]) for result in run["results"]}) == len(found)
 
 
-def test_sarif_reports_what_is_new(lab: Lab, folder: Path) -> None:
-    """Since a baseline, if there is one; and what nginx would refuse."""
+def test_sarif_reports_new_findings(lab: Lab, folder: Path) -> None:
+    """Those since a baseline, if there is one; and what nginx would refuse."""
     audited(lab, "--write-baseline", "known.json")
     known = {result["ruleId"] for result in sarif(lab)["results"]}
     (folder / "my deploy/conf.d/other.conf").write_text(
@@ -176,10 +176,10 @@ def test_sarif_reports_what_is_new(lab: Lab, folder: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git applies it")
 @pytest.mark.parametrize("is_repository", [True, False])
-def test_one_patch_is_applied_by_git_and_leaves_nothing_to_patch(
+def test_the_single_patch_is_applied_by_git_and_leaves_nothing_to_patch(
     lab: Lab, folder: Path, *, is_repository: bool
 ) -> None:
-    """By the very command that is told; several changes of one line come one after the other."""
+    """By the printed command; several changes of one line come one after the other."""
     if is_repository:
         subprocess.run(["git", "init", "-q"], check=True)
     told = lab("audit", "my deploy", "--nginx", "1.22", "--patch", "all.patch")
@@ -191,7 +191,7 @@ def test_one_patch_is_applied_by_git_and_leaves_nothing_to_patch(
     assert not (folder / "more.patch").exists()
 
 
-def test_what_nginx_would_refuse_gets_no_patch_and_a_status_of_its_own(lab: Lab, folder: Path) -> None:
+def test_files_that_nginx_would_refuse_get_no_patch_and_a_status_of_their_own(lab: Lab, folder: Path) -> None:
     (folder / "my deploy/nginx.conf").write_text(f"{MAIN}}}\n", encoding="utf-8")
     status, out = audited(lab, "--fail-on", "harmful", "--patch", "all.patch")
     assert status == 2
@@ -205,17 +205,17 @@ def test_what_nginx_would_refuse_gets_no_patch_and_a_status_of_its_own(lab: Lab,
 @pytest.mark.parametrize(
     "raw", [b"\x7fELF\x02\x01\x01" + bytes(range(256)) * 8, b"\x1f\x8b\x08" + bytes(range(255, 0, -1)) * 4]
 )
-def test_a_binary_file_is_called_one(lab: Lab, folder: Path, raw: bytes) -> None:
+def test_a_binary_file_is_reported_as_binary(lab: Lab, folder: Path, raw: bytes) -> None:
     (folder / "a").write_bytes(raw)
     told = lab("audit", "a")
     assert (told.status, "a is a binary file, and no configuration" in told.err) == (2, True)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git applies it")
-def test_a_patch_of_a_file_above_is_applied_by_the_command_that_is_printed(
+def test_a_patch_of_a_file_above_is_applied_by_the_printed_command(
     lab: Lab, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the folder that the user is in: git refuses names that begin with two dots."""
+    """From the user's folder: git refuses names that begin with two dots."""
     (folder / "below").mkdir()
     (folder / "site.conf").write_text("server { listen 80; }\n", encoding="utf-8")
     monkeypatch.chdir(folder / "below")

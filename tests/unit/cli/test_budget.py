@@ -1,4 +1,4 @@
-"""What takes too long ends with one sentence, and the alarm is off afterwards."""
+"""Work that takes too long ends with one sentence, and the alarm is off afterwards."""
 
 import signal
 from typing import NoReturn
@@ -14,7 +14,7 @@ def spin() -> NoReturn:
         pass
 
 
-def test_what_takes_too_long_ends_with_one_sentence() -> None:
+def test_work_over_the_time_limit_ends_with_one_sentence() -> None:
     before = signal.getsignal(signal.SIGVTALRM)
     with pytest.raises(BadInputError, match=r"not finished after 0\.01 s of CPU time"), bounded(0.01):
         spin()
@@ -22,7 +22,7 @@ def test_what_takes_too_long_ends_with_one_sentence() -> None:
     assert signal.getsignal(signal.SIGVTALRM) is before
 
 
-def test_what_is_done_in_time_goes_on() -> None:
+def test_work_within_the_time_limit_continues() -> None:
     with bounded(600):
         assert signal.getitimer(signal.ITIMER_VIRTUAL)[0] > 0
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)

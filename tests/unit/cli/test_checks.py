@@ -1,4 +1,4 @@
-"""The doctor's judgement, on facts that are written down here."""
+"""The doctor's judgement on given facts."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def verdict(check: Check) -> Verdict:
             doctor.check_engine({**LINUX, "Os": "linux", "Components": [{"Name": "Podman Engine"}]}, "x"),
             ("ok", "Podman 27, API 1.47, at x"),
         ),
-        # Docker Desktop can be switched to containers of Windows.
+        # Docker Desktop can be switched to Windows containers.
         (doctor.check_engine({**LINUX, "Os": "windows"}, "x"), ("missing", "Docker 27, API 1.47, at x")),
         (doctor.check_storage("overlay2"), ("ok", "overlay2")),
         (doctor.check_storage("vfs"), ("warn", "vfs")),
@@ -56,7 +56,7 @@ def verdict(check: Check) -> Verdict:
         (doctor.check_tcp_rmem("4096 87380 655360"), ("ok", "4096 87380 655360 bytes")),
     ],
 )
-def test_a_fact_at_the_bound_is_judged_as_documented(check: Check, expected: Verdict) -> None:
+def test_a_fact_at_the_limit_is_judged_as_documented(check: Check, expected: Verdict) -> None:
     """With advice unless it is fine: a warning without a reason helps nobody."""
     assert verdict(check) == expected
     assert bool(check.advice) is (check.state != "ok")
@@ -72,7 +72,7 @@ def test_a_fact_at_the_bound_is_judged_as_documented(check: Check, expected: Ver
         ([], False, "refused", "no apt", ("missing", "none")),
     ],
 )
-def test_base_images_come_from_a_registry_a_bootstrap_or_are_there(
+def test_base_images_come_from_a_registry_or_a_bootstrap_or_exist_already(
     present: list[str], *, built: bool, registry_error: str | None, bootstrap_error: str | None, expected: Verdict
 ) -> None:
     check = doctor.check_bases(present, built=built, registry_error=registry_error, bootstrap_error=bootstrap_error)
@@ -88,6 +88,6 @@ def test_base_images_come_from_a_registry_a_bootstrap_or_are_there(
         ("cpu  100 0 0 0 0 0 0 0 0 0", ("ok", "0.0%")),
     ],
 )
-def test_steal_is_its_share_of_the_time_that_passed(after: str, expected: Verdict) -> None:
+def test_steal_is_its_share_of_the_elapsed_time(after: str, expected: Verdict) -> None:
     """Guest time is not counted twice, and no time is no steal."""
     assert verdict(doctor.check_steal("cpu  100 0 0 0 0 0 0 0 0 0", after)) == expected

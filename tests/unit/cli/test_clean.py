@@ -12,12 +12,12 @@ from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine.sweep import Removed
 
 Cleaned = Callable[..., tuple[int, list[str]]]
-"""Cleans engines that remove so much, the default one unless others are named; returns status and lines."""
+"""Cleans engines that remove this much, by default the default one; returns status and lines."""
 
 
 @pytest.fixture
 def cleaned(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Cleaned:
-    """Engines that count what is closed; the one called boss manages their swarm."""
+    """Engines that count closed clients; the one called boss manages their swarm."""
     opened: list[bool] = []
 
     def connect(*, timeout_s: int, environment: object) -> SimpleNamespace:
@@ -38,8 +38,8 @@ def cleaned(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Cleaned:
     return run
 
 
-def test_clean_reports_what_it_removed_and_what_the_engine_did_not(cleaned: Cleaned) -> None:
-    """Each kind with its number; what is left does not end as if all were well."""
+def test_clean_reports_what_was_removed_and_what_was_not(cleaned: Cleaned) -> None:
+    """Each kind with its number; a remainder does not end with success."""
     assert cleaned(Removed(containers=3, images=2)) == (0, ["removed: 3 containers, 0 networks, 0 volumes, 2 images"])
     assert cleaned(Removed(containers=3, refused=("network lab has active endpoints",))) == (
         1,
@@ -59,6 +59,6 @@ def test_clean_without_an_engine_is_one_message(monkeypatch: pytest.MonkeyPatch,
 
 
 def test_the_engine_that_manages_a_swarm_is_cleaned_last(cleaned: Cleaned) -> None:
-    """Its networks are in use until the other engines' containers are gone."""
+    """Its networks are in use until the other engines' containers have been removed."""
     status, lines = cleaned(Removed(), "boss", "gen2", "gen1")
     assert (status, [line.partition(":")[0] for line in lines]) == (0, ["gen2", "gen1", "boss"])

@@ -1,4 +1,4 @@
-"""``./lab compare``: its exit status is a verdict about verdicts."""
+"""``./lab compare``: its exit status says whether verdicts changed."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ def runs(tmp_path: Path) -> tuple[Path, Path]:
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--markdown"]], ids=["text", "json", "markdown"])
 def test_the_status_is_1_exactly_when_a_verdict_changed(lab: Lab, runs: tuple[Path, Path], form: list[str]) -> None:
-    """In every form; a run against itself shows no change. JSON is nothing else."""
+    """In every format; a run compared with itself shows no change. JSON output is only JSON."""
     old, new = runs
     status, out, _ = lab("compare", old, new, *form)
     assert (status, "other" in out) == (1, True)
@@ -27,14 +27,16 @@ def test_the_status_is_1_exactly_when_a_verdict_changed(lab: Lab, runs: tuple[Pa
     assert lab("compare", new, new / "results.json", *form).status == 0
 
 
-def test_a_cell_that_only_one_run_has_is_no_change(lab: Lab, tmp_path: Path) -> None:
+def test_a_cell_in_only_one_run_is_not_a_change(lab: Lab, tmp_path: Path) -> None:
     old = write(tmp_path / "old", a_cell("same"))
     status, out, _ = lab("compare", old, write(tmp_path / "new", a_cell("same"), a_cell("more")))
     assert (status, "only in the new: stall/more/nginx-1.22/bare" in out) == (0, True)
 
 
 @pytest.mark.parametrize("other", ["none", "strange", "empty"])
-def test_what_cannot_be_compared_is_bad_input(lab: Lab, tmp_path: Path, runs: tuple[Path, Path], other: str) -> None:
+def test_results_that_cannot_be_compared_are_bad_input(
+    lab: Lab, tmp_path: Path, runs: tuple[Path, Path], other: str
+) -> None:
     """A missing file, another file, and results without a common cell: never status 0 or 1."""
     (tmp_path / "strange").write_text("{}", encoding="utf-8")
     write(tmp_path / "empty")

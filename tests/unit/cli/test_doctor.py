@@ -1,4 +1,4 @@
-"""The doctor's rounds: with an engine that only answers questions, and with none."""
+"""The doctor with an engine that only answers queries, and without one."""
 
 import os
 import time
@@ -29,11 +29,11 @@ INFO = {
     "DockerRootDir": "/",
 }
 Told = Callable[..., Ended]
-"""Puts a way to connect in the place of the real one; returns the doctor's status, and what it says."""
+"""Replaces the way to connect to an engine; returns the doctor's status and output."""
 
 
 def engine(**changes: object) -> Any:
-    """Return a client whose engine has these facts, and a registry."""
+    """Return a client for an engine with these facts, and a registry."""
     return SimpleNamespace(
         info=lambda: {**INFO, **changes},
         version=lambda: {"Version": "28.0", "ApiVersion": "1.48", "Os": "linux"},
@@ -52,7 +52,7 @@ def refusing(error: Exception) -> Callable[..., NoReturn]:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Told:
-    """A quiet host that is nobody's choice."""
+    """A quiet host without a chosen engine."""
     for name in ("DOCKER_HOST", "DOCKER_CONTEXT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(doctor, "netem_support", lambda: ("native", ""))
@@ -67,17 +67,17 @@ def told(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Told:
     return ask
 
 
-def test_a_host_that_can_prove_everything_gets_status_0(told: Told) -> None:
+def test_a_host_that_can_test_everything_gets_status_0(told: Told) -> None:
     status, out, _ = told()
     states, names = zip(*(line.split()[:2] for line in out.splitlines()), strict=True)
     assert (status, set(states) <= {"ok", "warn"}) == (0, True)
     assert " ".join(names) == "engine storage cgroups CPUs memory disk images base netem congestion tcp_rmem steal"
 
 
-def test_a_users_engine_may_use_the_controllers_that_are_delegated_to_its_user(
+def test_a_users_engine_may_use_the_controllers_delegated_to_its_user(
     told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Podman tells of its own cgroup's, which systemd gives none that it has no use for."""
+    """Podman reports those of its own cgroup, and systemd gives it only those that it uses."""
     socket = tmp_path / "podman.sock"
     socket.touch()
     monkeypatch.setenv("DOCKER_HOST", f"unix://{socket}")
@@ -94,8 +94,8 @@ def test_a_users_engine_may_use_the_controllers_that_are_delegated_to_its_user(
     assert (status, "Delegate" in out) == (0, False)
 
 
-def test_one_missing_thing_gives_status_1_and_still_the_other_lines(told: Told) -> None:
-    """The reader sees everything that is wrong at once."""
+def test_one_missing_thing_gives_status_1_and_all_other_lines(told: Told) -> None:
+    """The reader sees all problems at once."""
     status, out, _ = told(lambda: engine(NCPU=1))
     assert status == 1
     assert "missing CPUs                1 - at least 2 are needed" in out
@@ -106,7 +106,7 @@ def test_one_missing_thing_gives_status_1_and_still_the_other_lines(told: Told) 
 def test_a_kernel_with_apparmor_needs_its_parser(
     told: Told, monkeypatch: pytest.MonkeyPatch, parser: str | None, status: int
 ) -> None:
-    """The engine loads its profile with it, and starts no container otherwise; the package is named."""
+    """The engine needs it to load its profile, and starts no container without it; the package is named."""
     find = commands.find
     monkeypatch.setattr(commands, "find", lambda name: parser if name == "apparmor_parser" else find(name))
     found, out, _ = told(lambda: engine(SecurityOptions=["name=apparmor", "name=seccomp,profile=default"]))
@@ -114,7 +114,7 @@ def test_a_kernel_with_apparmor_needs_its_parser(
     assert (found, "apt-get install apparmor" in line) == (status, status == 1)
 
 
-def test_a_remote_engines_kernel_is_not_mistaken_for_this_ones(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_remote_engines_kernel_is_not_mistaken_for_the_local_one(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither its disk nor its settings can be read from here."""
     monkeypatch.setenv("DOCKER_HOST", "tcp://far:2376")
     status, out, _ = told()
@@ -140,13 +140,13 @@ def test_a_remote_engines_kernel_is_not_mistaken_for_this_ones(told: Told, monke
 def test_without_an_engine_it_says_whether_run_would_start_one(
     told: Told, error: Exception, *, may_start: bool, status: int, begins: str
 ) -> None:
-    """It starts none itself; and no other engine is started in the place of one of the user's choice."""
+    """It starts none itself; and no other engine replaces one that the user chose."""
     found, out, _ = told(refusing(error), may_start=may_start)
     assert found == status
     assert out.startswith(begins)
 
 
-def test_an_engine_that_stops_during_the_questions_is_one_message(told: Told) -> None:
+def test_an_engine_that_stops_while_it_is_queried_gives_one_message(told: Told) -> None:
     client = engine()
     client.info = refusing(requests.ConnectionError("Connection aborted."))
     status, _, err = told(lambda: client)
@@ -155,7 +155,7 @@ def test_an_engine_that_stops_during_the_questions_is_one_message(told: Told) ->
 
 
 def test_no_registry_and_no_bootstrap_are_reported_with_their_reasons(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An ordinary user cannot install mmdebstrap, and a registry that is out of reach is named by its error."""
+    """An ordinary user cannot install mmdebstrap, and an unreachable registry is reported with its error."""
     client = engine()
     client.images.get_registry_data = refusing(requests.ConnectTimeout())
     assert doctor.find_registry_error(client) == "the engine cannot ask for debian:bookworm-slim (ConnectTimeout)"
@@ -164,10 +164,10 @@ def test_no_registry_and_no_bootstrap_are_reported_with_their_reasons(monkeypatc
     assert doctor.find_bootstrap_error() == "mmdebstrap is not installed"
 
 
-def test_where_the_labs_images_are_built_nothing_is_missing_without_network(
+def test_with_the_labs_images_built_nothing_is_missing_without_network(
     told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that is not there would have to be built."""
+    """A missing one would have to be built."""
     tags = [spec.tag for spec in (*role_images().values(), *subject_images([DEFAULT_VERSION]).values())]
     monkeypatch.setattr(doctor, "find_bootstrap_error", lambda: "no mmdebstrap")
 
@@ -178,13 +178,13 @@ def test_where_the_labs_images_are_built_nothing_is_missing_without_network(
         return client
 
     assert told(lambda: cut_off(tags))[0] == 0
-    # Podman's names of what it has loaded.
+    # Podman's names for loaded images.
     assert told(lambda: cut_off([f"localhost/{tags[0]}", *(f"docker.io/{tag}" for tag in tags[1:])]))[0] == 0
     assert told(lambda: cut_off(tags[1:]))[0] == 1
 
 
 def test_images_that_lack_security_updates_are_reported(told: Told) -> None:
-    """As old as the oldest of those that a run uses; what else the engine has does not matter."""
+    """The oldest one that a run uses counts; other images do not matter."""
     tag = role_images()["client"].tag
 
     def built(days: float, tags: list[str]) -> Any:
@@ -205,10 +205,8 @@ def test_images_that_lack_security_updates_are_reported(told: Told) -> None:
     assert "ok      images              none are built yet" in told()[1]
 
 
-def test_a_rootless_engine_limits_nothing_with_cgroups_of_version_1(
-    told: Told, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As Podman 4.3 has it, which calls itself rootless by a word of its own, and says that it limits memory."""
+def test_a_rootless_engine_with_cgroup_v1_limits_nothing(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For example Podman 4.3, which marks itself as rootless in its own way, and claims that it limits memory."""
     monkeypatch.setattr(doctor, "read_controllers", lambda _address, *, is_rootless: () if is_rootless else ("memory",))
     status, out, _ = told(partial(engine, Rootless=True, CgroupVersion="1"))
     assert status == 1

@@ -1,4 +1,4 @@
-"""What the doctor says of engines that a user names."""
+"""The doctor's report on engines that a user names."""
 
 from contextlib import contextmanager
 from typing import Any
@@ -23,7 +23,7 @@ FACTS = {
 
 @pytest.fixture(autouse=True)
 def engines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Engines that only tell what they are; nothing else is looked at."""
+    """Engines that only report their facts; nothing else is examined."""
 
     @contextmanager
     def environment_of(name: str) -> Any:
@@ -67,7 +67,7 @@ def test_engines_that_can_do_everything(lab: Lab) -> None:
     )
 
 
-def test_an_engine_without_a_swarm_can_do_all_but_place(lab: Lab) -> None:
+def test_an_engine_without_a_swarm_can_do_everything_but_place_roles(lab: Lab) -> None:
     status, lines = said(lab, "bare")
     assert status == 0
     assert lines == [
@@ -96,7 +96,7 @@ def test_an_engine_that_cannot_take_part_gets_status_1(lab: Lab, name: str, line
     assert "ok swarm boss: active, manager" in lines
 
 
-def test_a_manager_that_went_away_is_no_traceback(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_manager_that_disappeared_causes_no_traceback(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FACTS, "gone", FACTS["gen1"])
     _, lines = said(lab, "boss", "gone")
     assert lines[-1].startswith("warn together The Docker engine does not answer.")

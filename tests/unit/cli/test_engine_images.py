@@ -1,4 +1,4 @@
-"""The images of a run on several engines: who builds them, and who gets copies."""
+"""The images of a run on several engines: which engine builds them, and which ones get copies."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +23,8 @@ class Engines:
     """Engines that hold images by name, and what was done on them, in order."""
 
     held: dict[str, set[str]]
-    cannot_build: set[str] = field(default_factory=set)  # those without a way to the packages
-    refuse: set[str] = field(default_factory=set)  # those that take no copy
+    cannot_build: set[str] = field(default_factory=set)  # engines that cannot reach the packages
+    refuse: set[str] = field(default_factory=set)  # engines that take no copy
     did: list[str] = field(default_factory=list)
 
     @property
@@ -69,7 +69,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> Engines:
 
 
 def provide(engines: Engines) -> list[str]:
-    """Return what was done, copies in the order of their names."""
+    """Return what was done, with copies sorted by name."""
     provide_images(engines.environments, SPECS)
     *done, _, _, _ = engines.did
     assert engines.did == [*done, *["close"] * 3]
@@ -78,13 +78,13 @@ def provide(engines: Engines) -> list[str]:
 
 
 def test_one_engine_builds_and_the_others_get_copies(engines: Engines, capsys: pytest.CaptureFixture[str]) -> None:
-    """The one that lacks the fewest; all hold the same bytes then."""
+    """The one that lacks the fewest builds; afterwards all have the same bytes."""
     assert provide(engines) == ["b builds", "b to a: 4", "b to c: 4"]
     assert "engine b: building image" in capsys.readouterr().err
 
 
 def test_only_what_is_missing_is_copied(engines: Engines) -> None:
-    """From the engine that has all: nothing is built, and nothing at all is done where all have all."""
+    """From an engine that has all: nothing is built; if all engines have all images, nothing happens."""
     engines.held["a"].update(ALL)
     engines.held["c"].update(ALL - {ONE})
     assert provide(engines) == ["a to b: 3", "a to c: 1"]
@@ -92,16 +92,16 @@ def test_only_what_is_missing_is_copied(engines: Engines) -> None:
     assert provide(engines) == []
 
 
-def test_an_engine_without_packages_gets_them_from_one_that_has_them(
+def test_an_engine_without_packages_gets_images_from_one_that_has_them(
     engines: Engines, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The next one builds; why is one line."""
+    """The next one builds; the reason takes one line."""
     engines.cannot_build = {"b"}
     assert provide(engines) == ["b builds", "a builds", "a to b: 3", "a to c: 4"]
     assert f"lab: engine b cannot build them: building {ONE} failed; the next one tries\n" in capsys.readouterr().err
 
 
-def test_images_that_nobody_can_build_end_the_run(engines: Engines) -> None:
+def test_images_that_no_engine_can_build_end_the_run(engines: Engines) -> None:
     engines.cannot_build = set(engines.held)
     with pytest.raises(LabError, match="failed"):
         provide_images(engines.environments, SPECS)
@@ -109,14 +109,14 @@ def test_images_that_nobody_can_build_end_the_run(engines: Engines) -> None:
 
 
 def test_an_engine_that_takes_no_copy_is_reported(engines: Engines, capsys: pytest.CaptureFixture[str]) -> None:
-    """The others go on; its parts go to them once it fails at them."""
+    """The others continue; they get its parts once it fails."""
     engines.refuse = {"a"}
     assert provide(engines) == ["b builds", "b to c: 4"]
     assert "engine a gets no images: copying failed: no space left on device" in capsys.readouterr().err
 
 
 def test_the_images_are_those_of_the_runs_versions() -> None:
-    """As for pytest: one nginx unless more are named, all where the run goes deep."""
+    """As in pytest: one nginx unless more are named, all for a full run."""
 
     def suites(*arguments: str) -> list[str]:
         return [spec.suite for spec in images_for(arguments) if spec.name == "subject"]

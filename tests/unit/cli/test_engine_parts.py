@@ -1,4 +1,4 @@
-"""One part of a run on one engine: what pytest is asked for, what is shown of it, and where its results are."""
+"""One part of a run on one engine: pytest's arguments, the lines that are shown, and the place of its results."""
 
 import threading
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ SHARD = Part(shard="2/8")
 
 
 class Started(AbstractContextManager["Started"]):
-    """A pytest that says two lines, and what it was started with."""
+    """A pytest that prints two lines, and the arguments that it was started with."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -54,9 +54,7 @@ def plan(*cells: str) -> Plan:
 
 
 @pytest.mark.parametrize("cells", [[], ["x", "y", "z"]], ids=["all", "named"])
-def test_a_part_is_run_by_a_pytest_of_its_own(
-    cells: list[str], started: Started, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_part_has_its_own_pytest(cells: list[str], started: Started, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_part(plan(*cells), "a", SHARD, threading.Lock()) == 1
     assert (started.environment, started.is_closed) == ({"ENGINE": "a"}, True)
     own = " ".join(["--shard 2/8", *(f"--cell {cell}" for cell in cells), "--seed 7"])
@@ -72,10 +70,10 @@ def test_a_part_is_run_by_a_pytest_of_its_own(
         (["-k", "listener_lock"], 0, ""),
     ],
 )
-def test_pytest_looks_once_which_claims_are_meant(
+def test_pytest_selects_the_claims_once(
     arguments: list[str], status: int, told: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """What it cannot choose is told once, and not by every engine."""
+    """Its complaints about the selection appear once, and not from every engine."""
     assert choose(arguments) == status
     said = "".join(capfd.readouterr())
     assert told in said
@@ -92,7 +90,7 @@ def test_each_part_has_a_folder_of_its_own(tmp_path: Path) -> None:
     assert [results.cells[0].name for results in runs_in(tmp_path)] == ["a", "b"]
 
 
-def test_lines_of_the_lab_are_shown_and_those_of_pytest_are_not() -> None:
+def test_the_labs_lines_are_shown_and_pytests_are_not() -> None:
     """What was done and decided, and why something failed."""
     shown = [
         "listen_queue, nginx 1.22: round 3, trial 1 of 2: short\n",

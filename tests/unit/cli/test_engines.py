@@ -1,4 +1,4 @@
-"""A run that is shared out to several engines: who does what, what is kept of a lost one, and what is refused."""
+"""A run that several engines share: which one does what, what is kept of a lost one, and what is rejected."""
 
 import contextlib
 import json
@@ -30,23 +30,24 @@ ARCHITECTURES = {"a": "x86_64", "b": "x86_64", "pi": "aarch64"}
 
 @dataclass
 class Farm:
-    """Engines that decide two cells for each shard, and what was asked of them.
+    """Engines that decide two cells for each shard, and their calls.
 
-    A lost one decides the first cell, and never finishes the shard. One that loses CPU time leaves the second one open.
+    A lost one decides the first cell, and never finishes the shard. One that loses CPU time leaves the second one
+    undecided.
     """
 
     lost: set[str] = field(default_factory=set)  # engines that are lost in their first part
     lost_pct: dict[str, float] = field(default_factory=dict)  # CPU time lost before each cell's blocks, in percent
     waits: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
-    """By engine and number of its part: that, of another engine, which begins before."""
+    """By engine and number of its part: the part of another engine that must begin before."""
     idle: set[str] = field(default_factory=set)  # shards without anything to do
     status: int = 0  # what pytest returns
     looked: int = 0  # blocks that a lost engine had measured
     cannot_begin: set[str] = field(default_factory=set)  # engines on which nothing can be started
     did: list[tuple[str, Part]] = field(default_factory=list)
-    images: list[object] = field(default_factory=list)  # who was given images, and which
-    back: set[str] = field(default_factory=set)  # lost engines that are back once their rest was done
-    swept: list[str] = field(default_factory=list)  # where what dead sessions left was removed
+    images: list[object] = field(default_factory=list)  # which engines got images, and which images
+    back: set[str] = field(default_factory=set)  # lost engines that return after their rest was done
+    swept: list[str] = field(default_factory=list)  # where leftovers of dead sessions were removed
     _someone_was_lost: threading.Event = field(default_factory=threading.Event)
     _parts: Counter[str] = field(default_factory=Counter)
     _began: set[tuple[str, int]] = field(default_factory=set)
@@ -105,7 +106,7 @@ class Farm:
 
 @pytest.fixture
 def farm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Farm:
-    """The engines, in place of those of Docker."""
+    """The engines, in place of Docker's."""
     made = Farm()
 
     @contextlib.contextmanager
@@ -127,7 +128,7 @@ def farm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Farm:
 
 
 Shared = Callable[..., tuple[int, Results, str]]
-"""Shares a run; returns its status, the results that results/latest leads to, and what was said of the work."""
+"""Shares a run; returns its status, the results in results/latest, and the messages about the work."""
 
 
 @pytest.fixture
@@ -143,7 +144,7 @@ def shared(farm: Farm, capsys: pytest.CaptureFixture[str]) -> Shared:
 
 
 def test_all_parts_are_done_once_and_are_in_one_report(farm: Farm, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever did them; results/latest leads there. A shard without anything to do is not missing."""
+    """Whichever engine did them; results/latest leads there. A shard without anything to do is not missing."""
     farm.idle = {"2/8"}
     assert run_on(["a", "b"], ["-k", "stall", "--seed", "7"]) == 0
     assert sorted(part.shard for _, part in farm.did) == [f"{number}/8" for number in range(1, 9)]
@@ -156,8 +157,8 @@ def test_all_parts_are_done_once_and_are_in_one_report(farm: Farm, capsys: pytes
     assert farm.images == ["a", "b", engine_images.images_for(())]
 
 
-def test_what_a_lost_engine_had_decided_stays_and_the_rest_is_done_by_another(farm: Farm, shared: Shared) -> None:
-    """Each cell once; what was measured twice is told as it was measured first."""
+def test_a_lost_engines_decisions_stay_and_another_does_the_rest(farm: Farm, shared: Shared) -> None:
+    """Each cell once; of two measurements the first one counts."""
     farm.lost = {"b"}
     status, results, told = shared()
     ((_, part),) = [item for item in farm.did if item[0] == "b"]
@@ -176,8 +177,8 @@ def test_arguments_that_choose_nothing_end_the_run_at_once(farm: Farm, monkeypat
     assert (farm.did, farm.images) == ([], [])
 
 
-def test_an_engine_that_cannot_begin_leaves_all_parts_to_the_others(farm: Farm, shared: Shared) -> None:
-    """Where images cannot be built, for instance: it would end one part after the other."""
+def test_an_engine_that_cannot_start_leaves_all_parts_to_the_others(farm: Farm, shared: Shared) -> None:
+    """For example if images cannot be built: otherwise it would end one part after the other."""
     farm.cannot_begin = {"b"}
     farm.waits = {("a", 2): ("b", 1)}
     status, results, told = shared()
@@ -188,19 +189,17 @@ def test_an_engine_that_cannot_begin_leaves_all_parts_to_the_others(farm: Farm, 
     assert run_on(["a", "b"], []) == 3
 
 
-def test_without_any_engine_left_what_was_decided_is_reported_and_the_run_is_not_whole(
+def test_without_any_engine_left_decided_claims_are_reported_and_the_run_is_incomplete(
     farm: Farm, shared: Shared
 ) -> None:
-    """With the status of an engine that cannot be had."""
+    """With the status of an unavailable engine."""
     farm.lost = {"a"}
     status, results, told = shared(on=["a"])
     assert (status, [cell.name for cell in results.cells]) == (3, ["claim_1_4"])
     assert "no engine was left for 1/4, 2/4, 3/4, 4/4 of the run" in told
 
 
-def test_an_interrupted_run_reports_what_was_decided(
-    farm: Farm, shared: Shared, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_run_reports_decided_claims(farm: Farm, shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     def until_the_third(plan: Plan, engine: str, part: Part, lock: object) -> int:
         if part.shard == "3/4":
             raise KeyboardInterrupt
@@ -212,12 +211,12 @@ def test_an_interrupted_run_reports_what_was_decided(
     assert "the run was interrupted before 3/4, 4/4 of the run" in told
 
 
-def test_a_noisy_engine_leaves_the_rest_to_the_others_and_what_it_left_open_stays_so(
+def test_a_noisy_engine_leaves_the_rest_to_the_others_and_its_undecided_claims_stay_undecided(
     farm: Farm, shared: Shared
 ) -> None:
-    """A second measurement of what was inconclusive would be a second chance to err."""
+    """A second measurement of an inconclusive claim would be a second chance to err."""
     farm.lost_pct = {"a": 40.0}
-    # After three parts of a one part of b is known, and the rest is up to them.
+    # After three parts of a, one part of b is known, and the others get the rest.
     farm.waits = {("b", 1): ("a", 3), ("a", 3): ("b", 2)}
     status, results, told = shared("--strict-evidence")
     noisy = [part.shard for engine, part in farm.did if engine == "a"]
@@ -235,10 +234,10 @@ def test_a_noisy_engine_leaves_the_rest_to_the_others_and_what_it_left_open_stay
 
 
 @pytest.mark.parametrize(("looked", "verdict"), [(4, "holds"), (5, "unsupported")])
-def test_a_cell_whose_engine_was_lost_after_a_look_is_not_started_again(
+def test_a_cell_of_a_lost_engine_is_not_started_again_after_a_look(
     farm: Farm, shared: Shared, looked: int, verdict: str
 ) -> None:
-    """Before its first look nobody has seen anything of it, and another engine may begin."""
+    """Before its first look nobody has seen any data, and another engine may begin."""
     farm.lost, farm.looked = {"b"}, looked
     cells = {cell.name: cell for cell in shared()[1].cells}
     (begun,) = [part.shard.replace("/", "_") for engine, part in farm.did if engine == "b"]
@@ -249,7 +248,7 @@ def test_a_cell_whose_engine_was_lost_after_a_look_is_not_started_again(
 
 
 @pytest.mark.parametrize("measured", [True, False], ids=["measured", "not-measured"])
-def test_what_a_control_made_unsupported_on_a_lost_engine_is_not_measured_again(
+def test_a_cell_that_a_control_made_untestable_on_a_lost_engine_is_not_measured_again(
     farm: Farm, shared: Shared, monkeypatch: pytest.MonkeyPatch, *, measured: bool
 ) -> None:
     """Another engine measures only what this one could not."""
@@ -269,7 +268,7 @@ def test_what_a_control_made_unsupported_on_a_lost_engine_is_not_measured_again(
 
 @pytest.mark.parametrize("lost", [set(), {"b"}], ids=["not-lost", "lost"])
 def test_a_cell_that_contradicts_fails_the_run(farm: Farm, monkeypatch: pytest.MonkeyPatch, lost: set[str]) -> None:
-    """Also that of an engine which was lost afterwards; one that is back is swept in the end.
+    """Also that of an engine that was lost later; one that is back is swept at the end.
 
     It may have been away for longer than the reaper of its part waits.
     """
@@ -286,10 +285,8 @@ def test_a_cell_that_contradicts_fails_the_run(farm: Farm, monkeypatch: pytest.M
     assert farm.swept == list(lost)
 
 
-def test_cells_and_strict_evidence_are_kept_from_the_other_arguments(
-    farm: Farm, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A part may name some of the cells, and none of them is the last word on what stays open."""
+def test_cells_and_strict_evidence_are_not_passed_to_the_parts(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part may name some of the cells, and no single part decides what remains inconclusive."""
     plans: list[Plan] = []
 
     def run_part(plan: Plan, engine: str, part: Part, lock: object) -> int:
@@ -301,7 +298,7 @@ def test_cells_and_strict_evidence_are_kept_from_the_other_arguments(
     assert {(plan.cells, plan.is_strict, plan.arguments) for plan in plans} == {(("x", "y"), True, ("-k", "stall"))}
 
 
-def test_an_engine_whose_part_ends_in_an_error_gives_it_back(
+def test_an_engine_whose_part_ends_in_an_error_returns_it(
     farm: Farm, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The others would wait for it forever."""
@@ -329,7 +326,7 @@ def test_an_engine_whose_part_ends_in_an_error_gives_it_back(
         (["a", "b"], ["--seed", "x"], "--seed x: not a seed"),
     ],
 )
-def test_what_cannot_be_shared_out_is_refused_before_anything_starts(
+def test_runs_that_cannot_be_shared_are_rejected_before_anything_starts(
     farm: Farm, names: list[str], arguments: list[str], said: str
 ) -> None:
     with pytest.raises(BadInputError, match=said):

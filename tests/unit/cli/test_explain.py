@@ -1,4 +1,4 @@
-"""``./lab explain`` from the outside: what it prints, its exit status, and what it does without."""
+"""``./lab explain`` from the outside: its output, its exit status, and what it does not need."""
 
 import json
 import subprocess
@@ -19,9 +19,9 @@ AFTER = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 905 905\n
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a folder with counters before and after, a log, and something else."""
+    """Work in a folder with counters before and after, a log, and another file."""
     monkeypatch.chdir(tmp_path)
-    # Also where these tests themselves were started by ./lab.
+    # Also if ./lab itself started these tests.
     monkeypatch.delenv(CALLED_FROM, raising=False)
     monkeypatch.setenv("COLUMNS", "100")
     (tmp_path / "before").write_text(BEFORE)
@@ -39,7 +39,7 @@ def test_the_diagnosis_comes_first_and_files_are_reported_in_their_order(lab: La
     assert last == "[1] log  [2] before  [3] after  [4] before -> after  More: --details"
 
 
-def test_json_says_the_same_and_keeps_to_its_schema(lab: Lab) -> None:
+def test_json_has_the_same_content_and_matches_its_schema(lab: Lab) -> None:
     """Printing checks the document against tuneproof/explain/schema.json."""
     status, out, _ = lab("explain", "--json", "before", "after", "other")
     told = json.loads(out)
@@ -64,7 +64,7 @@ def test_json_says_the_same_and_keeps_to_its_schema(lab: Lab) -> None:
 
 @pytest.mark.parametrize(("names", "status"), [(["other"], 2), (["other", "log"], 0)])
 def test_the_status_is_2_when_nothing_was_read(names: list[str], status: int, lab: Lab) -> None:
-    """An unknown file beside one that was read is no failure; both are told."""
+    """An unknown file next to a known one is not a failure; both are reported."""
     found, out, _ = lab("explain", *names)
     assert (found, "Skipped  other: not recognised: first line 'hello'" in out) == (status, True)
 
@@ -77,7 +77,7 @@ def test_a_missing_file_is_bad_input_before_anything_is_read(lab: Lab) -> None:
 
 
 def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest() -> None:
-    """A program of its own, whose imports are looked at when it is done; docker would not even be needed on disk."""
+    """A separate program that checks its imports at the end; docker need not even be installed."""
     script = (
         "import sys\n"
         "from tuneproof.cli.main import main\n"
@@ -96,15 +96,15 @@ def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest() -> None:
 
 
 def test_a_pipe_is_read_once_and_whole() -> None:
-    """Bash's <(command) is a pipe: it can be neither sought in nor opened again."""
+    """Bash's <(command) is a pipe: it cannot be rewound or opened again."""
     command = f"{sys.executable} -m tuneproof.cli explain <(printf '{BEFORE}') <(printf '{AFTER}') --json"
     done = subprocess.run(["bash", "-c", command], cwd=CHECKOUT, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert json.loads(done.stdout)["diagnosis"]["found"] == ["accept-queue overflow"]
 
 
-def test_relative_names_start_where_lab_was_called(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It goes to its checkout before it starts us, and the user's files are not there."""
+def test_relative_names_refer_to_the_callers_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """./lab changes to its checkout before it starts Python, and the user's files are not there."""
     monkeypatch.chdir(CHECKOUT)
     monkeypatch.setenv(CALLED_FROM, str(folder))
     assert main(["explain", "log"]) == 0

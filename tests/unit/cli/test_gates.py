@@ -1,4 +1,4 @@
-"""The action and the hook that others use: their steps are run as they stand in the files."""
+"""The action and the hook that others use: the steps in their files are executed."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def step(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """Install the package by the action's own step; its dependencies are those of this environment."""
+    """Install the package with the action's own step; its dependencies are those of this environment."""
     folder = tmp_path_factory.mktemp("action")
     checkout = folder / "checkout"
     (checkout / ACTION).parent.mkdir(parents=True)
@@ -44,7 +44,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     found = {
         "PATH": f"{folder / 'venv/bin'}:{os.environ['PATH']}",
         "GITHUB_ACTION_PATH": str((checkout / ACTION).parent),
-        # The one thing that differs from a runner: nothing is asked of an index.
+        # The one difference to a runner: no index is used.
         "PIP_NO_DEPS": "1",
         "PIP_NO_BUILD_ISOLATION": "0",
         "PIP_NO_COMPILE": "1",
@@ -58,13 +58,13 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
 
 
 def run(script: str, environment: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a script as GitHub's runner runs one whose shell is bash."""
+    """Run a script as GitHub's runner does with bash as shell."""
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
-def test_the_action_fails_on_what_is_new(environment: Mapping[str, str], tmp_path: Path) -> None:
-    """With an annotation at its line, and SARIF beside it if asked for; a baseline lets it pass."""
+def test_the_action_fails_on_new_findings(environment: Mapping[str, str], tmp_path: Path) -> None:
+    """With an annotation at its line, and SARIF if requested; with a baseline it passes."""
     (tmp_path / "nginx.conf").write_text(BAD, encoding="utf-8")
     done = run(step("Audit"), {**environment, "SARIF": "found.sarif"}, tmp_path)
     assert done.returncode == 1
@@ -78,7 +78,7 @@ def test_the_action_fails_on_what_is_new(environment: Mapping[str, str], tmp_pat
     assert (passed.returncode, passed.stdout) == (0, "")
 
 
-def test_the_action_fails_on_what_nginx_refuses(environment: Mapping[str, str], tmp_path: Path) -> None:
+def test_the_action_fails_on_files_that_nginx_refuses(environment: Mapping[str, str], tmp_path: Path) -> None:
     (tmp_path / "nginx.conf").write_text("events { }\nhttp {\n", encoding="utf-8")
     assert run(step("Audit"), {**environment, "FAIL_ON": ""}, tmp_path).returncode == 2
 
@@ -96,7 +96,7 @@ def test_the_hook_audits_the_repository(environment: Mapping[str, str], tmp_path
     assert run(command, environment, tmp_path).returncode == 0
 
 
-def test_docs_use_what_there_is() -> None:
+def test_docs_use_existing_inputs() -> None:
     page = (CHECKOUT / "docs/ci.md").read_text(encoding="utf-8")
     assert "/.github/actions/audit@" in page
     assert "id: tuneproof-audit" in page

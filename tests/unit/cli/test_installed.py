@@ -1,4 +1,4 @@
-"""The command ``tuneproof`` of an installed package: the same program, without what needs a checkout."""
+"""The command ``tuneproof`` of an installed package: the same program, without the parts that need a checkout."""
 
 import sys
 
@@ -11,12 +11,12 @@ from tuneproof.own_version import VERSION
 
 @pytest.fixture(autouse=True)
 def as_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start it as the script that pip makes is started."""
+    """Start it like the script that pip creates."""
     monkeypatch.setattr(sys, "argv", ["/usr/local/bin/tuneproof"])
 
 
-def test_it_goes_by_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
-    """And offers nothing that needs the tests or the images."""
+def test_it_uses_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """It offers nothing that needs the tests or the images."""
     assert installed() == 2
     told = capsys.readouterr().err
     assert told.startswith("usage: tuneproof COMMAND")
@@ -31,7 +31,7 @@ def test_a_command_that_needs_a_checkout_says_so(name: str, capsys: pytest.Captu
     assert f"fix: clone Tuneproof's repository, and type `./lab {name}` there" in capsys.readouterr().err
 
 
-def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match=r"^0$"):
         cli.main(["--version"])
     assert capsys.readouterr().out == f"tuneproof {VERSION}\n"
@@ -40,10 +40,10 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("argv0", "status"), [("/usr/local/bin/tuneproof", cli.MISSING_PACKAGE), ("./lab", None)], ids=["installed", "lab"]
 )
-def test_a_package_that_is_missing_is_named(
+def test_a_missing_package_is_named(
     argv0: str, status: int | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where it was installed without the lab's; in a checkout, which has all of them, it is a fault."""
+    """If it was installed without the lab's packages; a checkout has all of them, so there it is a bug."""
     monkeypatch.setattr(sys, "argv", [argv0])
     monkeypatch.setitem(sys.modules, "docker", None)
     monkeypatch.delitem(sys.modules, "tuneproof.cli.doctor", raising=False)

@@ -1,4 +1,4 @@
-"""The shell bootstrap, tried in a folder of its own with a Python that only notes what it is asked to do."""
+"""The shell bootstrap, in a folder of its own, with a Python that only records its calls."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.places import CHECKOUT
 
-# Notes each call. `-m venv` makes an environment whose python is this same script; pip fails while `broken` exists.
+# Records each call. `-m venv` makes an environment whose python is this same script; pip fails while `broken` exists.
 FAKE_PYTHON = """#!/bin/sh
 case "$1" in
 -c) exec {python} "$@" ;;
@@ -33,7 +33,7 @@ SET_UP = [
 
 @dataclass(frozen=True, kw_only=True)
 class Checkout:
-    """A checkout that holds only what the bootstrap touches; PATH begins with a folder with the noting python3."""
+    """A checkout with only the files that the bootstrap uses; PATH begins with the folder of the recording python3."""
 
     folder: Path
     programs: Path
@@ -50,13 +50,13 @@ class Checkout:
         )
 
     def run(self, *arguments: str) -> tuple[int, str]:
-        """Run ``./lab`` to its end; return its status and what it said about its work."""
+        """Run ``./lab`` to its end; return its status and its messages about its work."""
         with self.command(*arguments) as process:
             _, err = process.communicate(timeout=30)
         return process.returncode, err
 
     def calls(self) -> list[str]:
-        """Return what Python was asked to do since the last question."""
+        """Return Python's calls since the last look."""
         notes = self.folder / "calls"
         lines = notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
         notes.unlink(missing_ok=True)
@@ -65,7 +65,7 @@ class Checkout:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
-    """Return a checkout without an environment, below a folder whose name has a space."""
+    """Return a checkout without an environment, below a folder with a space in its name."""
     folder = tmp_path / "a checkout"
     programs = tmp_path / "programs"
     folder.mkdir()
@@ -78,7 +78,7 @@ def checkout(tmp_path: Path) -> Checkout:
     return Checkout(folder=folder, programs=programs)
 
 
-def test_the_first_call_makes_the_environment_and_passes_the_arguments_on(checkout: Checkout) -> None:
+def test_the_first_call_makes_the_environment_and_passes_the_arguments(checkout: Checkout) -> None:
     status, err = checkout.run("run", "-k", "x")
     assert status == 0
     assert err == "lab: setting up .venv (once, and when requirements.lock changes)\n"
@@ -87,7 +87,7 @@ def test_the_first_call_makes_the_environment_and_passes_the_arguments_on(checko
     assert [call for call in calls if call != EARLY] == [*SET_UP, f"{USAGE} run -k x"]
 
 
-def test_a_warm_call_starts_nothing_but_the_command(checkout: Checkout) -> None:
+def test_a_warm_call_starts_only_the_command(checkout: Checkout) -> None:
     checkout.run("doctor")
     checkout.calls()
     assert checkout.run("doctor") == (0, "")
@@ -115,10 +115,10 @@ def upgraded(checkout: Checkout) -> None:
     ],
     ids=["changed-lock", "no-python", "no-interpreter", "no-lock", "another-interpreter"],
 )
-def test_an_environment_that_is_not_as_it_should_be_is_made_again(
+def test_an_outdated_or_broken_environment_is_made_again(
     damage: Callable[[Checkout], object], checkout: Checkout
 ) -> None:
-    """It holds what the lock says; a set-up that was interrupted, or an interpreter that went, costs a set-up."""
+    """It must match the lock; an interrupted set-up, or a missing interpreter, requires a new one."""
     checkout.run("doctor")
     checkout.calls()
     damage(checkout)
@@ -126,8 +126,8 @@ def test_an_environment_that_is_not_as_it_should_be_is_made_again(
     assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
 
 
-def test_a_failed_installation_shows_pips_words_and_heals(checkout: Checkout) -> None:
-    """Pip is silent only while it succeeds; the next call tries again."""
+def test_a_failed_installation_shows_pips_output_and_recovers(checkout: Checkout) -> None:
+    """Pip's output is hidden only if it succeeds; the next call tries again."""
     (checkout.folder / "broken").touch()
     status, err = checkout.run("doctor")
     assert status == 3
@@ -138,7 +138,7 @@ def test_a_failed_installation_shows_pips_words_and_heals(checkout: Checkout) ->
     assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
 
 
-def test_two_calls_at_once_set_up_once(checkout: Checkout) -> None:
+def test_two_simultaneous_calls_set_up_once(checkout: Checkout) -> None:
     with checkout.command("doctor") as first, checkout.command("doctor") as second:
         first.communicate(timeout=30)
         second.communicate(timeout=30)
@@ -163,7 +163,7 @@ def test_a_link_to_it_works_from_anywhere(checkout: Checkout, tmp_path: Path) ->
 
 
 def test_an_old_python_gives_one_message(checkout: Checkout) -> None:
-    """The message says what is needed and what was found, and nothing is made."""
+    """The message says what is needed and what was found, and nothing is created."""
     programs = checkout.programs / "old"
     programs.mkdir()
     for name in ("sh", "readlink", "dirname", "cmp"):
@@ -181,7 +181,7 @@ def test_an_old_python_gives_one_message(checkout: Checkout) -> None:
 
 @pytest.fixture
 def bare_python(checkout: Checkout) -> Path:
-    """Make the noting Python lack ensurepip until ``apt-get install`` has run, which is noted, too; return ``id``."""
+    """Make the recording Python lack ensurepip until ``apt-get install`` has run; record that, too; return ``id``."""
     complete = checkout.programs / "complete"
     python = checkout.programs / "python3"
     lines = python.read_text(encoding="utf-8").splitlines()
@@ -204,7 +204,7 @@ def bare_python(checkout: Checkout) -> Path:
 
 @pytest.mark.usefixtures("bare_python")
 def test_root_on_debian_gets_the_missing_part_of_python(checkout: Checkout) -> None:
-    """The package carries the version of the Python that is used; the package lists are fetched when needed."""
+    """The package name contains the version of the used Python; the package lists are fetched if needed."""
     status, err = checkout.run("doctor")
     package = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
     assert (status, err.splitlines()[0]) == (0, f"lab: installing {package}")

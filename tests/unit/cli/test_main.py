@@ -16,7 +16,7 @@ Command = Callable[[Sequence[str]], int]
 
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch) -> Callable[[Command], None]:
-    """Put a function in the place of ``./lab doctor``."""
+    """Replace the function of ``./lab doctor``."""
 
     def install(function: Command) -> None:
         module = types.ModuleType("tuneproof.cli.doctor")
@@ -27,7 +27,7 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Callable[[Command], None]:
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """``./lab --help`` succeeds, and lists what there is."""
+    """``./lab --help`` succeeds, and lists all commands."""
     with pytest.raises(SystemExit, match=r"^0$"):
         cli.main(["--help"])
     words = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
@@ -37,7 +37,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_a_command_the_usage_is_printed_and_the_status_is_2(capsys: pytest.CaptureFixture[str]) -> None:
-    """A word that is no command is refused before anything is set up."""
+    """An unknown command is rejected before anything is set up."""
     assert cli.main([]) == 2
     out, err = capsys.readouterr()
     assert (out, err.startswith("usage: ./lab COMMAND")) == ("", True)
@@ -73,7 +73,7 @@ def test_the_usage_needs_only_the_standard_library() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_command_gets_its_arguments_unread_and_decides_the_status(
+def test_a_command_gets_its_arguments_unchanged_and_decides_the_status(
     command: Callable[[Command], None],
 ) -> None:
     seen: list[Sequence[str]] = []

@@ -1,4 +1,4 @@
-"""``./lab matrix`` on the project's own scenarios: nothing is run, and what is printed is what a run would decide."""
+"""``./lab matrix`` on the project's own scenarios: nothing is run, and it prints what a run would decide."""
 
 import json
 from pathlib import Path
@@ -36,8 +36,8 @@ def test_the_matrix_has_every_claim_on_every_version_and_network(lab: Lab, tmp_p
     assert sum(shard["cells"] for shard in document["shards"]) == len(cells)
 
 
-def test_what_goes_to_pytest_selects_cells(lab: Lab, tmp_path: Path) -> None:
-    """The same words as for a run; the depth is in the matrix, because the times depend on it."""
+def test_pytest_arguments_select_cells(lab: Lab, tmp_path: Path) -> None:
+    """The same arguments as for a run; the depth is in the matrix, because the times depend on it."""
     earlier = str(write(tmp_path, a_cell()))
     chosen = ("-k", "loaded_worker_stalls", "--nginx", "1.22", "--depth", "full")
     document = matrix(lab, *chosen, "--results", earlier)
@@ -45,7 +45,7 @@ def test_what_goes_to_pytest_selects_cells(lab: Lab, tmp_path: Path) -> None:
     assert document["depth"] == "full"
 
 
-def test_headlines_can_be_had_alone(lab: Lab) -> None:
+def test_headlines_can_be_selected_alone(lab: Lab) -> None:
     cells = matrix(lab, "-m", "headline")["cells"]
     assert {cell["id"].split("/")[1] for cell in cells} == {
         claim for advice in every_advice() for claim in advice.headlines
@@ -62,6 +62,6 @@ def test_headlines_can_be_had_alone(lab: Lab) -> None:
     ids=["shards", "nothing", "results"],
 )
 def test_wrong_arguments_are_bad_input(lab: Lab, arguments: list[str], message: str) -> None:
-    """Nothing is printed that a CI server could take for a matrix."""
+    """It prints nothing that a CI server could take for a matrix."""
     status, out, err = lab("matrix", *arguments)
     assert (status, out, message in err) == (2, "", True)

@@ -1,4 +1,4 @@
-"""``./lab run``: what it hands to pytest."""
+"""``./lab run``: what it passes to pytest."""
 
 import io
 import os
@@ -28,8 +28,8 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("words", [["--nginx-conf", "a.conf"], ["--nginx-conf=a.conf"]])
-def test_a_configuration_is_named_in_one_word(handed: list[list[str]], words: list[str]) -> None:
-    """By itself pytest would take it for a place of tests."""
+def test_a_configuration_is_passed_as_one_word(handed: list[list[str]], words: list[str]) -> None:
+    """Otherwise pytest would take it for a test path."""
     run.main([*words, "-k", "yours"])
     assert handed[0][-3:] == ["--nginx-conf=a.conf", "-k", "yours"]
 
@@ -49,14 +49,14 @@ def test_standard_input_stays_readable(
     os.close(number)
 
 
-def test_all_else_is_passed_on_unread(handed: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_else_is_passed_unchanged(handed: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     stdin: Any = io.StringIO()
     monkeypatch.setattr("sys.stdin", stdin)
     run.main(["-k", "-", "--nginx", "1.22"])
     assert handed[0][-4:] == ["-k", "-", "--nginx", "1.22"]
 
 
-def test_one_engine_is_named_to_everything_that_pytest_starts(
+def test_a_single_engine_is_passed_to_everything_that_pytest_starts(
     handed: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///other.sock")
@@ -68,7 +68,7 @@ def test_one_engine_is_named_to_everything_that_pytest_starts(
 
 
 @pytest.mark.parametrize("name", ["ssh://machine", "context-by-ssh"])
-def test_the_way_to_an_engine_lasts_as_long_as_the_run(
+def test_the_connection_to_an_engine_lasts_as_long_as_the_run(
     handed: list[list[str]], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///other.sock")
@@ -105,8 +105,8 @@ def test_several_engines_share_a_run(handed: list[list[str]], monkeypatch: pytes
     assert handed == []
 
 
-def test_no_engine_is_looked_for_where_only_a_list_is_wanted(handed: list[list[str]]) -> None:
-    """It would be the same for all of them."""
+def test_no_engine_is_needed_for_a_list(handed: list[list[str]]) -> None:
+    """The list would be the same for all of them."""
     assert run.main(["--engine", "no-such-context", "--engine", "ssh://nowhere", "--co"]) == 0
     assert handed[0][-1] == "--co"
 
@@ -115,7 +115,7 @@ def test_no_engine_is_looked_for_where_only_a_list_is_wanted(handed: list[list[s
     ("places", "needed"),
     [(["client=a"], True), (["client=a", "backend=a"], True), (["client=a", "backend=a", "subject=b"], False)],
 )
-def test_the_default_engine_is_not_needed_where_it_gets_no_role(
+def test_the_default_engine_is_not_needed_without_a_role(
     handed: list[list[str]], places: list[str], *, needed: bool
 ) -> None:
     words = [word for place in places for word in ("--place", place)]
@@ -124,7 +124,7 @@ def test_the_default_engine_is_not_needed_where_it_gets_no_role(
     assert handed[0][-len(words) :] == words
 
 
-def test_a_place_that_is_none_is_reported_before_anything_is_started(handed: list[list[str]]) -> None:
+def test_an_invalid_place_is_reported_before_anything_starts(handed: list[list[str]]) -> None:
     with pytest.raises(BadInputError, match="there is no such role"):
         run.main(["--place", "proxy=a"])
     assert handed == []

@@ -16,7 +16,7 @@ from tuneproof.errors import EngineUnavailableError
 
 
 class ReplacedError(Exception):
-    """Stands for the moment after which this process would be pytest."""
+    """Marks the moment at which this process would become pytest."""
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ PLAIN = suite.WITHOUT_HYPOTHESIS
 
 
 def test_run_sets_up_the_engine_and_then_tests_the_scenarios(steps: list[str | list[str]]) -> None:
-    """Arguments that look like options of ``./lab`` belong to pytest all the same."""
+    """Arguments that look like options of ``./lab`` still belong to pytest."""
     with pytest.raises(ReplacedError):
         cli.main(["run", "-k", "reuseport_stall", "--nginx", "all", "--", "x y"])
     assert steps == [
@@ -54,7 +54,7 @@ def test_run_sets_up_the_engine_and_then_tests_the_scenarios(steps: list[str | l
 
 @pytest.fixture
 def statuses(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Statuses with which the next pytests end; what they were asked for is recorded like a replacement."""
+    """Statuses of the next pytests; their arguments are recorded like a replacement."""
     given: list[int] = []
 
     def run(command: list[str]) -> int:
@@ -78,24 +78,24 @@ LAB = [*ALONE, "-m", "not slow"]
 def test_test_runs_the_cheapest_tests_first(
     unit: int, lab: int, together: int, steps: list[str | list[str]], statuses: list[int]
 ) -> None:
-    """Unit tests on all CPUs, then the lab's own, whatever the first said; one status for both."""
+    """Unit tests on all CPUs, then the lab's own, whatever the status of the first; one status for both."""
     statuses += [unit, lab]
     assert cli.main(["test", "-k", "x"]) == together
     assert steps == ["engine", [*UNIT, "-k", "x"], [*LAB, "-k", "x"]]
 
 
-def test_who_chooses_by_markers_gets_the_slow_tests_as_well(steps: list[str | list[str]], statuses: list[int]) -> None:
-    """Two expressions would not be joined: the last one counts."""
+def test_a_selection_by_markers_includes_the_slow_tests(steps: list[str | list[str]], statuses: list[int]) -> None:
+    """Pytest would not combine two expressions: the last one counts."""
     statuses += [0, 0]
     assert cli.main(["test", "-m", "engine"]) == 0
     assert steps == ["engine", [*PARALLEL, "-m", "engine"], [*ALONE, "-m", "engine"]]
 
 
 @pytest.mark.parametrize("status", [2, 3, 130, 143])
-def test_tests_that_did_not_come_to_their_end_are_the_last(
+def test_tests_that_did_not_complete_are_the_last(
     status: int, steps: list[str | list[str]], statuses: list[int]
 ) -> None:
-    """Interrupted, broken or misused: the next part would not be what the user wants."""
+    """Interrupted, broken or misused: the user would not want the next part."""
     statuses += [status]
     assert cli.main(["test"]) == status
     assert steps == ["engine", UNIT]
@@ -104,7 +104,7 @@ def test_tests_that_did_not_come_to_their_end_are_the_last(
 @pytest.mark.parametrize(
     ("body", "status"), [("pass", 0), ("raise SystemExit(5)", 5), ("os.kill(os.getpid(), signal.SIGKILL)", 137)]
 )
-def test_the_status_of_a_part_is_reported_as_a_shell_does(body: str, status: int) -> None:
+def test_a_killed_parts_status_is_reported_as_in_a_shell(body: str, status: int) -> None:
     assert suite._run([sys.executable, "-c", f"import os, signal; {body}"]) == status
 
 
@@ -121,8 +121,8 @@ def test_the_status_of_a_part_is_reported_as_a_shell_does(body: str, status: int
 def test_pytest_ends_with_our_statuses(
     body: str, words: list[str], status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own are 4 for wrong usage and 2 for an interruption; here 2 is bad input, whichever command finds it."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # of what is installed, nothing is needed
+    """Pytest's own are 4 for wrong usage and 2 for an interruption; here 2 is bad input, whichever command finds it."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # nothing of the installed parts is needed
     (tmp_path / "test_it.py").write_text(f"def test_it():\n    {body}\n", encoding="utf-8")
     own = ["-c", os.devnull, "--rootdir", os.fspath(tmp_path), "-p", "no:cacheprovider"]
     assert suite._run(suite.pytest_command([*own, *words, os.fspath(tmp_path)])) == status
@@ -138,16 +138,16 @@ raise SystemExit(7 if was_told and signal.SIGINT not in signal.sigpending() else
 """
 
 
-def test_a_part_gets_the_signals_that_it_would_not_get_by_itself() -> None:
-    """SIGTERM is passed on. Ctrl-C reaches it from the terminal: once is enough, and nobody leaves before it.
+def test_a_part_gets_the_signals_that_do_not_reach_it() -> None:
+    """SIGTERM is passed on. Ctrl-C reaches it from the terminal: once is enough, and the parent waits for it.
 
-    Python handles a SIGINT before a SIGTERM that came after it: when SIGTERM is here, no SIGINT is on its way.
+    Python handles a SIGINT before a later SIGTERM: once SIGTERM is here, no SIGINT is pending.
     """
     assert suite._run([sys.executable, "-c", _TELLS_WHAT_IT_GETS]) == 7
 
 
-def test_handlers_are_those_of_before_when_a_part_has_ended() -> None:
-    """Also of a part that could not be started."""
+def test_the_former_handlers_are_restored_after_a_part() -> None:
+    """Also if a part could not be started."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with pytest.raises(FileNotFoundError):
         suite._run(["/nowhere/to/be/found"])
@@ -167,10 +167,10 @@ def test_handlers_are_those_of_before_when_a_part_has_ended() -> None:
         (["test", "--collect-only"], [], ["tests/unit", "tests/lab", "--collect-only"]),
     ],
 )
-def test_a_named_place_replaces_the_default_one(
+def test_a_path_argument_replaces_the_default_one(
     words: list[str], engine: list[str], asked: list[str], steps: list[str | list[str]]
 ) -> None:
-    """One test can be run by its place, and no worker has to be started for it; what only prints prints once."""
+    """One test can be run by its path without starting workers; output-only options print once."""
     with pytest.raises(ReplacedError):
         cli.main(words)
     assert steps == [*engine, [*PYTEST, *asked]]
@@ -182,7 +182,7 @@ def test_what_pytest_needs_until_its_end_is_kept(steps: list[str | list[str]], s
     assert steps == ["engine", [*PYTEST, "tests/scenarios", "-k", "stall"]]
 
 
-def test_a_child_reads_what_the_users_shell_has_opened_for_it(tmp_path: Path) -> None:
+def test_a_child_inherits_open_file_descriptors(tmp_path: Path) -> None:
     (tmp_path / "dump").write_bytes(b"events { }")
     with (tmp_path / "dump").open("rb") as stream:
         os.set_inheritable(stream.fileno(), True)
@@ -194,8 +194,8 @@ def test_a_child_reads_what_the_users_shell_has_opened_for_it(tmp_path: Path) ->
     ("option", "asked"),
     [("--help", "--lab-help"), ("-h", "--lab-help"), ("--pytest-help", "--help"), ("--collect-only", "--collect-only")],
 )
-def test_what_runs_no_test_needs_no_engine(option: str, asked: str, steps: list[str | list[str]]) -> None:
-    """Asking for help installs nothing; our own comes first, pytest's by a name of its own."""
+def test_options_that_run_no_test_need_no_engine(option: str, asked: str, steps: list[str | list[str]]) -> None:
+    """Asking for help installs nothing; our own comes first, pytest's has another option."""
     with pytest.raises(ReplacedError):
         cli.main(["run", option])
     assert steps == [[*PYTEST, "tests/scenarios", *PLAIN, "-rfE", asked]]

@@ -1,4 +1,4 @@
-"""``./lab upgrade --prove``, as far as nothing is started."""
+"""``./lab upgrade --prove``, up to the point at which containers start."""
 
 import json
 import signal
@@ -32,8 +32,8 @@ def conf(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_version_that_the_lab_lacks_is_an_error_that_names_the_way_out(lab: Lab, conf: Path) -> None:
-    """Though the files could be compared for it."""
+def test_a_version_that_the_lab_lacks_is_an_error_with_a_remedy(lab: Lab, conf: Path) -> None:
+    """Although the files could be compared for it."""
     assert lab("upgrade", "--from", "1.25", "--to", "1.30", conf).status == 0
     ended = lab("upgrade", "--from", "1.25", "--to", "1.30", "--prove", conf)
     assert ended.status == 2
@@ -42,8 +42,8 @@ def test_a_version_that_the_lab_lacks_is_an_error_that_names_the_way_out(lab: La
     assert lab("upgrade", "--from", "1.22", "--to", "1.30", "--prove", "--seed", "-1", conf).status == 2
 
 
-def test_a_dead_engine_is_one_error(lab: Lab, conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is told of the files before."""
+def test_a_dead_engine_gives_one_error(lab: Lab, conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report on the files does not come before it."""
 
     def dead(**_options: object) -> None:
         raise EngineUnavailableError("No Docker engine answers: gone.")
@@ -56,7 +56,7 @@ def test_a_dead_engine_is_one_error(lab: Lab, conf: Path, monkeypatch: pytest.Mo
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> list[Compared]:
-    """What the next comparison comes to, without an engine."""
+    """The result of the next comparison, without an engine."""
     results: list[Compared] = []
 
     @contextmanager
@@ -79,10 +79,10 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[Compared]:
     return results
 
 
-def test_differences_are_below_the_figures_of_files(
+def test_differences_are_below_the_report_on_the_files(
     lab: Lab, conf: Path, tmp_path: Path, found: list[Compared]
 ) -> None:
-    """With how many comparisons there were, the seed, and what could not be compared."""
+    """With the number of comparisons, the seed, and what could not be compared."""
     comparisons = compared("http://a/", [{"status: 200": 3.0}] * 5, [{"status: 400": 3.0}] * 5)
     found.append(Compared(comparisons=tuple(comparisons), void={"http://b/": "no answer"}))
     words = ("upgrade", "--from", "1.22", "--to", "1.30", "--prove", "--results", tmp_path, "--seed", 7, conf)
@@ -102,10 +102,10 @@ def test_differences_are_below_the_figures_of_files(
     ]
 
 
-def test_no_difference_is_said_with_the_number_of_comparisons(
+def test_no_difference_is_reported_with_the_number_of_comparisons(
     lab: Lab, conf: Path, tmp_path: Path, found: list[Compared]
 ) -> None:
-    """It would be nothing to say that nothing was seen."""
+    """No difference without comparisons would mean nothing."""
     found.append(Compared(comparisons=tuple(compared("a", [{"status: 200": 3.0}] * 5, [{"status: 200": 3.0}] * 5))))
     ended = lab("upgrade", "--from", "1.26", "--to", "1.26", "--prove", "--results", tmp_path, conf)
     assert (ended.status, "no difference found in 1 comparison" in ended.out) == (0, True)
@@ -119,7 +119,7 @@ def test_no_difference_is_said_with_the_number_of_comparisons(
         (("a", "b"), 2, "neither version starts with these files in the lab"),
     ],
 )
-def test_a_version_that_does_not_start_is_all_that_differs(
+def test_a_version_that_does_not_start_is_the_only_difference(
     lab: Lab, conf: Path, tmp_path: Path, found: list[Compared], refused: tuple[str, str], status: int, words: str
 ) -> None:
     """In nginx's own words; only the new one's refusal fails, and that of both is an error."""

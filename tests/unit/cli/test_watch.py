@@ -1,4 +1,4 @@
-"""``watch`` as a command: its options, its signals, and what it leaves in files. The kernel's part is stood in for."""
+"""``watch`` as a command: its options, its signals, and the files that it writes. The kernel's part is replaced."""
 
 import json
 import os
@@ -20,7 +20,7 @@ Made = tuple[LoopSecond, ...]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Work in a folder, and leave no handler of a signal behind."""
+    """Work in a folder, and leave no signal handler behind."""
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(CALLED_FROM, raising=False)
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def watches(monkeypatch: pytest.MonkeyPatch, *seconds: Callable[[], Made]) -> None:
-    """Have ``watch`` see these seconds, each made when it comes, until it is stopped."""
+    """Let ``watch`` see these seconds, each made when it is due, until it is stopped."""
 
     class Watching:
         notes = ("2 events lost",)
@@ -59,7 +59,7 @@ def signalled(number: int) -> Made:
 def test_a_signal_ends_it_with_the_diagnosis(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, folder: Path, number: int
 ) -> None:
-    """And the recording has what was seen until then."""
+    """And the recording has everything seen until then."""
     watches(monkeypatch, lambda: (IDLE,), lambda: signalled(number), lambda: (replace(SECOND, worker=1),))
     status, out, _ = lab("watch", "--record", "loops.json")
     assert status == 0
@@ -71,7 +71,7 @@ def test_a_signal_ends_it_with_the_diagnosis(
 
 
 def test_a_second_ctrl_c_does_not_wait(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such as for a bpftrace that does not end."""
+    """For example, for a bpftrace that does not end."""
 
     def twice() -> Made:
         os.kill(os.getpid(), signal.SIGINT)
@@ -83,7 +83,7 @@ def test_a_second_ctrl_c_does_not_wait(lab: Lab, monkeypatch: pytest.MonkeyPatch
     assert "interrupted" in err
 
 
-def test_json_is_a_line_for_each_second_and_the_diagnosis(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_has_a_line_for_each_second_and_the_diagnosis(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     watches(monkeypatch, lambda: (SECOND, IDLE))
     _, out, _ = lab("watch", "--json")
     first, second, last = map(json.loads, out.splitlines())
@@ -101,7 +101,7 @@ def test_a_foreign_file_name_is_plain_text(lab: Lab, monkeypatch: pytest.MonkeyP
 
 
 def test_with_listen_the_diagnosis_covers_the_last_minute(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stall of an hour ago is in the metrics, and not in memory for ever."""
+    """A stall of an hour ago is in the metrics, but not kept in memory."""
     quiet = [(replace(IDLE, at_s=SECOND.at_s + after),) for after in (59.0, 61.0)]
     for made, is_kept in ((quiet[:1], True), (quiet, False)):
         watches(monkeypatch, lambda: (SECOND,), *(lambda each=each: each for each in made))
@@ -118,7 +118,7 @@ def test_with_listen_the_diagnosis_covers_the_last_minute(lab: Lab, monkeypatch:
         (["http://127.0.0.1:9/", "--seconds", "301"], "a URL is watched for at most 300 s"),
     ],
 )
-def test_what_cannot_be_used_is_bad_input(
+def test_unusable_arguments_are_bad_input(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
 ) -> None:
     watches(monkeypatch, lambda: (SECOND,))

@@ -20,5 +20,5 @@ def test_a_directive_a_claim_and_a_message_are_looked_up(lab: Lab, words: tuple[
     assert found.out.startswith(expected)
 
 
-def test_what_nobody_knows_is_bad_input(lab: Lab) -> None:
+def test_an_unknown_word_is_bad_input(lab: Lab) -> None:
     assert lab("why", "qqqqqqq").status == 2

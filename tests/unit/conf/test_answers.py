@@ -1,4 +1,4 @@
-"""Which location answers in the end; the lab asks nginx itself."""
+"""Which location finally answers; a lab test compares with nginx."""
 
 import pytest
 
@@ -39,14 +39,12 @@ SERVER = server_of(
         ("/%zz", None, 400),
     ],
 )
-def test_files_that_do_not_exist_lead_to_the_location_that_answers(
-    target: str, last: str | None, status: int | None
-) -> None:
+def test_missing_files_lead_to_the_location_that_answers(target: str, last: str | None, status: int | None) -> None:
     found = answer(target, SERVER, (1, 26))
     assert (found.block.args[-1] if found.block.args else None, found.status, found.doubt) == (last, status, "")
 
 
-def test_a_condition_leaves_a_doubt() -> None:
+def test_a_condition_makes_the_answer_uncertain() -> None:
     found = answer("/if", SERVER, (1, 26))
     assert found.block.args == ("/if",)
     assert found.doubt

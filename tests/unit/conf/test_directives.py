@@ -1,4 +1,4 @@
-"""The table of directives answers for each version and context as nginx does."""
+"""The table of directives agrees with nginx for each version and context."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def inheritance(name: str, context: str, version: tuple[int, ...] = (1, 30)) -> 
         ("access_log", "http", (1, 30), None),
     ],
 )
-def test_a_default_is_that_of_the_version(
+def test_a_default_depends_on_the_version(
     name: str, context: str, version: tuple[int, ...], default: str | None
 ) -> None:
     found = directive(name, version, context=context)
@@ -59,7 +59,7 @@ def test_a_default_is_that_of_the_version(
         (Inheritance.NEVER, "keepalive upstream, server upstream, stub_status location, http2_push http"),
     ],
 )
-def test_what_an_inner_block_gets_of_an_outer_one(kind: Inheritance, places: str) -> None:
+def test_what_an_inner_block_inherits_from_an_outer_one(kind: Inheritance, places: str) -> None:
     for place in places.split(", "):
         name, context = place.split()
         assert inheritance(name, context) == kind, place
@@ -83,7 +83,7 @@ def test_a_name_of_several_modules_is_resolved_by_its_context() -> None:
     assert first.module == "ngx_http_proxy_module"
 
 
-def test_a_version_knows_what_came_before_and_is_not_gone() -> None:
+def test_a_version_knows_earlier_directives_unless_they_were_removed() -> None:
     assert directive("ssl", (1, 25, 0), context="server") is not None
     assert directive("ssl", (1, 25, 1), context="server") is None
     assert directive("max_headers", (1, 29, 7)) is None
@@ -133,19 +133,19 @@ SWITCH = 'invalid value "{1}" in "{0}" directive, it must be "on" or "off"'
 def test_what_nginx_refuses_is_reported_in_its_words(
     line: str, context: str, version: tuple[int, ...] | None, problem: str
 ) -> None:
-    """Without a version, only what all refuse; nothing of what other modules have."""
+    """Without a version, only what all refuse; nothing about other modules' directives."""
     name, *args = line.removesuffix(" {").split()
     found = argument_problem(name, args, has_block=line.endswith("{"), context=context, version=version)
     assert found == problem
 
 
-def test_names_of_other_modules_are_known_and_have_no_rows() -> None:
+def test_names_of_other_modules_are_known_without_rows() -> None:
     assert {"proxy_pass", "js_content", "health_check"} <= known()
     assert rows_of("js_content") == rows_of("no_such") == ()
 
 
-def test_the_rows_of_a_directive_follow_one_another() -> None:
-    """In each module and context, a version has one row; and each row is of known contexts."""
+def test_a_directives_rows_follow_one_another() -> None:
+    """In each module and context, a version has one row; and each row has known contexts."""
     rows = list(everything())
     assert len(rows) > 800
     for row in rows:

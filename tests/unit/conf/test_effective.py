@@ -1,4 +1,4 @@
-"""What is in effect in a block; the lab asks nginx itself."""
+"""The settings in effect in a block; a lab test compares with nginx."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def block(*path: str) -> Block:
         (("location", "location"), "proxy_pass", [], Origin.DEFAULT),
         (("location", "if"), "proxy_pass", ["http://u"], Origin.OUTER),
         (("location", "limit_except"), "proxy_pass", ["http://u"], Origin.OUTER),
-        # One list, one place: what is further out is not in effect any more.
+        # One list, one place: outer lines are no longer in effect.
         (("location",), "deny", [], Origin.HERE),
         (("location", "location"), "root", [], Origin.OUTER),
         (("location", "location"), "alias", ["/b/"], Origin.OUTER),
@@ -62,13 +62,13 @@ def test_settings_are_inherited_as_their_modules_merge_them(
     assert ([said.value for said in found.statements], found.origin) == (values, origin)
 
 
-def test_the_default_is_that_of_the_version() -> None:
+def test_the_default_depends_on_the_version() -> None:
     server = server_of("location / { proxy_pass http://a; }")
     assert [effective(server, "proxy_http_version", version).value for version in ((1, 22), (1, 30))] == ["1.0", "1.1"]
 
 
 @pytest.mark.parametrize(("mode", "names"), [("on", ["C"]), ("merge", ["C", "A"]), ("off", ["C"])])
-def test_headers_are_merged_where_that_is_said(mode: str, names: list[str]) -> None:
+def test_headers_are_merged_if_a_directive_says_so(mode: str, names: list[str]) -> None:
     text = f"add_header_inherit {mode}; add_header A 1; location / {{ add_header C 2; location /in {{ }} }}"
     outer = next(server_of(text).all("location"))
     assert [said.value for said in effective(outer, "add_header", (1, 30)).statements] == names
@@ -76,13 +76,13 @@ def test_headers_are_merged_where_that_is_said(mode: str, names: list[str]) -> N
     assert [said.value for said in inner.statements] == ([] if mode == "off" else names)
 
 
-def test_an_upstream_asks_the_resolver_of_http_since_it_has_one() -> None:
+def test_an_upstream_uses_the_resolver_of_http_since_it_exists() -> None:
     main = main_of("events { } http { resolver 192.0.2.1; upstream u { server a; } }")
     upstream = next(main.all("upstream"))
     assert effective(upstream, "resolver", (1, 30)).value == "192.0.2.1"
 
 
-def test_what_is_not_here_makes_it_unknown_where_it_could_change_it() -> None:
+def test_a_missing_file_makes_a_setting_unknown_if_it_could_change_it() -> None:
     missing = "include /x.conf;"
     text = f"proxy_read_timeout 1s; location /a {{ {missing} }} location /b {{ proxy_read_timeout 2s; {missing} }}"
     first, second = server_of(text, is_complete=False).all("location")
@@ -91,6 +91,6 @@ def test_what_is_not_here_makes_it_unknown_where_it_could_change_it() -> None:
     assert effective(second, "add_header", (1, 22)).origin is Origin.UNKNOWN
 
 
-def test_around_a_fragment_nothing_is_known() -> None:
+def test_nothing_is_known_around_a_fragment() -> None:
     (location,) = main_of("server { location / { } }", is_complete=False).all("location")
     assert effective(location, "add_header", (1, 22)).origin is Origin.UNKNOWN

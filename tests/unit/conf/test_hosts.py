@@ -1,4 +1,4 @@
-"""Which server takes a host; the lab asks nginx itself."""
+"""Which server gets a host; a lab test compares with nginx."""
 
 import pytest
 
@@ -35,17 +35,17 @@ SOCKETS = sockets_of(main_of(TEXT), (1, 22))
         ("y.org", 4),
     ],
 )
-def test_a_host_gets_to_the_server_with_the_closest_name(host: str, line: int) -> None:
+def test_a_host_reaches_the_server_with_the_closest_name(host: str, line: int) -> None:
     (socket,) = SOCKETS.found
     found = server_for(socket, host)
     assert (found.server.line, found.doubt) == (line, "")
 
 
-def test_a_server_with_no_name_of_its_own_gets_no_request() -> None:
+def test_a_server_without_a_name_of_its_own_gets_no_request() -> None:
     assert [(one.line, other.line) for one, other in never_chosen(SOCKETS)] == [(8, 4), (9, 5)]
 
 
-def test_the_name_of_the_machine_leaves_a_doubt() -> None:
+def test_the_machines_name_makes_the_answer_uncertain() -> None:
     main = main_of("events { } http { server { server_name a; } server { server_name $hostname; } }")
     (socket,) = sockets_of(main, (1, 22)).found
     assert server_for(socket, "b").doubt

@@ -1,4 +1,4 @@
-"""Which location takes a path; the lab asks nginx itself."""
+"""Which location gets a path; a lab test compares with nginx."""
 
 import pytest
 
@@ -26,7 +26,7 @@ SERVER = server_of(
         ("/im", ("/im/",), True),
         ("/im/a", ("/im/",), False),
         ("/im/deep/a", ("/im/deep/",), False),
-        # Nested prefixes do not keep a regular expression further out from being asked, exact locations do.
+        # After a nested prefix, nginx still tries outer regular expressions; after an exact location it does not.
         ("/im/deep/a.php", ("~", r"\.php$"), False),
         ("/im/deep/x.php", ("=", "/im/deep/x.php"), False),
         ("/im/raw.php", ("^~", "/im/raw"), False),
@@ -37,7 +37,7 @@ SERVER = server_of(
         ("/@named", (), False),
     ],
 )
-def test_a_path_is_taken_as_nginx_takes_it(path: str, args: tuple[str, ...], *, redirects: bool) -> None:
+def test_a_path_is_matched_as_in_nginx(path: str, args: tuple[str, ...], *, redirects: bool) -> None:
     found = taken(path, SERVER)
     assert (found.block.args, found.redirects, found.doubt) == (args, redirects, "")
 
@@ -49,8 +49,8 @@ def test_a_slash_is_added_for_the_exact_location_of_the_same_name() -> None:
     assert (found.block.args, found.redirects) == (("=", "/a/"), True)
 
 
-def test_what_is_not_here_or_not_understood_leaves_a_doubt() -> None:
-    """An exact location is certain all the same."""
+def test_missing_or_unknown_parts_make_the_answer_uncertain() -> None:
+    """An exact location is still certain."""
     text = "include /more.conf; location = /a { } location /b { }"
     server = server_of(text, is_complete=False)
     assert [bool(taken(path, server).doubt) for path in ("/a", "/b")] == [False, True]

@@ -15,7 +15,7 @@ def dump(http: str, *, main: str = "") -> Dump:
 
 
 def read(http: str, *, main: str = "") -> Configuration:
-    """Return what is in it."""
+    """Return its content."""
     return read_configuration(dump(http, main=main))
 
 
@@ -32,14 +32,14 @@ def read(http: str, *, main: str = "") -> Configuration:
     ],
 )
 def test_directives_name_their_modules(http: str, main: str, needed: list[str]) -> None:
-    """Behind what they need themselves, each once; not what only looks alike."""
+    """After the modules that they need themselves, each once; similar names do not count."""
     used = used_modules(read(http, main=main))
     assert [one.module.name for one in used] == needed
     assert not any(one.is_loaded for one in used)
 
 
-def test_what_the_files_load_is_not_loaded_again() -> None:
-    """Wherever the file of a module is said to be."""
+def test_modules_that_the_files_load_are_not_loaded_again() -> None:
+    """Whatever the path of the module's file is."""
     configuration = read("server { echo hello; }", main="load_module /opt/ngx_http_echo_module.so;")
     (used,) = used_modules(configuration)
     assert (used.module.name, used.is_loaded, used.what) == (
@@ -49,8 +49,8 @@ def test_what_the_files_load_is_not_loaded_again() -> None:
     )
 
 
-def test_what_nobody_packages_is_reported_with_its_place() -> None:
-    """A module, a directive of one, and what is sold only; not what stands in a packaged module's own blocks."""
+def test_unpackaged_modules_are_reported_with_their_place() -> None:
+    """A module, one of its directives, and commercial ones; not directives inside a packaged module's own blocks."""
     configuration = read(
         "server { no_such_directive on; echo a; status_zone a; }\ngeoip2 /a { $b country; }\nrtmp { no_such; }",
         main="load_module modules/ngx_http_nobodys_module.so;",
@@ -63,16 +63,16 @@ def test_what_nobody_packages_is_reported_with_its_place() -> None:
     ]
 
 
-def test_a_version_is_taken_that_the_module_is_packaged_for() -> None:
-    """For the audit as well, so that both say the same."""
+def test_a_version_is_chosen_for_which_the_module_is_packaged() -> None:
+    """Also for the audit, so that both agree."""
     found = audit_source(dump("brotli on;"))
     assert found.choice is not None
     assert found.choice.because is not None
     assert (found.choice.version, found.choice.because.what) == ("1.22", "brotli")
 
 
-def test_each_row_has_a_name_of_its_own_and_finds_itself() -> None:
-    """By its file, and what it needs is a row, too."""
+def test_each_row_has_a_unique_name_and_finds_itself() -> None:
+    """By its file; and the modules that it needs are rows, too."""
     assert len({module.name for module in MODULES}) == len(MODULES)
     for module in MODULES:
         assert module_in(f"modules/{module.file}") is module

@@ -1,4 +1,4 @@
-"""Odd files are answered: lines as nginx counts them, braces, includes of itself, depths and numbers beyond reason."""
+"""Odd files get a result: unusual line ends, braces, files that include themselves, excessive depths and numbers."""
 
 import sys
 from itertools import count
@@ -23,10 +23,10 @@ NO_ENDS = ("\x0c", "\x1c", "\x85", "\u2028")
 
 @pytest.mark.parametrize("mark", NO_ENDS, ids=ascii)
 def test_only_a_line_feed_ends_a_line(mark: str) -> None:
-    """A problem behind such a comment is on its own line, and a patch's hunks count the same lines as patch(1)."""
+    """A problem after such a comment is on its own line, and a patch's hunks count the same lines as patch(1)."""
     assert lines_of(f"a{mark}b\r\nc\n\nd") == [f"a{mark}b\r\n", "c\n", "\n", "d"]
     assert lines_of("") == []
-    # As nginx says it.
+    # As in nginx's message.
     parsed = parse_file("nginx.conf", f"# one{mark}two{mark}three\nuser a;\n}}\npid b;\n")
     assert [(problem.line, problem.message) for problem in parsed.problems] == [(3, 'unexpected "}"')]
     assert [statement.name for statement in parsed.statements] == ["user", "pid"]
@@ -43,7 +43,7 @@ def test_only_a_line_feed_ends_a_line(mark: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["user a;\n\x1cb }\n}\n", "a\x85b } }\n", "a\rb }\n c }\r}\n", "}" * 100_000])
-def test_braces_that_do_not_match_are_a_few_problems(text: str) -> None:
+def test_unbalanced_braces_are_a_few_problems(text: str) -> None:
     problems = parse_file("nginx.conf", text).problems
     assert 0 < len(problems) <= 20
     assert {problem.line for problem in problems} <= {1, 2, 3}
@@ -54,21 +54,21 @@ def audited(text: str) -> Audit:
 
 
 def test_a_file_that_includes_itself_several_times_is_read_once() -> None:
-    """Each include doubles the work otherwise."""
+    """Otherwise each include doubles the work."""
     found = audited("events { }\n" + "include *.conf;\n" * 12 + "http { server { listen 80; } }\n")
     assert len(found.facts.servers) == 1
     told = [problem for problem in found.facts.configuration.problems if "leads to itself" in problem.message]
     assert [problem.line for problem in told] == list(range(2, 14))
 
 
-def test_blocks_that_are_nested_too_deep_are_one_problem() -> None:
+def test_deeply_nested_blocks_are_one_problem() -> None:
     with pytest.raises(BadInputError, match="more than 100 nested blocks"):
         audited("http { " * 3000 + "}" * 3000)
 
 
 @pytest.mark.parametrize("number", ["9" * 19, "9" * 5000, "\u0663"], ids=["beyond-64-bits", "thousands", "arabic"])
-def test_a_number_that_is_none_of_nginxs_is_not_known(number: str) -> None:
-    """Never guessed, and no error of ours."""
+def test_a_number_that_nginx_cannot_read_is_unknown(number: str) -> None:
+    """It is never guessed, and causes no exception."""
     assert (whole_number(number), size_bytes(f"{number}k")) == (None, None)
     assert (whole_number("65536"), size_bytes("8K")) == (65536, 8192)
 
@@ -100,7 +100,7 @@ def test_times_are_read_as_nginx_reads_them(text: str, milliseconds: int | None)
 
 
 def test_sizes_are_read_and_written_in_nginxs_units() -> None:
-    """A unit that leaves a fraction is not taken."""
+    """A unit that would leave a fraction is not used."""
     assert [size_bytes(text) for text in ("5", "5K", "5m", "5G", "5t", "-5", "")] == [
         5, 5 << 10, 5 << 20, 5 << 30, None, None, None
     ]  # fmt: skip
@@ -119,13 +119,13 @@ def test_sizes_are_read_and_written_in_nginxs_units() -> None:
     ids=["fits", "fits in bytes", "a byte too long", "bytes too long", "quoted"],
 )
 def test_a_word_must_fit_into_nginxs_buffer(word: str, message: str) -> None:
-    """NGX_CONF_BUFFER of 4096 bytes; the first such word is reported, as nginx stops at it, and cut."""
+    """NGX_CONF_BUFFER has 4096 bytes; only the first such word is reported, shortened, because nginx stops there."""
     parsed = parse_file("nginx.conf", f"pid a;\nuser {word} {word};\n")
     assert [(one.line, one.message) for one in parsed.problems] == ([(2, message)] if message else [])
     assert max(len(arg.encode()) for arg in parsed.statements[-1].args) <= 2 * 4095
 
 
-def test_what_is_no_configuration_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_no_configuration_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand problems, or a million words; here ten thousand."""
     assert len(parse_file("nginx.conf", "events { ;" + ";" * 100_000).problems) == 1000
     assert statements._MOST_WORDS == 1_000_000
@@ -136,7 +136,7 @@ def test_what_is_no_configuration_is_not_read_to_its_end(monkeypatch: pytest.Mon
 
 
 def test_a_pattern_of_many_folders_finds_nothing(tmp_path: Path) -> None:
-    """Python's glob calls itself for each of them."""
+    """Python's glob recurses for each of them."""
     (tmp_path / "nginx.conf").touch()
     assert list(Files([tmp_path / "nginx.conf"]).included("*/" * 1500)) == []
 
@@ -152,7 +152,7 @@ def test_a_pattern_of_many_folders_finds_nothing(tmp_path: Path) -> None:
     ids=["names", "one name", "ports", "upstreams"],
 )
 def test_twice_the_servers_take_twice_the_work(repeated: str) -> None:
-    """Hosting companies have thousands. What is done is counted in calls of functions."""
+    """Hosting companies have thousands. The test counts function calls."""
     few, many = (
         calls_of("events { } http {" + "".join(repeated.format(one) for one in range(number)) + "}")
         for number in (80, 160)
@@ -174,7 +174,7 @@ def test_twice_the_locations_take_twice_the_work(modifier: str) -> None:
 
 
 def calls_of(text: str) -> int:
-    """Return how many functions an audit calls, for one version; a first audit fills the caches of tables."""
+    """Return how many functions an audit calls, for one version; a first audit fills the tables' caches."""
     audited("events { } http { server { listen 80; } }")
     calls = count()
 

@@ -1,4 +1,4 @@
-"""What nginx surely refuses, in its words; the lab asks nginx about the same lines."""
+"""What nginx certainly refuses, in its words; a lab test uses the same lines."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def problems(text: str, version: str = LAB_VERSIONS[0], *, is_complete: bool = T
 
 @pytest.mark.parametrize("version", LAB_VERSIONS)
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_nginx_refuses_is_a_problem(name: str, version: str) -> None:
+def test_lines_that_nginx_refuses_are_problems(name: str, version: str) -> None:
     text, message = REFUSED[name]
     [found] = problems(whole(text), version)
     assert message in found
@@ -25,7 +25,7 @@ def test_what_nginx_refuses_is_a_problem(name: str, version: str) -> None:
 
 @pytest.mark.parametrize("version", LAB_VERSIONS)
 @pytest.mark.parametrize("name", LOADED)
-def test_what_nginx_loads_is_none(name: str, version: str) -> None:
+def test_lines_that_nginx_loads_are_not(name: str, version: str) -> None:
     assert problems(whole(LOADED[name]), version) == []
 
 
@@ -52,7 +52,7 @@ def test_what_nginx_loads_is_none(name: str, version: str) -> None:
         *("paths-to-fill-in", "names-to-fill-in", "formats-to-fill-in", "a-uri-to-fill-in", "sizes-to-fill-in"),
     ],
 )
-def test_what_may_load_is_none(text: str) -> None:
+def test_lines_that_may_load_are_not(text: str) -> None:
     assert problems(text, is_complete=False) == []
 
 
@@ -62,9 +62,9 @@ def test_what_may_load_is_none(text: str) -> None:
         ("http2 on;", "1.22", False),
         ("http2 on;", "1.26", True),
         ("map $uri $a { http2 on; }", "1.22", True),
-        # Debian's 1.22.1 has it, with a fix of security.
+        # Debian's 1.22.1 has it, with a security fix.
         ("max_headers 100;", "1.22", True),
-        # Of a later release of the same branch, which a package may have.
+        # From a later release of the same branch, which a package may have.
         ("client_body_early_read on;", "1.31.3", True),
         ("client_body_early_read on;", "1.30", False),
     ],
@@ -86,28 +86,28 @@ def test_a_version_refuses_the_directives_of_later_ones(
         ("listen ${PORT}\nroot /srv;", ['invalid parameter "root"']),
     ],
 )
-def test_a_listen_without_its_semicolon_is_a_problem_in_a_part_as_well(listen: str, messages: list[str]) -> None:
-    """Which parameters a protocol has is unknown there, but no directive is one."""
+def test_a_listen_without_its_semicolon_is_also_a_problem_in_a_fragment(listen: str, messages: list[str]) -> None:
+    """The parameters of a fragment's protocol are unknown, but no directive is one."""
     assert problems(f"server {{ {listen} }}\n", is_complete=False) == messages
 
 
-def test_a_file_that_was_named_alone_may_lack_what_it_includes(tmp_path: Path) -> None:
-    """A folder has all that its nginx.conf includes by a relative name."""
+def test_a_file_that_was_named_alone_may_lack_its_includes(tmp_path: Path) -> None:
+    """A folder has everything that its nginx.conf includes by a relative name."""
     (tmp_path / "nginx.conf").write_text("events { }\nhttp { include more.conf; }\n", encoding="utf-8")
     alone, folder = (audit(str(named)).facts.configuration for named in (tmp_path / "nginx.conf", tmp_path))
     assert (alone.problems, alone.unseen) == ((), ("more.conf",))
     assert [one.message for one in folder.problems] == ['open() "more.conf" failed (2: No such file or directory)']
 
 
-def test_a_server_that_is_a_part_takes_what_that_of_some_protocol_takes() -> None:
-    """It may be of stream{} or mail{}, too."""
+def test_a_server_in_a_fragment_may_have_directives_of_any_protocol() -> None:
+    """It may belong to stream{} or mail{}, too."""
     of_none = "server { limit_req_zone $uri zone=a:1m rate=1r/s; }\n"
     assert problems(of_none, is_complete=False) == ['"limit_req_zone" directive is not allowed here']
     for of_one in ("proxy_pass 127.0.0.1:1;", "auth_http 127.0.0.1/a;", "location / { }"):
         assert problems(f"server {{ listen 81; {of_one} }}\n", is_complete=False) == []
 
 
-def test_main_and_events_take_one_of_each() -> None:
+def test_main_and_events_may_have_one_of_each_directive() -> None:
     text = "worker_processes 1;\nworker_processes 2;\nevents { multi_accept on; multi_accept off; }\n"
     assert problems(text) == [f'"{name}" directive is duplicate' for name in ("worker_processes", "multi_accept")]
 
@@ -125,7 +125,7 @@ def test_two_placeholders_are_not_the_same(lines: str) -> None:
     assert problems(whole(lines)) == []
 
 
-def test_stand_ins_differ_where_they_name_something() -> None:
+def test_stand_in_values_differ_if_they_are_names() -> None:
     text = "server { server_name ${A_NAME} ${B_NAME}; listen ${A_PORT}; listen ${B_PORT}; root ${A_ROOT}; } # ${A_PORT}"
     found = audit_source(Dump({"nginx.conf": whole(text)}, is_complete=True), version="1.26")
     values = {one.name: one.value for one in found.facts.configuration.filled}

@@ -1,4 +1,4 @@
-"""Regular expressions of PCRE: Python's where both read the same, an error where not."""
+"""PCRE's regular expressions: Python's if both mean the same, otherwise an error."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from tuneproof.conf.regexes import ForeignRegexError, as_bytes_read, compiled
         ("^/(?!b)", "/b", False),
     ],
 )
-def test_what_both_read_the_same_is_asked_of_python(regex: str, text: str, *, matches: bool) -> None:
+def test_python_matches_expressions_that_mean_the_same_in_both(regex: str, text: str, *, matches: bool) -> None:
     assert (compiled(regex, ignores_case=False).search(as_bytes_read(text)) is not None) == matches
 
 
@@ -26,6 +26,6 @@ def test_what_both_read_the_same_is_asked_of_python(regex: str, text: str, *, ma
         *("(*UTF8)a", "a{,3}", "(?R)", "[]a]", "(", r"\h"),
     ],
 )
-def test_what_python_reads_otherwise_is_refused(regex: str) -> None:
+def test_expressions_with_another_meaning_in_python_are_rejected(regex: str) -> None:
     with pytest.raises(ForeignRegexError):
         compiled(regex, ignores_case=False)

@@ -1,4 +1,4 @@
-"""Sockets as nginx merges all listens, and what it refuses; the lab asks nginx itself."""
+"""Sockets as nginx merges all listens, and what it refuses; a lab test compares with nginx."""
 
 import pytest
 
@@ -10,7 +10,7 @@ def servers(*listens: str) -> str:
     return "events { } http { " + " ".join(f"server {{ {text} }}\n" for text in listens) + "}"
 
 
-def test_one_socket_of_all_addresses_takes_the_connections_of_single_ones() -> None:
+def test_a_socket_for_all_addresses_takes_the_connections_of_single_ones() -> None:
     """Unless those have options: then both are bound, and the kernel refuses the second one."""
     found = sockets_of(main_of(servers("listen 127.0.0.1:80;", "listen 80;", "")), (1, 22)).found
     assert [(one.address.name, one.is_bound, len(one.servers)) for one in found] == [
@@ -21,7 +21,7 @@ def test_one_socket_of_all_addresses_takes_the_connections_of_single_ones() -> N
     assert [one.message for one in refused.problems] == ["bind() to 0.0.0.0:80 failed (98: Address already in use)"]
 
 
-def test_protocols_are_those_of_all_listens_and_options_those_of_one() -> None:
+def test_a_socket_has_all_listens_protocols_and_one_listens_options() -> None:
     text = servers("listen *:443 ssl;", "listen 443 http2 default_server;", "listen 0.0.0.0:443 backlog=9 reuseport;")
     (socket,) = sockets_of(main_of(text), (1, 22)).found
     assert socket.protocols == {"ssl", "http2"}
@@ -41,11 +41,11 @@ def test_protocols_are_those_of_all_listens_and_options_those_of_one() -> None:
         (("listen [::]:80 ipv6only=off;", "listen 80;"), "bind() to 0.0.0.0:80 failed (98: Address already in use)"),
     ],
 )
-def test_what_nginx_refuses_is_said_in_its_words(listens: tuple[str, ...], message: str) -> None:
+def test_what_nginx_refuses_is_reported_in_its_words(listens: tuple[str, ...], message: str) -> None:
     assert [one.message for one in sockets_of(main_of(servers(*listens)), (1, 22)).problems][:1] == [message]
 
 
-def test_connections_get_to_the_socket_of_their_address() -> None:
+def test_connections_reach_the_socket_of_their_address() -> None:
     text = servers("listen 127.0.0.2:80;", "listen 80-81;", "listen [::]:82 ipv6only=off;", "listen name.example:80;")
     found = sockets_of(main_of(text), (1, 22))
     places = [("127.0.0.2", 80), ("127.0.0.1", 80), ("127.0.0.1", 81), ("127.0.0.1", 82), ("::1", 80)]

@@ -1,4 +1,4 @@
-"""Where configurations come from, and what editors and terminals leave in them."""
+"""Sources of configurations, and what editors and terminals add to them."""
 
 import codecs
 import io
@@ -58,14 +58,14 @@ def of_bytes(folder: Path, raw: bytes, *, version: str = NEWEST, prefix: str = "
     ],
     ids=["utf-8", "crlf", "bom", "utf-16", "utf-16-le", "utf-16-be", "latin-1"],
 )
-def test_a_file_is_read_whatever_wrote_it(tmp_path: Path, raw: bytes) -> None:
+def test_a_file_is_read_whatever_program_wrote_it(tmp_path: Path, raw: bytes) -> None:
     """As nginx would read it after a conversion."""
     found = of_bytes(tmp_path, raw)
     assert listens(found) == ["8080"]
     assert found.facts.configuration.problems == ()
 
 
-def test_latin_1_is_no_utf_8() -> None:
+def test_latin_1_is_recognised() -> None:
     """Each byte is a character; none is lost."""
     assert decode(b"caf\xe9") == "café"
 
@@ -82,10 +82,10 @@ AROUND = [
 
 
 @pytest.mark.parametrize("text", AROUND, ids=["plain", "prompt", "test", "script", "crlf", "warning"])
-def test_a_dump_is_read_with_what_a_terminal_put_around_it(
+def test_a_dump_is_read_with_a_terminals_text_around_it(
     tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From a file and from standard input; its includes are those that it brings."""
+    """From a file and from standard input; its includes are the files in it."""
     found = of_bytes(tmp_path, text.encode())
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     for one in (found, audit("-")):
@@ -97,7 +97,7 @@ def test_a_dump_is_read_with_what_a_terminal_put_around_it(
         assert (proxied.target.statement.file, proxied.target.statement.line) == ("/etc/nginx/conf.d/site.conf", 1)
 
 
-def test_a_text_alone_leaves_its_includes_unseen(tmp_path: Path) -> None:
+def test_a_text_alone_leaves_its_includes_unread(tmp_path: Path) -> None:
     found = of_bytes(tmp_path, b"events {}\nhttp { include /nowhere/*.conf; }\n")
     assert found.facts.configuration.unseen == ("/nowhere/*.conf",)
 
@@ -119,15 +119,15 @@ def test_a_folder_is_read_from_its_nginx_conf(tmp_path: Path) -> None:
         "log_not_found off;",
     ],
 )
-def test_a_part_that_says_nothing_of_its_place_is_refused_by_nobody(tmp_path: Path, text: str) -> None:
-    """It is for some block that takes all its directives."""
+def test_a_fragment_of_an_unknown_block_is_not_refused(tmp_path: Path, text: str) -> None:
+    """It belongs to some block that allows all its directives."""
     found = of_bytes(tmp_path, f"{text}\n".encode()).facts.configuration
     assert found.problems == ()
     assert found.is_fragment
 
 
 def test_the_prefix_says_where_a_copy_came_from(tmp_path: Path) -> None:
-    """So that a folder of another name is found."""
+    """So that a folder with another name is found."""
     (tmp_path / "sites").mkdir()
     (tmp_path / "sites/a").write_text("server { listen 83; }\n", encoding="utf-8")
     found = of_bytes(tmp_path, b"events {}\nhttp { include /opt/web/conf/sites/*; }\n", prefix="/opt/web/conf")
@@ -135,7 +135,7 @@ def test_the_prefix_says_where_a_copy_came_from(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_fragments_is_one_configuration(tmp_path: Path) -> None:
-    """As the http{} that includes them."""
+    """Like the http{} that includes them."""
     (tmp_path / "up.conf").write_text("upstream app { server a:1; }\n", encoding="utf-8")
     (tmp_path / "a.conf").write_text("server { listen 84; location / { proxy_pass http://app; } }\n", encoding="utf-8")
     found = audit(str(tmp_path), version="1.30")
@@ -153,7 +153,7 @@ def test_a_folder_of_fragments_is_one_configuration(tmp_path: Path) -> None:
         ("server { listen {{ .Values.port | default 80 }}; }", "{{ .Values.port | default 80 }}"),
     ],
 )
-def test_a_template_is_refused_with_what_to_do(tmp_path: Path, content: str, place: str) -> None:
+def test_a_template_is_rejected_with_a_remedy(tmp_path: Path, content: str, place: str) -> None:
     with pytest.raises(BadInputError, match="a template") as caught:
         of_bytes(tmp_path, f"events {{}}\n{content}\n".encode())
     assert place in caught.value.what
@@ -166,7 +166,7 @@ SITE = (
 )
 
 
-def test_placeholders_of_envsubst_get_what_is_given_their_default_or_a_stand_in(tmp_path: Path) -> None:
+def test_envsubst_placeholders_get_the_given_value_their_default_or_a_stand_in(tmp_path: Path) -> None:
     (tmp_path / "nginx.conf").write_text(f"events {{}}\nhttp {{ {SITE} }}\n", encoding="utf-8")
     found = read_configuration(open_source(str(tmp_path), values={"PORT": "8443"}))
     assert {(one.name, one.value, one.is_given) for one in found.filled} == {
@@ -191,7 +191,7 @@ def test_a_patch_of_a_template_keeps_its_placeholders(tmp_path: Path) -> None:
         "location / { proxy_pass http://${host}; } # ${REMARK}",
     ],
 )
-def test_a_variable_of_nginx_is_no_placeholder(tmp_path: Path, said: str) -> None:
+def test_an_nginx_variable_is_not_a_placeholder(tmp_path: Path, said: str) -> None:
     found = of_bytes(tmp_path, f"events {{}}\nhttp {{ server {{ {said} }} }}\n".encode())
     assert found.facts.configuration.filled == ()
     assert "stand-in" not in found.facts.proxied[0].target.to
@@ -210,7 +210,7 @@ def test_a_copy_stays_in_its_tree(tmp_path: Path) -> None:
         assert list(found.texts) == [str(copy / "nginx.conf")], name
 
 
-def test_what_is_installed_may_link_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_configuration_may_link_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As modules-enabled does, and Certbot's live folder."""
     (tmp_path / "mod.conf").write_text("worker_priority 1;", encoding="utf-8")
     installed = tmp_path / "etc"
@@ -237,7 +237,7 @@ def included_in_a_chain(folder: Path, number: int) -> None:
 
 
 @pytest.mark.parametrize(("write", "number"), [(included_twice, 22), (included_in_a_chain, 3000)])
-def test_includes_without_end_are_one_error(tmp_path: Path, write: Callable[[Path, int], None], number: int) -> None:
+def test_endless_includes_give_one_error(tmp_path: Path, write: Callable[[Path, int], None], number: int) -> None:
     write(tmp_path, number)
     with pytest.raises(BadInputError, match=r"more than \d+ (?:deep|files)"):
         read_configuration(open_source(str(tmp_path)))
@@ -247,7 +247,7 @@ def test_includes_without_end_are_one_error(tmp_path: Path, write: Callable[[Pat
     "text", ["a" * 100_000 + " on;", "server { # \n" + "{%" * 100_000 + " }", "listen ${" + "A" * 200_000 + ";"]
 )
 def test_long_words_are_read_in_linear_time(tmp_path: Path, text: str) -> None:
-    """Each of them took minutes, or gigabytes, where a pattern went over it again and again."""
+    """Each of them took minutes, or gigabytes, when a pattern scanned it repeatedly."""
     (tmp_path / "nginx.conf").write_text(f"events {{}}\nhttp {{ {text} }}\n", encoding="utf-8")
     tracemalloc.start()
     try:
@@ -257,7 +257,7 @@ def test_long_words_are_read_in_linear_time(tmp_path: Path, text: str) -> None:
         tracemalloc.stop()
 
 
-def test_what_responses_and_lua_say_is_no_template(tmp_path: Path) -> None:
+def test_responses_and_lua_code_are_not_taken_for_templates(tmp_path: Path) -> None:
     text = (
         "events {}\nhttp { server {\nreturn 200 '{{ name }}';\nlocation /l { content_by_lua_block {\n"
         "local t = {{1}, {2}} } }\n# {{ remark }}\nlocation /v { proxy_pass http://${host}; } } }\n"
@@ -266,12 +266,12 @@ def test_what_responses_and_lua_say_is_no_template(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"", b"\n# nothing\n"], ids=["empty", "remarks"])
-def test_nothing_is_no_configuration(tmp_path: Path, raw: bytes) -> None:
+def test_an_empty_file_is_not_a_configuration(tmp_path: Path, raw: bytes) -> None:
     with pytest.raises(BadInputError, match="no nginx configuration"):
         of_bytes(tmp_path, raw)
 
 
-def test_what_cannot_be_read_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_files_give_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadInputError, match="no such file or folder"):
         audit(str(tmp_path / "gone.conf"))
     with pytest.raises(BadInputError, match=r"no nginx\.conf and no \*\.conf"):
@@ -283,12 +283,12 @@ def test_what_cannot_be_read_is_one_message(tmp_path: Path, monkeypatch: pytest.
         of_bytes(tmp_path, TEXT.encode(), version="newest")
 
 
-def test_colours_and_titles_are_no_text() -> None:
+def test_colours_and_titles_are_removed() -> None:
     assert without_terminal("\x1b[31mlisten\x1b[0m [::]:80;\x1b]0;t\x07") == "listen [::]:80;"
 
 
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
-    """As a shell's <(ssh HOST nginx -T) names one: it has nothing beside it."""
+    """A shell's <(ssh HOST nginx -T) is one: it has no files next to it."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_text("events { }\nhttp { include conf.d/*.conf; }\n"))

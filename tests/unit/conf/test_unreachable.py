@@ -1,4 +1,4 @@
-"""Locations that no path gets to: only the certain ones."""
+"""Locations that no path reaches: only the certain ones."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from tuneproof.conf.unreachable import unreachable_in
         ("location /a { location ~ x { } location ~ x { } }", "x", "x"),
     ],
 )
-def test_what_takes_all_its_paths_is_named(locations: str, lost: str, by: str) -> None:
+def test_the_location_that_takes_all_its_paths_is_named(locations: str, lost: str, by: str) -> None:
     found = [(one.block.args[-1], one.by.args[-1]) for one in unreachable_in(server_of(locations))]
     assert found == [(lost, by)]
 
@@ -39,5 +39,5 @@ def test_what_takes_all_its_paths_is_named(locations: str, lost: str, by: str) -
         "location ~ ab?c { } location ~ abc { }",
     ],
 )
-def test_what_may_get_a_request_is_not_reported(locations: str) -> None:
+def test_locations_that_may_get_a_request_are_not_reported(locations: str) -> None:
     assert [one.block.args for one in unreachable_in(server_of(locations))] == []

@@ -1,4 +1,4 @@
-"""The path that nginx compares with locations; the lab asks nginx itself."""
+"""The path that nginx compares with locations; a lab test compares with nginx."""
 
 import pytest
 
@@ -26,5 +26,5 @@ def test_a_path_is_decoded_merged_and_resolved(target: str, path: str | None) ->
     assert normalised(target) == path
 
 
-def test_slashes_stay_where_they_are_not_merged() -> None:
+def test_slashes_stay_if_they_are_not_merged() -> None:
     assert normalised("//a//../b//", merges_slashes=False) == "//a/b//"

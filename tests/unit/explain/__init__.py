@@ -1,1 +1,1 @@
-"""From files to what they say."""
+"""From files to their content."""

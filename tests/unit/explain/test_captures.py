@@ -1,4 +1,4 @@
-"""Captures are streamed, packed or not; what is missing in them is told."""
+"""Captures are streamed, compressed or not; missing parts are reported."""
 
 import gzip
 import struct
@@ -20,7 +20,7 @@ TRIES = 40
 
 
 def refused_tries() -> Iterator[Packet]:
-    """Yield SYNs that are answered by a RST each, and a frame of another protocol."""
+    """Yield SYNs, each answered with a RST, and a frame of another protocol."""
     for number in range(TRIES):
         talk = Conversation(client=end("10.0.0.2", 40_000 + number), now_s=number / 100)
         talk.send(talk.client, flags=SYN)
@@ -37,10 +37,10 @@ def explained(content: bytes, folder: Path) -> Explanation:
 
 @pytest.mark.parametrize("write", [pcap, pcapng])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
-def test_a_capture_is_read_whatever_it_is_called_and_packed_in(
+def test_a_capture_is_read_whatever_its_name_and_compression(
     write: Callable[[Iterable[Packet]], bytes], pack: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
-    """40 refused connections are told, found and said to be wrong."""
+    """40 refused connections are reported and found as the cause."""
     explanation = explained(pack(write(refused_tries())), tmp_path)
     (found,) = explanation.found
     assert (found.kind, found.error) == (Kind.CAPTURE, None)
@@ -49,8 +49,8 @@ def test_a_capture_is_read_whatever_it_is_called_and_packed_in(
     assert [assessment.cause for assessment in explanation.diagnosis.found] == ["refused"]
 
 
-def test_what_a_capture_lacks_is_reported(tmp_path: Path) -> None:
-    """Its end, as of one whose tcpdump was killed, or parts of packets: requests may be missing then."""
+def test_missing_parts_of_a_capture_are_reported(tmp_path: Path) -> None:
+    """Its end, if tcpdump was killed, or parts of packets: requests may be missing then."""
     (found,) = explained(pcap(refused_tries())[:-30], tmp_path).found
     assert found.error is None
     assert [warning.startswith("not read to its end: byte ") for warning in found.warnings] == [True]

@@ -1,4 +1,4 @@
-"""The kind of a file is told by its content, never by its name."""
+"""The content of a file determines its kind, never its name."""
 
 import pytest
 
@@ -17,8 +17,8 @@ def kind_of(text: str) -> Kind | None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind != Kind.ACCESS_LOG])
-def test_each_kind_is_known_by_its_content(kind: Kind) -> None:
-    """Line ends of Windows change nothing, nor does a date before each reading of a loop."""
+def test_each_kind_is_recognised_by_its_content(kind: Kind) -> None:
+    """Windows line ends change nothing, nor does a date before each reading of a loop."""
     assert kind_of(SAMPLES[kind]) == kind
     if kind is not Kind.CAPTURE:
         assert kind_of(SAMPLES[kind].replace("\n", "\r\n")) == kind
@@ -29,7 +29,7 @@ def test_each_kind_is_known_by_its_content(kind: Kind) -> None:
 @pytest.mark.parametrize(
     "magic", ["d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a"], ids=["le", "be", "le-ns", "be-ns", "ng"]
 )
-def test_every_form_of_capture_is_known(magic: str) -> None:
+def test_every_form_of_capture_is_recognised(magic: str) -> None:
     assert detect(bytes.fromhex(magic) + bytes(20), "") == Kind.CAPTURE
 
 
@@ -41,22 +41,22 @@ def test_every_form_of_capture_is_known(magic: str) -> None:
         ("0      0          10.0.0.1:80      10.0.0.2:43210\n\t cubic wscale:7,7 rto:204 cwnd:10\n", Kind.SS),
         ("LISTEN 0 511 [::]:80 [::]:*", Kind.SS),
         ("Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n0 0 10.0.0.1:80 10.0.0.2:4321", Kind.SS),
-        # What is included has no http block.
+        # An included file has no http block.
         ("server {\n  listen 80;\n}\n", Kind.NGINX_CONF),
         ("upstream app {\n}\n", Kind.NGINX_CONF),
         ("log_format x '$status';", Kind.NGINX_CONF),
-        # A question has what nginx logs, and the configuration.
+        # A question contains nginx's messages, and the configuration.
         ("Why?\n2026/11/26 10:00:01 [error] 7#7: *1 x\nserver {\n  listen 80;\n}\n", Kind.ERROR_LOG),
     ],
 )
-def test_a_part_of_it_is_known_as_well(text: str, kind: Kind) -> None:
+def test_a_part_of_a_file_is_recognised_as_well(text: str, kind: Kind) -> None:
     assert kind_of(text) == kind
 
 
 @pytest.mark.parametrize(
     "agent", ["ApacheBench/2.3", "This is ApacheBench, Version", "Running 1s test @ x", "http { server {", "Tcp: A B"]
 )
-def test_what_clients_send_makes_a_log_nothing_else(agent: str) -> None:
+def test_what_clients_send_does_not_change_a_logs_kind(agent: str) -> None:
     """A stranger chooses the request and the user agent, but not the start of a line."""
     assert kind_of(ACCESS_LOG_LINE.replace("{agent}", agent)) is None
 
@@ -65,13 +65,13 @@ def test_what_clients_send_makes_a_log_nothing_else(agent: str) -> None:
     "text",
     ["", "\n", "hello\n", "{}\n", '{"a": 1}\n{"a": 2}\n', "1 2 3\n4 5 6 7\n", "Name: x\n", "PID\n", "0000 0000\n"],
 )
-def test_other_texts_are_of_no_kind(text: str) -> None:
+def test_other_texts_have_no_kind(text: str) -> None:
     assert kind_of(text) is None
 
 
 @pytest.mark.parametrize(
     "line", [" PID %usr", "\n ", "include \n", "Running test @", "Tcp: A", "1 ", "location ", '{"', "0 0 a:"]
 )
-def test_the_time_for_a_hostile_head_grows_with_its_size(line: str) -> None:
-    """Not with the square of it, for what nearly fits."""
+def test_the_time_for_a_hostile_start_grows_with_its_size(line: str) -> None:
+    """Not with its square, for text that nearly matches."""
     assert_grows_with_its_size(lambda size: kind_of((line * size)[:size]), size=16_384)

@@ -1,4 +1,4 @@
-"""The JSON document keeps to its schema, and the schema knows all that can be said."""
+"""The JSON document matches its schema, and the schema has all possible values."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ SCHEMA: dict[str, Any] = json.loads(Path(document_module.__file__).with_name("sc
 DIAGNOSIS = to_json(diagnose(EvidenceSet()))
 
 
-def test_document_has_files_and_diagnosis() -> None:
+def test_a_document_has_files_and_diagnosis() -> None:
     found = Found(
         name="a", kind=Kind.SS, figures=(Figure(key="rtt_ms", name="rtt", value=1.5, unit="ms"),), warnings=("odd",)
     )
@@ -42,22 +42,22 @@ def test_document_has_files_and_diagnosis() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_what_json_has_not_is_refused(value: float) -> None:
-    """NaN and infinity are no JSON, though Python would print them."""
+def test_nan_and_infinity_are_rejected(value: float) -> None:
+    """They are not JSON, although Python would print them."""
     found = Found(name="a", kind=Kind.SS, figures=(Figure(key="some", name="rtt", value=value),))
     with pytest.raises(ValueError, match="not JSON compliant"):
         document([found], DIAGNOSIS)
 
 
 @pytest.mark.parametrize("diagnosis", [{}, DIAGNOSIS | {"healthy": None}, DIAGNOSIS | {"more": 1}])
-def test_a_document_outside_the_schema_is_refused(diagnosis: dict[str, Any]) -> None:
-    """Whoever reads it may rely on the schema."""
+def test_a_document_outside_the_schema_is_rejected(diagnosis: dict[str, Any]) -> None:
+    """Programs that read it may rely on the schema."""
     with pytest.raises(ValidationError):
         document([], diagnosis)
 
 
 def test_the_schema_names_every_kind_cause_and_verdict() -> None:
-    """None is missing, and none is there that cannot be said."""
+    """None is missing, and none is impossible."""
     definitions = SCHEMA["$defs"]
     assert definitions["file"]["properties"]["kind"]["enum"] == [*Kind, None]
     assert definitions["cause"]["enum"] == list(Cause)

@@ -1,7 +1,7 @@
-"""Excerpts of what nginx itself wrote, as people paste them: the message is named, with its count and its remedy.
+"""Excerpts of nginx's own log, as people paste them: the message is named, with its count and its remedy.
 
-The lines are those of tests/captures/error_logs, which four versions of nginx wrote in the lab. Which row a line is, a
-person has said here, by a part of its words.
+The lines are those of tests/captures/error_logs, which four versions of nginx wrote in the lab. A person has assigned
+each line to its row here, by a part of its words.
 """
 
 import random
@@ -20,7 +20,7 @@ from tuneproof.messages.rows import Problem, messages
 
 LOGS: Final = CHECKOUT / "tests" / "captures" / "error_logs"
 SEEDS: Final = 2
-# A part of nginx's words, and the row: of several lines that have it, the first of each version is taken.
+# A part of nginx's words, and the row: if several lines have it, the first of each version is used.
 TRUTH: Final = {
     "(111: Connection refused) while connecting to upstream": "upstream_refused",
     "upstream timed out (110: Connection timed out) while connecting": "upstream_connect_timeout",
@@ -106,7 +106,7 @@ TRUTH: Final = {
     "duplicate listen options": "duplicate_listen",
     "a duplicate default server": "duplicate_listen",
 }
-# What stands around it in such files, and is no problem or no message.
+# Other lines in such files that are not problems, or not messages.
 UNRELATED: Final = (
     '10.0.0.2 - - [26/Nov/2026:09:00:01 +0000] "GET /a HTTP/1.1" 200 612 "-" "curl/8.5.0"',
     "2026/11/26 09:00:00 [notice] 1#1: start worker process 29",
@@ -126,7 +126,7 @@ class Excerpt(NamedTuple):
 
 
 def lines_with(words: str) -> list[str]:
-    """Return, of each version that wrote such a line, the first."""
+    """Return the first such line of each version that wrote one."""
     found = []
     for folder in sorted(LOGS.iterdir()):
         lines = [line for path in sorted(folder.glob("*.log")) for line in path.read_text(errors="replace").split("\n")]
@@ -138,7 +138,7 @@ def excerpts() -> Iterator[tuple[str, str, str, int]]:
     """Yield words, row, program and seed of each excerpt."""
     for number, (words, row) in enumerate(TRUTH.items()):
         if row:
-            draw = random.Random(number)  # noqa: S311 - nothing secret
+            draw = random.Random(number)  # noqa: S311 - not secret
             for seed, program in enumerate(draw.sample(sorted(PRINTED), SEEDS)):
                 yield words, row, program, seed
 
@@ -147,7 +147,7 @@ CASES: Final = list(excerpts())
 
 
 def made(words: str, row: str, program: str, seed: int) -> Excerpt:
-    draw = random.Random(f"{words} {seed}")  # noqa: S311 - nothing secret
+    draw = random.Random(f"{words} {seed}")  # noqa: S311 - not secret
     number = draw.randint(1, 9)
     line = draw.choice(lines_with(words))
     around = draw.choices(UNRELATED, k=draw.randint(0, 8))
@@ -164,14 +164,16 @@ def explained(text: str, folder: Path) -> Explanation:
     return explain([Source(name="excerpt", path=path)])
 
 
-def test_there_are_enough_excerpts_and_each_is_of_a_real_line() -> None:
+def test_there_are_enough_excerpts_and_each_has_a_real_line() -> None:
     assert len(CASES) >= 140
     assert [words for words, row in TRUTH.items() if row and not lines_with(words)] == []
 
 
 @pytest.mark.parametrize(("words", "row", "program", "seed"), CASES)
-def test_an_excerpt_is_answered(words: str, row: str, program: str, seed: int, tmp_path: Path) -> None:
-    """With its row, how often it is there, and what to do."""
+def test_an_excerpt_gets_its_row_count_and_remedy(
+    words: str, row: str, program: str, seed: int, tmp_path: Path
+) -> None:
+    """The row, how often it occurs, and what to do."""
     excerpt = made(words, row, program, seed)
     explanation = explained(excerpt.text, tmp_path)
     told = explanation.messages
@@ -189,8 +191,8 @@ def test_an_excerpt_is_answered(words: str, row: str, program: str, seed: int, t
 
 
 @pytest.mark.parametrize("quote", ["{}", "> {}", '"{}"', "- `{}`"])
-def test_words_alone_are_answered_where_a_text_is_nothing_else(quote: str, tmp_path: Path) -> None:
-    """Without time, level and process, as people quote a message; prose about one is none."""
+def test_words_alone_are_recognised_if_a_text_has_nothing_else(quote: str, tmp_path: Path) -> None:
+    """Without time, level and process, as people quote a message; prose about a message does not count."""
     for words, row in (("recv() failed (104", "upstream_reset"), ("upstream sent too big", "upstream_too_big_header")):
         message = lines_with(words)[0].partition(": *1 ")[2]
         told = explained(f"We see this since Monday:\n\n{quote.format(message)}\n", tmp_path).messages
@@ -204,7 +206,7 @@ def test_words_alone_are_answered_where_a_text_is_nothing_else(quote: str, tmp_p
     ids=["", "no time", "least"],
 )
 def test_a_message_may_lack_its_time_and_be_wrapped_by_hand(before: str, tmp_path: Path) -> None:
-    """It goes on up to its host; a request of an access log is no part of it."""
+    """It extends to its host; an access log's request does not belong to it."""
     message = lines_with("recv() failed (104")[0].partition(": *1 ")[2]
     first, rest = message.split(" while ")
     wrapped = f"{before}{first}\nwhile " + rest.replace(' HTTP/1.1"', '\nHTTP/1.1"').replace(", host", ",\nhost")
@@ -217,8 +219,8 @@ def test_a_message_may_lack_its_time_and_be_wrapped_by_hand(before: str, tmp_pat
 
 
 @pytest.mark.parametrize("before", ["`", " * ", "- `", "> "])
-def test_a_line_of_a_log_in_a_list_or_as_code_keeps_its_level(before: str, tmp_path: Path) -> None:
-    """Without its level, a message of PHP's that ends with the port of an upstream would be one about a file's line."""
+def test_a_log_line_in_a_list_or_as_code_keeps_its_level(before: str, tmp_path: Path) -> None:
+    """Without its level, PHP's message that ends with an upstream's port would look like one about a file's line."""
     line = (
         '[error] 54#54: *5 FastCGI sent in stderr: "PHP message: PHP Warning:  mkdir(): Permission denied in /srv/a '
         'on line 7" while reading response header from upstream, client: 10.0.0.2, upstream: "fastcgi://127.0.0.1:9000"'
@@ -248,7 +250,7 @@ def test_words_alone_may_be_wrapped_or_have_a_process(tmp_path: Path) -> None:
 
 
 def test_unknown_messages_are_shown_once_each(tmp_path: Path) -> None:
-    """However often they are there, and whomever they are about."""
+    """However often they occur, and whichever client they name."""
     lines = [
         f"2026/11/26 09:00:01 [error] 7#7: *{number} a module's {what} words, client: 10.0.0.{number}\n"
         for number in range(9)
@@ -263,10 +265,10 @@ def test_unknown_messages_are_shown_once_each(tmp_path: Path) -> None:
 
 
 def test_ten_thousand_lines_of_a_healthy_log_have_no_cause(tmp_path: Path) -> None:
-    """What nginx says at level info of browsers, scanners and reloads."""
+    """What nginx logs at level info about browsers, scanners and reloads."""
     healthy = [words for words, row in TRUTH.items() if row and messages()[row].problem is Problem.NO]
     lines = [line for words in healthy for line in lines_with(words) if "[emerg]" not in line and line[:2] == "20"]
-    draw = random.Random(7)  # noqa: S311 - nothing secret
+    draw = random.Random(7)  # noqa: S311 - not secret
     explanation = explained("\n".join(draw.choices([*lines, *UNRELATED[1:3]], k=10_000)), tmp_path)
     assert explanation.messages.all_messages == 10_000
     assert explanation.messages.problems == explanation.messages.looks == ()

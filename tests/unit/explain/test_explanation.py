@@ -1,4 +1,4 @@
-"""Files of any kind, in any order, become figures and one diagnosis; what is wrong with a file is said beside it."""
+"""Files of any kind, in any order, become figures and one diagnosis; problems with a file are reported next to it."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ CONFIGURATION = f"http {{\n  log_format own '{OWN_FORMAT}';\n  access_log /var/l
 
 
 def proc_net(overflows: int) -> str:
-    """Return /proc/net/netstat with a number of overflows of accept queues."""
+    """Return /proc/net/netstat with this many accept queue overflows."""
     return f"TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 {overflows} {overflows}\n"
 
 
@@ -45,7 +45,7 @@ def explained(*names: str, log_formats: tuple[str, ...] = (), configurations: tu
 
 
 def figure(found: Found, name: str) -> float | str | None:
-    """Return the value of the one figure that has this name, or this in brackets behind it."""
+    """Return the value of the one figure with this name, or with this in brackets after it."""
     (value,) = [figure.value for figure in found.figures if name == figure.name or f"({name})" in figure.name]
     return value
 
@@ -59,8 +59,8 @@ def test_a_log_in_a_usual_format_is_read(folder: Path) -> None:
     assert explanation.evidence.access_logs[0].content.requests == 3
 
 
-def test_what_a_container_prints_is_both_logs(folder: Path) -> None:
-    """Requests and errors, line by line as they come; neither is in the way of the other."""
+def test_a_containers_output_is_both_logs(folder: Path) -> None:
+    """Requests and errors, line by line as they come; neither disturbs the other."""
     requests = [f'10.0.0.9 - - [22/Nov/2026:14:50:0{n} +0000] "GET / HTTP/1.1" 502 157 "-" "curl/8"' for n in range(6)]
     refused = (
         "2026/11/22 14:50:00 [error] 29#29: *1 connect() failed (111: Connection refused) while connecting to upstream"
@@ -86,8 +86,8 @@ def test_lines_in_another_format_are_reported_with_samples(folder: Path) -> None
     assert any(warning.startswith("line 2 is not in the format") for warning in found.warnings)
 
 
-def test_a_configuration_gives_the_logs_beside_it_their_format(folder: Path) -> None:
-    """Also one that is named after them; and it is told itself. Formats can be given apart as well."""
+def test_a_configuration_gives_the_logs_next_to_it_their_format(folder: Path) -> None:
+    """Also one whose name comes later; it is reported itself, too. Formats can also be given separately."""
     (folder / "log").write_text(f"{OWN}\n")
     (folder / "conf").write_text(CONFIGURATION)
     alone, (log, configuration) = explained("log").found, explained("log", "conf").found
@@ -110,8 +110,8 @@ EMERG = 'nginx: [emerg] host not found in upstream "a" in /etc/nginx/a.conf:1'
         ("Why?\n```\nserver {\n listen 80;\n```\n", Kind.NGINX_CONF),
     ],
 )
-def test_a_message_beside_a_configuration_is_read(folder: Path, text: str, kind: Kind) -> None:
-    """A question has both, in which the configuration need not be whole."""
+def test_a_message_next_to_a_configuration_is_read(folder: Path, text: str, kind: Kind) -> None:
+    """A question has both, and its configuration need not be complete."""
     (folder / "question").write_text(text)
     found = explained("question")
     assert found.found[0].kind is kind
@@ -119,14 +119,14 @@ def test_a_message_beside_a_configuration_is_read(folder: Path, text: str, kind:
     assert rows == (["upstream_host_not_found_at_start"] if kind is Kind.ERROR_LOG else [])
 
 
-def test_fields_behind_combined_are_left_and_said_to_be(folder: Path) -> None:
+def test_fields_after_combined_are_left_out_with_a_notice(folder: Path) -> None:
     (folder / "log").write_text(f'{COMBINED} "-" 0.005 0.004 .\n' * 9)
     (found,) = explained("log").found
     assert (figure(found, "requests"), figure(found, "format")) == (9, "combined and more")
     assert any("are not read" in warning for warning in found.warnings)
 
 
-def test_a_format_that_is_none_is_bad_input(folder: Path) -> None:
+def test_an_invalid_format_is_bad_input(folder: Path) -> None:
     (folder / "log").write_text(OWN)
     (folder / "conf").write_text("http {")
     for text in ("", "no variables"):
@@ -138,8 +138,8 @@ def test_a_format_that_is_none_is_bad_input(folder: Path) -> None:
     assert caught.value.where == "conf"
 
 
-def test_a_log_that_is_not_in_the_given_format_is_reported_where_it_leaves_it(folder: Path) -> None:
-    """Whoever gives a format believes that the file is a log."""
+def test_a_log_that_does_not_match_the_given_format_is_reported_with_the_place(folder: Path) -> None:
+    """A user who gives a format believes that the file is a log."""
     (folder / "log").write_text("10.0.0.2|499|soon|GET / HTTP/1.1\n")
     (found,) = explained("log", log_formats=(OWN_FORMAT,)).found
     assert found.error is not None
@@ -147,9 +147,9 @@ def test_a_log_that_is_not_in_the_given_format_is_reported_where_it_leaves_it(fo
 
 
 def test_counters_of_two_files_are_compared_in_their_order(folder: Path) -> None:
-    """Names say nothing: the first one is before, and the comparison stands behind the files.
+    """Names do not matter: the first one is before, and the comparison comes after the files.
 
-    If they went backwards, nobody can tell but the user whether after came before before.
+    If they went backwards, only the user knows whether the files were swapped.
     """
     (folder / "z").write_text(proc_net(5))
     (folder / "a").write_text(proc_net(12))
@@ -164,8 +164,8 @@ def test_counters_of_two_files_are_compared_in_their_order(folder: Path) -> None
     assert [warning.startswith("counters went backwards") for warning in backwards.warnings] == [True]
 
 
-def test_only_readings_of_the_same_are_compared(folder: Path) -> None:
-    """/proc/net/netstat and /proc/net/snmp alternate: each has its own predecessor; two tools have none in common."""
+def test_only_readings_of_the_same_kind_are_compared(folder: Path) -> None:
+    """/proc/net/netstat and /proc/net/snmp alternate, each with its own predecessor; two tools share nothing."""
     for number in (1, 2):
         (folder / f"netstat{number}").write_text(proc_net(number))
         (folder / f"snmp{number}").write_text(f"Tcp: OutSegs RetransSegs\nTcp: {number}00 {number}\n")
@@ -207,7 +207,7 @@ def test_several_processes_in_one_file_are_distinguished(folder: Path) -> None:
     ],
 )
 def test_an_unknown_file_is_reported_and_the_others_are_read(content: bytes, reason: str, folder: Path) -> None:
-    """What it begins with, and what would be recognised."""
+    """Its start, and what would be recognised."""
     (folder / "unknown").write_bytes(content)
     (folder / "log").write_text(COMBINED)
     explanation = explained("unknown", "log")
@@ -261,7 +261,7 @@ _NLB: Final = "an AWS Network Load Balancer"
         ('{"ClientIP":"203.0.113.9","EdgeResponseStatus":200}', "Cloudflare"),
     ],
 )
-def test_the_log_of_a_proxy_before_nginx_is_named_and_not_read(line: str, writer: str, folder: Path) -> None:
+def test_the_log_of_a_proxy_in_front_of_nginx_is_named_and_not_read(line: str, writer: str, folder: Path) -> None:
     """No figure comes from it, and no option would help."""
     (folder / "log").write_text(f"{line}\n" * 3)
     (found,) = explained("log").found
@@ -390,7 +390,7 @@ def test_a_loop_of_ss_has_the_figures_of_its_last_call(folder: Path) -> None:
     assert reasons == ["9 connections wait to be accepted at 0.0.0.0:80: 1 of 1 queue full."]
 
 
-def test_of_a_folder_a_cut_short_file_is_read_as_far_as_it_goes_and_an_unknown_one_is_reported_in_short(
+def test_in_a_folder_a_truncated_file_is_read_and_an_unknown_one_is_reported_briefly(
     folder: Path,
 ) -> None:
     """With a warning, since the rest is missing."""
@@ -424,8 +424,8 @@ def test_a_text_that_is_too_long_is_reported(folder: Path, monkeypatch: pytest.M
     assert figure(log, "requests") == 20_000
 
 
-def test_a_broken_file_of_a_folder_spoils_no_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is named itself is bad input; one that was merely found is told."""
+def test_a_broken_file_in_a_folder_affects_no_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that was named is bad input; one that was found in a folder is reported."""
     (folder / "evidence").mkdir()
     (folder / "evidence" / "a.log").write_text(COMBINED)
     (folder / "evidence" / "b.log").write_text(COMBINED)
@@ -447,7 +447,7 @@ def test_a_broken_file_of_a_folder_spoils_no_other(folder: Path, monkeypatch: py
 
 
 def test_all_kinds_are_read_together(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """And nothing is printed by the way; damaged ones are tests/fuzz's."""
+    """Nothing else is printed meanwhile; tests/fuzz has damaged ones."""
     texts = {kind: text for kind, text in SAMPLES.items() if kind is not Kind.CAPTURE}
     for kind, text in {**texts, Kind.ACCESS_LOG: f"{COMBINED}\n" * 3}.items():
         (tmp_path / kind.name).write_text(text)

@@ -1,4 +1,4 @@
-"""Generated access logs of which the truth is known: nothing is found that is not there, and long stalls are.
+"""Generated access logs with a known truth: no finding is false, and long stalls are found.
 
 ``python -m tests.support.judged_logs`` judges 2,000 of them; see docs/development.md.
 """
@@ -13,11 +13,11 @@ from tests.support.judged_logs import Judged, are_good, judged, main, told
 from tests.support.log_truths import ALTERNATIVES, LACKS, truth_of
 from tuneproof.explain.diagnosis.findings import Cause
 
-# Between them they have every alternative, with and without a stall; see the next test.
+# Together they have every alternative, with and without a stall; see the next test.
 SEEDS = range(24)
 
 
-def test_the_seeds_of_a_quick_run_have_every_alternative_with_a_stall_and_without() -> None:
+def test_the_seeds_of_a_quick_run_have_every_alternative_with_and_without_a_stall() -> None:
     truths = [truth_of(seed) for seed in SEEDS]
     for stalls in (True, False):
         of_these = [truth for truth in truths if bool(truth.stall_s) is stalls]
@@ -33,7 +33,7 @@ def test_stalls_and_distances_overlap() -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_nothing_is_found_that_is_not_there(seed: int) -> None:
+def test_no_finding_is_false(seed: int) -> None:
     log = judged(seed)
     assert not log.wrong, log.truth
     assert not log.is_missed, log.truth
@@ -44,7 +44,7 @@ def test_the_same_seed_makes_the_same_log() -> None:
 
 
 def logs(*found: Cause, of: int, long_stall: bool = True) -> list[Judged]:
-    """Return so many logs with a stall in which this was found."""
+    """Return this many logs with a stall in which this was found."""
     stall = next(truth for truth in map(truth_of, range(99)) if truth.stall_s >= 0.1 and truth.lacks == "nothing")
     truth = replace(stall, causes=frozenset({Cause.EVENT_LOOP_STALL}), stall_s=0.1 if long_stall else 0.09)
     return [Judged(truth=truth, found=frozenset(found))] * of
@@ -63,20 +63,20 @@ RIGHT: Final = logs(Cause.EVENT_LOOP_STALL, of=19)
     ],
     ids=["one of 20 missed", "two of 21", "short ones missed", "wrong"],
 )
-def test_one_wrong_finding_is_too_many_and_so_is_more_than_one_missed_stall_in_20(
+def test_one_false_finding_fails_and_so_does_more_than_one_missed_stall_in_20(
     given: list[Judged],
     good: bool,  # noqa: FBT001  # a parameter of the test
 ) -> None:
     assert are_good(given) is good
 
 
-def test_what_is_wrong_is_reported_with_the_log() -> None:
+def test_errors_are_reported_with_the_log() -> None:
     lines = list(told([*logs(Cause.CLIENT_GONE, of=1), *logs(of=1)]))
     assert lines[0].startswith("wrong: client gone: Truth(seed=")
     assert lines[1].startswith("missed: Truth(seed=")
     assert lines[-1] == "2 logs: a wrong finding in 1; 0 of 2 long stalls"
 
 
-def test_the_command_judges_as_many_as_it_is_asked_to(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_judges_the_requested_number(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["2", "--seed", "5"]) == 0
     assert "2 logs: a wrong finding in 0; " in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Files are read once, unpacked, and bounded; what cannot be read is one clear error."""
+"""Files are read once, decompressed, and bounded; unreadable ones give one clear error."""
 
 import bz2
 import gzip
@@ -23,7 +23,7 @@ from tuneproof.explain.parse.capture.framing import PacketReader
 
 
 class Pieces(io.BytesIO):
-    """A file that comes in pieces, as a pipe does."""
+    """A file that arrives in pieces, like a pipe."""
 
     def __init__(self, data: bytes, size: int = 1 << 20) -> None:
         super().__init__(data)
@@ -35,7 +35,7 @@ class Pieces(io.BytesIO):
 
 @pytest.mark.parametrize("size", [1, 7, 4096, 1 << 20])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
-def test_all_bytes_are_given_out_once_however_they_arrive(size: int, pack: Callable[[bytes], bytes]) -> None:
+def test_all_bytes_are_returned_once_however_they_arrive(size: int, pack: Callable[[bytes], bytes]) -> None:
     """The head is part of the whole, and packed files are unpacked by their content."""
     data = b"".join(b"line %d\n" % number for number in range(9_000))
     read = OpenedFile(Pieces(pack(data), size))
@@ -46,7 +46,7 @@ def test_all_bytes_are_given_out_once_however_they_arrive(size: int, pack: Calla
 
 
 def test_the_first_part_ends_with_a_whole_line() -> None:
-    """A line that the head cuts says nothing about the kind; one that the file ends with does."""
+    """A line that is cut at the end of the start says nothing about the kind; one at the end of the file does."""
     long = OpenedFile(io.BytesIO(b"a" * (HEAD_BYTES - 3) + b"\nbcdef\n"))
     assert long.head_text == "a" * (HEAD_BYTES - 3) + "\n"
     assert OpenedFile(io.BytesIO(b"ab\ncd")).head_text == "ab\ncd"
@@ -72,7 +72,7 @@ def test_byte_order_marks_are_understood(encoding: str) -> None:
     assert list(OpenedFile(io.BytesIO(data)).lines()) == ["Tcp: A", "Tcp: 1"]
 
 
-def test_a_text_that_is_too_long_is_refused_before_it_is_read_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_that_is_too_long_is_rejected_before_it_is_read_completely(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "TEXT_LIMIT_BYTES", 3 << 20)
 
     with Path("/dev/zero").open("rb") as endless, pytest.raises(TooLargeError, match="more than 3 MiB of text"):
@@ -87,7 +87,7 @@ def test_rotated_logs_in_one_gzip_file_are_one_text() -> None:
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 def test_a_packed_file_that_is_cut_short_gives_what_it_has(pack: Callable[[bytes], bytes]) -> None:
-    data = random.Random(1).randbytes(3_000_000)  # noqa: S311 - nothing secret: what does not compress
+    data = random.Random(1).randbytes(3_000_000)  # noqa: S311 - not secret: data that does not compress
     read = OpenedFile(io.BytesIO(pack(data)[:2_700_000]))
     got = read.stream.read()
     assert len(got) > HEAD_BYTES
@@ -95,7 +95,7 @@ def test_a_packed_file_that_is_cut_short_gives_what_it_has(pack: Callable[[bytes
     assert [warning.startswith("only a part could be unpacked: ") for warning in read.warnings] == [True]
 
 
-def test_wrong_checksum_and_what_follows_the_last_member_are_reported() -> None:
+def test_a_wrong_checksum_and_data_after_the_last_member_are_reported() -> None:
     packed = bytearray(gzip.compress(b"line\n"))
     packed[-8] ^= 1
     for broken in (bytes(packed), gzip.compress(b"line\n") + b"no gzip at all"):
@@ -113,15 +113,15 @@ def test_damaged_data_is_reported_and_no_error_of_the_file(pack: Callable[[bytes
     assert [warning.startswith("only a part could be unpacked: broken data") for warning in read.warnings] == [True]
 
 
-def test_nothing_of_a_gzip_file_that_ends_early_stays_inside_zlib() -> None:
-    """Wherever it ends: all that can be unpacked is given out."""
+def test_no_data_of_a_truncated_gzip_file_stays_inside_zlib() -> None:
+    """Wherever it ends: everything that can be decompressed is returned."""
     packed = gzip.compress(bytes(3 << 20), mtime=0)
     for size in range(1000, 1100):
         everything = zlib.decompressobj(31).decompress(packed[:size])
         assert OpenedFile(io.BytesIO(packed[:size])).stream.read() == everything, f"{size} bytes"
 
 
-def test_a_small_file_that_unpacks_to_a_large_one_takes_little_memory() -> None:
+def test_a_small_file_that_expands_to_a_large_one_takes_little_memory() -> None:
     packed = gzip.compress(section() + interface() + block(5, bytes(100 << 20)) + enhanced(b"data"), mtime=0)
     tracemalloc.start()
     found = list(PacketReader(OpenedFile(io.BytesIO(packed)).stream))
@@ -131,8 +131,8 @@ def test_a_small_file_that_unpacks_to_a_large_one_takes_little_memory() -> None:
     assert peak_bytes < 8 << 20
 
 
-def test_a_folder_is_its_files_by_name_and_no_sub_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pipe that lies there is left alone, since it would never end; standard input is read like a file."""
+def test_a_folder_means_its_files_by_name_without_sub_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe in it is skipped, since it would never end; standard input is read like a file."""
     for name in ("b.log", "a.log"):
         (tmp_path / name).write_text("x")
     (tmp_path / "deeper").mkdir()
@@ -145,7 +145,7 @@ def test_a_folder_is_its_files_by_name_and_no_sub_folder(tmp_path: Path, monkeyp
         (str(tmp_path / "b.log"), True),
         ("standard input", True),
     ]
-    # The only folder was named, and needs no repetition on every line.
+    # The only folder was named, so its name is not repeated on every line.
     assert [source.name for source in sources([str(tmp_path)])] == ["a.log", "b.log"]
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(gzip.compress(b"hello"))))
     with opened(found[3]) as read:
@@ -153,8 +153,8 @@ def test_a_folder_is_its_files_by_name_and_no_sub_folder(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("name", ["missing", "empty", "-"])
-def test_what_cannot_be_read_is_bad_input(name: str, tmp_path: Path) -> None:
-    """The file is named, and what to do; and it is told before anything is read."""
+def test_unreadable_files_are_bad_input(name: str, tmp_path: Path) -> None:
+    """The message names the file and the remedy, and comes before anything is read."""
     (tmp_path / "empty").mkdir()
     where = name if name == "-" else str(tmp_path / name)
     with pytest.raises(BadInputError) as caught:

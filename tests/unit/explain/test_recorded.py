@@ -1,4 +1,4 @@
-"""What is said of captures and access logs that were recorded, one cause each; see tests/captures/README.md."""
+"""The results for recorded captures and access logs, one cause each; see tests/captures/README.md."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,18 +20,18 @@ BUILT: Final[Mapping[str, Cause]] = {
     "slow-reader": Cause.SLOW_READER_BUFFERING,
     "syn-queue-drop": Cause.SYN_QUEUE_DROP,
 }
-# The others need counters or a log beside the capture: without them, another cause would look the same.
+# The others need counters or a log in addition: without them, another cause would look the same.
 TOLD_ALONE: Final = ("backend-slow", "path-loss", "slow-reader")
 
 
-def test_every_recorded_capture_is_looked_at() -> None:
+def test_every_recorded_capture_is_checked() -> None:
     names = {path.name.removesuffix(".pcap.gz") for path in CAPTURES.glob("*.pcap.gz")}
     assert names == {HEALTHY, *BUILT}
 
 
 @pytest.mark.parametrize("name", [HEALTHY, *BUILT])
-def test_the_cause_that_was_built_is_found_or_possible_and_no_other_is_found(name: str) -> None:
-    """What one file cannot decide is told; no packet is malformed, and no file is cut short."""
+def test_the_built_cause_is_found_or_possible_and_no_other_is_found(name: str) -> None:
+    """If one file cannot decide it, the result says so; no packet is malformed, and no file is truncated."""
     explanation = explain(sources([str(CAPTURES / f"{name}.pcap.gz")]))
     (capture,) = explanation.evidence.captures
     assert capture.content.packets == capture.content.tcp_segments > 0
@@ -51,7 +51,7 @@ STALLED_LOG: Final = "event-loop-stall.log.gz"
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
-def test_a_recorded_access_log_shows_a_stall_only_where_there_was_one(path: Path) -> None:
+def test_a_recorded_access_log_shows_a_stall_only_if_there_was_one(path: Path) -> None:
     explanation = explain(sources([str(path)]))
     (log,) = explanation.evidence.access_logs
     assert (log.content.format_name, log.content.unmatched_lines) == ("explain", 0)
@@ -59,7 +59,7 @@ def test_a_recorded_access_log_shows_a_stall_only_where_there_was_one(path: Path
     assert found == ([Cause.EVENT_LOOP_STALL] if path.name == STALLED_LOG else [])
 
 
-def test_every_recorded_access_log_is_looked_at() -> None:
+def test_every_recorded_access_log_is_checked() -> None:
     assert len(LOGS) == 16
 
 
@@ -87,7 +87,7 @@ def test_every_recorded_access_log_is_looked_at() -> None:
 def test_recorded_quic_connections_are_those_that_were_made(
     name: str, ports: Mapping[int, Mapping[str, int]], other: Mapping[str, int], found: list[Cause]
 ) -> None:
-    """Every datagram is one of QUIC; but of an unknown version, only the answer shows that the first one was."""
+    """Every datagram is QUIC; but for an unknown version, only the answer shows that the first one was."""
     explanation = explain(sources([str(CAPTURES / "quic" / f"{name}.pcap.gz")]))
     (capture,) = explanation.evidence.captures
     assert capture.content.other == other

@@ -12,19 +12,19 @@ def of(given: EvidenceSet) -> Signatures:
 
 
 def test_empty_files_show_nothing() -> None:
-    """A figure that is not known is not zero."""
+    """An unknown figure is not zero."""
     assert of(EvidenceSet()) == Signatures()
 
 
-def test_connects_are_compared_between_log_and_wire() -> None:
-    """The log's clock stands still in a stall; the wire's does not."""
+def test_connects_are_compared_between_log_and_capture() -> None:
+    """The log's clock stops in a stall; the capture's does not."""
     back = service(BACK, syn_to_synack_s=spread(0.00004))
     given = seen(capture(service(), back), log(connect_time_s=spread(0.05)))
     assert of(given).log_connect_p90_ms == pytest.approx(50)
     assert of(given).wire_connect_p90_ms == pytest.approx(0.04)
 
 
-def test_shares_are_of_the_connections_to_nginx_alone() -> None:
+def test_shares_refer_only_to_connections_to_nginx() -> None:
     front = service(
         flows=200,
         syn_retransmitted_flows=50,
@@ -42,7 +42,7 @@ def test_shares_are_of_the_connections_to_nginx_alone() -> None:
 
 
 @pytest.mark.parametrize("in_one_file", [True, False])
-def test_counters_are_shown_by_what_they_grew(in_one_file: bool) -> None:  # noqa: FBT001 - pytest names it
+def test_counters_are_shown_by_their_increase(in_one_file: bool) -> None:  # noqa: FBT001 - pytest names it
     before, after = readings({"TcpExt.ListenOverflows": 5, "TcpExt.ListenDrops": 5}, {"TcpExt.ListenDrops": 308})
     told = of(seen((before, after)) if in_one_file else seen((before,), (after,)))
     assert (told.listen_overflows, told.listen_drops) == (0, 303)

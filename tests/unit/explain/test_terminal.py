@@ -1,4 +1,4 @@
-"""What a person reads: aligned figures, values in everyday units, and nothing that a stranger's file could do."""
+"""Output for people: aligned figures, values in everyday units, and no effect of a stranger's file on the terminal."""
 
 import pytest
 
@@ -28,7 +28,7 @@ from tuneproof.explain.terminal import render_text
         ("\x1b[2Jevil\nname", "", "\\x1b[2Jevil name"),
     ],
 )
-def test_value_is_shown_in_the_unit_that_a_person_thinks_in(value: float | str | None, unit: str, shown: str) -> None:
+def test_a_value_is_shown_in_its_usual_unit(value: float | str | None, unit: str, shown: str) -> None:
     assert format_value(Figure(key="some", name="x", value=value, unit=unit)) == shown
 
 
@@ -49,7 +49,7 @@ OVERFLOWS = diagnose(seen(grown(ListenOverflows=9, ListenDrops=9)))
 
 
 def test_the_first_screen_has_the_cause_first_and_each_file_by_its_number() -> None:
-    """The whole page, as a pipe gets it; whoever wants the figures asks for them."""
+    """The whole page, as a pipe gets it; figures are shown on request."""
     named = (Found(name="counters 1", kind=Kind.NSTAT), *FOUND)
     assert render_text(named, OVERFLOWS, width=80, color=False) == (
         "FOUND: The accept queue overflows\n"
@@ -77,7 +77,7 @@ def test_details_have_every_reason_and_every_figure() -> None:
     )
 
 
-def test_long_sentences_are_wrapped_under_their_beginning() -> None:
+def test_long_sentences_are_wrapped_under_their_start() -> None:
     sentence = "word " * 40 + "end"
     found = (Found(name="a", kind=Kind.SS, warnings=(sentence,)),)
     lines = render_text(found, NOTHING, width=300, color=False).splitlines()
@@ -88,8 +88,8 @@ def test_long_sentences_are_wrapped_under_their_beginning() -> None:
     assert " ".join(" ".join(told).replace("[1]", "").split()) == f"Warning {sentence}"
 
 
-def test_a_long_value_is_wrapped_beside_its_name() -> None:
-    """The name stays on one line, so that figures can be looked through; one that belongs to another is indented."""
+def test_a_long_value_is_wrapped_next_to_its_name() -> None:
+    """The name stays on one line, so that figures can be scanned; one that belongs to another is indented."""
     figures = (
         Figure(key="some", name="log_format own", value="$status " * 20),
         Figure(key="some", name="connections", value=7),
@@ -104,7 +104,7 @@ def test_a_long_value_is_wrapped_beside_its_name() -> None:
 
 
 @pytest.mark.parametrize("color", [True, False])
-def test_a_file_name_or_a_line_of_a_stranger_commands_no_terminal(color: bool) -> None:  # noqa: FBT001 - both ways
+def test_a_strangers_file_name_or_line_sends_no_control_sequence(color: bool) -> None:  # noqa: FBT001 - both ways
     found = Found(name="\x1b]0;x\x07.log", kind=None, error="[red]line[/red] \x1b[2J")
     load = load_run(notes=("\x1b[31m\rConnection refused",))
     text = render_text((found,), diagnose(seen(load)), width=80, color=color, everything=True)

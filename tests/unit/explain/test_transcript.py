@@ -1,4 +1,4 @@
-"""What people paste: prompts, several outputs in one file, and what a terminal leaves in it."""
+"""What people paste: prompts, several outputs in one file, and what a terminal adds."""
 
 from pathlib import Path
 
@@ -41,18 +41,18 @@ def explained(folder: Path, text: str) -> Explanation:
         "\x1b[?2004hroot@web1:~# nstat\r",
     ],
 )
-def test_a_prompt_is_no_evidence(tmp_path: Path, prompt: str) -> None:
+def test_a_prompt_is_not_evidence(tmp_path: Path, prompt: str) -> None:
     found = explained(tmp_path, f"{prompt}\n{NSTAT}root@web1:~# \n").found
     assert [(file.kind, file.warnings, file.error) for file in found] == [(Kind.NSTAT, (), None)]
 
 
-def test_an_indented_transcript_is_one(tmp_path: Path) -> None:
+def test_an_indented_transcript_is_recognised(tmp_path: Path) -> None:
     text = "".join(f"    {line}\n" for line in f"$ nstat -az\n{NSTAT}".splitlines())
     assert [file.kind for file in explained(tmp_path, text).found] == [Kind.NSTAT]
 
 
 def test_each_output_of_a_transcript_is_a_file_of_its_own(tmp_path: Path) -> None:
-    """Two readings of one kind are compared; what nobody can read is passed over."""
+    """Two readings of one kind are compared; unknown outputs are skipped."""
     later = NSTAT.replace("17 ", "99 ")
     text = (
         f"Script started on 2026-11-22\n$ cat motd\nhello\n$ nstat -az\n{NSTAT}$ ss -ltn\n{SS}$ nstat -az\n{later}$ \n"
@@ -79,7 +79,7 @@ def test_each_output_of_a_transcript_is_a_file_of_its_own(tmp_path: Path) -> Non
         "# grep found nothing\nevents {}\n",
     ],
 )
-def test_other_texts_are_no_transcripts(text: str) -> None:
+def test_other_texts_are_not_transcripts(text: str) -> None:
     assert outputs(text) == []
 
 
@@ -91,11 +91,11 @@ def test_other_texts_are_no_transcripts(text: str) -> None:
         ("hello there, this is no log", []),
     ],
 )
-def test_a_line_in_no_known_format_is_cut_into_fields(line: str, fields: list[str]) -> None:
+def test_a_line_in_an_unknown_format_is_split_into_fields(line: str, fields: list[str]) -> None:
     assert fields_of(line) == fields
 
 
-def test_an_unknown_log_says_what_would_help(tmp_path: Path) -> None:
+def test_an_unknown_log_gets_a_remedy(tmp_path: Path) -> None:
     [file] = explained(tmp_path, "foo|10.1.1.1|GET /|200|0.123\n" * 3).found
     assert file.error is not None
     assert "--nginx-conf FILE" in file.error

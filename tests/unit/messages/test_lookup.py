@@ -1,4 +1,4 @@
-"""What people paste or remember leads to the row."""
+"""Text that people paste or remember leads to the row."""
 
 import re
 from typing import Final
@@ -27,7 +27,7 @@ from tuneproof.messages.rows import messages
         ("Nov 26 09:00:01 a kernel: [1.0] nginx[7]: segfault at 0 ip 0 sp 0 error 4", "segfault"),
     ],
 )
-def test_one_row_is_meant(text: str, row: str) -> None:
+def test_one_row_is_found(text: str, row: str) -> None:
     assert [found.id for found in find(text)] == [row]
 
 
@@ -38,7 +38,7 @@ def test_words_of_several_rows_name_them_all() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "xyz", "the sky is blue today"])
-def test_other_words_are_nobodys(text: str) -> None:
+def test_other_words_match_nothing(text: str) -> None:
     assert find(text) == ()
 
 
@@ -55,7 +55,7 @@ def test_a_row_is_shown_with_the_versions_of_its_words() -> None:
     ]
 
 
-# musl's strerror() and glibc's, where they differ and rows have the number.
+# musl's strerror() and glibc's, if they differ and rows have the number.
 MUSL: Final = {
     "Out of memory": "Cannot allocate memory",
     "No file descriptors available": "Too many open files",
@@ -77,7 +77,7 @@ def wordings(errno_words: str) -> list[str]:
 
 @pytest.mark.parametrize(("musl", "glibc"), MUSL.items())
 def test_musls_words_lead_to_the_same_row(musl: str, glibc: str) -> None:
-    """In a whole message, in one that was cut behind them, with another system's number, and alone."""
+    """In a whole message, in one that was cut after them, with another system's number, and alone."""
     assert wordings(glibc)
     for words in wordings(glibc):
         text = PLACE.sub("7", words.replace("<function>", "recv"))
@@ -91,13 +91,13 @@ def test_musls_words_lead_to_the_same_row(musl: str, glibc: str) -> None:
 
 
 def test_every_errno_in_the_rows_has_the_same_words_in_musl_or_is_listed() -> None:
-    """What both libraries say alike needs no row of its own."""
+    """Words that both libraries share need no row of their own."""
     alike = {
         *("Operation not permitted", "No such file or directory", "Bad file descriptor", "Permission denied"),
         *("Not a directory", "Invalid argument", "Too many open files in system", "No space left on device"),
         *("Broken pipe", "Resource temporarily unavailable", "Address family not supported by protocol"),
         *("Connection reset by peer", "Connection refused", "Read-only file system", "No such process"),
-        # nginx's own words of its resolver.
+        # nginx's own words about its resolver.
         *("Server failure", "Host not found", "Operation refused"),
     }
     said = {

@@ -1,4 +1,4 @@
-"""docs/error-log.md is what the rows say, and nothing else."""
+"""docs/error-log.md contains exactly what the rows say."""
 
 import json
 

@@ -20,13 +20,13 @@ VERSION = re.compile(r"1\.\d+\.\d+")
 
 
 def sample(words: str) -> str:
-    """Return a message in some words: what is filled in is as short as can be."""
+    """Return a message with these words: placeholders are filled with the shortest text."""
     return PLACE.sub(lambda place: SAMPLES.get(place[1], "x"), words)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_each_wording_is_its_rows_at_each_of_its_levels(row: Message) -> None:
-    """Also beside rows whose words begin alike."""
+def test_each_wording_belongs_to_its_row_at_each_of_its_levels(row: Message) -> None:
+    """Even if other rows' words begin in the same way."""
     for words in row.words:
         for level in row.levels or ("",):
             found = find_one(sample(words.text), level)
@@ -35,7 +35,7 @@ def test_each_wording_is_its_rows_at_each_of_its_levels(row: Message) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_a_row_has_what_an_answer_needs(row: Message) -> None:
+def test_a_row_has_everything_for_an_answer(row: Message) -> None:
     for text in (row.name, row.happened, row.why, row.first, row.confirm, row.affects):
         assert text.strip() == text != ""
     assert not row.name.endswith(".")
@@ -58,7 +58,7 @@ def test_there_are_rows_of_every_kind() -> None:
     assert len({row.name for row in ROWS}) == len(ROWS)
 
 
-def test_events_are_of_rows_that_exist() -> None:
+def test_events_belong_to_existing_rows() -> None:
     assert {row for rows in EVENTS.values() for row in rows} <= messages().keys()
 
 
@@ -211,7 +211,7 @@ def test_events_are_of_rows_that_exist() -> None:
     ],
 )
 def test_the_most_specific_row_decides(text: str, level: str, row: str) -> None:
-    """By other C libraries' words, by the level, and by what follows."""
+    """By other C libraries' words, by the level, and by the text that follows."""
     found = find_one(text, level)
     assert found is not None
     assert found.id == row
@@ -228,8 +228,8 @@ def test_the_most_specific_row_decides(text: str, level: str, row: str) -> None:
         ("value must be set", "error"),
     ],
 )
-def test_a_few_words_are_no_message_at_another_level(text: str, level: str) -> None:
-    """Only at level emerg or warn is what ends with "in FILE:LINE" nginx's word about its configuration."""
+def test_a_few_words_are_not_a_message_at_another_level(text: str, level: str) -> None:
+    """Text that ends with "in FILE:LINE" is nginx's message about its configuration only at level emerg or warn."""
     assert find_one(text, level) is None
 
 
@@ -244,6 +244,6 @@ def test_a_few_words_are_no_message_at_another_level(text: str, level: str) -> N
         ("a message of nobody's that is long enough", None),
     ],
 )
-def test_a_message_that_was_cut_is_found_where_only_one_row_goes_on_so(text: str, row: str | None) -> None:
+def test_a_truncated_message_is_found_if_only_one_row_continues_like_it(text: str, row: str | None) -> None:
     found = find_cut(text)
     assert (found.id if found is not None else None) == row

@@ -1,4 +1,4 @@
-"""nginx's source judges the rows: each of its messages has one or a reason, and each row's words are in it.
+"""nginx's source judges the rows: each of its messages has a row or a reason, and each row's words are in it.
 
 TUNEPROOF_NGINX_SOURCE names folders of nginx's source, separated by colons; without it nothing is compared.
 """
@@ -39,7 +39,7 @@ def test_each_message_of_the_source_has_a_row_or_a_reason(source: Path) -> None:
 
 @NO_SOURCE
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
-def test_the_words_of_each_row_are_in_the_source_of_the_versions_that_it_names(source: Path) -> None:
+def test_each_rows_words_are_in_the_source_of_its_versions(source: Path) -> None:
     version = version_of(source)
     known = {each.format for each in written(source)} | literals(source)
     wrong = [
@@ -53,7 +53,7 @@ def test_the_words_of_each_row_are_in_the_source_of_the_versions_that_it_names(s
 
 
 def test_a_message_without_row_and_reason_is_found() -> None:
-    """So that the judge can say no."""
+    """So the judge is able to say no."""
     new = Written(file="http/ngx_http_upstream.c", level="error", format="upstream sent a riddle: %V")
     own = Written(file="http/ngx_http_upstream.c", level="error", format="upstream sent too big header")
     assert list(missing([new, own])) == [new]
@@ -70,5 +70,5 @@ def test_a_message_without_row_and_reason_is_found() -> None:
         ("no live upstreams while connecting to upstream", "no live upstreams", True),
     ],
 )
-def test_words_and_formats_are_compared_by_what_is_fixed_in_both(words: str, format_: str, *, same: bool) -> None:
+def test_words_and_formats_are_compared_by_their_fixed_parts(words: str, format_: str, *, same: bool) -> None:
     assert any(begins(row, of_format(format_)) for row in of_words(words)) is same

@@ -1,1 +1,1 @@
-"""What a run decided, as people read it."""
+"""A run's verdicts, as people read them."""

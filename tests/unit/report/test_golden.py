@@ -1,4 +1,4 @@
-"""What a small report of everything says, in each form that it has: as it was last read and found right."""
+"""The output of a small report with everything, in each of its forms, as it was last read and found right."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def small_fixture(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 @pytest.fixture(name="changed")
 def changed_fixture(small: Results, tmp_path: Path) -> Comparison:
-    """Return the small run beside a later one: a verdict changed, a cell is new, others are gone, another machine."""
+    """Return the small run and a later one: a changed verdict, a new cell, missing ones, another machine."""
     cells = [
         cell("restores_loop", effect=effect(81.0, 50.0, 120.0)),
         cell("restores_loop", nginx="1.30", effect=effect(40.0, 30.0, 50.0)),
@@ -38,7 +38,7 @@ def changed_fixture(small: Results, tmp_path: Path) -> Comparison:
 
 
 def test_the_list_of_verdicts(small: Results) -> None:
-    """A line for each claim below what it was measured on; what is open once more, with its reason."""
+    """A line for each claim below the machine it was measured on; undecided ones again, with their reason."""
     assert_golden("table.txt", render_table(small.cells, color=False, seconds=small.seconds))
 
 

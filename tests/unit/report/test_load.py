@@ -1,4 +1,4 @@
-"""A results file that cannot be used is refused with its name, the place in it, and no traceback."""
+"""An unusable results file is rejected with its name, the place in it, and no traceback."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from tuneproof.errors import BadInputError
 from tuneproof.report.results.run_file import load
 from tuneproof.report.results.schema import _schema, document_violation
 
-# As files from before links were shaped have it.
+# As in files from before links were shaped.
 CELL: dict[str, Any] = {
     name: value
     for name, value in a_cell("stall", arms={"a/b~c": {"lag_p99_ms": 1}}, threshold=None).to_json().items()
@@ -31,7 +31,7 @@ def a_document(**changes: Any) -> dict[str, Any]:
 
 
 def refusal(tmp_path: Path, text: str) -> BadInputError:
-    """Return the error that a results file with this text meets."""
+    """Return the error for a results file with this text."""
     path = tmp_path / "results.json"
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
     with pytest.raises(BadInputError) as raised:
@@ -41,7 +41,7 @@ def refusal(tmp_path: Path, text: str) -> BadInputError:
     return raised.value
 
 
-def test_valid_document_is_accepted(tmp_path: Path) -> None:
+def test_a_valid_document_is_accepted(tmp_path: Path) -> None:
     """Also from before links were shaped, within the same version of the format."""
     (tmp_path / "results.json").write_text(json.dumps(a_document()), encoding="utf-8")
     assert load(tmp_path) == load(tmp_path / "results.json")
@@ -94,7 +94,7 @@ RUN: dict[str, Any] = {
                 ({"measuring_seconds": -0.1}, "/measuring_seconds"),
                 ({"effect": {**CELL["effect"], "form": "less"}}, "/effect/form"),
                 ({"effect": {**CELL["effect"], "count": 0, "of": 0.5}}, "/effect/of"),
-                # What a schema cannot say.
+                # Rules that a schema cannot express.
                 ({"effect": {**CELL["effect"], "ci_low": 200}}, "/effect"),
                 ({"seconds": 10**400}, "/seconds"),
                 ({"links": [{**LINK, "measured": {"rtt_ms": 10**400}}]}, "/links/0/measured/rtt_ms"),
@@ -127,8 +127,8 @@ RUN: dict[str, Any] = {
         ),
     ],
 )
-def test_what_is_broken_is_refused_at_its_pointer(tmp_path: Path, document: dict[str, Any], pointer: str) -> None:
-    """The JSON pointer leads to the very value that breaks the contract."""
+def test_a_broken_document_is_rejected_with_a_pointer(tmp_path: Path, document: dict[str, Any], pointer: str) -> None:
+    """The JSON pointer leads to the value that breaks the contract."""
     assert refusal(tmp_path, json.dumps(document)).where == f"{tmp_path}/results.json#{pointer}"
 
 
@@ -139,15 +139,15 @@ def test_what_is_broken_is_refused_at_its_pointer(tmp_path: Path, document: dict
         (2, "They are from a newer Tuneproof: update this checkout"),
     ],
 )
-def test_other_version_is_distinguished_from_damage(tmp_path: Path, version: int, remedy: str) -> None:
-    """Results of a later Tuneproof are not called broken, and updating does not help with older ones."""
+def test_another_version_is_distinguished_from_damage(tmp_path: Path, version: int, remedy: str) -> None:
+    """Results of a later Tuneproof are not called broken, and for older ones no update is suggested."""
     error = refusal(tmp_path, json.dumps({"schema": version, "anything": "else"}))
     assert error.what == f"Results of format version {version} cannot be read: only version 1 is known."
     assert error.remedy.startswith(remedy)
 
 
 def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None:
-    """What is absent of a run is not known."""
+    """A run's missing values are unknown."""
     cut = {name: value for name, value in RUN.items() if name != "seconds"} | {"cells": [], "finished": False}
     text = json.dumps(a_document() | {"runs": [RUN, cut]})
     (tmp_path / "results.json").write_text(text, encoding="utf-8")
@@ -164,7 +164,7 @@ def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None
     [
         ("", "not JSON: Expecting value", ""),
         ('{"schema": 1,\n "cells": [', "not JSON", ""),
-        # Where there is no JSON there is no pointer, but there is a line.
+        # Without JSON there is no pointer, but there is a line.
         ('{"schema": 1,\n  oops}', "not JSON", ", line 2 column 3"),
         ("[]", "is not of type 'object'", ""),
         ('{"schema": 1, "seconds": NaN}', "NaN is not a JSON number", ""),
@@ -175,8 +175,8 @@ def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None
     ],
     ids=range(8),
 )
-def test_text_that_is_no_results_document_is_refused(tmp_path: Path, text: str, message: str, place: str) -> None:
-    """A cut-short file, another file and nonsense get one sentence each."""
+def test_text_that_is_not_a_results_document_is_rejected(tmp_path: Path, text: str, message: str, place: str) -> None:
+    """A truncated file, another file and nonsense give one sentence each."""
     error = refusal(tmp_path, text)
     assert message in error.what
     assert error.where.endswith(place)
@@ -184,21 +184,21 @@ def test_text_that_is_no_results_document_is_refused(tmp_path: Path, text: str, 
 
 @pytest.mark.parametrize("name", ["missing", "", "file/below"])
 def test_missing_results_are_bad_input(tmp_path: Path, name: str) -> None:
-    """A wrong path, a folder without results, and a path through a file say what could be named instead."""
+    """A wrong path, a folder without results, a path through a file: the message says what to name instead."""
     (tmp_path / "file").touch()
     with pytest.raises(BadInputError, match=r"(?s)cannot be read.*\./lab run"):
         load(tmp_path / name)
 
 
-def test_message_about_a_large_value_is_short() -> None:
-    """A validator that quotes the whole document would bury its own message."""
+def test_a_message_about_a_large_value_is_short() -> None:
+    """A validator that quotes the whole document would hide its own message."""
     violation = document_violation(["x" * 10_000])
     assert violation is not None
     assert len(violation.message) < 250
 
 
 def test_every_key_of_the_format_is_described() -> None:
-    """The schema is the format's documentation: no property without a description of its own or of its type."""
+    """The schema is the format's documentation: every property has a description, its own or its type's."""
     schema = _schema()
     objects = (schema, *(schema["$defs"][name] for name in ("cell", "effect", "link", "run")))
     undescribed = [

@@ -1,6 +1,6 @@
 """A cell in words: numbers are short and honest, and foreign text is harmless."""
 
-# ruff: noqa: RUF001 - the multiplication signs and dashes are the answers themselves
+# ruff: noqa: RUF001 - the expected texts have multiplication signs and dashes
 
 from dataclasses import replace
 from typing import Any
@@ -45,7 +45,7 @@ DIFFERENCE = Effect(name="slow", unit="share", value=-0.03, ci_low=-0.05, ci_hig
         (0.00001234, "1.23e-05"),
     ],
 )
-def test_number_has_three_significant_digits(value: float, shown: str) -> None:
+def test_a_number_has_three_significant_digits(value: float, shown: str) -> None:
     assert format_number(value) == shown
 
 
@@ -57,11 +57,11 @@ def test_number_has_three_significant_digits(value: float, shown: str) -> None:
         (0.125, "share", (0.08, 0.16), "12.5 pp [8–16]"),
         (-0.03, "share", (-0.05, -0.01), "-3 pp [-5 to -1]"),
         (0.0, "share", (0.0, 0.0), "0 pp [0–0]"),
-        # As many digits as tell the ends apart.
+        # As many digits as are needed to distinguish the limits.
         (0.99916, "ratio", (0.99912, 0.99921), "0.9992× [0.9991–0.9992]"),
     ],
 )
-def test_effect_is_shown_with_unit_and_interval(
+def test_an_effect_is_shown_with_unit_and_interval(
     value: float, unit: str, interval: tuple[float, float] | None, shown: str
 ) -> None:
     assert format_effect(value, unit, interval) == shown
@@ -79,15 +79,15 @@ def test_effect_is_shown_with_unit_and_interval(
         (RATIO, "134× [98–180]", None, ""),
     ],
 )
-def test_a_measured_effect_and_its_limit_are_in_the_words_of_the_claims_form(
+def test_a_measured_effect_and_its_limit_are_worded_for_the_claims_form(
     effect: Effect, shown: str, threshold: float | None, must_lie: str
 ) -> None:
-    """So many of so many say more than a share; a difference has no such units; a margin has two ends."""
+    """A count says more than a share; a difference has no counts; a margin has two limits."""
     of = replace(cell(), effect=effect, threshold=threshold)
     assert (measured(of), limit(of)) == (shown, must_lie)
 
 
-def test_what_has_no_effect_is_reported_as_the_reader_of_the_table_wants_it() -> None:
+def test_a_cell_without_effect_is_worded_for_the_tables_reader() -> None:
     assert (measured(unsupported()), limit(unsupported()), outcome(unsupported())) == ("", "", "")
     assert (measured(unsupported(), nothing="none"), outcome(unsupported(), nothing="-")) == ("none", "-")
 
@@ -108,12 +108,12 @@ def test_what_has_no_effect_is_reported_as_the_reader_of_the_table_wants_it() ->
         ("upstream_connects", 32, "32"),
     ],
 )
-def test_a_metric_is_shown_in_the_unit_that_its_name_has(name: str, value: float, text: str) -> None:
+def test_a_metric_is_shown_in_the_unit_in_its_name(name: str, value: float, text: str) -> None:
     assert format_figure(name, value) == text
 
 
-def test_a_change_is_reported_only_where_both_arms_have_the_figure() -> None:
-    """Of two arms, in their order; the effect stands behind it."""
+def test_a_change_is_reported_only_if_both_arms_have_the_figure() -> None:
+    """Both arms, in order; the effect follows."""
     arms = {"yours": {"grown_bytes": 2 << 20}, "patched": {"grown_bytes": 1 << 10}}
     found = replace(cell(), arms=arms, figure="grown_bytes", effect=RATIO)
     assert (before_and_after(found), outcome(found)) == ("2 MiB → 1 KiB", "2 MiB → 1 KiB, 134× [98–180]")
@@ -126,14 +126,14 @@ def test_a_change_is_reported_only_where_both_arms_have_the_figure() -> None:
 
 
 def test_the_figures_of_claims_are_of_two_arms() -> None:
-    """Others could not be told as before and after."""
+    """Others could not be shown as before and after."""
     claims = [claim for advice in every_advice() for claim in advice.scenario(RunConditions()).claims if claim.figure]
     assert claims
     assert [claim.name for claim in claims if len(claim.arms) != 2] == []
 
 
-def test_a_verdict_says_what_was_expected_where_that_is_something_else() -> None:
-    """And whose advice has expired, where it was refuted: what still holds has not."""
+def test_a_verdict_says_what_was_expected_if_that_differs() -> None:
+    """And that the advice has expired, if it was refuted: one that still holds has not."""
     old = replace(cell(), expired_since="1.29.7")
     assert (verdict(old), expired_since(old)) == ("holds", "")
     refuted = replace(old, verdict="refuted")
@@ -167,6 +167,6 @@ def test_every_verdict_says_what_to_do(changes: dict[str, Any], begins: str) -> 
 
 
 def test_foreign_text_is_shown_as_one_harmless_line_and_ascii_keeps_the_meaning() -> None:
-    """Control characters become visible, letters stay; usual signs have a stand-in, others are escaped, not lost."""
+    """Control characters become visible, letters stay; usual signs have a replacement, others are escaped, not lost."""
     assert one_line("a\r\n  b\tc \x1b[2J\x07 é×日") == r"a b c \x1b[2J\x07 é×日"
     assert ascii_only("134× [98–180] → ≥ 5 µs, é") == r"134x [98-180] -> >= 5 us, \xe9"

@@ -1,4 +1,4 @@
-"""The page that audits in the browser: the same findings as the command, and nothing leaves the page."""
+"""The page that audits in the browser: it has the same findings as the command, and nothing leaves the page."""
 
 import subprocess
 import sys
@@ -66,7 +66,7 @@ def test_bad_input_is_one_sentence(page: Page) -> None:
 
 
 def test_nothing_is_sent(page: Page, site: str) -> None:
-    """Once loaded, an audit asks for nothing; and the page's policy keeps scripts from asking anybody else."""
+    """Once loaded, an audit makes no request; and the page's policy keeps scripts from contacting anybody else."""
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     audit_there(page, CONF)

@@ -1,4 +1,4 @@
-"""The site that `tox -e site` built: accessible, and no wider than a phone."""
+"""The site built by `tox -e site`: accessible, and no wider than a phone."""
 
 from pathlib import Path
 from typing import Final

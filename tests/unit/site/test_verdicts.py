@@ -1,4 +1,4 @@
-"""The page of verdicts by machine: strangers' results beside the project's own, as text alone."""
+"""The page of verdicts by machine: strangers' results next to the project's own, only as text."""
 
 import json
 from pathlib import Path
@@ -10,13 +10,13 @@ from tools.site import verdicts
 from tools.site.verdicts import main, page_of
 
 _WHOLE: Final = json.loads(verdicts.OWN.read_text(encoding="utf-8"))
-# A few are enough, and read sooner.
+# A few are enough, and load faster.
 OWN: Final = {**{name: value for name, value in _WHOLE.items() if name != "runs"}, "cells": _WHOLE["cells"][:4]}
 HOSTILE: Final = "EPYC `<script>alert(1)</script>` [a](javascript:alert(1)) \x1b[31m"
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    """Return the results of a machine that decided the first three of the project's own, the first one otherwise."""
+    """Return a machine's results for the first three of the project's own, the first with another verdict."""
     cells = json.loads(json.dumps(OWN["cells"][:3]))
     cells[0]["verdict"] = "refuted" if cells[0]["verdict"] == "holds" else "holds"
     return {**OWN, "cells": cells, **changes}
@@ -57,7 +57,7 @@ def test_a_machine_is_named_as_code(tmp_path: Path) -> None:
     ["[[[", '{"schema": 1}', "[" * 100_000, json.dumps(document(cells="none")), '{"cells": NaN}'],
     ids=["no-json", "half", "deep", "other-types", "no-number"],
 )
-def test_what_is_no_result_is_refused_with_its_reason(
+def test_an_invalid_result_is_rejected_with_its_reason(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page, refused = page_with(tmp_path, bad=text, good=json.dumps(document()))

@@ -1,1 +1,1 @@
-"""What the tests themselves rest on."""
+"""The tests' own support."""

@@ -4,8 +4,8 @@ from tests.lab.engine_faults import Cost, Drawn, Point, hit
 from tests.lab.engine_proxy import Fault
 
 
-def test_a_point_beyond_a_runs_calls_is_tried_at_the_same_share_of_them() -> None:
-    """The run without a fault waited for its turn on the engine, and asked ten times more than the others."""
+def test_a_point_beyond_a_runs_calls_moves_to_the_same_share_of_them() -> None:
+    """The run without a fault waited for the engine's lock, and made ten times more calls than the others."""
     tried = []
 
     def measured(point: Point) -> Cost:

@@ -1,4 +1,4 @@
-"""What a lab must leave as it was: which readings count, and which differences are told."""
+"""What a lab must leave unchanged: which readings count, and which differences are reported."""
 
 import json
 import os
@@ -16,7 +16,7 @@ QDISCS = [
     {"kind": "netem", "handle": "8001:", "dev": "eth0", "root": True},
     {"kind": "clsact", "handle": "ffff:", "dev": "eth0", "parent": "ffff:fff1"},
 ]
-# Counts, settings of single links, which come and go with anybody's containers, and what belongs to no lab.
+# Counters, settings of single links, which come and go with anybody's containers, and unrelated ones.
 PASSING = (
     *("net/netfilter/nf_conntrack_count", "net/ipv4/conf/eth0/forwarding", "net/ipv6/neigh/veth1/retrans_time_ms"),
     *("vm/drop_caches", "vm/stat_refresh", "kernel/pid_max", "fs/file-nr"),
@@ -25,7 +25,7 @@ PASSING = (
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Folders in the place of /proc/sys, of /sys/class/net with one link, and of those of all programs."""
+    """Folders in place of /proc/sys, of /sys/class/net with one link, and of those of all programs."""
     for name in ("sys/vm", "links/eth0", "bin"):
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def read(folder: Path, **values: str) -> HostState:
-    """Return what there is once these sysctls are as well; two underscores stand for a slash."""
+    """Return the state with these additional sysctls; two underscores stand for a slash."""
     for name, value in values.items():
         path = folder / "sys" / name.replace("__", "/")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,9 +41,9 @@ def read(folder: Path, **values: str) -> HostState:
     return HostState.read(sysctls=folder / "sys", links=folder / "links")
 
 
-def test_sysctls_are_read_by_their_path_but_for_what_passes_or_cannot_be_read(folder: Path) -> None:
-    """What stands between several numbers stays; a byte that is no text can be compared as well."""
-    # Permissions would not keep root from reading; nothing is mapped at a process's address 0, for anybody.
+def test_sysctls_are_read_by_their_path_except_changing_or_unreadable_ones(folder: Path) -> None:
+    """The separator between several numbers stays; a byte that is not text can be compared, too."""
+    # Permissions would not stop root from reading; nothing is mapped at a process's address 0, for any user.
     (folder / "sys/vm/compact_memory").symlink_to("/proc/self/mem")
     values = {"net__ipv4__tcp_rmem": "4096\t131072\t6291456\n", "vm__swappiness": "60", "net__core__odd": "\xff1\n"}
     assert read(folder, **values, **dict.fromkeys(PASSING, "1\n")) == HostState(
@@ -59,14 +59,14 @@ def test_sysctls_are_read_by_their_path_but_for_what_passes_or_cannot_be_read(fo
 
 @pytest.mark.parametrize("prints", [json.dumps(QDISCS), json.dumps(QDISCS[::-1]), ""])
 def test_queueing_disciplines_are_read_by_interface(folder: Path, prints: str) -> None:
-    """Kind and handle, sorted: the kernel's order may differ. Without rights, tc prints an error, and no JSON."""
+    """Kind and handle, sorted: the kernel's order may differ. Without rights, tc prints an error instead of JSON."""
     program = folder / "bin/tc"
     program.write_text(f"#!/bin/sh\n[ \"$*\" = '-json qdisc show' ] && printf '%s' '{prints}'\n", encoding="ascii")
     program.chmod(0o755)
     assert read(folder).qdiscs == ({"lo": ("noqueue 0:",), "eth0": ("clsact ffff:", "netem 8001:")} if prints else {})
 
 
-def test_what_goes_away_meanwhile_is_no_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_things_that_disappear_meanwhile_are_no_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scandir = os.scandir
 
     def gone(path: Any) -> Any:
@@ -79,8 +79,8 @@ def test_what_goes_away_meanwhile_is_no_error(folder: Path, monkeypatch: pytest.
     assert told.sysctls == {"net/ipv4/tcp_syncookies": "1"}
 
 
-def test_links_of_other_peoples_containers_are_no_change(folder: Path) -> None:
-    """Somebody starts a container while a scenario runs; a bridge of their own making is told all the same."""
+def test_links_of_other_peoples_containers_do_not_count_as_a_change(folder: Path) -> None:
+    """Somebody starts a container while a scenario runs; a bridge that they made themselves is still reported."""
     before = read(folder)
     for name in ("vethfbca4e1", "br-6aa6b7103714", "br-lan"):
         (folder / "links" / name).mkdir()
@@ -91,8 +91,8 @@ def state(sysctls: Mapping[str, str], qdiscs: Mapping[str, tuple[str, ...]], *li
     return HostState(sysctls=sysctls, links=frozenset(links), qdiscs=qdiscs)
 
 
-def test_changes_are_reported_and_nothing_that_came_or_went() -> None:
-    """With a module of the kernel or a link; or it could not be read once."""
+def test_changes_are_reported_but_not_additions_or_removals() -> None:
+    """Those come with a kernel module or a link; or an entry could not be read once."""
     before = state({"vm/b": "60", "net/a": "4096", "gone": "1"}, {"eth0": ("fq_codel 0:",), "lo": ()}, "lo", "eth0")
     after = state({"vm/b": "10", "net/a": "128", "new": "1"}, {"eth0": (), "veth1": ("noqueue 0:",)}, "lo", "br-1", "a")
     assert after.changes_since(before) == [

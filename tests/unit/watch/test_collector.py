@@ -1,4 +1,4 @@
-"""What bpftrace prints becomes seconds of workers."""
+"""bpftrace's output becomes seconds of workers."""
 
 import json
 
@@ -19,7 +19,7 @@ WAITS = Doing(state="S", call=232, on=8)
 
 
 def collector(*, level: Level = Level.CALLS, now: Doing = WAITS) -> Collector:
-    """A collector of one worker that runs half of the time; the recording began a second before it was started."""
+    """A collector for one worker that runs half of the time; the recording began a second before."""
     clock = iter(range(100))
     return Collector(
         level=level,
@@ -35,7 +35,7 @@ def collector(*, level: Level = Level.CALLS, now: Doing = WAITS) -> Collector:
 
 
 def mapped(name: str, **entries: object) -> str:
-    """A map, its keys without the at sign."""
+    """A map with keys without the at sign."""
     return json.dumps(
         {"type": "map", "data": {f"@{name}": {key[1:].replace("_", ","): each for key, each in entries.items()}}}
     )
@@ -63,7 +63,7 @@ def long(*, start: int = START_NS, which: int = READV, on: int = 7, called: int 
     )
 
 
-def test_a_second_is_what_was_added_since_the_one_before() -> None:
+def test_a_second_is_the_increase_since_the_one_before() -> None:
     """Bpftrace prints totals: of the histogram, of time, of bytes; and /proc has totals as well."""
     of = begun()
     first = second(of, 1, histogram(e16=10), mapped("busy", _4711=2_000_000), mapped("read", _0=0, _4711=500))
@@ -76,7 +76,7 @@ def test_a_second_is_what_was_added_since_the_one_before() -> None:
 
 
 def test_a_long_iteration_has_its_parts_and_its_file() -> None:
-    """Times in seconds since the recording's start; what the kernel calls by number has a name."""
+    """Times are in seconds since the recording's start; a call that the kernel numbers has a name."""
     of = begun()
     (one,) = second(
         of,
@@ -95,7 +95,7 @@ def test_a_long_iteration_has_its_parts_and_its_file() -> None:
     assert (after.long, after.calls) == ((), ())
 
 
-def test_a_path_comes_in_a_line_of_its_own() -> None:
+def test_a_path_has_a_line_of_its_own() -> None:
     """The program passes a pointer, and prints the slowest paths; a name with blanks stays whole."""
     of = begun()
     path = printed(f"path {WORKER} {OPENAT} 20000000 /mnt/slow disk/a b")
@@ -104,8 +104,8 @@ def test_a_path_comes_in_a_line_of_its_own() -> None:
     assert one.long[0].longest_on == "/mnt/slow disk/a b"
 
 
-def test_a_descriptor_is_named_as_what_it_was_when_it_was_used() -> None:
-    """By the end of the second it is a client's: before, an upstream's, since the start or by connect, or a file's."""
+def test_a_descriptor_is_named_after_its_use_at_that_time() -> None:
+    """At the end of the second it is a client's; before, an upstream's, since the start or by connect, or a file's."""
     of = collector()
     of.begin(START_NS)
     opened = {7: "upstream 10.0.0.3:8000"}
@@ -120,24 +120,24 @@ def test_a_descriptor_is_named_as_what_it_was_when_it_was_used() -> None:
     (one,) = second(of, 1, long(of=0x0300000A401F0002), mapped("calls_ns", _4711_19_7_65535=1, _4711_19_8_0=2))
     assert [each.longest_on for each in one.long] == ["upstream 10.0.0.3:8000"] * 2
     assert [call.on for call in one.calls] == ["", ""]
-    # A full map has lost what the descriptor became: what it was at first may be wrong by now.
+    # A full map has lost the descriptor's later use: its first one may be wrong by now.
     (two,) = second(of, 2, long(start=START_NS + 1_000_000_000), mapped("full", _4711=1))
     assert two.long[0].longest_on == ""
 
 
-def test_calls_that_were_not_timed_are_not_reported_as_none() -> None:
+def test_untimed_calls_are_not_reported_as_none() -> None:
     (one,) = second(begun(level=Level.ITERATIONS), 1, long(called=0))
     assert one.long[0].called_s is None
     assert one.read_bytes is None
 
 
-def test_short_iterations_of_which_one_in_many_was_counted_are_scaled_up() -> None:
+def test_sampled_short_iterations_are_scaled_up() -> None:
     (one,) = second(begun(level=Level.ITERATIONS), 1, histogram(e14=10), mapped("busy", _4711=1_000_000))
     assert (one.iterations, one.busy_s) == (160, 0.016)
 
 
 def test_workers_come_and_go_with_a_reload() -> None:
-    """A new one counts from its own start; of one that ended nothing more is reported."""
+    """A new one counts from its own start; nothing more is reported for one that ended."""
     of = begun()
     second(of, 1)
     of.add(Worker(pid=4712, name="nginx"))
@@ -147,8 +147,8 @@ def test_workers_come_and_go_with_a_reload() -> None:
     assert [each.worker for each in second(of, 3, long())] == [4712]
 
 
-def test_lost_events_are_counted_and_other_lines_are_none() -> None:
-    """Bpftrace prints blank lines, and a path may be no JSON."""
+def test_lost_events_are_counted_and_other_lines_ignored() -> None:
+    """Bpftrace prints blank lines, and a path may be invalid JSON."""
     of = begun()
     for line in (
         "",
@@ -161,8 +161,8 @@ def test_lost_events_are_counted_and_other_lines_are_none() -> None:
     assert of.lost_events == 3
 
 
-def test_a_stop_in_epoll_wait_ends_it_with_an_error_and_is_no_stall() -> None:
-    """SIGSTOP interrupts epoll_wait, which returns -EINTR: no events, and the time is that of the stop."""
+def test_a_stop_in_epoll_wait_ends_it_with_an_error_and_is_not_a_stall() -> None:
+    """SIGSTOP interrupts epoll_wait, which returns -EINTR: no events, and the time belongs to the stop."""
     of = begun()
     stop = printed(f"long {WORKER} {START_NS} 1000200000 {2**64 - 4} 0 0 1000000000 0 0 0 0 0 0 0")
     (one,) = second(of, 1, stop)
@@ -170,8 +170,8 @@ def test_a_stop_in_epoll_wait_ends_it_with_an_error_and_is_no_stall() -> None:
     assert parts(one.long[0]) == {Reason.STOPPED: 1.0}
 
 
-def test_an_iteration_that_has_not_ended_is_reported_with_the_call_that_it_sleeps_in() -> None:
-    """A worker that is away for good would look idle otherwise; once it has ended only its own line counts."""
+def test_an_unfinished_iteration_is_reported_with_the_call_that_it_sleeps_in() -> None:
+    """Otherwise a worker that never returns would look idle; once the iteration has ended only its own line counts."""
     of = begun(now=Doing(state="D", call=OPENAT, on=0))
     off = mapped("off", _4711=[START_NS + 100_000_000, 2])
     (one,) = second(of, 1, mapped("start", _4711=[START_NS, 3]), off)
@@ -185,16 +185,16 @@ def test_an_iteration_that_has_not_ended_is_reported_with_the_call_that_it_sleep
 
 
 @pytest.mark.parametrize("state", ["Z", "X", ""])
-def test_the_iteration_in_which_a_worker_exits_is_no_stall(state: str) -> None:
-    """A reload ends all workers: they are zombies, or gone by the end of the second."""
+def test_the_iteration_in_which_a_worker_exits_is_not_a_stall(state: str) -> None:
+    """A reload ends all workers: they are zombies, or gone at the end of the second."""
     of = begun(now=Doing(state=state, call=None, on=0))
     left = mapped("off", _4711=[START_NS + 100_000_000, 0x20])
     (one,) = second(of, 1, mapped("start", _4711=[START_NS, 3]), left)
     assert one.unfinished is None
 
 
-def test_a_worker_that_never_comes_back_is_reported_though_no_program_saw_its_iteration_begin() -> None:
-    """By what it does at two ends of seconds: at one it may be about to wait."""
+def test_a_worker_that_never_returns_is_reported_even_if_no_program_saw_its_iteration_begin() -> None:
+    """Its state at the end of two seconds shows it: at one of them it may just be about to wait."""
     of = begun(now=Doing(state="T", call=None, on=0))
     (one,), (two,) = second(of, 1), second(of, 2)
     assert one.unfinished is None
@@ -205,7 +205,7 @@ def test_a_worker_that_never_comes_back_is_reported_though_no_program_saw_its_it
 
 
 def test_the_last_part_of_a_second_is_reported_if_it_shows_something() -> None:
-    """An iteration that ended in it would be lost; a few milliseconds without one are none."""
+    """An iteration that ended in it would be lost; a few milliseconds without one are ignored."""
     of = begun()
     second(of, 1)
     of.feed(long(start=START_NS + 1_000_000_000))
@@ -218,16 +218,16 @@ def test_the_last_part_of_a_second_is_reported_if_it_shows_something() -> None:
     assert late.lasted_s == 0
 
 
-def test_an_iteration_that_has_not_ended_is_not_reported_twice_at_the_end() -> None:
-    """The last second of the program has it, and no time has passed since."""
+def test_an_unfinished_iteration_is_not_reported_twice_at_the_end() -> None:
+    """The program's last second has it, and no time has passed since."""
     of = begun()
     (one,) = second(of, 2, mapped("start", _4711=[START_NS, 3]))
     assert one.unfinished is not None
     assert of.end(START_NS + 1_900_000_000) == ()
 
 
-def test_what_an_ending_program_adds_after_the_end_is_no_more_than_the_iteration() -> None:
-    """Its maps are printed a moment later: more waiting than time would make the worker's own time negative."""
+def test_waiting_time_added_after_the_end_is_limited_to_the_iteration() -> None:
+    """Its maps are printed a moment later: if waiting exceeded the time, the worker's own time would be negative."""
     of = begun()
     second(of, 1)
     of.feed(mapped("start", _4711=[START_NS + 1_000_000_000, 1]))

@@ -1,4 +1,4 @@
-"""What a recording of many workers comes to, in few lines."""
+"""The summary of a recording of many workers, in few lines."""
 
 from dataclasses import replace
 
@@ -26,7 +26,7 @@ def test_three_of_many_stalled_workers_are_explained_and_the_others_named() -> N
     assert sum(line.startswith("  Next: ") for line in lines) == 1
 
 
-def test_of_many_workers_the_table_has_those_with_the_longest_iterations() -> None:
+def test_for_many_workers_the_table_has_those_with_the_longest_iterations() -> None:
     lines = list(table(loops(*STALLED, IDLE, *WITHOUT_REQUESTS)))
     assert [line.split()[1] for line in lines[:16]] == [str(number) for number in range(100, 116)]
     assert lines[16:] == ["5 more workers: no iteration longer than 40 ms", "100 workers idle"]
@@ -40,11 +40,11 @@ def test_of_many_workers_the_table_has_those_with_the_longest_iterations() -> No
     ],
     ids=["no-requests", "healthy"],
 )
-def test_where_nothing_is_wrong_it_says_so(seconds: tuple[LoopSecond, ...], said: str) -> None:
+def test_if_nothing_is_wrong_it_says_so(seconds: tuple[LoopSecond, ...], said: str) -> None:
     assert next(diagnosis(loops(*seconds))) == said
 
 
-def test_what_no_worker_shows_is_ruled_out() -> None:
+def test_causes_that_no_worker_shows_are_ruled_out() -> None:
     *_, last = diagnosis(loops(*STALLED))
     assert last.startswith("Ruled out: stopped by a signal, starved of CPU")
     assert "reading and writing" not in last

@@ -1,4 +1,4 @@
-"""Two levels of detail: which one fits."""
+"""Two levels of detail, and the choice between them."""
 
 from tuneproof.watch.levels import MOST_CALLS_PER_S, Levels, Rate
 from tuneproof.watch.program import Level
@@ -8,14 +8,14 @@ FULL = Rate(iterations=30_000, reads_and_writes=30_000)
 BULK = Rate(iterations=100, reads_and_writes=40_000)
 
 
-def test_calls_are_timed_of_quiet_workers_and_of_bulk_transfers() -> None:
-    """Those iterate seldom, and what their calls do is the question."""
+def test_calls_are_timed_for_quiet_workers_and_bulk_transfers() -> None:
+    """Those have few iterations, and their calls are what matters."""
     levels = Levels()
     assert not levels.adapt([IDLE, BULK])
     assert levels.level is Level.CALLS
 
 
-def test_one_worker_at_full_load_ends_that_at_once() -> None:
+def test_one_worker_at_full_load_ends_timing_at_once() -> None:
     """It would pay for each call."""
     levels = Levels()
     assert levels.adapt([IDLE, FULL])
@@ -23,7 +23,7 @@ def test_one_worker_at_full_load_ends_that_at_once() -> None:
     assert not levels.adapt([IDLE, FULL])
 
 
-def test_ten_calm_seconds_bring_it_back_and_a_load_that_pulsates_does_not() -> None:
+def test_ten_calm_seconds_restore_it_and_a_pulsating_load_does_not() -> None:
     levels = Levels()
     levels.adapt([FULL])
     busy = Rate(iterations=0, reads_and_writes=0.6 * MOST_CALLS_PER_S)

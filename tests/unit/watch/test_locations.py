@@ -1,4 +1,4 @@
-"""A stall's upstream or file fits a location of the configuration, or none."""
+"""A stall's upstream or file matches a location of the configuration, or none."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ http {
 
 @pytest.fixture
 def facts(tmp_path: Path) -> Facts:
-    """What the configuration says."""
+    """The configuration."""
     (tmp_path / "nginx.conf").write_text(CONF)
     return audit(str(tmp_path / "nginx.conf")).facts
 
@@ -54,20 +54,20 @@ def facts(tmp_path: Path) -> Facts:
         ("", []),
     ],
 )
-def test_a_target_fits_by_address_or_path(facts: Facts, target: str, fits: list[str]) -> None:
-    """The longest folder counts, a name by its addresses; what only a request can tell fits nothing."""
+def test_a_target_is_matched_by_address_or_path(facts: Facts, target: str, fits: list[str]) -> None:
+    """The longest folder counts, and a name by its addresses; what depends on the request matches nothing."""
     found = locations(facts, target, lambda host: frozenset({"10.0.0.5"}) if host == "shop.internal" else frozenset())
     assert [block.args[-1] if block.args else "" for block in found] == fits
 
 
-def test_a_name_that_is_not_known_here_fits_by_its_port(facts: Facts) -> None:
-    """Names of a container's neighbours resolve in the container only."""
+def test_a_name_that_is_unknown_here_is_matched_by_its_port(facts: Facts) -> None:
+    """Names of a container's neighbours resolve only in the container."""
     assert [block.args for block in locations(facts, "upstream 10.0.0.6:80", lambda _: frozenset())] == [("/shop/",)]
     assert locations(facts, "upstream 10.0.0.6:81", lambda _: frozenset()) == ()
 
 
-def test_the_diagnosis_of_a_stall_names_them() -> None:
-    """Those of its calls that took the most time; without a configuration nothing is said of it."""
+def test_the_diagnosis_of_a_stall_names_the_locations() -> None:
+    """Those of the calls that took the most time; without a configuration there are none."""
     loops = summarise(LoopRecording(began="", seconds=(SECOND,)))
     told = list(diagnosis(loops, lambda target: f"{target}: location /" if "10.0.0.3" in target else ""))
     assert "  Where: upstream 10.0.0.3:8000: location /" in told

@@ -1,4 +1,4 @@
-"""From outside: which connections are late together, and a server that is asked for real."""
+"""From outside: which connections are late together; and a real server gets requests."""
 
 import asyncio
 import random
@@ -20,8 +20,8 @@ ANSWERS = 90
 
 
 def a_round(*late_shares: float, seed: int = 1) -> list[list[float]]:
-    """Connections with 90 answers each, of which such shares are 20 ms late, by chance."""
-    chance = random.Random(seed)  # noqa: S311 - the same numbers each time
+    """Connections with 90 responses each, of which these shares are randomly 20 ms late."""
+    chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
     return [[PROMPT_S + (0.02 if chance.random() < late else 0.0) for _ in range(ANSWERS)] for late in late_shares]
 
 
@@ -31,21 +31,21 @@ def told(*rounds: Round, **failures: int) -> list[str]:
 
 
 @pytest.mark.parametrize("late", [1, 5, 6, 11])
-def test_the_late_connections_are_parted_from_the_others(late: int) -> None:
+def test_the_late_connections_are_separated_from_the_others(late: int) -> None:
     parted = split(a_round(*[0.6] * late, *[0.02] * (CONNECTIONS - late)))
     assert parted.late_connections == late
     assert len(parted.late) == late * ANSWERS
 
 
 @pytest.mark.parametrize("everywhere", [0.0, 0.05, 0.2, 0.3, 0.6])
-def test_what_all_connections_share_parts_none(everywhere: float) -> None:
-    """A noisy machine makes every connection late as often; in a thousand rounds at most a few stand apart."""
+def test_lateness_of_all_connections_separates_none(everywhere: float) -> None:
+    """A noisy machine makes every connection late equally often; in a thousand rounds at most a few stand out."""
     parted = [split(a_round(*[everywhere] * CONNECTIONS, seed=seed)).late_connections > 0 for seed in range(300)]
     assert sum(parted) <= 10
 
 
-def test_where_the_machine_makes_all_late_the_later_ones_are_parted() -> None:
-    """On a machine that is short of CPU no answer is prompt; the stalled worker's take several times as long."""
+def test_if_the_machine_makes_all_late_the_later_ones_are_separated() -> None:
+    """On a machine short of CPU no response is prompt; the stalled worker's take several times as long."""
     prompt, late = [[0.045] * 47] * 5, [[0.190] * 20] * 7
     assert split([*prompt, *late]).late_connections == 7
     assert split([[0.016 + 0.0004 * number] * 60 for number in range(CONNECTIONS)]).late_connections == 0
@@ -62,18 +62,18 @@ def test_a_stall_is_reported_with_both_groups() -> None:
     assert told(stalled, *[healthy] * 4)[1].startswith("No problem found")
 
 
-def test_every_connection_late_is_possibly_a_stall_of_all_workers() -> None:
+def test_if_every_connection_is_late_all_workers_may_stall() -> None:
     lines = told(*[a_round(*[0.8] * CONNECTIONS)] * 3, refused=2)
     assert lines[1] == "2 connections failed: refused."
     assert lines[2].startswith("Possible: all workers stall, or the machine or the path is slow")
 
 
-def test_too_few_answers_part_nothing() -> None:
+def test_too_few_responses_separate_nothing() -> None:
     assert told([[PROMPT_S]] * CONNECTIONS)[1] == "Too few answers to compare connections."
 
 
 class _Kept(BaseHTTPRequestHandler):
-    """Answers each HEAD at once, and keeps the connection."""
+    """Answers each HEAD at once, and keeps the connection open."""
 
     protocol_version = "HTTP/1.1"
     asked: list[tuple[tuple[str, int], float]]
@@ -91,21 +91,21 @@ class _Kept(BaseHTTPRequestHandler):
 
 
 class _Server(ThreadingHTTPServer):
-    # Python's backlog of 5 drops SYNs of connections that come at once, and they come again after a second.
+    # Python's backlog of 5 drops SYNs of simultaneous connections, which are repeated after a second.
     request_queue_size = 2 * CONNECTIONS
 
 
 @contextmanager
 def asked_server(**more: int) -> Iterator[tuple[str, list[tuple[tuple[str, int], float]]]]:
-    """A server; the address, and who asked when."""
+    """A server; its address, and the source and time of each request."""
     asked: list[tuple[tuple[str, int], float]] = []
     handler = type("Handler", (_Kept,), {"asked": asked, **more})
     with serving(_Server(("127.0.0.1", 0), handler)) as address:
         yield f"{address}/x", asked
 
 
-def test_it_keeps_to_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At most so many connections at a time, so many requests a second on each, and no more requests on one."""
+def test_it_keeps_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most this many connections, this many requests a second on each, and a limited number per connection."""
     monkeypatch.setattr(outside, "ROUND_S", 0.5)
     with asked_server() as (url, asked):
         lines = list(watch_url(url, lasts_s=1.2))
@@ -119,25 +119,25 @@ def test_it_keeps_to_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_server_that_limits_requests_is_asked_no_more(status: int) -> None:
-    """Its refusals come at once, and are no prompt answers of a worker."""
+def test_a_server_that_limits_requests_gets_no_more(status: int) -> None:
+    """Its refusals come at once, and do not count as a worker's prompt responses."""
     began_s = time.monotonic()
     with asked_server(most=30, then=status) as (url, asked):
         lines = list(watch_url(url, lasts_s=60))
     assert time.monotonic() - began_s < 30
-    # Each connection may have asked once more by then.
+    # Each connection may have sent one more request by then.
     assert len(asked) <= 30 + CONNECTIONS
     assert lines[0].startswith(f"Stopped after 30 answers: the server answered {status}.")
     assert not any("problem" in line for line in lines)
 
 
-def test_it_does_not_ask_for_hours() -> None:
+def test_it_does_not_run_for_hours() -> None:
     with pytest.raises(BadInputError, match="at most 300 s"):
         list(watch_url("http://127.0.0.1:9/", lasts_s=MOST_S + 1))
 
 
-def test_where_nothing_listens_it_says_so() -> None:
-    """And what was wrong."""
+def test_without_a_listener_it_says_so() -> None:
+    """With the error."""
     with asked_server() as (url, _):
         pass
     with pytest.raises(BadInputError, match=r"Nothing answers: .*Connect call failed"):
@@ -145,17 +145,17 @@ def test_where_nothing_listens_it_says_so() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://", "http://127.0.0.1:x/", "http://no-such-host.invalid/"])
-def test_a_url_that_cannot_be_used_is_refused(url: str) -> None:
+def test_an_unusable_url_is_rejected(url: str) -> None:
     with pytest.raises(BadInputError):
         list(watch_url(url, lasts_s=0.2))
 
 
-def test_an_answer_that_closes_ends_the_connection_quietly() -> None:
-    """An HTTP/1.0 server, or one with keepalive_timeout 0: fewer answers, no failure."""
+def test_a_response_that_closes_ends_the_connection_quietly() -> None:
+    """An HTTP/1.0 server, or one with keepalive_timeout 0: fewer responses, no failure."""
 
     async def once() -> int:
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            with suppress(EOFError):  # its round is over before it asks
+            with suppress(EOFError):  # its round is over before it sends a request
                 await reader.readuntil(b"\r\n\r\n")
             writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
             await writer.drain()

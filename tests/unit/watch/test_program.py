@@ -1,4 +1,4 @@
-"""The program's text; that a kernel takes it, tests/lab/test_watch.py shows."""
+"""The program's text; tests/lab/test_watch.py shows that a kernel accepts it."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_no_placeholder_is_left(level: Level, here: Architecture) -> None:
     assert ("raw_syscalls" in text) == (level is Level.CALLS)
 
 
-def test_exits_of_calls_are_left_alone_before_their_starts_are() -> None:
-    """Probes are taken away in their order: an exit without its start would be an earlier call's, of seconds."""
+def test_probes_of_exits_are_removed_before_those_of_starts() -> None:
+    """Probes are removed in order: an exit without its start would be matched with an earlier call, seconds ago."""
     text = program(X86_64, Level.CALLS)
     assert text.index("raw_syscalls:sys_exit") < text.index("raw_syscalls:sys_enter")

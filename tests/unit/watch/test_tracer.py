@@ -1,4 +1,4 @@
-"""Why bpftrace cannot run here, each in one sentence with what to do; tried with stand-ins for bpftrace."""
+"""Why bpftrace cannot run here, each reason in one sentence with a remedy; tried with stand-ins for bpftrace."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ from tuneproof.watch.tracer import Tracer, check_host, check_namespace
 
 @pytest.fixture
 def bpftrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program called bpftrace, for root, on a kernel with tracepoints; its text is the test's."""
+    """A program called bpftrace, for root, on a kernel with tracepoints; its text comes from the test."""
     program = tmp_path / "bin" / "bpftrace"
     program.parent.mkdir()
     (tmp_path / "tracing" / "events").mkdir(parents=True)
@@ -44,7 +44,7 @@ def why(commands: str, program: Path) -> CannotRunHereError:
     raise AssertionError("it did not end")
 
 
-def test_a_host_that_has_all_is_fit(bpftrace: Path) -> None:
+def test_a_host_with_everything_is_suitable(bpftrace: Path) -> None:
     assert bpftrace.exists()
     check_host()
 
@@ -74,8 +74,8 @@ def test_what_is_missing_is_named(bpftrace: Path, monkeypatch: pytest.MonkeyPatc
         ('echo "ERROR: couldn\'t set RLIMIT_MEMLOCK for bpftrace" >&2; echo odd >&2; exit 7', "ended with status 7"),
     ],
 )
-def test_why_it_ended_is_reported_with_its_last_lines(bpftrace: Path, commands: str, said: str) -> None:
-    """The kernel's fault, or another."""
+def test_the_reason_for_its_end_is_reported_with_its_last_lines(bpftrace: Path, commands: str, said: str) -> None:
+    """The kernel's refusal, or another."""
     error = why(commands, bpftrace)
     assert said in error.what
     assert error.tail
@@ -97,10 +97,10 @@ NO_MEMORY = "echo \"ERROR: failed to create map: '@start': Cannot allocate memor
     ],
     ids=["limit", "limit-is-fine", "kernel-without-that-limit", "cgroup"],
 )
-def test_no_room_for_maps_is_explained(
+def test_a_lack_of_memory_for_maps_is_explained(
     bpftrace: Path, monkeypatch: pytest.MonkeyPatch, commands: str, kernel: str, said: str
 ) -> None:
-    """Only an old kernel limits them by RLIMIT_MEMLOCK; bpftrace warns of it on any, where it may not raise it."""
+    """Only an old kernel limits them by RLIMIT_MEMLOCK; bpftrace warns on any kernel if it may not raise it."""
     monkeypatch.setattr(platform, "release", lambda: kernel)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (65536, 65536))
     monkeypatch.setattr(tracer, "_is_administrator", lambda: True)
@@ -110,7 +110,7 @@ def test_no_room_for_maps_is_explained(
         assert "ulimit -l unlimited" in error.remedy
 
 
-def test_lines_come_and_closing_ends_the_program(bpftrace: Path) -> None:
+def test_lines_are_read_and_closing_ends_the_program(bpftrace: Path) -> None:
     """Also one that would never end."""
     becomes(bpftrace, "echo one; exec sleep 1000")
     running = Tracer("BEGIN {}")
@@ -121,7 +121,7 @@ def test_lines_come_and_closing_ends_the_program(bpftrace: Path) -> None:
 
 
 def test_another_pid_namespace_is_reported(bpftrace: Path) -> None:
-    """The kernel sees another process id than we do."""
+    """The kernel sees another process id than this process does."""
     becomes(bpftrace, "exec sleep 1000")
     running = Tracer("BEGIN {}")
     try:

@@ -12,7 +12,7 @@ from tuneproof.watch.views import Lines, bars, live_table
 
 
 def test_a_line_for_each_worker_and_second() -> None:
-    """In words with the longest iteration, or as the recording has it."""
+    """In words with the longest iteration, or in the form of the recording."""
     words: list[str] = []
     Lines(words.append, json=False).show((SECOND, IDLE))
     assert words[0].startswith(
@@ -36,7 +36,7 @@ def test_the_table_has_a_row_for_each_worker() -> None:
 
 
 def test_foreign_names_are_plain_text_in_the_table() -> None:
-    """Rich would take them for markup and fail, a terminal would obey them."""
+    """Rich would take them for markup and fail; a terminal would interpret them."""
     evil = "[/x]\x1b]0;owned\x07"
     second = replace(SECOND, name=evil, long=(replace(SECOND.long[0], longest_on=evil),))
     console = Console(width=400)
@@ -45,7 +45,7 @@ def test_foreign_names_are_plain_text_in_the_table() -> None:
     assert captured.get().count(r"[/x]\x1b]0;owned\x07") == 2
 
 
-def test_of_many_workers_those_with_the_longest_iterations_are_shown() -> None:
+def test_for_many_workers_those_with_the_longest_iterations_are_shown() -> None:
     many = tuple(replace(IDLE, worker=number) for number in range(127))
     lines: list[str] = []
     Lines(lines.append, json=False).show((*many, SECOND))
@@ -55,15 +55,15 @@ def test_of_many_workers_those_with_the_longest_iterations_are_shown() -> None:
     assert live_table((*many, SECOND)).row_count == 16
 
 
-def test_bars_show_what_is_rare_and_keep_what_is_beyond() -> None:
-    """One iteration among thousands can be seen; those beyond the ends stand at the ends."""
+def test_bars_show_rare_values_and_keep_those_outside() -> None:
+    """One iteration among thousands is visible; values beyond the range are shown at its ends."""
     drawn = bars({5: 10_000, 20: 1, 40: 5})
     assert (drawn[0], drawn[8], drawn[-1]) == ("█", "▁", "▁")
     assert len(drawn) == 19
 
 
 def test_a_worker_that_ended_is_left_out_of_the_metrics() -> None:
-    """Five minutes later; else each reload would add some for ever."""
+    """After five minutes; otherwise each reload would add some permanently."""
     metrics = Metrics()
     metrics.add((SECOND,))
     metrics.add((replace(IDLE, at_s=SECOND.at_s + 299),))
@@ -72,7 +72,7 @@ def test_a_worker_that_ended_is_left_out_of_the_metrics() -> None:
     assert 'worker="4711"' not in metrics.text()
 
 
-def test_names_in_metrics_are_nothing_but_text() -> None:
+def test_names_in_metrics_are_plain_text() -> None:
     metrics = Metrics()
     metrics.add((replace(SECOND, name="a\n# EOF\x1b[2J\u202e"),))
     assert metrics.text().count("\n# EOF") == 1
@@ -80,7 +80,7 @@ def test_names_in_metrics_are_nothing_but_text() -> None:
 
 
 def test_metrics_are_served_as_openmetrics() -> None:
-    """Sums since the start, each bucket with all below it, names escaped."""
+    """Totals since the start, each bucket including all smaller ones, names escaped."""
     metrics = Metrics()
     metrics.add((SECOND, replace(IDLE, name='a"b')))
     metrics.add((SECOND,))

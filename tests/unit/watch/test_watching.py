@@ -1,4 +1,4 @@
-"""Watching goes on through reloads, restarts and changes of the level; bpftrace and the kernel are stood in for."""
+"""Watching continues through reloads, restarts and changes of the level; bpftrace and the kernel are replaced."""
 
 import math
 import time
@@ -27,7 +27,7 @@ ANY_LOAD: Final = partial(Levels, most_calls_per_s=math.inf)
 
 @dataclass
 class Kernel:
-    """What the programs were made to do."""
+    """The calls of the programs."""
 
     watched: set[int] = field(default_factory=set)
     programs: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Kernel:
 
 
 class FakeTracer:
-    """A program that prints a second whenever it is asked."""
+    """A program that prints a second on request."""
 
     pid = 99
 
@@ -75,7 +75,7 @@ class FakeMap:
         self._keys.discard(key)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Close nothing."""
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def kernel(monkeypatch: pytest.MonkeyPatch) -> Kernel:
 
 
 def seen_by(of: Watching, seconds: int) -> Iterator[set[int]]:
-    """Yield the workers of each second, until that many have come."""
+    """Yield the workers of each second, for this many seconds."""
     for number, made in enumerate(of.run(), start=1):
         yield {each.worker for each in made}
         if number == seconds:
@@ -119,10 +119,10 @@ def test_workers_that_come_and_go_need_no_other_program(kernel: Kernel) -> None:
     ]
 
 
-def test_a_second_nginx_beside_the_one_that_is_watched_changes_nothing(
+def test_a_second_nginx_next_to_the_watched_one_changes_nothing(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without --all two would not have been watched from the start."""
+    """Without --all, two could not have been watched from the start."""
     monkeypatch.setattr(watching, "is_there", lambda _: True)
     first = iter([(ONE,)])
 
@@ -137,7 +137,7 @@ def test_a_second_nginx_beside_the_one_that_is_watched_changes_nothing(
 
 
 def test_another_level_is_another_program_for_the_same_workers(kernel: Kernel) -> None:
-    """The one before ends as soon as it runs."""
+    """The previous one ends as soon as it runs."""
     of = Watching(find=lambda: (ONE, TWO), lasts_s=None, levels=Levels(most_calls_per_s=1))
     kinds = [["raw_syscalls" in program for program in kernel.programs] for _ in seen_by(of, 4)]
     assert kinds[-1] == [True, False]
@@ -154,7 +154,7 @@ def test_it_ends_in_time(kernel: Kernel) -> None:
 
 
 def test_a_failure_leaves_no_program(kernel: Kernel) -> None:
-    """Such as of a file in /proc, while a program runs."""
+    """For example an unreadable file in /proc, while a program runs."""
     found = iter([(ONE,)])
     of = Watching(find=lambda: next(found), lasts_s=None, levels=ANY_LOAD())
     with pytest.raises(RuntimeError, match="StopIteration"):

@@ -1,4 +1,4 @@
-"""Workers are found in /proc by their titles and parents, whatever the binary is called; and what a descriptor is."""
+"""Workers are found in /proc by their titles and parents, whatever the binary is called; descriptors by kind."""
 
 import os
 from pathlib import Path
@@ -24,7 +24,7 @@ class Proc:
         (folder / "net").mkdir()
         (folder / "cmdline").write_text(f"{title}\0\0")
         (folder / "comm").write_text(f"{title.partition(':')[0]}\n")
-        # A name may hold brackets and blanks (proc_pid_stat(5)).
+        # A name may contain brackets and blanks (proc_pid_stat(5)).
         (folder / "stat").write_text(f"{pid} (a) b) S {parent} 1 1")
         (folder / "cgroup").write_text(f"0::/system.slice/docker-{container}.scope\n" if container else "0::/\n")
         (folder / "ns" / "pid").symlink_to(namespace)
@@ -49,12 +49,12 @@ def add_angie(proc: Proc) -> None:
 
 
 def test_the_only_nginx_needs_no_name(proc: Proc) -> None:
-    """Its workers, also one that is shutting down; the cache manager has no clients."""
+    """Its workers, including one that is shutting down; the cache manager has no clients."""
     assert proc.root
     assert find() == (Worker(pid=11, name="nginx"), Worker(pid=12, name="nginx"))
 
 
-def test_of_several_one_is_named_or_all_are_meant(proc: Proc) -> None:
+def test_of_several_one_is_named_or_all_are_requested(proc: Proc) -> None:
     add_angie(proc)
     with pytest.raises(BadInputError, match=r"Several nginx run here: 10 \(nginx\), 20 \(3f3f3f3f3f3f\)"):
         find()
@@ -62,7 +62,7 @@ def test_of_several_one_is_named_or_all_are_meant(proc: Proc) -> None:
     assert find("20") == (Worker(pid=21, name="3f3f3f3f3f3f"),)
 
 
-def test_an_upgrade_of_the_binary_is_still_one_nginx(proc: Proc) -> None:
+def test_a_binary_upgrade_is_still_one_nginx(proc: Proc) -> None:
     """SIGUSR2 starts a second master, a child of the first; both have workers until the first one quits."""
     proc.add(40, "nginx: master process nginx -g daemon off;", parent=10)
     proc.add(41, "nginx: worker process", parent=40)
@@ -70,20 +70,20 @@ def test_an_upgrade_of_the_binary_is_still_one_nginx(proc: Proc) -> None:
     assert [each.pid for each in find("40")] == [41]
 
 
-def test_a_name_that_a_process_has_chosen_is_plain_text(proc: Proc) -> None:
+def test_a_name_chosen_by_a_process_is_plain_text(proc: Proc) -> None:
     proc.add(50, "\x1b[2Jnginx")
     assert find("50") == (Worker(pid=50, name=r"\x1b[2Jnginx"),)
 
 
-def test_a_worker_or_any_other_process_may_be_named_itself(proc: Proc) -> None:
-    """Such as a master_process off."""
+def test_a_worker_or_any_other_process_may_be_named_directly(proc: Proc) -> None:
+    """For example one with master_process off."""
     proc.add(30, "nginx")
     assert find("11") == (Worker(pid=11, name="nginx"),)
     assert find("30") == (Worker(pid=30, name="nginx"),)
 
 
 def test_a_container_is_looked_up_by_an_engine(proc: Proc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Its first process tells the PID namespace; the workers in it are meant."""
+    """Its first process shows the PID namespace; the workers in it are watched."""
     add_angie(proc)
     engine = tmp_path / "bin" / "docker"
     engine.parent.mkdir()
@@ -96,7 +96,7 @@ def test_a_container_is_looked_up_by_an_engine(proc: Proc, monkeypatch: pytest.M
         find("blog")
 
 
-def test_an_engine_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_unresponsive_engine_is_reported(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     engine = tmp_path / "docker"
     engine.write_text("#!/bin/sh\nexec sleep 60\n")
     engine.chmod(0o755)
@@ -107,8 +107,8 @@ def test_an_engine_that_does_not_answer_is_reported(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(("wanted", "said"), [("99", "no process 99"), ("13", "")])
-def test_what_is_not_there(proc: Proc, wanted: str, said: str) -> None:
-    """A process that has ended; one without children is watched as it is."""
+def test_missing_processes_are_reported(proc: Proc, wanted: str, said: str) -> None:
+    """A process that has ended; one without children is watched itself."""
     assert proc.root
     if said:
         with pytest.raises(BadInputError, match=said):
@@ -118,16 +118,16 @@ def test_what_is_not_there(proc: Proc, wanted: str, said: str) -> None:
 
 
 def test_without_any_nginx_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And what may be the reason."""
+    """And names the possible reason."""
     monkeypatch.setattr(workers, "PROC", tmp_path)
     with pytest.raises(BadInputError, match="No nginx was found"):
         find()
 
 
 def test_a_descriptor_is_a_file_or_a_peer(proc: Proc) -> None:
-    """A socket on a port that is listened on is a client's; a closed descriptor is left out.
+    """A socket on a listening port belongs to a client; a closed descriptor is left out.
 
-    Workers of one network namespace share its table of sockets, which is read once.
+    Workers in one network namespace share its table of sockets, which is read once.
     """
     folder = proc.root / "11"
     for number, link in {3: "/var/cache/nginx/1", 4: "socket:[400]", 5: "socket:[500]", 6: "socket:[600]"}.items():
@@ -167,12 +167,14 @@ def test_a_descriptor_is_a_file_or_a_peer(proc: Proc) -> None:
         (CLOSED, "/var/cache/nginx/1", "/var/cache/nginx/1"),
     ],
 )
-def test_an_address_of_connect_or_accept_outlives_its_descriptor(sockaddr: int, now: str, expected: str) -> None:
-    """Of IPv6 only the port is known: the address is told while the descriptor is still the same."""
+def test_an_address_from_connect_or_accept_is_kept_after_its_descriptor_is_closed(
+    sockaddr: int, now: str, expected: str
+) -> None:
+    """For IPv6 only the port is known: the address is shown while the descriptor is still the same."""
     assert workers.peer(sockaddr, now) == expected
 
 
 def test_addresses_of_ipv6_and_mapped_ones() -> None:
-    """As people write them."""
+    """In their usual notation."""
     assert workers.address("B80D0120000000000000000001000000:0050") == "[2001:db8::1]:80"
     assert workers.address("0000000000000000FFFF00000300000A:1F40") == "10.0.0.3:8000"

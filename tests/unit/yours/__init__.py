@@ -1,1 +1,1 @@
-"""The user's own nginx: what it needs, how it is reached, and what is claimed of it."""
+"""The user's own nginx: what it needs, how it is reached, and the claims about it."""

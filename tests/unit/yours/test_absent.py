@@ -1,4 +1,4 @@
-"""What a part of a configuration uses and does not have is made around it."""
+"""Parts that a fragment of a configuration uses but lacks are added around it."""
 
 from pathlib import Path
 
@@ -45,11 +45,11 @@ def server(text: str) -> str:
         ("listen 443 ssl; ssl_certificate a.pem; ssl_certificate_key a.key;", []),
     ],
 )
-def test_what_another_file_defines_is_made(text: str, expected: list[str], tmp_path: Path) -> None:
+def test_parts_that_another_file_defines_are_added(text: str, expected: list[str], tmp_path: Path) -> None:
     assert lines(tmp_path, server(text) + server(text.replace("listen 443 ssl;", ""))) == tuple(expected)
 
 
-def test_what_is_there_is_not_made(tmp_path: Path) -> None:
+def test_existing_parts_are_not_added(tmp_path: Path) -> None:
     assert (
         lines(
             tmp_path,
@@ -64,14 +64,14 @@ def test_what_is_there_is_not_made(tmp_path: Path) -> None:
     )
 
 
-def test_nothing_is_made_around_a_whole_configuration(tmp_path: Path) -> None:
+def test_nothing_is_added_around_a_whole_configuration(tmp_path: Path) -> None:
     """Nginx refuses it, and so must the lab."""
     found, _ = opened(tmp_path, http(server("access_log /a main; limit_req zone=one;")))
     assert absent_of(found.facts, folder="/etc/nginx") == Absent()
 
 
-def test_what_is_made_is_in_the_file_around_it_and_is_reported(tmp_path: Path) -> None:
-    """In front of the part, with the files and folders that it needs."""
+def test_additions_are_in_the_file_around_it_and_are_reported(tmp_path: Path) -> None:
+    """Before the fragment, with the files and folders that they need."""
     text = server("listen 443 ssl; access_log /var/log/a.log main; proxy_cache c; location / { proxy_pass http://a; }")
     found = propose(Wanted(configuration=str(written(tmp_path, {"site.conf": text})), version="1.22"))
     own = found.scenario.arms[0].subject.own

@@ -1,4 +1,4 @@
-"""What each claim on the user's own nginx makes of what was counted."""
+"""How each claim on the user's own nginx judges the counts."""
 
 from pathlib import Path
 
@@ -33,8 +33,8 @@ def asked(connects: float, *, answered: float = 32, from_cache: float = 0, **oth
     return seen(asked=32, answered=answered, upstream_connects=connects, from_cache=from_cache, **others)
 
 
-def test_connects_are_counted_for_each_fresh_answer(route: Route) -> None:
-    """As one yes or no for each trial, since its requests share connections together; a cache's answers cost none."""
+def test_connects_are_counted_for_each_uncached_response(route: Route) -> None:
+    """As one yes or no for each trial, since its requests share connections; cached responses need none."""
     claim = claims.connects("root", route, "yours")
     assert float(claim.effect({"yours": asked(32)})) == 1
     assert float(claim.effect({"yours": asked(4)})) == 0
@@ -43,7 +43,7 @@ def test_connects_are_counted_for_each_fresh_answer(route: Route) -> None:
     assert float(claim.effect({"yours": asked(8, from_cache=24)})) == 1
 
 
-def test_a_route_that_nobody_answers_says_who_may_be_behind_it(route: Route) -> None:
+def test_a_route_without_responses_names_the_possible_reasons(route: Route) -> None:
     claim = claims.connects("root", route, "yours")
     with pytest.raises(ValueError, match=r"32 times 503, perhaps by limit_req \(.*nginx.conf:5\)"):
         claim.effect({"yours": asked(0, answered=0, status_503=32)})
@@ -54,8 +54,8 @@ def test_a_route_that_nobody_answers_says_who_may_be_behind_it(route: Route) -> 
     assert claim.moderator({"yours": asked(32).figures}) == ""
 
 
-def test_a_patch_is_worth_what_it_saves(route: Route) -> None:
-    """As a ratio, with the figure that it is there for."""
+def test_a_patch_gains_what_it_saves(route: Route) -> None:
+    """As a ratio, with the figure that it improves."""
     claim = claims.keeps_connections("root", route, ARMS, CHANGE)
     assert float(claim.effect({"before": asked(32), "after": asked(4)})) == 8
     assert float(claim.effect({"before": asked(4), "after": asked(4)})) == 1
@@ -70,7 +70,7 @@ def streamed(events: float, *, answered: float = 2, **others: float) -> CountedO
 
 
 def test_a_stream_is_delivered_if_each_event_arrives(route: Route) -> None:
-    """One that waits is enough for a reader to see it; the patch is worth what it lets through, none counted as one."""
+    """One that waits is enough for a reader to notice; the patch gains what it lets through (zero counts as one)."""
     claim = claims.streams("root", route, "yours")
     assert float(claim.effect({"yours": streamed(20)})) == 1
     assert float(claim.effect({"yours": streamed(19)})) == 0
@@ -87,7 +87,7 @@ def test_a_stream_is_delivered_if_each_event_arrives(route: Route) -> None:
         claim.effect({"yours": streamed(3, answered=1, status_503=1)})
 
 
-def test_slow_readers_are_compared_with_what_the_directives_add_up_to(route: Route) -> None:
+def test_slow_readers_are_compared_with_the_sum_of_the_directives(route: Route) -> None:
     claim = claims.holds_what_is_computed("root", route, "yours", MIB)
     assert float(claim.effect({"yours": seen(grown_bytes=MIB)})) > 1
     assert float(claim.effect({"yours": seen(grown_bytes=2 * MIB)})) < 1
@@ -95,7 +95,7 @@ def test_slow_readers_are_compared_with_what_the_directives_add_up_to(route: Rou
     assert float(less.effect({"before": seen(grown_bytes=64 * MIB), "after": seen(grown_bytes=MIB)})) == 64
 
 
-def test_turns_are_long_or_short_by_what_they_read(route: Route) -> None:
+def test_turns_are_long_or_short_by_the_bytes_that_they_read(route: Route) -> None:
     stall = claims.keeps_loop_busy("root", route, "yours")
     assert float(stall.effect({"yours": seen(turn_bytes=12 * MIB)})) == 12
     with pytest.raises(ValueError, match="no large response"):
@@ -104,11 +104,11 @@ def test_turns_are_long_or_short_by_what_they_read(route: Route) -> None:
     assert float(short.effect({"before": seen(turn_bytes=12 * MIB), "after": seen(turn_bytes=MIB / 16)})) == 192
 
 
-def test_queues_are_compared_by_what_they_take() -> None:
+def test_queues_are_compared_by_the_connections_that_they_hold() -> None:
     claim = claims.queues_more(80, 1500, ARMS, CHANGE)
     assert float(claim.effect({"before": seen(queued=512), "after": seen(queued=1500)})) == 1500 / 512
 
 
-def test_names_are_distinguished() -> None:
+def test_names_are_distinct() -> None:
     """Two places may have the same location."""
     assert claims.unique(["root", "api", "root"]) == ["root", "api", "root_2"]

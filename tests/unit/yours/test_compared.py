@@ -1,4 +1,4 @@
-"""What counts as a difference between two versions, and how it is told."""
+"""What counts as a difference between two versions, and how it is reported."""
 
 from collections.abc import Sequence
 
@@ -37,43 +37,43 @@ def test_a_difference_is_seen_in_every_round_and_in_no_repetition(
     after: list[float],
     differs: bool,  # noqa: FBT001 - a parameter of pytest's
 ) -> None:
-    """Either way round."""
+    """In either direction."""
     assert len(before) == len(after) == ROUNDS
     old, new = ([{name: value} for value in values] for values in (before, after))
     assert one(old, new).differs is differs
-    # One that dips into the other's range breaks it in this direction alone.
+    # A value that falls into the other's range prevents a difference only in this direction.
     assert one(new, old).differs is (differs and min(after) != 100)
 
 
-def test_what_changes_by_itself_is_no_difference() -> None:
+def test_a_changing_value_is_not_a_difference() -> None:
     """A date and an id have another value in each round."""
     before: list[Figures] = [{"header: date": 3, f"header date: {number}": 3} for number in range(5)]
     after: list[Figures] = [{"header: date": 3, f"header date: {number}": 3} for number in range(5, 10)]
     assert [found.differs for found in compared("a", before, after)] == [False, False]
 
 
-def test_what_differs_between_containers_of_one_version_is_none_of_versions() -> None:
-    """Rounds take turns with two containers of each: a host name repeats, but not in every round."""
+def test_differences_between_containers_are_not_those_of_versions() -> None:
+    """Rounds alternate between two containers of each version: a host name repeats, but not in every round."""
     names = ["a", "b", "a", "b", "a"]
     before: list[Figures] = [{f"header x-node: {name}": 3} for name in names]
     after: list[Figures] = [{f"header x-node: {name}2": 3} for name in names]
     assert not one(before, after).differs
 
 
-def test_texts_are_shown_as_they_were_and_are() -> None:
-    """And what stays the same beside them is not."""
+def test_texts_are_shown_before_and_after() -> None:
+    """Unchanged ones are not shown."""
     found = one([{"status: 200": 3, "status: 404": 1}] * 5, [{"status: 502": 3, "status: 404": 1}] * 5)
     assert (found.before, found.after, found.differs) == ("200", "502", True)
 
 
-def test_a_header_that_one_of_them_sends_is_reported_once() -> None:
-    """By its name, and not by its value again."""
+def test_a_header_that_only_one_of_them_sends_is_reported_once() -> None:
+    """By its name, and not again by its value."""
     found = compared("a", [{"header: alt-svc": 3, "header alt-svc: h3": 3}] * 5, [{}] * 5)
     assert [(each.what, each.before, each.after) for each in found] == [("header", "alt-svc", "none")]
 
 
-def test_the_largest_comes_first_and_the_same_at_several_places_once() -> None:
-    """What is answered otherwise counts more than any number."""
+def test_the_largest_comes_first_and_equal_ones_at_several_places_once() -> None:
+    """A different response counts more than any number."""
     header = [{"header x: 1": 3.0}] * 5, [{"header x: 2": 3.0}] * 5
     found = [
         *compared("http://a/", *header),
@@ -90,5 +90,5 @@ def test_the_largest_comes_first_and_the_same_at_several_places_once() -> None:
 
 
 def test_every_number_has_a_margin_with_its_reason() -> None:
-    """None is below one, which a number would be beyond of itself."""
+    """None is below one: otherwise a number would be beyond its own margin."""
     assert all(figure.margin >= 1 and figure.why for figure in FIGURES.values())

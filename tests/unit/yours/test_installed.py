@@ -1,4 +1,4 @@
-"""Where each file stands in the container."""
+"""The path of each file in the container."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def test_a_copy_is_where_its_includes_look_for_it(tmp_path: Path) -> None:
     }
 
 
-def test_the_files_of_a_dump_are_where_it_says(tmp_path: Path) -> None:
+def test_a_dumps_files_have_the_paths_in_it(tmp_path: Path) -> None:
     """Wherever nginx.conf is on that machine."""
     path = tmp_path / "dump.txt"
     path.write_text(
@@ -59,8 +59,8 @@ def test_the_files_of_a_dump_are_where_it_says(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_fragment_gets_what_is_around_it(tmp_path: Path, text: str, wanted: str) -> None:
-    """It stands in a file of its own, which the made one includes."""
+def test_a_fragment_gets_the_rest_around_it(tmp_path: Path, text: str, wanted: str) -> None:
+    """It has a file of its own, which the added one includes."""
     found = places(tmp_path, {"site.conf": text})
     assert wanted in found.wrapper.splitlines()
     assert found.files({str(tmp_path / "site.conf"): text}) == {
@@ -69,14 +69,14 @@ def test_a_fragment_gets_what_is_around_it(tmp_path: Path, text: str, wanted: st
     }
 
 
-def test_a_fragment_of_stream_is_refused(tmp_path: Path) -> None:
+def test_a_stream_fragment_is_rejected(tmp_path: Path) -> None:
     """It has no HTTP in it."""
     with pytest.raises(BadInputError, match=r"stream\{\}"):
         places(tmp_path, {"site.conf": "server { listen 1; proxy_pass a:2; }"})
 
 
-def test_other_bytes_stay_as_they_are(tmp_path: Path) -> None:
-    """Latin-1 is read as something, and written as the text that was read."""
+def test_other_bytes_do_not_change(tmp_path: Path) -> None:
+    """Latin-1 is read as some text, and written back as the same text."""
     files = http("server { listen 80; # \u00e9\n }")
     found = places(tmp_path, files)
     (content,) = found.files({str(tmp_path / "nginx.conf"): files["nginx.conf"]}).values()

@@ -1,4 +1,4 @@
-"""What is read of answers and logs when two versions are looked at."""
+"""What is read from responses and logs when two versions are compared."""
 
 from pathlib import Path
 
@@ -10,13 +10,13 @@ from tuneproof.yours.routes import Route, probes_of, routes_of
 
 
 def connection(status: int, *head: str, error: str = "") -> Connection:
-    """Return one with an answer."""
+    """Return one with a response."""
     answer = answered(status, head=head)
     return Connection(answers=(answer,), error=error, closed_by_server=bool(error), open_s=0.0)
 
 
 def test_statuses_and_header_lines_are_counted() -> None:
-    """The version of nginx itself is no difference of versions, and neither is the moment in which a file was made."""
+    """Nginx's own version does not count as a difference, and neither does a file's time stamp."""
     seen = seen_in(
         [
             [connection(200, "Server: nginx/1.22.1", "X-Tuneproof-Answer: 1.1", 'ETag: "5f-1"', "Vary: a")],
@@ -36,13 +36,13 @@ def test_statuses_and_header_lines_are_counted() -> None:
     }
 
 
-def test_a_request_without_an_answer_says_how_it_ended() -> None:
+def test_a_request_without_a_response_says_how_it_ended() -> None:
     """By the error's name in the client."""
     assert seen_in([[connection(0, error="IncompleteReadError")]]) == {"status: none (IncompleteReadError)": 1}
 
 
-def test_warnings_of_the_start_are_read_from_what_nginx_has_printed() -> None:
-    """Where the log is standard error, too, but not what it says of requests there."""
+def test_warnings_at_the_start_are_read_from_nginxs_output() -> None:
+    """Also if the log is standard error, but without its lines about requests."""
     log = (
         "nginx version: nginx/1.30.6\nnginx: [warn] old thing in /etc/nginx/nginx.conf:3\n"
         "2026/01/01 10:00:00 [notice] 1#1: on\n2026/01/01 10:00:00 [warn] 1#1: another in /etc/nginx/a.conf:4\n"
@@ -54,8 +54,8 @@ def test_warnings_of_the_start_are_read_from_what_nginx_has_printed() -> None:
     }
 
 
-def test_all_places_are_looked_at(tmp_path: Path) -> None:
-    """Each location by its statuses; memory of slow readers once for each kind of place that holds as much."""
+def test_all_places_are_compared(tmp_path: Path) -> None:
+    """Each location by its statuses; memory of slow readers once for each kind of place that holds the same amount."""
     found, _ = opened(
         tmp_path,
         http(

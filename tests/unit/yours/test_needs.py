@@ -1,4 +1,4 @@
-"""What nginx must find at its start."""
+"""Files and names that nginx must find at its start."""
 
 from pathlib import Path
 
@@ -14,8 +14,8 @@ def needs(folder: Path, text: str, *, main: str = "", there: tuple[str, ...] = (
     return needs_of(found.facts.configuration, folder="/etc/nginx", there=there)
 
 
-def test_certificates_are_made_where_they_are_named(tmp_path: Path) -> None:
-    """Absolute or below nginx.conf's folder; not those that are there, in variables, or in memory."""
+def test_named_certificates_are_created(tmp_path: Path) -> None:
+    """Absolute ones or those below nginx.conf's folder; not existing ones, or ones in variables or in memory."""
     found = needs(
         tmp_path,
         "ssl_certificate /etc/ssl/a.pem; ssl_certificate_key certs/a.key; ssl_dhparam dh.pem;\n"
@@ -31,29 +31,29 @@ def test_certificates_are_made_where_they_are_named(tmp_path: Path) -> None:
     }
 
 
-def test_one_file_for_a_certificate_and_its_key_is_the_one_that_has_both(tmp_path: Path) -> None:
+def test_a_common_file_for_a_certificate_and_its_key_gets_both(tmp_path: Path) -> None:
     for text in ("ssl_certificate a; ssl_certificate_key a;", "ssl_certificate_key a; ssl_certificate a;"):
         assert needs(tmp_path, text).made == {"/etc/nginx/a": KEY}
 
 
-def test_a_database_of_places_is_made_where_one_is_named(tmp_path: Path) -> None:
-    """The one that is there stays."""
+def test_a_named_geoip_database_is_created(tmp_path: Path) -> None:
+    """An existing one stays."""
     text = "geoip2 geo/city.mmdb { $city city names en; } geoip2 /there.mmdb { $a country iso_code; }"
     assert needs(tmp_path, text, there=("/there.mmdb",)).made == {"/etc/nginx/geo/city.mmdb": PLACES}
-    # A tree of one node that leads nowhere, then what says so.
+    # A tree of one node that leads nowhere, then its metadata.
     assert no_places().startswith(b"\0\0\1\0\0\1" + bytes(16) + b"\xab\xcd\xefMaxMind.com\xe9")
     assert b"\x4anode_count\xc1\x01" in no_places()
 
 
-def test_a_script_is_made_where_one_is_imported(tmp_path: Path) -> None:
-    """By its path alone, or behind the name that it gets."""
+def test_an_imported_script_is_created(tmp_path: Path) -> None:
+    """By its path alone, or after the name that it gets."""
     text = "js_import a/one.js; js_import two from /opt/two.js; js_import there.js;"
     found = needs(tmp_path, text, there=("/etc/nginx/there.js",))
     assert found.made == {"/etc/nginx/a/one.js": JAVASCRIPT, "/opt/two.js": JAVASCRIPT}
 
 
-def test_folders_of_what_nginx_writes_are_made(tmp_path: Path) -> None:
-    """Of logs up to a variable, of caches without their last part; nothing for what is no file."""
+def test_folders_for_files_that_nginx_writes_are_created(tmp_path: Path) -> None:
+    """For logs up to a variable, for caches without their last part; nothing for what is not a file."""
     found = needs(
         tmp_path,
         "access_log /var/log/app/$host.log; error_log syslog:server=a; access_log off; error_log stderr;\n"
@@ -64,7 +64,7 @@ def test_folders_of_what_nginx_writes_are_made(tmp_path: Path) -> None:
 
 
 def test_relative_logs_are_below_the_folder_of_nginx_conf(tmp_path: Path) -> None:
-    """Which is nginx's prefix in its own packages, and is made so in others."""
+    """It is nginx's prefix in its own packages, and is made the prefix in others."""
     found = needs(
         tmp_path, "access_log logs/access.log; proxy_cache_path cache/a keys_zone=a:1m;", main="pid nginx.pid;\n"
     )
@@ -73,15 +73,15 @@ def test_relative_logs_are_below_the_folder_of_nginx_conf(tmp_path: Path) -> Non
     assert needs(tmp_path, "access_log off; error_log stderr;").prefix == ""
 
 
-def test_includes_that_are_not_here_are_empty(tmp_path: Path) -> None:
-    """But a pattern that matches nothing needs nothing, and the tables come with nginx."""
+def test_missing_includes_are_empty(tmp_path: Path) -> None:
+    """A pattern that matches nothing needs nothing, and the tables come with nginx."""
     found = needs(tmp_path, "include /etc/nginx/snippets/ssl.conf; include extra/*.conf; include mime.types;")
     assert found.made == {"/etc/nginx/snippets/ssl.conf": EMPTY}
     assert "/etc/nginx/snippets" in found.folders
 
 
 def test_accounts_modules_and_daemon(tmp_path: Path) -> None:
-    """As the main context says them."""
+    """As set in the main context."""
     found = needs(tmp_path, "", main="daemon on;\nload_module modules/ngx_http_x_module.so;\n")
     assert (found.accounts, found.modules) == (("nginx",), ("modules/ngx_http_x_module.so",))
     assert found.starts_in_background is not None

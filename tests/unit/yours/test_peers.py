@@ -1,4 +1,4 @@
-"""Whom a configuration talks to."""
+"""The servers that a configuration contacts."""
 
 from pathlib import Path
 
@@ -9,13 +9,13 @@ from tuneproof.yours.peers import Peers, own_ports, peers_of
 
 
 def peers(folder: Path, text: str) -> Peers:
-    """Return whom a configuration talks to."""
+    """Return the servers that a configuration contacts."""
     found, _ = opened(folder, http(text))
     return peers_of(found.facts)
 
 
 def test_each_kind_of_peer_gets_its_stand_in(tmp_path: Path) -> None:
-    """Names, addresses, this machine, and unix sockets; ports by the scheme where they are not said."""
+    """Names, addresses, this machine, and unix sockets; by default, ports depend on the scheme."""
     found = peers(
         tmp_path,
         "upstream app { server app1.internal:8080; server 10.0.0.2:8081 backup; server unix:/run/app.sock; }\n"
@@ -35,7 +35,7 @@ def test_each_kind_of_peer_gets_its_stand_in(tmp_path: Path) -> None:
     assert found.left_out == ()
 
 
-def test_a_port_of_another_address_is_not_nginx_itself(tmp_path: Path) -> None:
+def test_a_port_of_another_address_does_not_belong_to_nginx_itself(tmp_path: Path) -> None:
     """A backend on this machine may have the same port on 127.0.0.1."""
     text = "server { listen 192.0.2.1:80; listen [::]:80; location / { proxy_pass http://127.0.0.1:80; } }"
     found = peers(tmp_path, text)
@@ -61,7 +61,7 @@ def test_the_ports_of_nginx_itself(tmp_path: Path, listens: str, to: str, ports:
     assert own_ports(found.facts, to=to) == ports
 
 
-def test_variables_are_followed_as_far_as_the_files_say(tmp_path: Path) -> None:
+def test_variables_are_followed_as_far_as_the_files_define_them(tmp_path: Path) -> None:
     found = peers(
         tmp_path,
         'resolver 10.9.9.9:53 127.0.0.53 [::1] valid=10s;\nserver { listen 80; set $up "api.internal";\n'
@@ -74,8 +74,8 @@ def test_variables_are_followed_as_far_as_the_files_say(tmp_path: Path) -> None:
     assert found.local_names
 
 
-def test_ports_go_by_schemes_wherever_these_are_said(tmp_path: Path) -> None:
-    """Of a scheme that only a request knows, all of them may be meant."""
+def test_ports_follow_schemes_wherever_these_are(tmp_path: Path) -> None:
+    """If the scheme depends on the request, all of them are possible."""
     found = peers(
         tmp_path,
         "resolver 10.9.9.9;\nserver { listen 80; set $app wiki; set $proto HTTPS; set $url https://one.internal;\n"
@@ -93,8 +93,8 @@ def test_ports_go_by_schemes_wherever_these_are_said(tmp_path: Path) -> None:
     }
 
 
-def test_stream_is_looked_up_at_the_start_too(tmp_path: Path) -> None:
-    """So its names must exist, though nothing of it is proven."""
+def test_names_in_stream_are_also_looked_up_at_the_start(tmp_path: Path) -> None:
+    """So its names must exist, although nothing in it is tested."""
     files = http("server { listen 80; }")
     files["nginx.conf"] += (
         "stream { upstream db { server db.internal:5432; } server { listen 5432; proxy_pass db; } }\n"
@@ -103,8 +103,8 @@ def test_stream_is_looked_up_at_the_start_too(tmp_path: Path) -> None:
     assert (peers_of(found.facts).names, peers_of(found.facts).ports) == (("db.internal",), (5432,))
 
 
-def test_ipv6_has_its_stand_in_beside_nginx(tmp_path: Path) -> None:
-    """On the addresses themselves: the lab's network need not have IPv6."""
+def test_ipv6_has_its_stand_in_next_to_nginx(tmp_path: Path) -> None:
+    """On the addresses themselves: the lab's network may lack IPv6."""
     found = peers(
         tmp_path,
         "upstream app { server [0:0::1]:8080; server [2001:db8::5]:8081; server [2001:db8::6]; server [::1::]:9; }\n"
@@ -123,11 +123,11 @@ def test_ipv6_has_its_stand_in_beside_nginx(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("listen", "own"), [("127.0.0.1:8080", "127.0.0.1"), ("[::]:8080", "[::1]"), ("[::1]:8080", "[::1]")]
 )
-def test_an_address_of_nginxs_own_needs_nobody_in_its_place(listen: str, own: str, tmp_path: Path) -> None:
+def test_an_address_of_nginx_itself_needs_no_stand_in(listen: str, own: str, tmp_path: Path) -> None:
     text = f"server {{ listen 80; location / {{ proxy_pass http://{own}:8080; }} }}\nserver {{ listen {listen}; }}"
     assert peers(tmp_path, text).passed_to == ()
 
 
-def test_an_ipv6_address_is_not_listened_on_without_saying_so(tmp_path: Path) -> None:
+def test_an_ipv6_address_that_cannot_be_listened_on_is_reported(tmp_path: Path) -> None:
     text = "server { listen 8080; location / { proxy_pass http://[::1]:8080; } }"
     assert peers(tmp_path, text).local_addresses == ("::1",)

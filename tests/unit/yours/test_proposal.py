@@ -1,4 +1,4 @@
-"""What will be proven on a configuration."""
+"""What a run will test on a configuration."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def proposed(
     return propose(Wanted(configuration=str(path), version=version, location=location, image=image))
 
 
-def test_every_piece_of_advice_that_concerns_it_gets_an_arm(tmp_path: Path) -> None:
+def test_every_applicable_piece_of_advice_gets_an_arm(tmp_path: Path) -> None:
     found = proposed(
         tmp_path,
         http(
@@ -62,7 +62,7 @@ def test_every_piece_of_advice_that_concerns_it_gets_an_arm(tmp_path: Path) -> N
         ("proxy_socket_rcvbuf 32k;", "", 0),
     ],
 )
-def test_mainline_has_a_directive_that_bounds_what_an_iteration_reads(
+def test_mainline_has_a_directive_that_limits_the_bytes_per_iteration(
     tmp_path: Path, server: str, location: str, changes: int
 ) -> None:
     files = http(f"server {{ listen 80; {server} location / {{ proxy_pass http://b:1; {location} }} }}")
@@ -82,14 +82,14 @@ def test_mainline_has_a_directive_that_bounds_what_an_iteration_reads(
     assert not any("small_rmem" in claim.name for claim in found.claims)
 
 
-def test_older_versions_have_only_the_setting_of_the_kernel(tmp_path: Path) -> None:
+def test_older_versions_have_only_the_kernels_setting(tmp_path: Path) -> None:
     found = proposed(tmp_path, http("server { listen 80; location / { proxy_pass http://b:1; } }"), version="1.30")
     (change,) = [claim.remedy for claim in found.scenario.claims if "restores" in claim.name]
     assert change is not None
     assert change.reaches_others
 
 
-def test_workers_that_start_large_are_looked_at(tmp_path: Path) -> None:
+def test_workers_that_start_large_are_measured(tmp_path: Path) -> None:
     files = http("server { listen 80; return 200; }")
     files["nginx.conf"] = files["nginx.conf"].replace("events { }", "events { worker_connections 1000000; }")
     *_, claim = proposed(tmp_path, files).scenario.claims
@@ -97,15 +97,15 @@ def test_workers_that_start_large_are_looked_at(tmp_path: Path) -> None:
     assert "404 MiB" in claim.sentence
 
 
-def test_the_queue_is_tried_where_nothing_is_passed_on(tmp_path: Path) -> None:
-    """By the port that the client connects to: one of plain text where there is one."""
+def test_the_queue_is_tested_if_nothing_is_proxied(tmp_path: Path) -> None:
+    """By the port that the client connects to: one without TLS if there is one."""
     servers = "server { listen 127.0.0.1:8443 ssl; listen 8080; return 200; } server { listen 81; }"
     (claim,) = proposed(tmp_path, http(servers)).scenario.claims
     assert claim.name == "port_8080_patch_queues_bursts"
 
 
-def test_places_that_mean_the_same_are_tested_once(tmp_path: Path) -> None:
-    """One route for each kind of place; others that cannot be reached are told."""
+def test_equivalent_places_are_tested_once(tmp_path: Path) -> None:
+    """One route for each kind of place; unreachable ones are reported."""
     locations = "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:9000; }}\n" for name in "abc")
     unspoken = "location /g { grpc_pass b:1; }\nlocation /m { memcached_pass b:2; }\n"
     found = proposed(tmp_path, http(f"server {{\nlisten 80;\n{locations}{unspoken}}}"))
@@ -126,8 +126,8 @@ def test_places_beyond_a_runs_time_are_reported(tmp_path: Path) -> None:
     ]
 
 
-def test_an_include_that_a_copy_lacks_is_made_empty_and_reported(tmp_path: Path) -> None:
-    """Its absence may be the copy's; and a value that a newer nginx may know is left to nginx."""
+def test_a_missing_include_is_created_empty_and_reported(tmp_path: Path) -> None:
+    """Perhaps only the copy lacks it; and a value that a newer nginx may know is left to nginx."""
     text = "include snippets/limits.conf;\nserver { proxy_buffering on off; location / { proxy_pass http://a; } }"
     found = proposed(tmp_path, http(text))
     assert "/etc/nginx/snippets/limits.conf: created, empty" in found.told
@@ -142,10 +142,10 @@ def test_an_include_that_a_copy_lacks_is_made_empty_and_reported(tmp_path: Path)
         ("load_module a.so; load_module b.so;", "", "load_module a.so (nginx.conf:3), load_module b.so (nginx.conf:3)"),
     ],
 )
-def test_what_no_nginx_of_the_lab_has_is_reported_once_before_anything_starts(
+def test_modules_that_no_lab_nginx_has_are_reported_once_before_anything_starts(
     tmp_path: Path, main: str, server: str, lacking: str
 ) -> None:
-    """All of it in one sentence; an image of the user's may have it."""
+    """All of them in one sentence; a user's image may have them."""
     text = f"map $a $b {{ default x; brotli y; }} server {{ {server} location / {{ proxy_pass http://a; }} }}"
     files = {"nginx.conf": f"user nginx;\nevents {{ }}\n{main}\nhttp {{\n{text}\n}}\n"}
     with pytest.raises(BadInputError, match="the lab's nginx lacks") as caught:
@@ -163,8 +163,10 @@ def test_what_no_nginx_of_the_lab_has_is_reported_once_before_anything_starts(
         ("proxy_buffering off; proxy_pass http://a:1;", ""),
     ],
 )
-def test_a_stream_is_tested_with_what_would_let_it_through(tmp_path: Path, location: str, patched: str) -> None:
-    """Nothing else is, and no patch where it is let through already."""
+def test_a_stream_is_tested_with_the_directive_that_would_let_it_through(
+    tmp_path: Path, location: str, patched: str
+) -> None:
+    """Nothing else is tested, and there is no patch if it is let through already."""
     files = http(f"server {{ listen 80; location /a/ {{\n{location}\n}}\nlocation /b {{ return 200; }} }}")
     scenario = propose(Wanted(configuration=str(written(tmp_path, files)), version="1.22", stream=True)).scenario
     names = ["a_delivers_events", "a_patch_delivers_events"]
@@ -175,8 +177,10 @@ def test_a_stream_is_tested_with_what_would_let_it_through(tmp_path: Path, locat
 
 
 @pytest.mark.parametrize(("user", "is_root"), [("root", True), ("nginx", False), ("www-data root", False)])
-def test_workers_of_root_are_looked_at_by_who_may_do_as_much(tmp_path: Path, user: str, *, is_root: bool) -> None:
-    """By nobody else: the kernel would refuse it."""
+def test_workers_that_run_as_root_get_an_observer_with_the_same_rights(
+    tmp_path: Path, user: str, *, is_root: bool
+) -> None:
+    """Otherwise the kernel would refuse it."""
     files = http("server { location / { proxy_pass http://a; } }")
     files["nginx.conf"] = files["nginx.conf"].replace("user nginx", f"user {user}")
     own = proposed(tmp_path, files).scenario.arms[0].subject.own
@@ -184,8 +188,8 @@ def test_workers_of_root_are_looked_at_by_who_may_do_as_much(tmp_path: Path, use
     assert own.workers_are_root is is_root
 
 
-def test_packaged_modules_come_with_the_image_and_are_loaded(tmp_path: Path) -> None:
-    """What the files load only needs its package; what they use without that is loaded before them, and told."""
+def test_packaged_modules_are_in_the_image_and_loaded(tmp_path: Path) -> None:
+    """A module that the files load only needs its package; one that they only use is also loaded, and reported."""
     files = http("geoip2 /geo.mmdb { $a country; }\nserver { echo_sleep 1; location / { proxy_pass http://a; } }")
     files["nginx.conf"] = "load_module modules/ngx_http_echo_module.so;\n" + files["nginx.conf"]
     found = proposed(tmp_path, files)
@@ -204,8 +208,8 @@ def test_packaged_modules_come_with_the_image_and_are_loaded(tmp_path: Path) -> 
 LIMITED = "location /login { limit_req zone=a; proxy_pass http://127.0.0.1:9000; }\n"
 
 
-def test_of_places_that_mean_the_same_one_without_limits_is_tested(tmp_path: Path) -> None:
-    """Refused requests say nothing of connections. Where there is no other, the limit is named."""
+def test_of_equivalent_places_one_without_limits_is_tested(tmp_path: Path) -> None:
+    """Rejected requests say nothing about connections. If there is no other, the limit is named."""
     zone = "limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;\n"
     alone = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}}}"))
     [line] = [line for line in alone.told if "tested with limit_req (" in line]
@@ -220,7 +224,7 @@ def test_of_places_that_mean_the_same_one_without_limits_is_tested(tmp_path: Pat
     assert [arm.name for arm in found.scenario.arms if arm.name.endswith("-requests")] == ["root-requests"]
 
 
-def test_a_template_is_tested_with_stand_ins_in_its_files(tmp_path: Path) -> None:
+def test_a_template_is_tested_with_stand_in_values_in_its_files(tmp_path: Path) -> None:
     found = proposed(
         tmp_path, {"site.conf": "server { listen ${PORT}; location / { proxy_pass http://${API_HOST}; } }"}
     )
@@ -230,7 +234,7 @@ def test_a_template_is_tested_with_stand_ins_in_its_files(tmp_path: Path) -> Non
     assert {"${PORT}: 8080", "${API_HOST}: backend"} <= set(found.told)
 
 
-def test_which_location_answers_a_path_is_reported(tmp_path: Path) -> None:
+def test_the_location_that_answers_a_path_is_reported(tmp_path: Path) -> None:
     """The user may have meant another one."""
     text = "server { listen 80; location / { proxy_pass http://a; } }"
     told = proposed(tmp_path, http(text), location="/nope").told
@@ -248,7 +252,7 @@ def test_which_location_answers_a_path_is_reported(tmp_path: Path) -> None:
         (f"{HEAD}http {{ server {{ listen unix:/s; location / {{ proxy_pass http://a; }} }} }}", "cannot connect"),
     ],
 )
-def test_what_cannot_be_tested_says_why(tmp_path: Path, text: str, why: str) -> None:
+def test_untestable_places_have_a_reason(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(BadInputError, match=why):
         proposed(tmp_path, {"nginx.conf": text})
 
@@ -264,13 +268,13 @@ PHP = r"root /srv/app; location ~ \.php$ { WANTS fastcgi_pass unix:/run/fpm.sock
         (PHP.replace("WANTS", "if (!-e $request_filename) { return 404; }"), True),
         (PHP.replace("WANTS", "try_files $uri /index.php;"), True),
         (PHP.replace("WANTS", "if ($request_method = POST) { return 405; }"), False),
-        # Below a root that the configuration's variables name; not where nginx would serve it itself.
+        # Below a root that the configuration's variables name; not if nginx would serve it itself.
         ("set $base /srv; root $base/app; location ~ x$ { try_files $uri =404; proxy_pass http://a; }", True),
         ("root /srv/$host/app; location ~ x$ { try_files $uri =404; proxy_pass http://a; }", False),
         ("root /srv/app; try_files $uri @app; location @app { proxy_pass http://a; }", False),
     ],
 )
-def test_a_file_that_must_be_there_is_made(server: str, tmp_path: Path, *, is_made: bool) -> None:
+def test_a_required_file_is_created(server: str, tmp_path: Path, *, is_made: bool) -> None:
     own = proposed(tmp_path, http(f"server {{ listen 80; {server} }}")).scenario.arms[0].subject.own
     assert own is not None
     assert ("/srv/app/" in own.files[own.script].decode()) == is_made

@@ -1,4 +1,4 @@
-"""Who may have answered in the place of the upstream."""
+"""Which directives may have answered instead of the upstream."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from tests.support.own_configurations import http, opened
 from tuneproof.yours.refusers import refusers
 
 
-def test_directives_and_conditions_are_reported_by_the_status_that_they_answer_with(tmp_path: Path) -> None:
+def test_directives_and_conditions_are_reported_by_their_status(tmp_path: Path) -> None:
     server = (
         "server {\nif ($bad) { return 403; }\ndeny all;\nlocation / {\nif (!-f $request_filename) { return 404; }\n"
         "if ($old) { return 404 gone; }\nif ($x) { set $y 404; }\nproxy_pass http://a;\n}\n}"

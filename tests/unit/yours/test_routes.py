@@ -1,4 +1,4 @@
-"""How a request gets to each place that passes requests on."""
+"""How a request reaches each proxied location."""
 
 from pathlib import Path
 
@@ -58,8 +58,8 @@ def routes(folder: Path, text: str, **options: str) -> list[Route | Unreachable]
         ("server { listen 80; location / { internal; PASS } location /b { try_files /x /; } }", "http://lab/b/tuneproof"),
     ],
 )  # fmt: skip
-def test_a_request_takes_the_way_that_nginx_would_take(tmp_path: Path, server: str, shown: str) -> None:
-    """The port that a client can connect to, a name of the server, a path that its location is chosen for."""
+def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, server: str, shown: str) -> None:
+    """A port that a client can connect to, a name of the server, a path that selects its location."""
     found = routes(tmp_path, server.replace("PASS", PASSES_ON))
     assert [route.shown if isinstance(route, Route) else route.why for route in found][:1] == [shown]
 
@@ -106,7 +106,7 @@ def test_a_request_takes_the_way_that_nginx_would_take(tmp_path: Path, server: s
         ("server { listen 80 http2; location / { PASS } }", "cannot connect"),
     ],
 )
-def test_what_cannot_be_reached_says_why(tmp_path: Path, server: str, why: str) -> None:
+def test_unreachable_places_have_a_reason(tmp_path: Path, server: str, why: str) -> None:
     (found,) = routes(tmp_path, server.replace("PASS", PASSES_ON))
     assert isinstance(found, Unreachable)
     assert why in found.why
@@ -129,7 +129,7 @@ def test_a_redirect_to_https_behind_a_load_balancer_is_avoided_as_the_balancer_d
 
 
 def test_single_addresses_are_reached_by_ports_of_their_own(tmp_path: Path) -> None:
-    """Two servers may listen on one port, each on an address; one of all addresses is connected to directly."""
+    """Two servers may listen on one port, each on an address; one on all addresses is connected to directly."""
     text = "".join(
         f"server {{ listen {listen}; server_name s{number}; location / {{ {PASSES_ON} }} }}\n"
         for number, listen in enumerate(("192.0.2.1:443 ssl", "192.0.2.2:443 ssl", "localhost:80", "443 ssl"))
@@ -139,8 +139,8 @@ def test_single_addresses_are_reached_by_ports_of_their_own(tmp_path: Path) -> N
     assert found[0].shown == "https://s0/tuneproof"
 
 
-def test_a_place_can_be_asked_for(tmp_path: Path) -> None:
-    """By path and by host; what is not there is an error that says what is."""
+def test_a_place_can_be_selected(tmp_path: Path) -> None:
+    """By path and by host; the error for a missing one lists those that exist."""
     text = (
         f"server {{ listen 80; server_name a; location / {{ {PASSES_ON} }}\n"
         f"location ~ ^/[0-9]{{8}}$ {{ {PASSES_ON} }} }}\n"
@@ -165,7 +165,7 @@ def test_a_place_can_be_asked_for(tmp_path: Path) -> None:
         ("/u", r"location /u \(nginx.conf:5\) takes it, and its server listens where the lab's client cannot connect"),
     ],
 )
-def test_a_place_that_cannot_be_asked_for_is_reported_with_the_location_that_nginx_takes(
+def test_a_place_that_cannot_be_selected_is_reported_with_the_location_that_nginx_takes(
     tmp_path: Path, location: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -177,8 +177,8 @@ def test_a_place_that_cannot_be_asked_for_is_reported_with_the_location_that_ngi
         routes(Path(), text, location=location)
 
 
-def test_what_a_socket_speaks_is_said_by_any_server_there(tmp_path: Path) -> None:
-    """Its ssl, http2 and proxy_protocol are those of the address and port (ngx_http_add_addresses)."""
+def test_any_server_may_define_a_sockets_protocols(tmp_path: Path) -> None:
+    """Its ssl, http2 and proxy_protocol belong to the address and port (ngx_http_add_addresses)."""
     text = (
         f"server {{ listen 443 ssl http2; server_name a; location / {{ {PASSES_ON} }} }}\n"
         f"server {{ listen *:443 proxy_protocol; server_name b; location / {{ {PASSES_ON} }} }}\n"
@@ -201,7 +201,7 @@ def probes(folder: Path, text: str, **options: str) -> list[str]:
 
 
 def test_every_location_is_probed_over_tls_and_without(tmp_path: Path) -> None:
-    """A location inside of another, too; one that no path is known for is left out."""
+    """Also a nested location; one without a known path is left out."""
     text = (
         "server { listen 80; listen 443 ssl; server_name a; location = /x { return 200; }\n"
         r'location /in/ { location /in/ner/ { deny all; } } location ~ "^/[0-9]{8}$" { return 200; } }'
@@ -211,7 +211,7 @@ def test_every_location_is_probed_over_tls_and_without(tmp_path: Path) -> None:
 
 
 def test_one_path_or_server_can_be_probed(tmp_path: Path) -> None:
-    """What no server has is an error in one sentence."""
+    """An unknown one is an error in one sentence."""
     text = (
         "server { server_name a; location /x { return 200; } }\nserver { server_name b; location /y { return 200; } }"
     )

@@ -1,4 +1,4 @@
-"""What is added to the user's files so that they start."""
+"""Additions to the user's files that let them start."""
 
 import subprocess
 from dataclasses import replace
@@ -24,8 +24,8 @@ NEEDS = Needs(
 )
 
 
-def test_the_script_is_one_that_a_shell_reads() -> None:
-    """Names are quoted, what is missing is made, nginx takes the shell's place."""
+def test_a_shell_can_parse_the_script() -> None:
+    """Names are quoted, missing files are created, nginx replaces the shell."""
     text = script(NEEDS, main="/etc/nginx/nginx.conf", served=("/srv/w w/index.php",), sockets=("/run/a.sock",))
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
     assert text.splitlines()[-1] == "exec $nginx -c /etc/nginx/nginx.conf -g 'daemon off;'"
@@ -35,8 +35,8 @@ def test_the_script_is_one_that_a_shell_reads() -> None:
     assert "a.pem" not in text
 
 
-def test_modules_are_loaded_from_where_the_distribution_has_them() -> None:
-    """What the files load gets a link at the path that they name, what only their directives need is loaded before."""
+def test_modules_are_loaded_from_the_distributions_paths() -> None:
+    """A module that the files load gets a link at their path; one that only their directives need is loaded before."""
     needs = replace(NEEDS, modules=("modules/ngx_stream_module.so", "/opt/n/ngx_http_lua_module.so"), prefix="/srv")
     text = script(needs, main="/n.conf", modules=("ndk_http_module.so",))
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
@@ -47,7 +47,7 @@ def test_modules_are_loaded_from_where_the_distribution_has_them() -> None:
     assert "/usr/share/nginx/a.so" in script(replace(NEEDS, modules=("a.so",)), main="/n.conf")
 
 
-def test_daemon_is_said_once_only(tmp_path: Path) -> None:
+def test_daemon_is_set_only_once(tmp_path: Path) -> None:
     """In the file or on the command line: nginx refuses both together."""
     for said, changed in (("daemon off;", "daemon off;"), ("daemon on;", "daemon off;")):
         files = http("server { listen 80; }")
@@ -62,7 +62,7 @@ def test_daemon_is_said_once_only(tmp_path: Path) -> None:
         assert script(needs, main="/n.conf").splitlines()[-1] == "exec $nginx -c /n.conf"
 
 
-def test_a_server_of_ours_comes_into_http_wherever_that_is(tmp_path: Path) -> None:
+def test_our_server_is_added_to_http_wherever_that_is(tmp_path: Path) -> None:
     files = {"nginx.conf": "events { }\ninclude http.conf;\n", "http.conf": "http {\n    server { listen 80; }\n}\n"}
     found, _ = opened(tmp_path, files)
     configuration = found.facts.configuration
@@ -78,7 +78,7 @@ def test_a_server_of_ours_comes_into_http_wherever_that_is(tmp_path: Path) -> No
     assert any("/etc/ssl/a.pem" in line for line in changes.told)
 
 
-def test_without_http_there_is_nothing_to_prove(tmp_path: Path) -> None:
+def test_without_http_there_is_nothing_to_test(tmp_path: Path) -> None:
     source = open_source(str(written(tmp_path, {"nginx.conf": "events { }\nstream { server { listen 1; } }\n"})))
     found = audit_source(source, version="1.22")
     with pytest.raises(BadInputError, match="no http"):

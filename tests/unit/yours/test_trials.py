@@ -1,4 +1,4 @@
-"""What makes a trial on the user's own nginx void."""
+"""Reasons why a trial on the user's own nginx is void."""
 
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from tuneproof.yours import trials
 from tuneproof.yours.routes import Route, routes_of
 
 
-def test_readers_that_are_refused_say_nothing_of_buffers(tmp_path: Path) -> None:
+def test_rejected_readers_say_nothing_about_buffers(tmp_path: Path) -> None:
     found, _ = opened(tmp_path, http("server { listen 80; location / { proxy_pass http://b; } }"))
     (route,) = routes_of(found.facts)
     assert isinstance(route, Route)
@@ -31,9 +31,7 @@ def test_readers_that_are_refused_say_nothing_of_buffers(tmp_path: Path) -> None
     ("limit", "connections"),
     [("", trials.CLIENTS), ("limit_req zone=a;", trials.ASKED), ("limit_conn a 1;", trials.ASKED)],
 )
-def test_each_request_to_a_limited_location_has_a_client_of_its_own(
-    tmp_path: Path, limit: str, connections: int
-) -> None:
+def test_each_request_to_a_limited_location_has_its_own_client(tmp_path: Path, limit: str, connections: int) -> None:
     text = f"server {{ listen 80; location / {{ {limit} proxy_pass http://b; }} }}"
     found, _ = opened(tmp_path, http(text))
     (route,) = routes_of(found.facts)

@@ -1,4 +1,4 @@
-"""Rounds of two versions: who is looked at when, and what is not compared."""
+"""Rounds of two versions: which container is measured when, and what is not compared."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ SUBJECTS = {
 
 @dataclass
 class FakeBench:
-    """Answers each trial by its subject: so many connections, or nothing."""
+    """Answers each trial by its subject: a number of connections, or no result."""
 
     connects: dict[str, float]
-    void: Counter[str] = field(default_factory=Counter)  # how many trials come to nothing, by subject
+    void: Counter[str] = field(default_factory=Counter)  # how many trials have no result, by subject
     ran: list[str] = field(default_factory=list)
 
     def stage(self, _subject: str) -> Any:
@@ -36,7 +36,7 @@ class FakeBench:
         return self
 
     def logs(self) -> str:
-        """Return what it has printed."""
+        """Return its output."""
         return "nginx: [warn] w\n"
 
     def run(self, arm: Arm[Any], *, label: str) -> Outcome[Any]:
@@ -51,7 +51,7 @@ class FakeBench:
 
 
 def rounds(bench: FakeBench, *, seed: int = 1) -> tuple[Rounds, list[tuple[str, ...]]]:
-    """Return rounds that have been run, and why the trials that were kept are void."""
+    """Return rounds that have been run, and why the kept trials are void."""
     kept: list[tuple[str, ...]] = []
     evidence = SimpleNamespace(keep=lambda _outcome, *, void_reasons, **_more: kept.append(void_reasons))
     looks = [Look(at="http://a/", script=lambda _rig: {})]
@@ -61,8 +61,8 @@ def rounds(bench: FakeBench, *, seed: int = 1) -> tuple[Rounds, list[tuple[str, 
     return made, kept
 
 
-def test_each_round_looks_at_another_container_of_either_version() -> None:
-    """In an order that the seed decides; a warning that both give is no difference."""
+def test_each_round_uses_another_container_of_either_version() -> None:
+    """In an order that the seed decides; a warning from both is not a difference."""
     bench = FakeBench({"old": 32, "new": 4})
     found = rounds(bench)[0].compared()
     assert sorted(Counter(label.partition("-b")[0] for label in bench.ran).values()) == [2, 2, 3, 3]
@@ -77,7 +77,7 @@ def test_each_round_looks_at_another_container_of_either_version() -> None:
 
 
 def test_a_trial_without_a_result_is_run_once_more() -> None:
-    """And is kept, with its reason."""
+    """It is kept, with its reason."""
     made, kept = rounds(FakeBench({"old": 32, "new": 4}, void=Counter(old=1)))
     found = made.compared()
     assert not found.void
@@ -85,8 +85,8 @@ def test_a_trial_without_a_result_is_run_once_more() -> None:
     assert [reasons for reasons in kept if reasons] == [("no answer came",)]
 
 
-def test_what_fails_twice_is_not_compared_and_reported() -> None:
-    """With the version; no further round asks for it."""
+def test_a_look_that_fails_twice_is_not_compared_and_reported() -> None:
+    """With the version; no further round repeats it."""
     bench = FakeBench({"old": 32, "new": 4}, void=Counter(new=9))
     found = rounds(bench)[0].compared()
     assert found.void == {"http://a/": "no answer came, of the new version"}

@@ -1,4 +1,4 @@
-"""All causes together: what is found, in which order, and what is told."""
+"""All causes together: the findings, their order, and what is shown."""
 
 import json
 import re
@@ -28,7 +28,7 @@ from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict
 from tuneproof.explain.diagnosis.render import details, headline, rows, summary, to_json
 
 
-def test_a_busy_host_where_nothing_is_wrong_has_no_finding() -> None:
+def test_a_busy_host_with_nothing_wrong_has_no_finding() -> None:
     diagnosis = diagnose(healthy_evidence())
     assert [(each.cause, each.verdict) for each in diagnosis.assessments] == [
         (cause, CauseVerdict.RULED_OUT) for cause in Cause
@@ -40,15 +40,15 @@ def test_a_busy_host_where_nothing_is_wrong_has_no_finding() -> None:
 @pytest.mark.parametrize(
     "kind", ["captures", "access_logs", "counters", "sockets", "processes", "pidstat", "load_runs"]
 )
-def test_each_kind_of_healthy_evidence_alone_makes_no_finding(kind: str) -> None:
-    """And is healthy, but for memory and CPU time of processes: they say nothing of requests."""
+def test_each_kind_of_healthy_evidence_alone_gives_no_finding(kind: str) -> None:
+    """It counts as healthy, except memory and CPU time of processes: they say nothing about requests."""
     diagnosis = diagnose(EvidenceSet(**{kind: getattr(healthy_evidence(), kind)}))
     assert diagnosis.healthy == (kind not in {"processes", "pidstat"})
     assert diagnosis.found == ()
 
 
-def test_nothing_given_is_not_healthy() -> None:
-    """Nobody knows, and the headline says so."""
+def test_no_evidence_is_not_healthy() -> None:
+    """Nobody knows then, and the headline says so."""
     diagnosis = diagnose(EvidenceSet())
     assert not diagnosis.healthy
     assert [(each.cause, each.verdict) for each in diagnosis.assessments] == [
@@ -57,7 +57,7 @@ def test_nothing_given_is_not_healthy() -> None:
     assert headline(diagnosis) == "These files show too little to say whether all is well."
 
 
-def test_what_explains_most_comes_first() -> None:
+def test_the_finding_that_explains_most_comes_first() -> None:
     """One lost segment in fifty delays fewer requests than a backend that is slow for all; one in twelve does not."""
     for lost, in_order in (
         (0.02, [Cause.BACKEND_SLOW, Cause.PATH_LOSS]),
@@ -67,7 +67,7 @@ def test_what_explains_most_comes_first() -> None:
 
 
 def test_causes_come_in_the_order_of_their_origin() -> None:
-    """An overflow during a stall follows from it, as does a full SYN queue behind a full accept queue."""
+    """An overflow during a stall is a consequence of it, and a full SYN queue one of a full accept queue."""
     diagnosis = diagnose(
         seen(legs(request_s=spread(0.05, 0.4)), grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100))
     )
@@ -77,7 +77,7 @@ def test_causes_come_in_the_order_of_their_origin() -> None:
     ]
 
 
-def test_a_full_syn_queue_behind_a_full_accept_queue_follows_from_it() -> None:
+def test_a_full_syn_queue_is_a_consequence_of_a_full_accept_queue() -> None:
     """If most drops are overflows; otherwise the SYN queue comes first."""
     both = seen(grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100))
     assert causes(diagnose(both)) == [Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
@@ -86,8 +86,8 @@ def test_a_full_syn_queue_behind_a_full_accept_queue_follows_from_it() -> None:
     assert diagnose(flood).consequences == ()
 
 
-def test_clients_that_leave_a_stall_follow_from_it() -> None:
-    """They are no cause of their own, and told once."""
+def test_clients_that_leave_a_stall_are_its_consequence() -> None:
+    """They are not a cause of their own, and appear once."""
     diagnosis = diagnose(seen(legs(request_s=spread(0.05, 0.4)), log(client_closed_499=40, closed_499_without_time=30)))
     assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     assert [row.text for row in rows(diagnosis) if "40 of 200" in row.text] == [
@@ -108,7 +108,7 @@ def test_a_possible_cause_is_not_healthy() -> None:
     assert "Next" not in labels
 
 
-def test_what_is_possible_is_sorted_by_how_much_it_could_explain() -> None:
+def test_possible_causes_are_sorted_by_how_much_they_could_explain() -> None:
     late = log(connect_time_s=spread(0.001, 0.308), client_closed_499=40)
     front = lossy(0.009, data_after_peer_fin_flows=40)
     resets = replace(front["from_client"], resets=40)
@@ -129,8 +129,8 @@ def test_the_screen_says_nothing_twice() -> None:
     assert sum("40 of 200" in text and "abandoned" in text for text in texts) == 1
 
 
-def test_the_headline_of_a_healthy_host_promises_no_more_than_was_given() -> None:
-    """What was not given may be wrong. Most servers have no QUIC, so that nobody is asked for it."""
+def test_the_headline_of_a_healthy_host_promises_no_more_than_the_evidence_shows() -> None:
+    """What was not recorded may be wrong. Most servers have no QUIC, so the headline does not ask for it."""
     diagnosis = diagnose(seen(grown()))
     assert headline(diagnosis) == "No problem found in these files; other evidence may still show one."
     looked_at = [Cause.SYN_QUEUE_DROP, Cause.ACCEPT_QUEUE_OVERFLOW, Cause.PATH_LOSS]
@@ -142,7 +142,7 @@ def test_the_headline_of_a_healthy_host_promises_no_more_than_was_given() -> Non
     assert "  Against: No accept queue overflowed (ListenOverflows + 0). (counters 1)" in list(details(diagnosis))
 
 
-def test_the_details_begin_with_the_primary_finding_and_what_follows_from_it() -> None:
+def test_the_details_begin_with_the_primary_finding_and_its_consequences() -> None:
     text = list(details(diagnose(seen(legs(request_s=spread(0.05, 0.4)), log(client_closed_499=40)))))
     assert text[0] == "Found: nginx's event loop stalls."
     assert text[1].startswith("  For: nginx holds a request for 50 ms (median), 400 ms (p90)")
@@ -154,7 +154,7 @@ def test_the_details_begin_with_the_primary_finding_and_what_follows_from_it() -
 
 
 def test_a_diagnosis_in_json_has_every_verdict_with_its_reasons() -> None:
-    """A program reads the same as a person."""
+    """A program gets the same content as a person."""
     given = seen(grown(ListenOverflows=9, ListenDrops=9))
     made = json.loads(json.dumps(to_json(diagnose(given))))
     assert (made["healthy"], made["found"], made["consequences"]) == (False, ["accept-queue overflow"], [])
@@ -165,14 +165,14 @@ def test_a_diagnosis_in_json_has_every_verdict_with_its_reasons() -> None:
     ]
 
 
-def test_every_cause_has_a_next_step_and_its_page_is_there() -> None:
+def test_every_cause_has_a_next_step_and_an_existing_page() -> None:
     assert set(CAUSE_TEXTS) == set(Cause)
     pages = [page for text in CAUSE_TEXTS.values() for page in re.findall(r"docs/[\w-]+\.md", text.next_step)]
     assert pages
     assert all((CHECKOUT / page).is_file() for page in pages)
 
 
-def test_the_first_screen_is_a_paragraph_for_others_to_read_in_json() -> None:
+def test_the_first_screen_is_also_a_paragraph_in_json() -> None:
     """Cause and figure, what else it may be or is not, and what to do next."""
     diagnosis = diagnose(both_legs(lossy(0.03)))
     paragraph = summary(diagnosis)
@@ -186,7 +186,7 @@ def test_the_first_screen_is_a_paragraph_for_others_to_read_in_json() -> None:
 
 
 def test_each_further_cause_has_its_own_next_step() -> None:
-    """In the order of the causes; in JSON it is empty with what was not found."""
+    """In the order of the causes; in JSON it is empty for causes that were not found."""
     diagnosis = diagnose(both_legs(lossy(0.03), request_s=spread(0.05, 0.4)))
     assert [each.cause for each in diagnosis.found] == [Cause.PATH_LOSS, Cause.EVENT_LOOP_STALL]
     told = list(rows(diagnosis))

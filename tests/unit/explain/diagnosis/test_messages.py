@@ -1,4 +1,4 @@
-"""Messages together: what follows from what, what explains most, and of how many requests it is about."""
+"""Messages together: their consequences, the one that explains most, and how many requests they affect."""
 
 import pytest
 
@@ -26,7 +26,7 @@ MISSING = '[error] 7#7: *1 open() "/srv/x" failed (2: No such file or directory)
 
 
 def written(*messages: str, second: int = 1, client: int = 9) -> list[str]:
-    """Return lines of a log, one a second."""
+    """Return lines of a log, one per second."""
     return [
         f"2026/11/26 09:{(second + number) // 60:02}:{(second + number) % 60:02} "
         + (message + CIRCUMSTANCES.format(client, "GET", number % 2) if message.endswith(", ") else message)
@@ -46,7 +46,7 @@ def evidence(lines: list[str], requests: LogSummary | None = None) -> EvidenceSe
 
 
 def requests(number: int, failed: int, status: int = 502, hour: int = 9) -> LogSummary:
-    """Return an access log of an hour."""
+    """Return an access log of one hour."""
     made = (
         f'10.0.0.9 - - [26/Nov/2026:{hour:02}:{second * 59 // number:02}:00 +0100] "GET /a HTTP/1.1" '
         f'{status if second < failed else 200} 5 "-" "-"'
@@ -55,7 +55,7 @@ def requests(number: int, failed: int, status: int = 502, hour: int = 9) -> LogS
     return summarise(records(made, COMBINED), format_name="combined")
 
 
-def test_a_message_is_reported_with_when_how_often_and_whom() -> None:
+def test_a_message_is_reported_with_its_times_count_and_clients() -> None:
     (finding,) = found([*written(*[REFUSED] * 3), *written(*[REFUSED] * 2, second=100, client=8)]).problems
     assert (finding.row.id, finding.number) == ("upstream_refused", 5)
     assert (finding.first, finding.last) == ("2026/11/26 09:00:01", "2026/11/26 09:01:41")
@@ -65,21 +65,21 @@ def test_a_message_is_reported_with_when_how_often_and_whom() -> None:
     assert finding.servers == {"shop": 5}
 
 
-def test_a_consequence_is_no_answer_of_its_own() -> None:
-    """Whatever its number; without what it follows from, it is one."""
+def test_a_consequence_is_not_the_headline() -> None:
+    """However often it is logged; without its cause, it is."""
     (finding,) = found(written(REFUSED, *[NONE_LEFT] * 9)).problems
     assert finding.row.id == "upstream_refused"
     assert [(each.row.id, each.number) for each in finding.consequences] == [("no_live_upstreams", 9)]
     assert [each.row.id for each in found(written(NONE_LEFT)).problems] == ["no_live_upstreams"]
 
 
-def test_what_takes_most_requests_comes_first() -> None:
-    """A worker that is killed takes more than one."""
+def test_the_message_that_affects_most_requests_comes_first() -> None:
+    """A killed worker affects more than one."""
     told = found(written(*[REFUSED] * 3, *[BIG] * 5, KILLED))
     assert [each.row.id for each in told.problems] == ["worker_killed_9", "upstream_too_big_header", "upstream_refused"]
 
 
-def test_what_is_no_problem_is_one_line_with_its_share() -> None:
+def test_ordinary_messages_take_one_line_with_their_share() -> None:
     told = found(written(REFUSED, *[CLOSED] * 3, MISSING))
     assert [each.row.id for each in told.ordinary] == ["client_closed_keepalive"]
     assert [each.row.id for each in told.looks] == ["file_missing"]
@@ -88,7 +88,7 @@ def test_what_is_no_problem_is_one_line_with_its_share() -> None:
     assert texts["Maybe"].startswith("A file does not exist: 1 message, at 2026/11/26 09:00:05. Next: Compare the path")
 
 
-def test_what_may_be_a_problem_is_no_finding() -> None:
+def test_a_message_that_may_be_a_problem_is_not_a_finding() -> None:
     given = evidence(written(*[MISSING] * 30))
     said = headline(diagnose(given), message_findings(given))
     assert (
@@ -96,8 +96,8 @@ def test_what_may_be_a_problem_is_no_finding() -> None:
     )
 
 
-def test_an_access_log_of_the_same_time_says_of_how_many_requests() -> None:
-    """One of another hour says nothing."""
+def test_an_access_log_of_the_same_time_shows_how_many_requests_are_affected() -> None:
+    """One of another hour does not."""
     lines = written(*[BIG] * 40, second=600)
     (finding,) = found(lines, requests(200, 50)).problems
     assert (finding.of_requests, finding.answered, finding.is_rare) == (200, 50, False)
@@ -108,7 +108,7 @@ def test_an_access_log_of_the_same_time_says_of_how_many_requests() -> None:
 
 
 def test_one_message_in_thousands_of_requests_explains_nothing() -> None:
-    """It is reported, and is no answer."""
+    """It is reported, but is not the headline."""
     given = evidence(written(BIG, second=600), requests(3000, 1))
     told = message_findings(given)
     assert told.leading is None
@@ -116,16 +116,16 @@ def test_one_message_in_thousands_of_requests_explains_nothing() -> None:
     assert any(row.label == "Rare" and "response header" in row.text for row in rows(diagnose(given), told))
 
 
-def test_a_502_with_its_reason_beside_it_is_no_refusal() -> None:
-    """The kind that a person would call a false finding."""
+def test_a_502_with_its_reason_in_the_log_is_not_a_refusal() -> None:
+    """A person would call that a false finding."""
     given = evidence(written(*[BIG] * 50, second=600), requests(200, 50))
     told = message_findings(given)
     assert headline(diagnose(given), told) == f"FOUND: {told.problems[0].row.name}"
     assert not any("refused" in row.text for row in rows(diagnose(given), told) if row.label in {"Open", "Also"})
 
 
-def test_another_cause_that_is_found_goes_before_what_is_only_logged() -> None:
-    """And the messages stand below it."""
+def test_another_cause_comes_before_messages_that_are_only_logged() -> None:
+    """And the messages are below it."""
     given = seen(grown(ListenOverflows=90, ListenDrops=90))
     told = found(written(*[BIG] * 5))
     assert headline(diagnose(given), told) == "FOUND: The accept queue overflows"
@@ -133,8 +133,8 @@ def test_another_cause_that_is_found_goes_before_what_is_only_logged() -> None:
 
 
 @pytest.mark.parametrize(("number", "causes"), [(ENOUGH_MESSAGES - 1, ()), (ENOUGH_MESSAGES, True)])
-def test_a_cause_whose_message_is_absent_is_said_to_be_not_logged(number: int, causes: object) -> None:
-    """Of a few lines nobody knows why they were chosen."""
+def test_a_cause_whose_message_is_absent_is_reported_as_not_logged(number: int, causes: object) -> None:
+    """Not with only a few lines: nobody knows why they were chosen."""
     absent = found(written(*[BIG] * number)).not_logged()
     assert absent == causes or (causes is True and Cause.REFUSED in absent and Cause.NO_PORT in absent)
     assert Cause.REFUSED not in found(written(*[REFUSED] * number)).not_logged()
@@ -155,8 +155,8 @@ def test_details_and_json_have_every_message() -> None:
     assert document["found"][0]["consequences"][0]["id"] == "no_live_upstreams"
 
 
-def test_names_that_only_few_requests_have_are_counted_and_not_listed() -> None:
-    """Of as many as are kept there may be more."""
+def test_names_with_few_requests_are_counted_and_not_listed() -> None:
+    """When the maximum is kept, there may be more."""
     lines = [written(REFUSED, client=number)[0] for number in range(200)]
     (finding,) = found(lines).problems
     text = "".join(line.text for line in answer(finding))
@@ -169,7 +169,7 @@ def test_names_that_only_few_requests_have_are_counted_and_not_listed() -> None:
 STREAM = 'client: 10.0.0.9, server: 0.0.0.0:3306, upstream: "10.0.0.5:3306", bytes from/to client:0/0'
 
 
-def test_connections_of_stream_get_no_status() -> None:
+def test_stream_connections_get_no_status() -> None:
     """Neither a 502 nor a share of the requests in an access log of the same time."""
     streams = written(*[REFUSED.rstrip(", ") + f", {STREAM}"] * 2)
     (finding,) = found(streams, requests(50, 5)).problems
@@ -234,7 +234,7 @@ def test_a_consequence_with_another_status_says_so() -> None:
     assert told["Follows"].endswith("1 message, answered 500.")
 
 
-def test_servers_that_nginx_may_not_ask_leave_none_alive() -> None:
+def test_servers_that_nginx_may_not_try_leave_no_live_upstream() -> None:
     denied = "[crit] 7#7: *1 connect() to 10.0.0.5:80 failed (13: Permission denied) while connecting to upstream, "
     (finding,) = found(written(denied, *[NONE_LEFT] * 9)).problems
     assert (finding.row.id, [each.row.id for each in finding.consequences]) == (
@@ -244,7 +244,7 @@ def test_servers_that_nginx_may_not_ask_leave_none_alive() -> None:
 
 
 def test_lines_of_one_event_count_once() -> None:
-    """The kernel writes three for each process that it kills, systemd three for each start that fails."""
+    """The kernel writes three for each process that it kills, systemd three for each failed start."""
     killed = [
         "[7.1] nginx invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=984",
         "[7.1] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=a,task=nginx,pid=812,uid=101",

@@ -1,4 +1,4 @@
-"""What a capture's QUIC connections say, and of which server."""
+"""What a capture's QUIC connections show, and about which server."""
 
 import pytest
 
@@ -20,14 +20,14 @@ def diagnosed(*found: QuicService, tcp: int = 0, asked: Endpoint | None = None) 
 
 
 def test_one_client_that_waited_without_an_answer_is_found() -> None:
-    """It is all that the capture has."""
+    """The capture has nothing else."""
     diagnosis = diagnosed(quic(connections=1, unanswered=1, **SILENT))
     assert causes(diagnosis) == [Cause.QUIC_UNANSWERED]
     assert diagnosis.found[0].for_[0].text == "1 of 1 QUIC connection to 10.0.0.2:8000 got no answer (100 %)."
     assert "listen ... quic" in summary(diagnosis)
 
 
-def test_what_icmp_says_and_what_follows_a_retry_is_named() -> None:
+def test_icmp_errors_and_silence_after_a_retry_are_named() -> None:
     diagnosis = diagnosed(quic(connections=20, unanswered=9, unreachable=8, unanswered_after_retry=3, **SILENT))
     assert diagnosis.found[0].for_[0].text == (
         "12 of 20 QUIC connections to 10.0.0.2:8000 got no answer, 3 of them after a Retry; "
@@ -35,7 +35,7 @@ def test_what_icmp_says_and_what_follows_a_retry_is_named() -> None:
     )
 
 
-def test_a_scanner_beside_clients_of_tcp_is_rare() -> None:
+def test_a_scanner_among_tcp_clients_is_rare() -> None:
     diagnosis = diagnosed(quic(connections=3, unanswered=3, **SILENT), tcp=1000)
     assert causes(diagnosis) == []
     assert verdict(diagnosis, Cause.QUIC_UNANSWERED) is CauseVerdict.RARE
@@ -45,7 +45,7 @@ def test_a_scanner_beside_clients_of_tcp_is_rare() -> None:
 
 
 @pytest.mark.parametrize(("established", "expected"), [(20, CauseVerdict.RULED_OUT), (19, CauseVerdict.NOT_SEEN)])
-def test_enough_established_connections_contradict_it(established: int, expected: CauseVerdict) -> None:
+def test_enough_established_connections_rule_it_out(established: int, expected: CauseVerdict) -> None:
     diagnosis = diagnosed(quic(connections=40, established=established))
     assert verdict(diagnosis, Cause.QUIC_UNANSWERED) is expected
 
@@ -57,14 +57,14 @@ def test_a_capture_without_quic_has_nothing_to_check() -> None:
 
 
 def test_connections_to_other_addresses_are_not_nginxs() -> None:
-    """A machine that is a client elsewhere has QUIC connections of its own."""
+    """A machine that is also a client has QUIC connections of its own."""
     elsewhere = quic(BACK, connections=9, unanswered=9, **SILENT)
     assert causes(diagnosed(elsewhere, quic(), tcp=200)) == []
     other_port = quic(Endpoint(address=FRONT.address, port=443), connections=200, unanswered=200, **SILENT)
     assert causes(diagnosed(other_port, tcp=200)) == [Cause.QUIC_UNANSWERED]
 
 
-def test_a_service_of_quic_can_be_asked_for() -> None:
+def test_a_quic_service_can_be_selected() -> None:
     silent = quic(BACK, connections=9, unanswered=9, **SILENT)
     assert causes(diagnosed(silent, quic(), asked=BACK)) == [Cause.QUIC_UNANSWERED]
     assert causes(diagnosed(silent, quic(), asked=FRONT)) == []
@@ -72,6 +72,6 @@ def test_a_service_of_quic_can_be_asked_for() -> None:
         diagnosed(silent, asked=FRONT)
 
 
-def test_without_tcp_what_few_clients_tried_is_left_out() -> None:
+def test_without_tcp_attempts_of_few_clients_are_left_out() -> None:
     few = quic(BACK, connections=1, unanswered=1, **SILENT)
     assert causes(diagnosed(few, quic(), quic(FRONT, connections=40))) == []

@@ -1,4 +1,4 @@
-"""Evidence from machines that do other things as well: what it says of nginx, and of nothing else."""
+"""Evidence from machines that also do other things: what it says about nginx, and about nothing else."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ def other(port: int, **values: Any) -> ServiceSummary:
 
 
 SCANNED = [other(port, flows=1, refused=1, handshakes={"refused": 1}) for port in (23, 3389)]
-# ssh that loses much, DNS over TCP, a metadata service that nobody answers for.
+# ssh that loses much, DNS over TCP, a metadata service that does not exist.
 OTHERS = [
     other(22, flows=1, **lossy(0.4)),
     other(53, flows=6),
@@ -65,7 +65,7 @@ UNSEEN_FIN: dict[str, Any] = {
 
 
 def told(given: EvidenceSet) -> list[str]:
-    """Return what a person reads, the headline first."""
+    """Return the text for people, the headline first."""
     diagnosis = diagnose(given)
     return [headline(diagnosis), *(f"{row.label}: {row.text}" for row in rows(diagnosis))]
 
@@ -88,7 +88,7 @@ WIRE_IS_LATE = [
     ids=["all", "no-timeless-499", "no-data-after-fin", "nothing-of-the-cpu"],
 )
 def test_late_connects_and_one_more_sign_are_a_stall(changes: dict[str, Sequence[Any]]) -> None:
-    """One leg and a log are enough where the worker has its CPU, and all three signs where nobody knows."""
+    """One leg and a log are enough if the worker has its CPU; if that is unknown, all three signs are needed."""
     diagnosis = diagnose(evidence(**{**STALLED, **changes}))
     assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     assert headline(diagnosis) == "LIKELY: nginx's event loop stalls"
@@ -112,7 +112,7 @@ def test_late_connects_and_one_more_sign_are_a_stall(changes: dict[str, Sequence
     ids=["no-late-connect", "late-on-the-wire", "no-cpu", "cpu-unknown-a", "cpu-unknown-b", "too-few"],
 )
 def test_without_them_a_stall_is_only_possible(changes: dict[str, Sequence[Any]]) -> None:
-    """Each may have another reason; clients that abort explain both others; a worker without a CPU is late for that."""
+    """Each may have another reason; clients that abort explain both others; so does a worker without a CPU."""
     assert verdict(diagnose(evidence(**{**STALLED, **changes})), Cause.EVENT_LOOP_STALL) is CauseVerdict.POSSIBLE
 
 
@@ -123,7 +123,7 @@ def test_a_stall_comes_before_a_little_loss() -> None:
     assert verdict(diagnosis, Cause.PATH_LOSS) is CauseVerdict.POSSIBLE
 
 
-def test_what_other_services_lose_is_not_nginxs() -> None:
+def test_loss_of_other_services_is_not_nginxs() -> None:
     given = seen(capture(service(), *OTHERS, *SCANNED))
     diagnosis = diagnose(given)
     assert diagnosis.healthy
@@ -133,7 +133,7 @@ def test_what_other_services_lose_is_not_nginxs() -> None:
 
 
 def silent(address: str, port: int, flows: int, **values: Any) -> ServiceSummary:
-    """Return tries of which nothing came."""
+    """Return failed attempts."""
     said = {"from_client": Side(packets=flows), "from_server": Side(), "requests": 0, "handshakes": {}}
     return service(Endpoint(address=address, port=port), flows=flows, **{**said, **values})
 
@@ -150,15 +150,15 @@ def silent(address: str, port: int, flows: int, **values: Any) -> ServiceSummary
     ],
     ids=["a-backend", "a-few-tries", "a-closed-port", "a-firewall", "ipv6-before-ipv4", "somebody-listens"],
 )
-def test_tries_of_which_nothing_came_count_where_they_may_be_nginxs(tried: ServiceSummary, *, counts: bool) -> None:
+def test_failed_attempts_count_if_they_may_be_nginxs(tried: ServiceSummary, *, counts: bool) -> None:
     narrow = narrowed(seen(capture(service(), tried)))
     kept = [each.server for each in narrow.evidence.captures[0].content.services]
     assert kept == ([FRONT, tried.server] if counts else [FRONT])
     assert narrow.evidence.other_services == (() if counts else (tried,))
 
 
-def test_what_speaks_tls_is_a_service_of_the_web() -> None:
-    """Its requests cannot be read; a database that is busier is none. Of SYNs alone the busiest counts."""
+def test_a_tls_service_counts_as_a_web_service() -> None:
+    """Its requests are unreadable; a busier database is not one. Among services with SYNs only, the busiest counts."""
     secured = service(requests=0, response_s=None, tls_flows=200)
     database = other(5432, flows=2000, from_client=Side(packets=9000, data_segments=4000, payload_bytes=10**6))
     syns, few = silent("10.0.0.2", 80, 100, half_open=100), silent("10.0.0.2", 23, 4, refused=4)
@@ -167,8 +167,8 @@ def test_what_speaks_tls_is_a_service_of_the_web() -> None:
         assert narrow.evidence.captures[0].content.services == (counts,)
 
 
-def test_what_nginxs_host_is_connected_to_is_a_backend() -> None:
-    """Though it listens on the same port itself."""
+def test_servers_that_nginxs_host_connects_to_are_backends() -> None:
+    """Even if it listens on the same port itself."""
     to_backend = replace(established(port=41_000), peer=SocketAddress(host=BACK.address, port=BACK.port))
     given = seen(service(BACK), table(listening(BACK.port), to_backend))
     assert [where.leg for where in captured_services(given)] == [Leg.BACK]
@@ -184,7 +184,7 @@ def test_the_service_in_question_can_be_given() -> None:
     assert caught.value.remedy.startswith(f"one of: {FRONT}")
 
 
-def test_the_backends_of_a_service_stay_with_it() -> None:
+def test_a_services_backends_stay_with_it() -> None:
     """Also one that refuses everything: it has as many connections as the front has requests."""
     (legs,) = both_legs(request_s=spread(0.05, 0.4)).captures
     amid = seen(replace(legs.content, services=(*legs.content.services, *OTHERS)))
@@ -195,7 +195,7 @@ def test_the_backends_of_a_service_stay_with_it() -> None:
 
 
 def test_one_slow_socket_of_thousands_is_rare() -> None:
-    """And one of three is not; nor is one that holds very much. Five connections rule nothing out."""
+    """One of three is not rare; nor is one that holds very much. Five connections rule nothing out."""
     slow, heavy = (established(mib << 20, rwnd_limited_ms=5000.0, busy_ms=5000.0) for mib in (1, 64))
     street, few, much = (
         seen(table(listening(), one, *[established(0)] * others))
@@ -240,8 +240,8 @@ REPEATED = service(
     ],
     ids=["errors", "slow", "timeouts", "repeated", "late-answer", "since-boot", "5xx", "429", "short"],
 )
-def test_what_users_notice_is_never_no_problem(given: EvidenceSet, said: str) -> None:
-    """Without a cause it is told as a symptom, with what would show the cause."""
+def test_symptoms_that_users_notice_are_always_a_problem(given: EvidenceSet, said: str) -> None:
+    """Without a cause it is reported as a symptom, with the data that would show the cause."""
     diagnosis = diagnose(given)
     assert not diagnosis.healthy
     assert causes(diagnosis) == []
@@ -255,5 +255,5 @@ def test_what_users_notice_is_never_no_problem(given: EvidenceSet, said: str) ->
     [(0, 9, 0.0), (1, 1, 0.025), (5, 5, 0.4782), (1, 2141, 1.18e-5), (20, 1000, 0.01226), (2500, 10_000, 0.2416)],
 )
 def test_limits_of_shares_are_exact(count: int, of: int, limit: float) -> None:
-    """As tables of Clopper and Pearson have them."""
+    """As in the tables of Clopper and Pearson."""
     assert lower_limit(count, of) == pytest.approx(limit, rel=0.01)

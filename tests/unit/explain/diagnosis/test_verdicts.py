@@ -1,4 +1,4 @@
-"""What each cause makes of evidence, at the edges of its thresholds: a row for each case."""
+"""How each cause judges evidence near its thresholds: a row for each case."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -70,13 +70,13 @@ Assess = Callable[[EvidenceSet], CauseAssessment]
 
 
 def row(name: str, verdict: CauseVerdict, *parts: Any) -> tuple[str, EvidenceSet, CauseVerdict, tuple[str, ...]]:
-    """Return one case: pieces of evidence, and what is said of them, such as "against 1: short of CPU"."""
+    """Return one case: pieces of evidence, and their effect, such as "against 1: short of CPU"."""
     said = tuple(part for part in parts if isinstance(part, str))
     return name, seen(*(part for part in parts if not isinstance(part, str))), verdict, said
 
 
 def said_so(event: Event, number: int, *upstreams: str) -> ErrorLog:
-    """Return an error log that says one thing so often, of each upstream."""
+    """Return an error log that repeats one message this often, for each upstream."""
     at = datetime(2026, 11, 22, tzinfo=UTC)
     return ErrorLog(
         messages=number,
@@ -90,7 +90,7 @@ def said_so(event: Event, number: int, *upstreams: str) -> ErrorLog:
 
 
 def check(assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
-    """Hold an assessment against a row: its verdict, and words of its numbered reasons, with their files behind."""
+    """Compare an assessment with a row: its verdict, and words of its numbered reasons, followed by their files."""
     found = assess(given)
     assert found.verdict is verdict
     told = [
@@ -106,9 +106,9 @@ def check(assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple
 AT_THE_CLIENT: Final[dict[str, Any]] = {"syn_to_synack_s": spread(0.0005), "synack_to_ack_s": spread(0.00001)}
 AT_THE_SERVER: Final[dict[str, Any]] = {"synack_to_ack_s": spread(0.02)}
 SYNS_AGAIN_AT_CLIENT: Final = service(**repeated_syns(), **AT_THE_CLIENT)
-# They arrived, so that no path lost them; which queue dropped them, counters tell.
+# They arrived, so no path lost them; counters show which queue dropped them.
 SYNS_AGAIN_AT_SERVER: Final = service(**repeated_syns(), **AT_THE_SERVER)
-# A server without room drops the last ACK of the handshake with the request behind it, and sends its SYN/ACK again.
+# A server without room drops the last ACK of the handshake with the request after it, and sends its SYN/ACK again.
 UNHEARD: Final = capture(
     service(
         **lossy(
@@ -130,7 +130,7 @@ RSYNC: Final = replace(established(port=50_000, retransmits=(0, 300)), peer=Sock
 
 
 def again(server: int, *, segments: int = 1000, acks: int = 0) -> ServiceSummary:
-    """Return a service whose server sent so many of its segments again."""
+    """Return a service whose server sent this many of its segments again."""
     return service(
         from_client=Side(data_segments=segments, duplicate_acks=acks),
         from_server=Side(data_segments=segments, retransmitted_segments=server),
@@ -141,9 +141,9 @@ SLOW: Final = spread(0.2, 0.8)
 
 
 def slow_log(*workers: WorkerSummary, **values: Any) -> LogSummary:
-    """Return a log of a backend that is slow whatever it is asked, by these workers.
+    """Return a log of a backend that is slow for every request, with these workers.
 
-    Of their connects those of 0.000 may be reused.
+    Connects of 0.000 may be reused connections.
     """
     times = [(each.worker_pid, each.connect_time_s) for each in workers]
     new = tuple(connects(pid, spread(each.maximum, count=40)) for pid, each in times if each and each.maximum)
@@ -176,7 +176,7 @@ CLOSED: Final = service(
 LIMITED: Final[dict[str, Any]] = {"rwnd_limited_ms": 5000.0, "busy_ms": 6000.0}
 
 
-# A SYN that has no answer was dropped by a queue or lost, and a client cannot tell which.
+# A SYN without an answer was dropped by a queue or lost, and a client cannot distinguish the two.
 ALIKE: Final = [
     row(
         "SYNs again at the client",
@@ -194,7 +194,7 @@ SECOND: Final = int(datetime(2026, 11, 22, 14, 50, 8, tzinfo=UTC).timestamp())
 
 
 def hung_up(reused: int, new: int = 0) -> dict[str, Any]:
-    """Return the fields of a service that closed connections under a request."""
+    """Return the fields of a service that closed connections during a request."""
     return {"hung_up_flows": reused + new, "hung_up_reused_flows": reused}
 
 
@@ -203,7 +203,7 @@ def closed_at(second: int) -> CaptureSummary:
 
 
 CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tuple[str, ...]]]]] = {
-    # Only its own counter and a listener above its backlog prove it; a client sees three causes alike.
+    # Only its own counter and a listener above its backlog show it; a client sees three causes in the same way.
     accept_queue_overflow.assess: [
         *ALIKE,
         row("grown", FOUND, "for 1: 976 connections", grown(ListenOverflows=976, ListenDrops=976)),
@@ -217,11 +217,11 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("increments", FOUND, readings({"TcpExt.ListenOverflows": 12}, relative=True)),
         row("above its backlog", FOUND, table(listening(queued=129, backlog=128), listening(backlog=128))),
         row("at its backlog", NOT_SEEN, table(listening(queued=128, backlog=128), listening(backlog=128))),
-        # Some kernels do not tell it.
+        # Some kernels do not report it.
         row("no backlog", NOT_SEEN, table(listening(queued=1, backlog=0))),
         row("SYNs again at the server", POSSIBLE, SYNS_AGAIN_AT_SERVER),
         row("in nginx's namespace", POSSIBLE, legs(repeated_syns())),
-        # Counters of another namespace do not rule it out, nor do nginx's those of a backend.
+        # Counters of another namespace do not rule it out, nor do nginx's rule out a backend's.
         row("front", POSSIBLE, "against 2: namespace", legs(repeated_syns()), grown()),
         row("back", POSSIBLE, legs(back=repeated_syns()), grown()),
         row("backend's timer", POSSIBLE, grown(), log(connect_time_s=spread(0.001, 1.02))),
@@ -312,10 +312,10 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("timeouts in the error log", POSSIBLE, said_so(Event.CONNECT_TIMED_OUT, 3)),
         row("few timeouts", NOT_SEEN, said_so(Event.CONNECT_TIMED_OUT, 2)),
     ],
-    # Data that is sent again to receivers with holes; a host's counters prove it where it serves nothing else.
+    # Data that is sent again to receivers with gaps; a host's counters show it if the host serves nothing else.
     path_loss.assess: [
         *ALIKE,
-        # One in a hundred by its lower limit explains; less slows long transfers.
+        # One in a hundred, by its lower limit, explains it; less slows long transfers.
         *(
             row(f"{share:.2%} sent again", verdict, service(**lossy(share)))
             for share, verdict in (
@@ -361,7 +361,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             LOST,
             table(listening(), SENT_AGAIN),
         ),
-        # What this host sends to others is served by nobody here.
+        # Data that this host sends to others is not served by anything here.
         row("no socket shows it", POSSIBLE, "against 1: ss -tanmi would show (retrans)", LOST, ALONE),
         row(
             "rsync to another host",
@@ -418,15 +418,15 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("SYNs again at the server", RULED_OUT, "against 2: they had arrived at the server", SYNS_AGAIN_AT_SERVER),
         row("requests to a server without room", POSSIBLE, UNHEARD),
     ],
-    # Both legs on one clock prove it; a log alone does where its workers look in time.
+    # Both legs with one clock show it; a log alone does if its workers look in time.
     backend_slow.assess: [
         row("nginx is prompt", FOUND, "for 1: answers after 200 ms (median), 800 ms (p90)", legs(backend_s=SLOW)),
-        # Above a fifth of the backend's time, both are to blame.
+        # Above a fifth of the backend's time, both are causes.
         row("nginx holds as well", POSSIBLE, legs(backend_s=SLOW, request_s=spread(0.001, 0.5))),
         row("nginx holds a little", FOUND, legs(backend_s=SLOW, request_s=spread(0.001, 0.15))),
         row("far away", POSSIBLE, legs(back={"handshake_s": spread(0.06)}, backend_s=SLOW)),
         row("nearer", FOUND, legs(back={"handshake_s": spread(0.04)}, backend_s=SLOW)),
-        # The log's times are those of a late worker.
+        # The log's times come from a late worker.
         row("fast, and late by the log", RULED_OUT, legs(), slow_log()),
         *(
             row(name, verdict, log(header_minus_connect_s=times))
@@ -440,7 +440,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
                 ("19 requests", spread(3.0, count=19), NOT_SEEN),
             )
         ),
-        # They notice new connections at once, so their loops come round.
+        # They notice new connections at once, so their loops are not late.
         row(
             "prompt workers",
             FOUND,
@@ -449,7 +449,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("one path", POSSIBLE, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW))),
         row("two paths of five", POSSIBLE, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, *[FAST] * 3))),
         row("two paths of four", FOUND, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, FAST, FAST))),
-        # A far one whose connections are reused answers late, however prompt connects to another one are.
+        # A distant one with reused connections answers late, however fast connects to another one are.
         row(
             "another server's connects",
             POSSIBLE,
@@ -485,7 +485,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("given up twice", NOT_SEEN, log(unanswered_s=spread(60.0, count=2))),
         row("few timeouts", NOT_SEEN, said_so(Event.ANSWER_TIMED_OUT, 2)),
     ],
-    # What nginx holds, and connects that are late in its log alone, are its own; unless it has no CPU.
+    # The time that nginx holds requests, and connects that are late only in its log, are its own; unless it has no CPU.
     event_loop_stall.assess: [
         row(
             "a request is held",
@@ -494,7 +494,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             legs(request_s=spread(0.033, 0.4)),
         ),
         row("a response is held", FOUND, legs(response_held_s=spread(0.001, 0.2))),
-        # They came while the machine paused for 110 ms.
+        # They arrived while the machine paused for 110 ms.
         row(
             "a burst of responses is held once",
             POSSIBLE,
@@ -519,7 +519,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("no CPU by schedstat", POSSIBLE, f"against 1: {WAITS} 50 %", scheduled((1.0, 0.0), (2.0, 1.0)), HOLDS),
         row("no CPU by pidstat", POSSIBLE, f"against 1: {WAITS} 50 %", pidstat("%wait", 40.0, 60.0), HOLDS),
         row("with its CPU", FOUND, f"for 2: {WAITS} only 2 %", scheduled((98.0, 2.0)), HOLDS),
-        # No distance, outage, TLS or client lets it go on with all that waited while others worked.
+        # No distance, outage, TLS or client makes it continue with everything that waited while others worked.
         row(
             "a worker stood still",
             FOUND,
@@ -541,7 +541,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("20 of 300", FOUND, log(standstills=(stood_still(moments=300),))),
         row("20 of 900", NOT_SEEN, log(standstills=(stood_still(moments=900),))),
         row("it delayed few", RARE, log(standstills=(stood_still(delayed=4),))),
-        # The backend's kernel answers all workers alike, but not in one moment what it answers in another.
+        # The backend's kernel answers all workers alike, but perhaps not at another moment.
         row(
             "one worker connects late",
             POSSIBLE,
@@ -588,7 +588,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             "decides 2: $pid $connection",
             log(connect_time_s=LATE, workers=(worker(11, LATE), worker(12, LATE))),
         ),
-        # The log's times lie: the kernel answered at once, and nginx looked late.
+        # The log's times are wrong: the kernel answered at once, and nginx looked late.
         row(
             "fast on the wire",
             FOUND,
@@ -597,7 +597,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             LATE_LOG,
             legs(matched=0),
         ),
-        # A TLS handshake with a busy backend is within the log's time.
+        # The log's time includes a TLS handshake with a busy backend.
         row(
             "fast on the wire but for TLS",
             POSSIBLE,
@@ -619,11 +619,11 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
                 ("few connects", spread(0.0, 0.3, count=15)),
             )
         ),
-        # The worker finds the request and the client's goodbye in one iteration.
+        # The worker finds the request and the client's FIN in one iteration.
         row("three 499s without time", POSSIBLE, log(closed_499_without_time=3)),
         row("two 499s without time", NOT_SEEN, log(closed_499_without_time=2)),
         row("499s of unknown time", NOT_SEEN, log(closed_499_without_time=None)),
-        # Clients answer with RST; without one they had only closed their half.
+        # Clients answer with RST; without it they had only closed their half.
         row(
             "data after a FIN",
             POSSIBLE,
@@ -676,7 +676,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("in the error log", POSSIBLE, said_so(Event.CLIENT_LEFT, 3)),
         row("seldom", NOT_SEEN, said_so(Event.CLIENT_LEFT, 2)),
     ],
-    # A RST in answer to a SYN, and words for it, are its own; a count of failures is not.
+    # A RST in answer to a SYN, and messages about it, are proof; a count of failures is not.
     refused.assess: [
         row(
             "RST",
@@ -712,7 +712,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         ),
         row("502 after a while", NOT_SEEN, log(status_counts={502: 100}, bad_gateway_s=spread(0.2))),
         row("502 after long connects", NOT_SEEN, log(status_counts={502: 100}, connect_time_s=LATE)),
-        # A backend that accepts and closes fails no attempt; and no live upstream is not even tried.
+        # A backend that accepts and closes fails no connection attempt; and with no live upstream there is no attempt.
         row(
             "502 and as many failed attempts",
             FOUND,
@@ -722,7 +722,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             grown(AttemptFails=100),
         ),
         row("502 and fewer attempts", POSSIBLE, FAILED, grown(AttemptFails=99)),
-        # The whole machine's: a monitor's as well.
+        # The whole machine's: including a monitor's.
         row("502 and many more attempts", POSSIBLE, FAILED, grown(AttemptFails=126)),
         row("502 and a few more attempts", FOUND, FAILED, grown(AttemptFails=125)),
         row("attempts alone", NOT_SEEN, grown(AttemptFails=9)),
@@ -746,7 +746,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             for number, verdict in ((100, FOUND), (100_000, RARE), (3, FOUND))
         ),
     ],
-    # Windows that clients keep closed prove it; memory and long queues fit it.
+    # Windows that clients keep closed show it; memory and long queues fit it.
     slow_reader_buffering.assess: [
         row(
             "closed windows",
@@ -759,7 +759,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             NOT_SEEN,
             legs({"zero_window_flows": 2, "from_client": Side(zero_windows=3, zero_window_s=0.9)}, matched=0),
         ),
-        # Then nginx may not read; its listeners tell.
+        # Then nginx may not read; its listeners show it.
         row("closed to an unknown service", POSSIBLE, CLOSED),
         row("closed to nginx", FOUND, CLOSED, ALONE),
         row("closed by nginx", POSSIBLE, "for 1: its buffers may be full", CLOSED, table(listening(80))),
@@ -793,7 +793,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
                 (300.0, 400.0, NOT_SEEN),
             )
         ),
-        # As in the article: ss -nt alone tells no window.
+        # As in the article: ss -nt alone shows no window.
         row("no details", POSSIBLE, "decides 1: ss -tanmi", table(established(792_024, cwnd=None))),
         row("to the backend", NOT_SEEN, table(listening(), established(792_024, port=40_001, rwnd_limited_ms=5000.0))),
         row("rt far above urt", POSSIBLE, log(client_time_s=spread(0.0, 12.0))),
@@ -818,7 +818,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("once in thousands", RARE, said_so(Event.NO_PORT, 20), replace(ANSWERED_502, requests=100_000)),
         row("no 502", RULED_OUT, log()),
         row("nothing", NOT_SEEN),
-        # To one address; the range may be another one.
+        # To one address; the port range may be another one.
         row("as many sockets as ports", POSSIBLE, table(*[established()] * MANY_PORTS)),
         row("fewer sockets", NOT_SEEN, table(*[established()] * (MANY_PORTS - 1))),
     ],
@@ -828,7 +828,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("no 502", RULED_OUT, log()),
         row("nothing", NOT_SEEN),
     ],
-    # A backend that closes new connections as often fails for another reason; the error log does not tell them apart.
+    # A backend that closes new connections as often fails for another reason; the error log does not distinguish them.
     kept_connection_closed: [
         row("kept", FOUND, legs(back=hung_up(20))),
         row("kept and new", POSSIBLE, legs(back=hung_up(20, new=20))),
@@ -843,7 +843,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("in India", FOUND, closed_at(SECOND - 5 * 3600 - 30 * 60), LEFT_A_WORKER),
         row("a minute later", POSSIBLE, closed_at(SECOND + 60), LEFT_A_WORKER),
         row("without a log", POSSIBLE, closed_at(SECOND)),
-        # Workers leave every day.
+        # Workers exit every day.
         row("closed nothing", RULED_OUT, legs(), LEFT_A_WORKER),
     ],
 }
@@ -857,22 +857,22 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         for case in cases
     ],
 )
-def test_a_cause_makes_of_evidence_what_it_can(
+def test_each_cause_judges_evidence_as_expected(
     assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]
 ) -> None:
     check(assess, given, verdict, said)
-    # What a cause touched orders it among others: a share, or 0 where that is not known.
+    # The share that a cause affected determines its place among others; 0 if it is unknown.
     reasons = assess(given).for_
     assert [reason for reason in reasons if not 0 <= reason.touched <= 1] == []
 
 
-def test_what_other_services_of_a_capture_lost_is_not_nginxs() -> None:
+def test_losses_of_other_services_in_a_capture_are_not_nginxs() -> None:
     database = service(Endpoint(address="10.0.0.2", port=5432), requests=0, **lossy(0.05))
     given = replace(seen(LOST, ALONE), other_services=(database,))
     check(path_loss.assess, given, NOT_SEEN, ("against 1: the captures have 310 of other services",))
 
 
-def test_what_else_was_found_speaks_against_clients_that_leave() -> None:
+def test_other_findings_speak_against_clients_that_leave() -> None:
     given = seen(log(**LEFT), grown(ListenOverflows=50, ListenDrops=50))
     found = client_gone.assess(given, [accept_queue_overflow.assess(given)])
     assert found.verdict is POSSIBLE
@@ -880,20 +880,20 @@ def test_what_else_was_found_speaks_against_clients_that_leave() -> None:
     assert found.against[0].file == "counters 1"
 
 
-def test_what_an_error_log_says_once_is_no_trouble() -> None:
-    """Nor does its silence say anything of health: more may have been below its level."""
+def test_a_single_error_log_line_is_not_a_problem() -> None:
+    """Nor does its silence show health: more may have been below its level."""
     given = seen(said_so(Event.TO_FILE, 1))
     assert not list(symptoms(given))
     assert all(one.verdict is NOT_SEEN for one in diagnose(given).assessments)
 
 
-def test_servers_that_are_left_out_follow_from_what_they_failed_by() -> None:
-    """No live upstream is what comes of it."""
+def test_servers_that_are_left_out_are_a_consequence_of_their_failures() -> None:
+    """And no live upstream is a consequence of both."""
     both = replace(said_so(Event.NO_PORT, 20), events={Event.NO_PORT: 20, Event.NONE_LEFT: 20})
     diagnosis = diagnose(seen(both, ANSWERED_502))
     assert [each.cause for each in diagnosis.found] == [Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM]
     assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.NO_LIVE_UPSTREAM, Cause.NO_PORT)]
 
 
-def test_workers_that_left_and_closed_nothing_are_healthy() -> None:
+def test_workers_that_exited_and_closed_nothing_are_healthy() -> None:
     assert diagnose(seen(LEFT_A_WORKER, legs())).healthy

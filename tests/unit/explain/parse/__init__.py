@@ -1,1 +1,1 @@
-"""Texts and bytes, parsed."""
+"""Parsing of texts and bytes."""

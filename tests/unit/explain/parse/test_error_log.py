@@ -1,4 +1,4 @@
-"""What nginx's error log says, in nginx's own words."""
+"""The messages of nginx's error log, in nginx's own words."""
 
 import tracemalloc
 from collections import Counter
@@ -26,13 +26,13 @@ from tuneproof.explain.parse.problems import MalformedEvidenceError
         ('FastCGI sent in stderr: "PHP message: Connection refused"', None),
     ],
 )
-def test_other_words_for_the_same(words: str, event: Event | None) -> None:
-    """Of other systems and other moments; what nobody asks for is counted by its level only."""
+def test_variants_of_a_message_are_recognised(words: str, event: Event | None) -> None:
+    """From other systems and other moments; irrelevant ones are only counted by level."""
     log = parse([f"{AT.format(0, 'error', 7)}{words}{BEHIND}"])
     assert log.events == ({} if event is None else {event: 1})
 
 
-def test_a_log_is_summed_up() -> None:
+def test_a_log_is_summarised() -> None:
     log = parse(LOG.split("\n"))
     assert log.messages == len(WORDS)
     assert log.events == dict.fromkeys(Event, 1)
@@ -64,8 +64,8 @@ def test_one_upstream_is_named_and_several_are_not(upstreams: tuple[str, ...], w
     assert log.upstream_of(Event.ANSWER_TIMED_OUT) == whose
 
 
-def test_lines_between_are_no_messages() -> None:
-    """Requests, what PHP wrote, days that there are not; a runtime's own words may stand in front."""
+def test_lines_between_messages_are_not_messages() -> None:
+    """Requests, PHP's output, dates that do not exist; a runtime's own words may come first."""
     collector = Collector()
     told = [collector.add(line) for line in CONTAINER.split("\n")[:-1]]
     assert told == [True, False] * len(WORDS)
@@ -88,7 +88,7 @@ def test_names_of_upstreams_are_bounded() -> None:
 
 
 def test_a_long_log_takes_no_more_memory_than_a_short_one() -> None:
-    """Each line with a client, a URI and a shape of its own."""
+    """Each line has a client, a URI and a shape of its own."""
     words = (
         'open() "/srv/{0}" failed (2: No such file or directory), client: 10.0.{1}.{2}, server: s, request: "GET /{0}x'
     )
@@ -115,7 +115,7 @@ FORBIDDEN = "2026/11/26 09:00:01 [error] 7#7: *1 access forbidden by rule, clien
         (["Nov 26 09:00:31 a nginx: last message repeated 4 times", FORBIDDEN], 1),
     ],
 )
-def test_what_syslog_sums_up_counts_as_often_as_it_happened(lines: list[str], number: int) -> None:
+def test_messages_that_syslog_summarises_count_each_time(lines: list[str], number: int) -> None:
     (count,) = parse(lines).known
     assert (count.number, count.clients, count.servers) == (number, {"10.0.0.9": number}, {"shop": number})
 
@@ -139,14 +139,14 @@ UNKNOWN = 'host not found in upstream "app" in /etc/nginx/conf.d/a.conf:3'
         ([f"nginx: [emerg] {UNKNOWN}", FORBIDDEN, *[f"2026/11/26 09:00:01 [emerg] 1#1: {UNKNOWN}"] * 2], 2),
     ],
 )
-def test_a_message_of_the_start_that_is_in_both_outputs_counts_once(lines: list[str], number: int) -> None:
+def test_a_start_message_in_both_outputs_counts_once(lines: list[str], number: int) -> None:
     """A container's standard error has nginx's log and what it prints when it gives up."""
     known = {count.row: count.number for count in parse(lines).known}
     assert known["upstream_host_not_found_at_start"] == number
 
 
-def test_a_message_of_several_lines_has_the_circumstances_of_its_last_one() -> None:
-    """PHP's traces and Lua's have line ends; others' requests are between them in a container's output."""
+def test_a_message_of_several_lines_has_the_context_of_its_last_one() -> None:
+    """PHP's and Lua's traces have line ends; in a container's output, other requests are between them."""
     first = '2026/11/26 09:00:01 [error] 7#7: *1 FastCGI sent in stderr: "PHP message: PHP Fatal error:  Uncaught E'
     last = (
         '  thrown in /srv/a.php on line 2" while reading response header from upstream, client: 10.0.0.9, server: shop'
@@ -161,7 +161,7 @@ def test_a_message_of_several_lines_has_the_circumstances_of_its_last_one() -> N
     assert (count.row, count.number, count.requests) == ("php_fatal", 2, {"GET /a.php": 1})
 
 
-def test_connections_of_stream_are_distinguished_from_requests() -> None:
+def test_stream_connections_are_distinguished_from_requests() -> None:
     """By the address in place of a server's name; mail writes its upstream without quotes."""
     refused = (
         "2026/11/26 09:00:01 [error] 7#7: *1 connect() failed (111: Connection refused) while connecting to upstream"

@@ -1,4 +1,4 @@
-"""Recordings of event loops: written, read again, summed up."""
+"""Recordings of event loops: written, read back, summarised."""
 
 import re
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from tuneproof.explain.parse.event_loop_summary import Reason, figures, parts, s
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 
-def test_what_was_written_is_read() -> None:
+def test_a_written_recording_is_read_back() -> None:
     read = event_loop.parse(TEXT)
     assert read == LoopRecording(began="2026-11-23T17:00:00+00:00", seconds=(SECOND, IDLE), notes=("2 events lost",))
 
 
 @pytest.mark.parametrize("cut", range(len(HEADER) + 1, len(TEXT) - 1, 97))
-def test_a_recording_that_was_cut_short_is_read_as_far_as_it_goes(cut: int) -> None:
-    """Its writer was killed: what was whole counts, and the cut is told unless it fell between two lines."""
+def test_a_truncated_recording_is_read_as_far_as_it_goes(cut: int) -> None:
+    """Its writer was killed: complete lines count, and a cut is reported unless it is between two lines."""
     read = event_loop.parse(TEXT[:cut])
     whole = TEXT[:cut].count("\n") - 1
     assert len(read.seconds) <= whole + 1
@@ -40,14 +40,14 @@ def test_a_recording_that_was_cut_short_is_read_as_far_as_it_goes(cut: int) -> N
         (lambda _: "", "found nothing"),
     ],
 )
-def test_a_recording_that_is_none_is_refused(change: Callable[[str], str], said: str) -> None:
+def test_other_files_than_recordings_are_rejected(change: Callable[[str], str], said: str) -> None:
     with pytest.raises(MalformedEvidenceError) as caught:
         event_loop.parse(change(TEXT))
     assert re.search(said, str(caught.value))
 
 
-def test_an_iteration_that_has_not_ended_counts_once_and_by_the_last_second_alone() -> None:
-    """Until it ends each second tells of it; a recording from before there was such a thing is read as well."""
+def test_an_unfinished_iteration_counts_once_and_only_in_the_last_second() -> None:
+    """Until it ends, each second mentions it; an older recording without such entries is read as well."""
     away = replace(IDLE, iterations=0, histogram={}, unfinished=replace(STALL, took_s=1.5, ended=False))
     later = replace(away, at_s=2.0, unfinished=replace(STALL, took_s=2.5, ended=False))
     text = "\n".join([HEADER, *map(event_loop.to_line, (away, later)), ""])
@@ -66,7 +66,7 @@ def test_an_iteration_that_has_not_ended_counts_once_and_by_the_last_second_alon
         event_loop.parse(text.replace('"ended":false', '"ended":1'))
 
 
-def test_calls_on_what_is_of_one_kind_are_summed() -> None:
+def test_calls_on_the_same_kind_of_file_are_summed() -> None:
     """Each download has a client's port and a temporary file of its own, and a worker has hundreds."""
     calls = [
         Call(name=name, on=on, took_s=0.1, moved_bytes=1)
@@ -87,7 +87,7 @@ def test_calls_on_what_is_of_one_kind_are_summed() -> None:
 
 
 def test_figures_of_each_worker() -> None:
-    """Percentiles are exact from 5 ms up, below it the upper end of a power of two; bytes are per iteration."""
+    """Percentiles are exact from 5 ms up; below, they are the upper end of a power of two; bytes are per iteration."""
     busy, idle = summarise(event_loop.parse(TEXT))
     assert (busy.worker, busy.iterations, busy.busy_share, busy.longest_s) == (4711, 1010, 0.6, 0.04)
     assert busy.p50_s == 2**17 / 1e9
@@ -104,13 +104,13 @@ def test_figures_of_each_worker() -> None:
 
 
 def test_programs_that_had_the_same_process_id_are_distinguished() -> None:
-    """A machine gives an id to another program, once the first one has ended."""
+    """A machine reuses an id once the first program has ended."""
     loops = summarise(LoopRecording(began="", seconds=(IDLE, replace(IDLE, name="openresty"))))
     assert {figure.of for figure in figures(loops)} == {"worker 4712 of nginx", "worker 4712 of openresty"}
 
 
 def test_how_many_moments_meet_a_long_iteration() -> None:
-    """Ten iterations whose own part is 38 ms: from 330 ms of a second one waits 5 ms or longer, from 380 ms at all."""
+    """Ten iterations with 38 ms of their own: for 330 ms of a second the wait is 5 ms or longer."""
     (busy, _) = summarise(event_loop.parse(TEXT))
     assert busy.late_share(0.005, Reason.CALLS) == pytest.approx(0.33 / 0.98)
     assert busy.late_share(0.005, Reason.STARVED) == 0
@@ -130,12 +130,12 @@ def test_how_many_moments_meet_a_long_iteration() -> None:
     ],
 )
 def test_what_made_an_iteration_long(change: dict[str, Any], reasons: dict[Reason, float]) -> None:
-    """Each reason that alone would have; time without a CPU is nobody's reading or writing."""
+    """Each reason that alone would have been enough; time without a CPU counts neither as reading nor as writing."""
     assert parts(replace(STALL, **change)) == pytest.approx(reasons)
 
 
 def test_what_long_iterations_spent_their_time_on() -> None:
-    """The largest part first; those whose calls were timed speak for all."""
+    """The largest part first; those with timed calls represent all."""
     (busy, _) = summarise(event_loop.parse(TEXT))
     assert busy.spent(busy.long) == (
         "60 % in readv 8 MiB each on upstream 10.0.0.3:8000, 30 % in pwritev 6 MiB each on "
@@ -147,7 +147,7 @@ def test_what_long_iterations_spent_their_time_on() -> None:
 
 
 def test_one_iteration_in_words() -> None:
-    """How long, why, the longest call, what was moved."""
+    """How long, why, the longest call, how many bytes."""
     assert told_of(STALL) == (
         "40 ms, busy in system calls; longest call: pwritev on /var/cache/nginx/proxy_temp/1, 1 ms; read 8 MiB, "
         "wrote 6 MiB; 4 events"

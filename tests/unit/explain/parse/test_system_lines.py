@@ -1,4 +1,4 @@
-"""The kernel, systemd and Kubernetes about nginx: found behind their stamps, and not in what clients send."""
+"""Messages of the kernel, systemd and Kubernetes about nginx, after their time stamps; not in clients' data."""
 
 import pytest
 
@@ -31,7 +31,7 @@ STAMPED = {
 
 @pytest.mark.parametrize("row", SAID)
 @pytest.mark.parametrize("program", STAMPED)
-def test_a_message_is_found_behind_its_stamp(row: str, program: str) -> None:
+def test_a_message_is_found_after_its_time_stamp(row: str, program: str) -> None:
     said = message_of(STAMPED[program].format(SAID[row]))
     assert said is not None
     assert said.row == row
@@ -200,11 +200,11 @@ def test_messages_of_other_programs_are_known(line: str, row: str) -> None:
         "",
     ],
 )
-def test_other_lines_say_nothing(line: str) -> None:
+def test_other_lines_are_ignored(line: str) -> None:
     assert message_of(line) is None
 
 
-def test_an_event_of_kubernetes_says_how_often_it_happened() -> None:
+def test_a_kubernetes_event_says_how_often_it_happened() -> None:
     said = message_of("  Warning  Unhealthy  2m5s (x12 over 10m)  kubelet  Readiness probe failed: statuscode: 502")
     assert said is not None
     assert (said.row, said.times) == ("probe_failed", 12)

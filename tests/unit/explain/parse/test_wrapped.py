@@ -1,4 +1,4 @@
-"""Lines of nginx as other programs print them come back as nginx wrote them."""
+"""nginx's lines are restored from other programs' output."""
 
 import json
 import time
@@ -16,7 +16,7 @@ LINE = '2026/11/26 09:00:01 [error] 12#12: *1 access forbidden by rule, client: 
 
 
 @pytest.mark.parametrize("program", PRINTED)
-def test_what_a_program_puts_in_front_is_taken_away(program: str) -> None:
+def test_a_programs_prefix_is_removed(program: str) -> None:
     assert plain_quotes(nginx_line(PRINTED[program](LINE))) == LINE
 
 
@@ -37,13 +37,13 @@ def test_what_a_program_puts_in_front_is_taken_away(program: str) -> None:
     ],
 )
 def test_other_lines_stay_as_they_are(line: str) -> None:
-    """Of a log of requests, too, in which a client wrote such words."""
+    """Also those of an access log in which a client wrote such words."""
     assert unwrapped(line) == line
     assert nginx_line(line) == line
 
 
 @pytest.mark.parametrize("nested", [True, False])
-def test_what_filebeat_took_apart_is_put_together(nested: bool) -> None:  # noqa: FBT001 - both shapes of one record
+def test_records_split_by_filebeat_are_joined(nested: bool) -> None:  # noqa: FBT001 - both shapes of one record
     record = {
         "@timestamp": "2026-11-26T09:00:01.000Z",
         "message": "access forbidden by rule, client: 10.0.0.9",
@@ -60,7 +60,7 @@ def test_what_filebeat_took_apart_is_put_together(nested: bool) -> None:  # noqa
 
 
 def test_a_line_in_quotes_keeps_its_own() -> None:
-    """Quoted by hand, the quotes in it are not doubled."""
+    """In a line that a person quoted, the inner quotes are not doubled."""
     assert nginx_line(f'"{LINE}"') == f'{LINE}"'
 
 
@@ -79,8 +79,8 @@ _PIECES: Final = (
 
 
 @pytest.mark.parametrize(("read", "piece"), [*((nginx_line, piece) for piece in _PIECES), (quoted, "9")])
-def test_a_hostile_line_takes_no_more_time_than_its_length(read: Callable[[str], object], piece: str) -> None:
-    """Eight times as long, it takes no 64 times as long: nothing in it is looked at again for each of its parts."""
+def test_a_hostile_lines_time_grows_only_with_its_length(read: Callable[[str], object], piece: str) -> None:
+    """A line that is eight times as long must not take 64 times as long: no part is scanned for each other part."""
 
     def took_ns(pieces: int) -> int:
         line = piece * pieces

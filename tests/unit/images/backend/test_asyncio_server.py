@@ -1,4 +1,4 @@
-"""The backend on an event loop: what each request is answered with, and what becomes of its connection."""
+"""The backend on an event loop: the response to each request, and what happens to its connection."""
 
 import asyncio
 from typing import cast
@@ -14,7 +14,7 @@ GET = b"GET / HTTP/1.1\r\nHost: backend\r\n\r\n"
 
 
 class FakeTransport:
-    """A transport that remembers what was written, and whether it was closed."""
+    """A transport that records what was written, and whether it was closed."""
 
     def __init__(self) -> None:
         self.written = b""
@@ -35,7 +35,7 @@ def connected() -> tuple[Connection, FakeTransport]:
 
 
 def answered(request: bytes) -> tuple[http1.Head, bytes, bool]:
-    """Return head and body of the answer to a request, and whether the connection was closed after it."""
+    """Return headers and body of the response to a request, and whether the connection was closed after it."""
     connection, transport = connected()
     connection.data_received(request)
     head, _, body = transport.written.partition(b"\r\n\r\n")
@@ -61,14 +61,14 @@ def test_the_root_has_a_page_of_612_bytes() -> None:
         (b"1.0", b"Connection: keep-alive, close\r\n", False),
     ],
 )
-def test_a_connection_is_kept_by_the_rules_of_http(version: bytes, connection: bytes, kept: bool) -> None:  # noqa: FBT001
-    """RFC 9112, section 9.3; the answer says what is done."""
+def test_a_connection_stays_open_by_the_rules_of_http(version: bytes, connection: bytes, kept: bool) -> None:  # noqa: FBT001
+    """RFC 9112, section 9.3; the response says which."""
     head, _, closed = answered(b"GET / HTTP/" + version + b"\r\nHost: backend\r\n" + connection + b"\r\n")
     assert closed is not kept
     assert head.headers["connection"] == ("keep-alive" if kept else "close")
 
 
-def test_a_request_is_answered_when_its_head_is_complete() -> None:
+def test_a_request_is_answered_when_its_headers_are_complete() -> None:
     connection, transport = connected()
     for position in range(len(GET) - 1):
         connection.data_received(GET[position : position + 1])
@@ -78,7 +78,7 @@ def test_a_request_is_answered_when_its_head_is_complete() -> None:
 
 
 @pytest.mark.parametrize("between", [b"", b"\r\n"], ids=["at-once", "empty-line"])
-def test_requests_that_come_together_are_answered_in_their_order(between: bytes) -> None:
+def test_pipelined_requests_are_answered_in_order(between: bytes) -> None:
     """Pipelining is allowed, and so are empty lines between requests (RFC 9112, sections 9.3.2 and 2.2)."""
     connection, transport = connected()
     connection.data_received(GET + between + b"GET /nothing HTTP/1.1\r\n\r\n" + between + GET[:10])
@@ -89,7 +89,7 @@ def test_requests_that_come_together_are_answered_in_their_order(between: bytes)
     assert transport.written.count(PAGE) == 2
 
 
-def test_nothing_is_answered_after_the_last_answer() -> None:
+def test_nothing_is_answered_after_the_last_response() -> None:
     connection, transport = connected()
     connection.data_received(b"GET / HTTP/1.0\r\n\r\n" + GET)
     connection.data_received(GET)
@@ -98,7 +98,7 @@ def test_nothing_is_answered_after_the_last_answer() -> None:
 
 
 async def given_late(request: bytes, *, then: bytes = b"", leave: bool = False) -> FakeTransport:
-    """Return the transport of a connection once the answer to a request that waits 20 ms has had its time."""
+    """Return a connection's transport after the delay of 20 ms that its request asks for."""
     connection, transport = connected()
     connection.data_received(request)
     connection.data_received(then)
@@ -112,27 +112,27 @@ async def given_late(request: bytes, *, then: bytes = b"", leave: bool = False) 
 WAIT = b"GET /wait/20 HTTP/1.1\r\nHost: backend\r\n\r\n"
 
 
-def test_a_slow_answer_comes_after_its_time_and_later_requests_wait_for_it() -> None:
-    """A backend that is slow on purpose; its order stays that of the requests."""
+def test_a_delayed_response_is_sent_in_time_and_later_requests_wait_for_it() -> None:
+    """A backend that is slow on purpose keeps the order of the requests."""
     transport = asyncio.run(given_late(WAIT, then=b"GET /nothing HTTP/1.1\r\n\r\n"))
     first, second = transport.written.split(PAGE)
     assert first.startswith(b"HTTP/1.1 200 ")
     assert second.startswith(b"HTTP/1.1 404 ")
 
 
-def test_a_slow_answer_to_one_who_left_is_not_given() -> None:
-    """There is nobody to give it to."""
+def test_a_delayed_response_is_not_sent_after_the_client_left() -> None:
+    """There is nobody to receive it."""
     assert asyncio.run(given_late(WAIT, leave=True)).written == b""
 
 
 @pytest.mark.parametrize("path", [b"/wait", b"/wait/", b"/wait/x", b"/wait/-1", b"/wait/123456"])
-def test_a_wait_that_is_no_number_of_milliseconds_is_not_found(path: bytes) -> None:
+def test_an_invalid_number_of_milliseconds_is_not_found(path: bytes) -> None:
     head, _, _ = answered(b"GET " + path + b" HTTP/1.1\r\nHost: backend\r\n\r\n")
     assert head.status == 404
 
 
 @pytest.mark.parametrize("path", [b"/hold", b"/hold/17", b"/hold?n=1"])
-def test_a_held_answer_begins_and_never_ends(path: bytes) -> None:
+def test_a_held_response_begins_and_never_ends(path: bytes) -> None:
     """A kibibyte of a gibibyte; the connection stays, and further requests wait behind it."""
     connection, transport = connected()
     connection.data_received(b"GET " + path + b" HTTP/1.1\r\nHost: backend\r\n\r\n" + GET)
@@ -141,13 +141,13 @@ def test_a_held_answer_begins_and_never_ends(path: bytes) -> None:
     assert http1.parse_head(head).content_length == 1 << 30
     assert len(body) == 1024
     assert not transport.closed
-    # Nginx asks its upstreams with HTTP/1.0 unless it is told otherwise: held all the same.
+    # nginx uses HTTP/1.0 for upstreams by default: the connection is still held.
     old, body, closed = answered(b"GET /hold HTTP/1.0\r\n\r\n")
     assert (old.headers["connection"], len(body), closed) == ("close", 1024, False)
 
 
 @pytest.mark.parametrize(("path", "status", "length"), [(b"/", 200, 612), (b"/hold", 200, 1 << 30), (b"/x", 404, 0)])
-def test_head_asks_for_everything_but_the_body(path: bytes, status: int, length: int) -> None:
+def test_a_head_request_gets_everything_but_the_body(path: bytes, status: int, length: int) -> None:
     """RFC 9110, section 9.3.2."""
     head, body, closed = answered(b"HEAD " + path + b" HTTP/1.1\r\n\r\n")
     assert (head.status, head.content_length, body, closed) == (status, length, b"", False)
@@ -165,7 +165,7 @@ def test_head_asks_for_everything_but_the_body(path: bytes, status: int, length:
     ],
     ids=["no-version", "other-version", "post", "body", "chunks", "endless"],
 )
-def test_what_cannot_be_answered_is_refused_and_the_connection_closed(request_: bytes, status: int) -> None:
-    """Where the next request would begin is unknown."""
+def test_invalid_requests_are_rejected_and_the_connection_closed(request_: bytes, status: int) -> None:
+    """The start of the next request would be unknown."""
     head, body, closed = answered(request_)
     assert (head.status, body, closed) == (status, b"", True)

@@ -1,4 +1,4 @@
-"""What upstreams do wrong: broken answers, silence, a full accept queue, errors of name servers."""
+"""Faults of upstreams: broken responses, silence, a full accept queue, errors of name servers."""
 
 import asyncio
 import os
@@ -12,8 +12,8 @@ from images.backend.scripted.faults import Faults
 from tests.support.questions import question
 from tuneproof.lab.protocol.scripted import BROKEN_PORT, DNS_ERROR_PORTS, FULL_PORT, SILENT_PORT, Then
 
-# Free on the machines that run these tests, and others for each process of pytest-xdist; the lab's own ports belong to
-# a container.
+# Free on the machines that run these tests, and different in each process of pytest-xdist; the lab's own ports belong
+# to a container.
 FIRST_PORT = 29_100 + 20 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 MOVED = FIRST_PORT - BROKEN_PORT
 HOST = "127.0.0.1"
@@ -48,7 +48,7 @@ def connected(port: int) -> socket.socket:
     return socket.create_connection((HOST, port + MOVED), timeout=5)
 
 
-def test_a_broken_server_says_what_it_was_given_and_closes(serving: Serving) -> None:
+def test_a_broken_server_sends_the_given_text_and_closes(serving: Serving) -> None:
     serving.say("\x01half", Then.CLOSES)
     with connected(BROKEN_PORT) as connection:
         connection.sendall(b"anything")
@@ -63,7 +63,7 @@ def test_a_broken_server_resets(serving: Serving) -> None:
             connection.recv(100)
 
 
-def test_a_broken_server_stays_within_its_answer(serving: Serving) -> None:
+def test_a_broken_server_stops_inside_its_response(serving: Serving) -> None:
     serving.say("half", Then.STAYS)
     with connected(BROKEN_PORT) as connection:
         connection.sendall(b"anything")
@@ -93,7 +93,7 @@ def test_a_full_queue_answers_no_further_connection() -> None:
 
 @pytest.mark.usefixtures("serving")
 @pytest.mark.parametrize("code", DNS_ERROR_PORTS)
-def test_a_name_server_answers_by_an_error(code: int) -> None:
+def test_a_name_server_answers_with_an_error(code: int) -> None:
     asked = question("app.test", 1)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.settimeout(5)

@@ -13,8 +13,8 @@ from tuneproof.lab.engine.images import IMAGES_FOLDER
 from tuneproof.proof.scenario.backends import READY
 
 
-def test_connections_that_come_at_once_all_find_room() -> None:
-    """Nobody accepts them yet; with socketserver's own queue of five, the seventh would wait for a second."""
+def test_simultaneous_connections_all_fit() -> None:
+    """Nothing accepts them yet; with socketserver's own queue of five, the seventh would wait for a second."""
     with FilesServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as server, ExitStack() as opened:
         address = ("127.0.0.1", server.server_address[1])
         for _ in range(20):
@@ -22,10 +22,10 @@ def test_connections_that_come_at_once_all_find_room() -> None:
     assert FilesServer.request_queue_size == 1024
 
 
-def test_the_script_serves_its_folder_and_says_so(
+def test_the_script_serves_its_folder_and_prints_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On every address, at the port that the subject knows; being told to end is no error."""
+    """On every address, at the port that the subject knows; a signal to end is not an error."""
     made: list[http.server.HTTPServer] = []
 
     def bound(server: http.server.HTTPServer) -> None:

@@ -1,4 +1,4 @@
-"""The backend that answers as it is told: replies, streams, and what it has seen."""
+"""The scripted backend: replies, streams, and what it has seen."""
 
 import asyncio
 import socket
@@ -24,7 +24,7 @@ EVENT = "data: hello\n\n"
 
 @contextmanager
 def playing(*replies: Reply) -> Iterator[tuple[Scripted, tuple[str, int]]]:
-    """Serve on an event loop of its own; give what is asked of the backend, and where it listens."""
+    """Serve on an event loop of its own; yield the backend's methods, and its address."""
     loop, player = asyncio.new_event_loop(), Player()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -44,20 +44,20 @@ def playing(*replies: Reply) -> Iterator[tuple[Scripted, tuple[str, int]]]:
 
 
 def heard(address: tuple[str, int], request: str) -> bytes:
-    """Return all that is answered to the connection's end."""
+    """Return everything that is received until the connection ends."""
     with socket.create_connection(address, timeout=10) as connection:
         connection.sendall(request.encode())
         return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
 def until(streams: OpenStreams, done: Callable[[Arrived], bool]) -> Arrived:
-    """Read one stream until something is so, and return what has arrived."""
+    """Read one stream until a condition is true, and return what has arrived."""
     wait_until(lambda: done(streams.arrived()[0]), "nothing arrived")
     return streams.arrived()[0]
 
 
-def test_the_first_reply_whose_path_fits_is_given() -> None:
-    """And whoever asks for the connection's end gets it."""
+def test_the_first_reply_with_a_matching_path_is_sent() -> None:
+    """And the connection ends if the client asks for that."""
     with playing(Reply(path="/a", status=503, body="no"), Reply(body="yes")) as (backend, address):
         refused = heard(address, "GET /a/b HTTP/1.1\r\nConnection: close\r\n\r\n")
         answered = heard(address, "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nabGET / HTTP/1.0\r\n\r\n")
@@ -70,7 +70,7 @@ def test_the_first_reply_whose_path_fits_is_given() -> None:
     assert (seen.connections, seen.open_connections, seen.left_connections) == (2, 0, 0)
 
 
-def test_a_stream_goes_on_as_it_was_asked_and_ends() -> None:
+def test_a_stream_continues_as_requested_and_ends() -> None:
     with playing(EVENTS) as (backend, address):
         streams = OpenStreams()
         streams.open(address, Streams(path="/events"))
@@ -86,7 +86,7 @@ def test_a_stream_goes_on_as_it_was_asked_and_ends() -> None:
         assert backend.seen().open_streams == 0
 
 
-def test_a_stream_of_http_1_0_has_no_chunks_and_ends_with_its_connection() -> None:
+def test_an_http_1_0_stream_has_no_chunks_and_ends_with_its_connection() -> None:
     with playing(EVENTS) as (backend, address):
         with socket.create_connection(address, timeout=10) as connection:
             connection.sendall(b"GET /events HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
@@ -100,8 +100,8 @@ def test_a_stream_of_http_1_0_has_no_chunks_and_ends_with_its_connection() -> No
         assert body == EVENT.encode()
 
 
-def test_of_a_connection_that_has_just_gone_nothing_is_left_to_end() -> None:
-    """The other side has reset it, and what answers on it has not heard of that yet."""
+def test_nothing_is_left_to_end_of_a_connection_that_was_just_reset() -> None:
+    """The peer has reset it, and the side that answers does not know that yet."""
 
     async def trial() -> None:
         player = Player()
@@ -123,8 +123,8 @@ def test_of_a_connection_that_has_just_gone_nothing_is_left_to_end() -> None:
 
 
 @pytest.mark.parametrize(("resets", "end"), [(False, "closed"), (True, "reset")])
-def test_a_stream_that_the_backend_ends_early_was_not_left(*, resets: bool, end: str) -> None:
-    """The client sees how it ended; what was counted begins anew with other replies."""
+def test_a_stream_that_the_backend_ends_early_does_not_count_as_left(*, resets: bool, end: str) -> None:
+    """The client sees how it ended; the counts start again with other replies."""
     with playing(EVENTS) as (backend, address):
         streams = OpenStreams()
         streams.open(address, Streams(path="/events"))
@@ -142,7 +142,7 @@ def test_a_stream_that_the_backend_ends_early_was_not_left(*, resets: bool, end:
 
 @pytest.mark.parametrize("resets", [False, True], ids=["in order", "by a reset"])
 @pytest.mark.parametrize("reads_body", [False, True], ids=["at the head", "at the request's end"])
-def test_a_connection_ends_as_the_next_request_comes(*, resets: bool, reads_body: bool) -> None:
+def test_a_connection_ends_when_the_next_request_arrives(*, resets: bool, reads_body: bool) -> None:
     with playing(Reply(answers=1, resets=resets, reads_body=reads_body)) as (backend, address):
         with socket.create_connection(address, timeout=10) as connection:
             connection.sendall(b"GET /1 HTTP/1.1\r\n\r\n")
@@ -158,8 +158,8 @@ def test_a_connection_ends_as_the_next_request_comes(*, resets: bool, reads_body
     assert (seen.open_connections, seen.left_connections) == (0, 0)
 
 
-def test_idle_connections_are_ended_in_order() -> None:
-    """Both are, and a later one is not."""
+def test_idle_connections_are_closed_regularly() -> None:
+    """Both are closed, and a later one is not."""
     with playing(Reply()) as (backend, address):
         with socket.create_connection(address, timeout=10) as one, socket.create_connection(address, timeout=10) as two:
             wait_until(lambda: backend.seen().open_connections == 2, "did not come")
@@ -168,8 +168,8 @@ def test_idle_connections_are_ended_in_order() -> None:
         assert heard(address, "GET / HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200 ")
 
 
-def test_names_have_the_addresses_that_they_are_given() -> None:
-    """All others have their usual ones; whose addresses were asked for is counted."""
+def test_names_have_the_given_addresses() -> None:
+    """All others have their usual ones; lookups of each name are counted."""
     player = Player()
     asyncio.run(player.name({"app.test": "192.0.2.7"}, 600))
     answer = player.answer_to_name(question("app.test", 1))
@@ -179,12 +179,12 @@ def test_names_have_the_addresses_that_they_are_given() -> None:
     assert asyncio.run(player.seen()).names == ("app.test", "localhost")
 
 
-def test_a_stream_that_nobody_serves_is_an_error() -> None:
+def test_a_stream_without_a_server_is_an_error() -> None:
     with closed_port() as port, pytest.raises(ConnectionRefusedError):
         OpenStreams().open(("127.0.0.1", port), Streams())
 
 
-def test_what_the_other_side_has_not_got_is_reported() -> None:
+def test_data_that_the_peer_has_not_received_is_reported() -> None:
     """Its kernel takes no more than the receive buffer holds, until it is read."""
     size = 100_000
     with playing(EVENTS) as (backend, address), socket.socket() as connection:
@@ -200,8 +200,8 @@ def test_what_the_other_side_has_not_got_is_reported() -> None:
         wait_until(lambda: backend.seen().unacknowledged_bytes == 0, "was not acknowledged")
 
 
-def test_a_stream_that_beats_gets_its_text_again_and_again() -> None:
-    """And the longest pause in between is known, so that a trial can tell whether a timeout could strike."""
+def test_a_stream_with_a_beat_gets_its_text_repeatedly() -> None:
+    """The longest pause between two is known, so that a trial can tell whether a timeout was possible."""
     with playing(Reply(streams=True, beat=": \n\n")) as (backend, address):
         streams = OpenStreams()
         streams.open(address, Streams())

@@ -1,4 +1,4 @@
-"""The stand-in: one port for every language that nginx passes requests on in."""
+"""The stand-in: one port for all protocols that nginx proxies with."""
 
 import asyncio
 import socket
@@ -34,7 +34,7 @@ def talked(talk: Talk) -> bytes:
 
 
 def told(*requests: bytes) -> bytes:
-    """Return all that is answered to some bytes, up to the connection's end."""
+    """Return everything that is received for some bytes, until the connection ends."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         writer.write(b"".join(requests))
@@ -49,22 +49,22 @@ def numbers(heard: bytes) -> list[str]:
     return [line.partition(".")[2] for line in lines]
 
 
-def test_a_connection_of_http_stays_and_its_answers_are_numbered() -> None:
-    """The second one on a connection is number 2: so a client sees from afar whether connections were kept."""
+def test_an_http_connection_stays_open_and_its_responses_are_numbered() -> None:
+    """The second one on a connection is number 2: so a distant client sees whether connections were reused."""
     heard = told(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")
     assert numbers(heard) == ["1", "2"]
     assert heard.count(b"Connection: keep-alive") == 2
 
 
 @pytest.mark.parametrize("request_", [b"GET / HTTP/1.0\r\n\r\n", b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"])
-def test_a_connection_ends_where_the_other_side_wants_it(request_: bytes) -> None:
-    """As nginx before 1.29.7 does without being told otherwise."""
+def test_a_connection_ends_if_the_peer_wants_it(request_: bytes) -> None:
+    """As nginx before 1.29.7 does by default."""
     heard = told(request_, b"GET / HTTP/1.1\r\n\r\n")
     assert numbers(heard) == ["1"]
     assert b"Connection: close" in heard
 
 
-def test_bodies_are_as_long_as_asked_for() -> None:
+def test_bodies_are_as_long_as_requested() -> None:
     heard = told(
         b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n",
         b"GET / HTTP/1.1\r\nX-Tuneproof-Bytes: 70000\r\nConnection: close\r\n\r\n",
@@ -73,8 +73,8 @@ def test_bodies_are_as_long_as_asked_for() -> None:
     assert heard.endswith(b"\0" * 70000)
 
 
-def test_large_bodies_come_whole() -> None:
-    """By another system call, or in many records; to the byte."""
+def test_large_bodies_arrive_completely() -> None:
+    """With another system call, or in many records; to the byte."""
     size = (2 << 20) + 12345
     heard = told(f"GET / HTTP/1.1\r\nX-Tuneproof-Bytes: {size}\r\nConnection: close\r\n\r\n".encode())
     assert len(heard.partition(b"\r\n\r\n")[2]) == size
@@ -98,7 +98,7 @@ def _params(**values: str) -> bytes:
 
 
 @pytest.mark.parametrize(("flags", "answers"), [(0, ["1"]), (1, ["1", "2"])])
-def test_fastcgi_keeps_its_connection_if_asked_to(flags: int, answers: list[str]) -> None:
+def test_fastcgi_keeps_its_connection_on_request(flags: int, answers: list[str]) -> None:
     begin = _record(1, bytes([0, 1, flags, 0, 0, 0, 0, 0]))
     request = begin + _record(4, _params(REQUEST_METHOD="GET", HTTP_X_TUNEPROOF_BYTES="5")) + _record(4, b"")
     heard = told(*[request + _record(5, b"")] * len(answers))
@@ -124,13 +124,13 @@ def test_uwsgi_and_scgi_are_answered() -> None:
 
 
 @pytest.mark.parametrize("nonsense", [b"", b"\x01\x01", b"9999", b"GET\r\n\r\n", b"G", b"\x00\x05\x00\x00ab"])
-def test_nonsense_ends_the_connection_and_nothing_else(nonsense: bytes) -> None:
-    """A health check may connect and say nothing."""
+def test_nonsense_ends_only_its_connection(nonsense: bytes) -> None:
+    """A health check may connect and send nothing."""
     assert told(nonsense) == b""
 
 
 def test_every_name_has_an_address() -> None:
-    """IPv4 only; a name that nobody has leads to the stand-in, here to this machine."""
+    """IPv4 only; an unknown name gets the stand-in's address, here this machine's."""
     answer = names.answer_to(question("localhost", 1))
     assert answer[:2] == b"\0\x07"
     assert answer.endswith(socket.inet_aton("127.0.0.1"))
@@ -154,8 +154,8 @@ UWSGI = struct.pack("<H", 23) + b"HTTP_X_TUNEPROOF_EVENTS" + struct.pack("<H", 1
     ],
     ids=["HTTP/1.1", "HTTP/1.0", "SCGI", "uwsgi", "FastCGI"],
 )
-def test_a_stream_has_the_events_that_are_asked_for_and_stays_open(request_: bytes, heard: bytes) -> None:
-    """It counts once all are written; nothing of what has been read is on its way."""
+def test_a_stream_has_the_requested_events_and_stays_open(request_: bytes, heard: bytes) -> None:
+    """It counts once all are written; nothing that has been read is still on its way."""
     before = events.ALL.streaming().written
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:

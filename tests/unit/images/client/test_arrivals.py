@@ -1,4 +1,4 @@
-"""When data arrived, by the kernel: whoever looks late does not take his own delay for the sender's."""
+"""When data arrived according to the kernel: a client that looks late does not blame the sender for its own delay."""
 
 import socket
 import time
@@ -23,11 +23,11 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
         yield one, other
 
 
-def test_data_that_waited_arrived_when_it_came(pair: tuple[socket.socket, socket.socket]) -> None:
-    """It came between two readings of the clock, and was looked at much later; it is still there to be read.
+def test_data_that_waited_has_its_time_of_arrival(pair: tuple[socket.socket, socket.socket]) -> None:
+    """It arrived between two readings of the clock, and was looked at much later; it can still be read.
 
-    Only so much of it as the kernel stamped: stamping is switched on by a work queue (net_enable_timestamp()), so that
-    what comes right after the first socket that asks for it has no stamp.
+    Only data that the kernel stamped counts: a work queue switches stamping on (net_enable_timestamp()), so data that
+    arrives right after the first socket's request has no stamp.
     """
     reader, writer = pair
     stamps = ArrivalStamps([reader])
@@ -46,7 +46,7 @@ def test_data_that_waited_arrived_when_it_came(pair: tuple[socket.socket, socket
 
 
 def test_without_a_stamp_data_arrived_when_it_was_seen(pair: tuple[socket.socket, socket.socket]) -> None:
-    """The kernel stamps nothing that it was not asked to."""
+    """The kernel stamps only on request."""
     reader, writer = pair
     stamps = ArrivalStamps([])
     writer.sendall(b"answer")

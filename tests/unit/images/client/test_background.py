@@ -15,24 +15,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """What a load in the background may bring."""
+    """The result of a load in the background."""
 
     pid: int
     values: tuple[int, ...]
 
 
-def test_a_background_load_runs_in_another_process_and_hands_its_result_back() -> None:
+def test_a_background_load_runs_in_another_process_and_returns_its_result() -> None:
     result = Background(lambda: Counted(pid=os.getpid(), values=tuple(range(100_000))), Counted).result()
     assert result.pid != os.getpid()
     assert result.values == tuple(range(100_000))
 
 
-def test_a_background_load_that_brings_something_else_is_an_error() -> None:
+def test_a_background_load_with_another_result_type_is_an_error() -> None:
     with pytest.raises(MalformedMessageError, match="Counted lacks pid, values"):
         Background(cast("Callable[[], Counted]", dict), Counted).result()
 
 
-def test_a_background_load_that_fails_is_an_error_with_its_traceback_shown(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_background_load_that_fails_is_an_error_and_its_traceback_is_printed(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     def fail() -> Counted:
         raise OSError("no route")
 
@@ -42,7 +44,7 @@ def test_a_background_load_that_fails_is_an_error_with_its_traceback_shown(capfd
 
 
 def test_a_background_load_that_is_killed_is_an_error() -> None:
-    """The kernel's signal is told, too."""
+    """The kernel's signal is reported, too."""
 
     def die() -> Counted:
         os.kill(os.getpid(), 9)

@@ -14,11 +14,11 @@ from tuneproof.lab.protocol.loadgen import StormSeen
 
 
 def storm(port: int, connections: int, *, address: str = "127.0.0.1", wait_s: float = HANG_S) -> StormSeen:
-    """Run a storm, as patient as a test is unless told otherwise."""
+    """Run a storm with a test's patience by default."""
     return crowds.storm((address, port), connections, wait_s)
 
 
-def test_all_connections_of_a_storm_that_were_made_have_a_time() -> None:
+def test_all_established_connections_of_a_storm_have_a_time() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
         began_s = time.monotonic()
         answer = storm(listener.getsockname()[1], 300)
@@ -31,7 +31,7 @@ def test_all_connections_of_a_storm_that_were_made_have_a_time() -> None:
 
 
 def test_a_connection_that_the_server_has_no_room_for_is_unfinished() -> None:
-    """Its SYN is dropped; the storm does not wait until the kernel gives up, which takes it two minutes (tcp(7))."""
+    """Its SYN is dropped; the storm does not wait until the kernel gives up after two minutes (tcp(7))."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
         began_s = time.monotonic()
         answer = storm(listener.getsockname()[1], 6, wait_s=0.3)
@@ -42,21 +42,21 @@ def test_a_connection_that_the_server_has_no_room_for_is_unfinished() -> None:
     assert 0.3 <= took_s < HANG_S
 
 
-def test_a_connection_made_before_the_end_counts_even_if_the_time_was_over() -> None:
-    """With no time to wait at all, somebody still looks once."""
+def test_a_connection_established_before_the_end_counts_even_if_time_is_up() -> None:
+    """Without any time to wait, the storm still looks once."""
     with socket.create_server(("127.0.0.1", 0), backlog=16) as listener:
         answer = storm(listener.getsockname()[1], 5, wait_s=0.0)
     assert (len(answer.connect_ms), answer.unfinished) == (5, 0)
 
 
-def test_refused_connections_are_counted_by_the_kernels_word() -> None:
+def test_refused_connections_are_counted_by_the_kernels_error() -> None:
     with closed_port() as port:
         answer = storm(port, 5)
     assert (answer.connect_ms, answer.unfinished, answer.failed) == ((), 0, {"ECONNREFUSED": 5})
 
 
-def test_connections_that_cannot_even_begin_are_counted() -> None:
-    """A broadcast address is refused by the kernel itself, before any packet (connect(2))."""
+def test_connections_that_cannot_even_start_are_counted() -> None:
+    """The kernel itself refuses a broadcast address, before any packet (connect(2))."""
     answer = storm(80, 3, address="255.255.255.255")
     assert (answer.connect_ms, answer.unfinished) == ((), 0)
     ((name, count),) = answer.failed.items()
@@ -65,7 +65,7 @@ def test_connections_that_cannot_even_begin_are_counted() -> None:
 
 
 def test_a_storm_leaves_nothing_behind() -> None:
-    """Connections are reset: the server is told at once, and no TIME_WAIT keeps the ports."""
+    """Connections are reset: the server learns it at once, and no TIME_WAIT keeps the ports."""
     with socket.create_server(("127.0.0.1", 0), backlog=16) as listener:
         before = len(list(Path("/proc/self/fd").iterdir()))
         storm(listener.getsockname()[1], 3)
@@ -77,7 +77,7 @@ def test_a_storm_leaves_nothing_behind() -> None:
 
 
 def test_a_lack_of_descriptors_is_an_error_that_leaves_none_open() -> None:
-    """A smaller storm than was asked for must not pass for it."""
+    """A smaller storm must not be taken for the requested one."""
     before = len(list(Path("/proc/self/fd").iterdir()))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     highest = max(int(path.name) for path in Path("/proc/self/fd").iterdir())

@@ -22,14 +22,14 @@ from tests.support.fake_nginx import BULK, HANG_S, PROBE, Behaviour, FakeNginx, 
 
 
 def asked(found: dict[int, list[socket.socket]]) -> list[socket.socket]:
-    """Ask for downloads on the connections that are not a probe's, as a trial does; return those."""
+    """Request downloads on all connections except the probes', as a trial does; return those."""
     connections = list(itertools.chain.from_iterable(group[1:] for group in found.values()))
     for connection in connections:
         connection.sendall(BULK)
     return connections
 
 
-def test_every_worker_gets_a_probe_and_the_bulk_downloads_that_were_asked_for() -> None:
+def test_every_worker_gets_a_probe_and_the_requested_bulk_downloads() -> None:
     with FakeNginx(Behaviour(worker_pids=(31, 7))) as server, placed(server, 3, 0) as found:
         assert {pid: len(connections) for pid, connections in found.items()} == {7: 4, 31: 1}
         assert list(found) == [7, 31]
@@ -45,8 +45,8 @@ def test_surplus_connections_are_closed() -> None:
         server.wait_for_open(5)
 
 
-def test_a_worker_that_cannot_be_reached_ends_the_search_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error counts what was found; nothing stays open. By this clock a look takes a tenth of a second."""
+def test_the_search_for_an_unreachable_worker_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error counts what was found; nothing stays open. On this clock a look takes a tenth of a second."""
     clock = itertools.count(100)
     monkeypatch.setattr(placement, "time", types.SimpleNamespace(monotonic=lambda: next(clock) / 10))
     with FakeNginx(Behaviour(worker_pids=(11,))) as server:
@@ -67,7 +67,7 @@ def test_a_long_search_does_not_use_up_the_connections_of_nginx() -> None:
 
 
 def count_bursts(monkeypatch: pytest.MonkeyPatch, *, before_second: Callable[[], None]) -> list[int]:
-    """Return a list that gets an entry for each burst, and let something happen before the second one begins."""
+    """Return a list that gets an entry for each burst, and call a function before the second one begins."""
     bursts: list[int] = []
     start_burst = placement._Search.start_burst
 
@@ -81,8 +81,8 @@ def count_bursts(monkeypatch: pytest.MonkeyPatch, *, before_second: Callable[[],
     return bursts
 
 
-def test_lost_packets_do_not_hold_up_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel sends a lost SYN again after a second (RFC 6298, section 2): other connections go ahead of it."""
+def test_lost_packets_do_not_delay_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel repeats a lost SYN after a second (RFC 6298, section 2): other connections overtake it."""
     with FakeNginx(Behaviour(deaf=True)) as server:
         bursts = count_bursts(monkeypatch, before_second=server.listen)
         with placed(server, 2, 1):
@@ -92,7 +92,7 @@ def test_lost_packets_do_not_hold_up_the_search(monkeypatch: pytest.MonkeyPatch)
             server.wait_for_open(5)
 
 
-def test_a_link_that_is_slower_than_the_search_is_patient_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_slower_than_the_searchs_patience_does_not_end_it(monkeypatch: pytest.MonkeyPatch) -> None:
     second = threading.Event()
     bursts = count_bursts(monkeypatch, before_second=second.set)
     with FakeNginx(Behaviour(answers_after=second)) as server, placed(server, 2, 1):
@@ -106,7 +106,7 @@ def test_a_few_broken_connections_do_not_end_the_search() -> None:
 
 
 def test_a_server_that_breaks_every_connection_ends_the_search_at_once() -> None:
-    """Thousands of connections in a row would help nobody."""
+    """Thousands of connections in a row would not help."""
     with (
         FakeNginx(Behaviour(broken=10_000)) as server,
         pytest.raises(PlacementError, match=r"^\d+ connections were closed without an answer"),
@@ -114,19 +114,19 @@ def test_a_server_that_breaks_every_connection_ends_the_search_at_once() -> None
         place("127.0.0.1", server.port, workers=2, per_worker=(1, 1), trial="t", timeout_s=HANG_S)
 
 
-# A broadcast address is no one's server (connect(2)).
+# A broadcast address belongs to no server (connect(2)).
 @pytest.mark.parametrize(
     ("address", "words"), [("127.0.0.1", "Connection refused"), ("255.255.255.255", "unreachable|denied")]
 )
-def test_where_nobody_can_be_reached_the_search_ends_at_once(address: str, words: str) -> None:
-    """A subject that died is not searched for as long as one that is slow; by the kernel's word."""
+def test_the_search_ends_at_once_if_nothing_can_be_reached(address: str, words: str) -> None:
+    """The search for a subject that died is shorter than for a slow one; the kernel's error shows it."""
     with closed_port() as port, pytest.raises(OSError, match=words):
         place(address, port, workers=1, per_worker=(1,), trial="t", timeout_s=HANG_S)
 
 
 @contextmanager
 def arrived(*counts: int) -> Iterator[list[socket.socket]]:
-    """Yield connections on each of which an answer has arrived, of so many bytes with its headers."""
+    """Yield connections with a response of this many bytes each, with its headers."""
     with socket.create_server(("127.0.0.1", 0)) as listener, ExitStack() as opened:
         connections = []
         for count in counts:
@@ -140,7 +140,7 @@ def arrived(*counts: int) -> Iterator[list[socket.socket]]:
 
 @pytest.mark.parametrize(("start_s", "counted"), [(-math.inf, (20_000, 300)), (math.inf, (0, 0))])
 def test_a_bulk_download_counts_what_arrives_in_the_window(start_s: float, counted: tuple[int, ...]) -> None:
-    """Each connection has its own count, also of what came just before the end; none before the start."""
+    """Each connection has its own count, including bytes just before the end; none before the start."""
     over, told = os.pipe()
     os.close(told)
     with arrived(20_000, 300) as connections:
@@ -159,17 +159,17 @@ def test_bulk_downloads_run_until_the_window_ends_and_are_closed_then() -> None:
 
 
 def test_downloads_that_end_before_the_window_are_counted() -> None:
-    """All bytes that came are counted, too, and the others are not disturbed."""
+    """All received bytes are counted, too, and the others are not disturbed."""
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server, placed(server, 2, 1) as found:
         now_s = time.monotonic()
         samples = download(asked(found), start_s=now_s, end_s=now_s + 0.5)
         assert samples.ended_early == 3
-        # The response's head came along with the first bytes.
+        # The response's headers came with the first bytes.
         assert all(100_000 < count < 100_200 for count in samples.window_bytes)
 
 
-def test_a_bulk_connection_that_is_closed_without_an_answer_is_an_error() -> None:
-    """The answer of another connection, which stands in the same buffer, does not count for it."""
+def test_a_bulk_connection_closed_without_a_response_is_an_error() -> None:
+    """Another connection's response in the same buffer does not count for it."""
     behaviour = Behaviour(delays_s={12: 0.05}, hanging_up=(12,))
     with FakeNginx(behaviour) as server, placed(server, 1, 1) as found:
         now_s = time.monotonic()

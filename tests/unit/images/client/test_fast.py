@@ -29,8 +29,8 @@ def test_a_complete_request_records_its_stages_in_order() -> None:
     assert record.first_byte_ms >= 20
 
 
-def test_a_request_that_is_never_answered_is_given_up_at_its_limit() -> None:
-    """The article's ``curl --max-time 1``: the connection stands, and nothing comes."""
+def test_an_unanswered_request_is_given_up_at_its_limit() -> None:
+    """The article's ``curl --max-time 1``: the connection is established, and nothing arrives."""
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         record = one_request("127.0.0.1", server.port, timeout_s=0.1)
     assert record.connect_ms is not None
@@ -39,7 +39,7 @@ def test_a_request_that_is_never_answered_is_given_up_at_its_limit() -> None:
     assert record.total_ms >= 100
 
 
-def test_a_body_that_is_cut_short_is_incomplete() -> None:
+def test_a_truncated_body_is_incomplete() -> None:
     """The article's broken transfers: status 200, and fewer bytes than announced."""
     with FakeNginx(Behaviour(small_bytes=100_000, small_sent_bytes=70_000)) as server:
         record = one_request("127.0.0.1", server.port, timeout_s=HANG_S)
@@ -47,9 +47,9 @@ def test_a_body_that_is_cut_short_is_incomplete() -> None:
     assert record.total_ms < HANG_S * 1e3, "its end was seen, not waited for"
 
 
-# The second address is refused by the kernel itself, before any packet: a broadcast address is no one's server.
+# The kernel itself refuses the second address, before any packet: a broadcast address belongs to no server.
 @pytest.mark.parametrize("address", ["127.0.0.1", "255.255.255.255"])
-def test_a_refused_connection_is_none(address: str) -> None:
+def test_a_refused_connection_has_no_response(address: str) -> None:
     with closed_port() as port:
         record = one_request(address, port, timeout_s=HANG_S)
     assert (record.connect_ms, record.first_byte_ms, record.complete) == (None, None, False)
@@ -57,7 +57,7 @@ def test_a_refused_connection_is_none(address: str) -> None:
 
 
 def test_an_open_loop_starts_on_time_whether_or_not_earlier_requests_have_ended() -> None:
-    """With nobody answering, every tick still has its request: a stall must not thin out its own evidence."""
+    """Without any response, every tick still has its request: a stall must not reduce its own evidence."""
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         origin_s = time.monotonic() + 0.01
         client = FastClient("127.0.0.1", server.port, request=SMALL, timeout_s=0.15, origin_s=origin_s)

@@ -1,4 +1,4 @@
-"""Requests that are looked at one by one: what came, how much of it, and who closed the connection."""
+"""Requests with a result each: what arrived, how much of it, and who closed the connection."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ OK = b"HTTP/1.1 200 OK\r\nX-Worker: 7\r\nContent-Length: 5\r\n\r\nhello"
 
 @contextmanager
 def server(handler: Handler) -> Iterator[int]:
-    """Serve connections by a coroutine in a thread of its own; return the port."""
+    """Serve connections with a coroutine in a thread of its own; return the port."""
     loop = asyncio.new_event_loop()
     ready = threading.Event()
     ports: list[int] = []
@@ -77,8 +77,8 @@ def test_every_request_of_a_connection_is_reported() -> None:
     assert (connection.error, connection.closed_by_server) == ("", False)
 
 
-def test_header_lines_are_reported_where_they_are_asked_for() -> None:
-    """As they came, the same name twice as well."""
+def test_header_lines_are_reported_on_request() -> None:
+    """As received, including repeated names."""
     answer = OK.replace(b"X-Worker: 7", b"Set-Cookie: a\r\nset-cookie: b")
     (connection,) = run(answering(answer), keeps_heads=True)
     assert connection.answers[0].head == ("Set-Cookie: a", "set-cookie: b", "Content-Length: 5")
@@ -86,8 +86,8 @@ def test_header_lines_are_reported_where_they_are_asked_for() -> None:
     assert connection.answers[0].head == ()
 
 
-def test_connections_come_from_the_addresses_that_are_asked_for_in_turn() -> None:
-    """So that one machine can stand for many clients."""
+def test_connections_come_from_the_given_addresses_in_turn() -> None:
+    """So that one machine can act as many clients."""
     seen: list[str] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -102,7 +102,7 @@ def test_connections_come_from_the_addresses_that_are_asked_for_in_turn() -> Non
 
 @pytest.mark.parametrize("stream", [False, True], ids=["a flow", "a stream"])
 def test_a_connection_may_begin_with_its_own_addresses(*, stream: bool) -> None:
-    """As that of a load balancer does which speaks the PROXY protocol; the request stands behind them."""
+    """Like that of a load balancer with the PROXY protocol; the request follows."""
     heard: list[tuple[bytes, tuple[str, int]]] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -129,9 +129,9 @@ def test_a_connection_may_begin_with_its_own_addresses(*, stream: bool) -> None:
     ("sent", "told"),
     [
         (OK[:-2], (200, 3, False)),
-        # Status 0 stands for no answer.
+        # Status 0 means no response.
         (b"", (0, 0, False)),
-        # As nginx sends what it compresses: chunks count without their frame.
+        # Like nginx's compressed responses: chunks count without their framing.
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n",
             (200, 5, True),
@@ -141,14 +141,14 @@ def test_a_connection_may_begin_with_its_own_addresses(*, stream: bool) -> None:
     ],
     ids=["cut", "nothing", "chunks", "no-length"],
 )
-def test_an_answer_is_reported_as_far_as_it_came(sent: bytes, told: tuple[int, int, bool]) -> None:
+def test_a_response_is_reported_as_far_as_it_arrived(sent: bytes, told: tuple[int, int, bool]) -> None:
     (connection,) = run(answering(sent))
     assert [(answer.status, answer.body_bytes, answer.complete) for answer in connection.answers] == [told]
     assert connection.closed_by_server is not told[-1]
 
 
 class Waiting:
-    """A server whose connections are answered, or refused, and stay; it remembers what each has said."""
+    """A server that accepts or refuses connections, and keeps them; it remembers what each has sent."""
 
     def __init__(self, answer: bytes = b"", *, hangs_up: bool = False) -> None:
         self._answer = answer
@@ -157,7 +157,7 @@ class Waiting:
         self.open = self.most = self.most_unheard = 0
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Hear one piece, answer, and wait for the other side's end."""
+        """Read one piece, answer, and wait until the peer leaves."""
         self.open += 1
         self.most = max(self.most, self.open)
         self.most_unheard = max(self.most_unheard, self.open - len(self.heard))
@@ -173,15 +173,15 @@ class Waiting:
 
 @contextlib.contextmanager
 def standing(handler: Handler, *several: Flow) -> Iterator[Callable[[], tuple[tuple[Connection, ...], ...]]]:
-    """Run flows, of which some stay; what is yielded ends them."""
+    """Run flows, of which some stay; the yielded function ends them."""
     with server(handler) as port:
         running = flows.Standing(several, flows.Server(address="127.0.0.1", port=port))
         running.wait()
         yield running.end
 
 
-def test_part_of_a_head_is_sent_and_nothing_more() -> None:
-    """The connection then stays until it is ended; others come behind it."""
+def test_part_of_the_headers_is_sent_and_nothing_more() -> None:
+    """The connection then stays until it is ended; others start after it."""
     waiting = Waiting()
     with standing(waiting, Flow(head_bytes=9, stays=True, connections=2)) as end:
         while len(waiting.heard) < 2:
@@ -192,7 +192,7 @@ def test_part_of_a_head_is_sent_and_nothing_more() -> None:
 
 
 def test_headers_are_sent_when_the_kernel_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What still waits in the client was not sent: whoever counts the server's memory then would be too early."""
+    """Headers that still wait in the client were not sent: a look at the server's memory would be too early."""
 
     async def connect(*_: object) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         plain = socket.socket()
@@ -203,14 +203,14 @@ def test_headers_are_sent_when_the_kernel_has_them(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(flows, "_connect", connect)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        # Less than what asyncio takes in before it says that it is too much.
+        # Less than asyncio buffers before it signals that this is too much.
         flow = Flow(path=f"/{'x' * 60_000}", head_bytes=60_000, stays=True, timeout_s=0.2)
         ((connection,),) = flows.run([flow], flows.Server(address="", port=0))
     assert connection.error == "TIMEOUT"
 
 
-def test_what_a_server_says_to_a_connection_that_stays_is_reported() -> None:
-    """Such as 408 to a header that does not end; the socket stays though the server has closed it."""
+def test_the_servers_response_to_a_waiting_connection_is_reported() -> None:
+    """For example 408 for headers that do not end; the socket stays although the server has closed it."""
     with standing(
         Waiting(b"HTTP/1.1 408 Request Time-out\r\n\r\n", hangs_up=True), Flow(head_bytes=9, stays=True)
     ) as end:
@@ -221,8 +221,8 @@ def test_what_a_server_says_to_a_connection_that_stays_is_reported() -> None:
     assert connection.open_s >= 0.2
 
 
-def test_others_come_when_all_that_stay_have_been_answered() -> None:
-    """They stay until the others have come to their end, and longer; a slow reader stays once its answer has begun."""
+def test_others_start_when_all_that_stay_have_their_response() -> None:
+    """They stay until the others have ended, and longer; a slow reader stays once its response has begun."""
     waiting = Waiting(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n" + bytes(50_000))
     slow = Flow(connections=3, read_bytes_per_s=1000, stays=True, path="/slow")
     with standing(waiting, slow, Flow(path="/later", timeout_s=0.3)) as end:
@@ -233,8 +233,8 @@ def test_others_come_when_all_that_stay_have_been_answered() -> None:
     assert (late.error, [one.error for one in readers]) == ("TIMEOUT", [""] * 3)
 
 
-def test_a_connection_that_goes_on_asks_once_more_and_hears_what_closes() -> None:
-    """Where the server has closed it meanwhile, there is no answer."""
+def test_a_connection_that_continues_sends_one_more_request_and_sees_a_close() -> None:
+    """If the server has closed it meanwhile, there is no response."""
     closing = OK.replace(b"X-Worker", b"Connection: close\r\nX-Worker")
     with standing(answering(OK, closing), Flow(stays=True, goes_on=True)) as end:
         ((connection,),) = end()
@@ -244,14 +244,14 @@ def test_a_connection_that_goes_on_asks_once_more_and_hears_what_closes() -> Non
     assert closed.closed_by_server
 
 
-def test_the_rest_of_a_request_follows_when_its_connection_goes_on() -> None:
+def test_the_rest_of_a_request_follows_when_its_connection_continues() -> None:
     with standing(answering(OK, then_close=False), Flow(head_bytes=9, stays=True, goes_on=True)) as end:
         ((connection,),) = end()
     assert [answer.status for answer in connection.answers] == [200]
 
 
-def test_the_rest_of_an_answer_is_heard_when_its_connection_goes_on() -> None:
-    """At once, however slowly it was read before; where the server has cut it, it is not whole."""
+def test_the_rest_of_a_response_is_read_when_its_connection_continues() -> None:
+    """At once, however slowly it was read before; if the server has cut it, it is incomplete."""
     body = bytes(200_000)
     whole = b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + body
     slow = Flow(read_bytes_per_s=1000, stays=True, goes_on=True)
@@ -264,7 +264,7 @@ def test_the_rest_of_an_answer_is_heard_when_its_connection_goes_on() -> None:
 
 
 class Counting:
-    """A server that answers every request, and tells how many there were; the last ones by another worker."""
+    """A server that answers every request, and counts them; another worker answers the last ones."""
 
     def __init__(self, *, closes: bool = False) -> None:
         self._answer = OK.replace(b"X-Worker", b"Connection: close\r\nX-Worker") if closes else OK
@@ -280,7 +280,7 @@ class Counting:
         writer.close()
 
     def change(self) -> None:
-        """Let another worker answer, once many requests have been."""
+        """Let another worker answer after this many requests."""
         while self.requests < 50:
             time.sleep(0.001)
         self._answer = self._answer.replace(b"X-Worker: 7", b"X-Worker: 8")
@@ -295,8 +295,8 @@ class Counting:
     ],
     ids=["kept", "closed by the client", "closed by the server"],
 )
-def test_a_client_that_asks_on_does_so_once_more_after_the_end(flow: Flow, *, closes: bool) -> None:
-    """On one connection, or on new ones; so each has met whoever answers in the end, however long that took."""
+def test_a_repeating_client_sends_one_more_request_after_the_end(flow: Flow, *, closes: bool) -> None:
+    """On one connection, or on new ones; so each has reached the final worker, however long that took."""
     counting = Counting(closes=closes)
     with standing(counting, flow) as end:
         counting.change()
@@ -309,23 +309,23 @@ def test_a_client_that_asks_on_does_so_once_more_after_the_end(flow: Flow, *, cl
     assert (len(connections) == len(answers)) == closes
 
 
-def test_a_client_that_has_lost_a_request_asks_no_more() -> None:
-    """It is counted once."""
+def test_a_client_that_lost_a_request_sends_no_more() -> None:
+    """The loss is counted once."""
     with standing(answering(OK, OK), Flow(stays=True, asks_on=True)) as end:
         (connections,) = end()
     assert [[answer.complete for answer in one.answers] for one in connections] == [[True, True, False]]
 
 
-def test_a_connection_that_fails_keeps_nobody_waiting() -> None:
-    """Nor does one that is never answered, after its time; it is told apart from those that were ended here."""
+def test_a_failing_connection_keeps_no_other_waiting() -> None:
+    """Nor does one that is never answered, after its time; it is distinguished from those that were ended here."""
     (connection,) = run(answering(b""), stays=True)
     assert (connection.closed_by_server, [answer.status for answer in connection.answers]) == (True, [0])
     (silent,) = run(Waiting(), stays=True, timeout_s=0.1)
     assert (silent.error, silent.closed_by_server) == ("TIMEOUT", False)
 
 
-def test_a_client_may_wait_for_the_server_to_end_the_connection() -> None:
-    """And tells if it never does."""
+def test_a_client_may_wait_for_the_server_to_close_the_connection() -> None:
+    """It reports if that never happens."""
     (closed,) = run(answering(OK), awaits_end=True)
     assert (closed.error, closed.closed_by_server) == ("", True)
     (kept,) = run(answering(OK, then_close=False), awaits_end=True, timeout_s=0.1)
@@ -333,7 +333,7 @@ def test_a_client_may_wait_for_the_server_to_end_the_connection() -> None:
 
 
 def test_paths_are_numbered_and_bodies_announced() -> None:
-    """So that every request of a page can ask for something else."""
+    """So that every request for a page can ask for something else."""
     flow = Flow(path="/{c}/{n}", requests=2, method="POST", body_bytes=3, close=True, headers={"A": "b"})
     assert flows.request(flow, "lab", connection=4, number=1) == (
         b"POST /4/1 HTTP/1.1\r\nHost: lab\r\nConnection: close\r\nA: b\r\nContent-Length: 3\r\n\r\n\0\0\0"
@@ -341,16 +341,16 @@ def test_paths_are_numbered_and_bodies_announced() -> None:
     assert b"Connection" not in flows.request(flow, "lab", connection=4, number=0)
 
 
-def test_only_so_many_connections_are_open_at_a_time() -> None:
+def test_only_this_many_connections_are_open_at_a_time() -> None:
     waiting = Waiting(OK)
     assert len(run(waiting, connections=6, at_once=2)) == 6
-    # The server may hear of a connection's end after that of its successor's beginning.
+    # The server may notice a connection's end after its successor's start.
     assert waiting.most <= 4
 
 
 @pytest.mark.parametrize("at_once", [0, 1])
-def test_connections_that_stay_make_room_once_they_are_made(at_once: int) -> None:
-    """So that all of them are open in the end, though each has been answered before the next one comes."""
+def test_connections_that_stay_make_room_once_they_are_established(at_once: int) -> None:
+    """So that all of them are open at the end, although each has its response before the next one starts."""
     waiting = Waiting(OK)
     with standing(waiting, Flow(connections=6, at_once=at_once, stays=True)) as end:
         assert waiting.open == len(waiting.heard) == 6
@@ -358,7 +358,7 @@ def test_connections_that_stay_make_room_once_they_are_made(at_once: int) -> Non
     assert (waiting.most_unheard == 1) == bool(at_once)
 
 
-def test_records_are_counted_whatever_pieces_they_come_in() -> None:
+def test_records_are_counted_in_whatever_pieces_they_arrive() -> None:
     hello = b"\x16\x03\x01\x00\x03\x01ab"
     data = b"\x17\x03\x03\x00\x04abcd"
     for size in (1, 5, 100):
@@ -369,8 +369,8 @@ def test_records_are_counted_whatever_pieces_they_come_in() -> None:
         assert (records.hellos, records.sizes) == (1, [3, 4, 4])
 
 
-def test_something_else_may_be_said_instead_of_a_request() -> None:
-    """What was answered before the end is an answer like any other."""
+def test_other_bytes_may_be_sent_instead_of_a_request() -> None:
+    """A response before the end is a response like any other."""
     heard: list[bytes] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

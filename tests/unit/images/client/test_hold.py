@@ -17,12 +17,12 @@ from tuneproof.lab.protocol.loadgen import Held
 def held(
     holder: Holder, port: int, path: str, count: int, *, address: str = "127.0.0.1", timeout_s: float = 10.0
 ) -> Held:
-    """Hold so many more connections on this machine, unless told otherwise."""
+    """Hold this many more connections on this machine by default."""
     return holder.hold((address, port), path, count, timeout_s)
 
 
-def test_connections_are_held_from_one_job_to_the_next_until_they_are_released() -> None:
-    """More of them than begin at once; each has asked."""
+def test_connections_are_held_between_calls_until_they_are_released() -> None:
+    """More of them than start at once; each has sent a request."""
     holder = Holder()
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         first = held(holder, server.port, "/small.bin", 300)
@@ -47,7 +47,7 @@ def test_no_more_than_a_burst_is_on_its_way_at_once(monkeypatch: pytest.MonkeyPa
     assert answer.held == 6
 
 
-def test_other_answers_than_200_are_failures_and_closed() -> None:
+def test_responses_other_than_200_are_failures_and_closed() -> None:
     holder = Holder()
     with FakeNginx(Behaviour(statuses={"/small.bin": 503})) as server:
         answer = held(holder, server.port, "/small.bin", 3)
@@ -56,7 +56,7 @@ def test_other_answers_than_200_are_failures_and_closed() -> None:
 
 
 def test_a_few_failures_do_not_disturb_the_others() -> None:
-    """A download that never ends is held without reading on: its head is all that is waited for."""
+    """An endless download is held without further reading: only its headers are awaited."""
     holder = Holder()
     with FakeNginx(Behaviour(hanging_up=(12,))) as server:
         answer = held(holder, server.port, "/bulk.bin", 4)
@@ -65,8 +65,8 @@ def test_a_few_failures_do_not_disturb_the_others() -> None:
         server.wait_for_open(0)
 
 
-def test_connections_without_an_answer_are_given_up_in_time() -> None:
-    """By the name that the kernel has for it."""
+def test_unanswered_connections_are_given_up_in_time() -> None:
+    """With the kernel's name for it."""
     holder = Holder()
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         began_s = time.monotonic()
@@ -76,8 +76,8 @@ def test_connections_without_an_answer_are_given_up_in_time() -> None:
 
 
 @pytest.mark.parametrize("answer", [b"SSH-2.0-OpenSSH\r\n\r\n", b"x" * 20_000])
-def test_what_is_not_http_is_a_failure(answer: bytes) -> None:
-    """A wrong port, or a head without an end."""
+def test_a_response_that_is_not_http_is_a_failure(answer: bytes) -> None:
+    """A wrong port, or headers without an end."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def talk() -> None:
@@ -108,7 +108,7 @@ def test_connections_that_the_server_closes_later_are_no_longer_held() -> None:
 
 
 def test_a_lack_of_descriptors_is_counted() -> None:
-    """Some connections begin and stay unanswered here; for the others there is no descriptor."""
+    """Some connections start and stay unanswered here; for the others there is no descriptor."""
     holder = Holder()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
@@ -124,7 +124,7 @@ def test_a_lack_of_descriptors_is_counted() -> None:
 
 
 def test_the_programs_memory_is_reported_in_bytes() -> None:
-    """As VmRSS is in /proc/self/status (proc(5)), in kB there, which means 1024 bytes; it is another file's figure."""
+    """The same as VmRSS in /proc/self/status (proc(5)), which is in kB of 1024 bytes; another file's figure."""
     told = held(Holder(), 9, "/", 0).rss_bytes
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     (resident,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))

@@ -17,27 +17,27 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 def test_a_request_names_its_trial_and_whether_the_connection_stays() -> None:
-    """The access log can be joined by X-Trial, and a fast request leaves no idle connection behind."""
+    """X-Trial joins the access log, and a fast request leaves no idle connection behind."""
     assert http1.get("/a", host="h", trial="t-1") == (
         b"GET /a HTTP/1.1\r\nHost: h\r\nX-Trial: t-1\r\nConnection: keep-alive\r\n\r\n"
     )
     assert b"\r\nConnection: close\r\n" in http1.get("/a", host="h", trial="t-1", keep_alive=False)
 
 
-def test_a_head_gives_status_length_and_worker_whatever_the_case_of_the_names() -> None:
-    """Names of headers have no case: RFC 9110, section 5.1."""
+def test_headers_give_status_length_and_worker_in_any_letter_case() -> None:
+    """Header names are case-insensitive: RFC 9110, section 5.1."""
     head = http1.parse_head(b"HTTP/1.1 404 Not Found\r\ncontent-LENGTH: 7\r\nX-Worker:  31 \r\nDate: 10:00:00")
     assert (head.status, head.content_length, head.worker_pid) == (404, 7, 31)
     assert head.headers["date"] == "10:00:00"
 
 
-def test_what_is_not_http_is_refused_with_its_beginning() -> None:
-    """A wrong port is recognised by what it says."""
+def test_a_response_that_is_not_http_is_rejected_with_its_start() -> None:
+    """A wrong port is recognised by its response."""
     with pytest.raises(ValueError, match=r"not an HTTP response: 'SSH-2\.0-OpenSSH'"):
         http1.parse_head(b"SSH-2.0-OpenSSH")
 
 
-def test_a_head_may_arrive_in_pieces_and_the_body_with_it_is_kept(ends: tuple[socket.socket, socket.socket]) -> None:
+def test_headers_may_arrive_in_pieces_and_the_body_with_them_is_kept(ends: tuple[socket.socket, socket.socket]) -> None:
     client, server = ends
     server.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r")
     server.sendall(b"\nok")
@@ -53,7 +53,7 @@ def test_a_connection_that_closes_within_the_headers_is_an_error(ends: tuple[soc
         http1.receive_head(client)
 
 
-def test_a_head_without_end_is_given_up(ends: tuple[socket.socket, socket.socket]) -> None:
+def test_endless_headers_are_given_up(ends: tuple[socket.socket, socket.socket]) -> None:
     client, server = ends
     server.sendall(b"HTTP/1.1 200 OK\r\n" + b"x" * 20_000)
     with pytest.raises(ValueError, match="longer than 16384 bytes"):
@@ -61,7 +61,7 @@ def test_a_head_without_end_is_given_up(ends: tuple[socket.socket, socket.socket
 
 
 def test_an_exchange_reads_the_whole_body(ends: tuple[socket.socket, socket.socket]) -> None:
-    """What came with the head counts, what comes later is waited for: the connection is ready for the next request."""
+    """Bytes with the headers count, later ones are awaited: the connection is ready for the next request."""
     client, server = ends
     body = b"x" * 5000
     server.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n" + body)
@@ -72,7 +72,7 @@ def test_an_exchange_reads_the_whole_body(ends: tuple[socket.socket, socket.sock
         client.recv(1)
 
 
-def test_an_exchange_whose_body_is_cut_short_is_an_error(ends: tuple[socket.socket, socket.socket]) -> None:
+def test_an_exchange_with_a_truncated_body_is_an_error(ends: tuple[socket.socket, socket.socket]) -> None:
     client, server = ends
     server.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
     server.shutdown(socket.SHUT_WR)

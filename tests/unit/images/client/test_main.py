@@ -1,4 +1,4 @@
-"""The program in the client: questions, answers, what goes on after a failure, and what is let go at the end."""
+"""The program in the client: calls, responses, how it continues after a failure, and what it releases at the end."""
 
 import json
 import resource
@@ -17,13 +17,13 @@ from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.protocol.loadgen import Loadgen, Round, SlowReading, Tool
 from tuneproof.lab.topology.program import Answered, Call, timed
 
-# The stand-in's threads keep no lock that a forked load would need.
+# The stand-in's threads hold no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
 @pytest.fixture
 def able() -> Iterator[Loadgen]:
-    """What the program can do; nothing of it is left after the test."""
+    """The program's methods; nothing of them is left after the test."""
     loadgen = Program()
     yield joined(Loadgen, loadgen)
     loadgen.close()
@@ -33,8 +33,8 @@ def reading(server: FakeNginx, count: int) -> SlowReading:
     return SlowReading(address="127.0.0.1", port=server.port, path="/bulk.bin", count=count)
 
 
-def test_every_question_can_be_asked_and_reports_its_time_and_the_machines(able: Loadgen) -> None:
-    """But those of the stall and of tools, TLS and HTTP/2, for which other tests or other places stand."""
+def test_every_call_reports_its_time_and_the_machines_load(able: Loadgen) -> None:
+    """Except those of the stall and of tools, TLS and HTTP/2, which are tested elsewhere."""
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         target: dict[str, Any] = {"address": "127.0.0.1", "port": server.port}
         protocol = Round(
@@ -73,26 +73,28 @@ def test_every_question_can_be_asked_and_reports_its_time_and_the_machines(able:
     assert sum(each.took_s for each in told) <= took_s
 
 
-def test_a_tool_is_asked_for_by_its_name(able: Loadgen) -> None:
+def test_a_tool_is_selected_by_its_name(able: Loadgen) -> None:
     load = Tool(tool="curl", address="127.0.0.1", port=1, path="/", concurrency=2, keep_alive=True, timeout_s=5)
     assert "tool 'curl'" in refused(able.run_tool, load)
 
 
 @pytest.fixture
 def file_limits() -> Iterator[tuple[int, int]]:
-    """This process's limits of open files, soft and hard; they are the same again after the test."""
+    """This process's limits of open files, soft and hard; they are restored after the test."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     yield before
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 @pytest.mark.usefixtures("file_limits")
-def test_what_is_held_is_let_go_at_the_end(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever forgets to release or to end leaves no connections to the next one; a line that fails ends nothing.
+def test_everything_held_is_released_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A caller that forgets to release or to end leaves no connections to the next one; a line that fails ends nothing.
 
-    Slow readers would read on into the next trial, and the program would wait for them.
+    Slow readers would continue in the next trial, and the program would wait for them.
     """
-    # Somebody else knows it, too: that it is forgotten must not be what closes its connections.
+    # Another reference remains: forgetting this one must not be what closes its connections.
     loadgen = Program()
     monkeypatch.setattr(program, "Loadgen", lambda: loadgen)
     with FakeNginx(Behaviour(small_bytes=100)) as server:

@@ -11,12 +11,12 @@ from tests.support.closed_ports import closed_port
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 from tuneproof.lab.protocol.loadgen import Round, RoundSeen
 
-# The stand-in's threads keep no lock that a forked load would need.
+# The stand-in's threads hold no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
 def protocol(port: int, **changes: Any) -> RoundSeen:
-    """Run five fast requests beside two bulk downloads, unless told otherwise."""
+    """Run five fast requests next to two bulk downloads by default."""
     quick: dict[str, Any] = {
         "fast_path": "/small.bin",
         "requests": 5,
@@ -28,8 +28,8 @@ def protocol(port: int, **changes: Any) -> RoundSeen:
     return one_by_one.run(Round(address="127.0.0.1", port=port, **{**quick, **changes}))
 
 
-def test_fast_requests_run_one_after_the_other_beside_the_downloads() -> None:
-    """As many as were asked for, none of them with company of its kind; the downloads end with the last one."""
+def test_fast_requests_run_one_after_the_other_next_to_the_downloads() -> None:
+    """As many as requested, never two at a time; the downloads end with the last one."""
     with FakeNginx(Behaviour(delays_s={11: 0.02, 12: 0.02})) as server:
         answer = protocol(server.port)
         server.wait_for_open(0)
@@ -44,8 +44,8 @@ def test_fast_requests_run_one_after_the_other_beside_the_downloads() -> None:
     assert {request.trial for request in server.requests} == {"a-b1"}
 
 
-def test_a_request_that_is_not_answered_is_given_up_and_the_next_one_begins() -> None:
-    """The article's time limit; the downloads go on meanwhile."""
+def test_an_unanswered_request_is_given_up_and_the_next_one_starts() -> None:
+    """After the article's time limit; the downloads continue meanwhile."""
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         answer = protocol(server.port, requests=2, timeout_s=0.25)
     assert [record.complete for record in answer.requests] == [False, False]
@@ -54,11 +54,11 @@ def test_a_request_that_is_not_answered_is_given_up_and_the_next_one_begins() ->
     assert answer.bulk_bytes > 1 << 20
 
 
-def test_downloads_that_end_are_not_begun_again() -> None:
+def test_finished_downloads_are_not_started_again() -> None:
     with FakeNginx(Behaviour(bulk_bytes=100_000, silent_paths=("/small.bin",))) as server:
         answer = protocol(server.port, requests=2, timeout_s=0.5)
     assert server.workers_asked_for("/bulk.bin") == [11, 12]
-    # The responses' heads came along.
+    # The responses' headers came with them.
     assert 200_000 < answer.bulk_bytes < 200_400
     last = answer.requests[-1]
     assert 0 < answer.bulk_seconds * 1e3 < last.at_ms + last.total_ms
@@ -71,8 +71,8 @@ def test_without_downloads_the_requests_have_the_subject_to_themselves() -> None
     assert {request.path for request in server.requests} == {"/small.bin"}
 
 
-def test_a_download_that_is_no_200_is_an_error_that_shows_it() -> None:
-    """A missing file must not pass for a download that ended early."""
+def test_a_download_without_status_200_is_an_error_that_shows_it() -> None:
+    """A missing file must not look like a download that ended early."""
     before = len(list(Path("/proc/self/fd").iterdir()))
     with (
         FakeNginx(Behaviour(statuses={"/bulk.bin": 404}, silent_paths=("/small.bin",))) as server,
@@ -82,7 +82,7 @@ def test_a_download_that_is_no_200_is_an_error_that_shows_it() -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-def test_where_nobody_listens_nothing_is_left_open() -> None:
+def test_without_a_listener_nothing_is_left_open() -> None:
     with closed_port() as port:
         before = len(list(Path("/proc/self/fd").iterdir()))
         with pytest.raises(ConnectionRefusedError):

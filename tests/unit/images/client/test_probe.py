@@ -23,7 +23,7 @@ PAUSE_S = 0.004
 
 
 class Workers:
-    """A machine with time of its own: it stands still but in select(), and every worker answers after its delay."""
+    """A machine with its own clock, which only advances in select(); every worker answers after its delay."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
@@ -50,7 +50,7 @@ class Worker:
         self.answers_at_s = NEVER_S
 
     def sendall(self, request: bytes) -> None:
-        """Take a question; now and then the machine stands still meanwhile, as if its CPU had been taken away."""
+        """Send a request; sometimes the machine stops meanwhile, as if its CPU had been taken away."""
         assert request == PROBE
         assert self.answers_at_s == NEVER_S, "asked before it has answered"
         self.asked += 1
@@ -76,7 +76,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Workers:
 
 
 def probed(machine: Workers, *delays_s: float, window_s: float) -> list[ProbeSamples]:
-    """Probe workers with such delays every 10 ms over a window that begins in 10 ms."""
+    """Probe workers with these delays every 10 ms over a window that begins in 10 ms."""
     start_s = machine.now_s + 0.01
     connections = {pid: Worker(machine, delay_s) for pid, delay_s in enumerate(delays_s, start=11)}
     samples = probe(
@@ -90,8 +90,8 @@ def probed(machine: Workers, *delays_s: float, window_s: float) -> list[ProbeSam
     return list(samples.values())
 
 
-def test_a_delay_shows_on_the_worker_that_has_it_and_not_on_the_other(machine: Workers) -> None:
-    """Every lag is the worker's own delay; the other's ticks, between its own, are not late for it."""
+def test_a_delay_shows_only_on_its_worker(machine: Workers) -> None:
+    """Every lag is the worker's own delay; the other worker's ticks in between are not delayed by it."""
     delayed, other = probed(machine, DELAY_S, 0.001, window_s=0.3)
     assert delayed.lag_ms == pytest.approx([30] * len(delayed.lag_ms))
     assert other.lag_ms == pytest.approx([1] * 30)
@@ -100,22 +100,22 @@ def test_a_delay_shows_on_the_worker_that_has_it_and_not_on_the_other(machine: W
 
 
 def test_every_tick_is_answered_or_missed(machine: Workers) -> None:
-    """Nothing is queued while an answer is outstanding, and nothing is forgotten."""
+    """Nothing is queued while a response is outstanding, and nothing is forgotten."""
     (samples,) = probed(machine, 0.025, window_s=0.3)
     assert samples.at_ms == pytest.approx([30 * turn for turn in range(10)])
     assert (len(samples.lag_ms), len(samples.late_ms), samples.missed_ticks) == (10, 10, 20)
 
 
-def test_a_probe_that_is_outstanding_at_the_end_counts_with_its_whole_lag(machine: Workers) -> None:
-    """The longest stalls would be lost otherwise; the ticks until the answer count as missed."""
+def test_a_probe_outstanding_at_the_end_counts_with_its_whole_lag(machine: Workers) -> None:
+    """Otherwise the longest stalls would be lost; the ticks until the response count as missed."""
     delayed, other = probed(machine, 0.153, 0.001, window_s=0.05)
     assert delayed.lag_ms == pytest.approx([153])
     assert delayed.missed_ticks == 15
     assert len(other.lag_ms) == 5
 
 
-def test_a_probe_whose_sending_was_interrupted_is_left_out_and_counted(machine: Workers) -> None:
-    """Nobody can tell when it was sent, and so how long its answer took. All others are there, undisturbed."""
+def test_a_probe_interrupted_while_sending_is_left_out_and_counted(machine: Workers) -> None:
+    """Its time of sending is unknown, and so is its duration. All others are there, undisturbed."""
     worker = Worker(machine, 0.001, pause_every=3)
     (samples,) = probe(
         cast("dict[int, socket.socket]", {11: worker}),
@@ -129,7 +129,7 @@ def test_a_probe_whose_sending_was_interrupted_is_left_out_and_counted(machine: 
     assert len(samples.wake_ms) == len(samples.at_ms) == 20
 
 
-def test_a_worker_that_never_answers_is_given_up_two_seconds_after_the_end(machine: Workers) -> None:
+def test_an_unresponsive_worker_is_given_up_two_seconds_after_the_end(machine: Workers) -> None:
     began_s = machine.now_s
     with pytest.raises(ConnectionError, match="unanswered for two seconds after the trial's window"):
         probed(machine, 0.001, NEVER_S, window_s=0.3)
@@ -137,7 +137,7 @@ def test_a_worker_that_never_answers_is_given_up_two_seconds_after_the_end(machi
 
 
 def measured(behaviour: Behaviour, *, window_s: float) -> tuple[ProbeSamples, ProbeSamples]:
-    """Probe workers 11 and 12 every 10 ms over a window, by this machine's clock."""
+    """Probe workers 11 and 12 every 10 ms over a window, on this machine's clock."""
     with FakeNginx(behaviour) as server, placed(server, 0, 0) as found:
         start_s = time.monotonic() + 0.01
         samples = probe(
@@ -153,7 +153,7 @@ def measured(behaviour: Behaviour, *, window_s: float) -> tuple[ProbeSamples, Pr
 
 @pytest.mark.parametrize("slow", [11, 12])
 def test_over_real_connections_a_delay_shows_on_its_worker(slow: int) -> None:
-    """A pause of this machine makes a lag longer; one between sending and the look at the clock makes it shorter."""
+    """A pause of this machine makes a lag longer; one between sending and reading the clock makes it shorter."""
     samples = measured(Behaviour(delays_s={slow: DELAY_S}), window_s=0.5)
     delayed, other = samples if slow == 11 else reversed(samples)
     assert min(other.lag_ms) < statistics.median(delayed.lag_ms)
@@ -164,6 +164,6 @@ def test_over_real_connections_a_delay_shows_on_its_worker(slow: int) -> None:
 
 
 def test_a_worker_that_closes_the_probes_connection_is_an_error() -> None:
-    """A worker that died must not pass for one that answers quickly."""
+    """A worker that died must not look like one that answers quickly."""
     with pytest.raises(ConnectionError):
         measured(Behaviour(probes=2), window_s=1)

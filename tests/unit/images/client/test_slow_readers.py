@@ -19,7 +19,7 @@ from tuneproof.lab.protocol.loadgen import SlowReadersSeen, SlowReading
 
 
 def slow(port: int, *, told: threading.Event, crowd: Crowd, **changes: Any) -> SlowReadersSeen:
-    """Run two slow readers of the bulk file until something is so."""
+    """Run two slow readers of the bulk file until a condition is true."""
     quick: dict[str, Any] = {"address": "127.0.0.1", "path": "/bulk.bin", "count": 2, "interval_s": 0.05}
     return crowds.read_slowly(SlowReading(port=port, **{**quick, **changes}), told, crowd)
 
@@ -29,13 +29,13 @@ def read_bytes(crowd: Crowd) -> int:
 
 
 def each_has(crowd: Crowd, least_bytes: int, *, readers: int = 2) -> bool:
-    """Tell whether so many have so much in their receive buffers."""
+    """Tell whether this many have this much in their receive buffers."""
     waiting = [crowds.unread_bytes(member.connection) for member in (*crowd.open.values(), *crowd.ended)]
     return len(waiting) == readers and min(waiting) >= least_bytes
 
 
 class Until(threading.Event):
-    """Tells readers to end as soon as something is so: after a time it might not be so yet."""
+    """Ends readers as soon as a condition is true: after a fixed time it might not be true yet."""
 
     def __init__(self, is_so: Callable[[], bool]) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Until(threading.Event):
 
 
 def test_every_reader_takes_a_byte_per_interval_and_leaves_the_rest() -> None:
-    """Four bytes take four intervals; what waits is in the receive buffers."""
+    """Four bytes take four intervals; the rest waits in the receive buffers."""
     crowd = Crowd()
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
@@ -62,12 +62,12 @@ def test_every_reader_takes_a_byte_per_interval_and_leaves_the_rest() -> None:
 
 
 def test_a_download_that_the_server_has_ended_is_not_alive() -> None:
-    """Its FIN is seen though data waits in front of it, and that data counts."""
+    """Its FIN is noticed although data waits before it, and that data counts."""
     crowd = Crowd()
     with FakeNginx(Behaviour(bulk_bytes=1000)) as server:
         answer = slow(server.port, crowd=crowd, told=Until(lambda: len(crowd.ended) == 2))
     assert (answer.alive, answer.ended) == (0, 2)
-    # The response's head came along.
+    # The response's headers came with it.
     assert 2 * 1000 < answer.unread_bytes + answer.read_bytes < 2 * 1200
 
 
@@ -89,17 +89,17 @@ def test_a_reset_ends_a_reader() -> None:
     assert (answer.alive, answer.ended, answer.unread_bytes) == (0, 1, 0)
 
 
-def test_readers_that_nobody_listens_to_are_counted() -> None:
+def test_readers_without_a_listener_are_counted() -> None:
     crowd = Crowd()
     with closed_port() as port:
         answer = slow(port, crowd=crowd, told=Until(lambda: crowd.failed.total() == 2))
     assert (answer.alive, answer.ended, answer.failed) == (0, 0, {"ECONNREFUSED": 2})
 
 
-# Once read from, once not: the answer's beginning is in two places.
+# Once read, once not: the start of the response is in two places.
 @pytest.mark.parametrize("interval_s", [0.02, 3.0])
-def test_an_answer_that_is_no_200_is_an_error_that_shows_it(interval_s: float) -> None:
-    """An error page is short: it would wait nowhere. No connection is left open."""
+def test_a_response_without_status_200_is_an_error_that_shows_it(interval_s: float) -> None:
+    """An error page is short: it would not fill any buffer. No connection is left open."""
     before = len(list(Path("/proc/self/fd").iterdir()))
     crowd = Crowd()
     told = Until(lambda: each_has(crowd, 1) and (read_bytes(crowd) > 0) == (interval_s < 1))
@@ -113,7 +113,7 @@ def test_an_answer_that_is_no_200_is_an_error_that_shows_it(interval_s: float) -
 
 @pytest.fixture
 def background() -> Iterator[SlowReaders]:
-    """Nobody reads yet; nobody does after the test."""
+    """There are no readers yet, nor after the test."""
     readers = SlowReaders()
     yield readers
     readers.close()
@@ -125,7 +125,7 @@ def begin(readers: SlowReaders, port: int) -> None:
 
 
 def test_there_is_one_set_of_readers_in_the_background(background: SlowReaders) -> None:
-    """The first read on when a second is refused; what was not begun cannot be ended, nor twice."""
+    """The first continues when a second is refused; readers that were not started cannot be ended, nor twice."""
     with pytest.raises(RuntimeError, match="there are no slow readers"):
         background.end()
     with FakeNginx(Behaviour()) as server:

@@ -12,25 +12,25 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
 
 
 def taken_apart(pieces: Iterable[bytes]) -> tuple[bytes, bool]:
-    """Return the body of chunks, and whether they have come to their end."""
+    """Return the body in chunks, and whether they have ended."""
     chunks = Chunks()
     return b"".join(map(chunks.add, pieces)), chunks.complete
 
 
 @pytest.mark.parametrize("size", range(1, len(CHUNKED) + 1))
-def test_chunks_are_taken_apart_whatever_pieces_they_come_in(size: int) -> None:
+def test_chunks_are_decoded_in_whatever_pieces_they_arrive(size: int) -> None:
     pieces = [CHUNKED[at : at + size] for at in range(0, len(CHUNKED), size)]
     assert taken_apart(pieces) == (b"hello, world", True)
 
 
-def test_what_has_come_of_a_chunk_counts() -> None:
-    """Its end need not be there."""
+def test_the_received_part_of_a_chunk_counts() -> None:
+    """Its end need not have arrived."""
     assert taken_apart([b"5\r\nhel"]) == (b"hel", False)
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_what_is_compressed_counts_once_it_can_be_read(size: int) -> None:
-    """A flush of the compressor makes all before it readable; what it keeps has not arrived."""
+def test_compressed_data_counts_once_it_can_be_read(size: int) -> None:
+    """A flush of the compressor makes everything before it readable; what it keeps has not arrived."""
     compress = zlib.compressobj(wbits=31)
     first = compress.compress(b"hello" * 100) + compress.flush(zlib.Z_SYNC_FLUSH)
     kept = compress.compress(b"world" * 100)
@@ -41,7 +41,7 @@ def test_what_is_compressed_counts_once_it_can_be_read(size: int) -> None:
     assert (message.status, message.body_bytes, message.end) == (200, 500, "")
 
 
-def test_a_head_that_is_not_there_yet_has_no_status() -> None:
+def test_missing_headers_have_no_status() -> None:
     message = Http1()
     message.add(HEAD)
     assert (message.status, message.body_bytes) == (0, 0)

@@ -1,4 +1,4 @@
-"""ApacheBench and wrk: their commands, and what is handed over of what they print and write."""
+"""ApacheBench and wrk: their commands, and what is returned of their output."""
 
 import sys
 from dataclasses import replace
@@ -34,15 +34,15 @@ Tue Jun 03 10:00:01 2025\t1748944801\t999\t31\t1030\t30
 
 
 def fake_tool(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """Put a tool on the path, alone, that runs a Python script; its arguments are ``sys.argv``."""
+    """Put a tool on a path of its own that runs a Python script; its arguments are ``sys.argv``."""
     tool = folder / name
     tool.write_text(f"#!{sys.executable}\nimport sys\nfrom pathlib import Path\n{script}", encoding="utf-8")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(folder))
 
 
-def test_ab_gets_everything_that_the_load_says() -> None:
-    """Quiet, past resets, with the times of all requests in a file; kept alive only on demand."""
+def test_ab_gets_all_settings_of_the_load() -> None:
+    """Quiet, continuing after resets, with the times of all requests in a file; keepalive only on request."""
     assert ab_command(AB, times=Path("/t/times.tsv")) == [
         *("ab", "-q", "-r", "-n", "1000", "-c", "100", "-s", "30", "-g", "/t/times.tsv"),
         URL,
@@ -50,15 +50,15 @@ def test_ab_gets_everything_that_the_load_says() -> None:
     assert "-k" in ab_command(replace(AB, keep_alive=True), times=Path("t"))
 
 
-def test_wrk_closes_connections_unless_they_are_kept() -> None:
-    """It knows no option for that, and keeps them by itself."""
+def test_wrk_closes_connections_unless_keepalive_is_requested() -> None:
+    """It has no option for that, and uses keepalive by default."""
     keeping = ["wrk", "-t1", "-c100", "-d10s", "--timeout", "30s", "--latency"]
     assert wrk_command(replace(WRK, keep_alive=True)) == [*keeping, URL]
     assert wrk_command(WRK) == [*keeping, "-H", "Connection: close", URL]
 
 
 def test_wrk_has_no_more_threads_than_cpus_and_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More would only wait for each other; wrk refuses fewer connections than threads."""
+    """More would only wait for each other; wrk rejects fewer connections than threads."""
     monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(range(12)))
     asked = {8: 8, 64: 12}
     assert {n: wrk_command(replace(WRK, threads=n))[1] for n in asked} == {n: f"-t{of}" for n, of in asked.items()}
@@ -73,16 +73,16 @@ def test_wrk_has_no_more_threads_than_cpus_and_connections(monkeypatch: pytest.M
         (replace(AB, tool="curl"), "tool 'curl'"),
     ],
 )
-def test_a_load_that_says_too_little_is_refused(load: Tool, reason: str) -> None:
-    """No number is made up for it."""
+def test_an_incomplete_load_is_rejected(load: Tool, reason: str) -> None:
+    """No number is invented for it."""
     with pytest.raises(ValueError, match=reason):
         run(load)
 
 
 def test_the_times_of_single_requests_are_in_the_third_and_fifth_column() -> None:
-    """Connection, and all of it, in any order; the first column's spaces separate nothing.
+    """Connect time and total, in any order; spaces in the first column do not separate columns.
 
-    A connect of a second is a long one: that is when a SYN that was lost comes again; a millisecond less is none.
+    A connect of a second is a long one, because a lost SYN is repeated then; a millisecond less is not.
     """
     assert ab_times(GNUPLOT) == AbTimes(
         connect_ms={"p50": 1.0, "p99": 1000.0, "max": 1000.0},
@@ -92,7 +92,7 @@ def test_the_times_of_single_requests_are_in_the_third_and_fifth_column() -> Non
 
 
 def test_percentiles_are_values_that_occurred() -> None:
-    """Of a hundred requests the ninety-ninth is not the longest; each column has its own order."""
+    """Of a hundred requests the ninety-ninth is not the longest; each column is sorted separately."""
     rows = [f"x	1	{1000 * number}	0	{100 - number}	0" for number in range(1, 101)]
     times = ab_times("\n".join([GNUPLOT.splitlines()[0], *rows]))
     assert times.connect_ms == {"p50": 50_000, "p99": 99_000, "max": 100_000}
@@ -105,25 +105,23 @@ def test_percentiles_are_values_that_occurred() -> None:
     ids=["empty", "other-columns", "no-requests"],
 )
 def test_other_columns_are_an_error(text: str) -> None:
-    """Another version's file must not be read as if it were this one's, and nothing not as times."""
+    """Another version's file must not be read as this one's, and an empty one gives no times."""
     with pytest.raises(CannotDoError, match="ab wrote other columns, or nothing below them"):
         ab_times(text)
 
 
-def test_a_run_of_ab_hands_over_its_report_and_its_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_of_ab_returns_its_report_and_its_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = f"Path(sys.argv[sys.argv.index('-g') + 1]).write_text({GNUPLOT!r})\nprint({REPORT!r}, end='')\n"
     fake_tool("ab", tmp_path, monkeypatch, script)
     assert run(AB) == ToolSaid(report=REPORT, times=ab_times(GNUPLOT))
 
 
-def test_a_run_of_wrk_hands_over_its_report_and_claims_no_times(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_of_wrk_returns_its_report_and_no_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake_tool("wrk", tmp_path, monkeypatch, f"print({REPORT!r}, end='')\n")
     assert run(WRK) == ToolSaid(report=REPORT, times=None)
 
 
-def test_a_tool_that_fails_is_an_error_with_its_last_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_tool_is_an_error_with_its_last_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From both of its outputs: ab writes its reason to standard error."""
     script = "print('Benchmarking', flush=True)\nsys.exit('apr_socket_connect(): Connection refused (111)')\n"
     fake_tool("ab", tmp_path, monkeypatch, script)
@@ -133,7 +131,7 @@ def test_a_tool_that_fails_is_an_error_with_its_last_words(tmp_path: Path, monke
         run(AB)
 
 
-def test_a_tool_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_tool_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client's image has both; another place may not."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CannotDoError, match="wrk is not installed"):

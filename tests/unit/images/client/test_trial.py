@@ -14,12 +14,12 @@ from tuneproof.lab.protocol.codec import from_plain, to_plain
 from tuneproof.lab.protocol.serving import CannotDoError
 from tuneproof.lab.protocol.stall import BulkSamples, Trial, Went, Window
 
-# The stand-in's threads keep no lock that a forked load would need.
+# The stand-in's threads hold no lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
 def spec(server: FakeNginx, **changes: Any) -> Trial:
-    """Return a short trial, without loads unless asked for."""
+    """Return a short trial, without loads by default."""
     quick: dict[str, Any] = {
         "address": "127.0.0.1",
         "port": server.port,
@@ -51,7 +51,7 @@ def observation_of(window: Window) -> StallObservation:
     return observed(StallRecord(**vars(window)))
 
 
-def test_a_trial_brings_everything_that_an_observation_needs() -> None:
+def test_a_trial_has_everything_that_an_observation_needs() -> None:
     with FakeNginx(Behaviour()) as server:
         window = trial(server, bulk_per_worker=(2, 0), fast_rate_hz=50.0, baseline_s=0.3)
     observation = observation_of(window)
@@ -81,7 +81,7 @@ def test_a_trial_without_loads_only_probes() -> None:
     assert 0 <= observation.steal_pct <= 100
 
 
-# The client's process ends with the error, and its sockets with it; in this process they are left to the collector.
+# The client's process and its sockets end with the error; in this process the garbage collector closes them.
 @pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
 def test_a_load_that_fails_fails_the_trial(capfd: pytest.CaptureFixture[str]) -> None:
     """A missing bulk file is an error with its reason, not a trial without load."""
@@ -90,8 +90,8 @@ def test_a_load_that_fails_fails_the_trial(capfd: pytest.CaptureFixture[str]) ->
     assert "bulk download answered with b'HTTP/1.1 404" in capfd.readouterr().err
 
 
-def test_a_program_that_does_not_probe_runs_only_the_loads() -> None:
-    """Downloads and fast requests are as they would be otherwise, and a worker without downloads is left alone."""
+def test_a_trial_without_probes_runs_only_the_loads() -> None:
+    """Downloads and fast requests are the same as with probes, and a worker without downloads gets no request."""
     with FakeNginx(Behaviour()) as server:
         prepared = prepare(spec(server, probes=False, bulk_per_worker=(0, 2), fast_rate_hz=50.0))
         server.wait_for_open(3)
@@ -100,7 +100,7 @@ def test_a_program_that_does_not_probe_runs_only_the_loads() -> None:
         window = measure(prepared, start_s=start_s).window
         assert time.monotonic() >= start_s + 0.3
         server.wait_for_open(0)
-        # Only the last question, and only to the worker that has to get rid of downloads.
+        # Only the last request, and only to the worker that has to delete downloads.
         assert server.requests[-1].path == "/probe"
         assert server.workers_asked_for("/probe")[asked:] == [12]
     assert window is not None
@@ -114,8 +114,8 @@ def test_a_program_that_does_not_probe_runs_only_the_loads() -> None:
 
 
 @pytest.mark.parametrize(("fast_rate_hz", "paths"), [(50.0, ["/small.bin"] * 15), (0.0, [])])
-def test_without_probes_and_downloads_no_worker_is_looked_for(fast_rate_hz: float, paths: list[str]) -> None:
-    """With nothing to do at all the end of the window is waited for."""
+def test_without_probes_and_downloads_no_worker_is_searched_for(fast_rate_hz: float, paths: list[str]) -> None:
+    """Even with nothing to do, the trial lasts until the end of the window."""
     with FakeNginx(Behaviour()) as server:
         window = trial(server, probes=False, fast_rate_hz=fast_rate_hz)
     assert (window.workers, window.probe, window.bulk) == ((), (), None)
@@ -123,20 +123,20 @@ def test_without_probes_and_downloads_no_worker_is_looked_for(fast_rate_hz: floa
     assert window.measuring_s >= 0.3
 
 
-def test_the_window_is_where_the_start_was_set() -> None:
+def test_the_window_starts_at_the_given_time() -> None:
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server:
         began_s = time.monotonic()
         window = trial(server, settle_s=0.5, bulk_per_worker=(1, 0))
         assert time.monotonic() - began_s >= 0.8
-    # All bytes came before the window.
+    # All bytes arrived before the window.
     assert window.bulk == BulkSamples(worker_bytes=(0, 0), ended_early=1)
     for samples in window.probe:
         intended_ms = [at_ms - late_ms for at_ms, late_ms in zip(samples.at_ms, samples.late_ms, strict=True)]
         assert all(0 <= each_ms < 300 for each_ms in intended_ms)
 
 
-def test_a_trial_that_was_not_prepared_or_came_too_late_is_not_run() -> None:
-    """A part of the window would pass for the whole. The connections are closed: it can be prepared anew."""
+def test_an_unprepared_or_late_trial_is_not_run() -> None:
+    """A part of the window would be taken for the whole. The connections are closed: it can be prepared again."""
     trials = Trials()
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server:
         for settle_s, runs in ((-0.2, False), (0.1, True)):
@@ -150,7 +150,7 @@ def test_a_trial_that_was_not_prepared_or_came_too_late_is_not_run() -> None:
             trials.go(time.monotonic())
 
 
-def test_a_trial_that_is_prepared_takes_the_place_of_the_one_before() -> None:
+def test_a_prepared_trial_replaces_the_one_before() -> None:
     trials = Trials()
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()

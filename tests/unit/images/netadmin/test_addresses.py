@@ -1,4 +1,4 @@
-"""Addresses that one machine has for many clients."""
+"""Addresses that make one machine many clients."""
 
 import ipaddress
 import types
@@ -11,7 +11,7 @@ from images.netadmin.netadmin import addresses
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequence[str], bytes]]:
-    """What is run, with its input, on a role whose link has 172.18.0.9/24."""
+    """The commands with their input, for a role whose link has 172.18.0.9/24."""
     done: list[tuple[Sequence[str], bytes]] = []
 
     def run(command: Sequence[str], *, input: bytes, check: bool, stdout: object) -> None:  # noqa: A002 - as in subprocess
@@ -25,7 +25,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequence[str], bytes]]:
     return done
 
 
-def test_addresses_that_nobody_has_are_added_to_the_link(ran: list[tuple[Sequence[str], bytes]]) -> None:
+def test_unused_addresses_are_added_to_the_link(ran: list[tuple[Sequence[str], bytes]]) -> None:
     found = addresses.add_addresses(3, ["172.18.0.254"])
     assert found == ("172.18.0.253", "172.18.0.252", "172.18.0.251")
     ((command, told),) = ran
@@ -38,8 +38,8 @@ def test_a_small_subnet_has_fewer(ran: list[tuple[Sequence[str], bytes]]) -> Non
     assert len(ran) == 1
 
 
-def test_ipv4_goes_to_the_stand_in_and_ipv6_to_the_role_itself(ran: list[tuple[Sequence[str], bytes]]) -> None:
-    """The lab's network need not have IPv6."""
+def test_ipv4_is_redirected_to_the_stand_in_and_ipv6_to_the_role_itself(ran: list[tuple[Sequence[str], bytes]]) -> None:
+    """The lab's network may lack IPv6."""
     addresses.lead_addresses(["192.0.2.7", "2001:db8::7"], "172.18.0.3")
     (added, led) = [told.decode() for _, told in ran]
     assert added == "address replace 2001:db8::7/128 dev lo\n"

@@ -1,4 +1,4 @@
-"""What a netadmin container answers, task by task, with a wire that is not there."""
+"""A netadmin container's responses, method by method, with an imaginary wire."""
 
 import io
 import json
@@ -35,7 +35,7 @@ SINGLE = {"egress": True, "ingress": False}
 
 
 class FakeWire:
-    """Answers as a wire does, and remembers in which order it was asked for what."""
+    """Answers like a wire, and remembers the order of its calls."""
 
     def __init__(self) -> None:
         self.alive = True
@@ -46,8 +46,8 @@ class FakeWire:
         return cast("Wire", self)
 
     def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the question's own figures as what was read back, as guest.py does."""
-        # It goes over a serial line.
+        """Return the requested figures as what was read back, like guest.py."""
+        # It passes a serial line.
         ((task, figures),) = json.loads(json.dumps(question)).items()
         self.done.append(task)
         assert task == "shape"
@@ -64,7 +64,7 @@ class FakeWire:
 
 @pytest.fixture
 def switched(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """How the segmentation of the role's link was switched; only the image has what does it."""
+    """How the segmentation of the role's link was switched; only the image has the code for it."""
     states: list[bool] = []
 
     def switch_segmentation(names: Collection[str], *, on: bool) -> None:
@@ -76,13 +76,13 @@ def switched(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 def fake_offloads(monkeypatch: pytest.MonkeyPatch, switch_segmentation: Callable[..., None]) -> None:
-    """Let this be what switches segmentation."""
+    """Let this object switch segmentation."""
     fake = types.SimpleNamespace(switch_segmentation=switch_segmentation)
     monkeypatch.setitem(sys.modules, "images.netadmin.netadmin.offloads", fake)
 
 
 def served(agent: Agent, *questions: Call) -> list[object]:
-    """Return the answers to calls, or why there is none; each gets the next number from 7 on."""
+    """Return the responses to calls, or why there is none; each gets the next number from 7 on."""
     out = io.StringIO()
     answers(agent).serve([f"{question.line(7 + index)}\n" for index, question in enumerate(questions)], out)
     told = [json.loads(line) for line in out.getvalue().splitlines()]
@@ -92,12 +92,12 @@ def served(agent: Agent, *questions: Call) -> list[object]:
 
 
 def agent(wire: "Wire | None" = None) -> Agent:
-    """Return an agent that has nothing to say at its start."""
+    """Return an agent without a first line."""
     return Agent(wire, links.Greeting())
 
 
 @pytest.mark.usefixtures("switched")
-def test_every_answer_carries_its_questions_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_response_has_its_calls_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent_module, "LOG", tmp_path / "wire.log")
     monkeypatch.setattr(native_agent, "why_impossible", lambda: "no netem")
     monkeypatch.setattr(agent_module, "why_impossible", lambda: "no tun")
@@ -124,8 +124,8 @@ def test_every_answer_carries_its_questions_number(tmp_path: Path, monkeypatch: 
     ]
 
 
-def test_an_agent_whose_wire_could_not_be_raised_says_why() -> None:
-    """As often as it is asked for its greeting."""
+def test_an_agent_whose_wire_could_not_be_started_says_why() -> None:
+    """As often as it is asked for its first line."""
     failed = Agent(FakeWire().wire, links.Greeting(error="/dev/net/tun cannot be opened"))
     assert served(failed, Call.of(Program.greet), Call.of(Program.greet)) == ["/dev/net/tun cannot be opened"] * 2
 
@@ -142,10 +142,10 @@ def test_an_agent_whose_wire_could_not_be_raised_says_why() -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_a_task_that_fails_is_answered_and_the_next_one_is_taken(
+def test_a_failing_call_gets_a_response_and_the_next_one_is_handled(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody waits for an answer that does not come."""
+    """No caller waits for a response that does not come."""
 
     def fail(*_: object) -> dict[str, Any]:
         raise error
@@ -156,7 +156,7 @@ def test_a_task_that_fails_is_answered_and_the_next_one_is_taken(
 
 
 def test_an_agent_without_a_wire_says_so() -> None:
-    """What is shaped natively lives as long as the kernel does."""
+    """Native shaping lives as long as the kernel does."""
     assert served(agent(), Call.of(Program.status), Call.of(Program.revive)) == [True, None]
 
 
@@ -164,8 +164,8 @@ def test_an_agent_without_a_wire_says_so() -> None:
     ("wanted", "where"), [(EGRESS, "through"), (INGRESS, "through"), (NOTHING, "past")], ids=["egress", "ingress", "no"]
 )
 @pytest.mark.usefixtures("switched")
-def test_only_a_shaped_link_is_led_through_the_wire(wanted: links.Impairments, where: str) -> None:
-    """It is shaped first: no frame sees a wire that is not what was set."""
+def test_only_a_shaped_link_goes_through_the_wire(wanted: links.Impairments, where: str) -> None:
+    """It is shaped first: no frame passes a wire with other settings."""
     fake = FakeWire()
     (answer,) = served(agent(fake.wire), Call.of(Program.shape, wanted, WHOLE))
     assert fake.done == ["shape", where]
@@ -189,7 +189,7 @@ def test_segmentation_is_switched_when_it_changes(switched: list[bool]) -> None:
 
 
 def test_segmentation_that_could_not_be_switched_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a failure nobody believes that it is off."""
+    """After a failure it is not assumed to be off."""
     tried: list[bool] = []
 
     def fail(_names: Collection[str], *, on: bool) -> None:
@@ -205,7 +205,7 @@ def test_segmentation_that_could_not_be_switched_is_tried_again(monkeypatch: pyt
 
 
 def test_the_end_of_a_long_log_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel says last what it died of; bytes that are no text do not hide it."""
+    """A kernel's last lines say what it died of; bytes that are not text do not hide them."""
     log = tmp_path / "wire.log"
     log.write_bytes(b"begin" + b"x" * 100_000 + b"\xff Kernel panic")
     monkeypatch.setattr(agent_module, "LOG", log)
@@ -215,8 +215,8 @@ def test_the_end_of_a_long_log_is_reported(tmp_path: Path, monkeypatch: pytest.M
     assert not answer.startswith("begin")
 
 
-def test_half_open_connections_are_left_behind_by_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it cannot do is answered in its own words."""
+def test_half_open_connections_come_from_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it fails, its own error is returned."""
 
     def flood(address: str, *, port: int, count: int) -> HalfOpened:
         if port != 8000:

@@ -1,4 +1,4 @@
-"""A capture keeps the newest packets, whole, and never more than was allowed."""
+"""A capture keeps the newest packets, complete, and never more than allowed."""
 
 from io import BytesIO
 
@@ -9,7 +9,7 @@ from tuneproof.explain.parse.capture.framing import PacketReader
 
 
 @pytest.mark.parametrize("count", [0, 1, 10, 11, 25, 1000])
-def test_of_what_does_not_fit_the_newest_is_kept(count: int) -> None:
+def test_the_newest_packets_are_kept(count: int) -> None:
     kept = Newest(most_bytes=53)
     records = [f"{number:05}".encode() for number in range(count)]
     for one in records:
@@ -18,7 +18,7 @@ def test_of_what_does_not_fit_the_newest_is_kept(count: int) -> None:
 
 
 def test_records_of_different_sizes_share_the_room() -> None:
-    """A large one takes the place of several; one that has no room at all is not kept."""
+    """A large one replaces several; one that is too large for the room is not kept."""
     kept = Newest(most_bytes=10)
     for one in (b"aa", b"bb", b"cc", b"ddddddd"):
         kept.add(one)

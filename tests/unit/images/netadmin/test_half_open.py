@@ -1,4 +1,4 @@
-"""Half-open connections: which addresses they come from, and what is in the frames."""
+"""Half-open connections: their source addresses, and the content of the frames."""
 
 import errno
 import ipaddress
@@ -18,13 +18,13 @@ OWN_MAC, SERVER_MAC = "02:74:70:01:01:01", "02:74:70:02:02:02"
 
 
 def frames(sources: Sequence[str], *, count: int) -> list[Ether]:
-    """Return SYNs to 172.18.0.3:8000, taken apart again."""
+    """Return SYNs to 172.18.0.3:8000, parsed again."""
     raw = syn_frames(sources, macs=(OWN_MAC, SERVER_MAC), address="172.18.0.3", port=8000, count=count)
     return [Ether(frame) for frame in raw]
 
 
 class FakeLink:
-    """A packet socket whose queue is full at times; remembers what went out."""
+    """A packet socket whose queue is sometimes full; it remembers what was sent."""
 
     def __init__(self, *errors: int) -> None:
         self._errors = list(errors)
@@ -52,8 +52,8 @@ class FakeLink:
     ],
     ids=["from the top", "but those that are somebody's", "few in a small subnet", "nor its gateway"],
 )
-def test_sources_are_addresses_that_nobody_has(subnet: str, used: Sequence[int], last_bytes: Sequence[int]) -> None:
-    """The engine gives out the lowest addresses; the highest of all is the broadcast address."""
+def test_sources_are_unused_addresses(subnet: str, used: Sequence[int], last_bytes: Sequence[int]) -> None:
+    """The engine assigns the lowest addresses; the highest of all is the broadcast address."""
     found = unused_addresses(ipaddress.IPv4Network(subnet), used=[f"172.18.255.{each}" for each in used], count=3)
     assert found == [f"172.18.255.{each}" for each in last_bytes]
 
@@ -64,7 +64,7 @@ def test_a_full_subnet_has_no_source() -> None:
 
 
 def test_every_frame_is_a_syn_to_the_server() -> None:
-    """And nothing else: no other flag, no data, sums that are right."""
+    """And nothing else: no other flag, no data, correct checksums."""
     (frame,) = frames(["172.18.255.254"], count=1)
     assert (frame.src, frame.dst) == (OWN_MAC, SERVER_MAC)
     assert (frame[IP].src, frame[IP].dst) == ("172.18.255.254", "172.18.0.3")
@@ -83,7 +83,7 @@ def test_sources_take_turns_and_every_syn_has_its_own_port() -> None:
 
 
 @pytest.mark.parametrize("count", [-1, 0, 64513])
-def test_more_syns_than_ports_or_none_are_refused(count: int) -> None:
+def test_more_syns_than_ports_or_none_are_rejected(count: int) -> None:
     with pytest.raises(ValueError, match=f"{count} SYNs are asked for; it can be 1 to 64512"):
         frames(["172.18.255.254"], count=count)
 
@@ -94,7 +94,7 @@ def test_the_subnet_is_the_interfaces_own() -> None:
         interface_network("none-such")
 
 
-def test_a_full_queue_is_waited_for() -> None:
+def test_sending_waits_for_a_full_queue() -> None:
     """No SYN is lost on the way out, and none overtakes another."""
     link = FakeLink(errno.ENOBUFS, errno.ENOBUFS)
     half_open._send(link.socket, [b"first", b"second"])
@@ -107,7 +107,7 @@ def test_a_full_queue_is_waited_for() -> None:
     ids=["queue-stays-full", "link-down"],
 )
 def test_a_link_that_takes_nothing_is_an_error(errors: list[int], told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for ever, and a link that is down does not come up by waiting."""
+    """Sending does not wait forever, and waiting does not help a link that is down."""
     monkeypatch.setattr(half_open, "_WITHIN_S", 0.0)
     with pytest.raises(OSError, match=told):
         half_open._send(FakeLink(*errors).socket, [b"frame"])
@@ -121,7 +121,7 @@ def test_a_link_that_takes_nothing_is_an_error(errors: list[int], told: str, mon
     ],
     ids=["elsewhere", "nobody"],
 )
-def test_a_server_that_cannot_be_reached_is_an_error(address: str, error: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_server_is_an_error(address: str, error: str, monkeypatch: pytest.MonkeyPatch) -> None:
     own = ipaddress.IPv4Interface("172.18.0.2/16")
     monkeypatch.setattr(half_open, "interface_network", {"eth0": own}.__getitem__)
     monkeypatch.setattr(half_open, "getmacbyip", lambda _: None)
@@ -129,8 +129,8 @@ def test_a_server_that_cannot_be_reached_is_an_error(address: str, error: str, m
         flood(address, port=8000, count=3)
 
 
-def test_what_was_sent_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number, the time, and the addresses that were made up: no more of them than SYNs."""
+def test_sent_frames_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number, the time, and the invented addresses: not more of them than SYNs."""
     link = FakeLink()
     monkeypatch.setattr(half_open, "interface_network", lambda _: ipaddress.IPv4Interface("172.18.0.2/16"))
     monkeypatch.setattr(half_open, "getmacbyip", {"172.18.0.3": SERVER_MAC}.__getitem__)

@@ -1,4 +1,4 @@
-"""How the observer answers what it is asked of nginx's processes and of the kernel's counters."""
+"""The observer's responses about nginx's processes and the kernel's counters."""
 
 import signal
 import time
@@ -15,8 +15,8 @@ from tuneproof.explain.parse.counters import proc_net, softnet
 from tuneproof.lab.protocol.observer import ProcessTexts
 
 
-def test_counters_of_this_machine_are_answered_with_their_time() -> None:
-    """The running kernel's files are as the library reads them."""
+def test_counters_of_this_machine_are_returned_with_their_time() -> None:
+    """The library can read the running kernel's files."""
     before_s = time.monotonic()
     answer = remote(Observer(FakeDiag().open, proc=PROC)).counters()
     assert before_s <= answer.at_s <= time.monotonic()
@@ -26,8 +26,8 @@ def test_counters_of_this_machine_are_answered_with_their_time() -> None:
     assert cpus.counters
 
 
-def test_workers_are_answered(proc: Proc) -> None:
-    """In ascending order; the master may be another user's, whom nobody may look at."""
+def test_workers_are_returned(proc: Proc) -> None:
+    """In ascending order; the master may belong to another user, whose processes cannot be read."""
     proc.add_nginx()
     before_s = time.monotonic()
     answer = remote(Observer(FakeDiag().open, proc=proc.folder)).workers()
@@ -38,13 +38,13 @@ def test_workers_are_answered(proc: Proc) -> None:
 
 
 def test_a_process_table_without_nginx_is_an_error(proc: Proc) -> None:
-    """It belongs to another namespace: no workers there would mean nothing."""
+    """It belongs to another namespace: an empty list would mean nothing."""
     error = refused(remote(Observer(FakeDiag().open, proc=proc.folder)).workers)
     assert error == "no process here is titled 'nginx: master process'"
 
 
-def test_what_an_engineer_would_print_is_answered_as_text(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counters and status files as they are; sockets as ss prints them."""
+def test_what_an_engineer_would_print_is_returned_as_text(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counters and status files unchanged; sockets as ss prints them."""
     proc.add_nginx()
     (proc.folder / "net").mkdir(exist_ok=True)
     for name in ("netstat", "snmp"):
@@ -80,10 +80,10 @@ def test_calls_of_workers_that_do_not_count_them_are_an_error(proc: Proc) -> Non
         ("STOP", "backend", [], "KeyError: 'backend'"),
     ],
 )
-def test_a_signal_reaches_those_that_it_is_for(
+def test_a_signal_reaches_its_processes(
     name: str, to: str, reached: list[int], error: str | None, proc: Proc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker that shuts down is one, too; one that was just forked has the master's title until it sets its own."""
+    """A worker that shuts down counts, too; one that was just forked has the master's title until it sets its own."""
     proc.add_nginx()
     proc.add(100, f"{WORKER} is shutting down\0")
     proc.add(10, "nginx: cache manager process\0")

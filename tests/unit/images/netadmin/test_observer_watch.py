@@ -1,4 +1,4 @@
-"""The samples that the observer takes on its own, at a steady pace."""
+"""The samples that the observer takes on its own, at a steady rate."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ from tests.support.fake_kernel import LISTEN, PORT, STATM_RSS_BYTES, FakeDiag, P
 from tests.support.joined import refused
 from tuneproof.lab.protocol.observer import WatchSample
 
-# A port, and an interval so long that its first sample is its only one.
+# A port, and an interval so long that the first sample is the only one.
 LONG: Final = (PORT, 60.0)
 
 
@@ -26,7 +26,7 @@ def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
     observer = Observer(diag.open, proc=proc.folder)
     before_s = time.monotonic()
     remote(observer).watch(PORT, 0.001)
-    # Each sample asks for both address families.
+    # Each sample queries both address families.
     while len(diag.asked) < 2 * 3 and time.monotonic() < before_s + 30:
         time.sleep(0.001)
     samples = remote(observer).watched()
@@ -50,7 +50,7 @@ def watch_of(sample: Callable[[], WatchSample], *, interval_s: float) -> Watch:
 
 
 class FakeTime:
-    """A clock that only moves when somebody waits, and the event that a watch waits for."""
+    """A clock that only moves during a wait, and the event that a watch waits for."""
 
     def __init__(self, *, waits: int, early_s: float = 0.0) -> None:
         self.now_s = 100.0
@@ -82,7 +82,7 @@ class FakeTime:
 def test_a_watch_keeps_its_schedule(
     early_s: float, durations_s: list[float], times_s: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """How long a sample takes does not move the next ones; those that were missed come in no burst."""
+    """The duration of a sample does not delay the next ones; missed ones do not come in a burst."""
     fake = FakeTime(waits=len(times_s), early_s=early_s)
     monkeypatch.setattr(observer_module, "time", fake)
     threads = types.SimpleNamespace(Event=lambda: fake, Thread=threading.Thread)
@@ -103,13 +103,13 @@ def test_there_is_one_watch_at_a_time(proc: Proc) -> None:
     assert refused(remote(observer).watched) == "no watch was started"
     remote(observer).watch(*LONG)
     assert refused(remote(observer).watch, *LONG) == "a watch runs already"
-    # There is always one sample to look at, and nobody waits for the next.
+    # There is always one sample to look at, and nothing waits for the next.
     assert len(remote(observer).watched()) == 1
     assert refused(remote(observer).watched) == "no watch was started"
 
 
 @pytest.mark.parametrize("interval_s", [0.0, -0.05])
-def test_a_watch_without_an_interval_is_refused(interval_s: float, proc: Proc) -> None:
+def test_a_watch_without_an_interval_is_rejected(interval_s: float, proc: Proc) -> None:
     """It would leave the subject no CPU."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
     error = refused(remote(observer).watch, PORT, interval_s)
@@ -117,8 +117,8 @@ def test_a_watch_without_an_interval_is_refused(interval_s: float, proc: Proc) -
     assert refused(remote(observer).watched) == "no watch was started"
 
 
-def test_a_watch_that_failed_says_so_at_its_end(proc: Proc) -> None:
-    """Half of the samples would look like all of them; the next watch starts anew."""
+def test_a_failed_watch_says_so_at_its_end(proc: Proc) -> None:
+    """Half of the samples would look like all of them; the next watch starts fresh."""
     diag = FakeDiag()
     diag.error = OSError("no buffer space")
     observer = Observer(diag.open, proc=proc.folder)

@@ -31,9 +31,9 @@ def plan(port: int, **changes: Any) -> ProbePath:
 
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> int:
-    """The first of three ports that nobody uses; the loopback interface stands for the role's link."""
+    """The first of three unused ports; the loopback interface replaces the role's link."""
     monkeypatch.setattr(load_path, "arrives_on", lambda: "lo")
-    # Another process looks elsewhere: between this look and the use of what it found, nobody else must find it.
+    # Other processes look elsewhere: between this check and the use of the port, no other process must take it.
     begin = os.getpid() % 3000
     for first in (17450 + 3 * ((begin + index) % 3000) for index in range(3000)):
         try:
@@ -49,14 +49,14 @@ def port(monkeypatch: pytest.MonkeyPatch) -> int:
 
 @contextmanager
 def answering(port: int) -> Iterator[Callable[[], None]]:
-    """Answer one leader in a thread; inside the context, its result can be waited for."""
+    """Answer one leader in a thread; inside the context, its result can be awaited."""
     with ThreadPoolExecutor(max_workers=1) as pool:
         future = pool.submit(answer_probes, port)
         yield lambda: future.result(timeout=30)
 
 
 def probed(port: int, **changes: Any) -> PathSeen:
-    """Probe the loopback interface; return what the leader found, once the other agent has come to its end."""
+    """Probe the loopback interface; return the leader's result, once the other agent has ended."""
     with answering(port) as answered:
         seen = probe_path(plan(port, **changes))
         answered()
@@ -64,7 +64,7 @@ def probed(port: int, **changes: Any) -> PathSeen:
 
 
 def test_every_probe_comes_back_with_its_times(port: int) -> None:
-    """In order, once each; the round trip is not shorter than both ways."""
+    """In order, once each; the round trip is not shorter than both ways together."""
     seen = probed(port)
     assert (seen.sent, seen.loads) == (50, {})
     assert len(seen.late) == 50
@@ -74,14 +74,14 @@ def test_every_probe_comes_back_with_its_times(port: int) -> None:
     assert min(there_us for _, there_us in seen.there) >= 0
     assert min(back_us for _, back_us, _ in seen.back) >= 0
     assert max(both_us for _, _, both_us in seen.back) < 30_000_000
-    # Each of the three is cut to whole microseconds by itself. Where the clock that the kernel goes by is adjusted
-    # meanwhile, the probe that is on its way then feels it.
+    # Each of the three is truncated to whole microseconds separately. If the kernel's clock is adjusted meanwhile, the
+    # probe on its way is affected.
     ways = zip(seen.there, seen.back, strict=True)
     longer = [both_us for (_, there_us), (_, back_us, both_us) in ways if there_us + back_us > both_us + 2]
     assert len(longer) <= 1
 
 
-def test_probes_are_as_large_as_planned_on_both_ways(port: int) -> None:
+def test_probes_have_the_planned_size_in_both_directions(port: int) -> None:
     with path_probe._udp(port) as other, path_probe._udp(port + 1) as leader:
         leader.connect(("127.0.0.1", port))
         asked = plan(port, interval_s=0.0, payload_bytes=200, linger_s=0.01)
@@ -92,7 +92,7 @@ def test_probes_are_as_large_as_planned_on_both_ways(port: int) -> None:
 
 
 def test_a_machine_that_pauses_loses_no_probe(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither those that were to be sent meanwhile, nor those that came back: that would pass for loss."""
+    """Neither those due meanwhile, nor those that came back: that would look like loss."""
     clock = itertools.accumulate(itertools.chain([0.0, 0.0, 5.0, 0.0], itertools.repeat(0.001)))
     stand_in = types.SimpleNamespace(monotonic=clock.__next__, monotonic_ns=time.monotonic_ns, time_ns=time.time_ns)
     monkeypatch.setattr(path_probe, "time", stand_in)
@@ -101,12 +101,12 @@ def test_a_machine_that_pauses_loses_no_probe(port: int, monkeypatch: pytest.Mon
         leader.connect(("127.0.0.1", port))
         late, back = path_probe._send_probes(leader, plan(port, interval_s=0.002, linger_s=0.01), packets=20)
     assert [number for number, _, _ in back] == list(range(20))
-    # The first was in time; the others were to be sent in the five seconds.
+    # The first was in time; the others were due in the five seconds.
     assert late == [0, *(pytest.approx(5_000_000 - 2000 * number, abs=1) for number in range(1, 20))]
 
 
-def test_a_receiver_that_is_late_does_not_make_a_probe_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It arrived when the kernel took it from the link, on its clock; it is read 300 ms later."""
+def test_a_late_receiver_does_not_make_a_probe_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It arrived when the kernel took it from the link, on the kernel's clock; it is read 300 ms later."""
     clocks = types.SimpleNamespace(time_ns=lambda: 1_000_300_000_000, monotonic_ns=lambda: 50_300_000_000)
     monkeypatch.setattr(path_probe, "time", clocks)
     stamp = (socket.SOL_SOCKET, path_probe._SO_TIMESTAMPNS, path_probe._TIMESPEC.pack(1000, 0))
@@ -119,9 +119,9 @@ def test_a_kernel_that_reports_no_arrival_is_an_error() -> None:
 
 
 def test_the_rate_of_datagrams_is_measured_in_each_direction(port: int) -> None:
-    """A bit more is offered than the link is said to carry, and the interface carries it all, beside other traffic.
+    """Slightly more is offered than the link's nominal rate, and the interface carries it all, with other traffic.
 
-    A pause of the machine may fall into the window: half of it would be a long one.
+    A pause of the machine may fall into the window: half of the window would be a long one.
     """
     load = LoadPlan(seconds=0.6, rate_bytes_per_s=RATE_BYTES_PER_S, stream=False)
     seen = probed(port, loads={"egress": load, "ingress": load})
@@ -130,20 +130,20 @@ def test_the_rate_of_datagrams_is_measured_in_each_direction(port: int) -> None:
         assert points[0] == (0, 0)
         assert list(points) == sorted(points)
         at_us, arrived = points[-1]
-        # A pause of the machine may fall into the window, and what has waited comes at once after it.
+        # A pause of the machine may fall into the window, and waiting data arrives at once after it.
         assert arrived / at_us * 1e6 > 0.5 * RATE_BYTES_PER_S
 
 
 @pytest.mark.parametrize("direction", ["egress", "ingress"])
-def test_the_rate_of_a_stream_is_measured_in_the_direction_that_was_asked_for(port: int, direction: str) -> None:
+def test_the_rate_of_a_stream_is_measured_in_the_requested_direction(port: int, direction: str) -> None:
     seen = probed(port, loads={direction: LoadPlan(seconds=0.2, rate_bytes_per_s=1.0, stream=True)})
     assert list(seen.loads) == [direction]
     at_us, arrived = seen.loads[direction][-1]
     assert arrived / at_us * 1e6 > 1e6
 
 
-def test_an_agent_that_goes_away_in_the_middle_is_an_error(port: int) -> None:
-    """What it has not told would pass for loss."""
+def test_an_agent_that_leaves_in_the_middle_is_an_error(port: int) -> None:
+    """Unreported probes would look like loss."""
     ready = threading.Event()
 
     def leave() -> None:
@@ -159,8 +159,8 @@ def test_an_agent_that_goes_away_in_the_middle_is_an_error(port: int) -> None:
         leaving.result(timeout=30)
 
 
-def test_nobody_at_the_other_end_is_an_error(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of the two waits a while, since both are asked at the same time."""
+def test_no_agent_at_the_other_end_is_an_error(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the two waits a while, since both are called at the same time."""
     monkeypatch.setattr(path_probe, "_WAIT_S", 0.1)
     with pytest.raises(ConnectionRefusedError):
         probe_path(plan(port))
@@ -178,7 +178,7 @@ def test_a_leader_that_falls_silent_is_an_error(port: int, monkeypatch: pytest.M
         answered()
 
 
-# In the kernel's own file another column is named at the end.
+# In the kernel's own file the last column has another name.
 DEVICES = """\
 Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier
@@ -194,7 +194,7 @@ veth0eth0:  5       6    0    0    0     0          0         0    7       8    
 def test_received_bytes_and_frames_are_the_interfaces_first_columns(
     interface: str, bytes_and_frames: tuple[int, int]
 ) -> None:
-    """A large counter touches the colon; a name that ends alike is another interface."""
+    """A large counter touches the colon; a name with the same end is another interface."""
     assert received(DEVICES, interface) == bytes_and_frames
 
 
@@ -207,8 +207,8 @@ def test_an_unknown_interface_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("links", "last"), [(["lo", "eth0"], "eth0"), (["lo", "eth0", "ingress"], "ingress")], ids=["wire", "native"]
 )
-def test_what_arrives_is_seen_behind_netem(links: list[str], last: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The link before it would tell how much is sent, and show no wrong bit."""
+def test_arrivals_are_counted_after_netem(links: list[str], last: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The link before it would show what is sent, and no wrong bit."""
     monkeypatch.setattr(socket, "if_nameindex", lambda: list(enumerate(links)))
     assert arrives_on() == last
 
@@ -235,15 +235,15 @@ class Readings:
     ("segment_bytes", "points"),
     [
         (None, [[0, 0], [2000, 2000], [14000, 6000]]),
-        # Two frames of 1000 bytes are 1868 of payload, in segments of 660 with 66 of headers each.
+        # Two frames of 1000 bytes have 1868 of payload, in segments of 660 with 66 of headers each.
         (660, [[0, 0], [2000, 2055], [14000, 6310]]),
     ],
     ids=["datagrams", "stream"],
 )
-def test_points_are_readings_that_saw_something_new_and_were_not_interrupted(
+def test_points_are_uninterrupted_readings_with_new_data(
     segment_bytes: int | None, points: list[list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reading that took a while has no time; one that saw nothing new tells nothing."""
+    """A slow reading has no exact time; one without new data shows nothing."""
     readings = Readings(
         (1.0, 1.0001, 5000, 5),
         (1.001, 1.0011, 5000, 5),
@@ -259,10 +259,10 @@ def test_points_are_readings_that_saw_something_new_and_were_not_interrupted(
 
 
 @pytest.mark.parametrize(("usual_s", "points"), [(0.0004, [[0, 0], [4000, 2000]]), (0.0001, [])])
-def test_a_reading_may_take_as_long_as_readings_take_here(
+def test_the_limit_for_a_reading_depends_on_the_usual_time_here(
     usual_s: float, points: list[list[int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On an emulated CPU none would be quick enough otherwise, and the link seem to carry nothing."""
+    """Otherwise none would be quick enough on an emulated CPU, and the link would seem to carry nothing."""
     readings = Readings((1.0, 1.003, 5000, 5), (1.004, 1.007, 7000, 7), usual_s=usual_s)
     monkeypatch.setattr(load_path, "time", readings)
     watched = load_path._Points(readings, seconds=3.0)  # type: ignore[arg-type] # reads alike
@@ -271,7 +271,7 @@ def test_a_reading_may_take_as_long_as_readings_take_here(
     assert watched.told() == points
 
 
-def test_a_window_in_which_nothing_arrives_has_no_points(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_window_without_arrivals_has_no_points(monkeypatch: pytest.MonkeyPatch) -> None:
     readings = Readings()
     monkeypatch.setattr(load_path, "time", readings)
     watched = load_path._Points(readings, seconds=3.0)  # type: ignore[arg-type] # reads alike
@@ -279,7 +279,7 @@ def test_a_window_in_which_nothing_arrives_has_no_points(monkeypatch: pytest.Mon
 
 
 def test_datagrams_of_a_load_fit_the_paths_mtu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel would refuse all of them otherwise, and nothing would arrive; an overlay network has 1450 bytes."""
+    """Otherwise the kernel would refuse all of them, and nothing would arrive; an overlay network has 1450 bytes."""
     path = MagicMock(spec=socket.socket)
     path.__enter__.return_value = path
     path.getsockopt.side_effect = lambda *option: {(socket.IPPROTO_IP, 14): 1450}[option]

@@ -1,4 +1,4 @@
-"""Which CPUs a netadmin container stays on."""
+"""The CPUs that a netadmin container stays on."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from images.netadmin.netadmin.placement import stay_on
 
 
-def test_processes_that_run_already_are_moved() -> None:
+def test_running_processes_are_moved() -> None:
     allowed = os.sched_getaffinity(0)
     one = {min(allowed)}
     script = (
@@ -32,7 +32,7 @@ def _output(script: str) -> str:
         return subprocess.run([sys.executable, "-c", script, folder], capture_output=True, check=True, text=True).stdout
 
 
-def test_cpus_that_are_not_there_are_an_error() -> None:
+def test_missing_cpus_are_an_error() -> None:
     """Nothing would run anywhere."""
     with pytest.raises(OSError, match="Invalid argument"):
         stay_on({4095})

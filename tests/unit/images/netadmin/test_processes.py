@@ -1,4 +1,4 @@
-"""What the observer reads of nginx's processes from /proc."""
+"""What the observer reads about nginx's processes from /proc."""
 
 import resource
 import shutil
@@ -15,8 +15,8 @@ from tuneproof.lab.load.observer import WorkerFigures
 from tuneproof.lab.protocol.observer import WorkerTexts
 
 
-def test_processes_are_found_by_how_their_title_begins(proc: Proc) -> None:
-    """In ascending order of number, not of text; a worker that shuts down is one, too, a cache manager is not."""
+def test_processes_are_found_by_the_start_of_their_title(proc: Proc) -> None:
+    """In ascending numeric order; a worker that shuts down counts, too, a cache manager does not."""
     proc.add_nginx()
     proc.add(100, f"{WORKER} is shutting down\0")
     proc.add(10, "nginx: cache manager process\0")
@@ -30,7 +30,7 @@ def test_processes_are_found_by_how_their_title_begins(proc: Proc) -> None:
 def test_a_process_that_ends_while_it_is_read_is_left_out(
     name: str, error: type[OSError], proc: Proc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whichever file is the first that is gone, and whichever way the kernel says so."""
+    """Whichever file disappears first, and however the kernel reports it."""
     proc.add_nginx()
     read_text = Path.read_text
 
@@ -44,15 +44,15 @@ def test_a_process_that_ends_while_it_is_read_is_left_out(
     assert [process.pid for process in processes.texts(WORKER, proc=proc.folder)] == [12]
 
 
-def test_what_the_kernel_does_not_count_is_an_error_and_no_end(proc: Proc) -> None:
-    """A kernel without scheduler statistics would otherwise have no workers at all."""
+def test_a_missing_kernel_feature_is_an_error_and_not_an_ended_process(proc: Proc) -> None:
+    """Otherwise a kernel without scheduler statistics would have no workers at all."""
     proc.add_nginx()
     (proc.folder / "9" / "schedstat").unlink()
     with pytest.raises(FileNotFoundError, match="schedstat"):
         processes.texts(WORKER, proc=proc.folder)
 
 
-def test_memory_alone_is_read_of_those_that_live(proc: Proc) -> None:
+def test_memory_alone_is_read_for_living_processes(proc: Proc) -> None:
     proc.add(12, WORKER)
     proc.add(9, WORKER, statm="1000 7 6 1 0 5 0\n", io="")
     proc.add(10, WORKER, status=ZOMBIE, statm=STATM_ZOMBIE)
@@ -60,13 +60,13 @@ def test_memory_alone_is_read_of_those_that_live(proc: Proc) -> None:
 
 
 def test_this_kernel_writes_the_files_as_expected() -> None:
-    """A process of this machine, under a title of its own: the library reads that it sleeps, and writes nothing."""
+    """A process of this machine, with a title of its own: the library reads that it sleeps, and writes nothing."""
     title = "tuneproof: test process"
     sleep = shutil.which("sleep")
     assert sleep is not None
     with subprocess.Popen([title, "60"], executable=sleep) as process:
         try:
-            # The kernel lets the parent go on a moment before the title stands.
+            # The kernel lets the parent continue a moment before the title is set.
             deadline_s = time.monotonic() + 30
             while not processes.pids(title) and time.monotonic() < deadline_s:
                 time.sleep(0.01)
@@ -83,7 +83,7 @@ def test_this_kernel_writes_the_files_as_expected() -> None:
 
 
 @pytest.mark.parametrize(("mask", "waits"), [("SigBlk", False), ("SigPnd", False), ("ShdPnd", False), ("SigIgn", True)])
-def test_a_master_waits_while_it_blocks_no_signal_and_none_is_on_its_way(mask: str, *, waits: bool) -> None:
+def test_a_master_waits_while_it_blocks_no_signal_and_none_is_pending(mask: str, *, waits: bool) -> None:
     masks = dict.fromkeys(("SigPnd", "ShdPnd", "SigBlk", "SigIgn"), "0000000000000000") | {mask: "0000000000000001"}
     text = "Name:\tnginx\n" + "".join(f"{name}:\t{value}\n" for name, value in masks.items())
     assert processes.waits_for_signals(text) is waits

@@ -1,4 +1,4 @@
-"""How a process's record is read, and what a window of it holds."""
+"""How a process's record is read, and what its window contains."""
 
 import os
 import threading
@@ -23,7 +23,7 @@ AT_ONCE: Final = (0.0, 0.0)
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """Counters by name, and of the histograms what is not empty, up to the last bucket."""
+    """Counters by name, and the non-empty buckets of the histograms, up to the last one."""
     counted = {name: number for number, name in enumerate(recorder.COUNTERS, start=1)}
     histograms = {"read_bytes": {0: (2, 0), 67: (3, 4500)}, "cpu_ns": {319: (1, 1 << 43)}, "wall_ns": {8: (1, 8)}}
     calls = {"accept4": (5, 2, 0), "read": (3, 0, 900)}
@@ -36,7 +36,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read.calls == {"accept4": Calls(made=5, failed=2), "read": Calls(made=3, moved_bytes=900)}
 
 
-def test_the_difference_of_two_readings_is_what_came_in_between(tmp_path: Path) -> None:
+def test_the_difference_of_two_readings_is_what_was_added(tmp_path: Path) -> None:
     first = canned_turns.content(
         7, begun=3, counters={"turns": 3, "read_bytes": 16}, histograms={"read_bytes": {0: (1, 0), 8: (2, 16)}}
     )
@@ -73,8 +73,8 @@ def test_the_difference_of_two_readings_is_what_came_in_between(tmp_path: Path) 
     ],
     ids=["magic", "version", "buckets", "short", "fewer calls", "empty", "pid", "older than its process"],
 )
-def test_a_file_that_is_no_record_of_this_process_is_reported(record: bytes, error: str, tmp_path: Path) -> None:
-    """It is not guessed at."""
+def test_a_file_without_a_record_of_this_process_is_reported(record: bytes, error: str, tmp_path: Path) -> None:
+    """Nothing is guessed."""
     canned_turns.write(tmp_path, 7, record)
     open_files = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(RecordError, match=error):
@@ -82,8 +82,8 @@ def test_a_file_that_is_no_record_of_this_process_is_reported(record: bytes, err
     assert len(list(Path("/proc/self/fd").iterdir())) == open_files
 
 
-def test_a_process_without_a_record_and_one_that_has_ended_are_reported(tmp_path: Path) -> None:
-    """Neither is an empty record."""
+def test_a_process_without_a_record_and_an_ended_one_are_reported(tmp_path: Path) -> None:
+    """Neither counts as an empty record."""
     with pytest.raises(RecordError, match="process 7 keeps no record"):
         Reader(7, proc=tmp_path)
     canned_turns.write(tmp_path, 7, canned_turns.content(7)).unlink()
@@ -92,7 +92,7 @@ def test_a_process_without_a_record_and_one_that_has_ended_are_reported(tmp_path
 
 
 def test_calls_of_several_processes_are_added_up(tmp_path: Path) -> None:
-    """What the workers did is asked for, and not which of them; a worker without a record is no idle one."""
+    """The total of all workers is wanted, not each one's; a worker without a record is not idle."""
     for pid, row in ((7, (3, 1, 900)), (8, (4, 0, 100))):
         canned_turns.write(tmp_path, pid, canned_turns.content(pid, calls={"read": row}))
     assert recorder.calls_of([7, 8], proc=tmp_path) == {"read": Calls(made=7, failed=1, moved_bytes=1000)}
@@ -100,10 +100,8 @@ def test_calls_of_several_processes_are_added_up(tmp_path: Path) -> None:
         recorder.calls_of([7, 9], proc=tmp_path)
 
 
-def test_a_turn_that_is_added_during_the_copy_is_not_read_by_halves(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Even if the copy reads the sequence after the counters: no order of its words is promised."""
+def test_a_turn_that_is_added_during_the_copy_is_not_half_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if the copy reads the sequence after the counters: the order of its words is undefined."""
     before, after = (
         canned_turns.content(7, sequence=2 * turns_over, counters={"turns": turns_over, "read_bytes": 3 * turns_over})
         for turns_over in (1, 2)
@@ -116,7 +114,7 @@ def test_a_turn_that_is_added_during_the_copy_is_not_read_by_halves(
         if size != len(before) or copies:
             return REAL_PREAD(file, size, offset)
         _overwrite(path, after)
-        # The first counter, and all that is before it, as it is afterwards.
+        # The first counter, and everything before it, as it is afterwards.
         copies.append(after[:64] + before[64:])
         return copies[0]
 
@@ -126,7 +124,7 @@ def test_a_turn_that_is_added_during_the_copy_is_not_read_by_halves(
     reader.close()
 
 
-def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
+def test_reading_waits_for_a_record_that_is_being_written(tmp_path: Path) -> None:
     path = canned_turns.write(tmp_path, 7, canned_turns.content(7, sequence=1))
     reader = Reader(7, proc=tmp_path)
     whole = canned_turns.content(7, sequence=2, counters={"turns": 1})
@@ -141,7 +139,7 @@ def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_window_ends_with_the_turn_that_was_open_at_its_end(tmp_path: Path) -> None:
-    """The turn is waited for, and those that begin meanwhile are not."""
+    """The reader waits for this turn, and not for those that begin meanwhile."""
     path = canned_turns.write(tmp_path, 7, canned_turns.content(7, begun=2, counters={"turns": 1}))
     ended = canned_turns.content(7, begun=3, counters={"turns": 2, "read_bytes": 100})
     ending = threading.Timer(0.4, _overwrite, args=(path, ended))
@@ -155,18 +153,16 @@ def test_a_window_ends_with_the_turn_that_was_open_at_its_end(tmp_path: Path) ->
     assert answer.end_s >= now_s + 0.1
 
 
-def test_an_iteration_that_does_not_end_is_reported_and_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The wait is bounded; what was over before still counts."""
+def test_an_endless_iteration_is_reported_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wait is bounded; earlier turns still count."""
     monkeypatch.setattr(recorder, "LONGEST_TURN_S", 0.05)
     canned_turns.write(tmp_path, 7, canned_turns.content(7, begun=2, counters={"turns": 1}))
     (worker,) = recorder.turns_over([7], start_s=0.0, end_s=0.0, proc=tmp_path).workers
     assert (worker.turns, worker.unfinished) == (0, True)
 
 
-def test_the_observer_answers_for_every_worker(proc: Proc) -> None:
-    """Those of the process table with a worker's title, and nobody else's record."""
+def test_the_observer_returns_every_worker(proc: Proc) -> None:
+    """Those in the process table with a worker's title, and no other record."""
     for pid in (9, 12):
         proc.add(pid, f"{WORKER}\0")
         canned_turns.write(proc.folder, pid, canned_turns.content(pid))

@@ -1,4 +1,4 @@
-"""What netadmin reads from /proc, as text into values."""
+"""netadmin parses the text that it reads from /proc."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from images.netadmin.netadmin import snapshot
 from tuneproof.lab.protocol.cpus import Cpus, cpus_of
 
 
-def test_the_cpu_model_is_the_first_ones(tmp_path: Path) -> None:
+def test_the_cpu_model_is_that_of_the_first_cpu(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     text = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: Xeon: Gold\n\nprocessor\t: 1\nmodel name\t: Other\n"
     cpuinfo.write_text(text, encoding="utf-8")
@@ -17,8 +17,8 @@ def test_the_cpu_model_is_the_first_ones(tmp_path: Path) -> None:
     assert snapshot._after_name(cpuinfo, "CPU part") == "", "on arm64 there is no line of a model's name"
 
 
-def test_nodes_and_cores_are_reported_where_the_kernel_shows_them(tmp_path: Path) -> None:
-    """A node may have memory only, and a core that is one CPU has no siblings; some kernels show neither."""
+def test_nodes_and_cores_are_reported_if_the_kernel_shows_them(tmp_path: Path) -> None:
+    """A node may have only memory, and a core with one CPU has no siblings; some kernels show neither."""
     files = {
         "node/node0/cpulist": "0-1,4",
         "node/node1/cpulist": "2-3",
@@ -39,7 +39,7 @@ def test_nodes_and_cores_are_reported_where_the_kernel_shows_them(tmp_path: Path
 
 
 def test_sysctls_have_single_spaces_and_missing_ones_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel separates the parts of tcp_rmem with tabs, and shows not every sysctl in a namespace."""
+    """The kernel separates the parts of tcp_rmem with tabs, and does not show every sysctl in a namespace."""
     values = {"/proc/sys/net/ipv4/tcp_rmem": "4096\t131072\t6291456\n"}
     monkeypatch.setattr(Path, "exists", lambda path: str(path) in values)
     monkeypatch.setattr(Path, "read_text", lambda path, **_: values[str(path)])
@@ -48,7 +48,7 @@ def test_sysctls_have_single_spaces_and_missing_ones_are_none(monkeypatch: pytes
 
 
 def test_a_snapshot_of_this_machine_has_what_the_library_reads() -> None:
-    """The running kernel's files are in the format; backlogs are passed on as they came from the kernel."""
+    """The running kernel's files have the expected format; backlogs are passed on unchanged."""
     taken = snapshot.take(listener_backlogs={8000: [511, 511]})
     assert taken.listener_backlogs == {8000: (511, 511)}
     assert cpus_of(taken.cpus.allowed) == sorted(os.sched_getaffinity(0))

@@ -12,8 +12,8 @@ from tuneproof.explain.parse.sockets.table import STATES
 from tuneproof.lab.protocol.observer import ListenerFigures, SocketCounts
 
 
-def test_sockets_are_counted_by_state_and_by_whether_they_are_the_ports(proc: Proc) -> None:
-    """Of both address families; the listeners' queues are no bytes to send, nor are those of other sockets."""
+def test_sockets_are_counted_by_state_and_by_port(proc: Proc) -> None:
+    """For both address families; the listeners' queues are not bytes to send, nor are those of other sockets."""
     diag = FakeDiag(
         entry(LISTEN, PORT, receive=3, send=511),
         entry(LISTEN, PORT, receive=4, send=511, family=10),
@@ -41,7 +41,7 @@ def test_sockets_are_counted_by_state_and_by_whether_they_are_the_ports(proc: Pr
     ids=["many-by-the-table", "few-by-messages"],
 )
 def test_every_state_is_counted_once_and_has_a_name(proc: Proc, ended: int, states: int) -> None:
-    """The kernel's numbers begin with 1; of those that its two lists both have, each state comes from one of them."""
+    """The kernel's numbers begin with 1; a state that is in both of its lists is taken from only one of them."""
     every = range(1, 12)
     diag = FakeDiag(*(entry(number, PORT) for number in every))
     proc.list_sockets("tcp", [(number, PORT) for number in every])
@@ -60,8 +60,8 @@ def test_a_kernel_without_ipv6_has_no_table_of_its_sockets(proc: Proc) -> None:
     assert answer.others == {TIME_WAIT: 1}
 
 
-def test_this_kernel_lists_a_connection_that_has_ended_where_it_is_looked_for() -> None:
-    """The end that closes first keeps the TIME-WAIT, and it is one of those that are counted without a look at each."""
+def test_this_kernel_lists_an_ended_connection_in_the_expected_place() -> None:
+    """The end that closes first keeps the TIME-WAIT, which is counted without looking at each one."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)) as client:
@@ -74,7 +74,7 @@ def test_this_kernel_lists_a_connection_that_has_ended_where_it_is_looked_for() 
 
 
 def test_queues_are_those_of_the_ports_listeners_alone() -> None:
-    """The kernel is asked for listening sockets only: a watch shall cost little beside thousands of connections."""
+    """Only listening sockets are queried: a watch should cost little with thousands of connections."""
     diag = FakeDiag(
         entry(LISTEN, PORT, receive=3), entry(LISTEN, PORT, receive=4, family=10), entry(LISTEN, 9, receive=50)
     )

@@ -1,4 +1,4 @@
-"""Receive packet steering: masks of CPUs, and the files that they are written to."""
+"""Receive packet steering: masks of CPUs, and the files with them."""
 
 from pathlib import Path
 
@@ -47,8 +47,8 @@ def test_every_receive_queue_is_steered(queues: Path) -> None:
     assert steer_receive((), queues=queues) == {"rx-0": (), "rx-1": ()}, "without CPUs it is off"
 
 
-def test_a_file_that_cannot_be_written_is_an_error_with_the_systems_reason(queues: Path) -> None:
-    """In a container /sys is read only, as a rule; a folder in the file's place refuses root, too."""
+def test_an_unwritable_file_is_an_error_with_the_systems_reason(queues: Path) -> None:
+    """In a container /sys is usually read-only; a folder in the file's place stops root, too."""
     (queues / "rx-0" / "rps_cpus").unlink()
     (queues / "rx-0" / "rps_cpus").mkdir()
     with pytest.raises(OSError, match=r"rps_cpus cannot be written: .*Is a directory"):
@@ -61,7 +61,7 @@ def test_a_link_without_queues_is_an_error(tmp_path: Path) -> None:
         steer_receive((0,), queues=tmp_path)
 
 
-def test_a_kernel_that_makes_something_else_of_it_is_found_out(queues: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_that_sets_something_else_is_noticed(queues: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steering, "cpu_mask", lambda _: "1")
     with pytest.raises(RuntimeError, match=r"should name the CPUs \[0, 4095\]; it has {'rx-0': \[0\], 'rx-1': \[0\]}"):
         steer_receive((0, 4095), queues=queues)

@@ -1,4 +1,4 @@
-"""What strangers do around a service: only where they are told to, and without ending when nobody answers."""
+"""What strangers do around a service: only at the given address, and without ending when nothing answers."""
 
 import asyncio
 
@@ -8,11 +8,11 @@ from images.netadmin.netadmin import street
 
 
 class NoMoreLooksError(Exception):
-    """Ends a walk that would go on for ever."""
+    """Ends an endless walk."""
 
 
 def walk(errand: street.Errand, *addresses: str) -> None:
-    """Walk while the address is another one at each look."""
+    """Walk while each look gives another address."""
     looks = iter(addresses)
 
     def target() -> str:
@@ -29,8 +29,8 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(street, "_PAUSE_S", 0.0)
 
 
-def test_an_errand_is_run_while_there_is_an_address_and_whatever_it_meets() -> None:
-    """Nobody there, a refusal, an end in the middle: the next errand follows."""
+def test_a_task_runs_while_there_is_an_address_whatever_happens() -> None:
+    """No service, a refusal, an end in the middle: the next task follows."""
     met: list[str] = []
     troubles = (OSError(), TimeoutError(), asyncio.IncompleteReadError(b"", 1))
 
@@ -43,7 +43,7 @@ def test_an_errand_is_run_while_there_is_an_address_and_whatever_it_meets() -> N
 
 
 def test_a_firewall_is_silent_about_some_ports_and_loses_packets_of_the_database() -> None:
-    """On arrival, so that captures on both sides have what was lost."""
+    """On arrival, so that captures on both sides show the loss."""
     rules = street.firewall(side="dport")
     assert "hook input" in rules
     assert "tcp dport { 23, 3389 } drop" in rules
@@ -51,7 +51,7 @@ def test_a_firewall_is_silent_about_some_ports_and_loses_packets_of_the_database
     assert "tcp sport 5432" in street.firewall(side="sport")
 
 
-def test_a_service_that_hangs_up_is_no_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_closes_ends_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
     async def hang_up(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(street._BANNER)
         writer.close()
@@ -65,7 +65,7 @@ def test_a_service_that_hangs_up_is_no_conversation(monkeypatch: pytest.MonkeyPa
     asyncio.run(asyncio.wait_for(talk(), 20))
 
 
-def test_services_of_the_machine_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_machines_services_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     async def talk() -> None:
         async with await asyncio.start_server(street._greet, "127.0.0.1", 0) as server:
             monkeypatch.setattr(street, "SSH_PORT", server.sockets[0].getsockname()[1])

@@ -1,4 +1,4 @@
-"""A wire's kernel as a process: raised, asked, lost, and lowered; a script stands in for the kernel."""
+"""A wire's kernel as a process: started, called, lost, and ended; a script replaces the kernel."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ import pytest
 from images.netadmin.netadmin import wire as wire_module
 from images.netadmin.netadmin.wire import KERNEL, Wire, WireError, why_impossible
 
-# Speaks on its serial line as guest.py does, after the messages that a kernel prints before there is a console.
+# Uses its serial line like guest.py, after the messages that a kernel prints before there is a console.
 PEER = """
 import json, sys
 print("Core dump limits :\\n\\tsoft - 0", flush=True)
@@ -39,14 +39,14 @@ class Kernels:
         self.plumbed: list[str] = []
 
     def install(self, script: str) -> None:
-        """Let a Python script be the kernel from now on."""
+        """Let a Python script replace the kernel from now on."""
         self._program.write_text(f"#!{sys.executable}\n{script}", encoding="utf-8")
         self._program.chmod(0o755)
 
 
 @pytest.fixture
 def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernels:
-    """A container that can hold a wire, with a kernel that echoes."""
+    """A container that can run a wire, with a kernel that echoes."""
     made = Kernels(tmp_path)
     made.install(PEER + OBEDIENT)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -60,7 +60,7 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernels:
 
 @pytest.fixture
 def wire(kernels: Kernels) -> Iterator[Wire]:
-    """A wire that is lowered at the end, whatever became of it."""
+    """A wire that is ended after the test, whatever its state is."""
     assert kernels.plumbed == []
     made = Wire()
     yield made
@@ -74,7 +74,7 @@ def pid_of(wire: Wire) -> int:
 
 
 def test_a_wire_is_up_when_its_kernel_has_joined_the_links(kernels: Kernels, wire: Wire) -> None:
-    """What the kernel prints before is passed over; its messages go to the log."""
+    """Earlier output of the kernel is skipped; its messages go to the log."""
     assert (wire.alive, wire._kernel) == (False, None)
     assert 0 < wire.raise_() < 20
     assert wire.alive
@@ -84,7 +84,7 @@ def test_a_wire_is_up_when_its_kernel_has_joined_the_links(kernels: Kernels, wir
 
 
 @pytest.mark.usefixtures("kernels")
-def test_questions_are_answered_in_turn(wire: Wire) -> None:
+def test_calls_are_answered_in_order(wire: Wire) -> None:
     wire.raise_()
     long = {"shape": ["x" * 1000] * 200}
     assert wire.ask({"memory": True}) == {"heard": {"memory": True}}
@@ -104,16 +104,16 @@ def test_an_error_inside_is_an_error_of_the_wire(kernels: Kernels, wire: Wire) -
     ["import sys\nsys.exit(3)\n", "print('{\"waiting\": true}', flush=True)\nimport sys\nsys.exit(3)\n"],
     ids=["at-once", "before-it-joined"],
 )
-def test_a_kernel_that_does_not_come_up_is_reported_with_its_status(kernels: Kernels, wire: Wire, script: str) -> None:
-    """Why stands in the log."""
+def test_a_kernel_that_does_not_start_is_reported_with_its_status(kernels: Kernels, wire: Wire, script: str) -> None:
+    """The log has the reason."""
     kernels.install(script)
     with pytest.raises(WireError, match=r"^the wire's kernel ended with status 3$"):
         wire.raise_()
     assert not wire.alive
 
 
-def test_a_kernel_that_dies_over_a_question_is_reported_with_its_status(kernels: Kernels, wire: Wire) -> None:
-    """The question is not answered; nor is the next one."""
+def test_a_kernel_that_dies_during_a_call_is_reported_with_its_status(kernels: Kernels, wire: Wire) -> None:
+    """The call gets no response; nor does the next one."""
     kernels.install(PEER + "    sys.exit(4)\n")
     wire.raise_()
     for _ in range(2):
@@ -122,8 +122,8 @@ def test_a_kernel_that_dies_over_a_question_is_reported_with_its_status(kernels:
     assert not wire.alive
 
 
-def test_a_killed_kernel_is_seen_and_can_be_raised_again(kernels: Kernels, wire: Wire) -> None:
-    """The links get the names back that the new kernel looks for; the log goes on."""
+def test_a_killed_kernel_is_noticed_and_can_be_started_again(kernels: Kernels, wire: Wire) -> None:
+    """The links get back the names that the new kernel expects; the log continues."""
     wire.raise_()
     wire.lead_through(through=True)
     first = pid_of(wire)
@@ -138,7 +138,7 @@ def test_a_killed_kernel_is_seen_and_can_be_raised_again(kernels: Kernels, wire:
     assert kernels.log.read_text(encoding="utf-8") == "Linux version\n" * 2
 
 
-def test_a_wire_that_is_raised_again_lowers_the_old_kernel_first(wire: Wire) -> None:
+def test_restarting_a_wire_ends_the_old_kernel_first(wire: Wire) -> None:
     """Two kernels cannot hold the same links."""
     wire.raise_()
     first = pid_of(wire)
@@ -147,10 +147,8 @@ def test_a_wire_that_is_raised_again_lowers_the_old_kernel_first(wire: Wire) -> 
         os.kill(first, 0)
 
 
-def test_a_silent_kernel_is_not_waited_for_forever(
-    kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither when it comes up nor when it is asked: it is ended, or a late answer would be the next question's."""
+def test_waiting_for_a_silent_kernel_ends(kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At its start and in a call: it is ended, since a late response would be taken for that of the next call."""
     kernels.install(PEER + "    pass\n")
     wire.raise_()
     monkeypatch.setattr(wire_module, "_ANSWER_WITHIN_S", 0.05)
@@ -164,7 +162,7 @@ def test_a_silent_kernel_is_not_waited_for_forever(
         wire.raise_()
 
 
-def test_the_role_is_led_through_the_wire_only_when_that_changes(kernels: Kernels, wire: Wire) -> None:
+def test_the_role_is_moved_to_the_wire_only_when_that_changes(kernels: Kernels, wire: Wire) -> None:
     wire.raise_()
     for through in (False, True, True, False, False, True):
         wire.lead_through(through=through)
@@ -172,7 +170,7 @@ def test_the_role_is_led_through_the_wire_only_when_that_changes(kernels: Kernel
 
 
 def test_links_that_cannot_be_changed_are_tried_again(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a failure nobody believes that the role is led through."""
+    """After a failure the role is not assumed to use the wire."""
     tried: list[str] = []
 
     def fail(how: str) -> None:
@@ -187,7 +185,7 @@ def test_links_that_cannot_be_changed_are_tried_again(wire: Wire, monkeypatch: p
     assert tried == ["through", "through"]
 
 
-def test_a_lowered_wire_has_no_process_and_takes_no_question(wire: Wire) -> None:
+def test_an_ended_wire_has_no_process_and_takes_no_call(wire: Wire) -> None:
     wire.raise_()
     pid = pid_of(wire)
     for _ in range(2):
@@ -202,7 +200,7 @@ def test_a_lowered_wire_has_no_process_and_takes_no_question(wire: Wire) -> None
 def test_a_missing_kernel_is_the_first_reason(
     tmp_path: Path, kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There is no package for other architectures; raising says the same, and starts nothing."""
+    """There is no package for other architectures; starting gives the same reason, and starts nothing."""
     reason = "the image has no linux.uml: no such package for this architecture"
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     assert why_impossible() == reason
@@ -215,7 +213,7 @@ def test_a_missing_kernel_is_the_first_reason(
 def test_a_wire_is_impossible_without_its_device_or_a_mount_for_its_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The system's own words say why; the container's own file system may forbid mapping code."""
+    """The system's own error is the reason; the container's own file system may forbid mapping code."""
     assert why_impossible() == ""
     monkeypatch.setattr(wire_module, "MEMORY_FOLDER", tmp_path)
     assert why_impossible() == f"no file system is mounted at {tmp_path}"

@@ -1,4 +1,4 @@
-"""What lets a user-mode kernel hand back the registers that it has room for, on CPUs that have more."""
+"""The library that lets a user-mode kernel restore as many registers as it has room for, on CPUs that have more."""
 
 import platform
 import subprocess
@@ -11,7 +11,7 @@ from tests.support.places import CHECKOUT
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the registers are those of x86-64")
 
-# A tracer that reads a stopped child's extended state, hands back as much as it is told, and says what it was answered.
+# A tracer that reads a stopped child's extended state, writes back a given part, and prints the result.
 TRACER = """
 import ctypes, os, signal, sys
 TRACEME, GETREGSET, SETREGSET, XSTATE = 0, 0x4204, 0x4205, 0x202
@@ -38,7 +38,7 @@ print(result, all_bytes)
 
 
 def handed_back(less_bytes: int, library: str = "") -> bool:
-    """Return whether the kernel took a child's extended state back with so many bytes missing at its end."""
+    """Return whether the kernel took a child's extended state back with this many bytes missing at its end."""
     command = [sys.executable, "-c", TRACER, str(less_bytes)]
     ran = subprocess.run(command, env={"LD_PRELOAD": library}, capture_output=True, text=True, check=True)
     result, all_bytes = map(int, ran.stdout.split())
@@ -46,8 +46,8 @@ def handed_back(less_bytes: int, library: str = "") -> bool:
     return result == 0
 
 
-def test_a_part_of_the_registers_is_taken_with_the_library_and_refused_without(tmp_path: Path) -> None:
-    """And all of them either way: what is missing stays as it is."""
+def test_a_part_of_the_registers_is_accepted_with_the_library_and_refused_without(tmp_path: Path) -> None:
+    """All of them are accepted either way: the missing part is not changed."""
     library = tmp_path / "xstate.so"
     subprocess.run(["sh", str(CHECKOUT / "images/netadmin/xstate/build.sh"), str(library)], check=True)
     assert [handed_back(less) for less in (0, 64)] == [True, False]

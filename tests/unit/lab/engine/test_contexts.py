@@ -1,4 +1,4 @@
-"""Which engine the docker command would use, from variables and files of a test's own."""
+"""Which engine the docker command would use, with a test's own variables and files."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ HOST = "tcp://10.0.0.9:2376"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The docker command's own, with a context called far."""
+    """The docker command's own settings, with a context called far."""
     meta = tmp_path / "contexts/meta/0cfef25d0a1d1e0f"
     meta.mkdir(parents=True)
     text = json.dumps({"Name": "far", "Metadata": {}, "Endpoints": {"docker": {"Host": FAR, "SkipTLSVerify": False}}})
@@ -39,10 +39,10 @@ def folder(tmp_path: Path) -> Path:
         ({"DOCKER_HOST": ""}, "far", FAR),
     ],
 )
-def test_an_environment_means_what_the_docker_command_takes_it_for(
+def test_an_environment_means_the_same_as_for_the_docker_command(
     folder: Path, variables: dict[str, str], current: str | None, address: str
 ) -> None:
-    """And docker's library, which has rules of its own, is never left to choose."""
+    """Docker's library, which has rules of its own, never chooses."""
     if current is not None:
         (folder / "config.json").write_text(json.dumps({"currentContext": current}), encoding="utf-8")
     environment = resolved({"DOCKER_CONFIG": str(folder), **variables})
@@ -53,7 +53,9 @@ def test_an_environment_means_what_the_docker_command_takes_it_for(
 
 
 @pytest.mark.parametrize(("host", "address"), [("", LOCAL), (HOST, HOST)])
-def test_the_default_context_is_no_other_whatever_the_current_one_is(folder: Path, host: str, address: str) -> None:
+def test_the_default_context_stays_the_default_whatever_the_current_one_is(
+    folder: Path, host: str, address: str
+) -> None:
     (folder / "config.json").write_text('{"currentContext": "far"}', encoding="utf-8")
     environment = {"DOCKER_CONFIG": str(folder), "DOCKER_CONTEXT": "far", "DOCKER_HOST": host}
     assert at_context("default", environment)["DOCKER_HOST"] == address
@@ -83,13 +85,13 @@ def test_the_docker_command_agrees(tmp_path: Path, variables: dict[str, str]) ->
 
 
 @pytest.mark.parametrize("text", ["{", "[]"])
-def test_a_file_that_cannot_be_read_is_one_message(folder: Path, text: str) -> None:
+def test_an_unreadable_file_gives_one_message(folder: Path, text: str) -> None:
     (folder / "config.json").write_text(text, encoding="utf-8")
     with pytest.raises(BadInputError, match="current context: Docker's contexts cannot be read"):
         resolved({"DOCKER_CONFIG": str(folder)})
 
 
-def test_a_context_that_is_not_there_is_one_message(folder: Path) -> None:
+def test_a_missing_context_gives_one_message(folder: Path) -> None:
     with pytest.raises(BadInputError, match=r"Docker context near: there is no such") as caught:
         resolved({"DOCKER_CONFIG": str(folder), "DOCKER_CONTEXT": "near"})
     assert caught.value.remedy.startswith("one of default, far,")

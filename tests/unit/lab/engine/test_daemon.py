@@ -16,11 +16,11 @@ DAEMON_PID = 4242
 
 
 class Machine:
-    """A machine without an engine; each attempt to connect is one tick of its clock.
+    """A machine without an engine; each connection attempt is one tick of its clock.
 
-    answers_after: the number of attempts that fail once dockerd runs; None: all fail.
-    exits_after: the number of attempts after which dockerd ends; None: it stays.
-    fails: by a word of its command, how a program ends that does nothing here.
+    answers_after: the number of attempts that fail once dockerd runs; None: all fail. exits_after: the number of
+    attempts after which dockerd ends; None: it stays. fails: by a word of its command, the status of a program that
+    does nothing here.
     """
 
     def __init__(self, folder: Path, *, answers_after: int | None = 1, exits_after: int | None = None) -> None:
@@ -46,14 +46,14 @@ class Machine:
         self.paths.os_release.write_text('ID=debian\nPRETTY_NAME="Debian GNU/Linux 12"\n', encoding="utf-8")
 
     def add_process(self, pid: int, name: str, state: str = "S") -> None:
-        """Put a process into the table, as proc(5) shows it."""
+        """Put a process into the table, as in proc(5)."""
         folder = self.paths.proc / str(pid)
         folder.mkdir()
         (folder / "comm").write_text(f"{name}\n", encoding="utf-8")
         (folder / "stat").write_text(f"{pid} ({name}) {state} 1 {pid} {pid} 0\n", encoding="utf-8")
 
     def start_dockerd(self) -> None:
-        """Bring a daemon up that has not answered yet."""
+        """Start a daemon that has not answered yet."""
         self.add_process(DAEMON_PID, "dockerd")
         self.paths.pid_file.write_text(str(DAEMON_PID), encoding="utf-8")
 
@@ -135,7 +135,7 @@ def test_a_machine_without_docker_gets_it_from_its_distribution(
 
 
 def test_with_systemd_its_service_is_started(tmp_path: Path) -> None:
-    """A detached daemon beside the service would fight it for the same files."""
+    """A detached daemon next to the service would compete with it for the same files."""
     machine = Machine(tmp_path)
     machine.paths.systemd_dir.mkdir()
     machine.ensure()
@@ -143,7 +143,7 @@ def test_with_systemd_its_service_is_started(tmp_path: Path) -> None:
 
 
 def test_a_service_that_does_not_start_shows_its_journal(tmp_path: Path) -> None:
-    """What systemctl says is only that it failed; the journal says why."""
+    """Systemctl only reports the failure; the journal gives the reason."""
     machine = Machine(tmp_path)
     machine.paths.systemd_dir.mkdir()
     machine.fails = {
@@ -157,7 +157,7 @@ def test_a_service_that_does_not_start_shows_its_journal(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("left", ["3999999\n", "77", ""], ids=["nobody", "another-program", "cut-short"])
 def test_a_stale_pid_file_does_not_keep_the_engine_from_starting(left: str, tmp_path: Path) -> None:
-    """The file goes before dockerd starts: the machine's run() would notice it."""
+    """The file is removed before dockerd starts: the fake machine's run() would notice it."""
     machine = Machine(tmp_path)
     machine.add_process(77, "python3")
     machine.paths.pid_file.write_text(left, encoding="utf-8")
@@ -165,7 +165,7 @@ def test_a_stale_pid_file_does_not_keep_the_engine_from_starting(left: str, tmp_
     assert machine.paths.pid_file.read_text(encoding="utf-8") == str(DAEMON_PID)
 
 
-def test_a_daemon_that_is_coming_up_is_waited_for(tmp_path: Path) -> None:
+def test_a_starting_daemon_is_awaited(tmp_path: Path) -> None:
     machine = Machine(tmp_path, answers_after=5)
     machine.start_dockerd()
     machine.ensure()
@@ -210,12 +210,12 @@ def test_an_engine_that_never_answers_is_given_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("is_root", "os_release"), [(False, "ID=debian\n"), (True, "ID=fedora\nID_LIKE='rhel centos'\n"), (True, None)]
 )
-def test_where_nothing_may_be_installed_the_steps_are_shown(
-    is_root: bool,  # noqa: FBT001 - a parameter of the claim
+def test_if_nothing_may_be_installed_the_steps_are_shown(
+    is_root: bool,  # noqa: FBT001 - a parameter of the test
     os_release: str | None,
     tmp_path: Path,
 ) -> None:
-    """An ordinary user, or another distribution: nothing is run, and the first message stands."""
+    """For an ordinary user, or another distribution: nothing is run, and the first message stays."""
     machine = Machine(tmp_path)
     machine.paths.os_release.unlink()
     if os_release is not None:
@@ -227,7 +227,7 @@ def test_where_nothing_may_be_installed_the_steps_are_shown(
 
 
 def test_an_engine_that_the_user_chose_is_never_replaced(tmp_path: Path) -> None:
-    """An address that does not answer, or a socket that may not be used, is the user's to mend, even for root."""
+    """Only the user can fix an address that does not answer, or a socket without permission, even for root."""
     machine = Machine(tmp_path)
 
     def connect() -> Machine:

@@ -34,9 +34,9 @@ RUN_ARGUMENTS = "import subprocess, sys\nsubprocess.run(sys.argv[1:])\n"
 
 
 def write_program(folder: Path, name: str, source: str = SLEEP) -> Path:
-    """Write a Python program that is called ``name`` in the process table.
+    """Write a Python program with this ``name`` in the process table.
 
-    The kernel takes a script's own name, cut to 15 characters, for the process's: proc_pid_comm(5).
+    The kernel uses a script's own name, cut to 15 characters, for the process: proc_pid_comm(5).
     """
     script = folder / "programs" / name
     script.parent.mkdir(exist_ok=True)
@@ -47,7 +47,7 @@ def write_program(folder: Path, name: str, source: str = SLEEP) -> Path:
 
 @contextmanager
 def started(*command: object) -> Iterator["subprocess.Popen[bytes]"]:
-    """Run a program and its children until the block ends; the block begins when it has said its first line."""
+    """Run a program and its children until the block ends; the block begins after its first line of output."""
     with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, start_new_session=True) as process:
         assert process.stdout is not None
         process.stdout.readline()
@@ -57,20 +57,20 @@ def started(*command: object) -> Iterator["subprocess.Popen[bytes]"]:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_this_tests_own_process_is_no_dockerd(paths: EnginePaths) -> None:
+def test_this_tests_own_process_is_not_dockerd(paths: EnginePaths) -> None:
     paths.pid_file.write_text(str(os.getpid()), encoding="utf-8")
     assert is_alive(paths, os.getpid())
     assert find_dockerd(paths) is None
 
 
 def test_a_living_dockerd_is_found_by_its_pid_file(paths: EnginePaths, tmp_path: Path) -> None:
-    """The number and the name must both be right."""
+    """The number and the name must both match."""
     with started(write_program(tmp_path, "dockerd")) as process:
         paths.pid_file.write_text(f"{process.pid}\n", encoding="utf-8")
         assert find_dockerd(paths) == process.pid
 
 
-def test_a_dead_dockerd_is_not_found_even_before_its_parent_has_asked_for_it(
+def test_a_dead_dockerd_is_not_found_even_before_its_parent_has_waited_for_it(
     paths: EnginePaths, tmp_path: Path
 ) -> None:
     """The process is still in the table, as a zombie."""
@@ -84,15 +84,15 @@ def test_a_dead_dockerd_is_not_found_even_before_its_parent_has_asked_for_it(
         assert find_dockerd(paths) is None
 
 
-def test_pid_files_and_sockets_of_a_dead_containerd_go_and_the_rest_stays(paths: EnginePaths) -> None:
-    """The configuration is written anew by dockerd, and harms nobody."""
+def test_pid_files_and_sockets_of_a_dead_containerd_are_removed_and_the_rest_stays(paths: EnginePaths) -> None:
+    """Dockerd rewrites the configuration, and it does no harm."""
     paths.pid_file.write_text("3999999", encoding="utf-8")
     clear_leftovers(paths)
     assert not paths.pid_file.exists()
     assert [path.name for path in paths.containerd_dir.iterdir()] == ["containerd.toml"]
 
 
-def test_nothing_left_behind_is_no_error(tmp_path: Path) -> None:
+def test_no_leftovers_are_not_an_error(tmp_path: Path) -> None:
     paths = EnginePaths(
         pid_file=tmp_path / "docker.pid", containerd_dir=tmp_path / "none", containerd_socket=tmp_path / "none.sock"
     )
@@ -111,8 +111,8 @@ def test_an_orphan_containerd_is_ended(paths: EnginePaths, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["containerd", "containerd-shim"])
-def test_other_containerds_and_containers_shims_live_on(name: str, paths: EnginePaths, tmp_path: Path) -> None:
-    """A service's containerd names another folder; a shim names ours, but holds a container."""
+def test_other_containerds_and_containers_shims_stay_alive(name: str, paths: EnginePaths, tmp_path: Path) -> None:
+    """A service's containerd uses another folder; a shim names ours, but holds a container."""
     folder = "/run/containerd" if name == "containerd" else paths.containerd_dir
     with started(write_program(tmp_path, name), "--address", f"{folder}/containerd.sock") as process:
         clear_leftovers(paths)
@@ -129,7 +129,7 @@ def test_a_containerd_whose_dockerd_lives_keeps_its_files(paths: EnginePaths, tm
 
 
 @pytest.mark.parametrize("listens", [False, True])
-def test_a_socket_that_nobody_listens_to_goes(paths: EnginePaths, *, listens: bool) -> None:
+def test_a_socket_without_a_listener_is_removed(paths: EnginePaths, *, listens: bool) -> None:
     """The socket file of a containerd service makes dockerd wait for that service."""
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(paths.containerd_socket))

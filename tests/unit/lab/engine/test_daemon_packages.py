@@ -1,4 +1,4 @@
-"""Installing packages, with a package manager that only notes what it is asked."""
+"""Installing packages, with a package manager that only records its calls."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from tuneproof.lab.engine.packages import apt_install, install_early, is_debian_
 
 
 class Apt:
-    """Answers each install with the next of the given statuses, and everything else with success."""
+    """Ends each install with the next of the given statuses, and everything else with success."""
 
     def __init__(self, *statuses: int) -> None:
         self.statuses = list(statuses)
@@ -35,22 +35,20 @@ def _as_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("statuses", "verbs"), [([0], ["install"]), ([100, 0], ["install", "update", "install"])])
-def test_package_lists_are_fetched_once_where_they_are_missing_or_outdated(
-    statuses: list[int], verbs: list[str]
-) -> None:
+def test_package_lists_are_fetched_once_if_they_are_missing_or_outdated(statuses: list[int], verbs: list[str]) -> None:
     """A bare machine has none; an interrupted earlier installation is finished first."""
     apt = Apt(*statuses)
     apt_install("docker.io", why="no engine", run=apt)
     assert apt.verbs == ["--configure", *verbs]
 
 
-def test_a_failure_shows_the_end_of_what_apt_get_said() -> None:
+def test_a_failure_shows_the_end_of_apt_gets_output() -> None:
     with pytest.raises(CannotRunHereError, match=r"could not install docker\.io: no engine") as caught:
         apt_install("docker.io", why="no engine", run=Apt(100, 100))
     assert caught.value.tail.splitlines() == [f"E: line {number}" for number in range(10, 30)]
 
 
-def test_an_ordinary_user_sees_what_root_would_type(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ordinary_user_sees_roots_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     apt = Apt()
     with pytest.raises(CannotRunHereError, match="as root: apt-get install mmdebstrap"):
@@ -58,10 +56,8 @@ def test_an_ordinary_user_sees_what_root_would_type(monkeypatch: pytest.MonkeyPa
     assert apt.verbs == []
 
 
-def test_the_engine_is_installed_early_only_where_there_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever has one, or names one, gets no other; what goes wrong is for the later attempt to tell."""
+def test_the_engine_is_installed_early_only_if_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an installed or named engine, no other is installed; the later attempt reports what goes wrong."""
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/os-release").write_text("ID=debian\n", encoding="utf-8")
@@ -104,7 +100,7 @@ def test_a_programs_failure_is_a_value(command: list[str], timeout_s: float, sta
 
 
 def test_a_detached_child_is_not_waited_for() -> None:
-    """The way in which dockerd is started: the shell ends at once, and hands its child's id over."""
+    """Dockerd is started like this: the shell ends at once, and returns its child's id."""
     script = "{ sleep 60 </dev/null >/dev/null 2>&1 & echo $!; }"
     finished = commands.run(["setsid", "sh", "-c", script], timeout_s=30)
     pid = int(finished.output)

@@ -1,4 +1,4 @@
-"""Why an engine cannot be reached: real sockets, or their absence, behind docker-py's own exceptions."""
+"""Why an engine cannot be reached: real sockets, or missing ones, behind docker-py's own exceptions."""
 
 import hashlib
 import http.server
@@ -32,7 +32,7 @@ def docker_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def wrapped(cause: OSError) -> DockerException:
-    """Wrap an error of the system as urllib3, requests and docker-py do, each repeating the words of the one below."""
+    """Wrap a system error as urllib3, requests and docker-py do; each repeats the text of the one below."""
     aborted = urllib3.exceptions.ProtocolError("Connection aborted.", cause)
     aborted.__context__ = cause
     failed = requests.ConnectionError(aborted)
@@ -43,7 +43,7 @@ def wrapped(cause: OSError) -> DockerException:
 
 
 @pytest.mark.usefixtures("docker_config")
-def test_a_docker_host_that_does_not_answer_is_named_with_the_systems_reason(
+def test_an_unresponsive_docker_host_is_named_with_the_systems_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
@@ -65,15 +65,15 @@ def test_a_remote_engine_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.usefixtures("docker_config")
-def test_a_docker_host_that_is_no_address_is_refused_with_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_docker_host_is_rejected_with_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "carrier-pigeon://loft")
     with pytest.raises(EngineUnavailableError, match="carrier-pigeon://loft"):
         connect()
 
 
 @pytest.mark.usefixtures("docker_config")
-def test_an_engine_that_is_silent_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A socket that accepts and never answers, as that of a daemon that hangs, is an engine that does not answer."""
+def test_a_silent_engine_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A socket that accepts and never answers, like that of a daemon that hangs, is an unresponsive engine."""
     path = f"{tmp_path}/silent.sock"
     monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
     with socket.socket(socket.AF_UNIX) as server:
@@ -83,23 +83,23 @@ def test_an_engine_that_is_silent_is_given_up_in_time(tmp_path: Path, monkeypatc
             connect(timeout_s=1)
 
 
-def test_a_socket_that_may_not_be_used_leads_to_the_docker_group() -> None:
-    """Neither an installation nor a start would help, so the error is not one that leads to them."""
+def test_a_socket_without_permission_leads_to_the_docker_group() -> None:
+    """Neither an installation nor a start would help, so the error must not suggest them."""
     error = explain(wrapped(PermissionError(13, "Permission denied")), Endpoint(address="unix:///var/run/docker.sock"))
     assert not isinstance(error, NoLocalEngineError)
     assert error.what == "The Docker engine may not be used by this user: Permission denied."
     assert "usermod -aG docker" in error.remedy
 
 
-def test_a_missing_default_socket_is_the_one_case_that_may_be_mended() -> None:
-    """The steps are given all the same, for whom may not mend it."""
+def test_only_a_missing_default_socket_may_be_fixed_automatically() -> None:
+    """The steps are still shown, for a user who may not take them."""
     error = explain(wrapped(FileNotFoundError(2, "No such file")), Endpoint(address="unix:///var/run/docker.sock"))
     assert isinstance(error, NoLocalEngineError)
     assert "DOCKER_HOST" in error.remedy
 
 
 class Engine(http.server.BaseHTTPRequestHandler):
-    """An engine that says its version and answers pings."""
+    """An engine that reports its version and answers pings."""
 
     def do_GET(self) -> None:
         said = b"OK" if self.path.endswith("_ping") else b'{"ApiVersion": "1.41"}'
@@ -108,13 +108,13 @@ class Engine(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(said)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called there
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class
         """Say nothing."""
 
 
 @pytest.fixture
 def tls_engine(tmp_path: Path) -> Iterator[str]:
-    """The address of an engine behind TLS, whose certificate is its own authority; tmp_path has it for clients."""
+    """The address of an engine behind TLS with a self-signed certificate; tmp_path has it for clients."""
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
     words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     words += ["-subj", "/CN=engine", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
@@ -131,7 +131,7 @@ def tls_engine(tmp_path: Path) -> Iterator[str]:
 @pytest.mark.usefixtures("docker_config")
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # docker-py forgets the connection whose TLS failed
 @pytest.mark.parametrize("bundle", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
-def test_an_engines_certificate_is_held_against_its_own_authority(
+def test_an_engines_certificate_is_checked_against_its_own_authority(
     tls_engine: str, bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(bundle, certifi.where())
@@ -161,8 +161,8 @@ def test_the_address_comes_from_docker_host_then_from_the_context(tmp_path: Path
     assert find_endpoint(environment) == Endpoint(address="unix:///run/other.sock", chosen_by="DOCKER_HOST")
 
 
-def test_a_response_whose_file_was_closed_already_is_hung_up_without_an_error() -> None:
-    """Python would flush it once more (http.client); the lab's end would be a raw ValueError."""
+def test_closing_a_response_with_a_closed_file_is_no_error() -> None:
+    """Python would flush it again (http.client); the lab's end would be a raw ValueError."""
     here, there = socket.socketpair()
     with here, there:
         response = HTTPResponse(here)

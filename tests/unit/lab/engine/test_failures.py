@@ -1,4 +1,4 @@
-"""Failures of the engine's client become the project's errors; what the host can do is told without trying."""
+"""Failures of the engine's client become the project's errors; the host's abilities are reported without trying."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,7 +27,7 @@ RELEASE = Path("/proc/sys/kernel/osrelease").read_text(encoding="ascii").strip()
     ],
     ids=["requests", "time-out", "urllib3", "socket-without-words"],
 )
-def test_whatever_layer_notices_that_the_engine_went_away_it_is_one_error(error: Exception, words: str) -> None:
+def test_an_unavailable_engine_is_one_error_whatever_layer_notices_it(error: Exception, words: str) -> None:
     with pytest.raises(EngineUnavailableError) as caught, engine_errors("starting backend"):
         raise error
     assert caught.value.what == "the Docker engine stopped answering while starting backend"
@@ -36,8 +36,8 @@ def test_whatever_layer_notices_that_the_engine_went_away_it_is_one_error(error:
     assert caught.value.__cause__ is error
 
 
-def test_a_new_client_of_an_engine_that_is_gone_is_the_same_error(tmp_path: Path) -> None:
-    """docker-py asks for the version while it is made, and wraps the transport's error in one of its own."""
+def test_a_new_client_of_an_unavailable_engine_gives_the_same_error(tmp_path: Path) -> None:
+    """docker-py's constructor asks for the version, and wraps the transport's error in one of its own."""
     with pytest.raises(EngineUnavailableError, match="stopped answering while preparing"), engine_errors("preparing"):
         docker.DockerClient(base_url=f"unix://{tmp_path}/none.sock")
 
@@ -52,7 +52,7 @@ def test_a_new_client_of_an_engine_that_is_gone_is_the_same_error(tmp_path: Path
     ],
     ids=["explained", "bare", "not-found", "other"],
 )
-def test_what_the_engine_refuses_is_reported_in_its_own_words(error: Exception, message: str) -> None:
+def test_the_engines_refusals_are_reported_in_its_own_words(error: Exception, message: str) -> None:
     """The engine answered, so it is not the engine that is missing."""
     with pytest.raises(LabError, match=f"^starting backend: {message}") as caught, engine_errors("starting backend"):
         raise error
@@ -71,7 +71,7 @@ def test_what_the_engine_refuses_is_reported_in_its_own_words(error: Exception, 
     ],
     ids=["apparmor", "delegation"],
 )
-def test_what_an_engine_would_refuse_for_every_container_ends_the_run(
+def test_a_refusal_that_would_affect_every_container_ends_the_run(
     kind: type[Exception], words: str, remedy: str
 ) -> None:
     """What is missing is named."""
@@ -85,7 +85,7 @@ def test_what_an_engine_would_refuse_for_every_container_ends_the_run(
 
 
 def test_other_errors_pass_through() -> None:
-    """A fault of the program is no fault of the engine."""
+    """A bug in the program is not an engine failure."""
     with pytest.raises(KeyError), engine_errors("starting backend"):
         raise KeyError("x")
 
@@ -101,7 +101,7 @@ def test_a_kernel_that_lists_netem_shapes_links_itself(listing: str, suffix: str
     assert (state, reason) == ("native", f"sch_netem is listed in {folder / listing}")
 
 
-def test_without_netem_a_tun_device_allows_a_kernel_of_ones_own(tmp_path: Path) -> None:
+def test_without_netem_a_tun_device_allows_a_user_mode_kernel(tmp_path: Path) -> None:
     folder = tmp_path / RELEASE
     folder.mkdir()
     (folder / "modules.dep").write_text("kernel/net/sched/act_sch_netem.ko:\n", encoding="utf-8")
@@ -153,5 +153,5 @@ def test_the_hosts_facts_are_the_engines_and_not_this_machines() -> None:
     ],
 )
 def test_an_engine_without_apparmor_has_another_security_module_or_none(options: list[str], named: str) -> None:
-    """A filter of system calls is none."""
+    """A filter of system calls does not count."""
     assert security_module({"SecurityOptions": options}) == named

@@ -1,4 +1,4 @@
-"""Images that are taken from one engine to another."""
+"""Images that are copied from one engine to another."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -15,7 +15,7 @@ SPECS = [ImageSpec(name=name, suite="bookworm") for name in ("client", "netadmin
 
 
 class Engine:
-    """Holds images by name; what it saves, another one loads."""
+    """Holds images by name; an image that it saves can be loaded by another one."""
 
     def __init__(self, *tags: str, built: str = "here", refuses: bool = False) -> None:
         self.built = dict.fromkeys(tags, built)
@@ -38,7 +38,7 @@ class Engine:
         self.built[tag] = built
 
 
-def test_an_engine_gets_what_it_lacks_and_what_was_built_elsewhere() -> None:
+def test_an_engine_gets_missing_images_and_different_builds() -> None:
     """Under one tag apt may have installed different versions on different days."""
     client, netadmin = (spec.tag for spec in SPECS)
     said: list[str] = []

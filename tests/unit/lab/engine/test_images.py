@@ -1,4 +1,4 @@
-"""Image tags are content: equal content, equal tag; and where base images come from."""
+"""Equal content gives an equal image tag; and where base images come from."""
 
 import shutil
 import tarfile
@@ -37,7 +37,7 @@ def tag(root: Path, suite: str = "bookworm") -> str:
 
 
 def test_a_tag_names_image_suite_and_content(root: Path) -> None:
-    """It can be read, and is the same at every reading; what another suite makes of it is another image."""
+    """It is readable, and the same every time; another suite makes another image."""
     name, _, version = tag(root).partition(":")
     suite, _, digest = version.partition("-")
     assert (name, suite, len(digest)) == ("tuneproof/client", "bookworm", 12)
@@ -45,15 +45,15 @@ def test_a_tag_names_image_suite_and_content(root: Path) -> None:
     assert tag(root, "trixie").rpartition("-")[2] != digest
 
 
-def test_the_place_of_the_checkout_does_not_matter(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_path_of_the_checkout_does_not_matter(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     moved = tmp_path_factory.mktemp("elsewhere") / "images"
     before = tag(root)
     root.rename(moved)
     assert tag(moved) == before
 
 
-def test_a_layer_is_named_by_what_is_below_it_and_by_its_packages(root: Path) -> None:
-    """So that another image below, or another package, makes another layer."""
+def test_a_layers_name_depends_on_the_layer_below_and_on_its_packages(root: Path) -> None:
+    """So another image below, or another package, makes another layer."""
     (root / "modules").mkdir()
     (root / "modules" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
     below = ImageSpec(name="client", suite="bookworm", root=root)
@@ -79,7 +79,7 @@ def test_a_layer_is_named_by_what_is_below_it_and_by_its_packages(root: Path) ->
     ],
     ids=["dockerfile", "content", "mode", "name", "new-file"],
 )
-def test_a_change_of_what_the_image_is_made_of_gives_another_tag(root: Path, change: Callable[[Path], object]) -> None:
+def test_a_change_of_an_images_content_gives_another_tag(root: Path, change: Callable[[Path], object]) -> None:
     before = tag(root)
     change(root / "client")
     assert tag(root) != before
@@ -94,7 +94,7 @@ def test_a_change_of_what_the_image_is_made_of_gives_another_tag(root: Path, cha
     ],
     ids=["bytecode", "empty-folder", "umask"],
 )
-def test_what_does_not_reach_the_image_leaves_the_tag_alone(root: Path, change: Callable[[Path], object]) -> None:
+def test_changes_outside_the_image_do_not_affect_the_tag(root: Path, change: Callable[[Path], object]) -> None:
     """Nothing is rebuilt because somebody ran the unit tests, or has another umask."""
     before = tag(root)
     change(root / "client")
@@ -103,7 +103,7 @@ def test_what_does_not_reach_the_image_leaves_the_tag_alone(root: Path, change: 
 
 @pytest.fixture
 def checkout(root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout in which the protocol may be changed; its one image copies what is shared."""
+    """A checkout whose protocol may be changed; its one image copies the shared files."""
     copy = tmp_path_factory.mktemp("checkout")
     protocol = copy / "tuneproof/lab/protocol"
     shutil.copytree(CHECKOUT / "tuneproof/lab/protocol", protocol, ignore=shutil.ignore_patterns("__pycache__"))
@@ -116,14 +116,14 @@ def checkout(root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: 
 
 
 def in_context(root: Path) -> dict[str, bytes]:
-    """Return what the engine is given to build the image from."""
+    """Return the build context that the engine gets."""
     with tarfile.open(fileobj=images._context(ImageSpec(name="client", suite="bookworm", root=root))) as archive:
         files = {member.name: archive.extractfile(member) for member in archive.getmembers()}
         return {name: file.read() for name, file in files.items() if file is not None}
 
 
-def test_an_image_that_copies_what_is_shared_holds_the_protocol_alone(root: Path, checkout: Path) -> None:
-    """Under the library's own names: its modules, and the packages that they are in."""
+def test_an_image_that_copies_shared_files_contains_only_the_protocol(root: Path, checkout: Path) -> None:
+    """Under the library's own names: its modules, and the packages that contain them."""
     (checkout / "tuneproof/lab/protocol/__pycache__").mkdir()
     (checkout / "tuneproof/lab/protocol/__pycache__/codec.pyc").write_bytes(b"1")
     context = in_context(root)
@@ -146,7 +146,7 @@ def test_an_image_that_copies_what_is_shared_holds_the_protocol_alone(root: Path
     ["tuneproof/__init__.py", "tuneproof/lab/__init__.py"]
     + [f"tuneproof/lab/protocol/{name}.py" for name in ("codec", "new")],
 )
-def test_a_change_of_what_is_shared_gives_another_tag(name: str, root: Path, checkout: Path) -> None:
+def test_a_change_of_the_shared_files_gives_another_tag(name: str, root: Path, checkout: Path) -> None:
     before = tag(root)
     with (checkout / name).open("a", encoding="utf-8") as file:
         file.write("CHANGED = True\n")
@@ -154,9 +154,7 @@ def test_a_change_of_what_is_shared_gives_another_tag(name: str, root: Path, che
 
 
 @pytest.mark.parametrize("dockerfile", ["FROM scratch\n", "FROM scratch\n# COPY tuneproof is not needed\n"])
-def test_an_image_that_does_without_what_is_shared_holds_nothing_of_it(
-    dockerfile: str, root: Path, checkout: Path
-) -> None:
+def test_an_image_without_shared_files_contains_none_of_them(dockerfile: str, root: Path, checkout: Path) -> None:
     (root / "client" / "Dockerfile").write_text(dockerfile, encoding="utf-8")
     assert in_context(root).keys() == {"Dockerfile", "loadgen/main.py"}
     before = tag(root)
@@ -164,7 +162,7 @@ def test_an_image_that_does_without_what_is_shared_holds_nothing_of_it(
     assert tag(root) == before
 
 
-def test_the_images_whose_programs_import_the_protocol_copy_it() -> None:
+def test_images_with_programs_that_import_the_protocol_copy_it() -> None:
     importing = {
         path.relative_to(IMAGES_FOLDER).parts[0]
         for path in IMAGES_FOLDER.rglob("*.py")
@@ -178,8 +176,8 @@ def test_the_images_whose_programs_import_the_protocol_copy_it() -> None:
     assert copying == importing == {"backend", "client", "http3", "netadmin"}
 
 
-def test_an_unknown_image_is_refused_with_the_known_ones(root: Path) -> None:
-    """A folder without Dockerfile is no image."""
+def test_an_unknown_image_is_rejected_with_the_known_ones(root: Path) -> None:
+    """A folder without Dockerfile is not an image."""
     (root / "empty").mkdir()
     with pytest.raises(BadInputError, match="no image is called 'empty'") as caught:
         _ = ImageSpec(name="empty", suite="bookworm", root=root).tag
@@ -204,7 +202,7 @@ http://second.example/debian main
     ids=["plain", "trailing-slash", "among-others"],
 )
 def test_the_mirror_is_the_main_archive_that_apt_uses(listing: str, mirror: str) -> None:
-    """Neither the security archive nor a third party's has the whole of Debian."""
+    """Neither the security archive nor a third party's has all of Debian."""
     assert choose_mirror(listing) == mirror
 
 
@@ -247,7 +245,7 @@ class Engine:
 
 
 @pytest.mark.parametrize("environment", [None, {"DOCKER_HOST": "tcp://10.0.0.5:2375"}], ids=["default", "named"])
-def test_a_registry_is_asked_by_the_engine_that_lacks_the_image(
+def test_the_engine_that_lacks_the_image_asks_the_registry(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str] | None
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///here.sock")
@@ -260,15 +258,15 @@ def test_a_registry_is_asked_by_the_engine_that_lacks_the_image(
 
 
 @pytest.mark.parametrize("there", ["debian:bookworm-slim", "tuneproof/base:bookworm"])
-def test_a_base_that_is_there_is_used_under_the_projects_name(there: str) -> None:
-    """Debian's image keeps its own, whoever pulled or imported it."""
+def test_an_existing_base_is_used_under_the_projects_name(there: str) -> None:
+    """Debian's image keeps its own name, whoever pulled or imported it."""
     engine = Engine(there)
     ensure_base(cast("Any", engine), "bookworm", report=lambda _: None)
     assert engine.names == {there, "tuneproof/base:bookworm"}
 
 
-def test_what_is_bootstrapped_never_gets_debians_name_nor_a_label(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Others would take it for Debian's and build on it, and what they build would look like the project's."""
+def test_a_bootstrapped_image_never_gets_debians_name_or_a_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others would take it for Debian's and build on it, and their images would look like the project's."""
     engine = Engine()
 
     def bootstrap(command: list[str], **_: object) -> SimpleNamespace:
@@ -284,10 +282,10 @@ def test_what_is_bootstrapped_never_gets_debians_name_nor_a_label(monkeypatch: p
 
 
 @pytest.mark.parametrize(("suite", "tries"), [("forky", 2), ("bookworm", 1)])
-def test_expired_metadata_is_used_for_the_suite_in_testing_alone_and_said(
+def test_expired_metadata_is_used_only_for_the_suite_in_testing_and_reported(
     suite: str, tries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A copy of a released suite that is too old hides fixes."""
+    """An outdated copy of a released suite hides fixes."""
     engine = Engine()
     commands: list[str] = []
     told: list[str] = []
@@ -311,14 +309,14 @@ def test_expired_metadata_is_used_for_the_suite_in_testing_alone_and_said(
 
 
 def test_every_stage_of_every_image_begins_as_a_layer() -> None:
-    """So that what a build leaves is known, and nothing is that is built on a finished image."""
+    """So that a build's leftovers are recognised, and images built on a finished one are not."""
     for dockerfile in IMAGES_FOLDER.glob("*/Dockerfile"):
         lines = [line for line in dockerfile.read_text(encoding="utf-8").splitlines() if line[:1] not in {"#", ""}]
         after = [following for line, following in pairwise(lines) if line.startswith("FROM ${BASE}")]
         assert after == ['LABEL io.tuneproof.build="layer"'] * len(after) != [], dockerfile
 
 
-def test_a_finished_image_is_no_layer(root: Path) -> None:
+def test_a_finished_image_is_not_a_layer(root: Path) -> None:
     built: list[dict[str, Any]] = []
     client = SimpleNamespace(images=SimpleNamespace(build=lambda **options: built.append(options)))
     spec = ImageSpec(name="client", suite="bookworm", root=root)
@@ -328,10 +326,8 @@ def test_a_finished_image_is_no_layer(root: Path) -> None:
     assert is_our_image(built[0]["buildargs"]["BASE"])
 
 
-def test_an_image_waits_for_what_it_is_built_on_and_for_nothing_else(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One whose base is there is built while another's is being made; a layer after what it lies on."""
+def test_an_image_waits_only_for_what_it_is_built_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One with an existing base is built while another's is being made; a layer after the one below it."""
     (root / "modules").mkdir()
     (root / "modules" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
     early = ImageSpec(name="client", suite="bookworm", root=root)

@@ -1,4 +1,4 @@
-"""Who made a resource, and whether its maker is certainly gone."""
+"""Who made a resource, and whether its maker has certainly ended."""
 
 import dataclasses
 import os
@@ -24,7 +24,7 @@ from tuneproof.lab.engine.labels import OWNER, PROJECT, SESSION, Owner, Session
     ids=["reused-pid", "gone", "other-machine-of-that-name", "other-pid-namespace", "other-machine"],
 )
 def test_a_process_is_named_by_machine_boot_namespace_pid_and_start(changes: dict[str, Any], dead: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """A reused process id is another process; what runs elsewhere cannot be known here."""
+    """A reused process id is another process; processes elsewhere cannot be checked here."""
     assert dataclasses.replace(Owner.current(), **changes).is_dead() is dead
 
 
@@ -41,19 +41,19 @@ def _start_ticks(pid: int) -> int:
 
 
 @pytest.mark.parametrize("machine", ["host", "host.example.org", "odd/name"])
-def test_an_owner_survives_the_way_through_a_label(machine: str) -> None:
-    """The host's name is the only part that may hold the separator."""
+def test_an_owner_can_be_stored_in_a_label(machine: str) -> None:
+    """Only the host's name may contain the separator."""
     owner = Owner(machine=machine, boot="b-o-o-t", pid_namespace="pid:[7]", pid=42, start_ticks=123456)
     assert Owner.from_label(owner.to_label()) == owner
 
 
 @pytest.mark.parametrize("label", ["", "host/boot/1", "host/boot/1/2", "host/boot/pid:[7]/pid/ticks"])
-def test_a_label_that_was_not_written_here_is_refused(label: str) -> None:
+def test_a_label_from_elsewhere_is_rejected(label: str) -> None:
     with pytest.raises(ValueError, match=r"unpack|invalid literal"):
         Owner.from_label(label)
 
 
-def test_everything_of_a_session_carries_project_session_and_owner() -> None:
+def test_everything_in_a_session_has_project_session_and_owner() -> None:
     session = Session()
     assert session.labels == {
         PROJECT: "tuneproof",

@@ -1,4 +1,4 @@
-"""What a lease prints is waited for only so long, on an engine that exists only here."""
+"""Waiting for a lease's output is limited, on an engine that exists only here."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +17,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Any:
     return SimpleNamespace(api=SimpleNamespace(inspect_container=lambda _container: {"State": {"Running": True}}))
 
 
-def test_what_a_lease_prints_is_not_waited_for_without_end(engine: Any) -> None:
+def test_waiting_for_a_leases_output_ends(engine: Any) -> None:
     with pytest.raises(LabError, match="printed nothing"):
         Lease(engine, "c0ffee", patience=1).printed()
 

@@ -17,7 +17,7 @@ MINE = Session(id="mine")
 
 
 class Engine(FakeApi):
-    """Gives a container's name away once; its clock goes on while somebody waits.
+    """Assigns a container's name once; its clock advances during waits.
 
     ends_at_s: when the container's holder removes it.
     """
@@ -57,8 +57,8 @@ def taken(engine: Engine, monkeypatch: pytest.MonkeyPatch, *, wait_s: float = 60
     return locked(engine.client, name="big", session=MINE, image="netadmin:1", report=engine.told.append, wait_s=wait_s)
 
 
-def test_a_free_engine_is_taken_and_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says whose it is, as the session's own, for the sweep of leftovers."""
+def test_a_free_engine_is_locked_and_unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It carries its session's labels, for the sweep of leftovers."""
     engine = Engine()
     with taken(engine, monkeypatch):
         labels = engine.inspect_container(NAME)["Config"]["Labels"]
@@ -69,7 +69,7 @@ def test_a_free_engine_is_taken_and_given_back(monkeypatch: pytest.MonkeyPatch) 
     assert engine.told == []
 
 
-def test_a_run_that_measures_is_waited_for_and_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_measures_is_awaited_and_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(ALIVE, ends_at_s=10)
     with taken(engine, monkeypatch):
         assert engine.now_s == pytest.approx(10, abs=1)
@@ -78,8 +78,8 @@ def test_a_run_that_measures_is_waited_for_and_named_once(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("holder", [ALIVE, ELSEWHERE], ids=["alive", "elsewhere"])
-def test_no_run_is_waited_for_forever(monkeypatch: pytest.MonkeyPatch, holder: Session) -> None:
-    """Whether one on another machine is alive cannot be known; it is left alone."""
+def test_waiting_for_a_run_ends(monkeypatch: pytest.MonkeyPatch, holder: Session) -> None:
+    """Nobody here can know whether a run on another machine is alive; it is left alone."""
     engine = Engine(holder)
     with pytest.raises(EngineBusyError, match="Engine big measures for eve@desk, since 12:00 UTC"):
         taken(engine, monkeypatch).__enter__()
@@ -87,7 +87,7 @@ def test_no_run_is_waited_for_forever(monkeypatch: pytest.MonkeyPatch, holder: S
     assert engine.removed == []
 
 
-def test_the_lock_of_a_dead_session_is_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lock_of_a_dead_session_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(DEAD)
     with taken(engine, monkeypatch):
         assert engine.now_s == 0
@@ -95,10 +95,10 @@ def test_the_lock_of_a_dead_session_is_nobodys(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("holder", [ALIVE, ELSEWHERE], ids=["alive", "elsewhere"])
-def test_a_session_whose_lease_is_over_is_removed_whatever_machine_it_ran_on(
+def test_a_session_whose_lease_has_ended_is_removed_whatever_machine_it_ran_on(
     monkeypatch: pytest.MonkeyPatch, holder: Session
 ) -> None:
-    """What it left running would disturb whoever measures next."""
+    """What it left running would disturb the next measurement."""
     engine = Engine(holder)
     engine.leases = [({LEASE: "held", **DEAD.labels}, "exited"), ({LEASE: "held"}, "exited")]
     with pytest.raises(EngineBusyError):
@@ -108,8 +108,8 @@ def test_a_session_whose_lease_is_over_is_removed_whatever_machine_it_ran_on(
         assert engine.removed == ["first"]
 
 
-def test_the_lock_of_somebody_who_holds_a_lease_is_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever processes there are here: a copy of their machine has none of theirs."""
+def test_the_lock_of_a_session_with_a_lease_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever processes exist here: a copy of its machine has none of them."""
     engine = Engine(DEAD)
     engine.leases = [({LEASE: "held", **DEAD.labels}, "running")]
     with pytest.raises(EngineBusyError):
@@ -117,8 +117,8 @@ def test_the_lock_of_somebody_who_holds_a_lease_is_theirs(monkeypatch: pytest.Mo
     assert engine.removed == []
 
 
-def test_a_lock_that_has_gone_to_somebody_else_is_not_taken_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after `./lab clean`: it is removed by its id."""
+def test_a_lock_that_now_belongs_to_another_session_is_not_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For example after `./lab clean`: it is removed by its id."""
     engine = Engine()
     with taken(engine, monkeypatch):
         engine.held["container"] = {"another": ALIVE.labels}
@@ -126,7 +126,7 @@ def test_a_lock_that_has_gone_to_somebody_else_is_not_taken_away(monkeypatch: py
 
 
 def test_an_engine_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its reason; only a name that is taken is waited for."""
+    """With its reason; only a name in use is awaited."""
     engine = Engine()
     engine.fault = refusal(500)
     with pytest.raises(LabError, match="locking engine big: refused"):

@@ -1,4 +1,4 @@
-"""What containers take, read from control groups."""
+"""The memory of containers, read from control groups."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ SYSTEMD_V2 = ("system.slice/docker-{}.scope", "memory.current")
 
 
 def container(root: Path, place: tuple[str, str], name: str, used: int) -> None:
-    """Lay out the group of a container whose page cache is 30 bytes."""
+    """Create the group of a container with a page cache of 30 bytes."""
     folder = root / place[0].format(name)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / place[1]).write_text(f"{used}\n")
@@ -20,21 +20,21 @@ def container(root: Path, place: tuple[str, str], name: str, used: int) -> None:
 
 @pytest.mark.parametrize("place", [V1, SYSTEMD_V2], ids=["v1", "v2-systemd"])
 def test_page_cache_is_left_out_in_both_versions(tmp_path: Path, place: tuple[str, str]) -> None:
-    """What is left is what nobody can have without ending the container."""
+    """The rest is memory that only the container's end would release."""
     container(tmp_path, place, "abc", 100)
     assert taken_bytes("abc", root=tmp_path) == 70
     assert taken_bytes("elsewhere", root=tmp_path) is None
 
 
 def test_the_peak_is_that_of_all_containers_at_one_time(tmp_path: Path) -> None:
-    """One that has shrunk again, or gone, stays in what was seen before; on another machine nothing is."""
+    """A container that has shrunk or ended still counts in earlier samples; on another machine nothing is visible."""
     container(tmp_path, V1, "one", 1000)
     container(tmp_path, V1, "two", 2000)
     watch = MemoryWatch(lambda: ["one", "two", "gone"], root=tmp_path)
     watch.look()
     both = watch.peak_bytes
     assert both is not None
-    assert both > 2940  # this process takes something, too
+    assert both > 2940  # this process uses some, too
     container(tmp_path, V1, "two", 30)
     watch.look()
     assert watch.peak_bytes == pytest.approx(both, rel=0.2)

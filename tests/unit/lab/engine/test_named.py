@@ -15,7 +15,7 @@ from tuneproof.lab.engine import named
 from tuneproof.lab.engine.named import environment_of, look
 
 AROUND = {"DOCKER_HOST": "unix:///other.sock", "DOCKER_CONTEXT": "other", "HOME": "/root"}
-# Makes what ssh would listen on, as its -L says, and waits to be ended.
+# Makes the socket that ssh would listen on, as its -L says, and waits to be ended.
 FORWARDS = """\
 #!/bin/sh
 while [ "$1" != "-L" ]; do shift; done
@@ -30,7 +30,7 @@ REFUSES = "#!/bin/sh\necho 'Permission denied (publickey).' >&2\nexit 255\n"
 
 @pytest.fixture
 def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that puts a program in the place of ssh, and returns where it writes its arguments to."""
+    """Return a function that replaces ssh with a program, and returns the file with its arguments."""
 
     def put(script: str) -> Path:
         (tmp_path / "ssh").write_text(script)
@@ -42,13 +42,13 @@ def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return put
 
 
-def test_an_address_takes_the_place_of_whatever_named_an_engine() -> None:
+def test_an_address_replaces_any_other_choice_of_an_engine() -> None:
     with environment_of("tcp://10.0.0.5:2376", AROUND) as environment:
         assert environment == {"DOCKER_HOST": "tcp://10.0.0.5:2376", "HOME": "/root"}
 
 
 def context(folder: Path, name: str, host: str, *, certificates: bool = False, **endpoint: object) -> dict[str, str]:
-    """Write a context as `docker context create` does; return an environment that has it."""
+    """Write a context as `docker context create` does; return an environment with it."""
     own = hashlib.sha256(name.encode()).hexdigest()
     meta = folder / "contexts" / "meta" / own / "meta.json"
     meta.parent.mkdir(parents=True)
@@ -59,7 +59,7 @@ def context(folder: Path, name: str, host: str, *, certificates: bool = False, *
 
 
 def test_a_context_is_read_from_dockers_own_store(tmp_path: Path) -> None:
-    """With its certificates, where it has some; and nothing of the engine that was named besides."""
+    """With its certificates, if it has some; and without anything of another choice of engine."""
     around = context(tmp_path, "big", "tcp://10.0.0.5:2376", certificates=True, SkipTLSVerify=False)
     with environment_of("big", {**around, "DOCKER_CERT_PATH": "/other"}) as environment:
         folder = environment.pop("DOCKER_CERT_PATH")
@@ -78,7 +78,7 @@ def test_a_context_may_lead_through_ssh(tmp_path: Path, ssh: Any) -> None:
         assert environment["DOCKER_HOST"].startswith("unix:///")
 
 
-def test_contexts_that_cannot_be_read_are_one_message(tmp_path: Path) -> None:
+def test_unreadable_contexts_give_one_message(tmp_path: Path) -> None:
     around = context(tmp_path, "big", "tcp://10.0.0.5:2376")
     (meta,) = tmp_path.glob("contexts/meta/*/meta.json")
     meta.write_text("{")
@@ -88,13 +88,13 @@ def test_contexts_that_cannot_be_read_are_one_message(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["nobody", "ftp://10.0.0.5"])
-def test_what_is_neither_is_bad_input(name: str) -> None:
+def test_a_name_that_is_neither_context_nor_address_is_bad_input(name: str) -> None:
     with pytest.raises(BadInputError, match=f"--engine {name}"), environment_of(name, AROUND):
         pass
 
 
 def test_an_engine_behind_ssh_has_a_socket_here_while_it_is_used(ssh: Any) -> None:
-    """By the system's own client, with user and port; nothing is left of it."""
+    """With the system's own client, with user and port; nothing of it remains."""
     seen = ssh(FORWARDS)
     with environment_of("ssh://me@machine:2222", AROUND) as environment:
         socket_path = Path(environment["DOCKER_HOST"].removeprefix("unix://"))
@@ -103,7 +103,7 @@ def test_an_engine_behind_ssh_has_a_socket_here_while_it_is_used(ssh: Any) -> No
     assert seen.read_text() == "-p 2222 -- me@machine\n"
 
 
-def test_what_ssh_says_is_reported(ssh: Any) -> None:
+def test_sshs_error_is_reported(ssh: Any) -> None:
     ssh(REFUSES)
     with (
         pytest.raises(EngineUnavailableError, match=r"Permission denied \(publickey\)"),
@@ -117,14 +117,14 @@ def engine(api: str) -> SimpleNamespace:
     return SimpleNamespace(info=lambda: info, version=lambda: {"ApiVersion": api}, close=lambda: None)
 
 
-def test_an_engine_that_is_too_old_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_is_too_old_gives_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(named, "connect", lambda *, environment: engine(environment["api"]))
     assert look("a", {"api": "1.41"}).cpus == 2
     with pytest.raises(EngineUnavailableError, match=r"Engine a is Docker 19\.03\.1"):
         look("a", {"api": "1.40"})
 
 
-def test_an_engine_that_does_not_answer_is_called_by_its_name(tmp_path: Path) -> None:
+def test_an_unresponsive_engine_is_called_by_its_name(tmp_path: Path) -> None:
     for name, where in (("big", f"unix://{tmp_path}/no.sock"), (f"unix://{tmp_path}/no.sock", "")):
         with pytest.raises(EngineUnavailableError) as caught:
             look(name, {"DOCKER_HOST": f"unix://{tmp_path}/no.sock"})

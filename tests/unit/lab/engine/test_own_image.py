@@ -1,4 +1,4 @@
-"""What an image's nginx says of itself."""
+"""What an image's nginx reports about itself."""
 
 import pytest
 
@@ -30,5 +30,5 @@ def test_version_and_place_are_read(text: str, version: str, main: str) -> None:
     assert OwnImage.from_text(text) == OwnImage(version=version, main=main)
 
 
-def test_what_is_no_nginx_has_none() -> None:
+def test_an_image_without_nginx_has_none() -> None:
     assert OwnImage.from_text("sh: 1: nginx: not found") is None

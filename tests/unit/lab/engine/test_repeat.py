@@ -1,4 +1,4 @@
-"""Calls whose response is lost, on an engine that serves HTTP and loses what it is told to."""
+"""Calls with a lost response, on an engine that serves HTTP and loses responses on demand."""
 
 import http.server
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ from tuneproof.lab.engine.repeat import once_more, repeat_safe_calls
 
 
 class Engine(http.server.BaseHTTPRequestHandler):
-    """Closes so many connections before it answers: what was asked may have been done."""
+    """Closes this many connections before it answers: the call may have been carried out."""
 
     loses = 0
     status = 200
-    seen: list[str] = []  # noqa: RUF012 - a new one for each test
+    seen: list[str] = []  # noqa: RUF012 - replaced for each test
 
     def _answer(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -34,15 +34,15 @@ class Engine(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(said)
 
-    do_GET = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815 - as they are called there
+    do_GET = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815 - the names in the base class
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called there
-        """Say nothing."""
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class
+        """Print nothing."""
 
 
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[docker.APIClient]:
-    """A client of it, which asks again without a pause."""
+    """A client of this engine, which repeats calls without a pause."""
     monkeypatch.setattr(repeat, "_BACKOFF_S", 0)
     Engine.seen, Engine.loses, Engine.status = [], 0, 200
     with serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine), scheme="tcp") as address:
@@ -65,7 +65,7 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[docker.APIClient]:
         ("disconnect_container_from_network", ("c", "n"), "POST /networks/n/disconnect"),
     ],
 )
-def test_what_may_be_done_twice_is_asked_again(
+def test_calls_that_may_be_done_twice_are_repeated(
     api: docker.APIClient, call: str, arguments: tuple[Any, ...], path: str
 ) -> None:
     Engine.loses = 2
@@ -84,7 +84,7 @@ def test_what_may_be_done_twice_is_asked_again(
         ("attach", ("c",), "POST /containers/c/attach"),
     ],
 )
-def test_what_may_have_begun_is_asked_once(
+def test_calls_that_may_have_started_are_not_repeated(
     api: docker.APIClient, call: str, arguments: tuple[Any, ...], path: str
 ) -> None:
     """A second container, or a second run of a program, would be something else."""
@@ -95,8 +95,8 @@ def test_what_may_have_begun_is_asked_once(
 
 
 @pytest.mark.parametrize(("status", "asked"), [(500, 5), (503, 5), (404, 1), (409, 1)])
-def test_a_question_at_which_the_engine_fails_is_asked_again(api: docker.APIClient, status: int, asked: int) -> None:
-    """What it refuses stays refused, and its own words are the error."""
+def test_a_query_that_fails_in_the_engine_is_repeated(api: docker.APIClient, status: int, asked: int) -> None:
+    """A refusal stays a refusal, and its own text is the error."""
     Engine.status = status
     with pytest.raises(APIError, match="in use"):
         api.inspect_container("c")
@@ -104,8 +104,8 @@ def test_a_question_at_which_the_engine_fails_is_asked_again(api: docker.APIClie
 
 
 @pytest.mark.parametrize("call", ["remove_container", "start"])
-def test_nothing_but_questions_is_asked_again_after_a_response(api: docker.APIClient, call: str) -> None:
-    """The engine may have begun what it then failed at."""
+def test_only_queries_are_repeated_after_a_response(api: docker.APIClient, call: str) -> None:
+    """The engine may have started the work before it failed."""
     Engine.status = 500
     with pytest.raises(APIError):
         getattr(api, call)("c")
@@ -121,7 +121,7 @@ def test_an_engine_that_loses_everything_is_given_up(api: docker.APIClient) -> N
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-def test_a_call_with_a_check_of_the_first_try_is_repeated_once(api: docker.APIClient) -> None:
+def test_a_call_that_checks_for_its_first_try_is_repeated_once(api: docker.APIClient) -> None:
     Engine.loses = 1
     once_more(lambda: api.create_container("image", name="n"))
     Engine.loses = 2
@@ -130,7 +130,7 @@ def test_a_call_with_a_check_of_the_first_try_is_repeated_once(api: docker.APICl
     assert Engine.seen == ["POST /containers/create"] * 4
 
 
-def test_a_refusal_is_a_response_and_nothing_is_tried_once_more(api: docker.APIClient) -> None:
+def test_a_refusal_is_a_response_and_is_not_repeated(api: docker.APIClient) -> None:
     Engine.status = 409
     with pytest.raises(APIError):
         once_more(lambda: api.create_container("image", name="n"))

@@ -1,10 +1,10 @@
-"""What engines say of their swarm, and why some cannot share a network."""
+"""What engines report about their swarm, and why some cannot share a network."""
 
 import pytest
 
 from tuneproof.lab.engine.swarm import Node, faults, manager_of, states_from
 
-# As two engines of version 20.10 told it.
+# As reported by two engines of version 20.10.
 MANAGER = {
     "Swarm": {"NodeID": "m", "NodeAddr": "10.0.0.1", "LocalNodeState": "active", "ControlAvailable": True, "Error": ""}
 }
@@ -48,7 +48,7 @@ def test_engines_of_one_swarm_share_a_network() -> None:
     ],
     ids=["no-manager", "both-outside", "another-swarm", "down"],
 )
-def test_engines_that_cannot_are_reported_each(
+def test_each_engine_that_cannot_share_is_reported(
     nodes: dict[str, Node], states: dict[str, str], found: list[str]
 ) -> None:
     assert faults(nodes, states) == found

@@ -21,7 +21,7 @@ CLIENT = "tuneproof/client:bookworm-0123456789ab"
 
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> FakeApi:
-    """An engine with resources of three sessions and of somebody else; nothing waits."""
+    """An engine with resources of three sessions and of another user; nothing waits."""
     monkeypatch.setattr(sweep, "_RETRY_S", 0)
     engine = FakeApi()
     for session in (ALIVE, DEAD, ELSEWHERE):
@@ -37,8 +37,8 @@ def kept(api: FakeApi, session: Session) -> set[str]:
 
 
 @pytest.mark.parametrize(("overlay", "removed"), [(True, 1), (False, 0)], ids=["overlay", "bridge"])
-def test_a_network_over_several_engines_is_free_in_a_moment(api: FakeApi, *, overlay: bool, removed: int) -> None:
-    """The swarm hears a little later of its last container's end; on one engine the next look tells."""
+def test_a_network_over_several_engines_is_free_after_a_moment(api: FakeApi, *, overlay: bool, removed: int) -> None:
+    """The swarm learns of its last container's end a little later; on one engine the next look shows it."""
     api.overlay = overlay
     api.refusals["dead-network"] = [APIError("network is in use by task")] * 3
     assert remove_dead_sessions(api.client).networks == removed
@@ -59,10 +59,10 @@ def test_a_network_over_several_engines_is_free_in_a_moment(api: FakeApi, *, ove
         (ALIVE, ["exited"], True),
     ],
 )
-def test_a_lease_decides_for_everybody_and_without_one_the_process(
+def test_a_lease_decides_everywhere_and_without_one_the_process(
     api: FakeApi, session: Session, states: list[str], *, is_over: bool
 ) -> None:
-    """A copy of a machine has its names and numbers, and none of its processes; who starts anew takes a new lease."""
+    """A copy of a machine has its names and numbers, but none of its processes; a new start takes a new lease."""
     api.leases = [({LEASE: "held", **session.labels}, state) for state in states]
     remove_dead_sessions(api.client)
     assert (not kept(api, session)) is is_over
@@ -75,8 +75,8 @@ def test_a_dead_session_is_found_by_its_network_alone(api: FakeApi) -> None:
     assert not kept(api, DEAD)
 
 
-def test_images_and_steps_of_a_build_belong_to_no_session(api: FakeApi) -> None:
-    """What an interrupted build leaves is not known by whom: only ``./lab clean`` takes it."""
+def test_images_and_build_steps_belong_to_no_session(api: FakeApi) -> None:
+    """Leftovers of an interrupted build have no owner: only ``./lab clean`` removes them."""
     api.add("container", "build-step", STEP)
     api.add("image", CLIENT, OURS)
     remove_dead_sessions(api.client)
@@ -85,8 +85,8 @@ def test_images_and_steps_of_a_build_belong_to_no_session(api: FakeApi) -> None:
     assert not {"build-step", CLIENT} & api.names()
 
 
-def test_a_container_whose_image_was_committed_from_a_sessions_is_somebodys(api: FakeApi) -> None:
-    """It inherited the labels of a session that is over; and so did one that seems to be another's ended lease."""
+def test_a_container_from_a_committed_session_image_belongs_to_the_user(api: FakeApi) -> None:
+    """It inherited the labels of a session that has ended; so did one that looks like another's ended lease."""
     api.add("image", "mine:1", DEAD.labels)
     api.add("container", "mine", DEAD.labels)
     api.started_from["mine"] = "mine:1"
@@ -105,25 +105,25 @@ def test_a_container_whose_image_was_committed_from_a_sessions_is_somebodys(api:
     ],
     ids=["gone", "in-progress", "busy"],
 )
-def test_a_resource_that_cannot_be_removed_does_not_keep_the_others(
+def test_a_resource_that_cannot_be_removed_does_not_block_the_others(
     refusal: Exception, told: tuple[str, ...], api: FakeApi
 ) -> None:
-    """It is not counted, but told; the next round sees whether it is gone."""
+    """It is not counted, but reported; the next round checks whether it is gone."""
     api.refusals["dead-container"] = [refusal]
     assert remove_session(api.client, "dead") == Removed(containers=0, networks=1, volumes=1, refused=told)
     assert kept(api, DEAD) == {"dead-container"}
     assert remove_session(api.client, "dead") == Removed(containers=1)
 
 
-def test_a_container_that_others_have_joined_goes_after_them(api: FakeApi) -> None:
-    """Podman lists it first, and refuses until they have gone."""
+def test_a_container_that_others_have_joined_is_removed_after_them(api: FakeApi) -> None:
+    """Podman lists it first, and refuses until the others have been removed."""
     api.refusals["dead-container"] = [APIError("has dependent containers which must be removed before it")]
     api.add("container", "joined", DEAD.labels)
     assert remove_session(api.client, "dead") == Removed(containers=2, networks=1, volumes=1)
 
 
-def test_everything_of_the_project_goes_and_nothing_that_others_built_on_it(api: FakeApi) -> None:
-    """Their images and containers inherit the labels of ours, older versions' too."""
+def test_everything_of_the_project_is_removed_and_nothing_that_others_built_on_it(api: FakeApi) -> None:
+    """Their images and containers inherit the labels of ours, including older versions'."""
     older = dict([PROJECT_FILTER.split("=")])
     ours = ["tuneproof/base:bookworm", "docker.io/tuneproof/subject:trixie-0123456789ab", CLIENT]
     for image in ours:
@@ -148,8 +148,8 @@ def test_everything_of_the_project_goes_and_nothing_that_others_built_on_it(api:
     assert api.names() == {"foreign", "bridge", "users-db", "users-shell"} | theirs
 
 
-def test_an_image_that_a_container_uses_stays_and_is_said(api: FakeApi) -> None:
-    """Somebody else's: the containers of sessions have gone by then."""
+def test_an_image_that_a_container_uses_stays_and_is_reported(api: FakeApi) -> None:
+    """Another user's container: those of sessions have been removed by then."""
     api.add("image", CLIENT, OURS)
     api.add("container", "users-shell", OURS)
     api.started_from["users-shell"] = CLIENT
@@ -158,7 +158,7 @@ def test_an_image_that_a_container_uses_stays_and_is_said(api: FakeApi) -> None:
     assert {CLIENT, "users-shell"} <= api.names()
 
 
-def test_a_layer_that_others_built_on_stays_and_is_no_refusal(api: FakeApi) -> None:
+def test_a_layer_that_others_built_on_stays_without_a_complaint(api: FakeApi) -> None:
     """It is a part of their image."""
     api.add("image", "layer", STEP)
     api.add("image", "users/app:1", OURS)
@@ -168,7 +168,7 @@ def test_a_layer_that_others_built_on_stays_and_is_no_refusal(api: FakeApi) -> N
     assert {"layer", "users/app:1"} <= api.names()
 
 
-def test_a_layer_that_will_not_go_does_not_hang_the_clean_up(api: FakeApi) -> None:
+def test_a_layer_that_cannot_be_removed_does_not_block_the_clean_up(api: FakeApi) -> None:
     api.add("image", "layer", STEP)
     api.refusals["layer"] = [APIError("busy")] * 3
     assert remove_everything(api.client).refused == ("busy",)

@@ -1,4 +1,4 @@
-"""HTTP load with the herd: the log is empty before, and its lines are counted after."""
+"""HTTP load with the thundering herd: the log is empty before, and its lines are counted after."""
 
 import subprocess
 from dataclasses import asdict
@@ -47,7 +47,7 @@ class LoggingStage(FakeStage):
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """A log with what an earlier trial, or the start, has left there."""
+    """A log with lines of an earlier trial, or of the start."""
     path = tmp_path / "error.log"
     path.write_text(EMPTY * 50 + OTHERS, encoding="ascii")
     return path
@@ -64,12 +64,12 @@ def test_the_log_is_emptied_before_the_load_and_counted_after_it(log: Path) -> N
     observation = LOAD.observe(recorded)
     assert observation == AcceptObservation(**asdict(HTTP.observe(recorded)), empty_accepts_per_request=0.25)
     assert observation.faults == ()
-    # At this level it grows fast, and nobody reads it once it is counted.
+    # At this level it grows fast, and nothing reads it after the count.
     assert log.read_bytes() == b""
 
 
-def test_a_load_that_met_no_herd_has_counted_none(log: Path) -> None:
-    """Grep's status says then that it found nothing, which is no error."""
+def test_a_load_without_a_herd_counts_none(log: Path) -> None:
+    """Grep's status then means that it found nothing, which is not an error."""
     assert LOAD.run(LoggingStage(log, OTHERS).stage, label="a-b1").record.empty_accepts == 0
 
 
@@ -81,7 +81,7 @@ def test_a_log_that_cannot_be_written_ends_the_trial(tmp_path: Path) -> None:
     assert fake.asked == []
 
 
-def test_a_run_that_completed_nothing_is_void_and_its_share_no_error(log: Path) -> None:
+def test_a_run_without_completed_requests_is_void_and_its_share_causes_no_error(log: Path) -> None:
     fake = LoggingStage(log, EMPTY * 5)
     fake.answers["run_tool"] = [ab_said(completed=0, failed=0, seconds=2.0)]
     observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))

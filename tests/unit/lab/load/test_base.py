@@ -1,4 +1,4 @@
-"""What every kind of load has in common: what a trial leaves behind, its observation, and the figures of an arm."""
+"""What all kinds of load have in common: a trial's record, its observation, and an arm's figures."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,12 +30,12 @@ class StormPlan(Load[int, Storm]):
 
 
 def storm(**changes: Any) -> Storm:
-    """Return an observation, but for what a test cares about."""
+    """Return an observation, except for the fields of a test."""
     return Storm(**{"steal_pct": 0.0, "measuring_s": 1.0, "refused": 0, **changes})
 
 
 def test_an_arms_figures_are_the_medians_of_every_number() -> None:
-    """One odd trial shows nothing; a yes or no and a list have no median, and yes is not 1."""
+    """One odd trial does not matter; booleans and lists have no median, and true is not 1."""
     figures = medians(
         [storm(refused=refused, measuring_s=refused / 4, closed=True, workers=(11, 12)) for refused in (1, 3, 9000)]
     )
@@ -49,14 +49,14 @@ def test_an_arms_figures_are_the_medians_of_every_number() -> None:
     }
 
 
-def test_what_no_trial_has_measured_is_none_and_what_some_have_is_their_median() -> None:
-    """Zero would be a figure; a trial without one takes no part, and an arm without valid trials has no figures."""
+def test_unmeasured_figures_are_none_and_partly_measured_ones_have_their_median() -> None:
+    """Zero would be a figure; a trial without one does not count, and an arm without valid trials has no figures."""
     assert medians([]) == {"trials": 0}
     assert medians([storm(), storm()])["first_ms"] is None
     assert medians([storm(first_ms=4.0), storm(), storm(first_ms=8.0)])["first_ms"] == 6
 
 
-def test_a_load_that_says_no_more_has_the_medians_as_figures_and_cuts_nothing_short() -> None:
+def test_by_default_a_load_has_the_medians_as_figures_and_cuts_nothing_short() -> None:
     plan = StormPlan()
     observations = [storm(refused=2), storm(refused=4)]
     assert plan.metrics(observations) == medians(observations)
@@ -65,7 +65,7 @@ def test_a_load_that_says_no_more_has_the_medians_as_figures_and_cuts_nothing_sh
 
 
 def test_only_bulk_downloads_are_cut_short_by_a_trials_end() -> None:
-    """A fast request that is short would be a sign of trouble."""
+    """A short fast request would be a sign of trouble."""
     assert StallLoad().cut_short_paths == ("/bulk.bin",)
     assert OneByOne(bulk_path="/film.bin", fast_path="/page").cut_short_paths == ("/film.bin",)
     assert HeldConnections().cut_short_paths == ()
@@ -74,7 +74,7 @@ def test_only_bulk_downloads_are_cut_short_by_a_trials_end() -> None:
 ANSWERED = Answered(answer="done", took_s=2.25, machine=MachineShares(busy_pct=80.0, steal_pct=1.5))
 
 
-def test_time_and_machine_of_an_answer_are_figures_of_every_observation() -> None:
+def test_time_and_machine_of_a_response_are_figures_of_every_observation() -> None:
     outcome = outcome_of(ANSWERED, 7)
     assert outcome == Outcome(record=7, measuring_s=2.25, steal_pct=1.5, files={})
     assert StormPlan().observe(outcome) == storm(refused=7, steal_pct=1.5, measuring_s=2.25)

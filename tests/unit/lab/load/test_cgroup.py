@@ -13,7 +13,7 @@ from tuneproof.lab.load.waiting import VoidTrialError
 if TYPE_CHECKING:
     from tuneproof.lab.topology.container import LabContainer
 
-# The lines that count, and neighbours with similar names.
+# The lines that are used, and others with similar names.
 V2 = {
     "memory.current": "10000\n",
     "memory.stat": "anon 4000\nfile 1000\nkernel 3000\nanon_thp 7\nfile_mapped 8\n",
@@ -29,7 +29,7 @@ V1_FIGURES = CgroupMemory(usage_bytes=10000, kernel_bytes=4000, oom_kills=3)
 
 
 def container(folder: Path) -> "LabContainer":
-    """Return a container that has another folder in the place of /sys/fs/cgroup; its shell is this machine's."""
+    """Return a container with another folder in place of /sys/fs/cgroup; its shell is this machine's."""
 
     def run(command: list[str]) -> bytes:
         here = [part.replace("/sys/fs/cgroup", str(folder)) for part in command]
@@ -45,23 +45,23 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(("below", "files", "figures"), [("", V2, V2_FIGURES), ("memory", V1, V1_FIGURES)])
-def test_what_is_neither_the_processes_nor_page_cache_is_the_kernels(
+def test_memory_outside_processes_and_page_cache_is_the_kernels(
     below: str, files: dict[str, str], figures: CgroupMemory, tmp_path: Path
 ) -> None:
-    """Version 1 has a folder for each resource; that version 2's files are missing there is no error."""
+    """Version 1 has a folder for each resource; the missing files of version 2 are not an error."""
     write(tmp_path / below, files)
     assert CgroupMemory.of(container(tmp_path)) == figures
 
 
 def test_a_reading_that_the_engine_has_lost_voids_the_trial() -> None:
-    """The command had succeeded: no figure is missing there."""
+    """The command had succeeded: no figure is missing in the container."""
     lost = cast("LabContainer", types.SimpleNamespace(run=lambda _command: b""))
     with pytest.raises(VoidTrialError):
         CgroupMemory.of(lost)
 
 
-def test_a_container_without_such_files_is_no_reading(tmp_path: Path) -> None:
-    """The command fails, and whoever runs it says so."""
+def test_a_container_without_such_files_gives_no_reading(tmp_path: Path) -> None:
+    """The command fails, and the caller reports it."""
     with pytest.raises(subprocess.CalledProcessError):
         CgroupMemory.of(container(tmp_path))
 
@@ -74,6 +74,6 @@ def test_a_kernel_that_counts_no_kills_has_seen_none() -> None:
 
 @pytest.mark.parametrize("missing", ["anon 4000\n", "file 1000\n"])
 def test_a_figure_that_is_missing_is_an_error(missing: str) -> None:
-    """Taken for zero it would be counted as the kernel's."""
+    """Taken for zero, it would be counted as the kernel's."""
     with pytest.raises(ValueError, match=r"neither cgroup v1 nor v2: \['"):
         CgroupMemory.from_text("".join(V2.values()).replace(missing, ""))

@@ -1,4 +1,4 @@
-"""A storm of connects as a load: workers that are stopped meanwhile, and who got in."""
+"""A storm of connects as a load: workers that are stopped meanwhile, and the established connections."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def seen(*connect_ms: float, unfinished: int = 0) -> StormSeen:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """A subject of whose 8 connects 5 stand within a second, and 2 later."""
+    """A subject with 8 connects, of which 5 are established within a second, and 2 later."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
     fake.answers["storm"] = [seen(1.0, 2.0, 3.0, 4.0, 999.9, 1000.0, 1010.0, unfinished=1)]
@@ -28,8 +28,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     return fake
 
 
-def test_workers_are_stopped_while_the_storm_comes_and_go_on_before_the_next_trial(fake: FakeStage) -> None:
-    """The counters are read around all of it; the queue is watched, and found empty at the end."""
+def test_workers_are_stopped_during_the_storm_and_continue_before_the_next_trial(fake: FakeStage) -> None:
+    """The counters are read before and after; the queue is sampled, and found empty at the end."""
     recorded = ConnectStorm(connections=8).run(fake.stage, label="a-b1")
     assert fake.did == [
         *["counters", "STOP workers", "watch", "storm", "watched", "CONT workers"],
@@ -41,7 +41,7 @@ def test_workers_are_stopped_while_the_storm_comes_and_go_on_before_the_next_tri
     assert (record.connections, record.queue_samples) == (8, fake.samples)
 
 
-def test_workers_that_shall_accept_are_left_alone(fake: FakeStage) -> None:
+def test_workers_that_should_accept_are_left_alone(fake: FakeStage) -> None:
     load = ConnectStorm(connections=8, paused=False, wait_s=0.5)
     recorded = load.run(fake.stage, label="a-b1")
     assert fake.did == ["counters", "watch", "storm", "watched", "counters", "sockets"]
@@ -60,8 +60,8 @@ def test_workers_that_shall_accept_are_left_alone(fake: FakeStage) -> None:
 
 
 @pytest.mark.parametrize("step", ["watch", "storm", "watched"])
-def test_stopped_workers_go_on_whatever_fails(step: str, fake: FakeStage) -> None:
-    """They would serve no later trial."""
+def test_stopped_workers_continue_whatever_fails(step: str, fake: FakeStage) -> None:
+    """Otherwise they would serve no later trial."""
     fake.failing[step] = LabError("no")
     with pytest.raises(LabError, match="no"):
         ConnectStorm().run(fake.stage, label="a-b1")
@@ -69,27 +69,27 @@ def test_stopped_workers_go_on_whatever_fails(step: str, fake: FakeStage) -> Non
 
 
 def test_the_next_trial_finds_empty_queues(fake: FakeStage) -> None:
-    """Those of all listeners, and the handshakes that are not complete."""
+    """Those of all listeners, and without incomplete handshakes."""
     fake.sockets = [sockets(queued=(0, 3)), sockets(SYN_RECV=2), sockets(ESTAB=9)]
     ConnectStorm().run(fake.stage, label="a-b1")
     assert fake.did[-4:] == ["counters", "sockets", "sockets", "sockets"]
 
 
-def test_a_queue_that_nobody_empties_is_an_error(fake: FakeStage) -> None:
+def test_a_queue_that_stays_full_is_an_error(fake: FakeStage) -> None:
     fake.sockets = [sockets(queued=(4, 3), SYN_RECV=2)]
     with pytest.raises(LabError, match="9 connections of the storm in the accept queue are still there after 60 s"):
         ConnectStorm().run(fake.stage, label="a-b1")
 
 
-def test_a_storm_of_nothing_is_void(fake: FakeStage) -> None:
+def test_an_empty_storm_is_void(fake: FakeStage) -> None:
     fake.answers["storm"] = [seen(), seen(1.0)]
     nothing, some = ConnectStorm(connections=0), ConnectStorm(connections=1)
     assert nothing.observe(nothing.run(fake.stage, label="a-b1")).faults == ("no connect was started",)
     assert some.observe(some.run(fake.stage, label="a-b2")).faults == ()
 
 
-def test_a_storm_that_reaches_nobody_is_void(fake: FakeStage) -> None:
-    """It would refute that a long queue spares connects."""
+def test_a_storm_that_reaches_nothing_is_void(fake: FakeStage) -> None:
+    """It would refute that a long queue saves connects."""
     fake.answers["storm"] = [seen(unfinished=8)]
     load = ConnectStorm(connections=8)
     assert load.observe(load.run(fake.stage, label="a-b1")).faults == (
@@ -97,8 +97,8 @@ def test_a_storm_that_reaches_nobody_is_void(fake: FakeStage) -> None:
     )
 
 
-def test_a_client_that_is_slow_to_look_makes_the_storm_void(fake: FakeStage) -> None:
-    """Who stands while the workers stand still was let in at the first SYN: a second one finds the queue as full."""
+def test_a_client_that_looks_late_makes_the_storm_void(fake: FakeStage) -> None:
+    """One established meanwhile was queued with its first SYN: a second SYN finds the queue just as full."""
     paused, busy = ConnectStorm(connections=8), ConnectStorm(connections=8, paused=False)
     assert paused.observe(paused.run(fake.stage, label="a-b1")).faults == (
         "the client saw 2 connects only after a second",

@@ -1,4 +1,4 @@
-"""Trials that count: what surrounds a script, and what a script can ask for."""
+"""Counting trials: what surrounds a script, and what a script can call."""
 
 import itertools
 import json
@@ -49,7 +49,7 @@ ARRIVED = Arrived(status=200, body_bytes=5, end="")
 
 
 class Around:
-    """A stage whose every part writes down what it was asked for."""
+    """A stage whose parts all record their calls."""
 
     def __init__(self) -> None:
         self.did: list[Any] = []
@@ -133,7 +133,7 @@ class Around:
         return found
 
     def ask(self, call: Call) -> Answered[Any]:
-        """Be the client."""
+        """Stand in for the client."""
         self.did.append((call.function, call.arguments.get("port")))
         self.asked.append(call)
         return Answered(answer=self.answers[call.function], took_s=0.5, machine=MachineShares())
@@ -171,14 +171,14 @@ def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
 
 
 def test_a_configuration_that_is_only_tested_starts_nothing() -> None:
-    """It may be one that nginx refuses."""
+    """Nginx may refuse it."""
     around = Around()
     load = Counted(configuration="arm", script=lambda rig: {"status": rig.test().status}, starts=False)
     assert load.run(around.stage, label="arm-b1").record.figures == {"status": 0}
     assert around.did == []
 
 
-def test_what_the_client_reports_is_kept_as_evidence() -> None:
+def test_the_clients_reports_are_kept_as_evidence() -> None:
     around = Around()
     load = Counted(configuration="arm", script=lambda rig: {"ok": statuses(rig.flow(Flow(path="/x")), 200)})
     record = load.run(around.stage, label="arm-b1").record
@@ -192,7 +192,7 @@ def test_what_the_client_reports_is_kept_as_evidence() -> None:
 
 
 def test_flows_come_back_as_values() -> None:
-    """Answers that never came have status 0; some flows may begin when others have come to their end."""
+    """Missing responses have status 0; some flows may start when others have ended."""
     around = Around()
     around.answers["flows"] = EXCHANGED * 2
     flows = (Flow(timeout_s=3.0), Flow(timeout_s=90.0))
@@ -206,8 +206,8 @@ def test_flows_come_back_as_values() -> None:
     ]
 
 
-def test_streams_are_opened_read_and_left() -> None:
-    """At the subject's own port, unless another is named."""
+def test_streams_are_opened_read_and_closed() -> None:
+    """At the subject's own port, unless another is given."""
     around = Around()
     rig(around).open_streams(Streams())
     rig(around).open_streams(Streams(http2=True), port=8443)
@@ -235,8 +235,8 @@ def test_a_client_that_waited_without_success_makes_the_trial_void() -> None:
         rig(around).flow(Flow(connections=2, timeout_s=3.0))
 
 
-def test_what_stays_for_as_long_as_nginx_waits_makes_the_trial_void(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Silent connections and streams alike, from the first of them on."""
+def test_connections_as_old_as_nginxs_timeout_make_the_trial_void(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silent connections and streams alike, starting with the first of them."""
     clock, trial = FakeClock(), rig(Around())
     clock.replace_in(monkeypatch, module)
     with pytest.raises(VoidTrialError, match="after 60 s nginx closes"), trial.standing(Flow(stays=True)):
@@ -252,7 +252,7 @@ def test_what_stays_for_as_long_as_nginx_waits_makes_the_trial_void(monkeypatch:
         trial.leave_streams()
 
 
-def test_what_must_be_answered_is_a_precondition() -> None:
+def test_a_required_response_is_a_precondition() -> None:
     whole = answered(200, worker=7, body_bytes=5, total_s=0.2)
     half, failed = replace(whole, complete=False), replace(whole, status=503)
     assert rig(Around()).ok([replace(CONNECTION, answers=(whole, whole))], requests=2) == 2
@@ -261,7 +261,7 @@ def test_what_must_be_answered_is_a_precondition() -> None:
             rig(Around()).ok([replace(CONNECTION, answers=answers)], requests=2)
 
 
-def test_connections_stay_while_something_is_done() -> None:
+def test_connections_stay_open_during_other_calls() -> None:
     around = Around()
     trial = rig(around)
     with trial.standing(Flow(stays=True), port=8443) as became:
@@ -276,7 +276,7 @@ def test_connections_stay_while_something_is_done() -> None:
 
 
 def test_the_workers_rest_when_all_sleep_and_none_has_run() -> None:
-    """A worker that has just fallen asleep may have been woken and slept again."""
+    """A worker that has just fallen asleep may have been woken in between."""
     around = Around()
     states = [(0.1, False), (0.2, True), (0.3, True), (0.3, False), (0.3, True), (0.9, True)]
     around.workers = [(types.SimpleNamespace(pid=7, run_s=run_s, is_asleep=asleep),) for run_s, asleep in states]
@@ -284,8 +284,8 @@ def test_the_workers_rest_when_all_sleep_and_none_has_run() -> None:
     assert len(around.workers) == 1, "the fifth reading is like the fourth, and asleep"
 
 
-def test_a_number_is_steady_after_some_readings_in_which_nobody_had_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that wants to run may change it yet, however long it has not."""
+def test_a_number_is_steady_after_several_readings_without_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that is ready to run may still change it, however long it has not."""
     monkeypatch.setattr(module, "_BETWEEN_READINGS_S", 0.0)
     around = Around()
     busy, asleep = (types.SimpleNamespace(pid=7, is_asleep=is_asleep) for is_asleep in (False, True))
@@ -295,7 +295,7 @@ def test_a_number_is_steady_after_some_readings_in_which_nobody_had_work(monkeyp
     assert len(readings) == 30 - 10, "the first, one with work to do, and eight"
 
 
-def test_sessions_of_tls_are_made_and_gone_on_with() -> None:
+def test_tls_sessions_are_made_and_resumed() -> None:
     around = Around()
     assert list(rig(around).tls_connect(2, port=8443, path="/x", version="1.2")) == [NEW, NEW]
     assert list(rig(around).tls_resume([1], port=8443)) == [RESUMED]
@@ -305,8 +305,8 @@ def test_sessions_of_tls_are_made_and_gone_on_with() -> None:
     ]
 
 
-def test_connections_of_many_clients_come_from_the_next_addresses_in_turn() -> None:
-    """One for each connection, and 64 at most; without many clients the kernel chooses."""
+def test_connections_of_many_clients_use_the_next_addresses_in_turn() -> None:
+    """One for each connection, and at most 64; without many clients the kernel chooses."""
     around = Around()
     around.clients = itertools.cycle(f"10.0.0.{number}" for number in range(100))
     for connections in (2, 3, 70):
@@ -318,7 +318,7 @@ def test_connections_of_many_clients_come_from_the_next_addresses_in_turn() -> N
     assert alone.sources == [()]
 
 
-def test_calls_are_those_that_were_made_meanwhile() -> None:
+def test_calls_are_those_made_meanwhile() -> None:
     counts = rig(Around()).calls(lambda: None)
     assert counts["read"] == Calls(made=7, failed=1, moved_bytes=9)
     several = CallCounts({"read": counts["read"], "write": Calls(made=3)})
@@ -333,7 +333,7 @@ def test_connections_wait_behind_stopped_workers() -> None:
     assert around.did == ["STOP workers", stand, "CONT workers", end, "CONT workers"]
 
 
-def test_a_port_that_an_earlier_trial_used_is_passed_over() -> None:
+def test_a_port_that_an_earlier_trial_used_is_skipped() -> None:
     """Its sockets are in TIME-WAIT for a minute."""
     around = Around()
     assert rig(around).fresh_port([8100, 8101]) == 8101
@@ -341,15 +341,15 @@ def test_a_port_that_an_earlier_trial_used_is_passed_over() -> None:
         rig(around).fresh_port([8100])
 
 
-def test_what_never_comes_is_an_error_with_nginxs_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_condition_that_never_becomes_true_is_an_error_with_nginxs_log(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE_S", 0.0)
     with pytest.raises(VoidTrialError, match="nginx container subject did not start 2 workers") as caught:
         rig(Around()).settle(2)
     assert "failed" in str(caught.value)
 
 
-def test_an_nginx_without_its_name_yet_is_waited_for() -> None:
-    """Between its start and its title there is none for who looks for the title."""
+def test_an_nginx_without_its_title_is_awaited() -> None:
+    """Between its start and its title, a search for the title finds none."""
     around = Around()
     around.workers[:0] = [LabError("no process here")]
     rig(around).settle(1)
@@ -357,9 +357,9 @@ def test_an_nginx_without_its_name_yet_is_waited_for() -> None:
 
 
 def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the workers stand still; they go on whatever happens."""
+    """While the workers are stopped; they continue whatever happens."""
     around = Around()
-    # Two wait, always; of nine the others are dropped one after the other.
+    # Two always wait; of nine, the others are dropped one after the other.
     around.drops = [100, 100, 103, 107, 108]
     assert rig(around).queue_behind_stopped_workers(9, port=80, listens_on=81) == 2
     assert around.drops == [108]
@@ -373,13 +373,13 @@ def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch:
     assert "CONT workers" in around.did
 
 
-def test_what_is_read_during_a_flow_comes_back() -> None:
+def test_readings_during_a_flow_are_returned() -> None:
     around = Around()
     assert rig(around).during(Flow(), lambda: 5) == (5, (CONNECTION,))
     assert around.did == [("flows", 8000)]
 
 
-def test_requests_wait_behind_stopped_workers_until_something_is_done() -> None:
+def test_requests_wait_behind_stopped_workers_during_a_call() -> None:
     around = Around()
     two = Flow(connections=2)
     became = rig(around).flows_behind_stopped_workers(two, then=lambda: around.did.append("done"))
@@ -397,7 +397,7 @@ def test_a_backend_resolves_names_for_the_system() -> None:
 
 
 def test_logs_and_settings_are_read() -> None:
-    """By what starts nginx; where it runs as long as the lab, by the engine."""
+    """By the script that starts nginx; if it runs as long as the lab, by the engine."""
     around = Around()
     assert Rig(around.stage, configuration="").error_log() == f"fetched {ERROR_LOG_PATH}"
     assert rig(around).access_log() == [{"uri": "/", "status": "200"}]
@@ -415,7 +415,7 @@ def test_a_log_is_read_until_it_has_all_lines(monkeypatch: pytest.MonkeyPatch) -
     assert trial.logged(2) == [line] * 2
 
 
-def test_a_signal_is_handled_before_anything_else_is_done() -> None:
+def test_a_signal_is_handled_before_the_script_continues() -> None:
     around = Around()
     trial = rig(around)
     trial.edit("s/4/2/")
@@ -423,8 +423,8 @@ def test_a_signal_is_handled_before_anything_else_is_done() -> None:
     assert around.did == [("edit", "s/4/2/"), "HUP master"]
 
 
-def test_old_workers_are_waited_for_until_they_leave_or_are_gone() -> None:
-    """One that says so and still works is not done with it; new ones do not matter."""
+def test_old_workers_are_awaited_until_they_announce_their_exit_or_are_gone() -> None:
+    """One that has announced it and still works is not finished; new ones do not matter."""
     working, leaving, new = (
         (types.SimpleNamespace(pid=pid, is_leaving=is_leaving, is_asleep=is_asleep),)
         for pid, is_leaving, is_asleep in ((7, True, False), (7, True, True), (8, False, True))
@@ -438,7 +438,7 @@ def test_old_workers_are_waited_for_until_they_leave_or_are_gone() -> None:
     assert around.workers == [new]
 
 
-def test_workers_that_are_killed_have_successors_when_the_trial_goes_on() -> None:
+def test_killed_workers_have_successors_when_the_trial_continues() -> None:
     """Between an old one and its successor there is none."""
     around = Around()
     old, new = (types.SimpleNamespace(pid=pid, run_s=0.5, is_asleep=True) for pid in (7, 8))

@@ -1,4 +1,4 @@
-"""New workers before a trial: a reload, and waiting until only they are there."""
+"""New workers before a trial: a reload, and waiting until only they exist."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     return fake
 
 
-def test_nginx_reloads_and_the_new_workers_are_waited_for(fake: FakeStage) -> None:
+def test_nginx_reloads_and_the_new_workers_are_awaited(fake: FakeStage) -> None:
     """An old one that still shuts down has its memory, and one that is not there yet will have some."""
     fake.workers = [OLD, OLD, (*OLD, *NEW), (OLD[1], *NEW), (OLD[1], NEW[0]), NEW[:1], NEW, OLD]
     start_fresh_workers(fake.stage)
@@ -29,8 +29,8 @@ def test_nginx_reloads_and_the_new_workers_are_waited_for(fake: FakeStage) -> No
     assert fake.workers == [OLD], "no further reading was needed"
 
 
-def test_old_workers_are_ended_once_they_say_that_they_leave(fake: FakeStage) -> None:
-    """Before, the master would start others; and by themselves they may wait a minute for a client that is gone."""
+def test_old_workers_are_killed_once_they_announce_their_exit(fake: FakeStage) -> None:
+    """Before that, the master would start others; by themselves they may wait a minute for a client that is gone."""
     leaving = worker(12, is_leaving=True)
     fake.workers = [OLD, (*OLD, *NEW), (OLD[0], leaving, *NEW), (leaving, *NEW), NEW]
     start_fresh_workers(fake.stage)
@@ -38,10 +38,10 @@ def test_old_workers_are_ended_once_they_say_that_they_leave(fake: FakeStage) ->
 
 
 @pytest.mark.parametrize("there", [OLD, NEW[:1]], ids=["old-ones", "one-less"])
-def test_workers_that_stay_are_an_error_with_nginxs_last_words(
+def test_workers_that_stay_are_an_error_with_nginxs_last_lines(
     there: tuple[WorkerFigures, ...], fake: FakeStage
 ) -> None:
-    """A trial against old workers would measure what earlier ones left; and as many as before are compared."""
+    """A trial with old workers would measure leftovers of earlier ones; and the number must stay the same."""
     fake.workers = [OLD, there]
     began_s = fake.clock.now_s
     with pytest.raises(VoidTrialError) as caught:

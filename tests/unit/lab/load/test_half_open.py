@@ -1,4 +1,4 @@
-"""Half-open connections as a load: a burst between two readings, and what became of it."""
+"""Half-open connections as a load: a burst between two readings, and its result."""
 
 from dataclasses import replace
 
@@ -24,9 +24,9 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 
 
 def test_the_burst_comes_from_the_clients_neighbours_between_two_readings(fake: FakeStage) -> None:
-    """Nothing but SYNs is between the counters; what they left is looked at afterwards, until no more of them arrive.
+    """Only SYNs are between the counters; their entries are read afterwards, until no more of them arrive.
 
-    Shares are of the SYNs that were sent; nothing is timed, so no CPU time can have been stolen from it.
+    Shares refer to the SYNs that were sent; nothing is timed, so stolen CPU time does not matter.
     """
     load = HalfOpen(syns=800)
     recorded = load.run(fake.stage, label="a-b1")
@@ -46,7 +46,7 @@ def test_the_burst_comes_from_the_clients_neighbours_between_two_readings(fake: 
     )
 
 
-def test_counters_are_read_when_the_last_syn_has_come(fake: FakeStage) -> None:
+def test_counters_are_read_when_the_last_syn_has_arrived(fake: FakeStage) -> None:
     fake.counters[1:1] = [counters(Tcp__InSegs=300, TcpExt__ListenDrops=120), counters(Tcp__InSegs=310)]
     load = HalfOpen(syns=800)
     assert load.observe(load.run(fake.stage, label="a-b1")).dropped_share == 0.5
@@ -81,10 +81,10 @@ def test_half_open_connections_that_stay_are_an_error(fake: FakeStage) -> None:
         (400, 1.2, ("sending took 1.2 s, and half-open connections end after 1 s",)),
     ],
 )
-def test_a_burst_counts_that_came_and_was_over_before_its_first_connections_were_forgotten(
+def test_a_burst_counts_only_if_it_ended_before_its_first_connections_expired(
     arrived: int, seconds: float, faults: tuple[str, ...], fake: FakeStage
 ) -> None:
-    """Whatever became of the SYNs; where some are forgotten, the queue has room again, and fewer are dropped."""
+    """Whatever happened to the SYNs; if some expire, the queue has room again, and fewer are dropped."""
     fake.sockets = [sockets()]
     fake.counters[1] = counters(Tcp__InSegs=100 + arrived)
     load = HalfOpen(syns=800)

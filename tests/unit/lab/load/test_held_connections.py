@@ -26,7 +26,7 @@ def with_memory(*anon_bytes: int) -> tuple[WorkerFigures, ...]:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """A subject that takes 1000 bytes for a connection, and its kernel 5000."""
+    """A subject that needs 1000 bytes per connection, and its kernel 5000."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
     steps = [with_memory(MIB + 100 * step * 700, MIB + 100 * step * 300) for step in range(3)]
@@ -37,7 +37,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 
 
 def test_connections_are_opened_in_equal_steps_with_a_reading_before_and_after_each(fake: FakeStage) -> None:
-    """Then they are released, and waited for: the next trial must not find them."""
+    """Then they are released, and the load waits for that: the next trial must not find them."""
     fake.sockets = [sockets(ESTAB=200), sockets(ESTAB=1), sockets(ESTAB=0, others={"ESTAB": 5})]
     recorded = LOAD.run(fake.stage, label="a-b1")
     step = ["hold", "workers", "cgroup"]
@@ -56,7 +56,7 @@ def test_connections_are_opened_in_equal_steps_with_a_reading_before_and_after_e
     )
 
 
-def test_a_trial_is_void_when_a_connection_of_any_step_failed(fake: FakeStage) -> None:
+def test_a_trial_is_void_if_a_connection_of_any_step_failed(fake: FakeStage) -> None:
     fake.answers["hold"] = [held(97, ECONNREFUSED=2, HTTP_502=1), held(196, ECONNREFUSED=1, EAGAIN=2)]
     recorded = LOAD.run(fake.stage, label="a-b1")
     assert recorded.record.failed == {"ECONNREFUSED": 3, "HTTP 502": 1, "EAGAIN": 2}
@@ -66,7 +66,7 @@ def test_a_trial_is_void_when_a_connection_of_any_step_failed(fake: FakeStage) -
 
 
 def test_connections_that_stay_after_their_release_are_an_error(fake: FakeStage) -> None:
-    """They would be counted for the next arm."""
+    """They would count for the next arm."""
     fake.sockets = [sockets(ESTAB=7)]
     with pytest.raises(LabError, match="7 released connections are still there after 60 s"):
         LOAD.run(fake.stage, label="a-b1")

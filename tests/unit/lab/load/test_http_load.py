@@ -1,4 +1,4 @@
-"""HTTP load as a load: what the generator is asked for, and every figure of a run."""
+"""HTTP load as a load: the generator's settings, and every figure of a run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -95,8 +95,8 @@ def test_the_generator_runs_between_two_readings_of_counters_and_workers() -> No
     )
 
 
-def test_a_backend_can_be_asked_without_the_subject() -> None:
-    """At its own address and port: what it can do alone is the measure of what a proxy costs."""
+def test_a_backend_can_be_measured_without_the_subject() -> None:
+    """At its own address and port: its own rate shows what a proxy costs."""
     fake = stage()
     HttpLoad(to="backend", path="/page").run(fake.stage, label="a-b1")
     asked = asked_of(fake)
@@ -104,7 +104,7 @@ def test_a_backend_can_be_asked_without_the_subject() -> None:
 
 
 @pytest.mark.parametrize(("load", "limit"), [(HttpLoad(tool=AB), "-s 30"), (HttpLoad(tool=WRK), "-d1s --timeout 30s")])
-def test_the_client_can_make_a_command_of_what_it_is_asked(load: HttpLoad, limit: str) -> None:
+def test_the_client_can_turn_the_settings_into_a_command(load: HttpLoad, limit: str) -> None:
     fake = stage(ANSWER if load.tool == AB else WRK_ANSWER)
     load.run(fake.stage, label="a-b1")
     asked = asked_of(fake)
@@ -112,7 +112,7 @@ def test_the_client_can_make_a_command_of_what_it_is_asked(load: HttpLoad, limit
     assert limit in " ".join(command)
 
 
-def test_the_client_has_the_time_that_a_run_takes() -> None:
+def test_the_client_gets_the_time_that_a_run_takes() -> None:
     fake = stage(WRK_ANSWER)
     for seconds, timeout_s in ((1, 30), (121, 30), (1, 50)):
         HttpLoad(tool=WRK, seconds=seconds, timeout_s=timeout_s).run(fake.stage, label="a-b1")
@@ -120,7 +120,7 @@ def test_the_client_has_the_time_that_a_run_takes() -> None:
 
 
 def test_a_tool_that_does_not_report_connects_leaves_their_figures_open() -> None:
-    """Zero would say that all of them were fast."""
+    """Zero would mean that all of them were fast."""
     observation = observed(stage(WRK_ANSWER), tool=WRK)
     assert (observation.slow_connect_share, observation.connect_p99_ms, observation.connect_max_ms) == (None,) * 3
     assert (observation.total_p50_ms, observation.total_p99_ms) == (12, 1030)
@@ -137,14 +137,14 @@ def test_a_worker_that_ended_meanwhile_is_left_out() -> None:
     assert observation.run_queue_wait_share == pytest.approx(0.25)
 
 
-def test_a_run_that_completed_nothing_is_void() -> None:
-    """It is an observation all the same, with a reason; any other one counts."""
+def test_a_run_without_completed_requests_is_void() -> None:
+    """It is still an observation, with a reason; any other one counts."""
     nothing = observed(stage(wrk_said(completed=0, failed=40, p50="0.00us", p99="0.00us")), tool=WRK)
     assert nothing.faults == ("no request was completed",)
     assert observed(stage(wrk_said(completed=1)), tool=WRK).faults == ()
 
 
-def test_an_answer_of_another_length_has_not_failed_and_one_with_an_error_status_is_recorded() -> None:
+def test_a_response_of_another_length_has_not_failed_and_error_statuses_are_recorded() -> None:
     """A page may change between two requests; the report's own words are kept by kind."""
     record = HttpLoad().run(stage(ab_said(failed=3, of_another_length=500, non_2xx=7)).stage, label="a-b1").record
     assert (record.completed, record.failed, record.non_2xx) == (4000, 3, 7)
@@ -165,8 +165,8 @@ def test_an_answer_of_another_length_has_not_failed_and_one_with_an_error_status
     ],
     ids=["no-ab", "no-wrk", "no-time", "no-latency"],
 )
-def test_a_report_that_says_too_little_is_an_error_with_its_text(tool: str, said: ToolSaid, what: str) -> None:
-    """Figures that nobody told would be made up."""
+def test_an_incomplete_report_is_an_error_with_its_text(tool: str, said: ToolSaid, what: str) -> None:
+    """Missing figures would be invented."""
     with pytest.raises(LabError, match=what) as caught:
         HttpLoad(tool=tool).run(stage(said).stage, label="a-b1")
     assert caught.value.tail == said.report

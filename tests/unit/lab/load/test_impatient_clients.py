@@ -1,4 +1,4 @@
-"""Clients of which some leave: what the client is asked for, and what became of them."""
+"""Clients of which some leave: the client's settings, and the results."""
 
 from tests.support.exchanged import answered
 from tests.support.fake_stage import ADDRESS, PORT, FakeStage
@@ -19,8 +19,8 @@ def observed(*flows: tuple[Connection, ...]) -> DepartureObservation:
     return ImpatientClients().observe(Outcome(record=Exchanged(flows=flows), measuring_s=1.0))
 
 
-def test_some_have_all_the_patience_and_some_have_none() -> None:
-    """On connections of their own, for an answer that comes fast."""
+def test_some_wait_as_long_as_needed_and_some_leave_at_once() -> None:
+    """On connections of their own, for a fast response."""
     fake = FakeStage()
     fake.answers["flows"] = [((STAYED,) * 3, (LEFT,) * 2)]
     recorded = ImpatientClients(patient=3, impatient=2, answer_ms=40, patience_s=0.01).run(fake.stage, label="b1")
@@ -33,8 +33,8 @@ def test_some_have_all_the_patience_and_some_have_none() -> None:
     assert recorded.record == Exchanged(flows=((STAYED,) * 3, (LEFT,) * 2))
 
 
-def test_who_got_an_answer_stayed() -> None:
-    """Whoever was meant to leave; a trial of one kind alone shows nothing."""
+def test_clients_that_got_a_response_stayed() -> None:
+    """Whether or not they were meant to leave; a trial with only one kind shows nothing."""
     observation = observed((STAYED,) * 3, (LEFT, STAYED))
     assert (observation.answered, observation.left, observation.faults) == (4, 1, ())
     assert observed((STAYED,)).faults == ("1 clients stayed, 0 left",)

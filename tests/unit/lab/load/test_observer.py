@@ -84,7 +84,7 @@ def cpu(processed: int, dropped: int = 0, squeezed: int = 0) -> SoftnetFigures:
 def test_each_worker_has_its_figures_and_the_time_of_their_reading(
     told: dict[str, str], changed: dict[str, Any]
 ) -> None:
-    """And whether it is about to leave, or could go on with something."""
+    """And whether it is about to exit, or has work to do."""
     assert WorkerFigures.of(WorkerTexts(workers=(texts(9, **told), texts(12)), at_s=12.5)) == (
         WorkerFigures(pid=9, at_s=12.5, **{**FIGURES, **changed}),
         WorkerFigures(pid=12, at_s=12.5, **FIGURES),
@@ -109,7 +109,7 @@ def test_counters_are_read_with_those_of_each_cpu() -> None:
     ids=["no-counters", "no-names", "no-softnet"],
 )
 def test_counters_in_another_format_are_an_error(told: CounterTexts) -> None:
-    """Of a kernel that nobody knows yet; the message says what was expected."""
+    """From an unknown kernel; the message says what was expected."""
     with pytest.raises(LabError, match=r"the kernel's counters cannot be read: .*expected"):
         Counters.of(told)
 
@@ -133,7 +133,7 @@ def test_a_worker_that_has_ended_is_left_out() -> None:
     ids=["status", "unit", "own-memory", "switches", "schedstat", "io"],
 )
 def test_a_worker_in_another_format_is_an_error(worker: ProcessTexts, expected: str) -> None:
-    """A zero in the place of a figure that is not there would be believed."""
+    """A zero in place of a missing figure would be believed."""
     with pytest.raises(LabError, match=f"nginx's workers cannot be read: .*{expected}"):
         WorkerFigures.of(WorkerTexts(workers=(worker,), at_s=12.5))
 
@@ -151,7 +151,7 @@ def test_sockets_are_counted_by_the_names_of_their_states() -> None:
 def test_a_difference_is_what_was_added_in_between() -> None:
     """Name by name, CPU by CPU, and the seconds.
 
-    A level may fall; ICMP's types are shown once they have counted something; a CPU's counters may start again.
+    A level may fall; ICMP's types appear once they have counted something; a CPU's counters may start again.
     """
     wrapped, again = cpu(2**32 - 5, 2**32 - 1, 2**32 - 2), cpu(10, 0, 2**32 - 1)
     earlier = counters(at_s=10.0, drops=3, established=50, softnet=(cpu(1, 2, 3), wrapped))
@@ -162,6 +162,6 @@ def test_a_difference_is_what_was_added_in_between() -> None:
 
 
 def test_readings_of_different_cpus_have_no_difference() -> None:
-    """One that was switched on in between would shift all others."""
+    """A CPU that was switched on in between would shift all others."""
     with pytest.raises(ValueError, match="longer"):
         counters(at_s=2.0, softnet=(cpu(1),)).since(counters(at_s=1.0, softnet=(cpu(1), cpu(1))))

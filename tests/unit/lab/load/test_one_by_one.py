@@ -1,4 +1,4 @@
-"""The article's own protocol as a load: what the client is asked for, and what a round says."""
+"""The article's own protocol as a load: the client's settings, and what a round shows."""
 
 import pytest
 
@@ -13,7 +13,7 @@ TOTALS_MS = (30.0, 10.0, 20.0, 1000.0, 40.0)
 
 
 def answer(*totals_ms: float) -> RoundSeen:
-    """Requests that were cut short after a second, beside downloads of 4 MB/s."""
+    """Requests that were cut off after a second, next to downloads of 4 MB/s."""
     requests = tuple(fast_request(total_ms, complete=total_ms < 1000) for total_ms in totals_ms)
     return RoundSeen(requests=requests, bulk_bytes=10_000_000, bulk_seconds=2.5)
 
@@ -24,8 +24,8 @@ def run(load: OneByOne, seen: RoundSeen | None = None) -> tuple[FakeStage, Outco
     return fake, load.run(fake.stage, label="a-b1")
 
 
-def test_a_round_is_the_articles_by_default() -> None:
-    """Four downloads of the large file, and a second for each small one; nothing else is touched."""
+def test_by_default_a_round_is_the_articles() -> None:
+    """Four downloads of the large file, and a second for each small one; nothing else is changed."""
     fake, recorded = run(OneByOne())
     assert fake.did == ["one_by_one"]
     assert fake.asked == [
@@ -56,13 +56,13 @@ def test_a_round_is_the_articles_by_default() -> None:
     )
 
 
-def test_the_client_has_the_time_that_all_requests_may_take() -> None:
+def test_the_client_gets_the_time_that_all_requests_may_take() -> None:
     (short, _), (long, _) = run(OneByOne(requests=10, timeout_s=1.0)), run(OneByOne(requests=100, timeout_s=2.0))
     assert [call.lasts_s for call in (*short.asked, *long.asked)] == [10.0, 200.0]
 
 
 @pytest.mark.parametrize(("requests", "slowest_tenth_ms"), [(1, 1.0), (10, 10.0), (11, 10.5), (20, 19.5), (100, 95.5)])
 def test_the_slowest_tenth_is_at_least_a_tenth(requests: int, slowest_tenth_ms: float) -> None:
-    """Of requests that take 1 ms, 2 ms and so on, in whatever order they came."""
+    """Of requests that take 1 ms, 2 ms and so on, in any order."""
     _, recorded = run(OneByOne(), answer(*range(requests, 0, -1)))
     assert OneByOne().observe(recorded).slowest_tenth_ms == about(slowest_tenth_ms)

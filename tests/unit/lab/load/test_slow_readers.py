@@ -1,4 +1,4 @@
-"""Slow readers as a load: fresh workers, readers until nginx takes no more, and what they cost."""
+"""Slow readers as a load: fresh workers, readers until nginx takes no more, and their costs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,7 +22,7 @@ BEFORE = 3
 
 
 def workers(*rss_bytes: int, written_bytes: int = 0, first_pid: int = 31) -> tuple[WorkerFigures, ...]:
-    """Return new workers with so much memory, of which each has written something."""
+    """Return new workers with this much memory, each of which has written something."""
     return tuple(
         worker(pid, rss_bytes=size, write_bytes=written_bytes) for pid, size in enumerate(rss_bytes, start=first_pid)
     )
@@ -47,10 +47,10 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 
 
 def grow(fake: FakeStage, sizes_bytes: Sequence[int], *, ran_s: Sequence[float] = ()) -> float:
-    """Run a trial in which the workers are seen to have such sizes; return how long they were waited for, in s.
+    """Run a trial in which the workers have these sizes; return how long it waited for them, in s.
 
-    sizes_bytes: memory of all at each look; the last one stays.
-    ran_s: how long they had run until each look, and want to go on; without any, and afterwards, they sleep.
+    sizes_bytes: memory of all workers at each look; the last one stays. ran_s: how long they had run at each look,
+    while they still have work to do; without it, and afterwards, they sleep.
     """
     looks = zip_longest(sizes_bytes, ran_s)
     fake.workers[BEFORE:] = [
@@ -59,14 +59,14 @@ def grow(fake: FakeStage, sizes_bytes: Sequence[int], *, ran_s: Sequence[float] 
     ]
     began_s = fake.clock.now_s
     LOAD.run(fake.stage, label="a-b1")
-    # Each of the two questions takes a second by this clock.
+    # Each of the two calls takes a second on this clock.
     return fake.clock.now_s - began_s - 2
 
 
-def test_readers_come_to_fresh_workers_and_are_looked_at_before_they_end(fake: FakeStage) -> None:
-    """What they cost is there as long as they are; the watch is around all of it.
+def test_readers_get_fresh_workers_and_are_sampled_before_they_end(fake: FakeStage) -> None:
+    """Their costs exist only while they do; the watch surrounds everything.
 
-    Growth is against what fresh workers have; the largest size of all workers together is that of one moment.
+    Growth is relative to fresh workers; the largest size of all workers together refers to one moment.
     """
     recorded = LOAD.run(fake.stage, label="a-b1")
     looks = fake.did.count("workers") - BEFORE - 2
@@ -91,7 +91,7 @@ def test_readers_come_to_fresh_workers_and_are_looked_at_before_they_end(fake: F
     observation = LOAD.observe(recorded)
     assert observation == MemoryObservation(
         steal_pct=0.0,
-        # Both questions, and the wait in between.
+        # Both calls, and the wait in between.
         measuring_s=about(2.35),
         readers=3,
         readers_alive=2,
@@ -130,19 +130,19 @@ def test_readers_end_once_memory_has_not_changed_for_a_while(
 def test_only_time_in_which_a_worker_had_the_cpu_counts_unless_it_sleeps(
     share: float, waited_s: float, fake: FakeStage
 ) -> None:
-    """Here it wants to run for two seconds, and gets a share of a CPU: without any it could not have taken more."""
+    """Here it is ready to run for two seconds, and gets a share of a CPU: without any it could not have taken more."""
     ran_s = [look * 0.05 * share for look in range(40)]
     assert grow(fake, [4 * MIB] * 40 + [9 * MIB], ran_s=ran_s) == pytest.approx(waited_s, abs=0.06)
 
 
 def test_memory_that_never_stops_growing_makes_the_trial_void(fake: FakeStage) -> None:
-    """Any reading of it would be one of many."""
+    """Any reading of it would be arbitrary."""
     with pytest.raises(VoidTrialError, match="nginx did not take all that it will for slow readers within 60 s"):
         grow(fake, [place * MIB for place in range(2000)])
 
 
-def test_a_slow_machine_is_waited_for_longer(fake: FakeStage) -> None:
-    """Where a container takes four seconds to start, a gigabyte may take minutes: what still grows is no failure."""
+def test_a_slow_machine_gets_more_time(fake: FakeStage) -> None:
+    """If starting a container takes four seconds, a gigabyte may take minutes: growing memory is not a failure."""
     grows = [place * MIB for place in range(2000)]
     fake.patience = 4.0
     assert grow(fake, grows) > PATIENCE_S
@@ -165,23 +165,23 @@ GOING_ON: dict[str, SocketFigures] = {
 
 @pytest.mark.parametrize("full", FULL.values(), ids=FULL)
 @pytest.mark.parametrize("going_on", GOING_ON.values(), ids=GOING_ON)
-def test_a_slow_upstream_is_waited_for_however_long_memory_does_not_grow(
+def test_a_slow_upstream_is_awaited_however_long_memory_does_not_grow(
     going_on: SocketFigures, full: SocketFigures, fake: FakeStage
 ) -> None:
-    """On a slow host it needs seconds to fill nginx's buffers; what nginx leaves unread tells that they are full."""
+    """On a slow host it needs seconds to fill nginx's buffers; unread data shows that they are full."""
     fake.sockets = [NOT_YET, *[going_on] * 200, full]
     assert grow(fake, [4 * MIB]) == pytest.approx(201 * 0.05 + 0.3, abs=0.06)
 
 
-def test_readers_that_have_not_come_yet_are_not_taken_for_ended_ones(fake: FakeStage) -> None:
+def test_readers_that_have_not_started_are_not_taken_for_ended_ones(fake: FakeStage) -> None:
     fake.sockets = [NOT_YET]
     with pytest.raises(VoidTrialError, match="nginx did not take all"):
         LOAD.run(fake.stage, label="a-b1")
 
 
 @pytest.mark.parametrize(("kills", "others"), [(0, 2), (1, 1), (2, 0), (3, 0)])
-def test_workers_that_ended_were_killed_for_memory_or_ended_otherwise(kills: int, others: int, fake: FakeStage) -> None:
-    """The kernel's count is since the container's start; what the ended ones wrote is not known."""
+def test_ended_workers_were_killed_for_memory_or_ended_otherwise(kills: int, others: int, fake: FakeStage) -> None:
+    """The kernel counts since the container's start; what the ended ones wrote is unknown."""
     fake.cgroups = [cgroup(oom_kills=5), cgroup(oom_kills=5 + kills)]
     fake.workers[BEFORE:] = [workers(MIB, MIB, written_bytes=9_999_999, first_pid=41)]
     observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
@@ -189,7 +189,7 @@ def test_workers_that_ended_were_killed_for_memory_or_ended_otherwise(kills: int
     assert observation.temp_file_bytes == 0
 
 
-def test_readers_that_cost_all_of_nginx_its_life_count_as_kills_alone() -> None:
+def test_readers_that_kill_all_of_nginx_count_only_as_kills() -> None:
     """Nothing else of such a trial is known, so its zeros are in no median."""
     died = LOAD.observe(Outcome(record=LOAD.out_of_memory(), measuring_s=0.0))
     assert (died.oom_kills, died.others_ended, died.died) == (1, 0, True)

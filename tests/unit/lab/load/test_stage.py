@@ -1,4 +1,4 @@
-"""What a load may touch: programs that start when they are needed, and a subject among others."""
+"""What a load may use: programs that start when they are needed, and one of several subjects."""
 
 import types
 from typing import TYPE_CHECKING, Any, cast
@@ -52,10 +52,10 @@ class StandInLab:
         )
 
 
-def test_a_program_starts_when_it_is_first_asked_for_and_again_after_a_restart() -> None:
+def test_a_program_starts_at_its_first_call_and_again_after_a_restart() -> None:
     """Starting one costs the engine a tenth of a second; old ones may have ended, or still hold a trial's connections.
 
-    An observer runs as nginx's user: what it reads of nginx's processes is the owner's to read (proc(5)).
+    An observer runs as nginx's user, who may read what it needs about nginx's processes (proc(5)).
     """
     stand_in = StandInLab()
     programs = stand_in.programs()
@@ -79,7 +79,7 @@ def test_a_program_starts_when_it_is_first_asked_for_and_again_after_a_restart()
 
 
 def test_a_backend_is_attached_to_once_and_stays_when_programs_start_again() -> None:
-    """It is its container's own program: another conversation with it would hear answers to the one before."""
+    """It is its container's own program: a second connection to it would receive responses for the first."""
     stand_in = StandInLab()
     programs = stand_in.programs()
     backend = programs.of("backend", Scripted)
@@ -89,7 +89,7 @@ def test_a_backend_is_attached_to_once_and_stays_when_programs_start_again() -> 
     assert not stand_in.conversations[0].closed
 
 
-def test_a_stage_is_one_subject_among_others() -> None:
+def test_a_stage_is_one_subject_of_several() -> None:
     stand_in = StandInLab()
     stage = stand_in.stage()
     assert (stage.address, stage.addresses["backend"]) == ("172.18.0.4", "172.18.0.5")
@@ -98,8 +98,8 @@ def test_a_stage_is_one_subject_among_others() -> None:
     assert stand_in.started == [("netadmin-small", OBSERVER, "www-data")]
 
 
-def test_stopped_workers_go_on_whatever_happens() -> None:
-    """They would serve no later trial."""
+def test_stopped_workers_continue_whatever_happens() -> None:
+    """Otherwise they would serve no later trial."""
     fake = FakeStage()
     fake.failing["something"] = LabError("no answer")
     with pytest.raises(LabError, match="no answer"), fake.stage.stopped_workers():

@@ -1,4 +1,4 @@
-"""How the library asks for a trial: of one program, or of two on one time line."""
+"""How the library runs a trial: with one program, or with two on one time line."""
 
 import threading
 import time
@@ -35,18 +35,18 @@ def window(**figures: Any) -> Window:
 
 
 class Program(Joined):
-    """Stands in for the program in a container: canned answers, and a record of what was asked."""
+    """Replaces the program in a container: canned responses, and a record of the calls."""
 
     def __init__(
         self,
         *,
-        ready_s: float = 100.0,  # by its own clock
-        ahead_s: float | None = None,  # its clock, of this machine's; None for one that tells ready_s
+        ready_s: float = 100.0,  # on its own clock
+        ahead_s: float | None = None,  # its clock, relative to this machine's; None for one that reports ready_s
         round_trip_s: float = 0.0,
         seen: Window | CannotDoError | None = None,
         prepared: CannotDoError | None = None,  # it ends before that
         together: Callable[[], object] = lambda: None,
-        late: int = 0,  # for so many windows, which it does not run then
+        late: int = 0,  # for this many windows, which it does not run
     ) -> None:
         super().__init__(Loadgen, self)
         self._late = late
@@ -129,12 +129,12 @@ def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
 
 
 class Recorder:
-    """Stands in for the observer's program: it has seen turns, or ends with an error."""
+    """Replaces the observer's program: it has seen turns, or ends with an error."""
 
     def __init__(self, error: str = "", *, together: Callable[[], object] = lambda: None) -> None:
         self._error = error
         self._together = together
-        self.windows_s: list[tuple[float, float]] = []  # starts and ends that it was asked for
+        self.windows_s: list[tuple[float, float]] = []  # requested starts and ends
         self.observer = joined(Observer, self)
 
     def counters(self) -> CounterTexts:
@@ -151,7 +151,7 @@ class Recorder:
 
 @pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])
 def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: bool) -> None:
-    """Asked for at the same time as the loads, for exactly their window, and only where the plan says so."""
+    """Requested together with the loads, for exactly their window, and only if the plan says so."""
     both = threading.Barrier(2, timeout=5)
 
     class Meeting(Program):
@@ -183,7 +183,7 @@ def test_a_trial_that_counts_writes_has_those_of_all_workers_meanwhile() -> None
     assert (outcome.record.written_bytes, plan.observe(outcome).written_bytes) == (740, 740)
 
 
-def test_of_a_failed_load_and_turns_that_cannot_be_read_the_load_is_reported() -> None:
+def test_a_failed_load_is_reported_before_unreadable_turns() -> None:
     """The turns may only be missing because nginx is gone."""
     recorder = Recorder("process 11 keeps no record")
     for seen, error in ((CannotDoError("no bulk file"), "no bulk file"), (window(), "process 11 keeps no record")):
@@ -194,8 +194,8 @@ def test_of_a_failed_load_and_turns_that_cannot_be_read_the_load_is_reported() -
             )
 
 
-def test_a_trial_is_asked_of_the_client_with_address_and_label() -> None:
-    """All of the plan but what others do of it; one program does everything, and its answer comes back untouched."""
+def test_the_client_gets_a_trial_with_address_and_label() -> None:
+    """The whole plan except the parts of others; one program does everything, and its response is not changed."""
     seen = window(lags_ms=([7.0], [1.0]), bulk=(3_000_000, 0), fast_ms=[5.0], baseline_ms=[4.0], steal_pct=9.0)
     client = Program(seen=seen)
     plan = StallLoad(workers=3, bulk_per_worker=(4, 0, 1), fast_rate_hz=15.0, baseline_s=0.5, bulk_path="/film.bin")
@@ -217,8 +217,8 @@ def test_of_two_programs_one_runs_the_loads_and_the_other_probes() -> None:
 
 
 @pytest.mark.parametrize("late", ["client", "prober"])
-def test_a_window_that_was_asked_for_too_late_is_prepared_again(late: str) -> None:
-    """With all its programs: nothing was measured, so nothing is chosen by it."""
+def test_a_window_that_was_requested_too_late_is_prepared_again(late: str) -> None:
+    """With all its programs: nothing was measured, so this selects nothing."""
     client, prober = (Program(late=7 if name == late else 0) for name in ("client", "prober"))
     assert window_of(asked(client, prober)) == window()
     assert (len(client.specs), len(prober.specs)) == (8, 8)
@@ -231,7 +231,7 @@ def test_a_host_that_is_always_too_late_is_reported() -> None:
 
 @pytest.mark.parametrize("ready_s", [(100.0, 107.0), (107.0, 100.0)])
 def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[float, float]) -> None:
-    """And has had the time for its bulk downloads; both are asked at the same time."""
+    """And has had the time for its bulk downloads; both are called at the same time."""
     both = threading.Barrier(2, timeout=5)
     client, prober = (Program(ready_s=each_s, round_trip_s=0.1, together=both.wait) for each_s in ready_s)
     began_s = time.monotonic()
@@ -267,7 +267,7 @@ def test_two_records_are_added() -> None:
 
 
 def test_programs_that_saw_different_workers_are_an_error() -> None:
-    """Bulk downloads would be counted for one worker, and the lag of another; one that looked for none saw none."""
+    """Otherwise bulk downloads would count for one worker, and the lag of another; one that did not look saw none."""
     assert asked(Program(seen=replace(window(), workers=())), Program()).workers == (11, 12)
     with pytest.raises(LabError, match=r"reached the workers \[11, 13\], the prober \[11, 12\]"):
         asked(Program(seen=replace(window(), workers=(11, 13))), Program())
@@ -285,7 +285,7 @@ def test_of_two_errors_the_clients_is_reported(phase: str) -> None:
 
 
 def test_an_error_waits_for_the_other_program() -> None:
-    """A question without its answer would spoil the next one."""
+    """A call without its response would spoil the next one."""
     prober = Program(round_trip_s=0.2)
     began_s = time.monotonic()
     with pytest.raises(LabError, match="no bulk file"):
@@ -294,7 +294,7 @@ def test_an_error_waits_for_the_other_program() -> None:
     assert (len(prober.specs), prober.starts_s) == (1, [])
 
 
-# The stand-in's threads keep no lock that a forked load would need.
+# The stand-in's threads hold no lock that a forked load would need.
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_two_real_programs_see_one_trial() -> None:
     plan = StallLoad(bulk_per_worker=(0, 2), fast_rate_hz=50, baseline_s=0.1, settle_s=0.1, measure_s=0.3)

@@ -1,4 +1,4 @@
-"""The figures of an arm whose loads are those of the stall."""
+"""The figures of an arm with the stall's loads."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from tuneproof.lab.protocol.turns import Turns
 
 
 def test_an_arms_figures_are_medians_over_its_trials() -> None:
-    """One odd block shows nothing; worker 1 is the one with the smaller process id. What was not measured is None."""
+    """One odd block does not matter; worker 1 is the one with the smaller process id. Unmeasured values are None."""
     trials = [
         observed(stall_record(lags_ms=([lag], [1.0]), bulk=(bulk, bulk)))
         for lag, bulk in ((20.0, 1000), (21.0, 2000), (9000.0, 3000))
@@ -23,7 +23,7 @@ def test_an_arms_figures_are_medians_over_its_trials() -> None:
     assert arm_metrics([]) == {"trials": 0}
 
 
-def test_fast_requests_are_pooled_and_the_incomplete_ones_counted() -> None:
+def test_fast_requests_are_pooled_and_incomplete_ones_counted() -> None:
     first = stall_record(fast_ms=[10.0, 20.0, 30.0])
     second = replace(stall_record(), fast=(fast_request(1000.0, complete=False),))
     metrics = arm_metrics([observed(first), observed(second)])
@@ -31,7 +31,7 @@ def test_fast_requests_are_pooled_and_the_incomplete_ones_counted() -> None:
 
 
 def test_turns_are_reported_per_worker_as_medians_over_trials() -> None:
-    """Only where they were recorded; a worker that read nothing has no bytes per turn."""
+    """Only if they were recorded; a worker that read nothing has no bytes per turn."""
     trials = []
     for read_bytes in (1000, 1200, 9_000_000):
         workers = (canned_turns.worker(11, read=[(67, 1, read_bytes)]), canned_turns.worker(12))

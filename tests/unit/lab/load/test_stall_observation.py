@@ -22,22 +22,22 @@ def test_each_worker_has_the_percentiles_of_its_own_lags() -> None:
 
 
 def test_each_worker_has_its_own_turns() -> None:
-    """By process id: the observer may know of more workers than were probed, in another order."""
+    """By process id: the observer may know more workers than were probed, in another order."""
     workers = tuple(canned_turns.worker(pid, read=[(0, pid, 0)]) for pid in (12, 11, 13))
     record = replace(stall_record(), turns=Turns(workers=workers, start_s=1.0, end_s=2.0))
     assert [worker.turns and worker.turns.turns for worker in observed(record).workers] == [11, 12]
     assert [worker.turns for worker in observed(stall_record()).workers] == [None, None]
 
 
-def test_a_worker_whose_turns_were_not_recorded_is_an_error() -> None:
-    """Another one's would tell of something else."""
+def test_a_worker_without_recorded_turns_is_an_error() -> None:
+    """Another worker's turns would be wrong."""
     turns = Turns(workers=(canned_turns.worker(11),), start_s=1.0, end_s=2.0)
     with pytest.raises(ValueError, match="worker 12 is not among those whose turns were recorded"):
         observed(replace(stall_record(), turns=turns))
 
 
 def test_bulk_bytes_are_per_second_of_the_window() -> None:
-    """The window has 2 s; without downloads it is zero for each worker, so that an effect can sum them all the same."""
+    """The window has 2 s; without downloads each worker has zero, so that an effect can still sum them."""
     observation = observed(stall_record(bulk=(3_000_000, 0), steal_pct=3.0, measuring_s=1.25))
     assert (list(observation.bulk_bytes_per_s), observation.faults) == ([1_500_000, 0], ())
     assert (observation.busy_pct, observation.steal_pct, observation.measuring_s) == (50, 3, 1.25)
@@ -45,7 +45,7 @@ def test_bulk_bytes_are_per_second_of_the_window() -> None:
     assert (list(without.bulk_bytes_per_s), without.bulk_ended_early) == ([0, 0], 0)
 
 
-def test_the_generators_lag_is_that_of_probes_and_fast_requests_together() -> None:
+def test_the_generators_lag_covers_probes_and_fast_requests() -> None:
     """A generator that is late with either measures itself."""
     record = stall_record(lags_ms=([1.0], [1.0]), late_ms=2.0)
     observation = observed(replace(record, fast=(fast_request(5.0, late_ms=10.0),) * 3))
@@ -53,7 +53,7 @@ def test_the_generators_lag_is_that_of_probes_and_fast_requests_together() -> No
     assert observation.generator_lag_p99_ms == 10
 
 
-def test_a_fast_request_keeps_what_is_missing_as_none() -> None:
+def test_a_fast_request_keeps_missing_values_as_none() -> None:
     """No worker, no first byte: neither is a zero."""
     record = stall_record(baseline_ms=[3.0])
     observation = observed(replace(record, fast=(fast_request(1000.0, complete=False, worker_pid=None),)))
@@ -63,8 +63,8 @@ def test_a_fast_request_keeps_what_is_missing_as_none() -> None:
     assert [request.total_ms for request in observation.baseline] == [3.0]
 
 
-def test_a_worker_without_any_answer_has_no_lag() -> None:
-    """It stood still for the whole window: the trial still counts for what its turns did."""
+def test_a_worker_without_any_response_has_no_lag() -> None:
+    """It was blocked for the whole window: the trial still counts for its turns."""
     answered, silent = observed(stall_record(lags_ms=([1.0], []))).workers
     assert (answered.lag_p50_ms, answered.probes) == (1.0, 1)
     assert (silent.lag_p50_ms, silent.lag_p99_ms, silent.probes) == (None, None, 0)

@@ -23,7 +23,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     """A subject whose new workers grow for a while."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, start_up, waiting)
-    # Before the reload, when the new ones are there, and while they fill their tables.
+    # Before the reload, when the new ones exist, and while they fill their tables.
     fake.workers = [OLD, new(0, 0), new(1 * MIB, 0), new(2 * MIB, MIB), new(3 * MIB, 2 * MIB)]
     return fake
 
@@ -41,14 +41,14 @@ def test_memory_is_that_of_new_workers_once_it_has_settled(fake: FakeStage) -> N
 
 
 def test_a_worker_that_waits_for_a_cpu_has_not_settled(fake: FakeStage) -> None:
-    """Its memory stands still as long as it does."""
+    """Its memory does not change while it waits."""
     waiting = tuple(replace(one, is_asleep=False) for one in new(2 * MIB, MIB))
     fake.workers = [OLD, new(0, 0), *[waiting] * 10, new(3 * MIB, 2 * MIB)]
     assert LOAD.run(fake.stage, label="a-b1").record.rss_bytes == 5 * MIB
 
 
 def test_memory_that_never_settles_is_an_error(fake: FakeStage) -> None:
-    """Any reading of it would be one of many."""
+    """Any reading of it would be arbitrary."""
     fake.workers = [OLD, *[new(size, 0) for size in range(2000)]]
     began_s = fake.clock.now_s
     with pytest.raises(VoidTrialError, match="the memory of nginx container subject did not settle within 60 s"):

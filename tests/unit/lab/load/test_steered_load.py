@@ -1,4 +1,4 @@
-"""HTTP load with steered packets: the same load, on chosen CPUs, with what each CPU's softirqs did."""
+"""HTTP load with steered packets: the same load, on chosen CPUs, with the softirqs of each CPU."""
 
 from dataclasses import replace
 
@@ -23,22 +23,22 @@ def softnet(*processed: int, squeezed: int = 0) -> Counters:
 
 @pytest.fixture
 def fake() -> FakeStage:
-    """A machine whose two CPUs handle packets before, during and after a load."""
+    """A machine with two CPUs that handle packets before, during and after a load."""
     fake = FakeStage()
     fake.answers["run_tool"] = [ANSWER]
     fake.counters = [softnet(100, 7), softnet(110, 7), softnet(900, 407), softnet(1000, 507, squeezed=2)]
     return fake
 
 
-def test_unless_said_otherwise_the_first_cpu_handles_all(fake: FakeStage) -> None:
-    """Each trial steers anew: the one before may have been another arm's."""
+def test_by_default_the_first_cpu_handles_everything(fake: FakeStage) -> None:
+    """Each trial steers again: the one before may have belonged to another arm."""
     for _ in range(2):
         SteeredLoad(tool=WRK).run(fake.stage, label="a-b1")
     assert fake.steered == [("subject", (0,))] * 2
 
 
-def test_what_was_handed_to_other_cpus_is_a_share_of_all_that_was_steered(fake: FakeStage) -> None:
-    """Counted by the kernel, for each CPU that was given packets; nothing steered is none."""
+def test_packets_for_other_cpus_are_a_share_of_all_steered_ones(fake: FakeStage) -> None:
+    """The kernel counts them for each CPU that got packets; without steering there is no share."""
     first, later = fake.counters[0], fake.counters[-1]
     fake.counters[0] = replace(first, softnet=tuple(replace(cpu, steered=10) for cpu in first.softnet))
     steered = zip(later.softnet, (70, 50), strict=True)
@@ -46,7 +46,7 @@ def test_what_was_handed_to_other_cpus_is_a_share_of_all_that_was_steered(fake: 
     assert LOAD.observe(LOAD.run(fake.stage, label="a-b1")).steered_to_others_share == 0.4
 
 
-def test_but_for_the_steering_it_is_the_same_load(fake: FakeStage) -> None:
+def test_it_is_the_same_load_except_for_the_steering(fake: FakeStage) -> None:
     """Packets are steered before anything is counted."""
     plain = FakeStage()
     plain.answers["run_tool"] = [ANSWER]
@@ -61,8 +61,8 @@ def test_but_for_the_steering_it_is_the_same_load(fake: FakeStage) -> None:
     assert recorded == wanted.with_record(SteeredRecord(**vars(wanted.record), rps_cpus={"rx-0": (0, 1)}, softnet=cpus))
 
 
-def test_a_kernel_that_does_not_let_it_ends_the_trial_before_the_load(fake: FakeStage) -> None:
-    """A load that was not steered would count as one that was."""
+def test_a_kernel_that_refuses_steering_ends_the_trial_before_the_load(fake: FakeStage) -> None:
+    """Otherwise a load without steering would count as steered."""
     fake.failing["steer_receive"] = LabError("rps_cpus cannot be written: Read-only file system")
     with pytest.raises(LabError, match="rps_cpus cannot be written"):
         LOAD.run(fake.stage, label="a-b1")

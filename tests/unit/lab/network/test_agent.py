@@ -1,4 +1,4 @@
-"""How the library talks to the program of a netadmin container."""
+"""How the library calls the program of a netadmin container."""
 
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
@@ -14,8 +14,8 @@ from tuneproof.lab.network.links import LinkProfile
 from tuneproof.lab.protocol import links
 
 
-def test_agents_are_asked_for_their_greeting_once() -> None:
-    """When each is used for the first time: two conversations with one program would hear each other."""
+def test_agents_are_asked_for_their_first_line_once() -> None:
+    """When each is used for the first time: two connections to one program would receive each other's responses."""
     lab = FakeLab()
     agents = Agents(lab.lab)
     assert lab.programs["client"].asked == []
@@ -23,8 +23,8 @@ def test_agents_are_asked_for_their_greeting_once() -> None:
     assert [call.function for call in lab.programs["client"].asked] == ["greet"]
 
 
-def test_a_program_that_did_not_come_up_is_an_error_at_once() -> None:
-    """Its greeting says why no wire can be raised."""
+def test_a_program_that_did_not_start_is_an_error_at_once() -> None:
+    """Its first line says why no wire can be started."""
     with pytest.raises(LabError, match="no file system is mounted"):
         agent_in(container(Program(error="no file system is mounted at /wire")))
 
@@ -43,8 +43,8 @@ def test_a_link_is_shaped_direction_by_direction() -> None:
 
 
 @pytest.mark.parametrize("idle", [Impairment(), Impairment(limit_packets=10)], ids=["nothing", "limit-alone"])
-def test_where_nothing_is_shaped_all_figures_are_zero(idle: Impairment) -> None:
-    """A limit, too: any other figure would put netem there."""
+def test_without_shaping_all_figures_are_zero(idle: Impairment) -> None:
+    """Including the limit: any other figure would put netem there."""
     program = Program()
     shape(agent_in(container(program)), LinkProfile(egress=idle, ingress=Impairment(delay_ms=1)))
     (asked,) = program.of("shape")
@@ -53,7 +53,7 @@ def test_where_nothing_is_shaped_all_figures_are_zero(idle: Impairment) -> None:
 
 
 def test_a_capture_is_fetched_from_where_it_was_written() -> None:
-    """The filter goes to the container; the file comes back as bytes."""
+    """The filter goes to the container; the file is returned as bytes."""
     lab = FakeLab()
     agents = Agents(lab.lab)
     agents["client"].start_capture("tcp port 8000")
@@ -62,7 +62,7 @@ def test_a_capture_is_fetched_from_where_it_was_written() -> None:
 
 
 class AtOnce(ThreadPoolExecutor):
-    """Whatever it is given has come to its end before anything else is asked."""
+    """Each call has ended before the next one starts."""
 
     def submit(self, task: Any, /, *given: Any, **named: Any) -> Future[Any]:
         future = super().submit(task, *given, **named)
@@ -70,7 +70,7 @@ class AtOnce(ThreadPoolExecutor):
         return future
 
 
-def test_why_probes_are_not_answered_is_reported_rather_than_that_they_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reason_why_probes_are_unanswered_is_reported_instead_of_the_fact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent, "ThreadPoolExecutor", AtOnce)
     answering, leading = Program(), Program()
     answering.errors = {"answer_probes": "Operation not permitted"}

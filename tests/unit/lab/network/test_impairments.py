@@ -1,4 +1,4 @@
-"""What netem shall do is checked when it is written down, and comes with a queue that it fits into."""
+"""netem's settings are checked when they are written, and come with a queue that fits."""
 
 import math
 from typing import Any
@@ -38,7 +38,7 @@ from tuneproof.lab.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER
     ],
     ids=str,
 )
-def test_an_impossible_value_is_refused_with_what_is_allowed(fields: dict[str, Any], fault: str) -> None:
+def test_an_impossible_value_is_rejected_with_what_is_allowed(fields: dict[str, Any], fault: str) -> None:
     with pytest.raises(BadInputError) as caught:
         Impairment(**fields)
     assert caught.value.what == fault
@@ -55,7 +55,7 @@ def test_all_faults_are_named_at_once() -> None:
     ]
 
 
-def test_what_hangs_on_a_wrong_value_is_not_a_second_fault() -> None:
+def test_the_consequence_of_a_wrong_value_is_not_a_second_fault() -> None:
     """Jitter and reordering need a delay, and one was given."""
     with pytest.raises(BadInputError) as caught:
         Impairment(delay_ms=-1, jitter_ms=2, reorder_pct=5)
@@ -78,12 +78,12 @@ def test_what_hangs_on_a_wrong_value_is_not_a_second_fault() -> None:
         ("limit_packets", None),
     ],
 )
-def test_the_ends_of_a_range_belong_to_it(name: str, value: float | None) -> None:
+def test_the_limits_of_a_range_belong_to_it(name: str, value: float | None) -> None:
     """1.001 is a whole number of microseconds, though 1.001 times 1000 is not whole in binary."""
     assert value_fault(name, value) is None
 
 
-def test_a_pipe_that_does_not_fit_into_a_link_is_refused_unless_its_queue_is_given() -> None:
+def test_a_pipe_that_does_not_fit_into_a_link_is_rejected_unless_its_queue_is_given() -> None:
     """125 MB/s times 31.491 ms are 2600 frames of 1514 bytes: they fit, and nothing is left for a buffer."""
     with pytest.raises(BadInputError) as caught:
         Impairment(delay_ms=31.492, rate_mbit=1000)
@@ -105,17 +105,17 @@ def test_a_pipe_that_does_not_fit_into_a_link_is_refused_unless_its_queue_is_giv
         (Impairment(loss_pct=1), 1652),  # 125 MB/s, assumed, times 20 ms
         (Impairment(delay_ms=20, rate_mbit=1000), MAX_QUEUE_PACKETS),  # 4954 with the whole buffer
         (Impairment(delay_ms=1, rate_mbit=8000), MAX_QUEUE_SUPER_FRAMES),  # 321 with the whole buffer
-        (Impairment(delay_ms=200), MAX_QUEUE_PACKETS),  # cut: nothing was said about its rate
+        (Impairment(delay_ms=200), MAX_QUEUE_PACKETS),  # cut: its rate was not given
     ],
 )
-def test_the_queue_holds_what_travels_and_a_buffer(impairment: Impairment, packets: int) -> None:
-    """The longest delay, and one round trip or 20 ms, at the link's rate; 100 frames at least, and what fits."""
+def test_the_queue_holds_packets_in_transit_and_a_buffer(impairment: Impairment, packets: int) -> None:
+    """The longest delay, and one round trip or 20 ms, at the link's rate; at least 100 frames, at most what fits."""
     assert impairment.queue_packets == packets
     assert impairment.to_netem()["limit_packets"] == impairment.to_json()["limit_packets"] == packets
 
 
-def test_each_field_alone_shapes_but_a_limit() -> None:
-    """Jitter and reordering are never alone: they need a delay. Where no packet waits, none is ever too many."""
+def test_each_field_except_the_limit_shapes_by_itself() -> None:
+    """Jitter and reordering are never alone: they need a delay. If no packet waits, there are never too many."""
     fields: list[dict[str, Any]] = [
         {name: 1} for name in ("delay_ms", "loss_pct", "duplicate_pct", "corrupt_pct", "rate_mbit")
     ]
@@ -141,8 +141,8 @@ def test_each_field_alone_shapes_but_a_limit() -> None:
     ],
     ids=str,
 )
-def test_super_frames_are_cut_where_they_would_be_seen(fields: dict[str, Any], frame_bytes: int) -> None:
-    """64 KiB in one piece are 2.5 ms at 209.7152 Mbit/s, and one loss of them is 44 losses."""
+def test_super_frames_are_cut_if_they_would_show(fields: dict[str, Any], frame_bytes: int) -> None:
+    """64 KiB in one piece take 2.5 ms at 209.7152 Mbit/s, and one loss of them is 44 losses."""
     impairment = Impairment(**fields)
     assert impairment.frame_bytes == frame_bytes
     assert impairment.per_packet == (frame_bytes == 1514)
@@ -168,7 +168,7 @@ def test_netem_gets_whole_microseconds_and_bytes() -> None:
     assert (netem["rate_bytes_per_s"], netem["jitter_us"], netem["reorder_pct"]) == (0, 100, 4.0)
 
 
-def test_a_limit_must_fit_the_memory_also_where_super_frames_pass() -> None:
+def test_a_limit_must_fit_into_memory_even_with_super_frames() -> None:
     """A hundred frames of 64 KiB take as much as 2600 full ones."""
     assert Impairment(rate_mbit=1000, limit_packets=100).queue_packets == 100
     with pytest.raises(BadInputError, match="limit_packets: 101 is too many where frames of 64 KiB pass; 100 at most"):

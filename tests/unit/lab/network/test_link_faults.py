@@ -1,4 +1,4 @@
-"""From figures to what is wrong with a link, at the edges of each tolerance, and to a cell's records."""
+"""From figures to what is wrong with a link, near each tolerance, and to a cell's records."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,7 +32,7 @@ def figures(
     late_ms: tuple[float, ...] = (),
     **egress: Any,
 ) -> LinkFigures:
-    """Return a link whose ways are as they were sent, but for what a test says of the way there."""
+    """Return a link without faults, except for a test's changes on the way there."""
     clean: dict[str, Any] = {"lost": 0, "duplicated": 0, "overtaking": 0}
     tenth = packets // 10
     delays_ms = (delay_ms,) * tenth + (delay_ms + quarter_ms,) * (packets - tenth)
@@ -48,7 +48,7 @@ def figures(
 
 
 def egress(**fields: Any) -> LinkProfile:
-    """Return a link with 5 ms each way, whose way there does something more."""
+    """Return a link with 5 ms each way, and an additional effect on the way there."""
     return LinkProfile(egress=Impairment(**{"delay_ms": 5, **fields}), ingress=Impairment(delay_ms=5))
 
 
@@ -61,7 +61,7 @@ UNIFORM = tuple(2.0 + 6.0 * (number + 0.5) / 1000 for number in range(1000))
 COUNTS = {
     "lost": ({"loss_pct": 2}, "lost", (10, 32), (False, True)),
     "none-lost": ({}, "lost", (0, 0), (False, True)),
-    # A receiver drops a packet with a wrong bit, if it looks.
+    # A receiver that checks drops a packet with a wrong bit.
     "corrupt": ({"corrupt_pct": 2}, "lost", (0, 32), (False, True)),
     "twice": ({"duplicate_pct": 2}, "duplicated", (10, 32), (False, False)),
     "overtaking": ({"reorder_pct": 2}, "overtaking", (10, 32), (False, False)),
@@ -72,7 +72,7 @@ COUNTS = {
 def test_a_count_is_right_within_its_limits_and_the_only_fault_beyond_them(
     way: dict[str, float], what: str, limits: tuple[int, int], by_host: tuple[bool, bool]
 ) -> None:
-    """The limits belong to it; a busy host may lose packets, and do nothing else of this."""
+    """The limits are included; a busy host may lose packets, but cause none of the others."""
     seen: list[dict[str, Any]] = [{what: limits[0]}, {what: limits[1]}, {what: limits[0] - 1}, {what: limits[1] + 1}]
     for inside in seen[:2]:
         assert faults(egress(**way), figures(**inside), EXACT) == []
@@ -89,10 +89,10 @@ def test_a_count_is_right_within_its_limits_and_the_only_fault_beyond_them(
         (egress(), figures(delay_ms=5.0)),
         (egress(), figures(delay_ms=6.0)),
         (egress(), figures(quarter_ms=1.5)),
-        # What the host was late by, when the packet was taken and when it was let go, is not the link's.
+        # The host's delays in taking and releasing the packet are not the link's.
         (egress(), figures(delay_ms=6.8, late_ms=(0.4,) * 1000)),
         (egress(jitter_ms=3), figures(delays_ms=UNIFORM)),
-        # A twentieth of the delays is within 30 to 71 of 1000, and so at 2.18 to 2.43 ms; half of them within 4.75 to
+        # A twentieth of the delays lies within 30 to 71 of 1000, and so at 2.18 to 2.43 ms; half of them within 4.75 to
         # 5.25 ms. A millisecond is allowed above.
         (egress(jitter_ms=3), figures(delays_ms=tuple(delay_ms - 0.1 for delay_ms in UNIFORM))),
         (egress(jitter_ms=3), figures(delays_ms=tuple(delay_ms + 1.1 for delay_ms in UNIFORM))),
@@ -100,14 +100,14 @@ def test_a_count_is_right_within_its_limits_and_the_only_fault_beyond_them(
         (egress(**RATED), figures(rate=111.2)),
         (egress(**RATED), figures(rate=None)),
         (egress(jitter_ms=3), figures(delays_ms=UNIFORM, overtaking=400)),
-        # What is sent at once tells no delay.
+        # Packets that are sent at once show no delay.
         (egress(reorder_pct=2), figures(overtaking=20, delays_ms=(0.1,) * 100 + (5.1,) * 900)),
         (egress(reorder_pct=60), figures(overtaking=590, delays_ms=(0.1,) * 1000)),
         (egress(), figures(delays_ms=())),
     ],
     ids=lambda value: "" if isinstance(value, LinkFigures) else None,
 )
-def test_what_is_just_within_its_tolerance_is_no_fault(profile: LinkProfile, measured: LinkFigures) -> None:
+def test_a_value_just_within_its_tolerance_is_not_a_fault(profile: LinkProfile, measured: LinkFigures) -> None:
     assert list(map(str, faults(profile, measured, EXACT))) == []
 
 
@@ -125,14 +125,14 @@ def test_what_is_just_within_its_tolerance_is_no_fault(profile: LinkProfile, mea
 def test_a_delay_just_beyond_its_tolerance_is_the_only_fault(
     profile: LinkProfile, measured: LinkFigures, share: int, value: str, wanted: str, *, by_host: bool
 ) -> None:
-    """One sentence with both figures, and whether a busy host can be the cause; nothing else is blamed for it."""
+    """One sentence with both figures, and whether a busy host can be the cause; nothing else is reported."""
     text = f"egress: {share} % of the delays are below {value} ms, wanted {wanted} ms"
     assert [(found.text, found.by_host) for found in faults(profile, measured, EXACT)] == [(text, by_host)]
 
 
 @pytest.mark.parametrize(("rate", "by_host"), [(111.4, False), (100.6, True)])
 def test_a_rate_just_beyond_its_tolerance_is_the_only_fault(rate: float, *, by_host: bool) -> None:
-    """No host makes a link faster, and only what is too low can be lowered."""
+    """No host makes a link faster, and only a rate that is too low can be lowered."""
     text = f"egress rate {rate} Mbit/s, wanted 106 within 5 %"
     found = faults(egress(**RATED), figures(rate=rate), EXACT)
     slow = "egress" if by_host else None
@@ -152,8 +152,8 @@ def test_all_faults_of_both_directions_are_named() -> None:
     ]
 
 
-def test_the_records_of_a_link_are_what_a_cell_takes() -> None:
-    """One for each direction, with the limits that they were judged by."""
+def test_a_links_records_fit_into_a_cell() -> None:
+    """One for each direction, with the limits that decided."""
     profile = PROFILES["wan"].client
     measured = figures(delay_ms=20.1, rate=101.0, late_ms=(0.25,) * 1000)
     records = link_records(profile, measured, PRECONDITION, network="wan", link="client", shaper="wire")
@@ -188,8 +188,8 @@ def test_the_records_of_a_link_are_what_a_cell_takes() -> None:
     ],
     ids=["unshaped", "delays", "rate", "both", "jitter"],
 )
-def test_the_round_trip_is_both_delays_and_the_time_of_the_bits(profile: LinkProfile, rtt_ms: float) -> None:
-    """106 bytes are 848 bits, which take 0.848 ms at 10^6 bit/s; jitter goes both ways."""
+def test_the_round_trip_is_both_delays_and_the_transmission_time(profile: LinkProfile, rtt_ms: float) -> None:
+    """106 bytes are 848 bits, which take 0.848 ms at 10^6 bit/s; jitter applies to both directions."""
     assert expected_rtt_ms(profile, frame_bytes=106) == pytest.approx(rtt_ms)
 
 
@@ -200,14 +200,14 @@ def test_the_round_trip_is_both_delays_and_the_time_of_the_bits(profile: LinkPro
         (Impairment(delay_ms=20), 0.5, [0.3] * 10, 20.6),
     ],
 )
-def test_jitter_is_uniform_and_a_host_is_late_twice(
+def test_jitter_is_uniform_and_a_hosts_lateness_counts_twice(
     way: Impairment, share: float, late_ms: Sequence[float], delay_ms: float
 ) -> None:
     assert expected_ms(way, share, frame_bytes=106, late_ms=late_ms) == pytest.approx(delay_ms)
 
 
-def test_a_host_that_is_rarely_late_does_not_move_a_low_quantile() -> None:
-    """Three of four wake-ups are in time, so that more than half of the packets are."""
+def test_a_rarely_late_host_does_not_change_a_low_quantile() -> None:
+    """Three of four wake-ups are in time, so more than half of the packets are."""
     late_ms = [0.0, 0.0, 0.0, 8.0]
     assert expected_ms(Impairment(delay_ms=20), 0.05, frame_bytes=106, late_ms=late_ms) == pytest.approx(20)
     assert expected_ms(Impairment(delay_ms=20), 0.95, frame_bytes=106, late_ms=late_ms) > 28

@@ -1,4 +1,4 @@
-"""The paths between machines, measured between containers that are not there."""
+"""The paths between machines, measured between imaginary containers."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -49,7 +49,7 @@ def paths(**by_role: Engine) -> Any:
 
 
 def test_each_machine_has_a_path_to_the_subjects(ends: Ends) -> None:
-    """By the role that is there; a role beside the subject has none, and two roles on one machine share its path."""
+    """By the role on that machine; a role next to the subject has none, and two roles on one machine share its path."""
     assert list(paths(client=FAR)) == [Role.CLIENT]
     assert [(spec.name, spec.goes_with) for spec in ends.specs] == [
         ("path-subject", Role.SUBJECT),
@@ -62,7 +62,7 @@ def test_each_machine_has_a_path_to_the_subjects(ends: Ends) -> None:
     assert ends.program.of("answer_probes") == [{"port": PROBE_PORT}]
 
 
-def test_a_path_is_its_round_trip_its_rates_and_its_losses() -> None:
+def test_a_path_has_its_round_trip_its_rates_and_its_losses() -> None:
     path = paths(client=FAR)[Role.CLIENT]
     assert path.rtt_p10_ms <= path.rtt_p50_ms <= path.rtt_p90_ms < 1
     assert path.to_subject_mbit == pytest.approx(100, rel=0.05)
@@ -72,7 +72,7 @@ def test_a_path_is_its_round_trip_its_rates_and_its_losses() -> None:
 
 
 def test_a_path_in_words() -> None:
-    """As a run tells it, with its unit beside each figure."""
+    """As a run prints it, with the unit after each figure."""
     path = MachinePath(
         engine="far",
         rtt_p10_ms=0.1,

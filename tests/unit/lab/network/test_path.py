@@ -1,4 +1,4 @@
-"""From the arrivals of probes and of loads to figures, on a host that pauses and between machines with two clocks."""
+"""Arrivals of probes and of loads become figures, on a host that pauses and between machines with two clocks."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ LOAD_OF_100_MBIT = tuple((at_us, at_us * 25 // 2) for at_us in range(0, 100_000,
 def told(
     *, there: Sequence[int], back: Sequence[int], sent: int = 4, **loads: tuple[tuple[int, int], ...]
 ) -> LinkFigures:
-    """Return the figures for probes that arrived in this order, 1 ms after their sending each way."""
+    """Return the figures for probes that arrived in this order, 1 ms after they were sent, in both directions."""
     seen = PathSeen(
         sent=sent,
         late=(),
@@ -53,7 +53,7 @@ def test_each_direction_is_distinguished(
 
 
 def test_times_are_quantiles_in_milliseconds() -> None:
-    """One slow probe does not move a median; how late the sender was is told in the same unit."""
+    """One slow probe does not change a median; the sender's lateness has the same unit."""
     seen = PathSeen(
         sent=11,
         late=tuple(100 * number for number in range(11)),
@@ -77,7 +77,7 @@ def test_without_arrivals_there_is_no_delay() -> None:
 
 
 @pytest.mark.parametrize("there", [[], [0, 1]], ids=["nothing-there", "nothing-back"])
-def test_a_link_that_lets_nothing_come_back_has_no_figures(there: Sequence[int]) -> None:
+def test_a_link_without_any_return_has_no_figures(there: Sequence[int]) -> None:
     with pytest.raises(ValueError, match="none of 4 probes came back"):
         told(there=there, back=[])
 
@@ -108,7 +108,7 @@ def carried(rate_mbit: float, *, noise: tuple[float, float], seed: int = 7450, *
 @over_noise
 @pytest.mark.parametrize("rate_mbit", [2, 10, 100, 400])
 def test_a_loaded_link_shows_its_rate_however_busy_the_host_is(rate_mbit: float, noise: tuple[float, float]) -> None:
-    """What was held up comes at once afterwards, and counts not too much; a pause may be longer than a fast queue."""
+    """Delayed data arrives at once afterwards, and must not count too much; a pause may be longer than a fast queue."""
     longest_queue = rate_mbit <= 100 or noise[0] < 0.3
     least = 0.9 if longest_queue else 0.7
     for seed in range(10):
@@ -116,7 +116,7 @@ def test_a_loaded_link_shows_its_rate_however_busy_the_host_is(rate_mbit: float,
 
 
 def test_a_window_that_begins_in_a_pause_would_not() -> None:
-    """So the first and the last point do not do: this is what the highest points are for."""
+    """So the first and the last point are not enough: therefore the highest points are used."""
     points = [[at_us, at_us * 10] for at_us in range(0, 400_000, 1000) if not 0 < at_us < 40_000]
     # 40 ms of pause at the beginning, made up for at once.
     points[0] = [38_000, 0]
@@ -131,18 +131,18 @@ def test_a_host_that_carries_less_lowers_the_rate(noise: tuple[float, float]) ->
 
 @over_noise
 def test_a_sender_that_is_too_slow_lowers_the_rate_and_raises_none(noise: tuple[float, float]) -> None:
-    """What the timetable misses is not made up for."""
+    """Missed parts of the schedule are not sent later."""
     assert carried(100, noise=noise, offered=0.7) < 75
 
 
 @pytest.mark.parametrize("points", [[], [[0, 0]], [[0, 0], [900, 1514]]], ids=len)
 def test_a_load_that_hardly_arrives_has_no_rate(points: list[list[int]]) -> None:
-    """Whatever kept it away, the link did not carry it; that is measured again, and then told."""
+    """For whatever reason, the link did not carry it; that is measured again, and then reported."""
     assert carried_mbit(points) == 0
 
 
 def seen(*, ahead_us: int, there_us: tuple[int, ...], back_us: tuple[int, ...]) -> PathSeen:
-    """Return what a leading agent answers whose partner's clock is ahead."""
+    """Return the response of a leading agent whose partner's clock is ahead."""
     return PathSeen(
         sent=len(there_us),
         late=(),
@@ -153,18 +153,18 @@ def seen(*, ahead_us: int, there_us: tuple[int, ...], back_us: tuple[int, ...]) 
 
 
 @pytest.mark.parametrize("ahead_us", [0, 1_000, -5_000_000_000])
-def test_the_quickest_probes_show_how_far_the_other_clock_is_ahead(ahead_us: int) -> None:
-    """Others waited somewhere, each way for itself; ways that differ err by half of their difference."""
+def test_the_fastest_probes_show_how_far_the_other_clock_is_ahead(ahead_us: int) -> None:
+    """Others waited somewhere, separately in each direction; asymmetric paths give an error of half the difference."""
     assert other_ahead_us(seen(ahead_us=ahead_us, there_us=(900, 100, 300), back_us=(100, 4000, 200))) == ahead_us
     assert other_ahead_us(seen(ahead_us=ahead_us, there_us=(300,), back_us=(100,))) == ahead_us + 100
 
 
-def test_each_way_is_reported_as_one_clock_would_have_timed_it() -> None:
+def test_each_direction_is_reported_as_one_clock_would_have_timed_it() -> None:
     told = on_one_clock(seen(ahead_us=70_000, there_us=(100, 250), back_us=(120, 90)), 70_000)
     assert told.there == ((0, 100), (1, 250))
     assert told.back == ((0, 120, 220), (1, 90, 340))
 
 
-def test_nothing_is_reported_where_no_probe_came_back() -> None:
+def test_nothing_is_reported_if_no_probe_came_back() -> None:
     with pytest.raises(ValueError, match="none of 1 probes came back"):
         other_ahead_us(PathSeen(sent=1, late=(), there=((0, 5),), back=(), loads={}))

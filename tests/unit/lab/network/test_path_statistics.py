@@ -1,4 +1,4 @@
-"""How often a link that is as it should be is blamed, and whether one that is not is found: by simulation."""
+"""How often a correct link is blamed, and whether a wrong one is found: by simulation."""
 
 import numpy as np
 import pytest
@@ -36,10 +36,10 @@ def share_blamed(
 
 @over_noise
 @pytest.mark.parametrize("name", ["wan", "lossy", "unruly", "jittery", "slow-client", "fast-backend"])
-def test_a_link_that_is_as_it_should_be_is_hardly_ever_blamed(
+def test_a_correct_link_is_hardly_ever_blamed(
     name: str, noise: tuple[float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor lowered. What a host can cause is measured again, as in the lab; two in 25 leave room for chance."""
+    """Nor is its rate lowered. Faults that a host can cause are measured again; two in 25 leave room for chance."""
     monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
     profile = PROFILES[name].client
     rng = np.random.default_rng(7450)
@@ -54,7 +54,8 @@ def test_a_link_that_is_as_it_should_be_is_hardly_ever_blamed(
         assert share_blamed(profile, profile=profile, packets=600, links=25, noise=noise) <= 2 / 25
 
 
-# What a link should do beside 5 ms each way, and what it does; 400 probes show what the precondition tells apart.
+# What a link should do in addition to 5 ms each way, and what it does; 400 probes show what the precondition can
+# distinguish.
 FOUND: dict[str, tuple[dict[str, float], dict[str, float], int]] = {
     "more-loss": ({"loss_pct": 2}, {"loss_pct": 5}, 5000),
     "less-loss": ({"loss_pct": 2}, {"loss_pct": 0.5}, 5000),
@@ -74,10 +75,10 @@ FOUND: dict[str, tuple[dict[str, float], dict[str, float], int]] = {
 
 @over_noise
 @pytest.mark.parametrize(("wanted", "real", "packets"), FOUND.values(), ids=FOUND)
-def test_a_link_that_does_something_else_is_always_found(
+def test_a_link_with_another_effect_is_always_found(
     wanted: dict[str, float], real: dict[str, float], packets: int, noise: tuple[float, float]
 ) -> None:
-    """5000 probes tell 2 % from 5 % in every single case, and 2 ms from none, however busy the host is."""
+    """5000 probes always distinguish 2 % from 5 %, and 2 ms from none, however busy the host is."""
     ingress = Impairment(delay_ms=5)
     profile, other = (
         LinkProfile(egress=Impairment(**{"delay_ms": 5, **fields}), ingress=ingress)  # type: ignore[arg-type] # no limit

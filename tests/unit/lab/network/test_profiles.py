@@ -13,8 +13,8 @@ def test_only_the_bare_network_does_nothing_and_no_two_do_the_same() -> None:
     assert [name for name, profile in PROFILES.items() if not profile.shapes] == ["bare"]
 
 
-def test_results_name_every_direction_and_none_where_nothing_is_set() -> None:
-    """The limit of a queue that is not there would be misleading."""
+def test_results_name_every_direction_and_none_without_settings() -> None:
+    """The limit of a queue that does not exist would be misleading."""
     written = json.loads(json.dumps(PROFILES["slow-client"].to_json()))
     assert set(written) == {"name", "summary", "client", "backend"}
     assert written["name"] == "slow-client"
@@ -36,11 +36,11 @@ def test_results_name_every_direction_and_none_where_nothing_is_set() -> None:
     ids=["default", "as-given", "repeated", "same-as-named", "same-twice", "nothing", "own"],
 )
 def test_networks_come_once_each_in_the_order_given(asked: list[str], names: list[str]) -> None:
-    """What says the same is the same; settings of one's own keep their text as the name, without spaces."""
+    """Equal settings are the same network; custom settings keep their text as the name, without spaces."""
     assert [profile.name for profile in choose_networks(asked)] == names
 
 
-def test_an_unknown_name_is_refused_with_the_names_and_an_example() -> None:
+def test_an_unknown_name_is_rejected_with_the_names_and_an_example() -> None:
     with pytest.raises(BadInputError) as caught:
         choose_networks(["wan", "moon"])
     assert caught.value.what == "--network moon: no such network"

@@ -1,4 +1,4 @@
-"""A link is measured until it is as it was asked for, or with a rate that the host can carry."""
+"""A link is measured until it is as requested, or has a rate that the host can carry."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -37,7 +37,7 @@ def carrying(profile: LinkProfile, *, egress_mbit: float, ingress_mbit: float) -
 
 
 def on_a_host(*carried_mbit: float) -> tuple[Measure, list[LinkProfile]]:
-    """Return links over a host that carries so much egress, by measurement, and what they were asked to be."""
+    """Return links over a host that carries this much egress, by measurement, and their requested settings."""
     asked: list[LinkProfile] = []
     hosts: Iterator[float] = iter(carried_mbit)
 
@@ -50,13 +50,13 @@ def on_a_host(*carried_mbit: float) -> tuple[Measure, list[LinkProfile]]:
 
 
 @pytest.mark.parametrize("carried_mbit", [(800,), (300, 400, 500)], ids=["at-once", "in-a-moment"])
-def test_a_link_is_measured_until_it_is_as_it_should_be(carried_mbit: tuple[float, ...]) -> None:
+def test_a_link_is_measured_until_it_is_correct(carried_mbit: tuple[float, ...]) -> None:
     measure, asked = on_a_host(*carried_mbit)
     settled = settle(FAST, measure, PRECONDITION)
     assert (settled.profile, settled.wrong, asked) == (FAST, (), [FAST] * len(carried_mbit))
 
 
-def test_a_rate_that_the_host_does_not_carry_is_lowered_where_it_does_not() -> None:
+def test_a_rate_that_the_host_does_not_carry_is_lowered_only_in_that_direction() -> None:
     """To 70 % of what the last look showed; the other direction keeps its rate."""
     measure, asked = on_a_host(300, 420, 410, 410)
     settled = settle(FAST, measure, PRECONDITION)
@@ -66,8 +66,8 @@ def test_a_rate_that_the_host_does_not_carry_is_lowered_where_it_does_not() -> N
 
 
 @pytest.mark.parametrize("carried_mbit", [0, 130])
-def test_a_rate_below_a_fifth_of_what_was_asked_for_is_another_network(carried_mbit: int) -> None:
-    """And a link that carries nothing at all is no network of any kind; that is told, and ends nothing else."""
+def test_a_rate_below_a_fifth_of_the_requested_one_is_another_network(carried_mbit: int) -> None:
+    """A link that carries nothing at all is not a network at all; that is reported, and ends nothing else."""
     measure, asked = on_a_host(*[carried_mbit] * 3)
     assert settle(FAST, measure, PRECONDITION).wrong == (
         f"egress rate {carried_mbit} Mbit/s, wanted 500 within 10 %",
@@ -77,14 +77,14 @@ def test_a_rate_below_a_fifth_of_what_was_asked_for_is_another_network(carried_m
 
 
 def test_a_rate_is_lowered_twice_at_most() -> None:
-    """A host that gets slower and slower is no host to measure on."""
+    """A host that becomes slower each time is not suitable for measuring."""
     measure, asked = on_a_host(*[400] * 3, *[240] * 3, *[140] * 3)
     settled = settle(FAST, measure, PRECONDITION)
     assert settled.wrong == ("egress rate 140 Mbit/s, wanted 160 within 10 %",)
     assert len(asked) == 9
 
 
-def test_a_link_that_is_stuck_at_a_rate_of_its_own_is_found() -> None:
+def test_a_link_stuck_at_a_rate_of_its_own_is_found() -> None:
     """Lowered to 70 % of what it carries, it is faster than that, which no host can cause."""
 
     def measure(profile: LinkProfile) -> LinkFigures:
@@ -104,8 +104,8 @@ def test_a_link_that_is_stuck_at_a_rate_of_its_own_is_found() -> None:
     ],
     ids=["right", "late", "early", "lossy", "twice"],
 )
-def test_only_what_a_host_can_cause_is_measured_again(does: dict[str, float], times: int, wrong: int) -> None:
-    """No lowered rate helps there, so it stays wrong: each way is told."""
+def test_only_faults_that_a_host_can_cause_are_measured_again(does: dict[str, float], times: int, wrong: int) -> None:
+    """A lower rate does not help there, so it stays wrong: each direction is reported."""
     rng = np.random.default_rng(7450)
     asked: list[LinkProfile] = []
     link = LinkProfile.both(Impairment(**does))  # type: ignore[arg-type] # no limit

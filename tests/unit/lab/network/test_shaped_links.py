@@ -1,4 +1,4 @@
-"""The shaped links of a lab: what is asked of which agent, and what is believed to be there."""
+"""The shaped links of a lab: the calls to each agent, and the assumed state."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.links import ProbePath
 from tuneproof.lab.topology.roles import Role
 
-LOSES, NEAR = Impairment(loss_pct=1), Impairment(delay_ms=1)  # of which only the first needs single packets
+LOSES, NEAR = Impairment(loss_pct=1), Impairment(delay_ms=1)  # only the first of which needs single packets
 
 
 def of_a_client(**ways: Impairment) -> NetworkProfile:
@@ -27,14 +27,14 @@ def links(lab: FakeLab, *roles: str) -> ShapedLinks:
 @pytest.mark.parametrize(
     ("shaper", "command", "devices"), [("wire", "wire", ("/dev/net/tun",)), ("native", "look", ())]
 )
-def test_the_owner_of_a_link_has_its_roles_place_in_the_network(
+def test_a_links_netadmin_container_has_its_roles_place_in_the_network(
     shaper: str, command: str, devices: tuple[str, ...]
 ) -> None:
     """The upstream is found under its role's name; only a wire needs the device and the memory."""
     client, backend = owner_specs(shaper=shaper, image="netadmin:1", cpuset="1")
     names = (client.name, client.aliases, client.role, client.image)
     assert names == (owner_name("client"), (owner_name("client"), "client"), Role.NETADMIN, "netadmin:1")
-    # A wire starts on all CPUs and goes to these by itself.
+    # A wire starts on all CPUs and moves to these by itself.
     assert (client.cpuset, dict(client.environment)) == (("", {"STAY_ON_CPUS": "1"}) if shaper == "wire" else ("1", {}))
     assert (backend.name, backend.aliases) == ("netadmin-backend", ("netadmin-backend", "backend"))
     assert client.command == ("python3", "-m", "netadmin", command)
@@ -42,8 +42,8 @@ def test_the_owner_of_a_link_has_its_roles_place_in_the_network(
     assert client.answers
 
 
-def test_what_is_there_already_is_left_alone() -> None:
-    """Shaping takes time, and empties queues: two arms over one network must not pay for it in between."""
+def test_existing_settings_are_not_set_again() -> None:
+    """Shaping takes time, and empties queues: two arms with the same network must not pay for it in between."""
     lab = FakeLab()
     shaped = links(lab)
     shaped.apply(PROFILES["wan"], subject="subject")
@@ -59,8 +59,8 @@ def test_what_is_there_already_is_left_alone() -> None:
     assert not lab.programs["client"].link.shapes
 
 
-def test_after_a_failure_nobody_believes_in_the_old_profile() -> None:
-    """What the kernel has now is unknown, and a wire that was raised anew shapes nothing."""
+def test_after_a_failure_the_old_profile_is_not_trusted() -> None:
+    """The kernel's present state is unknown, and a restarted wire shapes nothing."""
     lab = FakeLab()
     shaped = links(lab)
     shaped.apply(PROFILES["wan"], subject="subject")
@@ -85,8 +85,8 @@ def test_after_a_failure_nobody_believes_in_the_old_profile() -> None:
     ],
     ids=["backend", "super-frames", "only-towards-the-subject", "only-from-the-subject"],
 )
-def test_the_subject_sends_single_packets_where_some_link_needs_them(wanted: NetworkProfile, on: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """What arrives at a role was sent by the subject; what a role sends its own agent sees to."""
+def test_the_subject_sends_single_packets_if_some_link_needs_them(wanted: NetworkProfile, on: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """The subject sends what arrives at a role; for what a role sends, its own agent is responsible."""
     lab = FakeLab()
     links(lab).apply(wanted, subject="subject")
     assert lab.programs["subject"].of("switch_segmentation") == [{"on": on}]
@@ -96,7 +96,7 @@ PLAN = ProbePlan(packets=50, interval_s=0.002, payload_bytes=64, load_s=0.6)
 
 
 def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
-    """The subject's agent answers; the plan is the caller's, and stragglers are waited for as long as they may take."""
+    """The subject's agent answers; the caller makes the plan, and waits for stragglers as long as they may take."""
     lab = FakeLab()
     shaped = links(lab)
     profile = PROFILES["jittery"].client
@@ -126,8 +126,8 @@ def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
     ],
     ids=["lossy", "no-rate", "both-ways"],
 )
-def test_directions_with_a_rate_are_loaded_as_suits_them(profile: LinkProfile, streams: dict[str, bool]) -> None:
-    """A load finds no rate where none was set; the offered rate is each direction's own, in bytes."""
+def test_directions_with_a_rate_get_a_suitable_load(profile: LinkProfile, streams: dict[str, bool]) -> None:
+    """Without a rate, a load would find none; the offered rate is each direction's own, in bytes."""
     lab = FakeLab()
     links(lab).measure("client", profile, subject="subject", plan=PLAN)
     (given,) = lab.programs["client"].of("probe_path")
@@ -138,7 +138,7 @@ def test_directions_with_a_rate_are_loaded_as_suits_them(profile: LinkProfile, s
         assert load.seconds == PLAN.load_s
 
 
-def test_what_another_machines_clock_is_ahead_is_taken_out_of_each_way() -> None:
+def test_another_machines_clock_difference_is_subtracted_in_each_direction() -> None:
     lab = FakeLab()
     shaped = links(lab)
     shaped.apply(PROFILES["jittery"], subject="subject")

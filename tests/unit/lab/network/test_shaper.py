@@ -17,7 +17,7 @@ from tuneproof.lab.network.shaper import NoShaperError, choose_shaper, why_impos
         ("wire", {"native": "", "wire": ""}, "wire"),
     ],
 )
-def test_native_comes_first_unless_something_else_was_asked_for(
+def test_native_comes_first_unless_something_else_was_requested(
     asked: str, impossible: dict[str, str], chosen: str
 ) -> None:
     """A wire costs CPU and memory."""
@@ -32,7 +32,7 @@ def test_native_comes_first_unless_something_else_was_asked_for(
         ("wire", {"native": "", "wire": "no tun"}, "wire: no tun"),
     ],
 )
-def test_what_was_asked_for_and_is_impossible_is_said_with_its_reason(
+def test_an_impossible_request_is_reported_with_its_reason(
     asked: str, impossible: dict[str, str], reasons: str
 ) -> None:
     with pytest.raises(NoShaperError) as caught:
@@ -42,7 +42,7 @@ def test_what_was_asked_for_and_is_impossible_is_said_with_its_reason(
     assert "load sch_netem and ifb" in caught.value.remedy
 
 
-def test_an_engine_that_refuses_for_another_reason_than_the_device_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_refusal_of_the_engine_than_for_the_device_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
 
     def refuse(*_: object, devices: tuple[str, ...], engines: object) -> dict[str, str]:

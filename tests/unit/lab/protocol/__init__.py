@@ -1,1 +1,1 @@
-"""What the lab and the programs in its containers say to each other."""
+"""The messages between the lab and the programs in its containers."""

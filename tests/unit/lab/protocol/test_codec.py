@@ -1,4 +1,4 @@
-"""Dataclasses go over the wire as JSON and come back the same, and nothing else comes back."""
+"""Dataclasses are sent as JSON and come back unchanged, and nothing else is accepted."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -70,14 +70,14 @@ def wire(value: object) -> Any:
     return json.loads(json.dumps(to_plain(value)))
 
 
-def test_what_was_sent_arrives() -> None:
-    """Every kind of field, with its type: tuples are no lists, and ports no texts."""
+def test_a_sent_value_arrives() -> None:
+    """Every kind of field, with its type: tuples do not become lists, nor ports texts."""
     arrived = from_plain(Whole, wire(FULL))
     assert arrived == FULL
     assert repr(arrived) == repr(FULL)
 
 
-def test_on_the_wire_are_the_names_of_fields_and_the_values_of_tuples() -> None:
+def test_json_has_the_names_of_fields_and_the_values_of_tuples() -> None:
     plain = wire(FULL)
     assert plain["maybe_part"] == {"size": 1, "near": [3, "three"]}
     assert plain["points"] == [[1, "one"], [2, "two"]]
@@ -85,15 +85,15 @@ def test_on_the_wire_are_the_names_of_fields_and_the_values_of_tuples() -> None:
     assert plain["nothing"] is None
 
 
-def test_fields_that_are_missing_keep_their_defaults() -> None:
-    """What is needed must be there, see below."""
+def test_missing_fields_keep_their_defaults() -> None:
+    """Required fields must be there, see below."""
     plain = {name: value for name, value in wire(FULL).items() if name not in {"nothing", "defaulted", "made"}}
     assert (from_plain(Whole, plain).defaulted, from_plain(Whole, plain).made) == ("usual", {})
     assert from_plain(Part, {}) == Part()
 
 
-def test_a_whole_number_passes_for_one_with_a_fraction() -> None:
-    """JSON of other programs has one kind of numbers; it becomes what the field says."""
+def test_a_whole_number_is_accepted_for_one_with_a_fraction() -> None:
+    """JSON of other programs has one kind of number; it gets the field's type."""
     share = from_plain(Whole, {**wire(FULL), "share": 3}).share
     assert (share, type(share)) == (3.0, float)
 
@@ -123,21 +123,21 @@ def test_a_whole_number_passes_for_one_with_a_fraction() -> None:
     ],
     ids=lambda value: "" if isinstance(value, dict) else value.partition(",")[0],
 )
-def test_what_is_of_another_type_is_refused_with_its_place(changed: dict[str, object], message: str) -> None:
+def test_a_value_of_another_type_is_rejected_with_its_place(changed: dict[str, object], message: str) -> None:
     """Nothing is converted: a number that arrives as something else means that the two sides disagree."""
     with pytest.raises(MalformedMessageError) as caught:
         from_plain(Whole, {**wire(FULL), **changed})
     assert str(caught.value) == message
 
 
-def test_what_is_missing_is_refused_by_name() -> None:
+def test_a_missing_field_is_rejected_by_name() -> None:
     plain = {name: value for name, value in wire(FULL).items() if name not in {"count", "by_number"}}
     with pytest.raises(MalformedMessageError, match=r"^Whole lacks count, by_number$"):
         from_plain(Whole, plain)
 
 
 def test_a_long_value_is_cut_in_the_message() -> None:
-    """A file in the place of a number would fill the screen."""
+    """A file in place of a number would fill the screen."""
     with pytest.raises(MalformedMessageError) as caught:
         from_plain(Part, {"size": "x" * 100_000})
     assert len(str(caught.value)) < 150
@@ -176,13 +176,13 @@ WHOLES = st.builds(
 
 @QUICK
 @given(WHOLES)
-def test_whatever_was_sent_arrives(sent: Whole) -> None:
-    """As text as well: an int is not a float of the same size."""
+def test_any_sent_value_arrives(sent: Whole) -> None:
+    """Also compared as text: an int is not a float of the same size."""
     arrived = from_plain(Whole, wire(sent))
     assert (arrived, repr(arrived)) == (sent, repr(sent))
 
 
-# What each of these fields takes, of all that JSON can say; said without the codec.
+# The values that each of these fields accepts, of all that JSON has; written without the codec.
 TAKES: dict[str, Callable[[Any], bool]] = {
     "text": lambda given: isinstance(given, str),
     "count": lambda given: type(given) is int,
@@ -203,7 +203,7 @@ TAKES: dict[str, Callable[[Any], bool]] = {
 
 @settings(QUICK, max_examples=150)
 @given(st.sampled_from(sorted(TAKES)), LEAVES | JSON)
-def test_a_field_takes_what_its_type_says_and_refuses_all_else_by_name(name: str, given_value: object) -> None:
+def test_a_field_accepts_its_type_and_rejects_everything_else_by_name(name: str, given_value: object) -> None:
     plain = {**wire(FULL), name: given_value}
     if TAKES[name](given_value):
         arrived = from_plain(Whole, plain)

@@ -17,8 +17,8 @@ def test_the_kernel_does_not_keep_an_order() -> None:
     assert cpus_of("4,0-1,1") == [0, 1, 4]
 
 
-def test_a_text_that_is_no_list_is_refused() -> None:
-    """An empty one, too: it would leave nothing to run on, and what is written so means every CPU to the engine."""
+def test_an_invalid_list_is_rejected() -> None:
+    """Also an empty one: it would leave nothing to run on, and to the engine it would mean every CPU."""
     assert list_of([]) == ""
     with pytest.raises(ValueError, match="invalid literal"):
         cpus_of("")

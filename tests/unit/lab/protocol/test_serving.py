@@ -1,4 +1,4 @@
-"""The side of the containers: every line is answered, whatever is in it."""
+"""The containers' side: every line gets a response, whatever is in it."""
 
 import io
 import json
@@ -19,15 +19,15 @@ class Adder(Protocol):
         """Add numbers."""
 
     def forget(self) -> None:
-        """Forget them."""
+        """Drop them."""
 
 
 class DataError(Exception):
-    """Something with a message that says enough."""
+    """An error with a sufficient message."""
 
 
 class Program(Adder):
-    """It adds; some numbers are refused, each in its own way."""
+    """It adds; some numbers are rejected, each with another kind of error."""
 
     def add(self, numbers: tuple[int, ...]) -> int:
         refused: dict[int, Exception] = {
@@ -44,7 +44,7 @@ class Program(Adder):
         pass
 
     def secret(self) -> None:
-        """Nobody can call what the protocol does not have."""
+        """Nobody can call a method that the protocol does not have."""
 
 
 FORGET = Call.of(Adder.forget)
@@ -61,7 +61,7 @@ def answered(able: Answers, *lines: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
-def test_a_question_is_handed_over_and_answered_under_its_number(able: Answers) -> None:
+def test_a_call_is_passed_on_and_answered_under_its_number(able: Answers) -> None:
     asked = Call.of(Adder.add, (1, 2))
     first, second = answered(able, asked.line(7), FORGET.line(9))
     assert (first["number"], first["answer"]) == (7, 3)
@@ -71,7 +71,7 @@ def test_a_question_is_handed_over_and_answered_under_its_number(able: Answers) 
     assert read.answer == 3
 
 
-def test_each_answer_is_there_before_the_next_question_is_read(able: Answers) -> None:
+def test_each_response_is_sent_before_the_next_call_is_read(able: Answers) -> None:
     flushed: list[str] = []
 
     class Out(io.StringIO):
@@ -90,7 +90,7 @@ def test_each_answer_is_there_before_the_next_question_is_read(able: Answers) ->
     assert len(flushed) == 2
 
 
-def test_time_and_machine_are_reported_for_what_was_done(able: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_and_machine_are_reported_for_each_call(able: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter([100.0, 102.5])
     times = iter([CpuTimes(jiffies=(0,) * 8), CpuTimes(jiffies=(60, 0, 10, 20, 0, 0, 0, 10))])
     monkeypatch.setattr(serving, "time", types.SimpleNamespace(monotonic=clock.__next__))
@@ -105,14 +105,14 @@ def test_time_and_machine_are_reported_for_what_was_done(able: Answers, monkeypa
     [(-1, "there is no -1 here", False), (-2, "-2 is no data", False), (-3, "ZeroDivisionError: -3", True)],
     ids=["cannot-do", "tells", "unforeseen"],
 )
-def test_what_goes_wrong_is_answered_and_the_next_question_is_taken(
+def test_an_error_gets_a_response_and_the_next_call_is_handled(
     number: int,
     error: str,
     is_traced: bool,  # noqa: FBT001 - a parameter of the test
     able: Answers,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """What says enough is told by its message; anything else with its name, and its place on standard error."""
+    """A sufficient error gives only its message; any other one its name, and its place on standard error."""
     failed, done = answered(able, Call.of(Adder.add, (number,)).line(7), FORGET.line(8))
     assert (failed["number"], failed["error"]) == (7, error)
     assert "answer" not in failed
@@ -138,15 +138,15 @@ def test_what_goes_wrong_is_answered_and_the_next_question_is_taken(
     ],
     ids=["not-public", "special", "missing", "wrong-type", "no-name", "no-fields"],
 )
-def test_a_question_that_is_not_understood_is_answered(line: str, error: str, able: Answers) -> None:
-    """Under its number: who asked waits for it."""
+def test_an_invalid_call_gets_a_response(line: str, error: str, able: Answers) -> None:
+    """Under its number: the caller waits for it."""
     failed, done = answered(able, line, FORGET.line(8))
     assert (failed["number"], failed["error"]) == (7, error)
     assert done["answer"] is None
 
 
 @pytest.mark.parametrize("line", ["{", "", "[]", "7"], ids=["half", "empty", "list", "number"])
-def test_a_line_that_is_no_question_is_answered_without_a_number(line: str, able: Answers) -> None:
+def test_a_line_without_a_call_is_answered_without_a_number(line: str, able: Answers) -> None:
     failed, done = answered(able, line, FORGET.line(8))
     assert "number" not in failed
     assert failed["error"]
@@ -154,7 +154,7 @@ def test_a_line_that_is_no_question_is_answered_without_a_number(line: str, able
 
 
 def test_cpu_times_are_read_without_those_of_guests() -> None:
-    """They are contained in others; the first line is that of all CPUs."""
+    """The others include them; the first line is that of all CPUs."""
     text = "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n"
     times = CpuTimes.parse(text)
     assert times == CpuTimes(jiffies=(1, 2, 3, 4, 5, 6, 7, 8))

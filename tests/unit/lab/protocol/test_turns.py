@@ -1,4 +1,4 @@
-"""What a worker's turns are told as: percentiles that weigh each turn by what it did."""
+"""The figures of a worker's turns: percentiles that weigh each turn by what it did."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def test_a_bucket_ends_where_the_next_begins(number: int, upper: int) -> None:
 
 
 @pytest.mark.parametrize(("small", "p50", "p99"), [(0.49, 50, 50), (0.5, 1, 50), (0.98, 1, 50), (0.99, 1, 1)])
-def test_a_percentile_is_where_so_much_has_been_read_by_smaller_turns(small: float, p50: int, p99: int) -> None:
+def test_a_percentile_is_where_smaller_turns_have_read_this_share(small: float, p50: int, p99: int) -> None:
     """Turns of one byte that read this share of all bytes together, and turns of 50 bytes that read the rest."""
     bytes_read = 10_000
     of_one, of_fifty = round(small * bytes_read), round((1 - small) * bytes_read)
@@ -30,12 +30,12 @@ def test_a_percentile_is_where_so_much_has_been_read_by_smaller_turns(small: flo
 
 
 def test_equal_turns_have_their_exact_value_at_every_rank() -> None:
-    """A bucket knows the sum of what is in it, so nothing is rounded to its ends."""
+    """A bucket stores the sum of its values, so nothing is rounded to its limits."""
     worker = reading((67, 9, 9 * 1500))
     assert {worker.turn_bytes_p50, worker.turn_bytes_p99} == {1500}
 
 
-def test_where_there_was_nothing_there_is_no_percentile() -> None:
+def test_without_values_there_is_no_percentile() -> None:
     for worker in (reading(), reading((0, 17, 0))):
         assert (worker.turn_bytes_p50, worker.turn_bytes_p99) == (None, None)
         assert (worker.turn_cpu_p50_ms, worker.turn_wall_p50_ms) == (None, None)
@@ -58,7 +58,7 @@ def test_a_workers_figures_are_in_the_units_of_their_names() -> None:
 
 
 def test_the_share_off_the_cpu_is_within_0_and_1() -> None:
-    """The two clocks differ by a trifle; without turns there is no share."""
+    """The two clocks differ slightly; without turns there is no share."""
     steered = replace(reading((0, 1, 0)), wall_ns=1_000_000)
     assert replace(steered, cpu_ns=1_000_001).off_cpu_share == 0
     assert replace(steered, cpu_ns=0).off_cpu_share == 1

@@ -11,7 +11,7 @@ from tests.support import recorder
 
 
 class Recorded:
-    """Programs under the recorder (files: where the recorder puts its files)."""
+    """Programs under the recorder (files: the folder for the recorder's files)."""
 
     def __init__(self, library: Path, folder: Path, *, traces: bool) -> None:
         self._library = library
@@ -38,7 +38,7 @@ def recorded(library: Path, tmp_path: Path, request: pytest.FixtureRequest) -> R
 
 
 def counters(record: dict[str, Any]) -> dict[str, int]:
-    """Return what does not depend on the machine: all but times."""
+    """Return the part that does not depend on the machine: everything but times."""
     return {name: record[name] for name in COUNTERS if not name.endswith("_ns")}
 
 
@@ -78,7 +78,7 @@ print(json.dumps(to_plain({name: added[name] for name in ("send", "writev", "rec
 
 
 def test_every_call_and_byte_of_a_turn_is_counted_and_nothing_before_the_first(recorded: Recorded) -> None:
-    """Two turns are over and one is open; histograms add up to the counters. System calls are counted always."""
+    """Two turns are over and one is open; histograms add up to the counters. System calls are always counted."""
     record, calls = recorded.lines(CALLS)
     assert {name: tuple(row.values()) for name, row in calls.items()} == {
         "send": (2, 0, 1021),
@@ -110,8 +110,8 @@ def test_every_call_and_byte_of_a_turn_is_counted_and_nothing_before_the_first(r
     assert 0 < record["cpu_ns"] <= record["wall_ns"]
 
 
-def test_time_in_which_the_program_waits_for_events_is_none_of_a_turn(recorded: Recorded) -> None:
-    """And sleep inside a turn is wall time, but no CPU time; the program's own clock is read around its calls."""
+def test_waiting_for_events_does_not_count_as_part_of_a_turn(recorded: Recorded) -> None:
+    """A sleep inside a turn is wall time, but not CPU time; the program's own clock is read around its calls."""
     record, outside = recorded.lines("""
 poller.poll(0)
 began_ns = time.monotonic_ns()
@@ -128,13 +128,13 @@ print(json.dumps([waiting_ns - began_ns, ended_ns - began_ns, waited_ns - waitin
     assert record["turns"] == 2
     assert record["wall_ns"] >= slept_ns
     assert waited_ns >= 3e8
-    # The first turn began before the program's clock was read, by what a noisy machine may make of it: the wait that
-    # is not counted is longer than that.
+    # The first turn began before the program read its clock, by an amount that depends on the machine's noise: the wait
+    # that does not count is longer than that.
     assert record["wall_ns"] < whole_ns
     assert record["cpu_ns"] <= record["wall_ns"] - 2e8
 
 
-def test_an_error_of_a_call_reaches_the_program_as_it_was(recorded: Recorded) -> None:
+def test_an_error_of_a_call_reaches_the_program_unchanged(recorded: Recorded) -> None:
     (numbers,) = recorded.lines("""
 import ctypes
 c = ctypes.CDLL(None, use_errno=True)
@@ -197,7 +197,7 @@ tell(read())
     assert counters(record) == {**dict.fromkeys(counters(record), 0), "turns": 1, "write_calls": 1, "write_bytes": 1}
 
 
-def test_a_record_that_cannot_be_made_leaves_the_program_alone(recorded: Recorded) -> None:
+def test_a_record_that_cannot_be_created_does_not_affect_the_program(recorded: Recorded) -> None:
     recorded.files.rmdir()
     assert recorded.lines("""
 poller.poll(0)
@@ -210,7 +210,7 @@ except recorder.RecordError as error:
 
 
 def test_a_record_replaces_that_of_an_ended_process_of_the_same_id(recorded: Recorded) -> None:
-    """Nothing is added to the old one, and nobody follows a link that lies in wait."""
+    """Nothing is added to the old one, and a malicious link is not followed."""
     lines = recorded.lines("""
 name = FOLDER / f"tuneproof.{os.getpid()}"
 if len(sys.argv) == 1:
@@ -228,8 +228,8 @@ print(json.dumps(sorted(each.name.replace(str(os.getpid()), "PID") for each in F
     assert lines[1] == ["tuneproof.PID"]
 
 
-def test_a_reader_sees_whole_turns_only(recorded: Recorded) -> None:
-    """While another process turns as fast as it can, every reading adds up."""
+def test_a_reader_sees_only_whole_turns(recorded: Recorded) -> None:
+    """While another process turns as fast as it can, every reading is consistent."""
     (readings,) = recorded.lines("""
 ours, theirs = socket.socketpair()
 child = os.fork()

@@ -1,4 +1,4 @@
-"""A subject whose nginx is started anew for every trial: the program in its image, and who asks it."""
+"""A subject that starts a new nginx for every trial: the program in its image, and its caller."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from tuneproof.lab.subject.supervisor import Said, Supervisor, Words
 from tuneproof.lab.topology.program import Answered, Call
 
 SCRIPT = CHECKOUT / "images/subject/supervise.sh"
-# Writes its id where nginx does, takes it away when it is ended, and fails for one configuration.
+# Writes its id where nginx does, removes it at its end, and fails for one configuration.
 NGINX = """\
 #!/bin/sh
 for file; do :; done
@@ -62,7 +62,7 @@ class Program:
         script = folder / "supervise.sh"
         script.write_text(text, encoding="utf-8")
         environment = {**os.environ, "PATH": f"{binary.parent}:{os.environ['PATH']}", "STATE": str(self.state)}
-        # A library that is not there would be told by every program below.
+        # Otherwise every program below would complain about the missing library.
         self._process = subprocess.Popen(
             ["sh", str(script)],
             stdin=subprocess.PIPE,
@@ -86,7 +86,7 @@ class Program:
         return answered
 
     def end(self) -> None:
-        """End it by the end of its input, as its container's end does."""
+        """End it by closing its input, as happens when its container ends."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -107,7 +107,7 @@ def supervisor(program: Program) -> Supervisor:
     return Supervisor(program, name="subject")
 
 
-def test_a_configuration_is_tested_and_what_nginx_says_comes_back(supervisor: Supervisor) -> None:
+def test_a_configuration_is_tested_and_nginxs_output_returned(supervisor: Supervisor) -> None:
     assert supervisor.version() == "1.22.1"
     said = supervisor.test("fine")
     assert (said.status, said.text) == (0, "nginx: [warn] something\n")
@@ -115,7 +115,7 @@ def test_a_configuration_is_tested_and_what_nginx_says_comes_back(supervisor: Su
 
 
 def test_nginx_runs_from_start_to_stop(supervisor: Supervisor, program: Program) -> None:
-    """One that a failed trial left ends before the next starts, and what it has cached goes."""
+    """One that a failed trial left is ended before the next starts, and its cache is deleted."""
     supervisor.start("fine")
     first = int((program.state / "nginx.pid").read_text(encoding="ascii"))
     assert Path(f"/proc/{first}").exists()
@@ -127,8 +127,8 @@ def test_nginx_runs_from_start_to_stop(supervisor: Supervisor, program: Program)
     assert not (program.state / "nginx.pid").exists()
 
 
-def test_a_master_that_was_killed_is_not_waited_for(supervisor: Supervisor, program: Program) -> None:
-    """It leaves its file behind; the next one starts all the same."""
+def test_the_supervisor_does_not_wait_for_a_killed_master(supervisor: Supervisor, program: Program) -> None:
+    """It leaves its pid file behind; the next one still starts."""
     supervisor.start("fine")
     first = int((program.state / "nginx.pid").read_text(encoding="ascii"))
     os.kill(first, signal.SIGKILL)
@@ -145,7 +145,7 @@ def test_a_failed_start_is_reported_in_nginxs_own_words(supervisor: Supervisor) 
     assert "unknown directive" in str(caught.value)
 
 
-def test_what_an_nginx_does_not_know_is_left_out_where_the_configuration_says_so(
+def test_lines_that_an_nginx_does_not_know_are_left_out_if_the_configuration_allows_it(
     supervisor: Supervisor, program: Program
 ) -> None:
     supervisor.start("newer")
@@ -153,8 +153,8 @@ def test_what_an_nginx_does_not_know_is_left_out_where_the_configuration_says_so
     supervisor.stop()
 
 
-def test_what_a_reload_finds_can_be_another_configuration(supervisor: Supervisor, program: Program) -> None:
-    """Until the next start; what sed refuses is told in its words."""
+def test_a_reload_may_find_another_configuration(supervisor: Supervisor, program: Program) -> None:
+    """Until the next start; sed's error is reported."""
     supervisor.start("fine")
     supervisor.edit("s/fine/better/")
     assert (program.state / "nginx.conf").read_text(encoding="ascii") == "better;\n"
@@ -166,9 +166,7 @@ def test_what_a_reload_finds_can_be_another_configuration(supervisor: Supervisor
     supervisor.stop()
 
 
-def test_a_binary_upgrade_that_was_left_unfinished_ends_with_both_masters(
-    supervisor: Supervisor, program: Program
-) -> None:
+def test_an_unfinished_binary_upgrade_ends_with_both_masters(supervisor: Supervisor, program: Program) -> None:
     supervisor.start("fine")
     (program.state / "nginx.pid").rename(program.state / "nginx.pid.oldbin")
     old = int((program.state / "nginx.pid.oldbin").read_text(encoding="ascii"))
@@ -178,8 +176,8 @@ def test_a_binary_upgrade_that_was_left_unfinished_ends_with_both_masters(
     assert not (program.state / "nginx.pid.oldbin").exists()
 
 
-def test_a_file_is_written_in_its_size(supervisor: Supervisor, program: Program) -> None:
-    """In place: nginx must see the same file. The folder is not there before nginx has started."""
+def test_a_file_is_written_with_its_size(supervisor: Supervisor, program: Program) -> None:
+    """In place: nginx must see the same file. The folder does not exist before nginx has started."""
     with pytest.raises(LabError, match="page cannot be written"):
         supervisor.write("page", 10)
     (program.state / "changing").mkdir()
@@ -190,7 +188,7 @@ def test_a_file_is_written_in_its_size(supervisor: Supervisor, program: Program)
     assert (written.st_size, written.st_ino) == (20, inode)
 
 
-def test_a_log_is_read_as_it_is(supervisor: Supervisor, program: Program) -> None:
+def test_a_log_is_returned_unchanged(supervisor: Supervisor, program: Program) -> None:
     """Whatever bytes a client has sent."""
     with pytest.raises(LabError, match=r"error\.log cannot be read") as caught:
         supervisor.read("error.log")
@@ -200,6 +198,6 @@ def test_a_log_is_read_as_it_is(supervisor: Supervisor, program: Program) -> Non
     assert supervisor.read("error.log") == 'one "line"\n\ufffd\\x16\n'
 
 
-def test_what_it_is_not_made_for_is_answered(program: Program) -> None:
+def test_an_unknown_command_gets_a_response(program: Program) -> None:
     said = program.ask(Words(function="dance", arguments={"words": ()}, returns=Said)).answer
     assert (said.status, said.text) == (1, "no such word: dance\n")

@@ -1,4 +1,4 @@
-"""The subject as values: versions asked for, its nginx.conf, what was read back."""
+"""The subject as values: requested versions, its nginx.conf, what was read back."""
 
 import json
 from typing import Any
@@ -49,19 +49,21 @@ def test_versions_come_once_each_and_the_oldest_first(asked: list[str], chosen: 
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
-def test_every_knob_reaches_the_configuration_and_nothing_else_changes(knobs: dict[str, Any], lines: list[str]) -> None:
+def test_every_option_reaches_the_configuration_and_nothing_else_changes(
+    knobs: dict[str, Any], lines: list[str]
+) -> None:
     plain = lines_of(SubjectConfig(upstream="backend:8000"))
     turned = lines_of(SubjectConfig(**{"upstream": "backend:8000", **knobs}))
     assert [line for line in turned if line not in plain] == lines
     assert len([line for line in plain if line not in turned]) <= 1
 
 
-def test_each_worker_listens_for_itself_with_reuseport_alone() -> None:
+def test_each_worker_has_its_own_listener_only_with_reuseport() -> None:
     assert [SubjectConfig(reuseport=reuseport).listeners for reuseport in (True, False)] == [2, 1]
 
 
-def test_an_upstream_block_is_around_the_server_and_is_what_is_proxied_to() -> None:
-    """Also an empty one: what such a block changes by itself can be asked then."""
+def test_an_upstream_block_is_before_the_server_and_is_the_proxied_address() -> None:
+    """Also an empty one: the effect of such a block alone can then be measured."""
     for directives in ((), ("keepalive 32", "keepalive_timeout 5s")):
         lines = lines_of(SubjectConfig(upstream="backend:8000", upstream_block=directives))
         begin = lines.index("upstream articles {")
@@ -78,7 +80,7 @@ def test_without_an_upstream_nginx_proxies_nothing_and_still_answers_probes() ->
     assert not any(line.startswith("proxy_pass") for line in lines)
 
 
-def test_a_log_that_is_switched_off_is_written_nowhere() -> None:
+def test_a_log_that_is_switched_off_is_not_written() -> None:
     logging, silent = (lines_of(SubjectConfig(upstream="b:1", access_log=log)) for log in (True, False))
     assert [line for line in logging if line not in silent] == ["access_log /var/log/subject/access.log evidence;"]
     assert {line for line in silent if line.startswith("access_log")} == {"access_log off;"}
@@ -90,7 +92,7 @@ def lines_of(config: SubjectConfig) -> list[str]:
     return [line.strip() for line in config.render().splitlines() if line.strip()]
 
 
-def test_the_log_that_the_configuration_asks_for_is_the_one_that_is_parsed() -> None:
+def test_the_configured_log_format_is_the_one_that_is_parsed() -> None:
     settings = logging_settings(SubjectConfig(upstream="backend:8000").render())
     assert [(item.text, item.escape) for item in settings.formats] == [(LAB.text, LAB.escape)]
     assert [(use.path, use.format_name) for use in settings.uses] == [
@@ -100,7 +102,7 @@ def test_the_log_that_the_configuration_asks_for_is_the_one_that_is_parsed() -> 
 
 
 def test_a_snapshot_is_read_from_the_line_that_netadmin_prints() -> None:
-    """JSON has no whole numbers as names: ports come back as such."""
+    """JSON has no whole numbers as names: ports are converted back."""
     taken = Snapshot(
         sysctls={"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.core.somaxconn": None},
         listener_backlogs={8000: (511, 511)},

@@ -1,4 +1,4 @@
-"""A conversation with a program in a container, over a socket whose other end is a test's."""
+"""A connection to a program in a container, over a socket with the test at its other end."""
 
 import json
 import socket
@@ -27,7 +27,7 @@ ASKED = Call.of(Adder.add, (1, 2))
 
 
 class Talk:
-    """Both ends of a conversation (channel: the lab's)."""
+    """Both ends of a connection (channel: the lab's)."""
 
     def __init__(self, *, joins_late: bool = False) -> None:
         ours, self._theirs = socket.socketpair()
@@ -56,7 +56,7 @@ class Talk:
 
 @pytest.mark.parametrize("has_socket", [False, True], ids=["over TLS", "over a unix socket"])
 def test_docker_pys_response_is_closed_last(*, has_socket: bool) -> None:
-    """It keeps it as an attribute. Over TLS the socket would stay open; else Python 3.13 tells of what it collects."""
+    """The socket refers to it. Otherwise it would stay open over TLS, and Python 3.13 would warn."""
     closed: list[str] = []
 
     def closing(name: str, **more: object) -> SimpleNamespace:
@@ -74,7 +74,7 @@ def talk() -> Iterator[Talk]:
     begun.close()
 
 
-def test_questions_are_numbered_lines_and_answers_have_their_type(talk: Talk) -> None:
+def test_calls_are_numbered_lines_and_responses_have_their_type(talk: Talk) -> None:
     talk.say({"number": 1, "answer": 3}, {"number": 2, "answer": 7})
     assert talk.channel.ask(ASKED).answer == 3
     assert talk.channel.ask(Call.of(Adder.add, (3, 4))).answer == 7
@@ -89,12 +89,12 @@ def test_questions_are_numbered_lines_and_answers_have_their_type(talk: Talk) ->
     [{"ready_s": 0.5}, {"error": "no wire here"}, {"number": 0, "answer": 99}, {"number": 7, "error": "late"}],
     ids=["unasked", "unasked-error", "late-answer", "late-error"],
 )
-def test_what_is_no_answer_to_the_question_is_passed_over(before: dict[str, object], talk: Talk) -> None:
+def test_responses_to_other_calls_are_skipped(before: dict[str, object], talk: Talk) -> None:
     talk.say(before, {"number": 1, "answer": 3})
     assert talk.channel.ask(ASKED).answer == 3
 
 
-def test_who_joins_late_may_hear_the_rest_of_a_line_and_of_no_other() -> None:
+def test_a_late_reader_may_get_the_rest_of_one_line_and_of_no_other() -> None:
     late = Talk(joins_late=True)
     try:
         late.print(b'ady_s": 0.5}\n{"number": 1, "answer": 3}\nand half of\n')
@@ -105,8 +105,8 @@ def test_who_joins_late_may_hear_the_rest_of_a_line_and_of_no_other() -> None:
         late.close()
 
 
-def test_an_answer_may_come_in_pieces_and_between_errors(talk: Talk) -> None:
-    """The engine cuts what is printed as it likes; what goes to standard error is no part of an answer."""
+def test_a_response_may_come_in_pieces_and_between_errors(talk: Talk) -> None:
+    """The engine splits output anywhere; standard error is not part of a response."""
     talk.print(b'{"number": 1, "ans')
     talk.print(b"a warning\n", stream=STDERR)
     talk.print(b'wer": 3}\n{"number": 2,')
@@ -114,8 +114,8 @@ def test_an_answer_may_come_in_pieces_and_between_errors(talk: Talk) -> None:
     assert [talk.channel.ask(ASKED).answer, talk.channel.ask(ASKED).answer] == [3, 4]
 
 
-def test_what_could_not_be_done_is_an_error_in_the_programs_words(talk: Talk) -> None:
-    """With the container and the question; the next one can be asked."""
+def test_a_failed_call_is_an_error_in_the_programs_words(talk: Talk) -> None:
+    """With the container and the call; the next call is possible."""
     talk.say({"number": 1, "error": "these are no numbers"}, {"number": 2, "answer": 3})
     with pytest.raises(LabError) as caught:
         talk.channel.ask(ASKED)
@@ -132,7 +132,7 @@ def test_what_could_not_be_done_is_an_error_in_the_programs_words(talk: Talk) ->
     ],
     ids=["wrong-type", "no-json", "no-object"],
 )
-def test_an_answer_that_is_none_is_an_error(said: bytes, message: str, talk: Talk) -> None:
+def test_an_invalid_response_is_an_error(said: bytes, message: str, talk: Talk) -> None:
     talk.print(b"first\nlast\n", stream=STDERR)
     talk.print(said)
     with pytest.raises(LabError, match=message) as caught:
@@ -141,10 +141,10 @@ def test_an_answer_that_is_none_is_an_error(said: bytes, message: str, talk: Tal
     assert caught.value.tail == "first\nlast"
 
 
-def test_a_program_that_has_ended_is_an_error_with_its_status(talk: Talk) -> None:
+def test_an_ended_program_is_an_error_with_its_status(talk: Talk) -> None:
     talk.print(b"".join(b"line %d\n" % number for number in range(100)), stream=STDERR)
     talk.status = 3
-    # Its output ends; whether it still takes questions is another matter.
+    # Its output ends; it may or may not still take calls.
     talk._theirs.shutdown(socket.SHUT_WR)
     with pytest.raises(LabError, match="adder ended with status 3") as caught:
         talk.channel.ask(ASKED)
@@ -152,7 +152,7 @@ def test_a_program_that_has_ended_is_an_error_with_its_status(talk: Talk) -> Non
 
 
 def test_a_program_that_stays_silent_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes its time is waited for, longer where everything does; what comes too late is no answer to the next."""
+    """The lab waits for a slow call, longer on a slow machine; a late response does not count for the next call."""
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     talk.channel.patience = 3.0
     with pytest.raises(LabError, match=r"adder did not answer within 0\.09 s"):
@@ -162,7 +162,7 @@ def test_a_program_that_stays_silent_is_an_error(talk: Talk, monkeypatch: pytest
 
 
 def test_a_part_of_a_frame_that_came_before_a_time_limit_is_kept(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever comes later would be out of step with the engine's frames otherwise."""
+    """Otherwise everything later would be out of step with the engine's frames."""
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     said = b'{"number": 1, "answer": 99}\n{"number": 2, "answer": 3}\n'
     frame = struct.pack(">BxxxL", STDOUT, len(said)) + said
@@ -173,7 +173,7 @@ def test_a_part_of_a_frame_that_came_before_a_time_limit_is_kept(talk: Talk, mon
     assert talk.channel.ask(replace(ASKED, lasts_s=30.0)).answer == 3
 
 
-def test_a_program_that_takes_no_question_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_takes_no_call_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     with pytest.raises(LabError, match=r"adder accepted no call within 0\.01 s"):
         talk.channel.ask(Call.of(Adder.add, (1,) * 1_000_000))

@@ -1,4 +1,4 @@
-"""What the engine is told about a container, by a library that is not there."""
+"""What the engine gets to know about a container, with an imaginary library."""
 
 import types
 from dataclasses import replace
@@ -21,7 +21,7 @@ CLIENT = RoleSpec(name="client", role=Role.CLIENT, image="client:1")
 
 
 class StandIn:
-    """Takes the place of the library's container, and keeps the keywords that the engine would get."""
+    """Replaces the library's container, and keeps the keywords that the engine would get."""
 
     def __init__(self, image: str, *, env: dict[str, str], docker_client_kw: dict[str, Any]) -> None:
         self.image = image
@@ -54,7 +54,7 @@ class StandIn:
         raise NotFound("it was not made")
 
     def stats(self, _id: str, **_options: bool) -> Any:
-        # As an engine's response of which nothing has come.
+        # Like an engine's response without any data yet.
         raise requests.exceptions.JSONDecodeError("Expecting value", "", 0)
 
     def get_docker_client(self) -> Any:
@@ -79,7 +79,7 @@ def made(spec: RoleSpec) -> LabContainer:
     return LabContainer(spec, session=Session(), network="lab")
 
 
-def test_a_container_waits_for_what_it_joins_and_for_all_that_it_comes_after() -> None:
+def test_a_container_waits_for_those_that_it_joins_and_all_earlier_ones() -> None:
     assert CLIENT.needs == ()
     spec = RoleSpec(name="s", role=Role.SUBJECT, image="subject:1", joins="owner", after=("one", "two"))
     assert spec.needs == ("owner", "one", "two")
@@ -99,8 +99,8 @@ def test_a_container_on_another_engine_is_made_there_with_that_machines_cpus() -
 
 
 @pytest.mark.parametrize(("losses", "starts"), [(0, 1), (1, 2)])
-def test_a_container_of_which_nobody_knows_whether_it_was_made_is_made_again(losses: int, starts: int) -> None:
-    """Under the same name, once what may have been made is out of the way."""
+def test_a_container_that_may_or_may_not_have_been_made_is_made_again(losses: int, starts: int) -> None:
+    """Under the same name, after a container that may have been made is removed."""
     new = made(CLIENT)
     told = cast("StandIn", new._container)
     told.losses = losses
@@ -109,14 +109,14 @@ def test_a_container_of_which_nobody_knows_whether_it_was_made_is_made_again(los
     assert told.removed == ["lab-client"] * losses
 
 
-def test_an_engine_that_loses_the_second_try_too_does_not_answer() -> None:
+def test_an_engine_that_also_loses_the_second_try_counts_as_unresponsive() -> None:
     new = made(CLIENT)
     cast("StandIn", new._container).losses = 2
     with pytest.raises(EngineUnavailableError):
         new.start()
 
 
-def test_a_container_gets_addresses_only_where_it_has_a_namespace_of_its_own() -> None:
+def test_a_container_gets_addresses_only_with_a_namespace_of_its_own() -> None:
     hosts = {"backend": "10.0.1.4"}
     started = made(CLIENT)
     started.start(hosts=hosts)
@@ -127,7 +127,7 @@ def test_a_container_gets_addresses_only_where_it_has_a_namespace_of_its_own() -
 
 
 def test_a_container_that_ends_while_its_processes_are_counted_has_none() -> None:
-    """The engine then answers with nothing: taken for an engine that is away, it ended the run."""
+    """The engine then returns nothing, which used to be taken for an engine that is away, and ended the run."""
     new = made(replace(CLIENT, processes=512))
     new.start()
     assert not new.has_all_processes()

@@ -1,4 +1,4 @@
-"""A lab over several engines that are not there: where its containers go, and how its network is removed."""
+"""A lab over several imaginary engines: where its containers go, and how its network is removed."""
 
 import threading
 import types
@@ -23,7 +23,7 @@ SEVERAL = Engines(default=HERE, by_role={Role.CLIENT: FAR}, manager=HERE)
 
 
 class FakeContainer:
-    """Remembers where it is, and what it was told at its start."""
+    """Remembers its engine, and the arguments of its start."""
 
     def __init__(self, spec: RoleSpec, *, engine: Engine, **_others: object) -> None:
         self.spec = spec
@@ -58,7 +58,7 @@ LEFT: list[str] = []
 
 
 class FakeEngine:
-    """An engine that makes networks, and refuses to remove one as often as was said."""
+    """An engine that makes networks, and refuses to remove one as often as the test says."""
 
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
@@ -130,7 +130,7 @@ def fake(lab: Lab, name: str) -> FakeContainer:
     return cast("FakeContainer", lab[name])
 
 
-def test_every_container_is_where_its_role_is_or_whom_it_belongs_to() -> None:
+def test_every_container_is_where_its_role_or_its_owner_is() -> None:
     lab = started(SEVERAL)
     assert {item.spec.name: item.engine.name for item in lab.containers()} == {
         "netadmin-client": "far",
@@ -146,7 +146,7 @@ def test_every_container_is_where_its_role_is_or_whom_it_belongs_to() -> None:
 
 
 @pytest.mark.parametrize(("is_other", "options"), [(False, WITHOUT_ADDRESS), (True, None)], ids=["docker", "other"])
-def test_the_network_has_no_address_on_the_host_where_the_engine_can_do_that(
+def test_the_network_has_no_address_on_the_host_if_the_engine_supports_that(
     engine: FakeEngine, *, is_other: bool, options: object
 ) -> None:
     engine.is_other = is_other
@@ -156,14 +156,14 @@ def test_the_network_has_no_address_on_the_host_where_the_engine_can_do_that(
 
 
 def test_a_lab_ends_with_its_subjects() -> None:
-    """Each tracked connection has one of them at one end, and a client or a backend at the other: those go first."""
+    """Each tracked connection has a subject at one end, and a client or a backend, removed first, at the other."""
     with Lab(Session()) as lab:
         lab.start(specs())
     assert LEFT == ["prober", "backend", "netadmin-client", "subject"]
 
 
 def test_one_engine_has_everything() -> None:
-    """As ever: nobody is told an address, nobody knocks."""
+    """As before: no container gets an address, and none sends probes."""
     lab = started(None)
     assert not lab.is_placed
     assert {item.engine for item in lab.containers() if item.engine != Engine()} == set()
@@ -171,8 +171,8 @@ def test_one_engine_has_everything() -> None:
     assert not fake(lab, "netadmin-subject").knocked
 
 
-def test_a_container_gets_the_addresses_of_those_that_it_needs_elsewhere() -> None:
-    """By all their names; a name that is here is known here."""
+def test_a_container_gets_the_addresses_of_the_remote_ones_that_it_needs() -> None:
+    """By all their names; a name on this engine is already known here."""
     assert fake(started(SEVERAL), "subject").hosts == {
         "netadmin-client": "ip-of-netadmin-client",
         "client": "ip-of-netadmin-client",
@@ -180,13 +180,13 @@ def test_a_container_gets_the_addresses_of_those_that_it_needs_elsewhere() -> No
 
 
 def test_a_lab_has_started_when_packets_pass_between_its_engines() -> None:
-    """Both ways, where somebody can look."""
+    """In both directions, if a container can check."""
     lab = started(SEVERAL)
     assert fake(lab, "netadmin-subject").knocked == [["ip-of-netadmin-client", "ip-of-prober"]]
     assert fake(lab, "netadmin-client").knocked == [["ip-of-backend", "ip-of-subject"]]
 
 
-def test_engines_between_which_nothing_passes_are_reported_with_the_ports() -> None:
+def test_engines_without_a_path_between_them_are_reported_with_the_ports() -> None:
     DEAF.append(True)
     with pytest.raises(LabError, match="nothing passes through the overlay network between engine") as caught:
         started(SEVERAL)
@@ -194,7 +194,7 @@ def test_engines_between_which_nothing_passes_are_reported_with_the_ports() -> N
     assert "No route to host" in caught.value.tail
 
 
-def test_the_network_of_several_engines_reaches_over_all_and_nowhere_else(engine: FakeEngine) -> None:
+def test_the_network_of_several_engines_reaches_all_of_them_and_nothing_else(engine: FakeEngine) -> None:
     with Lab(Session(), engines=SEVERAL):
         assert engine.options["driver"] == "overlay"
         assert (engine.options["attachable"], engine.options["internal"]) == (True, True)
@@ -206,7 +206,7 @@ IN_USE = APIError("network is in use by task")
 
 
 @pytest.mark.parametrize("engines", [None, SEVERAL], ids=["one", "several"])
-def test_a_network_that_is_in_use_is_free_in_a_moment(engine: FakeEngine, engines: Engines | None) -> None:
+def test_a_network_in_use_is_free_after_a_moment(engine: FakeEngine, engines: Engines | None) -> None:
     engine.refusals = [IN_USE, IN_USE]
     with Lab(Session(), engines=engines):
         assert engine.networks
@@ -224,18 +224,16 @@ def test_a_network_that_stays_in_use_is_left_to_the_sessions_end(engine: FakeEng
     assert clock.now_s == pytest.approx(30, abs=2)
 
 
-def test_an_error_on_its_way_waits_for_no_network_and_is_not_covered_by_it(
-    engine: FakeEngine, clock: FakeClock
-) -> None:
-    """What it says is the cause; the session's end removes the network, too."""
+def test_an_earlier_error_waits_for_no_network_and_is_not_replaced(engine: FakeEngine, clock: FakeClock) -> None:
+    """It names the cause; the session's end removes the network, too."""
     engine.refusals = [IN_USE] * 1000
     with pytest.raises(LabError, match="nginx does not start"), Lab(Session()):
         raise LabError("nginx does not start")
     assert clock.now_s == 0
 
 
-def test_a_container_is_removed_when_those_that_have_joined_it_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Podman refuses to before; and where one cannot be removed, the other one is tried all the same."""
+def test_a_container_is_removed_after_those_that_have_joined_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Podman refuses before that; and if one cannot be removed, the other one is still tried."""
     gone: list[str] = []
     others_are_gone = threading.Event()
 
@@ -255,7 +253,7 @@ def test_a_container_is_removed_when_those_that_have_joined_it_are_gone(monkeypa
         assert gone.index(joining) < gone.index(joined)
 
 
-def test_a_network_that_is_gone_is_as_it_shall_be(engine: FakeEngine) -> None:
+def test_a_missing_network_needs_no_removal(engine: FakeEngine) -> None:
     engine.refusals = [NotFound("gone")]
     with Lab(Session(), engines=SEVERAL):
         pass

@@ -1,4 +1,4 @@
-"""Where the roles run: what a user may say, and the engines that it comes to."""
+"""Where the roles run: what a user may write, and the resulting engines."""
 
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -41,13 +41,13 @@ def test_roles_are_placed_by_name() -> None:
         (["client=a", "client=b"], "--place client=b: client is placed twice"),
     ],
 )
-def test_a_place_that_is_none_is_one_message(words: list[str], message: str) -> None:
+def test_an_invalid_place_gives_one_message(words: list[str], message: str) -> None:
     with pytest.raises(BadInputError) as caught:
         parse_places(words)
     assert str(caught.value).startswith(message)
 
 
-def test_where_nothing_is_placed_the_network_is_the_engines_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_places_the_network_is_the_engines_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///here.sock")
     engines = Engines()
     assert not engines.are_several
@@ -58,7 +58,7 @@ def test_where_nothing_is_placed_the_network_is_the_engines_own(monkeypatch: pyt
 
 @pytest.fixture
 def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, EngineFacts]:
-    """Engines by name that can be reached; a test puts them there."""
+    """Reachable engines by name; a test defines them."""
     found: dict[str, EngineFacts] = {}
 
     @contextmanager
@@ -105,10 +105,10 @@ def test_roles_that_are_not_placed_are_on_the_default_engine(there: dict[str, En
     ],
     ids=["not-the-default", "two-names", "one-without-a-swarm"],
 )
-def test_only_the_engines_that_get_a_role_are_asked(
+def test_only_engines_that_get_a_role_are_contacted(
     there: dict[str, EngineFacts], found: dict[str, Node], places: dict[str, str], used: list[str]
 ) -> None:
-    """The default one need not even be there; one by two names is one, and needs no network over machines."""
+    """The default one need not even exist; one engine with two names is one, and needs no network between machines."""
     there |= {name: facts(name, node) for name, node in found.items()}
     with placed({Role(role): name for role, name in places.items()}) as engines:
         assert [engine.label for engine in engines.used] == used
@@ -126,7 +126,7 @@ def test_only_the_engines_that_get_a_role_are_asked(
     ],
     ids=["no-swarm", "no-manager", "architecture", "version"],
 )
-def test_engines_that_cannot_work_together_are_reported_before_anything_is_started(
+def test_engines_that_cannot_work_together_are_reported_before_anything_starts(
     there: dict[str, EngineFacts], here: Node, far: EngineFacts, message: str
 ) -> None:
     there |= {"": facts("", here), "far": far}
@@ -150,7 +150,7 @@ def test_the_default_engine_is_the_one_of_every_other_command(
         assert environment.get("DOCKER_HOST") == found
 
 
-def test_an_engines_own_cpus_take_the_place_of_those_of_the_subjects_machine() -> None:
+def test_an_engines_own_cpus_replace_those_of_the_subjects_machine() -> None:
     engine = Engine(name="far", own_cpus="1-7")
     assert (engine.cpuset("1"), engine.cpuset("")) == ("1-7", "")
     assert Engine(name="here").cpuset("1") == "1"

@@ -1,4 +1,4 @@
-"""A program as an object: every call and its answer survive their way as lines of JSON, whatever is in them."""
+"""A program as an object: every call and its response survive the way as lines of JSON, whatever is in them."""
 
 import importlib
 import inspect
@@ -34,7 +34,7 @@ FUNCTIONS = {
 
 
 def example(wanted: Any, *, full: bool) -> Any:
-    """Return a value of a type; one that is not full has only what it must have."""
+    """Return a value of a type; one that is not full has only its required fields."""
     origin, parts = typing.get_origin(wanted), typing.get_args(wanted)
     if origin in {types.UnionType, typing.Union}:
         (other,) = (part for part in parts if part is not type(None))
@@ -49,18 +49,18 @@ def example(wanted: Any, *, full: bool) -> Any:
     if is_dataclass(wanted) or issubclass(wanted, tuple):
         values = {name: example(hint, full=full) for name, hint in typing.get_type_hints(wanted).items()}
         return wanted(**values)
-    # Not what these types are without a value.
+    # Not the values that these types have by default.
     return {str: "text", int: 7, float: 0.5, bool: True, type(None): None}[wanted]
 
 
 @pytest.mark.parametrize("full", [True, False], ids=["full", "empty"])
 @pytest.mark.parametrize(("program", "function"), FUNCTIONS.values(), ids=FUNCTIONS)
-def test_a_call_arrives_as_it_was_and_so_does_its_answer(
+def test_a_call_and_its_response_arrive_unchanged(
     program: type,
     function: Any,
     full: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    """With all that they may have, and with nothing but what they must have."""
+    """With all optional fields, and with only the required ones."""
     hints = typing.get_type_hints(function)
     answer = example(hints.pop("return"), full=full)
     given = {name: example(hint, full=full) for name, hint in hints.items()}
@@ -87,14 +87,14 @@ def test_messages_never_change_and_name_their_fields() -> None:
         assert all(field.kw_only for field in fields(message)), message
 
 
-def test_what_is_not_said_is_what_the_protocol_says() -> None:
-    """Evidence has it, too; arguments may have no names where they are given."""
+def test_omitted_arguments_have_the_protocols_defaults() -> None:
+    """Evidence has them, too; arguments may be positional."""
     asked = Call.of(Loadgen.hold, "172.18.0.2", 8000, "/hold", count=9)
     assert (asked.function, asked.arguments["timeout_s"]) == ("hold", 10.0)
     assert asked == Call.of(Loadgen.hold, address="172.18.0.2", port=8000, path="/hold", count=9)
 
 
-def test_an_answer_has_its_time_and_the_machines_shares() -> None:
+def test_a_response_has_its_time_and_the_machines_shares() -> None:
     """A program that measures neither may leave them out."""
     plain: dict[str, Any] = {"number": 1, "answer": True}
     asked = Call.of(Agent.status)
@@ -114,7 +114,7 @@ def test_an_answer_has_its_time_and_the_machines_shares() -> None:
     ],
     ids=["nothing", "no-answer", "machine", "time"],
 )
-def test_the_answer_to_something_else_is_refused(asked: Call, plain: dict[str, Any], message: str) -> None:
+def test_the_response_to_another_call_is_rejected(asked: Call, plain: dict[str, Any], message: str) -> None:
     with pytest.raises(MalformedMessageError, match=message):
         asked.parse_answer(plain)
 
@@ -123,7 +123,7 @@ GAPS = Gaps(lost_pct=3.0, longest_ms=12.5)
 
 
 class Channel:
-    """Answers every call alike."""
+    """Answers every call in the same way."""
 
     def __init__(self) -> None:
         self.asked: list[Call] = []
@@ -133,7 +133,7 @@ class Channel:
         return Answered(answer=GAPS, took_s=2.5, machine=MachineShares(steal_pct=0.5))
 
 
-def test_a_program_has_the_methods_of_its_protocol_and_no_others() -> None:
+def test_a_program_has_exactly_the_methods_of_its_protocol() -> None:
     channel = Channel()
     program = remote(Loadgen, channel)
     assert program.gaps(0.5) == GAPS
@@ -146,7 +146,7 @@ def test_a_program_has_the_methods_of_its_protocol_and_no_others() -> None:
     assert len(channel.asked) == 1, "what cannot be called is not sent"
 
 
-def test_who_hears_a_program_gets_each_call_with_its_answer() -> None:
+def test_a_listener_of_a_program_gets_each_call_with_its_response() -> None:
     heard: list[tuple[str, Any]] = []
     program = remote(Loadgen, Channel())
     heard_by(lambda call, answered: heard.append((call.function, answered.answer)), program).gaps(0.5)
@@ -171,5 +171,5 @@ def test_a_timed_call_has_the_programs_time_and_its_machines() -> None:
     ids=lambda value: value.function if isinstance(value, Call) else "",
 )
 def test_a_call_knows_how_long_it_may_take(call: Call, lasts_s: float) -> None:
-    """By its Protocol and its arguments; nothing for what waits for nobody."""
+    """From its Protocol and its arguments; no limit for calls that wait for nothing."""
     assert call.lasts_s == lasts_s

@@ -34,6 +34,6 @@ def test_successive_blocks_are_independent() -> None:
     assert abs(repeats - 1000) < 116
 
 
-def test_an_arm_named_twice_is_refused() -> None:
+def test_a_repeated_arm_is_rejected() -> None:
     with pytest.raises(ValueError, match="each arm appears once"):
         block_order(("default", "default"), seed=1, block=1)

@@ -1,4 +1,4 @@
-"""What one block gives, and what counts as nothing."""
+"""The effect of one block, and when there is none."""
 
 import math
 
@@ -8,8 +8,8 @@ from scipy import stats  # type: ignore[import-untyped]  # scipy ships no type i
 from tuneproof.proof.inference.effects import Ordered, Scale, Tally, number, page_p_value, ratio, reversals
 
 
-def test_what_is_divided_by_nothing_is_infinite_and_nothing_by_nothing_is_no_effect() -> None:
-    """A broken instrument counts nothing in either arm: that is no 1, which some claims expect."""
+def test_division_by_zero_is_infinite_and_zero_by_zero_is_no_effect() -> None:
+    """A broken instrument counts nothing in either arm: that is not a ratio of 1, which some claims expect."""
     assert (ratio(6, 3), ratio(0, 3), ratio(3, 0)) == (2, 0, math.inf)
     for nothing in ((0, 0), (math.nan, 1), (1, math.nan)):
         with pytest.raises(ValueError, match="nothing was counted in either arm"):
@@ -20,7 +20,7 @@ def test_what_is_divided_by_nothing_is_infinite_and_nothing_by_nothing_is_no_eff
     ("effect", "scale"),
     [(math.nan, Scale.RATIO), (-0.1, Scale.RATIO), (math.nan, Scale.SHARE), (1.1, Scale.SHARE), (-1.1, Scale.SHARE)],
 )
-def test_what_is_on_no_scale_is_refused(effect: float, scale: Scale) -> None:
+def test_values_outside_a_scale_are_rejected(effect: float, scale: Scale) -> None:
     with pytest.raises(ValueError, match=f"is not a {scale}"):
         number(effect, scale)
 
@@ -37,14 +37,14 @@ def test_a_tally_counts_among_its_units(count: int, of: int) -> None:
 
 
 def test_ordered_pairs_are_counted() -> None:
-    """The largest dose comes first, and has the largest response where all is in order; ties are not in order."""
+    """The largest dose comes first, and has the largest response if everything is in order; ties are not in order."""
     assert float(Ordered(responses=(4, 3, 2, 1))) == 1
     assert float(Ordered(responses=(1, 2, 3, 4))) == 0
     assert float(Ordered(responses=(4, 3, 3))) == pytest.approx(2 / 3)
 
 
 @pytest.mark.parametrize("responses", [(2.0, 1.0), (3.0, 0.0, 1.0), (3.0, math.inf, 1.0), (1.0,) * 9], ids=str)
-def test_responses_that_cannot_be_ordered_are_refused(responses: tuple[float, ...]) -> None:
+def test_responses_that_cannot_be_ordered_are_rejected(responses: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match=r"3 to 8 doses|positive and finite"):
         Ordered(responses=responses)
 
@@ -58,8 +58,8 @@ def test_pages_test_is_exact_and_follows_the_order() -> None:
     assert page_p_value(mixed) == pytest.approx(by_scipy.pvalue)
 
 
-def test_a_step_reverses_where_enough_blocks_rise_beyond_the_tolerance() -> None:
-    """In four of five it rises by 30 %, which five of five are not."""
+def test_a_step_is_a_reversal_if_enough_blocks_rise_beyond_the_tolerance() -> None:
+    """Four of five blocks rise by 30 %, which is less than five of five."""
     rising = Ordered(responses=(4.0, 2.0, 2.6))
     blocks = [rising] * 4 + [Ordered(responses=(4.0, 2.0, 2.4))]
     assert reversals(blocks, tolerance_ratio=1.25, needed=4) == [1]

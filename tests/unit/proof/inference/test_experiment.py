@@ -15,7 +15,7 @@ _SEED = 3
 
 @dataclass
 class _Bench:
-    """Stands in for the lab: answers trials from a table and remembers what it was asked and told."""
+    """Replaces the lab: answers trials from a table and remembers its calls."""
 
     level: Callable[[str, int], float]
     void: Callable[[str, int], tuple[str, ...]] = lambda _arm, _block: ()
@@ -58,13 +58,16 @@ def _wobble(block: int) -> float:
 
 
 def _levels(arm: str, block: int) -> float:
-    """Loaded is 30 times idle, even as idle, edge above 10 times idle but for three blocks; each varies a little."""
+    """Loaded is 30 times idle, even equals idle, edge exceeds 10 times idle except in three blocks.
+
+    Each varies a little.
+    """
     means = {"idle": 1.0, "loaded": 30.0, "even": 1.0, "edge": 8.0 if block in {3, 8, 11} else 12.5}
     return means[arm] * _wobble(block + len(arm))
 
 
-def test_a_question_is_answered_with_what_was_measured_for_it() -> None:
-    """Six blocks suffice for a thirtyfold effect; effects and trials come along."""
+def test_a_question_is_answered_with_its_own_measurements() -> None:
+    """Six blocks suffice for a thirtyfold effect; effects and trials are returned, too."""
     bench = _Bench(_levels)
     answer = bench.experiment(_ratio("stall", "loaded", "idle")).answer("stall")
     assert answer.verdict is Verdict.HOLDS
@@ -84,7 +87,7 @@ def test_each_block_runs_its_arms_in_the_seeds_order() -> None:
     assert bench.asked == expected
 
 
-def test_open_questions_share_blocks_and_decided_ones_give_up_their_arms() -> None:
+def test_open_questions_share_blocks_and_decided_ones_release_their_arms() -> None:
     """Two questions are decided after six blocks; only the arms of the third are measured from then on."""
     bench = _Bench(_levels)
     experiment = bench.experiment(
@@ -101,7 +104,7 @@ def test_open_questions_share_blocks_and_decided_ones_give_up_their_arms() -> No
     assert len(bench.asked) == measured
 
 
-def test_a_void_trial_voids_its_block_for_its_own_questions_only() -> None:
+def test_a_void_trial_voids_its_block_only_for_its_own_questions() -> None:
     """The disturbed arm's question needs one block more; the other one does not wait for it."""
     bench = _Bench(_levels, void=lambda arm, block: ("CPU stolen",) if (arm, block) == ("even", 2) else ())
     experiment = bench.experiment(_ratio("stall", "loaded", "idle"), _ratio("none", "even", "idle"))
@@ -117,7 +120,7 @@ def test_a_void_block_is_not_a_second_look_at_the_same_data() -> None:
     assert (answer.verdict, answer.blocks, answer.void_blocks) == (Verdict.INCONCLUSIVE, 9, 1)
 
 
-def test_too_many_void_blocks_make_a_question_unsupported() -> None:
+def test_too_many_void_blocks_make_a_question_untestable() -> None:
     bench = _Bench(_levels, void=lambda arm, block: ("late",) if block % 2 and arm == "idle" else ())
     answer = bench.experiment(_ratio("stall", "loaded", "idle"), looks=(6,)).answer("stall")
     assert answer.verdict is Verdict.UNSUPPORTED
@@ -127,8 +130,8 @@ def test_too_many_void_blocks_make_a_question_unsupported() -> None:
 
 
 @pytest.mark.parametrize("level", [0.0, math.nan, -1.0], ids=["zero", "nan", "negative"])
-def test_an_effect_that_cannot_be_computed_ends_its_question_and_no_other(level: float) -> None:
-    """A block that is left out by its outcome would bias the rest, so nothing is measured in its stead."""
+def test_an_effect_that_cannot_be_computed_ends_only_its_question(level: float) -> None:
+    """Leaving out a block because of its outcome would bias the rest, so nothing is measured in its place."""
     bench = _Bench(lambda arm, block: level if (arm, block) == ("idle", 4) else _levels(arm, block))
     other = Question[float](name="other", arms=("loaded",), effect=_loaded, scale=Scale.RATIO, threshold=10.0)
     experiment = bench.experiment(_ratio("stall", "loaded", "idle"), other)
@@ -139,8 +142,8 @@ def test_an_effect_that_cannot_be_computed_ends_its_question_and_no_other(level:
     assert bench.arms_of(5) == {"loaded"}
 
 
-def test_a_failing_trial_discards_its_block_and_the_experiment_goes_on() -> None:
-    """The error reaches the caller; another block takes its place, with a number and an order of its own."""
+def test_a_failing_trial_discards_its_block_and_the_experiment_continues() -> None:
+    """The error reaches the caller; another block replaces it, with a number and an order of its own."""
 
     def level(arm: str, block: int) -> float:
         if (arm, block) == (block_order(("idle", "loaded"), seed=_SEED, block=4)[1], 4):
@@ -161,10 +164,10 @@ def test_a_failing_trial_discards_its_block_and_the_experiment_goes_on() -> None
 @pytest.mark.parametrize(
     "error", [KeyError("rss"), TypeError("no number"), ValueError("nothing was counted")], ids=repr
 )
-def test_what_raises_on_a_block_ends_its_question_and_the_block_counts_for_all_others(
+def test_a_question_that_raises_on_a_block_ends_and_the_block_counts_for_all_others(
     broken: str, error: Exception
 ) -> None:
-    """Whether a question comes before or after it in their order: none of them has the block twice, or not at all."""
+    """Whether a question is before or after it: none of them has the block twice, or not at all."""
 
     def raising(_observations: Mapping[str, float]) -> float:
         raise error
@@ -183,7 +186,7 @@ def test_what_raises_on_a_block_ends_its_question_and_the_block_counts_for_all_o
 
 
 def test_progress_reports_what_runs_and_which_questions_are_open() -> None:
-    """Before each trial; a question that is decided, in whichever way, is none of them."""
+    """Before each trial; a decided question is not open, whatever the decision was."""
     bench = _Bench(_levels, void=lambda arm, _block: ("late",) if arm == "even" else ())
     experiment = bench.experiment(
         _ratio("stall", "loaded", "idle"), _ratio("void", "even", "idle"), _ratio("edge", "edge", "idle")
@@ -196,13 +199,13 @@ def test_progress_reports_what_runs_and_which_questions_are_open() -> None:
     assert [opened[block] for block in (5, 6, 7)] == [{"stall", "void", "edge"}, {"stall", "edge"}, {"edge"}]
 
 
-def test_an_unknown_question_is_refused_with_the_known_ones() -> None:
+def test_an_unknown_question_is_rejected_with_the_known_ones() -> None:
     experiment = _Bench(_levels).experiment(_ratio("stall", "loaded", "idle"))
     with pytest.raises(ValueError, match="no question named 'stal'; there are stall"):
         experiment.answer("stal")
 
 
-def test_an_experiment_refuses_what_it_cannot_run() -> None:
+def test_an_experiment_rejects_what_it_cannot_run() -> None:
     bench = _Bench(_levels)
     stall = _ratio("stall", "loaded", "idle")
     with pytest.raises(ValueError, match="questions with different names"):
@@ -227,6 +230,6 @@ def test_an_experiment_refuses_what_it_cannot_run() -> None:
     ],
     ids=str,
 )
-def test_a_question_that_decides_nothing_is_refused(changes: dict[str, object], message: str) -> None:
+def test_a_question_that_decides_nothing_is_rejected(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(_ratio("stall", "loaded", "idle"), **changes)  # type: ignore[arg-type] # fields by name

@@ -1,4 +1,4 @@
-"""The level that a plan guarantees, counted a second way: every outcome, through the rule that decides."""
+"""The level that a plan guarantees, counted in a second way: every outcome, through the rule that decides."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -11,7 +11,7 @@ from tuneproof.proof.inference.effects import Scale, Tally
 from tuneproof.proof.inference.verdicts import Assessment, Block, Form, assess, level_of_medians, level_of_shares
 
 MEDIAN = 1.0
-COARSE = [number / 20 for number in range(11)]  # shares of the distribution that lie between the median and a limit
+COARSE = [number / 20 for number in range(11)]  # shares of the distribution between the median and a limit
 
 
 def covered(values: Sequence[float], chances: Sequence[float], *, threshold: float, form: Form) -> float:
@@ -26,7 +26,7 @@ def covered(values: Sequence[float], chances: Sequence[float], *, threshold: flo
 def _ends(
     values: Sequence[float], chances: Sequence[float], *, threshold: float, form: Form
 ) -> Iterator[tuple[float, Assessment]]:
-    """Yield how every experiment may end, with its chance: outcomes that differ only in their order are one."""
+    """Yield how every experiment may end, with its chance: outcomes that differ only in their order count as one."""
     for first in combinations_with_replacement(range(len(values)), 5):
         chance = _chance(first, chances)
         if found := _assessed([values[index] for index in first], threshold, form):
@@ -48,8 +48,8 @@ def _assessed(values: Sequence[float], threshold: float, form: Form) -> Assessme
     return assess(blocks, scale=Scale.RATIO, threshold=threshold, looks=(5, 9), form=form)
 
 
-def test_the_median_is_covered_in_918_of_1000_cases_at_least_wherever_it_lies() -> None:
-    """Fewest where the median is at the threshold: there a plan stops early just when its interval may miss."""
+def test_the_median_is_covered_in_at_least_918_of_1000_cases_wherever_it_is() -> None:
+    """The minimum is at the threshold: there a plan stops early just when its interval may miss."""
     by_share = {  # of the distribution between median and threshold; the threshold is above, and by symmetry below
         between: covered((0.5, 1.5, 2.5), (0.5, between, 0.5 - between), threshold=2.0, form=Form.MORE)
         for between in COARSE
@@ -68,8 +68,8 @@ def test_a_margin_keeps_the_level_with_the_median_inside_and_outside_it() -> Non
 
 
 @pytest.mark.parametrize(("looks", "threshold"), [((5, 9), 0.5), ((13, 26), 0.75), ((33, 60), 0.9)])
-def test_the_level_of_a_share_is_the_least_over_all_shares(looks: tuple[int, ...], threshold: float) -> None:
-    """By all experiments, block by block: no share is covered less, and one just beside some limit hardly more."""
+def test_the_level_of_a_share_is_the_minimum_over_all_shares(looks: tuple[int, ...], threshold: float) -> None:
+    """Over all experiments, block by block: no share is covered less, and one close to a limit hardly more."""
     shares = [number / 200 + beside for number in range(1, 200, 2) for beside in (-1e-6, 0, 1e-6)]
     chances = [_share_covered(share, looks, threshold) for share in shares]
     level = level_of_shares(looks, threshold)

@@ -1,4 +1,4 @@
-"""How many blocks must agree: the exact error of every plan, counted a second way."""
+"""How many blocks must agree: the exact error of every plan, counted in a second way."""
 
 from itertools import product
 from math import prod
@@ -39,7 +39,7 @@ def test_a_quick_run_needs_five_of_five_or_eight_of_nine() -> None:
         ((7, 14), 0.75),
     ],
 )
-def test_the_error_is_that_of_all_sequences_and_at_most_declared(units: tuple[int, ...], chance: float) -> None:
+def test_the_error_counts_all_sequences_and_is_at_most_the_declared_one(units: tuple[int, ...], chance: float) -> None:
     plan = side(units, chance)
     assert plan.error == pytest.approx(error_by_sequences(plan, chance), rel=1e-9)
     assert plan.error <= ERROR_RATE
@@ -47,7 +47,7 @@ def test_the_error_is_that_of_all_sequences_and_at_most_declared(units: tuple[in
 
 @pytest.mark.parametrize("chance", [0.1, 0.25, 0.5, 0.75, 0.9])
 @pytest.mark.parametrize("units", [(5, 9), (5, 9, 15, 21), (12, 18, 24), (33, 60), (14, 28)], ids=str)
-def test_no_look_could_do_with_one_less(units: tuple[int, ...], chance: float) -> None:
+def test_no_look_could_use_one_less(units: tuple[int, ...], chance: float) -> None:
     """Each look needs as few as the declared error allows, given the looks before it."""
     plan = side(units, chance)
     assert plan.error <= ERROR_RATE
@@ -73,13 +73,13 @@ def _error(plan: Side, chance: float) -> float:
 
 
 def test_a_look_may_come_too_late_to_decide_anything() -> None:
-    """What the looks before it left of the error is too little: it needs more blocks than there are."""
+    """The earlier looks have used up too much of the allowed error: it would need more blocks than there are."""
     last = side((5, 9, 15, 21)).looks[-1]
     assert (last.needed, last.units, last.tail) == (22, 21, 0)
 
 
 @pytest.mark.parametrize("units", [(), (4, 9), (5, 5), (9, 5)], ids=str)
-def test_looks_that_do_not_increase_from_five_are_refused(units: tuple[int, ...]) -> None:
-    """Four blocks agree by chance in one of sixteen cases: too often to be asked."""
+def test_looks_that_do_not_increase_from_five_are_rejected(units: tuple[int, ...]) -> None:
+    """Four blocks agree by chance in one of sixteen cases, which is too often."""
     with pytest.raises(ValueError, match="looks must increase from 5"):
         side(units)

@@ -1,4 +1,4 @@
-"""How blocks decide: by how many of them lie where, and by nothing else."""
+"""How blocks decide: only by how many of them are on which side."""
 
 import itertools
 import math
@@ -26,7 +26,7 @@ def decided(effects: Sequence[Effect], **changes: object) -> Assessment | None:
 
 
 def verdict(effects: Sequence[Effect], **changes: object) -> str | None:
-    """Return the verdict's word; None while more blocks are wanted."""
+    """Return the verdict's word; None while more blocks are needed."""
     found = decided(effects, **changes)
     return None if found is None else str(found.verdict)
 
@@ -52,7 +52,7 @@ def verdict(effects: Sequence[Effect], **changes: object) -> str | None:
     ids=str,
 )
 def test_more_needs_all_of_five_or_eight_of_nine(effects: Sequence[float], expected: str | None) -> None:
-    """A block exactly at the threshold is for neither side; how far beyond it a block lies does not matter."""
+    """A block exactly at the threshold counts for neither side; its distance beyond the threshold does not matter."""
     assert verdict(effects) == expected
 
 
@@ -82,8 +82,8 @@ def test_the_same_lies_within_both_limits(effects: Sequence[float], expected: st
 
 
 @pytest.mark.parametrize("form", [Form.MORE, Form.SAME])
-def test_what_no_further_block_can_decide_is_not_measured_further(form: Form) -> None:
-    """And never ends otherwise than all blocks would: tried for every sequence of blocks on either side of a limit."""
+def test_measuring_stops_when_no_further_block_can_decide(form: Form) -> None:
+    """The result never differs from that of all blocks: tried for every sequence on either side of a limit."""
     ended_early = 0
     for effects in itertools.product((1.0, 3.0) if form is Form.MORE else (0.4, 1.0, 3.0), repeat=LOOKS[-1]):
         early = verdict(effects[: LOOKS[0]], form=form)
@@ -94,7 +94,7 @@ def test_what_no_further_block_can_decide_is_not_measured_further(form: Form) ->
 
 
 def test_a_block_that_does_not_meet_the_condition_counts_against_the_claim() -> None:
-    """So a condition spends nothing of its own: there is one count, and one error."""
+    """So a condition needs no error of its own: there is one count, and one error."""
     far = {"scale": Scale.RATIO, "threshold": 2.0}
     met, unmet = Block(effect=3.0), Block(effect=3.0, met=False)
     assert assess([met] * 4 + [unmet], looks=LOOKS, **far) is None  # type: ignore[arg-type] # as assess has them
@@ -121,7 +121,7 @@ def test_the_interval_is_that_of_the_order_statistics_with_its_level() -> None:
 def test_independent_units_are_counted_against_the_threshold_as_their_chance(
     right: int, blocks: int, expected: str | None
 ) -> None:
-    """More than three of four: 13 right of 13, or 24 of 26; as the binomial distribution has it."""
+    """More than three of four: 13 right of 13, or 24 of 26; according to the binomial distribution."""
     tallies = [Tally.yes(when=number < right) for number in range(blocks)]
     found = decided(tallies, scale=Scale.SHARE, threshold=0.75, looks=(13, 26))
     assert (None if found is None else found.verdict) == expected
@@ -145,7 +145,7 @@ def test_the_limits_of_a_share_are_exact(right: int, blocks: int, look: int) -> 
     assert found.interval.level == pytest.approx(1 - low_error - high_error)
 
 
-def test_blocks_that_count_different_numbers_of_units_are_refused() -> None:
+def test_blocks_with_different_numbers_of_units_are_rejected() -> None:
     with pytest.raises(ValueError, match="as many units"):
         decided([Tally(count=1, of=1)] * 4 + [Tally(count=1, of=2)], scale=Scale.SHARE, threshold=0.5)
 
@@ -165,15 +165,15 @@ FALLING, RISING = Ordered(responses=(4, 3, 2, 1)), Ordered(responses=(1, 2, 3, 4
     ],
     ids=["falling", "rising", "one-of-nine", "reversed", "within-tolerance"],
 )
-def test_an_order_holds_where_pairs_page_and_every_step_agree(blocks: Sequence[Ordered], expected: str) -> None:
-    """More than three of four pairs in each block; a step that reverses keeps it from holding, and refutes nothing."""
+def test_an_order_holds_if_pairs_page_and_every_step_agree(blocks: Sequence[Ordered], expected: str) -> None:
+    """More than three of four pairs in each block; a step that reverses prevents that it holds, but refutes nothing."""
     assert verdict(blocks, scale=Scale.SHARE, threshold=0.75, form=Form.ORDER) == expected
 
 
 QUICK = settings(max_examples=50, database=None, derandomize=True)
-# Around the threshold 2 and its reciprocal, on both and beyond: of powers of two, the reciprocal is exact.
+# Around the threshold 2 and its reciprocal, on both and beyond: for powers of two, the reciprocal is exact.
 RATIOS = st.sampled_from([0.0, 0.125, 0.5, 1.0, 1.9375, 2.0, 2.0625, 4.0, math.inf])
-# Most of them on one side, since so they decide.
+# Most of them on one side, because then they decide.
 AT_A_LOOK = st.builds(
     lambda most, few, looks: [*few, *most][:looks],
     st.sampled_from([(0.5, 1.9375), (2.0625, 4.0), (0.0, 2.0, math.inf)]).flatmap(
@@ -188,7 +188,7 @@ FORMS = st.sampled_from([Form.MORE, Form.SAME])
 @QUICK
 @given(AT_A_LOOK)
 def test_a_verdict_says_on_which_side_of_the_threshold_its_whole_interval_is(effects: list[float]) -> None:
-    """And an inconclusive one that the threshold is within; the median is within every interval."""
+    """An inconclusive interval contains the threshold; the median is in every interval."""
     found = decided(effects)
     if found is None:
         assert len(effects) < LOOKS[-1]
@@ -225,7 +225,7 @@ def test_same_does_not_depend_on_the_order_of_the_variants(effects: list[float])
 @QUICK
 @given(st.lists(st.integers(0, 4), min_size=9, max_size=9), st.sampled_from([0.25, 0.5, 0.75]))
 def test_the_limits_of_counted_units_are_on_the_side_that_the_verdict_names(counts: list[int], chance: float) -> None:
-    """A limit is at the chance itself where exactly as many agree as are needed."""
+    """A limit equals the chance itself if exactly the required number agrees."""
     found = decided([Tally(count=count, of=4) for count in counts], scale=Scale.SHARE, threshold=chance)
     assert found is not None
     low, high = found.interval.low, found.interval.high
@@ -236,6 +236,6 @@ def test_the_limits_of_counted_units_are_on_the_side_that_the_verdict_names(coun
 
 
 def test_the_interval_of_a_look_that_cannot_decide_has_the_level_of_its_extremes() -> None:
-    """Of three blocks, all lie on one side of the median once in four times."""
+    """Of three blocks, all are on one side of the median once in four times."""
     found = order_interval([3.0, 1.0, 2.0], Look(units=3, needed=4, tail=0.0), plan_level=0.9)
     assert (found.low, found.value, found.high, found.level) == (1.0, 2.0, 3.0, 0.75)

@@ -1,1 +1,1 @@
-"""The cells of a run, shared out."""
+"""The cells of a run, divided into parts."""

@@ -1,4 +1,4 @@
-"""Parts of a run, taken from one pile by several engines."""
+"""Parts of a run that several engines take from one pile."""
 
 import threading
 import time
@@ -40,8 +40,8 @@ def test_every_part_is_taken_once() -> None:
     assert pile.open_parts == ()
 
 
-def test_what_a_lost_engine_had_goes_to_one_that_waits() -> None:
-    """Who is done waits for the others: one of them may be lost yet."""
+def test_a_lost_engines_part_goes_to_one_that_waits() -> None:
+    """An engine that has finished waits for the others: one of them may still be lost."""
     one, two = shards(2)
     pile = Pile([one, two], {"a", "b"})
     lost = pile.parts_for("a")
@@ -55,8 +55,8 @@ def test_what_a_lost_engine_had_goes_to_one_that_waits() -> None:
     assert list(lost) == []
 
 
-def test_who_has_stepped_aside_takes_nothing_while_others_are_there() -> None:
-    """It waits instead, and goes on once all others are lost: what they leave has nobody else."""
+def test_an_engine_that_stepped_aside_takes_nothing_while_others_are_there() -> None:
+    """It waits instead, and continues once all others are lost: nobody else can do the rest."""
     one, two, three = shards(3)
     pile = Pile([one, two, three], {"a", "b"})
     noisy, calm = pile.parts_for("a"), pile.parts_for("b")
@@ -72,12 +72,12 @@ def test_who_has_stepped_aside_takes_nothing_while_others_are_there() -> None:
 
 
 def seen(lost_pct: float) -> Cell:
-    """Return a cell before whose blocks so much was lost."""
+    """Return a cell with this much CPU time lost before its blocks."""
     return a_cell(host_noise={"looks": 6, "lost_p50_pct": lost_pct, "lost_max_pct": 90.0, "waited_s": 0.0})
 
 
-def test_an_engine_is_as_noisy_as_its_usual_cell() -> None:
-    """One cell that a neighbour hit does not count, nor do cells before which nobody looked."""
+def test_an_engines_noise_is_that_of_its_median_cell() -> None:
+    """One cell that a neighbour disturbed does not count, nor do cells without a measurement before them."""
     assert noise_of([seen(3.0), seen(80.0), unsupported(), seen(5.0)]) == 5.0
     assert noise_of([unsupported()]) is None
 
@@ -94,13 +94,13 @@ def test_an_engine_is_as_noisy_as_its_usual_cell() -> None:
     ],
     ids=["calmest", "half", "all-noisy", "quiet-enough", "noisy", "nobody-known"],
 )
-def test_an_engine_is_too_noisy_beside_one_that_is_half_as_noisy(
+def test_an_engine_is_too_noisy_next_to_one_that_is_half_as_noisy(
     noise_pct: dict[str, float], calmer: str | None
 ) -> None:
-    """And only where its noise costs blocks; without another one that is known to be calmer it stays."""
+    """And only if its noise costs blocks; without another one that is known to be calmer it stays."""
     assert calmer_than("a", noise_pct) == calmer
 
 
 def test_the_calmest_engine_is_never_too_noisy() -> None:
-    """So that one is always left."""
+    """So one always remains."""
     assert calmer_than("b", {"a": 90.0, "b": 40.0, "c": 80.0}) is None

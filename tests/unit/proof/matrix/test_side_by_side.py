@@ -1,4 +1,4 @@
-"""Scenarios that are measured at once: their cells, their faults, and their end."""
+"""Scenarios that are measured at the same time: their cells, their errors, and their end."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -35,7 +35,7 @@ class Shown:
 
 
 class Deciding:
-    """Decides each claim by a function, and gives the claim's name for its cell."""
+    """Decides each claim with a function, and returns the claim's name as its cell."""
 
     def __init__(self, does: Callable[[str, SideBySide], None]) -> None:
         self._does = does
@@ -65,7 +65,7 @@ def no_lab(*, beside: SideBySide) -> AbstractContextManager[Decider]:
 
 
 def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
-    """Each waits for the other; a line of a lab's comes before the verdicts after it."""
+    """Each waits for the other; a lab's line comes before the later verdicts."""
     both, shown = threading.Barrier(2), Shown()
     side = together(shown)
 
@@ -85,7 +85,7 @@ def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
 
 
 def test_a_scenario_of_two_labs_is_shown_once() -> None:
-    """While both are measured: they go on when they have been shown."""
+    """While both are measured: they continue after they have been shown."""
     begun, seen = threading.Barrier(3), threading.Event()
 
     class Noticed(Shown):
@@ -107,7 +107,7 @@ def test_a_scenario_of_two_labs_is_shown_once() -> None:
     assert not [text for text in shown.texts if text.count(lab.place) > 1]
 
 
-def test_what_fails_in_one_touches_no_other_claim_and_no_other_scenario() -> None:
+def test_an_error_in_one_affects_no_other_claim_or_scenario() -> None:
     def fail(name: str, _view: SideBySide) -> None:
         if name == "bad":
             raise LabError("a trial failed")
@@ -124,8 +124,8 @@ def test_what_fails_in_one_touches_no_other_claim_and_no_other_scenario() -> Non
     side.end(lambda: None)
 
 
-def test_the_end_keeps_what_is_decided_ends_what_runs_and_begins_nothing() -> None:
-    """A trial ends when the containers that it talks to are removed, and the next one is not begun."""
+def test_the_end_keeps_decisions_ends_running_trials_and_starts_nothing() -> None:
+    """A trial ends when its containers are removed, and the next one is not started."""
     shown, began, removed = Shown(), threading.Event(), threading.Event()
     trials: list[str] = []
 
@@ -146,7 +146,7 @@ def test_the_end_keeps_what_is_decided_ends_what_runs_and_begins_nothing() -> No
 
 
 def test_a_lab_starts_ahead_in_another_thread_and_is_measured_and_removed_later() -> None:
-    """Whoever waits for it finds it started; an error of its start is raised where it is to be measured."""
+    """The thread that waits for it gets the started lab; an error at its start is raised when it is to be measured."""
     threads: list[int] = []
 
     @contextmanager
@@ -172,7 +172,7 @@ def test_a_lab_starts_ahead_in_another_thread_and_is_measured_and_removed_later(
 
 
 @pytest.mark.parametrize(("jobs", "gib", "labs"), [(8, 24, 8), (8, 13, 5), (8, 8, 0)], ids=["most", "some", "none"])
-def test_as_many_labs_wait_as_there_is_memory_for(jobs: int, gib: int, labs: int) -> None:
+def test_memory_limits_how_many_labs_wait(jobs: int, gib: int, labs: int) -> None:
     """What is measured side by side comes first."""
     assert ahead_on(jobs, memory_bytes=gib << 30) == labs
 
@@ -182,7 +182,7 @@ def test_as_many_labs_wait_as_there_is_memory_for(jobs: int, gib: int, labs: int
     [(2, 24, 1, 8), (16, 8, 1, 8), (2, 0.5, 1, 1), (64, 256, 1, 16), (2, 24, 2, 4), (2, 24, 20, 2)],
     ids=["cpus", "memory", "at-least-one", "networks", "slow", "very-slow"],
 )
-def test_as_many_at_once_as_an_engine_has_cpus_and_memory_for(
+def test_an_engines_cpus_and_memory_limit_how_many_run_at_once(
     cpus: int, gib: float, patience: float, jobs: int
 ) -> None:
     assert jobs_on(cpus=cpus, memory_bytes=int(gib * (1 << 30)), patience=patience) == jobs

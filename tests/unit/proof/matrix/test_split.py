@@ -45,26 +45,26 @@ def test_no_shard_is_longer_than_the_bound_of_list_scheduling(seconds: dict[Key,
 
 
 def test_the_longest_goes_first_and_each_to_the_shortest_shard() -> None:
-    """An example by hand: 5, 4, 3, 3, 3 on two shards are 5+3 and 4+3+3; equals go by name."""
+    """An example by hand: 5, 4, 3, 3, 3 on two shards are 5+3 and 4+3+3; equal ones are sorted by name."""
     seconds = {Key(name, "", "1.22", "bare"): length for name, length in zip("abcde", (3, 3, 3, 4, 5), strict=True)}
     chosen = split(seconds, 2)
     assert {group.scenario: shard for group, shard in chosen.items()} == {"e": 1, "d": 2, "a": 2, "b": 1, "c": 2}
 
 
 def test_another_split_has_another_fingerprint() -> None:
-    """Another number of shards, too, though every group may lie in the first."""
+    """Another number of shards, too, even if every group is in the first."""
     chosen = {Key("a", "", "1.22", "bare"): 1}
     marks = {digest(chosen, 1), digest(chosen, 2), digest({Key("a", "", "1.22", "wan"): 1}, 1), digest({}, 1)}
     assert len(marks) == 4
 
 
 @pytest.mark.parametrize("text", ["1/1", "2/3", "12/12"])
-def test_a_shard_is_read_as_it_is_written(text: str) -> None:
+def test_a_shard_is_read_back_as_written(text: str) -> None:
     assert str(Shard.parse(text)) == text
 
 
 @pytest.mark.parametrize("text", ["", "1", "0/3", "4/3", "1/0", "-1/3", "1/3/3", "a/b", "1 /3", "1/1000000000000"])
-def test_what_is_no_shard_is_refused(text: str) -> None:
+def test_an_invalid_shard_is_rejected(text: str) -> None:
     """A shard that does not exist would silently run nothing."""
     with pytest.raises(BadInputError, match="no such shard"):
         Shard.parse(text)

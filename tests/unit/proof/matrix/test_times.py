@@ -1,4 +1,4 @@
-"""Estimates come from earlier runs where there are any, and are the same on every machine that reads the same file."""
+"""Estimates come from earlier runs if there are any, and are the same on every machine that reads the same file."""
 
 import json
 from pathlib import Path
@@ -23,15 +23,15 @@ def test_the_time_of_the_same_cell_comes_before_that_of_the_claim_and_the_defaul
     assert times.seconds(Key("s", "", "1.22", "bare"), QUICK) == 0
 
 
-def test_a_full_run_is_estimated_from_a_quick_one_and_back(tmp_path: Path) -> None:
+def test_a_full_run_is_estimated_from_a_quick_one_and_vice_versa(tmp_path: Path) -> None:
     quick = read_times([write(tmp_path / "quick", a_cell(seconds=9.0))])
     assert quick.seconds(a_cell().key, FULL) == round(9.0 * FACTOR, 1)
     full = read_times([write(tmp_path / "full", a_cell(seconds=24.0), options=OPTIONS | {"depth": "full"})])
     assert full.seconds(a_cell().key, QUICK) == round(24.0 / FACTOR, 1)
 
 
-def test_later_files_win_and_unsupported_cells_report_nothing(tmp_path: Path) -> None:
-    """A cell that was not measured took no time, which is no estimate for a machine that can measure it."""
+def test_later_files_win_and_untestable_cells_have_no_time(tmp_path: Path) -> None:
+    """A cell that was not measured took no time, which is not an estimate for a machine that can measure it."""
     times = read_times(
         [
             write(tmp_path / "a", a_cell("one", seconds=1.0), a_cell("two", seconds=2.0)),
@@ -70,7 +70,7 @@ def test_the_matrix_names_each_cell_with_its_time_and_shard() -> None:
 def test_a_printed_matrix_gives_every_shard_the_split_that_it_shows(
     tmp_path: Path, depth: str, *, results: bool
 ) -> None:
-    """Rounding included: the times that were printed are those that the split was made from."""
+    """Rounding included: the split was made from the printed times."""
     plans = [
         plan
         for scenario in "abcdefg"
@@ -105,8 +105,8 @@ MATRIX: dict[str, Any] = {"depth": "quick", "cells": [{"id": "a", "seconds": 1}]
     ],
     ids=["depth", "no-seconds", "negative", "nan", "too-large", "no-cells", "something-else", "list"],
 )
-def test_a_file_without_times_is_refused(tmp_path: Path, document: object, message: str) -> None:
-    """A shard that fell back on the defaults would run another part than its neighbours expect."""
+def test_a_file_without_times_is_rejected(tmp_path: Path, document: object, message: str) -> None:
+    """A shard that fell back on the defaults would run another part than the other shards expect."""
     file = tmp_path / "times.json"
     file.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(BadInputError, match=message) as raised:
@@ -114,8 +114,8 @@ def test_a_file_without_times_is_refused(tmp_path: Path, document: object, messa
     assert str(file) in raised.value.where
 
 
-def test_results_of_a_depth_that_nobody_knows_are_refused(tmp_path: Path) -> None:
-    """How long they looked is not known, so their times cannot be scaled."""
+def test_results_with_an_unknown_depth_are_rejected(tmp_path: Path) -> None:
+    """Their number of looks is unknown, so their times cannot be scaled."""
     with pytest.raises(BadInputError, match="no depth of quick, full"):
         read_times([write(tmp_path, a_cell(), options={"depth": "deep"})])
 

@@ -1,4 +1,4 @@
-"""Results below a temporary folder, for the tests beside it."""
+"""Results below a temporary folder, for the tests in this folder."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""Claims can hold and can fall, whatever is expected of them: a claim whose effect cannot be there says nothing.
+"""Claims can hold and can fail, whatever is expected of them: a claim with an impossible effect says nothing.
 
-Each is shown canned observations with its effect, somewhat beyond its threshold or within its margin, and without it,
-somewhat on the other side: of a margin that is above it as well as below.
+Each gets canned observations with its effect, somewhat beyond its threshold or within its margin, and without it,
+somewhat on the other side: beyond a margin, both above and below.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from tuneproof.proof.scenario.claims import Claim
 
 
 def effect_of(claim: Claim[Any], block: Block) -> Effect:
-    """Return a block's effect, after a look whether it is one of its claim's scale and form."""
+    """Return a block's effect, after checking that it has its claim's scale and form."""
     effect = claim.effect(by_arm(claim, block))
     number(effect, claim.scale)
     assert isinstance(effect, Ordered) is (claim.form is Form.ORDER)
@@ -40,8 +40,8 @@ def effect_of(claim: Claim[Any], block: Block) -> Effect:
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_an_effect_decides_for_its_claim_where_it_is_there_and_against_it_where_it_is_not(name: str) -> None:
-    """So that the observations decide, and not the claim's own words; a margin is tried on both of its sides."""
+def test_an_effect_decides_for_its_claim_if_present_and_against_it_if_absent(name: str) -> None:
+    """So the observations decide, and not the claim's own words; a margin is tried on both of its sides."""
     claim = claim_of(name)
     for verdict, blocks in zip((Verdict.HOLDS, Verdict.REFUTED), TABLE[name], strict=True):
         found = [effect_of(claim, block) for block in blocks]
@@ -50,7 +50,7 @@ def test_an_effect_decides_for_its_claim_where_it_is_there_and_against_it_where_
             assert min(map(float, found)) < 1 < max(map(float, found))
 
 
-def test_no_claim_that_counts_says_the_same_or_is_expected_to_be_refuted_is_left_out() -> None:
+def test_every_counting_equal_or_refuted_claim_is_covered() -> None:
     claims = {f"{scenario.name}/{claim.name}": claim for scenario in EVERY_SCENARIO for claim in scenario.claims}
     told = {f"{scenario.name}/{claim.name}" for scenario in (DIAGNOSIS, FAILURES, STREET) for claim in scenario.claims}
     counted = {
@@ -95,8 +95,8 @@ def test_no_claim_that_counts_says_the_same_or_is_expected_to_be_refuted_is_left
         "no-request",
     ],
 )
-def test_observations_without_an_effect_are_refused(name: str, block: Sequence[Observation], reason: str) -> None:
-    """ValueError and ZeroDivisionError say so; any number would be one that nobody has measured."""
+def test_observations_without_an_effect_are_rejected(name: str, block: Sequence[Observation], reason: str) -> None:
+    """With ValueError or ZeroDivisionError; any number would be invented."""
     claim = claim_of(name)
     with pytest.raises((ValueError, ZeroDivisionError), match=reason):
         effect_of(claim, block)

@@ -1,4 +1,4 @@
-"""What every claim declares before anything is measured: so many trials that they can decide, with a known error."""
+"""What every claim declares before anything is measured: enough trials for a decision, with a known error."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -20,7 +20,7 @@ from tuneproof.proof.inference.verdicts import Form
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# By depth, scenario and name: what a run at that depth declares.
+# By depth, scenario and name: the declarations of a run at that depth.
 CLAIMS: Final[Mapping[tuple[str, str, str], Claim[Any]]] = {
     (depth, advice.name, claim.name): claim
     for depth in (QUICK, FULL)
@@ -28,7 +28,7 @@ CLAIMS: Final[Mapping[tuple[str, str, str], Claim[Any]]] = {
     for claim in advice.scenario(RunConditions(depth=depth)).claims
 }
 OWN_LOOKS: Final = [key for key, claim in CLAIMS.items() if claim.own_looks]
-# One block of each claim that may count independent units, for how many of them it counts.
+# One block of each claim that may count independent units, to find out how many it counts.
 BLOCKS: Final[Mapping[tuple[str, str], Block]] = {
     **{(name.partition("/")[0], name.partition("/")[2]): holds[0] for name, (holds, _) in TABLE.items()},
     **{(DIAGNOSIS.name, name): holds[0] for name, holds, _ in DIAGNOSIS_TABLE},
@@ -38,7 +38,7 @@ BLOCKS: Final[Mapping[tuple[str, str], Block]] = {
 
 
 def sides(key: tuple[str, str, str], looks: tuple[int, ...]) -> tuple[Side, Side]:
-    """Return the plans by which a claim holds and is refuted, with these looks: of blocks, or of the units in them."""
+    """Return the plans for holding and refuting a claim, with these looks: at blocks, or at the units in them."""
     _, scenario, name = key
     claim = CLAIMS[key]
     if claim.scale is Scale.SHARE and claim.form is Form.MORE:
@@ -50,20 +50,20 @@ def sides(key: tuple[str, str, str], looks: tuple[int, ...]) -> tuple[Side, Side
     return side(looks, COIN), side(looks, COIN)
 
 
-def test_every_scenario_is_looked_at() -> None:
+def test_every_scenario_is_covered() -> None:
     """The catalogue has no other."""
     assert {scenario.name for scenario in EVERY_SCENARIO} == {advice.name for advice in every_advice()}
 
 
 def test_there_are_claims_of_all_forms_and_plans() -> None:
-    """So that none of these tests runs over nothing."""
+    """So that none of these tests is empty."""
     assert {claim.form for claim in CLAIMS.values()} == set(Form)
     assert len(OWN_LOOKS) >= 2 * 9
     assert sum(bool(claim.further_looks) for claim in CLAIMS.values()) >= 2 * 3
 
 
 @pytest.mark.parametrize("key", CLAIMS, ids="-".join)
-def test_every_look_can_decide_either_way_and_errs_as_seldom_as_declared(key: tuple[str, str, str]) -> None:
+def test_every_look_can_decide_either_way_and_errs_as_rarely_as_declared(key: tuple[str, str, str]) -> None:
     """Added up over all outcomes; and a look that cannot decide would waste its blocks."""
     for plan in sides(key, CLAIMS[key].looks(LOOKS[key[0]])):
         assert 0 < plan.error <= ERROR_RATE
@@ -71,17 +71,17 @@ def test_every_look_can_decide_either_way_and_errs_as_seldom_as_declared(key: tu
 
 
 @pytest.mark.parametrize("key", OWN_LOOKS, ids="-".join)
-def test_the_looks_of_a_quick_run_would_come_too_soon_for_a_claim_that_declares_its_own(
+def test_a_claim_with_looks_of_its_own_could_not_use_those_of_a_quick_run(
     key: tuple[str, str, str],
 ) -> None:
-    """Otherwise it had no need of them; and this shows that too few trials are found out."""
+    """Otherwise it would not need them; and this shows that too few trials are noticed."""
     holds, _ = sides(key, LOOKS[QUICK])
     assert holds.looks[0].needed > holds.looks[0].units
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO, ids=lambda scenario: scenario.name)
-def test_the_margin_of_a_control_is_half_as_wide_as_what_the_same_metric_decides(scenario: Scenario[Any]) -> None:
-    """On a logarithmic scale, for the claim whose threshold is nearest to 1; one at 1 leaves no margin."""
+def test_the_margin_of_a_control_is_half_as_wide_as_the_claims_on_its_metric(scenario: Scenario[Any]) -> None:
+    """On a logarithmic scale, for the claim with the threshold nearest to 1; one at 1 leaves no margin."""
     for control in scenario.claims:
         if control.is_aa_control:
             decided = [
@@ -99,15 +99,15 @@ def test_only_a_run_at_full_depth_spends_time_on_controls() -> None:
         assert controls <= set(advice.claims_at(FULL))
 
 
-def test_either_all_subjects_of_a_comparison_record_their_turns_or_none_does() -> None:
-    """The record makes calls cost a little more: it would be a part of the effect."""
+def test_either_all_subjects_of_a_comparison_record_their_turns_or_none() -> None:
+    """The record makes calls cost slightly more, which would be part of the effect."""
     for scenario in EVERY_SCENARIO:
         records = {arm.name: arm.subject.records_turns for arm in scenario.arms}
         for claim in scenario.claims:
             assert len({records[arm] for arm in claim.arms}) == 1, f"{scenario.name}-{claim.name}"
 
 
-def test_turns_are_counted_where_they_are_recorded() -> None:
+def test_turns_are_counted_only_where_they_are_recorded() -> None:
     """Nothing could be read from a subject without the record."""
     counting = [
         arm
@@ -119,7 +119,7 @@ def test_turns_are_counted_where_they_are_recorded() -> None:
     assert all(arm.subject.records_turns for arm in counting)
 
 
-def test_doses_of_a_scenario_are_of_the_same_things() -> None:
+def test_a_scenarios_doses_vary_the_same_setting() -> None:
     dosed = {
         scenario.name: {tuple((dose.of, dose.unit) for dose in arm.doses) for arm in scenario.arms if arm.doses}
         for scenario in EVERY_SCENARIO

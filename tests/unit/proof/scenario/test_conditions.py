@@ -1,4 +1,4 @@
-"""Conditions of claims: met by what they are about, and broken by the least of its opposite in one block."""
+"""Conditions of claims: met by their own case, and broken by the smallest opposite in one block."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ from tests.support.every_scenario import EVERY_SCENARIO, claim_of
 from tuneproof.catalogue.connection_capacity import HELD as HELD_ARM
 from tuneproof.proof.inference.verdicts import Verdict
 
-# A claim with a condition, a block that meets it, and one that does not, though it has the effect.
+# A claim with a condition, a block that meets it, and one with the effect that does not.
 CONDITIONS: Final[Mapping[str, tuple[Block, Block]]] = {
     "listen_queue/long_backlog_spares_connects": (storms(129, 1000), storms(129, 999)),
     **{
@@ -52,8 +52,8 @@ CONDITIONS: Final[Mapping[str, tuple[Block, Block]]] = {
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
-def test_a_condition_is_met_by_what_it_is_about_and_broken_by_the_least_of_its_opposite(name: str) -> None:
-    """In one arm; and what has the effect, but breaks the condition, speaks against the claim."""
+def test_a_condition_is_met_by_its_case_and_broken_by_the_smallest_opposite(name: str) -> None:
+    """In one arm; a block with the effect that breaks the condition counts against the claim."""
     claim = claim_of(name)
     met, unmet = CONDITIONS[name]
     assert claim.condition_name
@@ -65,15 +65,15 @@ def test_a_condition_is_met_by_what_it_is_about_and_broken_by_the_least_of_its_o
         assert verdict_on(claim, claim.effect(observed)) is Verdict.HOLDS
 
 
-def test_no_claim_with_a_condition_is_left_out() -> None:
+def test_every_claim_with_a_condition_is_covered() -> None:
     conditional = {
         f"{scenario.name}/{one.name}" for scenario in EVERY_SCENARIO for one in scenario.claims if one.condition
     }
     assert conditional == set(CONDITIONS)
 
 
-def test_the_prediction_for_a_million_connections_is_reported_with_what_one_client_needed() -> None:
-    """From the metrics of the arm, as a cell has them."""
+def test_the_prediction_for_a_million_connections_is_reported_with_one_clients_needs() -> None:
+    """From the metrics of the arm, as in a cell."""
     claim = claim_of("connection_capacity/million_idle_connections_fit")
     assert claim.moderator is not None
     observed = [*held(1000, 4000), *held(1100, 5000), replace(held(1200, 6000)[0], client_rss_bytes=201_000_000)]

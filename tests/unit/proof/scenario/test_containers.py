@@ -16,7 +16,7 @@ HTTP3 = next(scenario for scenario in EVERY_SCENARIO if scenario.name == "http3"
 
 @pytest.mark.parametrize("shaped", [(), ("client",)])
 @pytest.mark.parametrize("needed", [True, False])
-def test_clients_for_http3_are_where_a_scenario_needs_them(*, needed: bool, shaped: tuple[str, ...]) -> None:
+def test_a_scenario_that_needs_http3_clients_has_them(*, needed: bool, shaped: tuple[str, ...]) -> None:
     """Their link is the client's, shaped or not."""
     scenario = replace(HTTP3, http3=needed)
     placement = CpuPlacement.on(Cpus(allowed="0-1"), shares=(CpuShare.FIRST,))

@@ -1,4 +1,4 @@
-"""A subject that dies during a trial: what is known of it, and when that counts."""
+"""A subject that dies during a trial: what is known, and when that counts."""
 
 import itertools
 from dataclasses import replace
@@ -19,7 +19,7 @@ from tuneproof.proof.scenario.bench import Bench, SubjectDiedError
 def death_of(asked: Arm[Any], *, out_of_memory: bool, runs: int = 0) -> LabError:
     """Return the error of a trial during which the subject's container ends.
 
-    runs: how often the engine still says that it runs.
+    runs: how often the engine still reports that it runs.
     """
     answers = itertools.chain([True] * runs, itertools.repeat(False))
 
@@ -42,8 +42,8 @@ def death_of(asked: Arm[Any], *, out_of_memory: bool, runs: int = 0) -> LabError
 
 
 @pytest.mark.parametrize("asked", [KILLED, SPARED], ids=lambda asked: asked.name)
-def test_a_limit_of_the_scenarios_own_makes_death_an_outcome(asked: Arm[Any]) -> None:
-    """In the arm that claims it, and in the one that claims that nothing is killed."""
+def test_death_at_the_scenarios_own_limit_is_an_outcome(asked: Arm[Any]) -> None:
+    """In the arm of which it is claimed, and in the one of which the opposite is."""
     error = death_of(asked, out_of_memory=True)
     assert isinstance(error, SubjectDiedError)
     assert (error.what, error.tail) == (f"nginx container {asked.subject.name} died during a trial", "signal 9")
@@ -67,8 +67,8 @@ def test_any_other_death_is_a_failed_trial(asked: Arm[Any], *, out_of_memory: bo
     assert error.outcome is None
 
 
-def test_the_engine_may_hear_of_a_death_later_than_others() -> None:
-    """What shares the subject's processes is killed with it."""
+def test_the_engine_may_learn_of_a_death_later_than_others() -> None:
+    """Containers that share the subject's processes are killed with it."""
     error = death_of(KILLED, out_of_memory=True, runs=3)
     assert isinstance(error, SubjectDiedError)
 

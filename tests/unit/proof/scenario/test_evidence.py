@@ -18,7 +18,7 @@ FILES = ["effects.json", "host.json", "samples.jsonl", "subject.nginx.conf", "su
 
 
 def test_every_file_of_the_evidence_is_written_and_listed(decide: Deciding) -> None:
-    """The paths are relative to results.json, and nothing lies in the folder that is not listed."""
+    """The paths are relative to results.json, and the folder contains nothing that is not listed."""
     cell = decide(stalled)
     folder = (decide.writer.folder / cell.evidence[0]).parent
     assert folder.parent == decide.writer.folder / "evidence"
@@ -28,7 +28,7 @@ def test_every_file_of_the_evidence_is_written_and_listed(decide: Deciding) -> N
     assert (figures["requests"], figures["short_200"]) == (5, 0), "bulk downloads are cut short by their trial's end"
 
 
-def test_the_evidence_is_what_was_measured(decide: Deciding) -> None:
+def test_the_evidence_is_the_measurement(decide: Deciding) -> None:
     def recorded(_: str, number: int) -> StallRecord:
         return stall_record(lags_ms=([20.0 + number % 3], [1.0]), steal_pct=3.0, measuring_s=1.25)
 
@@ -45,8 +45,8 @@ def test_the_evidence_is_what_was_measured(decide: Deciding) -> None:
     assert (samples[2]["measuring_s"], samples[2]["steal_pct"]) == (1.25, 3.0)
 
 
-def test_a_cell_has_the_log_of_its_own_trials_alone(decide: Deciding) -> None:
-    """Lines of other arms stay out; a line that cannot be read stays in, and is counted."""
+def test_a_cell_has_only_the_log_of_its_own_trials(decide: Deciding) -> None:
+    """Lines of other arms are left out; an unreadable line is kept and counted."""
     bench = FakeBench(stalled)
     bench.log = f"{access_line('/small.bin', 'instrument')}broken line\n"
     first, second = claim("first", "one"), claim("second", "two")
@@ -70,8 +70,8 @@ def test_a_log_is_fetched_again_after_further_trials(decide: Deciding) -> None:
     assert sizes == [2 * 5, 2 * 9]
 
 
-def test_a_block_that_failed_leaves_nothing_among_the_evidence_of_the_one_in_its_place(decide: Deciding) -> None:
-    """A trial of block 3 went well before the other one raised: it is in the journal, and counts nowhere."""
+def test_a_failed_block_leaves_nothing_in_the_evidence_of_its_replacement(decide: Deciding) -> None:
+    """One trial of block 3 succeeded before the other one failed: it is in the journal, and counts nowhere."""
 
     def canned(arm_name: str, number: int) -> StallRecord:
         if len(bench.trials) == 6:
@@ -96,16 +96,16 @@ def test_a_block_that_failed_leaves_nothing_among_the_evidence_of_the_one_in_its
     assert [json.loads(line)["block"] for line in journal].count(3) == 1
 
 
-def test_a_subject_that_logs_nothing_leaves_no_log(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty one would say that nobody asked for anything; it is not even fetched."""
+def test_a_subject_without_a_log_leaves_no_log_file(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty one would say that there were no requests; it is not even fetched."""
     bench = FakeBench(stalled)
     monkeypatch.setattr(bench, "access_log", lambda _: pytest.fail("there is no log"))
     cell = decide(bench, subject=replace(SUBJECT, config=replace(SUBJECT.config, access_log=False)))
     assert [path.rpartition("/")[2] for path in cell.evidence] == FILES
 
 
-def test_files_of_a_trial_are_kept_once_and_listed_by_every_cell_that_used_it(decide: Deciding) -> None:
-    """A capture may be large; and a record of text has no place for bytes."""
+def test_a_trials_files_are_kept_once_and_listed_by_every_cell_that_used_it(decide: Deciding) -> None:
+    """A capture may be large; and a text record has no place for bytes."""
     first, second = claim("first", "loaded"), claim("second", "loaded")
     bench = FakeBench(stalled, files=lambda number: {"nginx.pcap.gz": b"capture of %d" % number})
     folder, measured = decide.writer.folder, decide.measuring(bench, first, second)
@@ -118,8 +118,8 @@ def test_files_of_a_trial_are_kept_once_and_listed_by_every_cell_that_used_it(de
 
 
 @pytest.mark.parametrize("name", ["samples.jsonl", "trials.jsonl"])
-def test_evidence_that_finds_the_disk_full_is_one_message(name: str, decide: Deciding) -> None:
-    """What was decided before is kept."""
+def test_a_full_disk_while_writing_evidence_gives_one_message(name: str, decide: Deciding) -> None:
+    """Earlier decisions are kept."""
     decide(stalled)
     folders = {"samples.jsonl": decide.writer.evidence_folder("stall/stall/nginx-1.22/bare")}
     full = folders.get(name, decide.writer.folder) / name

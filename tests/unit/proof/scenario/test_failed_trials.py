@@ -31,8 +31,8 @@ def failing(error: TuneproofError, *numbers: int) -> FakeBench:
 @pytest.mark.parametrize(
     "error", [DIED, LabError("the client answers nonsense"), EngineUnavailableError("the response was lost")], ids=repr
 )
-def test_a_trial_that_fails_costs_its_block_and_the_lab_starts_again(error: TuneproofError, decide: Deciding) -> None:
-    """Its reason is in the evidence, and the log of the first lab beside that of the second."""
+def test_a_failing_trial_costs_its_block_and_the_lab_starts_again(error: TuneproofError, decide: Deciding) -> None:
+    """Its reason is in the evidence, and the first lab's log next to the second's."""
     bench = failing(error, 3)
     cell = decide(bench)
     assert (cell.verdict, cell.blocks, cell.void_blocks, bench.failures) == ("holds", 5, 1, [error])
@@ -53,28 +53,28 @@ def test_only_a_second_failure_in_a_row_ends_it(numbers: Collection[int], failur
     assert len(bench.failures) == failures
 
 
-def test_other_arms_failures_are_not_in_a_row(decide: Deciding) -> None:
+def test_failures_of_different_arms_do_not_count_as_a_row(decide: Deciding) -> None:
     bench = failing(DIED, 2)
     cell = decide(bench, "loaded", "idle", effect=lambda _: 9.0)
     assert (cell.verdict, cell.void_blocks, len(bench.failures)) == ("holds", 1, 2)
 
 
-def test_a_death_that_says_something_counts(decide: Deciding) -> None:
-    """However often it comes: the scenario has set the limit that kills."""
+def test_a_death_that_is_an_outcome_counts(decide: Deciding) -> None:
+    """However often it happens: the scenario has set the limit that kills."""
     bench = failing(SubjectDiedError("subject", tail="", outcome=outcome(stalled("", 1))), *range(20))
     cell = decide(bench)
     assert (cell.verdict, cell.blocks, cell.void_blocks, len(bench.failures)) == ("holds", 5, 0, 5)
 
 
-def test_somebodys_own_nginx_is_not_tried_again(decide: Deciding) -> None:
+def test_a_users_own_nginx_is_not_tried_again(decide: Deciding) -> None:
     bench = failing(OwnNginxError("your nginx takes too much"), 2)
     with pytest.raises(OwnNginxError):
         decide(bench)
     assert not bench.failures
 
 
-def test_a_log_that_cannot_be_had_costs_no_verdict(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine that goes away after the last trial takes the log along, and nothing else."""
+def test_an_unavailable_log_costs_no_verdict(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that disappears after the last trial only takes the log with it."""
 
     def gone(_subject: str) -> str:
         raise EngineUnavailableError("the engine stopped answering")
@@ -86,9 +86,7 @@ def test_a_log_that_cannot_be_had_costs_no_verdict(decide: Deciding, monkeypatch
     assert not [path for path in cell.evidence if "access" in path]
 
 
-def test_noise_that_cannot_be_looked_at_is_a_failure_of_the_trial(
-    decide: Deciding, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_look_at_the_noise_fails_the_trial(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client is asked before each block."""
     bench = FakeBench(stalled)
     looks: list[Callable[[], float]] = []
@@ -116,8 +114,8 @@ def test_without_a_new_lab_the_claim_is_not_decided(decide: Deciding, monkeypatc
         decide.measuring(bench, asked).decide(asked)
 
 
-def test_an_engine_that_is_gone_ends_the_run(decide: Deciding) -> None:
-    """No result is written: the claim was not tested here, and may be elsewhere."""
+def test_an_unavailable_engine_ends_the_run(decide: Deciding) -> None:
+    """No result is written: the claim was not tested here, and may be tested elsewhere."""
     asked = claim("stall", "loaded")
     running = decide.measuring(failing(EngineUnavailableError("gone"), 1, 2), asked)
     running._may_go_on = lambda: False
@@ -127,7 +125,7 @@ def test_an_engine_that_is_gone_ends_the_run(decide: Deciding) -> None:
 
 
 def test_a_run_that_has_ended_writes_no_result(decide: Deciding) -> None:
-    """Its containers are gone, which is no failure of theirs."""
+    """Its containers have been removed, which is not a failure."""
     asked = claim("stall", "loaded")
     running = decide.measuring(failing(DIED, 1, 2), asked)
     running._stop.ask()
@@ -137,7 +135,7 @@ def test_a_run_that_has_ended_writes_no_result(decide: Deciding) -> None:
 
 
 def test_the_log_of_a_lab_that_failed_twice_is_shown_once(decide: Deciding) -> None:
-    """Other claims of the scenario have the reason alone, and nothing is measured for them."""
+    """Other claims of the scenario only get the reason, and nothing is measured for them."""
     bench = failing(DIED, 1, 2)
     first, second = claim("first", "loaded"), claim("second", "loaded")
     running = decide.measuring(bench, first, second)

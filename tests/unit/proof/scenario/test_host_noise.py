@@ -1,4 +1,4 @@
-"""Looking at the host's noise before each block, and waiting for a calmer moment where there was one before."""
+"""Measuring the host's noise before each block, and waiting for a calmer moment if there was one before."""
 
 import itertools
 import types
@@ -10,7 +10,7 @@ from tuneproof.proof.scenario.host_noise import HostNoise, NoiseWatch, Patience
 
 
 def watched(*lost_pct: float, blocks: int, patience: Patience | None = None) -> tuple[NoiseWatch, list[float]]:
-    """Look before some blocks at a host that loses so much, look by look; return the watch and its waits."""
+    """Measure before some blocks on a host that loses this much, look by look; return the watch and its waits."""
     looks, waits = iter(lost_pct), list[float]()
     watch = NoiseWatch(lambda: next(looks), patience or Patience(), sleep=waits.append)
     for _ in range(blocks):
@@ -19,15 +19,15 @@ def watched(*lost_pct: float, blocks: int, patience: Patience | None = None) -> 
     return watch, waits
 
 
-def test_a_calm_host_is_looked_at_once_per_block() -> None:
-    """And nobody waits."""
+def test_a_calm_host_is_measured_once_per_block() -> None:
+    """And there is no wait."""
     watch, waits = watched(1.0, 3.0, 2.0, blocks=3)
     assert watch.noise() == HostNoise(looks=3, lost_p50_pct=2.0, lost_max_pct=3.0, waited_s=0.0)
     assert waits == []
 
 
-def test_a_host_that_was_calmer_before_is_waited_for() -> None:
-    """Until it is calm again; what counts is what was seen right before the blocks."""
+def test_the_run_waits_for_a_host_that_was_calmer_before() -> None:
+    """Until it is calm again; the values right before the blocks count."""
     watch, waits = watched(2.0, 40.0, 30.0, 3.0, blocks=2)
     assert len(waits) == 2
     noise = watch.noise()
@@ -36,14 +36,14 @@ def test_a_host_that_was_calmer_before_is_waited_for() -> None:
     assert noise.waited_s > sum(waits), "with the looks in between"
 
 
-def test_a_host_that_was_never_calmer_is_not_waited_for() -> None:
-    """Waiting for what may never come costs blocks as well."""
+def test_the_run_does_not_wait_for_a_host_that_was_never_calmer() -> None:
+    """Waiting for something that may never come costs blocks, too."""
     _, waits = watched(20.0, 30.0, 25.0, 38.0, blocks=4)
     assert waits == []
 
 
 def test_waiting_ends_with_the_runs_budget() -> None:
-    """All scenarios of a run share it; then blocks are measured as the host is."""
+    """All scenarios of a run share it; then blocks are measured with the host's noise."""
     patience = Patience(budget_s=1.0)
     _, waits = watched(1.0, 50.0, 50.0, 50.0, 50.0, blocks=3, patience=patience)
     assert len(waits) == 2
@@ -52,13 +52,13 @@ def test_waiting_ends_with_the_runs_budget() -> None:
     assert later == []
 
 
-def test_nothing_is_reported_of_a_measurement_without_blocks() -> None:
+def test_a_measurement_without_blocks_reports_no_noise() -> None:
     watch, _ = watched(blocks=0)
     assert watch.noise() is None
 
 
 def test_gaps_are_where_the_clock_has_jumped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two gaps of 10 and 20 ms in 100 ms; what is shorter than 0.3 ms is the loop itself."""
+    """Two gaps of 10 and 20 ms in 100 ms; anything shorter than 0.3 ms is the loop itself."""
     steps_s = [*[0.0001] * 300, 0.01, *[0.0001] * 300, 0.02, *[0.0001] * 200]
     readings = itertools.accumulate([100.0, *steps_s])
     monkeypatch.setattr(gaps, "time", types.SimpleNamespace(monotonic=lambda: next(readings)))

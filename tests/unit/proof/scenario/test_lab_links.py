@@ -1,4 +1,4 @@
-"""The links of a scenario's lab: measured before a claim, set for each trial, watched after it."""
+"""The links of a scenario's lab: measured before a claim, set for each trial, checked after it."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from tuneproof.proof.scenario.lab_links import LabLinks, LinkLostError
 from tuneproof.proof.scenario.preconditions import PreconditionError
 from tuneproof.report.results.cells import Cell
 
-# The same link of the client, beside a backend's of its own.
+# The client's same link, in addition to a backend's own one.
 FAR_BOTH = NetworkProfile(
     name="far-both",
     summary="Both are far.",
@@ -42,7 +42,7 @@ def test_each_link_is_measured_once_however_many_networks_have_it() -> None:
     links = lab_links(lab, default=PROFILES["wan"])
     links.check([None, PROFILES["wan"], FAR_BOTH, BARE, None], subject="subject")
     assert probed(lab) == {"client": 1, "backend": 1}
-    # Each by itself: single packets, which a slow link of the client's needs, would make a fast backend's look slow.
+    # Each by itself: single packets, which the client's slow link needs, would make a fast backend's look slow.
     asked = {
         name: [asked["wanted"]["egress"]["delay_us"] for asked in lab.programs[name].of("shape")] for name in LINKS
     }
@@ -51,7 +51,7 @@ def test_each_link_is_measured_once_however_many_networks_have_it() -> None:
     assert probed(lab) == {"client": 2, "backend": 1}
 
 
-def test_where_nothing_is_shaped_nothing_is_measured() -> None:
+def test_without_shaping_nothing_is_measured() -> None:
     lab = FakeLab()
     links = lab_links(lab)
     links.check([None, BARE], subject="subject")
@@ -59,8 +59,8 @@ def test_where_nothing_is_shaped_nothing_is_measured() -> None:
     assert links.records([None]) == ()
 
 
-def test_a_link_that_is_not_what_was_set_is_a_failed_precondition() -> None:
-    """The message has the figures; the claims are unsupported here, and nothing is recorded."""
+def test_a_link_that_differs_from_its_settings_is_a_failed_precondition() -> None:
+    """The message has the figures; the claims are not testable here, and nothing is recorded."""
     lab = FakeLab()
     lab.programs["client"].obeys = False
     links = lab_links(lab)
@@ -75,7 +75,7 @@ def test_a_link_that_is_not_what_was_set_is_a_failed_precondition() -> None:
 
 
 def test_a_link_that_passes_nothing_at_first_gets_a_new_wire_and_is_measured_again() -> None:
-    """Before any trial; what is recorded is what the second wire did."""
+    """Before any trial; the second wire's values are recorded."""
     lab = FakeLab()
     lab.programs["client"].hangs = 1
     links = lab_links(lab)
@@ -84,8 +84,8 @@ def test_a_link_that_passes_nothing_at_first_gets_a_new_wire_and_is_measured_aga
     assert links.records([PROFILES["wan"]])[0]["measured"]["loss_pct"] == 0
 
 
-def test_a_link_that_passes_nothing_twice_is_an_error_and_no_property_of_the_host() -> None:
-    """With the end of the wire's log, which may say why."""
+def test_a_link_that_passes_nothing_twice_is_an_error_and_not_a_property_of_the_host() -> None:
+    """With the end of the wire's log, which may show why."""
     lab = FakeLab()
     lab.programs["client"].hangs = 2
     with pytest.raises(LabError, match="the client's link passes nothing: none of 400 probes came back") as caught:
@@ -94,7 +94,7 @@ def test_a_link_that_passes_nothing_twice_is_an_error_and_no_property_of_the_hos
 
 
 def test_records_are_those_of_the_networks_that_a_claim_uses() -> None:
-    """Both directions of each link, each link once, and as a cell takes them."""
+    """Both directions of each link, each link once, in a cell's form."""
     lab = FakeLab()
     links = lab_links(lab, default=PROFILES["wan"])
     links.check([None, FAR_BOTH, PROFILES["lossy"]], subject="subject")
@@ -113,7 +113,7 @@ def test_records_are_those_of_the_networks_that_a_claim_uses() -> None:
     assert lab.programs["client"].link.egress.delay_ms == 20, "an arm that does not say gets the default network"
 
 
-def test_a_lost_wire_is_raised_again_and_the_trial_does_not_count() -> None:
+def test_a_lost_wire_is_started_again_and_the_trial_does_not_count() -> None:
     lab = FakeLab()
     links = lab_links(lab)
     for role in LINKS:
@@ -125,8 +125,8 @@ def test_a_lost_wire_is_raised_again_and_the_trial_does_not_count() -> None:
     assert lab.asked() == {role: ["status", "revive", "status"] for role in LINKS}
 
 
-def test_a_wire_that_cannot_be_raised_again_ends_the_measurement() -> None:
-    """It is no lost trial: the next one would be lost, too."""
+def test_a_wire_that_cannot_be_started_again_ends_the_measurement() -> None:
+    """It is not just a lost trial: the next one would be lost, too."""
     lab = FakeLab()
     lab.programs["client"].alive = False
     lab.programs["client"].errors["revive"] = "no memory"
@@ -136,8 +136,8 @@ def test_a_wire_that_cannot_be_raised_again_ends_the_measurement() -> None:
     assert caught.value.tail == "Kernel panic"
 
 
-def test_a_trial_that_failed_over_a_shaped_link_does_not_count_and_its_wire_is_raised_again() -> None:
-    """A user-mode kernel that hangs is a process that lives; the link that is not shaped is left alone."""
+def test_a_trial_that_failed_over_a_shaped_link_does_not_count_and_its_wire_is_started_again() -> None:
+    """A user-mode kernel that hangs is still a living process; a link without shaping is left alone."""
     lab = FakeLab()
     links = lab_links(lab)
     with pytest.raises(LinkLostError) as caught:
@@ -147,14 +147,14 @@ def test_a_trial_that_failed_over_a_shaped_link_does_not_count_and_its_wire_is_r
 
 
 def test_a_trial_that_failed_over_unshaped_links_has_failed() -> None:
-    """No link bears the blame, so nothing is raised: the caller's error stands."""
+    """No link is to blame, so no wire is restarted: the caller's error remains."""
     lab = FakeLab()
     lab_links(lab).give_up_on(BARE, LabError("no answer"))
     assert lab.asked() == {}
 
 
-def test_logs_are_those_of_the_wires_that_there_are() -> None:
-    """A role whose link is never shaped has none."""
+def test_logs_are_those_of_existing_wires() -> None:
+    """A role without shaping has none."""
     assert lab_links(FakeLab()).logs() == {"client": "Kernel panic", "backend": "Kernel panic"}
     assert lab_links(FakeLab(roles=("client",))).logs() == {"client": "Kernel panic"}
 
@@ -162,7 +162,7 @@ def test_logs_are_those_of_the_wires_that_there_are() -> None:
 def test_a_rate_that_the_host_does_not_carry_is_lowered_for_every_arm_and_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Arms that name the same link get the same one; others are left alone, and the records say what was asked for."""
+    """Arms with the same link get the same one; others are left alone, and the records have the requested rate."""
     monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
     lab = FakeLab()
     lab.programs["backend"].carries_mbit = 400

@@ -1,4 +1,4 @@
-"""From canned trials to a cell: verdict, control, condition, expectation, and who pays for which trial."""
+"""From canned trials to a cell: verdict, control, condition, expectation, and which claim pays for which trial."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -34,7 +34,7 @@ NO_STALL: Final = "the positive control (there is a stall) is refuted: no such e
 
 
 def lagging(*lags_ms: float) -> Canned:
-    """Return trials whose loaded worker lags so much, one after the other and again; the idle one lags 1 ms."""
+    """Return trials whose loaded worker has these lags in turn, repeatedly; the idle one lags 1 ms."""
     return lambda _, number: stall_record(lags_ms=([lags_ms[number % len(lags_ms)]], [1.0]))
 
 
@@ -44,13 +44,13 @@ def written(decide: Deciding) -> list[dict[str, Any]]:
 
 
 def effect_of(cell: Cell, *names: str) -> tuple[Any, ...]:
-    """Return some fields of a cell's effect, which it must have."""
+    """Return some fields of a cell's effect, which must exist."""
     assert cell.effect is not None
     return tuple(getattr(cell.effect, name) for name in names)
 
 
-def test_a_clear_effect_holds_and_the_cell_says_everything(decide: Deciding) -> None:
-    """Five blocks are enough; the cell stands in results.json before the method returns."""
+def test_a_clear_effect_holds_and_the_cell_has_everything(decide: Deciding) -> None:
+    """Five blocks are enough; the cell is in results.json before the method returns."""
     cell = decide(stalled)
     assert (cell.verdict, cell.expected, cell.blocks, cell.void_blocks, cell.reason) == ("holds", "holds", 5, 0, "")
     assert (cell.id, cell.lab) == ("stall/stall/nginx-1.22/bare", "stall/nginx-1.22/bare")
@@ -66,15 +66,15 @@ def test_a_clear_effect_holds_and_the_cell_says_everything(decide: Deciding) -> 
 
 
 def test_no_effect_refutes(decide: Deciding) -> None:
-    """Five blocks below the threshold are an answer, too; it contradicts nothing where honest hosts differ."""
+    """Five blocks below the threshold are an answer, too; it contradicts nothing if honest hosts differ."""
     cell = decide(calm, expected=None)
     assert (cell.verdict, cell.expected, cell.contradicts) == ("refuted", None, False)
     assert decide(calm).contradicts
 
 
 @pytest.mark.parametrize("changes", [{}, {"expired_since": "1.18", "expired_reason": "it is the default"}], ids=str)
-def test_a_control_that_fails_makes_the_claim_unsupported(changes: dict[str, Any], decide: Deciding) -> None:
-    """Whatever the claim's own figures say: without the pathology they mean nothing, and show no expiry either."""
+def test_a_control_that_fails_makes_the_claim_untestable(changes: dict[str, Any], decide: Deciding) -> None:
+    """Whatever the claim's own figures are: without the pathology they mean nothing, and show no expiry either."""
 
     def canned(arm_name: str, number: int) -> StallRecord:
         return stalled(arm_name, number) if arm_name == "remedied" and not changes else calm(arm_name, number)
@@ -86,15 +86,15 @@ def test_a_control_that_fails_makes_the_claim_unsupported(changes: dict[str, Any
     assert cell.effect is not None, "the claim's own figures are kept"
 
 
-def test_a_claim_that_two_arms_are_the_same_says_so_in_its_cell(decide: Deciding) -> None:
-    """For who draws or words it."""
+def test_a_claim_of_equality_is_marked_in_its_cell(decide: Deciding) -> None:
+    """For code that draws or words it."""
     cell = decide(lagging(4.8, 4.9, 5.0), form=Form.SAME, threshold=5.05)
     assert (cell.verdict, cell.threshold) == ("holds", 5.05)
     assert effect_of(cell, "form", "count", "of") == ("same", None, None)
 
 
 def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(decide: Deciding) -> None:
-    """Five yes of five are no 100 %: the looks that the claim declares for itself are taken, not the depth's."""
+    """Five of five do not mean 100 %: the claim's own looks are used, not the depth's."""
     bench = FakeBench(stalled)
     sure: dict[str, Any] = {"effect": lambda _: Tally.yes(when=True), "scale": Scale.SHARE, "threshold": 0.9}
     early = decide(stalled, **sure)
@@ -103,18 +103,18 @@ def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(decide
     assert (cell.verdict, cell.blocks, len(bench.trials)) == ("holds", 29, 29)
     assert effect_of(cell, "unit", "count", "of", "value", "ci_high") == ("share", 29, 29, 1, 1)
     low, level = effect_of(cell, "ci_low", "level")
-    # Exact for the chance of 29 of 29 where nine in ten are right, at which this look decides.
+    # Exact for the chance of 29 of 29 if nine in ten are right, at which this look decides.
     assert low == pytest.approx(0.9)
     assert 0.9 < level < 1 - 0.9**29
 
 
 def test_a_difference_of_shares_has_no_units_of_its_own(decide: Deciding) -> None:
-    """So many of so many would be said of one arm only."""
+    """A count of units would refer to one arm only."""
     cell = decide(stalled, effect=lambda _: 0.9 - 0.01, scale=Scale.SHARE, threshold=0.5)
     assert (cell.verdict, *effect_of(cell, "value", "count", "of")) == ("holds", 0.89, None, None)
 
 
-def test_a_cell_says_what_its_links_were_like(decide: Deciding) -> None:
+def test_a_cell_describes_its_links(decide: Deciding) -> None:
     links = SimpleNamespace(records=lambda _: (LINK,), notes=lambda _: ["slower"], logs=lambda: {"client": "Linux\n"})
     cell = decide(FakeBench(stalled, links=links), network=WAN)
     assert (cell.links, cell.reason) == ((LINK,), "slower")
@@ -124,7 +124,7 @@ def test_a_cell_says_what_its_links_were_like(decide: Deciding) -> None:
 
 
 def twins(**changes: Any) -> Claim[StallObservation]:
-    """Return an A/A control: the loaded worker's lag is the same in both arms but for a factor of 2."""
+    """Return an A/A control: the loaded worker's lag is the same in both arms within a factor of 2."""
 
     def lag_ms(seen: StallObservation) -> float:
         lag = seen.workers[0].lag_p50_ms
@@ -138,7 +138,7 @@ def twins(**changes: Any) -> Claim[StallObservation]:
 
 
 def lagging_twins(*second_ms: float) -> Canned:
-    """Return trials of a first arm that lags 20 ms, and of a second one that lags so much; any other lags 20 ms."""
+    """Return trials of a first arm with a lag of 20 ms, and of a second one with this lag; any other lags 20 ms."""
     return lambda arm, number: stall_record(
         lags_ms=([second_ms[(number - 1) % len(second_ms)] if arm == "second" else 20.0], [1.0])
     )
@@ -154,10 +154,10 @@ def lagging_twins(*second_ms: float) -> Canned:
     ids=["holds", "refuted", "inconclusive"],
 )
 @pytest.mark.parametrize("asked_first", ["claim", "control"])
-def test_what_an_aa_control_says_of_a_metric_holds_for_the_claims_that_use_it(
+def test_an_aa_controls_result_for_a_metric_applies_to_the_claims_that_use_it(
     second_ms: tuple[float, ...], verdict: str, reason: str, asked_first: str, decide: Deciding
 ) -> None:
-    """In whichever order they are asked for; a claim on another metric is decided as ever."""
+    """In any order; a claim on another metric is decided as usual."""
     control, same = twins(), claim("stall", "loaded", metric="lag_ms")
     other = claim("other", "loaded", figure="bytes")
     measurement = decide.measuring(FakeBench(lagging_twins(*second_ms)), same, other, control)
@@ -170,7 +170,7 @@ def test_what_an_aa_control_says_of_a_metric_holds_for_the_claims_that_use_it(
 
 
 def test_an_aa_control_that_is_not_measured_in_the_run_changes_nothing(decide: Deciding) -> None:
-    """Nobody else's trials are run for it, either."""
+    """No additional trials are run for it, either."""
     bench = FakeBench(lagging_twins(90.0))
     asked = claim("stall", "loaded", metric="lag_ms")
     cell = decide.measuring(bench, asked).decide(asked)
@@ -229,8 +229,8 @@ def test_a_refuted_claim_of_an_expired_version_says_since_when_and_why(
     assert (cell.name, cell.expired_since) == ("stall", "" if version == "1.26" else "1.29.7")
 
 
-def test_the_cells_pay_for_all_trials_and_the_set_up_together(decide: Deciding) -> None:
-    """Claims share arms and are decided at different looks; the control's own arm is nobody's but paid for, too."""
+def test_the_cells_pay_together_for_all_trials_and_the_set_up(decide: Deciding) -> None:
+    """Claims share arms and are decided at different looks; the control's own arm is paid for, too."""
 
     def canned(arm_name: str, number: int) -> StallRecord:
         # The shared arm's claim is decided at the first look, the wavering one's at the last.

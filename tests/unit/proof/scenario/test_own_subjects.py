@@ -1,4 +1,4 @@
-"""Subjects with somebody's own nginx: their containers, and whether they have come up."""
+"""Subjects with a user's own nginx: their containers, and whether they have started."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -34,10 +34,10 @@ PLACEMENT = CpuPlacement(subject="0", others="1")
 def waited(
     *looks: int, running: bool = True, full: bool = False, oom: bool = False, memory: str = "", lost_bytes: int = 0
 ) -> int:
-    """Return how many workers a container has in the end with so many processes from one look to the next.
+    """Return how many workers a container finally has, with these numbers of processes from one look to the next.
 
-    full: whether it has all that it may have; oom, memory: whether it ended for want of it, or what its cgroup says;
-    lost_bytes: what the disk has lost.
+    full: whether it has reached its limit of processes; oom, memory: whether it was killed for lack of memory, or its
+    cgroup's report; lost_bytes: what the disk has lost.
     """
     workers = iter(looks)
     container = SimpleNamespace(
@@ -51,13 +51,13 @@ def waited(
     return wait_for_workers(cast("Any", container), OWN, cast("Any", SimpleNamespace(lost_bytes=lost_bytes)))
 
 
-def test_workers_are_waited_for_until_no_more_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How many there will be is nginx's own affair: a machine's CPUs, or a number."""
+def test_the_lab_waits_until_no_more_workers_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nginx decides how many there will be: one per CPU of the machine, or a number."""
     monkeypatch.setattr(module, "_POLL_S", 0.0)
     assert waited(0, 1, 2, 2) == 2
 
 
-def test_an_nginx_that_ends_says_why_and_what_to_do() -> None:
+def test_an_nginx_that_ends_gives_reason_and_remedy() -> None:
     with pytest.raises(LabError, match="--nginx-image") as caught:
         waited(running=False)
     assert caught.value.tail == "unknown directive"
@@ -75,7 +75,7 @@ def test_an_nginx_that_ends_says_why_and_what_to_do() -> None:
     ],
     ids=["workers", "threads", "children", "memory", "killed", "disk"],
 )
-def test_an_nginx_that_wants_more_than_the_lab_gives_is_one_sentence(
+def test_an_nginx_that_needs_more_than_the_lab_gives_is_one_sentence(
     looks: tuple[int, ...], options: dict[str, Any], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_POLL_S", 0.0)
@@ -84,21 +84,21 @@ def test_an_nginx_that_wants_more_than_the_lab_gives_is_one_sentence(
     assert caught.value.remedy.startswith("test a copy with")
 
 
-def test_many_workers_may_pause_while_they_are_started(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_workers_may_pause_while_they_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_POLL_S", 0.0)
     assert waited(90, 90, 90, *[100] * 5) == 100
 
 
-def test_a_disk_that_was_filled_is_said_first() -> None:
-    """Its container was ended, and says nothing about that."""
+def test_a_full_disk_is_reported_first() -> None:
+    """Its container was ended, and reports nothing about that."""
     disk = cast("Any", SimpleNamespace(lost_bytes=2 << 30))
     found = passed_limit(cast("Any", SimpleNamespace()), disk)
     assert found is not None
     assert found.what == "the engine's disk lost 2 GiB while your nginx ran, so the lab ended it"
 
 
-def test_a_part_that_does_not_start_may_lack_the_rest() -> None:
-    """Which whoever runs it can print."""
+def test_a_fragment_that_does_not_start_may_lack_the_rest() -> None:
+    """The user can print it with nginx -T."""
     whole = own_nginx_failed(OWN, "unknown variable").remedy
     part = own_nginx_failed(replace(OWN, is_part=True), "unknown variable").remedy
     assert "nginx -T" not in whole
@@ -106,13 +106,13 @@ def test_a_part_that_does_not_start_may_lack_the_rest() -> None:
     assert "nginx -T" in part
 
 
-def test_one_without_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_nginx_without_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_STARTS_WITHIN_S", 0.0)
     with pytest.raises(LabError, match="has not started its workers"):
         waited(0)
 
 
-def test_its_container_has_what_an_nginx_needs_that_starts_as_root_and_nothing_else() -> None:
+def test_its_container_has_only_the_rights_of_an_nginx_that_starts_as_root() -> None:
     spec = own_spec(SUBJECT, OWN, "ours:1", PLACEMENT)
     assert (spec.image, spec.user, spec.capabilities) == ("ours:1", "0:0", CAPABILITIES)
     assert (spec.memory_bytes, spec.processes) == (MEMORY_BYTES, PROCESSES)
@@ -122,7 +122,7 @@ def test_its_container_has_what_an_nginx_needs_that_starts_as_root_and_nothing_e
     assert beside.environment["STANDIN_SOCKETS"] == f"{socket_path(0)},{socket_path(1)}"
 
 
-def test_its_evidence_is_all_its_files_as_nginx_shows_them() -> None:
+def test_its_evidence_has_all_its_files_as_nginx_shows_them() -> None:
     """As nginx -T does, so that it can be audited and run again."""
     ((name, text),) = SUBJECT.texts(()).items()
     assert name == "yours.nginx.conf"

@@ -1,4 +1,4 @@
-"""A scenario's small parts: when claims are looked at, what is expected of them, backends, CPUs, preconditions."""
+"""A scenario's small parts: looks, expectations, backends, CPUs, preconditions."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -34,7 +34,7 @@ from tuneproof.proof.scenario.preconditions import PreconditionError, check_subj
     ],
     ids=["the-depths", "further", "own-later", "own-single", "own-sooner", "own-beyond", "own-at-the-same-time"],
 )
-def test_a_claim_has_looks_of_its_own_where_the_depths_would_come_too_soon(
+def test_a_claim_has_looks_of_its_own_if_the_depths_would_come_too_soon(
     depth: tuple[int, ...], further: tuple[int, ...], own: tuple[int, ...], wanted: tuple[int, ...]
 ) -> None:
     assert claim("stall", "a", further_looks=further, own_looks=own).looks(depth) == wanted
@@ -55,12 +55,12 @@ def test_a_claim_has_looks_of_its_own_where_the_depths_would_come_too_soon(
         ("1.31", "1.31.4", False),
     ],
 )
-def test_a_claim_has_expired_from_the_version_on_that_made_it_needless(
+def test_a_claim_has_expired_since_the_version_that_made_it_unnecessary(
     version: str,
     since: str,
     expired: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    """Versions compare part by part as numbers, not as text; what a version begins is not there before it."""
+    """Versions compare numerically part by part, not as text; a change in a version does not apply before it."""
     assert claim("stall", "a", expired_since=since).has_expired(version) is expired
     assert claim("stall", "a", since=since).is_ahead_of(version) is (bool(since) and not expired)
 
@@ -93,10 +93,10 @@ OLD, NEW = "1.26", "1.30"
     ],
     ids=str,
 )
-def test_what_is_expected_of_a_claim_on_a_version_over_a_network(
+def test_the_expectation_of_a_claim_depends_on_version_and_network(
     changes: dict[str, Any], version: str, over: NetworkProfile, expected: str | None
 ) -> None:
-    """Nothing where honest hosts differ or nobody spoke of such a network; expired advice is to be refuted."""
+    """None if honest hosts differ or the claim does not cover the network; expired advice should be refuted."""
     assert claim("stall", "a", **changes).expected_on(version, over) == expected
 
 
@@ -107,7 +107,7 @@ def test_a_claim_needs_the_arms_of_its_control_as_well() -> None:
 
 
 def test_a_backend_is_a_container_of_its_own_kind_within_its_share_of_a_cpu() -> None:
-    """Subjects reach it by its name; the sizes are those that the loads ask for."""
+    """Subjects reach it by its name; the sizes are those that the loads request."""
     small = Backend(name="slow", kind=STATIC, cpus=0.06)
     spec = small.spec(image="backend:1", cpuset="1-3")
     assert (spec.name, spec.role, spec.image, spec.cpuset) == ("slow", Role.BACKEND, "backend:1", "1-3")
@@ -132,7 +132,7 @@ SUBJECT = Subject(
 
 
 def snapshot(*, backlogs: Mapping[int, tuple[int, ...]] | None = None, rmem: str = "40960 40960 40960") -> Snapshot:
-    """What netadmin sees when all is well, but for what a test changes."""
+    """What netadmin sees if all is well, except for a test's changes."""
     return Snapshot(
         sysctls={"net.ipv4.tcp_rmem": rmem},
         listener_backlogs={8000: (511, 511)} if backlogs is None else backlogs,
@@ -141,8 +141,8 @@ def snapshot(*, backlogs: Mapping[int, tuple[int, ...]] | None = None, rmem: str
     )
 
 
-def test_a_subject_as_it_was_asked_for_passes_and_is_recorded() -> None:
-    """What was read back goes into the evidence, in JSON types."""
+def test_a_subject_as_requested_passes_and_is_recorded() -> None:
+    """The values that were read back are in the evidence, in JSON types."""
     assert check_subject(SUBJECT, nginx="1.22", snapshot=snapshot(), start_log=START_LOG, commands=COMMANDS) == {
         "nginx": "1.22",
         "workers": 2,
@@ -159,14 +159,14 @@ def test_a_subject_as_it_was_asked_for_passes_and_is_recorded() -> None:
         ({"commands": COMMANDS[:2]}, snapshot(), "1 workers, wanted 2"),
         ({}, snapshot(backlogs={8000: (511,)}), "1 listening sockets on port 8000, wanted 2"),
         ({}, snapshot(backlogs={80: (511, 511)}), "0 listening sockets on port 8000, wanted 2"),
-        # With two, the kernel would spread connections after all.
+        # With two, the kernel would distribute connections after all.
         ({"subject": SHARED}, snapshot(), "2 listening sockets on port 8000, wanted 1"),
         (
             {},
             snapshot(rmem="4096 131072 6291456"),
             "net.ipv4.tcp_rmem is '4096 131072 6291456', wanted '40960 40960 40960'",
         ),
-        # A kernel that does not show it cannot prove it.
+        # A kernel that does not show it cannot confirm it.
         (
             {},
             replace(snapshot(backlogs={}), sysctls={}),
@@ -176,8 +176,8 @@ def test_a_subject_as_it_was_asked_for_passes_and_is_recorded() -> None:
     ],
     ids=["version", "workers", "listeners", "port", "shared", "sysctl", "several", "pinned"],
 )
-def test_each_difference_from_what_was_asked_for_is_named(changes: dict[str, Any], seen: Snapshot, faults: str) -> None:
-    """A claim measured on another subject than declared would be about nothing."""
+def test_each_difference_from_the_request_is_named(changes: dict[str, Any], seen: Snapshot, faults: str) -> None:
+    """A claim measured on another subject than declared would mean nothing."""
     asked = {"subject": SUBJECT, "nginx": "1.22", "start_log": START_LOG, "commands": COMMANDS, **changes}
     subject = asked.pop("subject")
     with pytest.raises(PreconditionError) as caught:
@@ -185,8 +185,8 @@ def test_each_difference_from_what_was_asked_for_is_named(changes: dict[str, Any
     assert caught.value.what == f"precondition of nginx container {subject.name}: {faults}"
 
 
-def test_a_subject_that_records_no_turns_though_it_should_is_reported_with_the_loaders_reason() -> None:
-    """The loader goes on without a library that it cannot load; the trials would miss their main figure."""
+def test_a_subject_without_the_requested_record_is_reported_with_the_loaders_reason() -> None:
+    """The loader continues without a library that it cannot load; the trials would lack their main figure."""
     loader = "ERROR: ld.so: object '/usr/lib/tuneproof/recorder.so' from LD_PRELOAD cannot be preloaded: ignored."
     with pytest.raises(PreconditionError) as caught:
         check_subject(

@@ -1,4 +1,4 @@
-"""Which CPUs the roles get, on small machines and on large ones."""
+"""Which CPUs the roles get, on small and on large machines."""
 
 import pytest
 
@@ -17,9 +17,9 @@ from tuneproof.proof.scenario.placement import (
 
 MANY = (CpuShare.MANY,)
 TWO = Cpus(allowed="0-1", nodes=("0-1",))
-# Two nodes of four cores with two hyperthreads each; the second ones come last.
+# Two nodes of four cores with two hyperthreads each; the second hyperthreads come last.
 LARGE = Cpus(allowed="0-15", nodes=("0-3,8-11", "4-7,12-15"), cores=tuple(f"{cpu},{cpu + 8}" for cpu in range(8)))
-# A laptop's two cores, whose hyperthreads follow each other.
+# A laptop's two cores, with consecutive hyperthreads.
 LAPTOP = Cpus(allowed="0-3", nodes=("0-3",), cores=("0-1", "2-3"))
 
 
@@ -35,8 +35,8 @@ LAPTOP = Cpus(allowed="0-3", nodes=("0-3",), cores=("0-1", "2-3"))
     ],
     ids=["two", "three", "many", "laptop", "large", "one-core"],
 )
-def test_the_subject_has_one_cpu_and_everybody_else_the_other_cores(cpus: Cpus, others: str, idle: str) -> None:
-    """The hyperthread beside it is left idle, unless there is no other one."""
+def test_the_subject_has_one_cpu_and_all_others_share_the_other_cores(cpus: Cpus, others: str, idle: str) -> None:
+    """The hyperthread next to it stays idle, unless there is no other one."""
     placement = CpuPlacement.on(cpus, shares=[CpuShare.FIRST])
     assert (placement.subject, placement.others, placement.idle) == ("0", others, idle)
     assert CpuPlacement.on(cpus) == placement
@@ -51,20 +51,20 @@ def test_the_subject_has_one_cpu_and_everybody_else_the_other_cores(cpus: Cpus, 
         (LARGE, "10", "0-5,8-11", "6-7,14-15", "12-13"),
         (LARGE, "15", "0-14", "15", ""),
         (LAPTOP, "2", "0,2", "1,3", ""),
-        # An engine that has a part of its machine: the first CPU may be somebody else's.
+        # An engine with a part of its machine: the first CPU may belong to somebody else.
         (Cpus(allowed="4-7", nodes=("0-7",)), "", "4-5", "6-7", ""),
     ],
 )
-def test_many_cpus_are_the_cores_of_the_first_node_first(
+def test_many_cpus_are_first_the_cores_of_the_first_node(
     cpus: Cpus, asked: str, subject: str, others: str, idle: str
 ) -> None:
-    """Half of the machine, unless somebody asked for more or less."""
+    """Half of the machine by default."""
     placement = CpuPlacement.on(cpus, shares=MANY, asked=asked)
     assert (placement.subject, placement.others, placement.idle) == (subject, others, idle)
 
 
 def test_each_subject_gets_its_share() -> None:
-    """One of several lets its workers share a CPU all the same; one's own nginx gets more than that when asked."""
+    """Workers of one of several still share a CPU; a user's own nginx gets more on request."""
     placement = CpuPlacement.on(LARGE, shares=MANY)
     assert [placement.of(share) for share in CpuShare] == ["0", "0-3,8-11", "0-3,8-11", ""]
     assert placement.subject_count == 8
@@ -73,7 +73,7 @@ def test_each_subject_gets_its_share() -> None:
     assert CpuPlacement.on(LARGE, shares=[CpuShare.FIRST], asked="4").subject == "0"
 
 
-def test_a_machine_of_its_own_may_be_nginxs_altogether() -> None:
+def test_nginx_may_have_a_machine_of_its_own_completely() -> None:
     placement = CpuPlacement.on(LARGE, shares=MANY, asked="all", alone=True)
     assert (placement.subject, placement.others) == ("0-15", "0-15")
     assert CpuPlacement.on(Cpus(allowed="0"), shares=MANY, asked="1", alone=True).subject == "0"
@@ -117,12 +117,12 @@ def test_more_cpus_than_there_are_end_the_run(asked: str, alone: bool, message: 
 
 
 @pytest.mark.parametrize("asked", ["0", "-1", "two", "1.5", "²"])
-def test_what_is_no_number_of_cpus_is_refused(asked: str) -> None:
+def test_an_invalid_number_of_cpus_is_rejected(asked: str) -> None:
     with pytest.raises(BadInputError, match="not a number of CPUs"):
         check_asked(asked, Engines())
 
 
-def test_all_cpus_are_only_for_an_nginx_that_has_its_machine_for_itself() -> None:
+def test_all_cpus_are_only_for_an_nginx_with_a_machine_of_its_own() -> None:
     """A backend there would share them."""
     here, far = (Engine(name=name, environment={"DOCKER_HOST": name}) for name in ("here", "far"))
     beside = Engines(default=here, by_role={Role.CLIENT: far}, manager=far)
@@ -137,7 +137,7 @@ def test_all_cpus_are_only_for_an_nginx_that_has_its_machine_for_itself() -> Non
 
 
 def test_roles_elsewhere_have_the_cpus_of_their_own_machines() -> None:
-    """As all others than the subject have on one machine; a single CPU is theirs altogether."""
+    """The same as all roles but the subject have on one machine; a single CPU is completely theirs."""
     here, far, small = (Engine(name=name, cpus=cpus) for name, cpus in (("here", 32), ("far", 4), ("small", 1)))
     engines = with_cpus(Engines(default=here, by_role={Role.CLIENT: far, Role.BACKEND: small}, manager=far))
     assert engines.subject.cpuset("0") == "0"

@@ -1,4 +1,4 @@
-"""A scenario as a whole: names that fit each other, and the arms that claims need."""
+"""A scenario as a whole: names that match each other, and the arms that claims need."""
 
 import pytest
 
@@ -16,11 +16,11 @@ RELIEF = claim("relief", "small", control=claim("there", "default"))
 
 
 def scenario() -> Scenario[StallObservation]:
-    """Four arms and two claims; one arm is nobody's."""
+    """Four arms and two claims; no claim uses one of the arms."""
     return Scenario(name="pathology", arms=ARMS, claims=(STALL, RELIEF))
 
 
-def test_a_name_that_is_used_twice_is_refused() -> None:
+def test_a_repeated_name_is_rejected() -> None:
     with pytest.raises(ValueError, match=r"pathology: an arm's name is used twice: \['a', 'b', 'a'\]"):
         Scenario(name="pathology", arms=(arm("a"), arm("b"), arm("a", subject=SMALL)), claims=())
     with pytest.raises(ValueError, match=r"pathology: a claim's name is used twice: \['stall', 'stall'\]"):
@@ -32,14 +32,14 @@ def test_a_name_that_is_used_twice_is_refused() -> None:
     [claim("wrong", "loaded", "lost"), claim("wrong", "loaded", control=claim("there", "lost"))],
     ids=["its-own", "its-controls"],
 )
-def test_a_claim_on_an_arm_that_there_is_not_is_refused(wrong: Claim[StallObservation]) -> None:
+def test_a_claim_about_a_missing_arm_is_rejected(wrong: Claim[StallObservation]) -> None:
     """Before a lab is started for it; the message names both."""
     with pytest.raises(ValueError, match="pathology: claim wrong compares lost; the arms are "):
         Scenario(name="pathology", arms=ARMS, claims=(STALL, wrong))
 
 
 def test_a_claim_is_found_by_its_name() -> None:
-    """A test is marked with it; a control is no claim of the scenario."""
+    """A test is marked with it; a control is not a claim of the scenario."""
     declared = scenario()
     assert (declared.claim("stall"), declared.claim("relief")) == (STALL, RELIEF)
     for unknown in ("there", "stal"):
@@ -47,7 +47,7 @@ def test_a_claim_is_found_by_its_name() -> None:
             declared.claim(unknown)
 
 
-def test_only_the_arms_that_claims_and_their_controls_compare_are_used() -> None:
+def test_only_arms_that_claims_and_their_controls_compare_are_used() -> None:
     """In the scenario's order; each once, however many claims share it."""
     declared = scenario()
     assert [item.name for item in declared.used_arms([STALL])] == ["loaded"]
@@ -56,8 +56,8 @@ def test_only_the_arms_that_claims_and_their_controls_compare_are_used() -> None
     assert declared.used_arms([]) == ()
 
 
-def test_claims_are_shared_out_among_labs_that_have_no_arm_in_common() -> None:
-    """An arm that two labs measure would be counted twice."""
+def test_claims_are_divided_among_labs_without_common_arms() -> None:
+    """An arm in two labs would be counted twice."""
     claims = tuple(claim(name, name) for name in ("default", "small", "loaded"))
     shared = Scenario(name="pathology", arms=ARMS, claims=claims, labs=2)
     assert [[each.name for each in part] for part in shared.shared_out(claims)] == [["default", "loaded"], ["small"]]
@@ -73,8 +73,8 @@ def test_arms_share_their_subjects() -> None:
     assert subjects_of([]) == ()
 
 
-def test_two_subjects_under_one_name_are_refused() -> None:
-    """One of them would be measured in the other's place."""
+def test_two_subjects_with_one_name_are_rejected() -> None:
+    """One of them would be measured in place of the other."""
     other = Subject(name="small", config=SubjectConfig(upstream="backend:8000", reuseport=False))
     with pytest.raises(ValueError, match="two different subjects are called small"):
         subjects_of([arm("a", subject=SMALL), arm("b", subject=other)])

@@ -1,4 +1,4 @@
-"""The reuseport stall's declarations: doses, effects, and what exactly is taken away for its own counter-tests."""
+"""The reuseport stall's declarations: doses, effects, and what exactly its counter-tests remove."""
 
 import dataclasses
 import itertools
@@ -35,13 +35,13 @@ def observed(
 
 
 def served(*worker_pids: int | None) -> StallObservation:
-    """A trial whose fast requests were answered by these workers; worker 11 carries the bulk downloads."""
+    """A trial with fast requests answered by these workers; worker 11 has the bulk downloads."""
     fast = tuple(dataclasses.replace(STALL.fast[0], worker_pid=pid) for pid in worker_pids)
     return dataclasses.replace(STALL, fast=fast)
 
 
 @pytest.mark.parametrize("default_max_bytes", [6291456, 16777216, 2097152])
-def test_doses_go_from_the_hosts_default_to_the_articles_evenly_in_logarithm(default_max_bytes: int) -> None:
+def test_doses_go_from_the_hosts_default_to_the_articles_in_equal_ratios(default_max_bytes: int) -> None:
     doses = dose_maxima(default_max_bytes)
     assert len(doses) >= 5
     assert (doses[0], doses[-1]) == (default_max_bytes, 40960)
@@ -56,27 +56,27 @@ def test_a_host_whose_default_is_close_to_the_remedy_has_no_doses(default_max_by
         dose_maxima(default_max_bytes)
 
 
-def test_a_request_is_slow_by_the_unloaded_median_of_its_own_trial() -> None:
-    """Five times 4 ms are 20 ms; a request that takes just that is not slow."""
+def test_slow_requests_are_defined_by_the_unloaded_median_of_their_own_trial() -> None:
+    """Five times 4 ms is 20 ms; a request that takes exactly that is not slow."""
     observation = observation_of(stall_record(baseline_ms=[3.0, 4.0, 400.0], fast_ms=[20.0, 20.1, 5.0, 900.0]))
     assert slow(observation) == 2 / 4
 
 
-def test_a_fast_request_that_failed_is_slow_however_soon() -> None:
-    """Half a body after 5 ms is no fast answer."""
+def test_a_failed_fast_request_is_slow_however_early_it_failed() -> None:
+    """Half a body after 5 ms is not a fast response."""
     cut = dataclasses.replace(STALL.fast[0], complete=False)
     assert slow(dataclasses.replace(STALL, fast=(cut, *STALL.fast[1:]))) == 1 / 10
 
 
-def test_requests_that_were_given_to_the_loaded_worker_are_counted_those_that_nobody_answered_with_them() -> None:
-    """An idle worker answers within the time limit; so whoever did not is the other one."""
+def test_requests_to_the_loaded_worker_include_unanswered_ones() -> None:
+    """An idle worker answers within the time limit, so unanswered requests went to the other one."""
     assert fed_to_loaded(served(11, 12, None, 12, 12)) == 2 / 5
     with pytest.raises(ValueError, match="no fast request"):
         fed_to_loaded(served())
 
 
 def test_the_scenario_uses_the_hosts_default_and_the_articles_remedy() -> None:
-    """The first dose is what the host has anyway; the last fixes all three values, as the article does."""
+    """The first dose is the host's own value; the last fixes all three values, as the article does."""
     doses = ReuseportStall(default_rmem=DEFAULT).dose_arms()
     rmem = [arm.subject.sysctls[TCP_RMEM] for arm in doses]
     assert rmem[0] == "4096 131072 6291456"
@@ -87,7 +87,7 @@ def test_the_scenario_uses_the_hosts_default_and_the_articles_remedy() -> None:
     assert all(arm.subject.config == doses[0].subject.config for arm in doses)
 
 
-def test_every_claim_compares_arms_that_exist_and_differ_only_as_claimed() -> None:
+def test_every_claim_compares_existing_arms_that_differ_only_as_claimed() -> None:
     """Pairs of arms run the same loads; a control's arms exist, too."""
     stall = ReuseportStall(default_rmem=DEFAULT)
     arms = arms_of(stall)

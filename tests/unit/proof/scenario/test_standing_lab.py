@@ -1,4 +1,4 @@
-"""A lab that fails is removed, and another takes its place, once the engine can be used again."""
+"""A lab that fails is removed, and another replaces it, once the engine can be used again."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Labs:
-    """Makes labs of which some do not start, and keeps what happened."""
+    """Makes labs of which some do not start, and records what happened."""
 
     def __init__(self, *errors: TuneproofError | None) -> None:
         self.errors = [*errors]
@@ -52,7 +52,7 @@ REFUSED = LabError("refused")
 
 
 @pytest.mark.parametrize("error", [REFUSED, EngineUnavailableError("refused")], ids=["lab", "engine"])
-def test_a_start_that_fails_is_tried_once_more(error: TuneproofError) -> None:
+def test_a_failed_start_is_tried_once_more(error: TuneproofError) -> None:
     labs = Labs(error)
     with labs.standing() as standing:
         assert cast("Any", standing.start()).number == 2
@@ -69,7 +69,7 @@ def test_a_start_that_fails_is_tried_once_more(error: TuneproofError) -> None:
     ],
     ids=["twice", "own nginx", "host"],
 )
-def test_what_a_new_lab_cannot_mend_is_raised(errors: tuple[TuneproofError, ...], starts: int) -> None:
+def test_errors_that_a_new_lab_cannot_fix_are_raised(errors: tuple[TuneproofError, ...], starts: int) -> None:
     labs = Labs(*errors)
     with pytest.raises(type(errors[-1]), match=errors[-1].what), labs.standing() as standing:
         standing.start()

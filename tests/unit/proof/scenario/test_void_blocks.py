@@ -27,7 +27,7 @@ def failing(error: Exception) -> Trial:
 
 
 def second(trial: Trial) -> FakeBench:
-    """Return a bench whose second trial is this one, among good ones."""
+    """Return a bench with this second trial among good ones."""
     return FakeBench(lambda arm, number: trial() if number == 2 else stalled(arm, number))
 
 
@@ -35,7 +35,7 @@ def second(trial: Trial) -> FakeBench:
     "noise", [{"late_ms": 50.0}, {"steal_pct": 60.0}, {"late_ms": 50.0, "steal_pct": 60.0}], ids=repr
 )
 def test_a_trial_on_a_noisy_host_counts(noise: dict[str, Any], decide: Deciding) -> None:
-    """What a neighbour takes costs width, and perhaps blocks; a rule against it would select by what the arms cause."""
+    """Noise widens intervals, and may cost blocks; a rule against it would depend on the arms' effects."""
     noisy = stall_record(lags_ms=([60.0], [1.0]), bulk=(100, 0), fast_ms=[5.0], baseline_ms=[4.0], **noise)
     cell = decide(second(lambda: noisy))
     assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 0)
@@ -55,7 +55,7 @@ def test_a_trial_on_a_noisy_host_counts(noise: dict[str, Any], decide: Deciding)
 def test_a_meaningless_trial_makes_its_block_void_and_another_one_decides(
     trial: Trial, reason: str | None, measured_s: float, decide: Deciding
 ) -> None:
-    """It stays out of the arm's figures; its reason and its time are kept, and its record if it has one."""
+    """It is left out of the arm's figures; its reason and its time are kept, and its record if it has one."""
     cell = decide(second(trial))
     assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 1)
     assert cell.arms["loaded"]["trials"] == 5
@@ -66,8 +66,8 @@ def test_a_meaningless_trial_makes_its_block_void_and_another_one_decides(
     assert bool(samples[1]["raw"]) == (reason not in {LOST.what, RESTLESS.what})
 
 
-def test_an_effect_that_cannot_be_computed_makes_the_claim_unsupported_at_once(decide: Deciding) -> None:
-    """Its trial is a good one, and stays in the arm's figures."""
+def test_an_effect_that_cannot_be_computed_makes_the_claim_untestable_at_once(decide: Deciding) -> None:
+    """Its trial is valid, and stays in the arm's figures."""
 
     def effect(_block: Mapping[str, StallObservation]) -> float:
         raise ValueError("there is nothing to compare with")

@@ -1,4 +1,4 @@
-"""The first page of a report in a real browser: the matrix, and how it is filtered, sorted and walked."""
+"""The first page of a report in a real browser: the matrix, and how it is filtered, sorted and navigated."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,13 +17,13 @@ from tuneproof.report.words import word_of
 pytestmark = pytest.mark.browser
 
 _LARGE_CELLS = 500
-# The table is too high for the window: scroll bars come, and places are computed anew.
+# The table is too tall for the window: scroll bars appear, and the layout is computed again.
 _MORE_LAYOUTS = 2
 _OWN_FILES_BYTES = 15_000_000
 
 
 def shown(page: Page) -> list[str]:
-    """Return the claims that are visible, from top to bottom."""
+    """Return the visible claims, from top to bottom."""
     return [row.inner_text() for row in page.locator("tr.claim:visible .sentence").all()]
 
 
@@ -59,7 +59,7 @@ def test_filters_narrow_the_matrix_and_stay_in_the_address(page: Page, small: Re
     assert shown(page) == everything
 
 
-def test_rows_can_be_sorted_and_put_back(page: Page, small: Results) -> None:
+def test_rows_can_be_sorted_and_restored(page: Page, small: Results) -> None:
     """The contradiction first; then by scenario again, in the order of the run."""
     page.goto(first_page(small))
     before = shown(page)
@@ -72,7 +72,7 @@ def test_rows_can_be_sorted_and_put_back(page: Page, small: Results) -> None:
 
 
 def test_scenarios_fold_and_the_box_folds_all(page: Page, small: Results) -> None:
-    """A folded scenario still says how its claims came out; sorted rows stand in none, so all are there."""
+    """A folded scenario still shows its claims' verdicts; sorted rows are outside the scenarios, so all are visible."""
     page.goto(first_page(small))
     everything = shown(page)
     page.click("[aria-label='Fold reuseport_stall']")
@@ -113,8 +113,8 @@ def test_a_link_to_a_cell_shows_it(page: Page, small: Results) -> None:
     expect(page.locator(f"[id='{entry.slug}']")).to_be_in_viewport()
 
 
-def test_the_matrix_can_be_walked_with_the_keyboard(page: Page, small: Results) -> None:
-    """Arrows go from cell to cell, past gaps; Enter opens, n goes on, m goes back to the cell's place."""
+def test_the_matrix_can_be_navigated_with_the_keyboard(page: Page, small: Results) -> None:
+    """Arrows go from cell to cell, past gaps; Enter opens, n continues, m returns to the cell's place."""
     page.goto(first_page(small))
     table = matrix(small.cells)
     first, right = (entry.slug for entry in table.rows[0].entries)
@@ -141,7 +141,7 @@ def test_the_matrix_can_be_walked_with_the_keyboard(page: Page, small: Results) 
 
 
 def test_single_keys_help_and_can_be_switched_off(page: Page, small: Results) -> None:
-    """A slash finds, a question mark explains; whoever switched them off, or types, is left alone."""
+    """A slash finds, a question mark explains; they do nothing once switched off, or while the user types."""
     page.goto(first_page(small))
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.name") == "q"
@@ -160,15 +160,15 @@ def test_single_keys_help_and_can_be_switched_off(page: Page, small: Results) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """What it takes a browser to show a page: what decides how long, and is the same on every machine."""
+    """What it takes a browser to show a page: this determines the time, and is the same on every machine."""
 
     requests: int  # files that it read
-    layouts: int  # how often it computed the places of everything
-    nodes: int  # parts that the page has then
+    layouts: int  # how often it computed the whole layout
+    nodes: int  # elements of the page
 
 
 def opening(page: Page, results: Results) -> Opening:
-    """Open the first page anew and use its matrix by a key."""
+    """Open the first page again and use a key in its matrix."""
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     page.goto("about:blank")
@@ -185,7 +185,7 @@ def opening(page: Page, results: Results) -> Opening:
 
 @pytest.mark.slow
 def test_a_report_of_500_cells_is_small_and_no_harder_to_open(page: Page, small: Results, tmp_path: Path) -> None:
-    """Its own files, without evidence, are at most 15 MB. Its first page has as many parts as its cells make."""
+    """Its own files, without evidence, are at most 15 MB. Its first page has as many elements as its cells need."""
     few = opening(page, small)
     results = write_large_run(tmp_path / "run", cells=_LARGE_CELLS)
     write_report(results, results.path.parent)

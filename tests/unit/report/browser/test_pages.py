@@ -21,7 +21,7 @@ def open_cell(page: Page, results: Results, name: str = "restores_loop") -> None
 
 
 def test_every_page_opens_from_the_disk(page: Page, small: Results) -> None:
-    """The page's own fixture sees that no network is asked and nothing is complained of."""
+    """The page's own fixture checks that there are no network requests and no complaints."""
     folder = small.path.parent
     for path in [folder / "index.html", *(folder / "cells").iterdir()]:
         page.goto(path.resolve().as_uri())
@@ -70,7 +70,7 @@ def test_charts_are_drawn_in_the_pages_colours(page: Page, small: Results) -> No
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_narrow_screen_needs_no_sideways_scrolling(page: Page, small: Results, scheme: str, tmp_path: Path) -> None:
-    """Claims become cards, in both schemes; the pictures are kept beside the test's other files."""
+    """Claims become cards, in both schemes; the screenshots are next to the test's other files."""
     page.set_viewport_size(_NARROW)  # type: ignore[arg-type]
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     for name, address in (("index", first_page(small)), ("cell", cell_page(small, "restores_loop"))):
@@ -91,8 +91,8 @@ def test_paper_gets_no_controls_and_light_colours(page: Page, small: Results) ->
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
 
 
-def test_without_scripts_everything_is_said(browser: Browser, small: Results) -> None:
-    """No control that does nothing, every verdict, and each chart's data as a table."""
+def test_without_scripts_all_information_is_there(browser: Browser, small: Results) -> None:
+    """No control without function, every verdict, and each chart's data as a table."""
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(first_page(small))
@@ -125,7 +125,7 @@ def test_axe_finds_no_serious_violation(page: Page, small: Results, name: str, s
     page.goto(cell_page(small, name) if name else first_page(small))
     page.wait_for_load_state("networkidle")
     page.evaluate("document.querySelectorAll('details').forEach(one => one.setAttribute('open', ''))")
-    # Without the preload: axe would fetch the style sheet, which the page's own policy forbids, and say so.
+    # Without the preload: axe would fetch the style sheet, which the page's own policy forbids, and complain.
     found = Axe().run(page, options={"preload": False}).response["violations"]
     assert [
         (one["id"], [node["target"] for node in one["nodes"]][:3])

@@ -1,4 +1,4 @@
-"""The arms by their own figures: side by side, over a dose, and over two; the claim's figure comes first."""
+"""The arms with their own figures: side by side, over a dose, and over two; the claim's figure comes first."""
 
 import math
 from collections.abc import Mapping
@@ -26,11 +26,11 @@ LAGS_MS: Final = {"slow-slow": 0.1, "fast-slow": 2.9, "slow-fast": 0.06, "fast-f
 
 
 def titles(of: Cell) -> list[str]:
-    """Return what stands above the panels of the comparison."""
+    """Return the titles above the panels of the comparison."""
     return [item["text"] for item in named("arms", of, {}).figure["layout"]["annotations"]]
 
 
-def test_what_differs_most_comes_first_but_for_the_claims_own_figure() -> None:
+def test_the_largest_difference_comes_first_after_the_claims_own_figure() -> None:
     assert titles(cell(arms=LEAGUE)) == ["lag ms", "requests per s"]
     assert titles(replace(cell(arms=LEAGUE), figure="requests_per_s")) == ["requests per s", "lag ms"]
     assert titles(replace(cell(arms=LEAGUE), figure="alike"))[0] == "alike"
@@ -47,8 +47,8 @@ def test_percentiles_of_one_figure_share_a_panel_and_its_unit() -> None:
     assert (layout["xaxis2"]["type"], layout["xaxis2"]["rangemode"]) == ("linear", "tozero")
 
 
-def test_what_an_arm_has_not_measured_has_no_point() -> None:
-    """Nothing is not zero."""
+def test_an_unmeasured_figure_of_an_arm_has_no_point() -> None:
+    """Missing is not zero."""
     of = replace(cell(arms=LEAGUE), figure="written_bytes")
     chart = named("arms", of, {})
     assert only(chart, xaxis="x")["x"] == [29_659_136]
@@ -64,15 +64,15 @@ def test_without_a_difference_there_is_nothing_to_compare(arms: dict[str, dict[s
     assert names(cell(arms=arms), {}) == []
 
 
-def test_markup_in_an_arms_name_is_shown_and_not_obeyed() -> None:
-    """Plotly obeys some tags in text."""
+def test_markup_in_an_arms_name_is_shown_as_text() -> None:
+    """Plotly interprets some tags in text."""
     arms = {'<a href="x">b</a>': {"requests_per_s": 1.0}, "b\nc": {"requests_per_s": 2.0}}
     chart = named("arms", cell(arms=arms), {})
     assert chart.figure["layout"]["yaxis"]["ticktext"] == ['&lt;a href="x"&gt;b&lt;/a&gt;', "b c"]
 
 
 def responding(amounts: Mapping[str, float | None], *, of: str = "buffer", unit: str = "bytes", **more: Any) -> Cell:
-    """Return a cell whose arms are doses, and answer with ten times their amount."""
+    """Return a cell whose arms are doses, with a response of ten times their amount."""
     arms: dict[str, dict[str, float | None]] = {
         arm: {"lag_p50_ms": 10.0 * (amount or 1)} for arm, amount in amounts.items()
     }
@@ -101,7 +101,7 @@ def test_the_number_of_workers_is_a_series_of_its_own() -> None:
 @pytest.mark.parametrize(
     "amounts", [{}, {"a": 1}, {"a": 1, "b": 1}, {"a": 1, "b": None}], ids=["none", "one", "equal", "no limit"]
 )
-def test_less_than_two_doses_are_no_response(amounts: dict[str, float | None]) -> None:
+def test_fewer_than_two_doses_have_no_chart(amounts: dict[str, float | None]) -> None:
     assert "dose-response" not in names(responding(amounts), {})
 
 
@@ -116,7 +116,7 @@ def grid(lags_ms: dict[str, float | None]) -> Cell:
 
 
 def test_two_doses_make_a_map_largest_first() -> None:
-    """Colour is the figure's logarithm; the field says the figure. Amounts are sorted as numbers: 2000 is above 500."""
+    """Colour is the figure's logarithm; the field shows the figure. Amounts are sorted as numbers."""
     chart = named("dose-map", grid({**LAGS_MS, "middle-slow": 1.0}), {})
     field = only(chart, type="heatmap")
     assert field["z"] == [[math.log10(63.8), math.log10(2.9)], [None, 0.0], [math.log10(0.06), math.log10(0.1)]]
@@ -130,8 +130,8 @@ def test_two_doses_make_a_map_largest_first() -> None:
     assert chart.columns == ("upstream's link (Mbit/s)", "client's link (Mbit/s)", "turn_cpu_p50_ms")
 
 
-def test_less_than_two_amounts_of_each_are_no_map() -> None:
-    """A row has no columns to compare, and what was not measured has no field."""
+def test_fewer_than_two_amounts_of_each_have_no_map() -> None:
+    """A row has no columns to compare, and unmeasured values have no field."""
     row: dict[str, float | None] = {name: lag_ms for name, lag_ms in LAGS_MS.items() if name.startswith("slow-")}
     assert "dose-map" not in names(grid(row), {})
     assert "dose-map" not in names(grid(dict.fromkeys(LAGS_MS)), {})

@@ -9,7 +9,7 @@ from tests.support.canned_turns import raw_worker
 
 
 def test_a_curve_is_the_share_of_requests_that_took_no_longer() -> None:
-    """The trials of an arm are pooled; void ones are left out. A percentile is the smallest value that suffices."""
+    """The trials of an arm are pooled; void ones are left out. A percentile is the smallest value that reaches it."""
     evidence = files(
         trial("a", 1, stall(fast_ms=[30.0, 10.0])),
         trial("a", 2, stall(fast_ms=[20.0, 1000.0])),
@@ -28,7 +28,7 @@ def test_a_curve_is_the_share_of_requests_that_took_no_longer() -> None:
 
 
 def test_each_worker_has_a_panel_of_its_own_on_one_scale() -> None:
-    """On scales of their own, a stall of 40 ms and a lag of 0.1 ms would look alike."""
+    """On separate scales, a stall of 40 ms and a lag of 0.1 ms would look the same."""
     chart = named("cdf-loop-lag", cell(), files(trial("a", 1, stall([30.0, 40.0], [0.1]))))
     assert (only(chart, xaxis="x")["x"], only(chart, xaxis="x2")["x"]) == ([30.0, 40.0], [0.1])
     assert chart.figure["layout"]["xaxis2"]["matches"] == "x"
@@ -41,7 +41,7 @@ def test_connects_that_failed_keep_the_curve_below_one() -> None:
 
 
 def test_arms_look_the_same_in_every_chart_and_differ_without_colour() -> None:
-    """A reader learns the looks once; a dash tells them on paper, too."""
+    """A reader learns the looks once; dashes distinguish them on paper, too."""
     evidence = files(*[trial(arm, 1, stall([1.0, 2.0], fast_ms=[1.0])) for arm in ("a", "b", "c")])
     requests, lags = (named(name, cell(), evidence) for name in ("cdf-requests", "cdf-loop-lag"))
     looks = {trace["name"]: (trace["line"]["color"], trace["line"]["dash"]) for trace in requests.figure["data"]}
@@ -49,8 +49,8 @@ def test_arms_look_the_same_in_every_chart_and_differ_without_colour() -> None:
     assert len({dash for _, dash in looks.values()}) == 3
 
 
-def test_percentiles_of_a_generator_are_medians_of_the_trials_and_zero_is_shown() -> None:
-    """What it does not tell has no panel; its clock is coarse, and a logarithmic axis would drop the zero."""
+def test_a_generators_percentiles_are_medians_of_the_trials_and_zero_is_shown() -> None:
+    """Unreported figures have no panel; its clock is coarse, and a logarithmic axis would drop the zero."""
     told = [
         http(connect=None, total={"p50": 0.0, "p99": p99, "max": 500.0 if p99 > 80 else 400.0})
         for p99 in (70.0, 90.0, 73.0)
@@ -62,7 +62,7 @@ def test_percentiles_of_a_generator_are_medians_of_the_trials_and_zero_is_shown(
     assert ("a", "whole request", "99%", 73.0, 70.0, 90.0) in rows(chart)
 
 
-def test_a_load_that_was_recorded_by_another_is_found_inside() -> None:
+def test_a_load_recorded_inside_another_is_found() -> None:
     evidence = files(trial("a", 1, {"found": ["a cause"], "load": stall([30.0], fast_ms=[12.0])}))
     assert only(named("cdf-requests", cell(), evidence), name="a")["x"] == [12.0]
 
@@ -97,11 +97,11 @@ def test_an_iteration_weighs_as_much_as_it_read() -> None:
     ],
     ids=["not recorded", "nothing read", "another worker", "no histogram", "no first worker"],
 )
-def test_where_nothing_is_known_of_the_first_workers_iterations_nothing_is_drawn(record: dict[str, Any]) -> None:
+def test_without_the_first_workers_iterations_nothing_is_drawn(record: dict[str, Any]) -> None:
     assert "turn-bytes" not in names(cell(), files(trial("a", 1, record)))
 
 
-def test_the_course_is_that_of_the_first_valid_trial_of_each_arm() -> None:
+def test_the_time_series_is_that_of_the_first_valid_trial_of_each_arm() -> None:
     """One curve per arm and worker; a void trial does not count as the first."""
     evidence = files(
         trial("a", 1, stall([9.0], [9.0]), "stolen CPU"),
@@ -114,8 +114,8 @@ def test_the_course_is_that_of_the_first_valid_trial_of_each_arm() -> None:
     assert rows(chart) == [("a", "worker 1", 2, 3, 3, 31.0, 50.0), ("a", "worker 2", 2, 1, 3, 0.1, 0.1)]
 
 
-def test_samples_are_shown_since_the_first_one_and_lists_are_summed_up() -> None:
-    """Memory of all workers together, so that one that is killed is missing; a sample without a time is left out."""
+def test_samples_are_shown_since_the_first_one_and_lists_are_summed() -> None:
+    """Memory of all workers together, so a killed one is missing; a sample without a time is left out."""
     killed = named("series-memory", cell(), files(trial("a", 1, memory([1000, 500], [4000, 500], [500]))))
     assert (only(killed, name="a")["x"], only(killed, name="a")["y"]) == ([0.0, 0.1, 0.2], [1500, 4500, 500])
     assert rows(killed) == [("a", 1, 3, 1500, 4500, 500)]
@@ -136,7 +136,7 @@ def test_memory_of_held_connections_is_shown_over_their_number_on_linear_axes() 
 
 
 def test_counters_are_the_medians_of_the_trials_with_their_spread() -> None:
-    """Bars differ by pattern; the figures stand at their ends and in the table."""
+    """Bars differ by pattern; the figures are at their ends and in the table."""
     evidence = files(
         *[trial("a", block, storm([1.0], connections=9, overflows=count)) for block, count in enumerate([5, 9, 6], 1)],
         trial("b", 1, storm([1.0], connections=9, overflows=0)),
@@ -148,7 +148,7 @@ def test_counters_are_the_medians_of_the_trials_with_their_spread() -> None:
     assert ("a", "TcpExt.ListenDrops", 3, 6, 5, 9) in rows(chart)
 
 
-def test_counters_that_stayed_at_zero_are_shown_where_queues_are_the_question() -> None:
+def test_counters_at_zero_are_shown_if_the_claim_is_about_queues() -> None:
     assert "counters" in names(cell(), files(trial("a", 1, storm([1.0], connections=9))))
     assert "counters" not in names(cell(), files(trial("a", 1, http(connect=None, total={"p50": 1.0}))))
     assert "counters" in names(cell(), files(trial("a", 1, http(connect=None, total={"p50": 1.0}, drops=4))))

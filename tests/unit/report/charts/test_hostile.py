@@ -1,4 +1,4 @@
-"""Charts of anything: evidence of strangers and of older versions has fewer charts, never an error."""
+"""Charts of anything: evidence of strangers and of older versions gives fewer charts, never an error."""
 
 import json
 import random
@@ -46,7 +46,7 @@ def test_junk_anywhere_in_a_record_is_no_error(data: st.DataObject) -> None:
 
 
 @given(st.text(), st.text(), JUNK)
-def test_files_that_are_no_evidence_have_no_charts(effects: str, samples: str, line: object) -> None:
+def test_other_files_than_evidence_have_no_charts(effects: str, samples: str, line: object) -> None:
     assert names(cell(), {"effects.json": effects, "samples.jsonl": f"{samples}\n{json.dumps(line)}\n"}) == []
 
 
@@ -56,8 +56,8 @@ def test_lines_that_break_a_parser_are_left_out(text: str) -> None:
     assert names(cell(), evidence) == ["cdf-loop-lag", "series-loop-lag"]
 
 
-def test_every_kind_of_record_has_a_figure_that_plotly_knows() -> None:
-    """The records that the hostile ones are made of are all drawn when they are whole."""
+def test_every_kind_of_record_has_a_figure_that_plotly_accepts() -> None:
+    """Whole versions of the records in the hostile ones are all drawn."""
     evidence = files(*[trial(arm, 1, record) for arm, record in RECORDS.items()], effects=[3.0, 5.0])
     doses = {arm: (Dose(of="buffer", unit="bytes", amount=amount),) for arm, amount in (("rmem-1", 1), ("rmem-2", 2))}
     drawn = charts(cell(arms=ARMS, doses=doses), evidence)
@@ -80,7 +80,7 @@ def test_every_kind_of_record_has_a_figure_that_plotly_knows() -> None:
 
 
 def test_a_page_decides_about_background_and_text() -> None:
-    """So that a figure works in both schemes: it brings no template, no background and no colour of text."""
+    """So a figure works in both schemes: it has no template, no background and no text colour."""
     for chart in charts(
         cell(arms=dict(zip("ab", METRICS, strict=True))), files(trial("a", 1, stall([1.0])), effects=[3.0])
     ):
@@ -91,8 +91,8 @@ def test_a_page_decides_about_background_and_text() -> None:
 
 
 def test_a_cells_figures_stay_small() -> None:
-    """However much was recorded: a dozen arms with thousands of samples each, under long names."""
-    source = random.Random(7)  # noqa: S311 - nothing secret
+    """However much was recorded: a dozen arms with thousands of samples each, and long names."""
+    source = random.Random(7)  # noqa: S311 - not secret
 
     def lags() -> list[float]:
         return [source.lognormvariate(0, 2) for _ in range(3000)]
@@ -111,18 +111,18 @@ def test_a_chart_that_does_not_fit_is_left_out() -> None:
 
 
 def check(chart: Chart) -> None:
-    """A chart is whole: Plotly accepts its figure, JSON its numbers, and its table is a table."""
+    """A chart is complete: Plotly accepts its figure, JSON its numbers, and its table is a table."""
     go.Figure(chart.figure)
     json.dumps([chart.figure, chart.rows], allow_nan=False)
     assert chart.title
     assert chart.caption
-    assert bool(chart.rows) == (chart.name != "arms")  # whose figures are those of the page's own table
+    assert bool(chart.rows) == (chart.name != "arms")  # whose figures are in the page's own table
     assert all(len(row) == len(chart.columns) for row in chart.rows)
     assert chart.name == chart.name.lower().replace(" ", "-")
 
 
 def replaced(value: Any, data: st.DataObject) -> Any:
-    """Return a value with junk in one or more places of it, or with parts missing."""
+    """Return a value with junk in one or more places, or with parts missing."""
     fate = data.draw(st.integers(min_value=0, max_value=9))
     if fate == 0:
         return data.draw(JUNK)

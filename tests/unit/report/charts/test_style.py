@@ -12,7 +12,7 @@ from tuneproof.report.charts.style import COLOURS, _log_ticks, line_of, marker_o
 
 # Backgrounds of a page in a light and in a dark scheme.
 LIGHT, DARK = "#FFFFFF", "#16181D"
-# Of graphical objects: https://www.w3.org/TR/WCAG22/#non-text-contrast
+# For graphical objects: https://www.w3.org/TR/WCAG22/#non-text-contrast
 LEAST_CONTRAST = 3.0
 
 
@@ -20,7 +20,7 @@ LEAST_CONTRAST = 3.0
     st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=300),
     st.integers(min_value=4, max_value=50),
 )
-def test_thinning_keeps_the_ends_and_the_extremes(values: list[float], most: int) -> None:
+def test_thinning_keeps_the_first_the_last_and_the_extremes(values: list[float], most: int) -> None:
     points = [(float(index), value) for index, value in enumerate(values)]
     kept = thin(points, most)
     assert len(kept) <= most
@@ -38,7 +38,7 @@ def test_a_short_curve_is_not_thinned() -> None:
     ("low", "high"),
     [(16.0, 25.0), (100.0, 103.0), (5.0, 5.5), (0.35, 50.0), (0.08, 63.0), (1e-3, 1e9), (40960.0, 33554432.0)],
 )
-def test_ticks_are_round_and_reach_around_the_values(low: float, high: float) -> None:
+def test_ticks_are_round_and_enclose_the_values(low: float, high: float) -> None:
     ticks = _log_ticks(low, high)
     among = [tick for tick in ticks if low <= tick <= high]
     assert ticks == sorted(ticks)
@@ -51,7 +51,7 @@ def test_ticks_are_round_and_reach_around_the_values(low: float, high: float) ->
 
 @given(st.floats(min_value=1e-30, max_value=1e30), st.floats(min_value=1e-30, max_value=1e30))
 def test_ticks_of_any_values_are_few(one: float, other: float) -> None:
-    """Foreign values may be anything that a number can be."""
+    """Foreign values may be any numbers."""
     ticks = _log_ticks(min(one, other), max(one, other))
     assert 2 <= len(ticks) <= 30
     assert all(map(math.isfinite, ticks))
@@ -63,7 +63,7 @@ def test_colours_contrast_with_light_and_dark_pages(colour: str) -> None:
 
 
 def test_no_two_of_twenty_curves_differ_by_colour_only() -> None:
-    """Of the first six each has its own dash, of the first seven its own marker; later ones differ in the pair."""
+    """Each of the first six has its own dash, each of the first seven its own marker; later ones differ in the pair."""
     assert len({line_of(index)["dash"] for index in range(6)}) == 6
     assert len({marker_of(index)["symbol"] for index in range(7)}) == 7
     assert len({(line_of(index)["dash"], line_of(index)["color"]) for index in range(20)}) == 20
@@ -71,7 +71,7 @@ def test_no_two_of_twenty_curves_differ_by_colour_only() -> None:
 
 def test_foreign_names_are_short_and_without_markup() -> None:
     assert shown("a\n<b>") == "a &lt;b&gt;"
-    assert len(shown("".join(random.Random(1).choices("abc", k=500)))) == 60  # noqa: S311 - nothing secret
+    assert len(shown("".join(random.Random(1).choices("abc", k=500)))) == 60  # noqa: S311 - not secret
 
 
 def contrast(one: str, other: str) -> float:

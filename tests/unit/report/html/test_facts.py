@@ -1,4 +1,4 @@
-"""What a report says first is what was asked, on which machine, and how to ask again."""
+"""A report first says what was tested, on which machine, and how to test it again."""
 
 from pathlib import Path
 from typing import Any
@@ -12,14 +12,14 @@ from tuneproof.report.results.merging import merge
 
 
 @pytest.mark.parametrize("host", [{}, {"sysctls": "none", "memory_bytes": "much", "cpu_count": None}])
-def test_a_machine_of_which_nothing_is_known_has_no_facts(host: dict[str, Any], tmp_path: Path) -> None:
-    """What was not recorded, or by other names, is left out instead of made up."""
+def test_an_unknown_machine_has_no_facts(host: dict[str, Any], tmp_path: Path) -> None:
+    """Facts that were not recorded, or have other names, are left out instead of invented."""
     (machine,) = facts.machines(written(tmp_path, host=host))
     assert machine.facts == ()
 
 
-def test_machines_of_shards_are_said_each_once(tmp_path: Path) -> None:
-    """Two shards of one machine are one entry that names both; one that had nothing to do needed none."""
+def test_each_machine_of_the_shards_is_named_once(tmp_path: Path) -> None:
+    """Two shards of one machine are one entry that names both; an idle shard needed none."""
     shards = [
         written(
             tmp_path / str(number),
@@ -49,8 +49,8 @@ def test_the_tally_counts_every_verdict_and_each_contradiction() -> None:
     assert (tally.cells, tally.contradictions) == (5, 1)
 
 
-def test_the_commands_ask_for_the_same_again(tmp_path: Path) -> None:
-    """The whole run, and one cell of it, with the shell's quotes where a name needs them."""
+def test_the_commands_repeat_the_run(tmp_path: Path) -> None:
+    """The whole run, and one cell of it, with the shell's quotes if a name needs them."""
     options = {"nginx": ["1.22"], "network": ["bare", "rtt=1ms loss=1%"], "depth": "full", "strict_evidence": True}
     told = {"nested": {"a": 1}, "shard_split": "2fe1", "around_nginx_conf": ["a resolver that answers"]}
     data = cell("restores_loop", network="rtt=1ms loss=1%")
@@ -65,7 +65,7 @@ def test_the_commands_ask_for_the_same_again(tmp_path: Path) -> None:
 
 
 def test_the_commands_place_the_same_roles(tmp_path: Path) -> None:
-    """On another machine a claim may have another answer."""
+    """On another machine a claim may have another result."""
     options = {"nginx": ["1.22"], "network": ["bare"], "place": ["client=gen1", "subject=ssh://me@big"]}
     results = written(tmp_path, cell("restores_loop"), options=options)
     for text in (facts.command(results), facts.command_of_cell(results.cells[0], results)):

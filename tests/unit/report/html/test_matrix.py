@@ -32,7 +32,7 @@ def test_claims_are_rows_and_versions_and_networks_are_columns() -> None:
     assert [[len(slot) for slot in row.slots] for row in table.rows] == [[1, 1, 1], [1, 0, 0], [0, 1, 0]]
 
 
-def test_the_order_of_reading_is_row_by_row() -> None:
+def test_the_reading_order_is_row_by_row() -> None:
     cells = [a_cell("a", nginx="1.30"), a_cell("b", nginx="1.18"), a_cell("a", nginx="1.18")]
     assert [entry.cell for entry in matrix(cells).entries] == [cells[2], cells[0], cells[1]]
 
@@ -47,14 +47,14 @@ def test_no_two_cells_share_a_page(ids: list[str]) -> None:
     assert all(text and not set(text) & set('/\\ #?%"<>\0') and not text.startswith(".") for text in slugs)
 
 
-def test_two_cells_of_one_place_are_both_shown() -> None:
+def test_two_cells_in_one_place_are_both_shown() -> None:
     twins = [Cell.from_json(cell("stalls") | {"id": text, "claim": "The same"}) for text in ("one", "two")]
     (row,) = matrix(twins).rows
     assert [entry.cell.id for entry in row.slots[0]] == ["one", "two"]
 
 
-def test_the_claims_name_of_an_older_file_is_read_out_of_the_cells_id() -> None:
-    """It has the same parts since the first file."""
+def test_an_older_files_claim_name_is_taken_from_the_cells_id() -> None:
+    """The id has had the same parts since the first file."""
     older = {name: value for name, value in cell("stalls").items() if name != "name"}
     assert Cell.from_json(older).name == "stalls"
     assert not Cell.from_json(older | {"id": "stalls"}).name
@@ -75,10 +75,10 @@ def test_rows_are_ranked_by_what_needs_attention() -> None:
     assert [row.attention for row in rows] == [0, 1, 2, 3, 3, 4]
 
 
-def test_effects_are_sorted_by_their_size_either_way() -> None:
-    """A tenth is as large as ten times, and every ratio stands before every difference of shares.
+def test_effects_are_sorted_by_their_size_in_either_direction() -> None:
+    """A tenth is as large as ten times, and every ratio comes before every difference of shares.
 
-    One without a bound comes first, by a number: the pages' script knows no infinity.
+    An unbounded one comes first, with a finite number: the pages' script knows no infinity.
     """
     rows = matrix(
         [
@@ -95,7 +95,7 @@ def test_effects_are_sorted_by_their_size_either_way() -> None:
 
 
 def test_what_matters_comes_first() -> None:
-    """Contradictions, what is undecided, and of each claim its surest effect; shares and margins have no such size."""
+    """Contradictions, undecided claims, and each claim's surest effect; shares and margins have no such size."""
     undecided = {"verdict": "inconclusive", "reason": "because"}
     places = matrix(
         [

@@ -30,14 +30,14 @@ def test_a_duration_has_at_most_two_units(seconds: float, said: str) -> None:
     assert filters.duration(seconds) == said
 
 
-def test_packed_figures_are_the_figures() -> None:
+def test_packed_figures_are_the_same_figures() -> None:
     figures = [{"data": [{"x": [0.123456789, 1e-12], "y": (1, None), "name": "é <b>"}]}]
     unpacked = json.loads(gzip.decompress(b64decode(filters.packed(figures))))
     assert unpacked == [{"data": [{"x": [0.123457, 1e-12], "y": [1, None], "name": "é <b>"}]}]
 
 
-def test_configurations_are_shown_as_what_differs() -> None:
-    """The first one is the base; one that is the same has an empty difference."""
+def test_configurations_are_shown_as_differences() -> None:
+    """The first one is the base; an equal one has an empty difference."""
     found = configs(
         {"b.nginx.conf": "one\ntwo\n", "a.nginx.conf": "one\n2\n", "c.nginx.conf": "one\n2\n", "a.access.log": "no"}
     )
@@ -48,8 +48,8 @@ def test_configurations_are_shown_as_what_differs() -> None:
     assert (same.subject, same.lines) == ("c", ())
 
 
-def test_preconditions_are_split_into_what_differs_and_what_does_not() -> None:
-    """A setting that one arm lacks differs; a file that is no JSON is left out."""
+def test_preconditions_are_split_into_equal_and_different_ones() -> None:
+    """A setting that one arm lacks is different; a file without JSON is left out."""
     found = preconditions(
         {
             "a.preconditions.json": '{"workers": 2, "sysctls": {"rmem": "1"}, "backlogs": [511, 511]}',
@@ -66,8 +66,8 @@ def test_preconditions_are_split_into_what_differs_and_what_does_not() -> None:
     }
 
 
-def test_evidence_is_linked_where_it_is_there(tmp_path: Path) -> None:
-    """Odd names are escaped in the link; what is gone, is a folder, or leads outside by a link has none."""
+def test_existing_evidence_is_linked(tmp_path: Path) -> None:
+    """Odd names are escaped in the link; missing files, folders, and links that lead outside are not linked."""
     inside = tmp_path / "run"
     (inside / "evidence/c/folder").mkdir(parents=True)
     (inside / "evidence/c/100% #1?.log").write_text("12345", encoding="utf-8")
@@ -83,7 +83,7 @@ def test_evidence_is_linked_where_it_is_there(tmp_path: Path) -> None:
 
 
 def test_only_the_text_of_a_cells_own_folder_is_read(tmp_path: Path) -> None:
-    """Captures and logs of trials are linked, never read; bytes that are no UTF-8 do no harm."""
+    """Captures and logs of trials are linked, never read; invalid UTF-8 does no harm."""
     for path, content in (
         ("evidence/c/samples.jsonl", b"{}\n"),
         ("evidence/c/a.nginx.conf", b"\xff"),

@@ -1,4 +1,4 @@
-"""The pages are whole without a browser's help: every link resolves, every text is escaped, every figure is there."""
+"""The pages are complete without scripts: every link resolves, every text is escaped, every figure is there."""
 
 import re
 from dataclasses import replace
@@ -28,12 +28,12 @@ def pages(results: Results) -> list[Page]:
 
 
 def test_every_link_and_download_resolves(small: Results) -> None:
-    """To a file in the run's own folder, and where it names a place in a page, to that place; none to a network."""
+    """To a file in the run's own folder and, with an anchor, to that place in a page; none to a network."""
     ids = {page.path.resolve(): page.ids for page in pages(small)}
     followed = 0
     for page in pages(small):
         for link in page.links:
-            if link == "data:,":  # the icon that is none
+            if link == "data:,":  # the empty icon
                 continue
             path, _hash, fragment = link.partition("#")
             assert not re.match(r"[a-z]+:|/", path), link
@@ -42,13 +42,13 @@ def test_every_link_and_download_resolves(small: Results) -> None:
             assert target.is_relative_to(small.path.parent.resolve())
             assert not fragment or unquote(fragment) in [*ids[target], "main"], link
             followed += 1
-        # An anchor that is there twice leads to the wrong one.
+        # A repeated anchor leads to the wrong place.
         assert len(page.ids) == len(set(page.ids))
     assert followed > 60
 
 
-def test_what_a_stranger_wrote_is_text_and_nothing_else(small: Results) -> None:
-    """Markup, templates, escape sequences and half characters of results.json are shown as what they are."""
+def test_a_strangers_text_stays_text(small: Results) -> None:
+    """Markup, templates, escape sequences and half characters in results.json are shown as text."""
     for page in pages(small):
         source = page.path.read_text(encoding="utf-8")
         assert "<script>alert" not in source
@@ -61,7 +61,7 @@ def test_what_a_stranger_wrote_is_text_and_nothing_else(small: Results) -> None:
 
 
 def test_a_page_says_which_level_the_plan_guarantees_for_its_interval(tmp_path: Path) -> None:
-    """Where it was recorded."""
+    """If it was recorded."""
     known, older = a_cell("known", effect=replace(ratio(), plan_level=0.91796875)), a_cell("older")
     results = written(tmp_path, known, older)
     write_report(results, tmp_path)
@@ -70,7 +70,7 @@ def test_a_page_says_which_level_the_plan_guarantees_for_its_interval(tmp_path: 
 
 
 def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
-    """What was decided so far is shown, and that it is not all."""
+    """The page shows the decisions so far, and says that they are incomplete."""
     results = written(tmp_path, cell("a"), finished=None, seconds=None)
     write_report(results, tmp_path)
     assert "Interrupted, or still running: 1 cells were decided so far." in Page(tmp_path / "index.html").text
@@ -83,15 +83,15 @@ def test_a_run_without_a_cell_says_so(tmp_path: Path) -> None:
     assert "table" not in page.tags
 
 
-def test_pages_of_cells_that_are_gone_are_gone(tmp_path: Path) -> None:
+def test_pages_of_missing_cells_are_removed(tmp_path: Path) -> None:
     write_report(written(tmp_path, cell("a"), cell("b")), tmp_path)
     write_report(written(tmp_path, cell("b")), tmp_path)
     (page,) = (tmp_path / "cells").iterdir()
     assert "-b-" in page.name
 
 
-def test_a_report_elsewhere_takes_results_and_evidence_along(tmp_path: Path) -> None:
-    """The folder can be sent to somebody."""
+def test_a_report_elsewhere_includes_results_and_evidence(tmp_path: Path) -> None:
+    """The folder can be sent to others."""
     one = with_evidence(tmp_path / "run", cell("a"), {"a.nginx.conf": "events {}\n"})
     results = written(tmp_path / "run", one)
     write_report(results, tmp_path / "elsewhere")
@@ -102,7 +102,7 @@ def test_a_report_elsewhere_takes_results_and_evidence_along(tmp_path: Path) -> 
 
 
 def test_a_chart_that_cannot_be_drawn_costs_no_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its place says why; the figures are there."""
+    """Its place has the reason; the figures are there."""
 
     def charts(*_arguments: object) -> None:
         raise ZeroDivisionError("a fault")
@@ -114,7 +114,7 @@ def test_a_chart_that_cannot_be_drawn_costs_no_page(tmp_path: Path, monkeypatch:
 
 
 def test_a_folder_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
-    """Here, a file stands where the pages' folder should be."""
+    """Here, a file has the name of the pages' folder."""
     results = written(tmp_path, cell("a"))
     (tmp_path / "assets").write_text("", encoding="utf-8")
     with pytest.raises(ResultsFolderError, match="not a folder"):

@@ -1,4 +1,4 @@
-"""A cell survives the way through JSON, and keeps to the contract."""
+"""A cell survives conversion to JSON, and meets the contract."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from tuneproof.report.results.cells import Cell, Effect
 from tuneproof.report.results.schema import cell_violation
 
 EFFECT: dict[str, Any] = a_cell().to_json()["effect"]
-# As files from before the forms of claims have it.
+# As in files from before the forms of claims.
 OLDER_EFFECT = {name: EFFECT[name] for name in ("name", "unit", "value", "ci_low", "ci_high")}
 SHARE: dict[str, Any] = {
     **EFFECT,
@@ -49,7 +49,7 @@ CELL: dict[str, Any] = a_cell().to_json() | {
 
 
 @pytest.mark.parametrize("effect", [EFFECT, EFFECT | {"form": "same"}, EFFECT | {"form": "order"}, SHARE], ids=repr)
-def test_cell_is_the_same_after_json(effect: dict[str, Any]) -> None:
+def test_a_cell_is_the_same_after_json(effect: dict[str, Any]) -> None:
     cell = Cell.from_json(CELL | {"effect": effect})
     assert json.loads(json.dumps(cell.to_json())) == CELL | {"effect": effect}
     assert Cell.from_json(cell.to_json()) == cell
@@ -57,13 +57,13 @@ def test_cell_is_the_same_after_json(effect: dict[str, Any]) -> None:
     assert cell.evidence == ("evidence/stall/access.log",)
 
 
-def test_cell_from_before_the_forms_and_links_claims_more_than_its_threshold_on_none() -> None:
+def test_a_cell_from_before_forms_and_links_claims_more_than_its_threshold_without_links() -> None:
     older = {name: value for name, value in CELL.items() if name != "links"} | {"effect": OLDER_EFFECT}
     assert Cell.from_json(older) == Cell.from_json(CELL | {"links": []})
     assert Cell.from_json(older).to_json() == CELL | {"links": []}
 
 
-def test_caller_cannot_change_the_figures_through_the_json() -> None:
+def test_a_caller_cannot_change_the_figures_through_the_json() -> None:
     cell = Cell.from_json(CELL | {"links": [LINK]})
     cell.to_json()["links"][0]["measured"]["rtt_ms"] = 0.0
     assert cell.links[0]["measured"]["rtt_ms"] == 40.3
@@ -85,8 +85,8 @@ def test_caller_cannot_change_the_figures_through_the_json() -> None:
         ({"effect": SHARE | {"count": math.nan}}, "/effect/count", "nan is not"),
     ],
 )
-def test_what_a_schema_cannot_say_is_checked_as_well(change: dict[str, Any], pointer: str, message: str) -> None:
-    """Neither a number that JSON cannot hold nor an interval upside down gets into a file."""
+def test_rules_outside_the_schema_are_checked_as_well(change: dict[str, Any], pointer: str, message: str) -> None:
+    """Neither a number that JSON cannot hold nor a reversed interval gets into a file."""
     assert cell_violation(CELL) is None
     violation = cell_violation(CELL | change)
     assert violation is not None
@@ -95,12 +95,12 @@ def test_what_a_schema_cannot_say_is_checked_as_well(change: dict[str, Any], poi
 
 
 @pytest.mark.parametrize(("count", "of"), [(0, 1), (1, 1), (0.5, 1), (28, 29)])
-def test_units_may_be_one_and_a_count_may_be_none_of_them(count: float, of: float) -> None:
+def test_units_may_be_one_and_a_count_may_be_zero(count: float, of: float) -> None:
     assert cell_violation(CELL | {"effect": SHARE | {"count": count, "of": of}}) is None
 
 
 def test_an_infinite_ratio_is_null_in_files() -> None:
-    """JSON has no infinity, and 10 to nothing is no missing figure."""
+    """JSON has no infinity, and 10 to 0 is not a missing figure."""
     effect = {**EFFECT, "value": None, "ci_high": None}
     cell = Cell.from_json(CELL | {"effect": effect})
     assert cell.effect is not None

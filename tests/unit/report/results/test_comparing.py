@@ -1,4 +1,4 @@
-"""Two results side by side: only a changed verdict is a change, and nothing is compared with nothing."""
+"""Two results side by side: only a changed verdict is a change, and nothing is never compared with nothing."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.support.written_results import HOST, OPTIONS, a_cell, ratio, unsuppor
 
 
 @pytest.mark.parametrize("cells", [(), (a_cell("one"), unsupported("two"))], ids=["empty", "two-cells"])
-def test_a_run_against_itself_shows_no_change(tmp_path: Path, cells: tuple[Any, ...]) -> None:
+def test_a_run_compared_with_itself_shows_no_change(tmp_path: Path, cells: tuple[Any, ...]) -> None:
     """There is no table of cells without cells."""
     run = written(tmp_path, *cells)
     comparison = compare(run, run)
@@ -31,7 +31,7 @@ def test_a_run_against_itself_shows_no_change(tmp_path: Path, cells: tuple[Any, 
 
 
 def test_exactly_the_changed_verdicts_are_changes(tmp_path: Path) -> None:
-    """A cell that only one run has is listed for itself; figures are in full, as results.json has them."""
+    """A cell in only one run is listed separately; figures have full precision, as in results.json."""
     old = written(tmp_path / "old", a_cell("same"), a_cell("cured"), a_cell("gone"))
     new = written(
         tmp_path / "new",
@@ -70,7 +70,7 @@ SHARE = Effect(name="slow", unit="share", value=0.1, ci_low=0.0, ci_high=200.0)
     ],
     ids=["touching", "above", "below", "other-unit", "none"],
 )
-def test_intervals_overlap_when_they_have_a_value_in_common(changes: dict[str, Any], intervals: str) -> None:
+def test_intervals_overlap_if_they_have_a_value_in_common(changes: dict[str, Any], intervals: str) -> None:
     """The old one is 98 to 180; the order of the two does not matter."""
     assert Pair(old=a_cell(), new=a_cell(**changes)).intervals == intervals
     assert Pair(old=a_cell(**changes), new=a_cell()).intervals == intervals
@@ -84,19 +84,19 @@ def test_intervals_overlap_when_they_have_a_value_in_common(changes: dict[str, A
 def test_without_a_common_cell_there_is_nothing_to_compare(
     tmp_path: Path, old: tuple[Any, ...], new: tuple[Any, ...]
 ) -> None:
-    """That no verdict changed would be an empty truth, and a green CI."""
+    """ "No verdict changed" would be trivially true, and CI green."""
     with pytest.raises(BadInputError, match="no cell in common"):
         compare(written(tmp_path / "old", *old), written(tmp_path / "new", *new))
 
 
-def test_a_cell_that_is_twice_in_one_file_is_refused(tmp_path: Path) -> None:
-    """Which of the two is compared would be chance."""
+def test_a_repeated_cell_in_one_file_is_rejected(tmp_path: Path) -> None:
+    """It would be arbitrary which of the two is compared."""
     with pytest.raises(BadInputError, match="is there twice"):
         compare(written(tmp_path / "old", a_cell(), a_cell()), written(tmp_path / "new", a_cell()))
 
 
 def test_the_machines_of_merged_results_are_all_named(tmp_path: Path) -> None:
-    """What one side lacks was not recorded there."""
+    """Values that one side lacks were not recorded there."""
     parts = [
         written(tmp_path / name, a_cell(name), host=HOST | {"kernel": kernel})
         for name, kernel in (("a", "5.15"), ("b", "6.8"), ("c", "5.15"))
@@ -135,8 +135,8 @@ RESULTS = st.dictionaries(st.sampled_from("abcdef"), DECIDED, max_size=4).map(
 
 @settings(max_examples=40, database=None, derandomize=True)
 @given(RESULTS, RESULTS)
-def test_a_comparison_has_every_cell_once_and_says_the_same_the_other_way_round(old: Results, new: Results) -> None:
-    """Old and new apart; intervals are compared whichever of them is which."""
+def test_a_comparison_has_every_cell_once_and_is_symmetric(old: Results, new: Results) -> None:
+    """Except for old and new; intervals are compared in either order."""
     ids = [{cell.id for cell in results.cells} for results in (old, new)]
     if not ids[0] & ids[1]:
         if ids[0] | ids[1]:

@@ -1,7 +1,7 @@
-"""Results that any earlier version wrote still load, and go through everything that reads results.
+"""Results written by any earlier version still load, and pass through everything that reads results.
 
 ``tests/frozen_results`` has a file for each form in which docs/results.json and docs/own-nginx.json were ever written,
-cut to a few cells. A change of the format adds a file; none is ever changed.
+cut to a few cells. A change of the format adds a file; existing ones never change.
 """
 
 from dataclasses import replace
@@ -63,7 +63,7 @@ def test_results_of_every_earlier_version_are_compared_with_todays(path: Path) -
 
 
 def test_results_of_different_versions_are_merged() -> None:
-    """Where no cell is in both."""
+    """If no cell is in both."""
     first, *others = map(load, FROZEN)
     merged = [other for other in others if not {cell.id for cell in first.cells} & {cell.id for cell in other.cells}]
     assert merged

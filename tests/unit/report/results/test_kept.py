@@ -1,4 +1,4 @@
-"""Nothing that was decided is lost: writers that are killed, that write at once, or that meet a full disk."""
+"""No decision is lost: with writers that are killed, that write at the same time, or that meet a full disk."""
 
 import os
 import random
@@ -17,7 +17,7 @@ from tuneproof.report.html.writing import INDEX
 from tuneproof.report.results.run_file import FILE_NAME, ResultsWriter, load
 
 KILLS: Final = 25
-# A writer writes for longer than any is left alive.
+# A writer writes for longer than any stays alive.
 CELLS: Final = 2000
 LIVES_S: Final = 0.06
 FULL: Final = Path("/dev/full")
@@ -28,7 +28,7 @@ def a_writer(root: Path) -> ResultsWriter:
 
 
 def forked(work: Callable[[], None]) -> int:
-    """Do something in a process of its own; return its id."""
+    """Run a function in a process of its own; return its id."""
     pid = os.fork()
     if pid:
         return pid
@@ -40,8 +40,8 @@ def forked(work: Callable[[], None]) -> int:
         os._exit(status)
 
 
-def test_a_writer_that_is_killed_leaves_all_that_it_has_appended(tmp_path: Path) -> None:
-    """At random moments: the file loads, and has every cell of which the writer knew that it was written."""
+def test_a_killed_writer_leaves_everything_that_it_has_appended(tmp_path: Path) -> None:
+    """At random moments: the file loads, and has every cell that the writer knew was written."""
     chance = random.Random(53)  # noqa: S311 - reproducible, not secret
     most = 0
     for kill in range(KILLS):
@@ -70,8 +70,8 @@ def test_a_writer_that_is_killed_leaves_all_that_it_has_appended(tmp_path: Path)
     assert most > 1, "no writer came to its second cell"
 
 
-def test_two_runs_at_once_keep_both_results(tmp_path: Path) -> None:
-    """``latest`` is one of them, whoever comes last."""
+def test_two_simultaneous_runs_keep_both_results(tmp_path: Path) -> None:
+    """``latest`` is one of them, whichever comes last."""
     for attempt in range(5):
         root = tmp_path / str(attempt)
 
@@ -89,11 +89,11 @@ def test_two_runs_at_once_keep_both_results(tmp_path: Path) -> None:
         assert len(list(root.iterdir())) == 4, "no temporary link is left"
 
 
-def test_a_full_disk_keeps_what_was_written_and_what_was_decided(tmp_path: Path) -> None:
-    """Once there is space again, the next write has the cell that found none."""
+def test_a_full_disk_keeps_written_and_decided_cells(tmp_path: Path) -> None:
+    """Once there is space again, the next write includes the cell that found none."""
     writer = a_writer(tmp_path)
     writer.append(a_cell("first"))
-    # Where the new file is written before it takes the old one's place.
+    # Where the new file is written before it replaces the old one.
     (writer.folder / f".{FILE_NAME}.tmp").symlink_to(FULL)
     with pytest.raises(DiskFullError, match="No space left"):
         writer.append(a_cell("second"))
@@ -102,7 +102,7 @@ def test_a_full_disk_keeps_what_was_written_and_what_was_decided(tmp_path: Path)
     assert [cell.name for cell in load(writer.folder).cells] == ["first", "second", "third"]
 
 
-def test_a_full_disk_costs_the_pages_alone(tmp_path: Path) -> None:
+def test_a_full_disk_costs_only_the_pages(tmp_path: Path) -> None:
     writer = a_writer(tmp_path)
     writer.append(a_cell("first"))
     (writer.folder / INDEX).symlink_to(FULL)

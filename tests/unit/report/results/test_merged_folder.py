@@ -1,4 +1,4 @@
-"""Merged results are written as one folder that needs no other."""
+"""Merged results are written as one self-contained folder."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ SAME = "trials/stall/nginx-1.22/bare/loaded-b1/nginx.pcap.gz"
 
 
 def test_the_folder_has_every_cell_and_its_evidence(tmp_path: Path) -> None:
-    """And can be written elsewhere: its runs name no files any more."""
+    """It can be written elsewhere: its runs no longer name files."""
     parts = [
         written(tmp_path / name, a_cell(name, evidence=(f"evidence/{name}/effects.json",))) for name in ("one", "two")
     ]
@@ -40,7 +40,7 @@ def test_the_folder_has_every_cell_and_its_evidence(tmp_path: Path) -> None:
 
 
 def test_trials_of_the_same_name_do_not_overwrite_each_other(tmp_path: Path) -> None:
-    """Two runs of different claims of one scenario name their trials alike; each cell keeps its own."""
+    """Two runs with different claims of one scenario use the same names for their trials; each cell keeps its own."""
     own = {name: f"evidence/{name}/effects.json" for name in ("one", "two")}
     parts = [written(tmp_path / name, a_cell(name, evidence=(SAME, path))) for name, path in own.items()]
     merged, _ = write_folder(merge(parts), tmp_path / "all")
@@ -51,8 +51,8 @@ def test_trials_of_the_same_name_do_not_overwrite_each_other(tmp_path: Path) -> 
     assert texts == [f"one: {SAME}", f"two: {SAME}"]
 
 
-def test_a_single_run_is_copied_whole(tmp_path: Path) -> None:
-    """Evidence may be a folder; there is no talk of merging."""
+def test_a_single_run_is_copied_completely(tmp_path: Path) -> None:
+    """Evidence may be a folder; merging is not mentioned."""
     run = written(tmp_path / "run", a_cell(evidence=("evidence/folder/file",)))
     document = json.loads(run.path.read_text(encoding="utf-8"))
     document["cells"][0]["evidence"] = ["evidence/folder"]
@@ -62,8 +62,8 @@ def test_a_single_run_is_copied_whole(tmp_path: Path) -> None:
     assert (tmp_path / "copy/evidence/folder/file").is_file()
 
 
-def test_missing_evidence_is_counted_and_stays_named(tmp_path: Path) -> None:
-    """A verdict without its files is still a verdict, and says what there was."""
+def test_missing_evidence_is_counted_and_still_named(tmp_path: Path) -> None:
+    """A verdict without its files is still a verdict, and names the files that there were."""
     run = written(tmp_path / "run", a_cell(evidence=("evidence/a", "evidence/b")))
     (tmp_path / "run/evidence/a").unlink()
     copy, missing = write_folder(run, tmp_path / "copy")
@@ -71,7 +71,7 @@ def test_missing_evidence_is_counted_and_stays_named(tmp_path: Path) -> None:
     assert copy.cells == run.cells
 
 
-def test_what_is_in_the_folders_place_is_left_alone(tmp_path: Path) -> None:
+def test_an_existing_file_in_the_folders_place_is_left_alone(tmp_path: Path) -> None:
     """A report never overwrites another one."""
     run = written(tmp_path / "run", a_cell())
     note = tmp_path / "full" / "note"

@@ -1,4 +1,4 @@
-"""Several results become one document, unless they cannot stand side by side in it."""
+"""Several results become one document, unless they do not fit together."""
 
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ def shard(name: str, split: str = "ab") -> dict[str, Any]:
     return OPTIONS | {"shard": name, "shard_split": split}
 
 
-def test_merged_shards_have_all_cells_in_the_order_given(tmp_path: Path) -> None:
-    """Nothing is decided anew: every cell is the one that its run wrote."""
+def test_merged_shards_have_all_cells_in_the_given_order(tmp_path: Path) -> None:
+    """Nothing is decided again: every cell is the one that its run wrote."""
     one = written(tmp_path / "a", a_cell("one"), a_cell("two"), options=shard("1/2"))
     other = written(tmp_path / "b", unsupported("three"), options=shard("2/2"), started="2026-11-20T08:00:00Z")
     merged = merge([one, other])
@@ -33,16 +33,16 @@ def test_merged_shards_have_all_cells_in_the_order_given(tmp_path: Path) -> None
     assert remarks(merged) == ()
 
 
-def test_one_run_stays_as_it_is_and_none_is_a_mistake_of_the_caller(tmp_path: Path) -> None:
-    """A report of one run says nothing of merging; there is no document without a machine."""
+def test_one_run_is_not_changed_and_none_is_a_mistake_of_the_caller(tmp_path: Path) -> None:
+    """A report of one run does not mention merging; there is no document without a machine."""
     only = written(tmp_path, a_cell())
     assert merge([only]) is only
     with pytest.raises(ValueError, match="nothing to merge"):
         merge([])
 
 
-def test_every_machine_is_recorded_and_the_first_lines_say_what_they_share(tmp_path: Path) -> None:
-    """Also inside of the sysctls, one by one; a shard that ran nothing knows no machine. Merged ones can be merged."""
+def test_every_machine_is_recorded_and_the_first_lines_have_their_common_facts(tmp_path: Path) -> None:
+    """Also inside the sysctls, one by one; an idle shard knows no machine. Merged results can be merged again."""
     other_host = HOST | {"kernel": "6.8", "sysctls": HOST["sysctls"] | {"net.ipv4.tcp_congestion_control": "bbr"}}
     runs = [
         written(tmp_path / "a", a_cell("one"), options=OPTIONS | {"network": ["bare", "wan"]}),
@@ -58,8 +58,8 @@ def test_every_machine_is_recorded_and_the_first_lines_say_what_they_share(tmp_p
     assert (merged.options["nginx"], merged.options["network"]) == (["1.22", "1.30"], ["bare", "wan"])
 
 
-def test_a_cell_that_is_there_twice_is_refused_with_its_files(tmp_path: Path) -> None:
-    """Which verdict counts is not for a report to choose."""
+def test_a_repeated_cell_is_rejected_with_its_files(tmp_path: Path) -> None:
+    """A report must not choose which verdict counts."""
     one = written(tmp_path / "a", a_cell("one"), a_cell("two"))
     other = written(tmp_path / "b", a_cell("two", verdict="refuted"), a_cell("one"))
     with pytest.raises(BadInputError) as raised:
@@ -85,7 +85,7 @@ def test_a_cell_that_is_there_twice_is_refused_with_its_files(tmp_path: Path) ->
     ],
     ids=["seed", "depth", "shaper", "unknown-option", "shard-and-whole"],
 )
-def test_runs_by_other_rules_are_refused(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+def test_runs_with_other_rules_are_rejected(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
     """What decides a verdict must be the same for all verdicts of one table."""
     one = written(tmp_path / "a", a_cell("one"))
     other = written(tmp_path / "b", a_cell("two"), **changes)
@@ -96,7 +96,7 @@ def test_runs_by_other_rules_are_refused(tmp_path: Path, changes: dict[str, Any]
 
 
 def test_a_missing_shard_is_named(tmp_path: Path) -> None:
-    """Its cells are not in the table, and nothing else would tell; where there are no shards, none is missing."""
+    """Its cells are not in the table, and nothing else would show that; without shards, none is missing."""
     assert remarks(written(tmp_path / "1", a_cell(), options=shard("1/2"))) == (
         "Not all shards are here; missing: 2/2.",
     )
@@ -107,8 +107,8 @@ def test_a_missing_shard_is_named(tmp_path: Path) -> None:
     assert remarks(merged) == ("Not all shards are here; missing: 1/4, 3/4.",)
 
 
-def test_a_shard_of_named_cells_fits_to_the_others_but_is_not_whole(tmp_path: Path) -> None:
-    """Its split is that of the others; what else belongs to the shard may be missing."""
+def test_a_shard_of_named_cells_fits_the_others_but_is_incomplete(tmp_path: Path) -> None:
+    """Its split is that of the others; the rest of the shard may be missing."""
     some = shard("2/2") | {"cell": ["stall/b/nginx-1.22/bare"]}
     parts = [
         written(tmp_path / "a", a_cell("a"), options=shard("1/2")),
@@ -122,7 +122,7 @@ def test_a_shard_of_named_cells_fits_to_the_others_but_is_not_whole(tmp_path: Pa
 
 
 def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> None:
-    """Its time is not known, so neither is the sum; the remark says which one it is."""
+    """Its time is unknown, and so is the sum; the remark says which one it is."""
     one = written(tmp_path / "a", a_cell("one"))
     cut = written(tmp_path / "b", a_cell("two"), finished=None, seconds=None)
     merged = merge([one, cut])
@@ -134,7 +134,7 @@ def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> N
 
 
 def test_facts_of_one_machine_alone_are_not_those_of_all() -> None:
-    """Such as the sysctls of one that is no Linux, or said them otherwise."""
+    """For example the sysctls, if one machine is not Linux or recorded them differently."""
     first = {"kernel": "6.1", "sysctls": {"a": "1", "b": "2"}}
     for other in ({"kernel": "6.1"}, {"kernel": "6.1", "sysctls": "unknown"}):
         assert common_facts([first, other]) == common_facts([other, first]) == {"kernel": "6.1"}
@@ -166,7 +166,7 @@ RUNS = st.lists(
 @settings(max_examples=40, database=None, derandomize=True)
 @given(RUNS, st.data())
 def test_merging_keeps_every_cell_once_in_whatever_steps_it_is_done(runs: list[Results], data: st.DataObject) -> None:
-    """The order of the runs is kept, so are interruptions; a cell that two runs decided is refused by its name."""
+    """The order of the runs is kept, and so are interruptions; a cell in two runs is rejected by its name."""
     cells = [cell for run in runs for cell in run.cells]
     cut = data.draw(st.integers(1, len(runs) - 1))
     if len({cell.id for cell in cells}) < len(cells):

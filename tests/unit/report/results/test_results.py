@@ -24,7 +24,7 @@ def a_writer(root: Path) -> ResultsWriter:
 
 
 def refuse(code: int) -> Callable[..., NoReturn]:
-    """Return a stand-in for a system call that fails with ``code``."""
+    """Return a replacement for a system call that fails with ``code``."""
 
     def call(*_arguments: object, **_options: object) -> NoReturn:
         raise OSError(code, os.strerror(code))
@@ -32,7 +32,7 @@ def refuse(code: int) -> Callable[..., NoReturn]:
     return call
 
 
-def test_new_run_has_results_at_once(tmp_path: Path) -> None:
+def test_a_new_run_has_results_at_once(tmp_path: Path) -> None:
     """A run that decides nothing still leaves a valid file, in a folder named by time and id."""
     writer = a_writer(tmp_path / "new" / "results")
     time, _, run_id = writer.folder.name.partition("-")
@@ -49,8 +49,8 @@ def test_new_run_has_results_at_once(tmp_path: Path) -> None:
     assert [path.name for path in writer.folder.iterdir()] == ["results.json"]
 
 
-def test_latest_points_at_the_newest_run(tmp_path: Path) -> None:
-    """``latest`` follows each new run by a relative link, so that a moved results folder keeps working."""
+def test_latest_points_to_the_newest_run(tmp_path: Path) -> None:
+    """``latest`` is a relative link to each new run, so that a moved results folder still works."""
     a_writer(tmp_path)
     second = a_writer(tmp_path)
     assert (tmp_path / "latest").readlink() == Path(second.folder.name)
@@ -59,7 +59,7 @@ def test_latest_points_at_the_newest_run(tmp_path: Path) -> None:
 
 
 def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
-    """Also one on a network that nobody has claimed anything about; what the caller has may change."""
+    """Also one on a network without a claim; the caller's object may change."""
     cells = (a_cell("first"), a_cell("second", expected=None, links=(LINK, LINK | {"shaper": "native"})))
     host: dict[str, Any] = {"cpu": {"count": 2}}
     writer = ResultsWriter.create(tmp_path, host=host, seed=7, options={"depth": "quick"}, now=NOW)
@@ -77,7 +77,7 @@ def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
 
 
 def test_the_file_reads_as_if_it_were_encoded_as_a_whole(tmp_path: Path) -> None:
-    """Cells are encoded one by one, which a reader need not see."""
+    """Cells are encoded one by one, which must not show."""
     writer = a_writer(tmp_path)
     for cells in ((), (a_cell("one"), a_cell("two", scenario="other"), a_cell("three"))):
         for cell in cells:
@@ -87,7 +87,7 @@ def test_the_file_reads_as_if_it_were_encoded_as_a_whole(tmp_path: Path) -> None
     assert [cell.name for cell in load(writer.path).cells] == ["one", "three", "two"]
 
 
-def test_finished_run_says_so_with_its_wall_time(tmp_path: Path) -> None:
+def test_a_finished_run_says_so_with_its_wall_time(tmp_path: Path) -> None:
     writer = a_writer(tmp_path)
     writer.append(a_cell())
     writer.finish(40.25, memory_peak_bytes=3 << 30)
@@ -98,16 +98,16 @@ def test_finished_run_says_so_with_its_wall_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seconds", [-1.0, float("nan")])
-def test_impossible_wall_time_is_not_recorded(tmp_path: Path, seconds: float) -> None:
-    """A broken clock is a fault of the program: it must not make the file unreadable."""
+def test_an_impossible_wall_time_is_not_recorded(tmp_path: Path, seconds: float) -> None:
+    """A broken clock is a bug of the program: it must not make the file unreadable."""
     writer = a_writer(tmp_path)
     with pytest.raises(ValueError, match=r"^seconds: "):
         writer.finish(seconds)
     assert not load(writer.path).finished
 
 
-def test_cell_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
-    """The schema is checked on write: evidence outside the folder, or a nameless network, is a fault of the program."""
+def test_a_cell_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
+    """The schema is checked on write: evidence outside the folder, or a nameless network, is a bug of the program."""
     writer = a_writer(tmp_path)
     with pytest.raises(ValueError, match=r"'stall/stalls/nginx-1.22/bare': /evidence/0: .*should not be valid"):
         writer.append(a_cell(evidence=("evidence/../../../etc/passwd",)))
@@ -118,7 +118,7 @@ def test_cell_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-def test_full_disk_keeps_the_former_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+def test_a_full_disk_keeps_the_former_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     """Evidence may be what fills it."""
     writer = a_writer(tmp_path)
     writer.append(a_cell("first"))
@@ -136,7 +136,9 @@ def test_full_disk_keeps_the_former_results(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.EPERM])
-def test_folder_that_cannot_be_written_is_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+def test_a_folder_that_cannot_be_written_is_bad_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
     monkeypatch.setattr(Path, "mkdir", refuse(code))
     with pytest.raises(BadInputError) as raised:
         a_writer(tmp_path)
@@ -146,14 +148,14 @@ def test_folder_that_cannot_be_written_is_bad_input(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("below", ["", "deeper/still"])
-def test_results_folder_that_is_a_file_is_bad_input(tmp_path: Path, below: str) -> None:
+def test_a_results_folder_that_is_a_file_is_bad_input(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(BadInputError, match="not a folder"):
         a_writer(tmp_path / "file" / below)
 
 
-def test_folder_in_the_place_of_latest_is_bad_input(tmp_path: Path) -> None:
-    """A real folder named ``latest`` is the user's own: it is reported, not replaced."""
+def test_a_folder_in_the_place_of_latest_is_bad_input(tmp_path: Path) -> None:
+    """A real folder named ``latest`` belongs to the user: it is reported, not replaced."""
     (tmp_path / "latest").mkdir()
     with pytest.raises(BadInputError, match=r"(?s)directory.*/latest\n"):
         a_writer(tmp_path)
@@ -161,7 +163,7 @@ def test_folder_in_the_place_of_latest_is_bad_input(tmp_path: Path) -> None:
     assert not list(tmp_path.glob(".latest*"))
 
 
-def test_run_folder_that_vanished_is_bad_input(tmp_path: Path) -> None:
+def test_a_run_folder_that_vanished_is_bad_input(tmp_path: Path) -> None:
     writer = a_writer(tmp_path)
     shutil.rmtree(writer.folder)
     with pytest.raises(BadInputError, match="No such file or directory"):

@@ -1,4 +1,4 @@
-"""The step summary: contradictions first, everything in words, and never more than GitHub takes."""
+"""The step summary: contradictions first, everything in words, and never more than GitHub accepts."""
 
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,14 @@ MACHINE = (
 )
 
 
-def test_what_nobody_expected_contradicts_nothing(tmp_path: Path) -> None:
+def test_a_result_without_an_expectation_contradicts_nothing(tmp_path: Path) -> None:
     undecided = a_cell("b", verdict="inconclusive", reason="too few blocks")
     text = render_markdown(written(tmp_path, a_cell("a", verdict="refuted", expected=None), undecided))
     assert "Not as expected" not in text
     assert "all as expected" in text
 
 
-def test_what_is_not_complete_does_not_look_complete(tmp_path: Path) -> None:
+def test_incomplete_results_do_not_look_complete(tmp_path: Path) -> None:
     """Without a cell there is no table, and no machine that measured."""
     text = render_markdown(written(tmp_path, a_cell(), finished=None, seconds=None))
     assert text.index("> Interrupted, or still running: 1 cells were decided so far.") < text.index("| claim")
@@ -42,13 +42,13 @@ def test_what_is_not_complete_does_not_look_complete(tmp_path: Path) -> None:
     ],
     ids=["pipe", "html", "lines", "markup", "control"],
 )
-def test_foreign_text_is_shown_as_it_is(text: str, shown: str) -> None:
-    """A claim from a file of others must not become markup, or end its row."""
+def test_foreign_text_is_shown_unchanged(text: str, shown: str) -> None:
+    """A claim from other people's file must not become markup, or end its row."""
     assert escape(text) == shown
 
 
 def test_a_summary_never_exceeds_its_limit(tmp_path: Path) -> None:
-    """Tables that do not fit are counted; what there is stays whole."""
+    """Tables that do not fit are counted; the others stay whole."""
     cells = [a_cell(f"c{number}", scenario=f"s{number:03}", reason="×" * 500) for number in range(50)]  # noqa: RUF001 - two bytes
     run = written(tmp_path, *cells)
     whole = render_markdown(run)
@@ -61,15 +61,15 @@ def test_a_summary_never_exceeds_its_limit(tmp_path: Path) -> None:
     assert cut.count("</details>") == shown
 
 
-def test_machine_in_one_line_leaves_out_what_is_not_known() -> None:
+def test_a_machine_in_one_line_leaves_out_unknown_facts() -> None:
     assert machine_line(HOST) == MACHINE
     assert machine_line({"kernel": "6.1", "memory_bytes": "much", "sysctls": 3}) == "kernel 6.1"
     assert machine_line({}) == "machine not recorded"
 
 
 @pytest.mark.parametrize(("shaper", "named"), [("native", "netem"), ("wire", "user-mode shaper")])
-def test_a_machine_is_named_with_what_shaped_the_links_of_its_cells(shaper: str, named: str) -> None:
-    """Once, and only where a link was shaped."""
+def test_a_machine_is_named_with_the_shaper_of_its_links(shaper: str, named: str) -> None:
+    """Once, and only if a link was shaped."""
     shaped = a_cell(links=({**LINK, "shaper": shaper},) * 2)
     assert machine_line({"kernel": "6.1"}, [a_cell(), shaped]) == f"kernel 6.1, {named}"
     assert machine_line({"kernel": "6.1"}, [a_cell()]) == "kernel 6.1"
@@ -79,7 +79,7 @@ GITHUB: dict[str, Any] = {"GITHUB_SERVER_URL": "https://host", "GITHUB_REPOSITOR
 
 
 def test_a_job_gets_its_summary_appended(tmp_path: Path) -> None:
-    """Where there is one that can take it: with one byte too many GitHub would show nothing at all."""
+    """If there is a file that can take it: with one byte too many GitHub would show nothing at all."""
     run = written(tmp_path / "run", a_cell())
     file = tmp_path / "summary.md"
     file.write_text("before\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What to change in the user's own nginx, as the run's end tells it."""
+"""What to change in the user's own nginx, as printed at the end of a run."""
 
 from dataclasses import replace
 from typing import Any
@@ -29,7 +29,7 @@ def judged(name: str, verdict: str, **more: Any) -> Cell:
 
 
 def test_a_change_is_shown_once_with_its_place_its_figures_and_its_cost() -> None:
-    """The largest gain first, and by which file it is applied."""
+    """The largest gain first, with the file that applies it."""
     cells = [
         own("a", 2.0, place="/a", after=16, cost="memory"),
         own("b", 8.0, place="/b", cost="memory"),
@@ -47,8 +47,8 @@ def test_a_change_is_shown_once_with_its_place_its_figures_and_its_cost() -> Non
     ]
 
 
-def test_what_reaches_more_than_nginx_is_to_be_considered_and_only_where_it_matters() -> None:
-    """A setting of the machine is advised only if what it cures was seen."""
+def test_settings_beyond_nginx_are_to_be_considered_and_only_if_they_matter() -> None:
+    """A setting of the machine is advised only if the problem that it cures was seen."""
     wider = own("w", 9.0, patch="x = 1\n", reaches_others=True, only_if="stalls")
     assert render_own([judged("stalls", "inconclusive"), wider]).startswith(
         "CHANGE\n  nothing: no measured change gains anything here"
@@ -59,16 +59,16 @@ def test_what_reaches_more_than_nginx_is_to_be_considered_and_only_where_it_matt
     assert "\n\nCONSIDER\n2 a.conf:7" in render_own(cells)
 
 
-def test_a_patch_that_pays_under_some_loads_only_is_to_be_considered() -> None:
+def test_a_patch_that_pays_only_under_some_loads_is_to_be_considered() -> None:
     bounded = own("w", 9.0, only_if="stalls")
     assert render_own([bounded, judged("stalls", "holds")]).partition("\n\n")[2].startswith("CONSIDER\n1 a.conf:7")
     assert [gain.file for gain in gains_of([bounded, judged("stalls", "holds")])] == ["1.patch"]
-    # Where it gains nothing, nobody would have been advised to apply it.
+    # If it gains nothing, nobody would have been advised to apply it.
     assert "no gain in" not in render_own([own("w", 1.0, "refuted", only_if="stalls"), judged("stalls", "refuted")])
 
 
-def test_what_is_fine_and_what_gains_nothing_is_reported() -> None:
-    """Counted over the places that were asked."""
+def test_fine_and_useless_settings_are_reported() -> None:
+    """Counted over the tested places."""
     fine = Fine(what="connections are reused", verdict="refuted")
     cells = [
         judged("a", "refuted", fine=fine),
@@ -82,8 +82,8 @@ def test_what_is_fine_and_what_gains_nothing_is_reported() -> None:
     ]
 
 
-def test_what_was_not_decided_and_not_tested_has_its_reason_once() -> None:
-    """However many claims it concerns; and what spoils a figure is told beside it."""
+def test_undecided_and_untested_claims_have_their_reason_once() -> None:
+    """However many claims it concerns; and what spoils a figure is named next to it."""
     cells = [
         judged("a", "unsupported", reason="no path"),
         judged("b", "unsupported", reason="no path"),
@@ -98,7 +98,7 @@ def test_what_was_not_decided_and_not_tested_has_its_reason_once() -> None:
 
 
 def test_the_first_lines_say_what_was_tested_on_what_and_how_noisy_it_was() -> None:
-    """In two lines; of the lab, the first of what was made, and how much more there is."""
+    """In two lines; of the lab's additions, the first, and the number of the others."""
     noise = {"lost_p50_pct": 1.0, "lost_max_pct": 20.0}
     head = render_head("n.conf", ["the oldest"], [judged("a", "holds", host_noise=noise)], seconds=75.4)
     version = a_cell().nginx

@@ -1,6 +1,6 @@
 """Progress rewrites one line on a terminal, and leaves only permanent lines elsewhere."""
 
-# ruff: noqa: RUF001 - the multiplication signs and dashes are the answers themselves
+# ruff: noqa: RUF001 - the output has multiplication signs and dashes
 
 import fcntl
 import io
@@ -31,8 +31,8 @@ def resize(descriptor: int, columns: int) -> None:
     fcntl.ioctl(descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
 
-def test_the_line_of_a_terminal_is_rewritten_and_a_log_file_gets_permanent_lines_only() -> None:
-    """Nothing of the progress stays behind, clearing twice does no harm, and foreign text breaks no line."""
+def test_a_terminals_line_is_rewritten_and_a_log_file_gets_only_permanent_lines() -> None:
+    """Nothing of the progress remains, clearing twice does no harm, and foreign text breaks no line."""
     told = {}
     for interactive in (True, False):
         stream = io.StringIO()
@@ -50,7 +50,7 @@ def test_the_line_of_a_terminal_is_rewritten_and_a_log_file_gets_permanent_lines
     }
 
 
-def test_log_file_shows_once_a_minute_that_the_run_goes_on() -> None:
+def test_a_log_file_shows_once_a_minute_that_the_run_continues() -> None:
     """Unless another line has shown it."""
     stream, now_s = io.StringIO(), [0.0]
     progress = ProgressLine(stream, interactive=False, clock=lambda: now_s[0])
@@ -65,8 +65,8 @@ def test_log_file_shows_once_a_minute_that_the_run_goes_on() -> None:
     assert stream.getvalue().splitlines() == ["at 60", "stall: holds", "at 179"]
 
 
-def test_update_is_clipped_to_the_terminal_as_it_is_now(terminal: tuple[int, io.TextIOWrapper]) -> None:
-    """A wrapped line could not be rewritten; wide characters count twice, and a width that nobody has set is 80."""
+def test_an_update_is_clipped_to_the_terminals_present_width(terminal: tuple[int, io.TextIOWrapper]) -> None:
+    """A wrapped line could not be rewritten; wide characters count twice, and an unknown width is 80."""
     reading, stream = terminal
     progress = ProgressLine(stream, interactive=True)
     for columns, text, shown in (
@@ -79,7 +79,7 @@ def test_update_is_clipped_to_the_terminal_as_it_is_now(terminal: tuple[int, io.
         assert os.read(reading, 1000).decode().rstrip() == f"{CLEAR}{shown}"
 
 
-def test_stream_that_knows_only_ascii_gets_ascii() -> None:
+def test_a_stream_that_knows_only_ascii_gets_ascii() -> None:
     """A terminal's narrow encoding is no reason to stop a measurement."""
     written = io.BytesIO()
     stream = io.TextIOWrapper(written, encoding="ascii", newline="\n")

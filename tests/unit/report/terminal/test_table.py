@@ -1,4 +1,4 @@
-"""The list of verdicts says everything, in colour and in plain ASCII, a line for each claim."""
+"""The list of verdicts has everything, in colour and in plain ASCII, a line for each claim."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from tests.support.written_results import a_cell, ratio
 from tuneproof.report.terminal.table import render_table
 
 
-def test_foreign_text_cannot_command_the_terminal_or_the_layout() -> None:
+def test_foreign_text_changes_neither_the_terminal_nor_the_layout() -> None:
     """A log file gets ASCII: no escape sequence, and no character that its encoding may lack."""
     cell = a_cell(name="停 \x1b]0;owned\x07 [red]x[/red] :smile:", verdict="inconclusive", reason="a → b ≥ 1 s")
     text = render_table([cell], color=False)
@@ -32,7 +32,7 @@ def test_foreign_text_cannot_command_the_terminal_or_the_layout() -> None:
 def test_colour_shows_whether_the_expectation_was_met(
     verdict: str, expected: str | None, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Green is as expected, also when that is refuted; red contradicts; yellow is undecided; nobody expected others."""
+    """Green is as expected, even if refuted; red contradicts; yellow is undecided; the others had no expectation."""
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")
     reason = "the interval holds the threshold" if verdict == "inconclusive" else ""
@@ -42,8 +42,8 @@ def test_colour_shows_whether_the_expectation_was_met(
     assert "\x1b[3" in shown or "\x1b[3" not in text
 
 
-def test_what_is_open_comes_at_the_end_once_with_its_reason() -> None:
-    """What contradicts comes first; a reason is not cut to the terminal's width."""
+def test_open_claims_come_at_the_end_once_with_their_reason() -> None:
+    """Contradictions come first; a reason is not cut to the terminal's width."""
     long = "the host is too noisy: " + "steal 40 % " * 20
     cells = [
         a_cell(name="cure", verdict="inconclusive", reason=long),
@@ -67,13 +67,13 @@ def test_what_is_open_comes_at_the_end_once_with_its_reason() -> None:
 
 
 def test_the_level_of_the_intervals_is_the_lowest_of_their_plans() -> None:
-    """Files from before it was recorded have none, and nothing is said."""
+    """Older files have none, and nothing is printed."""
     effects = [replace(ratio(), plan_level=level) for level in (0.925, 0.91796875, None)]
     text = render_table([a_cell(str(number), effect=effect) for number, effect in enumerate(effects)], color=False)
     assert "\nintervals: each covers the true value with a chance of at least 91.8 %\n" in text
     assert "intervals" not in render_table([a_cell()], color=False)
 
 
-def test_run_without_cells_says_so() -> None:
+def test_a_run_without_cells_says_so() -> None:
     """A run that was interrupted early has no list, and no error either."""
     assert render_table([], color=False, seconds=3.0) == ("No results.\n\nmeasuring: 0.0 s of 3.0 s (0%)\n")

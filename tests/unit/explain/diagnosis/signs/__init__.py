@@ -1,1 +1,1 @@
-"""What causes share."""
+"""What causes have in common."""

@@ -1,4 +1,4 @@
-"""What readings of counters say about the time between them, and what they do not."""
+"""What readings of counters show about the time between them, and what they do not."""
 
 from dataclasses import replace
 
@@ -10,10 +10,10 @@ OVERFLOWS = "TcpExt.ListenOverflows"
 
 
 def test_two_files_are_compared_in_their_order() -> None:
-    """A counter that stood still is told as such.
+    """An unchanged counter is reported as such.
 
-    One that went backwards tells nothing of the time between: the files may be in the wrong order, and 900 overflows of
-    last week would be an alarm of today. Nor are two tools at one moment before and after.
+    One that went backwards says nothing about the time between: the files may be in the wrong order, and last week's
+    900 overflows would cause an alarm today. Nor are two tools at the same moment a before and an after.
     """
     five, nine = readings({OVERFLOWS: 5}, {OVERFLOWS: 9})
     changes = CounterChanges(seen((five,), (nine,)))

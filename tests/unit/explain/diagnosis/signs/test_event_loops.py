@@ -1,4 +1,4 @@
-"""What a recording of event loops says of each worker, in ``watch`` and in ``explain``."""
+"""What a recording of event loops says about each worker, in ``watch`` and in ``explain``."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ def loops(*seconds: LoopSecond) -> tuple[WorkerLoop, ...]:
 
 
 def said(*long: LongIteration, **changes: object) -> list[tuple[Reason, CauseVerdict]]:
-    """What is said of a worker with these long iterations in ten seconds."""
+    """The report on a worker with these long iterations in ten seconds."""
     second = replace(SECOND, long=long, lasted_s=10.0, **changes)  # type: ignore[arg-type]  # of its own fields
     return [(sign.reason, sign.verdict) for sign in signs(loops(second))]
 
@@ -44,25 +44,27 @@ def said(*long: LongIteration, **changes: object) -> list[tuple[Reason, CauseVer
     ids=["none", "few", "many", "computing", "blocked", "one-150-ms", "one-500-ms", "starved", "stopped-10-ms",
          "full", "sampled"],
 )  # fmt: skip
-def test_what_is_said(long: tuple[LongIteration, ...], expected: list[tuple[Reason, CauseVerdict]]) -> None:
-    """A tenth of all moments late by 5 ms, or a hundredth by 100 ms; any stop; the rest is nobody's complaint."""
+def test_stalls_are_reported_by_their_length_and_frequency(
+    long: tuple[LongIteration, ...], expected: list[tuple[Reason, CauseVerdict]]
+) -> None:
+    """A tenth of all moments late by 5 ms, or a hundredth by 100 ms; any stop; nobody complains about less."""
     assert said(*long) == expected
 
 
 def test_waiting_for_a_cpu_before_iterations() -> None:
-    """Schedstat tells it; of an idle worker nobody would notice. A starved worker that stalls is told as both."""
+    """Schedstat shows it; for an idle worker it does not matter. A starved worker that stalls is reported as both."""
     starved = (Reason.STARVED, CauseVerdict.FOUND)
     assert said(run_s=3.0, wait_s=3.0) == [starved]
     assert said(run_s=5.0, wait_s=1.0) == said(run_s=0.1, wait_s=0.2) == []
-    # The stall's share is one of the time left to it, which is too little to be told without the wait.
+    # The stall's share is of the remaining time, which is too short to report without the wait.
     assert set(said(*(STALL,) * 20, run_s=1.0, wait_s=6.0)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
-    # A wait that began before the recording counts in full at its end, and may leave no time by subtraction.
+    # A wait that began before the recording counts in full at its end, and subtraction may leave no time.
     assert set(said(*(STALL,) * 20, run_s=1.0, wait_s=10.2)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
     assert said(replace(STALL, took_s=0.012), run_s=1.0, wait_s=10.2) == [starved]
 
 
 def test_the_diagnosis_of_watch() -> None:
-    """Found, the longest, what to do, what is ruled out; and nothing of a healthy one."""
+    """Finding, longest iteration, remedy, what is ruled out; and nothing for a healthy one."""
     told = list(diagnosis(loops(SECOND, IDLE)))
     assert told[0] == (
         "Found: Worker 4711 stalls (busy in system calls): 10 iterations of 5 ms or longer in 1 s, the longest 38 ms "

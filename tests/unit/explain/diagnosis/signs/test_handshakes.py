@@ -1,4 +1,4 @@
-"""Where a capture was taken, and what its handshakes tell."""
+"""Where a capture was taken, and what its handshakes show."""
 
 from typing import Any
 
@@ -9,9 +9,9 @@ from tuneproof.explain.diagnosis.signs.legs import captured_services
 
 
 def test_an_end_that_answers_in_a_fifth_of_the_time_is_close() -> None:
-    """A service without handshakes in one direction was captured anywhere.
+    """A service without handshakes in one direction may have been captured anywhere.
 
-    Inside nginx's namespace the front is seen from its server, and the back from its client.
+    Inside nginx's namespace, the front is captured at its server, and the back at its client.
     """
     for behind_s, before_s, expected in (
         (0.0001, 0.0006, Viewpoint.SERVER),
@@ -35,8 +35,8 @@ def test_three_repeated_syns_are_a_pattern() -> None:
     assert list(repeated_syns(two)) == []
 
 
-def test_twenty_handshakes_at_once_are_enough() -> None:
-    """Nineteen are not, nor are any number beside one that had no answer."""
+def test_twenty_simultaneous_handshakes_are_enough() -> None:
+    """Nineteen are not, nor is any number next to one without an answer."""
     enough, few = (seen(service(handshakes={"complete": count})) for count in (20, 19))
     assert len(list(no_repeated_syns(enough))) == 1
     assert list(no_repeated_syns(few)) == []

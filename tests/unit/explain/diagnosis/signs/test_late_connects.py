@@ -1,4 +1,4 @@
-"""Upstream connect times, at the edges."""
+"""Upstream connect times near the thresholds."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_late_connects_are_far_from_the_fastest() -> None:
 
 
 def test_half_of_the_connects_need_not_be_as_late_as_a_tenth() -> None:
-    """A scheduler's gaps hit few of them."""
+    """A scheduler's gaps delay few of them."""
     assert late_connects(log(connect_time_s=spread(0.001, 0.01, slow_share=0.51)))
     assert late_connects(log(connect_time_s=spread(0.001, 0.009, slow_share=0.51))) is None
     assert late_connects(log(connect_time_s=spread(0.001, 0.01, slow_share=0.49))) is None
@@ -52,14 +52,14 @@ def test_workers_are_compared_on_the_same_server() -> None:
     assert list(uneven_workers((near, far, late))) == [(late, near)]
 
 
-def test_a_far_server_beside_a_near_one_is_no_late_connect() -> None:
+def test_a_distant_server_next_to_a_near_one_is_not_a_late_connect() -> None:
     both = spread(0.001, 0.08)
     near, far = connects(1, spread(0.001), "near"), connects(1, spread(0.08), "far")
     assert late_connects(log(connect_time_s=both, server_connects=(near, far))) is None
     assert late_connects(log(connect_time_s=both, server_connects=(connects(1, both),))) == both
 
 
-def test_the_wire_is_judged_by_enough_handshakes_at_the_first_attempt() -> None:
+def test_the_path_is_judged_by_enough_handshakes_at_the_first_attempt() -> None:
     told = captured_connects_s(both_legs())
     assert told is not None
     assert told.p90_s == 0.02

@@ -1,4 +1,4 @@
-"""What was sent again and why, at the edges."""
+"""What was sent again and why, near the thresholds."""
 
 from typing import Any
 
@@ -25,8 +25,8 @@ def _where(again: ServiceSummary) -> CapturedService:
 
 
 @pytest.mark.parametrize(("taken_at", "lost"), [(Viewpoint.CLIENT, 2), (Viewpoint.SERVER, 30), (Viewpoint.UNKNOWN, 30)])
-def test_what_had_arrived_at_the_capture_was_not_lost_before_it(taken_at: Viewpoint, lost: int) -> None:
-    """At its receiver it was overtaken, or dropped for want of room; at its sender nobody knows."""
+def test_segments_seen_at_the_capture_were_not_lost_before_it(taken_at: Viewpoint, lost: int) -> None:
+    """At the receiver they were overtaken, or dropped for lack of room; at the sender the reason is unknown."""
     resent = service(
         from_client=Side(data_segments=100),
         from_server=Side(data_segments=3000, retransmitted_segments=30, resent_arrived_segments=28),
@@ -42,12 +42,12 @@ def test_ten_segments_matter_and_nine_do_not() -> None:
 @pytest.mark.parametrize(
     ("server", "unheard", "lost"), [(9, 3, 9), (9, 2, 49), (10, 3, 50)], ids=["unheard", "heard", "lost as well"]
 )
-def test_what_clients_send_again_to_a_server_without_room_is_not_lost(server: int, unheard: int, lost: int) -> None:
-    """Three repeated SYN/ACKs tell that, unless the server's data is lost, too."""
+def test_segments_that_clients_repeat_to_a_full_server_are_not_lost(server: int, unheard: int, lost: int) -> None:
+    """Three repeated SYN/ACKs show a full server, unless the server's data is lost, too."""
     assert data_loss(_again(40, server, synack_retransmitted_flows=unheard)).segments == lost
 
 
-def test_only_what_no_timer_could_send_is_the_same_packet() -> None:
+def test_only_copies_faster_than_any_timer_are_the_same_packet() -> None:
     assert captured_twice(service(syn_retransmission_delay_s=spread(0.009)))
     assert not captured_twice(service(syn_retransmission_delay_s=spread(0.011)))
     for copies, is_twice in ((5, True), (4, False)):

@@ -20,11 +20,11 @@ FULL_BODY_BYTES = {"/server.pcap": 3_602_590}
 def summary(
     lines: Iterable[str], *, line_format: LineFormat = LAB, full_body_bytes: dict[str, int] | None = None
 ) -> Any:
-    """Return a summary, in which each figure that a test asks for is there."""
+    """Return a summary with all the figures that a test uses."""
     return summarise(records(lines, line_format), format_name=line_format.name, full_body_bytes=full_body_bytes)
 
 
-def test_lines_of_the_article_and_of_the_lab_are_read_in_full() -> None:
+def test_lines_of_the_article_and_of_the_lab_are_read_completely() -> None:
     """A 499 without an upstream connection has no connect time, not zero seconds; local time keeps its zone."""
     record = ARTICLE.parse(STALLED.splitlines()[0])
     assert (record.remote_addr, record.request) == ("172.31.91.109", "GET /server.pcap HTTP/1.1")
@@ -65,7 +65,7 @@ def test_several_upstream_servers_keep_their_times_apart(logged: str, times_s: t
     ids=["empty", "binary", "quote", "not-utf-8"],
 )
 def test_broken_request_line_is_still_a_record(logged: str, received: str) -> None:
-    """What a client sends is escaped by nginx: it is read as it was received, what is no text as escapes."""
+    """Nginx escapes what a client sends: it is decoded, and bytes that are not text stay escaped."""
     assert LAB.parse(a_line(request=logged, status="400")).request == received
 
 
@@ -94,7 +94,7 @@ def test_line_in_another_format_names_the_column(line: str, message: str) -> Non
 
 
 def test_unmatched_lines_are_kept_with_their_number() -> None:
-    """A few of them, without the blank ones; and not the whole of a very long one."""
+    """A few of them, without blank ones; very long ones are cut."""
     lines = [a_line(), "", "GET / 200", a_line(), a_line()[:40]]
     entries = list(records(lines, LAB))
     assert [isinstance(entry, LogRecord) for entry in entries] == [True, False, False, True, False]
@@ -114,12 +114,12 @@ def test_unmatched_lines_are_kept_with_their_number() -> None:
     [f"{a_line()}\r\n", f"\ufeff{a_line()}", f"\xef\xbb\xbf{a_line()}\n", f"{chr(0) * 5000}{a_line()}"],
     ids=["crlf", "byte-order-mark", "as-latin-1", "hole-of-copytruncate"],
 )
-def test_what_editors_and_rotation_leave_around_a_line_is_no_part_of_it(line: str) -> None:
+def test_additions_of_editors_and_rotation_are_not_part_of_a_line(line: str) -> None:
     assert list(records([line], LAB)) == [LAB.parse(a_line())]
 
 
-def test_summary_shows_the_stall_of_the_article() -> None:
-    """Three 499s, all without time, four 200s cut short, and connect times up to 0.48 s; then its cure."""
+def test_a_summary_shows_the_stall_of_the_article() -> None:
+    """Three 499s, all without time, four 200s cut short, and connect times up to 0.48 s; then the cure."""
     result = summary(STALLED.splitlines(), line_format=ARTICLE, full_body_bytes=FULL_BODY_BYTES)
     assert (result.requests, result.unmatched_lines, result.status_counts) == (8, 0, {200: 5, 499: 3})
     assert (result.client_closed_499, result.closed_499_without_time, result.short_200) == (3, 3, 4)
@@ -136,8 +136,8 @@ def test_summary_shows_the_stall_of_the_article() -> None:
     assert (cured.short_200, cured.client_closed_499, cured.connect_time_s.maximum) == (0, 0, 0.001)
 
 
-def test_size_that_nobody_knows_is_the_most_frequent_one() -> None:
-    """Without the file's size, what most requests got counts as whole: per URI, whatever the query.
+def test_an_unknown_size_is_the_most_frequent_one() -> None:
+    """Without the file's size, the one of most requests counts as complete: per URI, without the query.
 
     A page of changing size is never short, nor is a size that occurs again, such as that of the compressed body. Where
     most were cut short, as in the article, none seems to be.
@@ -161,7 +161,7 @@ def test_only_a_get_can_be_short() -> None:
 
 
 def test_sizes_of_endless_uris_are_not_kept() -> None:
-    """Beyond a number of URIs, and of long ones, requests are not judged."""
+    """Beyond a number of URIs, and for long ones, requests are not judged."""
     bodies = ShortBodies({})
     for uri in [f"/{number}" for number in range(3_000)] + ["/" + "x" * 2_000]:
         bodies.add(LogRecord(request=f"GET {uri} HTTP/1.1", status=200, body_bytes=1))
@@ -171,7 +171,7 @@ def test_sizes_of_endless_uris_are_not_kept() -> None:
 
 
 def test_log_without_times_reports_none() -> None:
-    """No figure is made up where nothing was logged, and a 499 that took an unknown time is not one of no time."""
+    """No figure is invented for missing values, and a 499 of unknown duration is not one with a duration of zero."""
     line = '10.0.0.1 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 499 0 "-" "curl"'
     result = summary([line], line_format=COMBINED)
     assert (result.client_closed_499, result.closed_499_without_time, result.retried_requests) == (1, None, None)
@@ -183,13 +183,13 @@ def test_log_without_times_reports_none() -> None:
 
 
 @pytest.mark.parametrize(("times", "without"), [(("0.000", "-"), 1), (("0.001", "-"), 0), (("0.000", "0.002"), 0)])
-def test_a_499_took_no_time_where_neither_nginx_nor_an_upstream_took_any(times: tuple[str, str], without: int) -> None:
+def test_a_499_took_no_time_if_neither_nginx_nor_an_upstream_took_any(times: tuple[str, str], without: int) -> None:
     rt, urt = times
     assert summary([a_line(status="499", rt=rt, uct="-", uht="-", urt=urt)]).closed_499_without_time == without
 
 
 def test_workers_are_distinguished() -> None:
-    """A stalled worker shows next to one that is not; a column of random numbers costs bounded memory."""
+    """A stalled worker shows next to one that is not; a column of random numbers uses bounded memory."""
     lines = [
         a_line(uct=uct, tail=f' pid={pid} connection=7 trial="-"') for pid, uct in ((2, "0.001"), (1, "0.400")) * 3
     ]
@@ -201,7 +201,7 @@ def test_workers_are_distinguished() -> None:
 
 
 def test_a_retry_shows_its_servers_times_and_the_last_ones_own_time() -> None:
-    """Each server's time counts; what the backend took itself is told of the one that answered."""
+    """Each server's time counts; the backend's own time is that of the server that answered."""
     result = summary([a_line(rt="0.400", uct="0.100, 0.200", uht="-, 0.250", urt="0.100, 0.260")])
     assert result.retried_requests == 1
     assert result.connect_time_s == distribution([0.1, 0.2])
@@ -259,7 +259,7 @@ def test_lines_out_of_order_are_counted_and_change_nothing_else() -> None:
 
 
 def test_years_of_seconds_keep_the_busiest_one() -> None:
-    """Counts of the earliest seconds are let go, the busiest count is not."""
+    """Counts of the earliest seconds are dropped, the highest count is not."""
     seconds = Seconds()
     for second in (0, 0, 0, *range(1, 150_001)):
         seconds.add(float(second))
@@ -270,7 +270,7 @@ def test_years_of_seconds_keep_the_busiest_one() -> None:
 
 @pytest.mark.parametrize("count", [1, 999, 1_000, 1_001, 2_500, 100_000])
 def test_a_thinned_sample_is_close_and_its_ends_are_exact(count: int) -> None:
-    """Percentiles are off by no more than the part left out; number, ends and mean are those of all values."""
+    """Percentiles are off by no more than the omitted part; number, minimum, maximum and mean are exact."""
     sample = Sample(most=1_000)
     assert sample.distribution() is None
     for value in range(count):
@@ -284,8 +284,8 @@ def test_a_thinned_sample_is_close_and_its_ends_are_exact(count: int) -> None:
     assert len(sample._kept) <= 1_000
 
 
-def test_figures_are_few_and_say_what_is_not_known() -> None:
-    """At most 25 lines; the times that a format has not are None, not zero."""
+def test_figures_are_few_and_show_unknown_values() -> None:
+    """At most 25 lines; times that a format lacks are None, not zero."""
     lines = [a_line(status="499", tail=f' pid={pid} connection=7 trial="-"') for pid in (1, 2)]
     told = {figure.name: figure.value for figure in figures(summary([*lines, lines[0].replace(":16 ", ":15 ")]))}
     assert len(told) <= 25

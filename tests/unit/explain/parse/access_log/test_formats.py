@@ -1,4 +1,4 @@
-"""Any log_format becomes a parser, whatever stands in the lines."""
+"""Any log_format becomes a parser, whatever is in the lines."""
 
 import json
 import time
@@ -53,7 +53,7 @@ def answered(line_format: LineFormat, line: str) -> LogRecord | MalformedEvidenc
 @pytest.mark.parametrize("escape", ["default", "json"])
 @QUICK
 @given(request=TEXTS, agent=TEXTS, status=st.integers(0, 999), body=st.integers(0, 10**19), times=TIMES)
-def test_what_nginx_writes_is_what_is_read(
+def test_values_that_nginx_writes_are_read_unchanged(
     escape: Escape, request: str, agent: str, status: int, body: int, times: list[float | None]
 ) -> None:
     line_format = TextFormat(
@@ -71,7 +71,7 @@ def test_what_nginx_writes_is_what_is_read(
 @QUICK
 @given(user=st.text(st.sampled_from("ab- [0"), min_size=1, max_size=12), agent=TEXTS)
 def test_a_value_without_quotes_ends_where_the_rest_fits(user: str, agent: str) -> None:
-    """A user's name may hold what comes behind it, in part; it ends where a time follows."""
+    """A user's name may contain parts of what follows it; it ends where a time follows."""
     line = f'10.0.0.1 - {user} [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12 "-" "{escaped(agent, "default")}"'
     record = COMBINED.parse(line)
     assert (record.columns["remote_user"], record.columns["http_user_agent"]) == (user, agent)
@@ -89,14 +89,14 @@ def test_a_value_without_quotes_ends_where_the_rest_fits(user: str, agent: str) 
         ("$a " * 501, "more than 1000 parts"),
     ],
 )
-def test_what_is_no_format_is_refused(text: str, message: str) -> None:
-    """As nginx refuses it."""
+def test_invalid_formats_are_rejected(text: str, message: str) -> None:
+    """As nginx rejects it."""
     with pytest.raises(MalformedEvidenceError, match=message):
         compile_format(text)
 
 
-def test_a_format_may_say_how_it_escapes() -> None:
-    """As in the directive; what is said besides goes first."""
+def test_a_format_may_define_its_escaping() -> None:
+    """As in the directive; other parameters come first."""
     assert compile_format('escape=json "$request"').escape == "json"
     assert compile_format('"$request"').escape == "default"
     assert compile_format('escape=json "$request"', escape="none").text.startswith("escape=json")
@@ -105,7 +105,7 @@ def test_a_format_may_say_how_it_escapes() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "name", "value"),
     [
-        # A line feed at a format's end is no part of its lines.
+        # A line feed at a format's end does not belong to its lines.
         ("$status\n", "200", "status", 200),
         # Braces end a name.
         ("${pid}0 $status", "120 200", "worker_pid", 12),
@@ -113,7 +113,7 @@ def test_a_format_may_say_how_it_escapes() -> None:
         ("$status $status", "404 404", "status", 404),
         ("$status $msec", "404 1685521669.125", "time_s", 1_685_521_669.125),
         ("$status $msec", "404 1685521669.125", "time", datetime(2023, 5, 31, 8, 27, 49, 125_000, tzinfo=UTC)),
-        # Milliseconds take the zone of the other time.
+        # Milliseconds have the time zone of the other time.
         ("$time_iso8601 $msec", "2023-05-31T10:27:49+02:00 1685521669.125", "time", IN_BERLIN),
         (LISTS, "0.001, 0.002, 7", "upstream_connect_time_s", (0.001,)),
         (LISTS, "0.001, 0.002, 7", "upstream_response_time_s", (0.002,)),
@@ -125,19 +125,19 @@ def test_a_line_is_read_by_its_format(text: str, line: str, name: str, value: ob
 
 
 @pytest.mark.parametrize(("ratio", "fits"), [("2.31", True), ("-", True), ("2.3", False), ("2", False), ("x", False)])
-def test_a_ratio_of_gzip_has_two_digits_behind_the_point(ratio: str, *, fits: bool) -> None:
-    """As nginx prints it; else another number beside it would be taken for one."""
+def test_a_gzip_ratio_has_two_decimals(ratio: str, *, fits: bool) -> None:
+    """As nginx prints it; otherwise an adjacent number would be taken for one."""
     found = answered(TextFormat("$status $gzip_ratio", name="any"), f"200 {ratio}")
     assert isinstance(found, LogRecord) == fits
 
 
-def test_a_name_does_not_go_on_in_the_next_string() -> None:
+def test_a_name_does_not_continue_in_the_next_string() -> None:
     assert one_text(["a$pid", "b ", "${status}"]) == "a${pid}b $status"
     assert [(part.text, part.variable) for part in parts_of("a${pid}b")] == [("a", False), ("pid", True), ("b", False)]
 
 
-def test_variables_with_nothing_between_them_are_one_text() -> None:
-    """Nothing tells where the first one ends; the columns around them are read all the same."""
+def test_adjacent_variables_are_one_text() -> None:
+    """Nothing shows where the first one ends; the columns around them are still read."""
     line_format = TextFormat('$status "$host$request_uri" $pid', name="any")
     record = line_format.parse('200 "example.org/a b" 7')
     assert line_format.variables == ("status", "host+request_uri", "pid")
@@ -145,23 +145,23 @@ def test_variables_with_nothing_between_them_are_one_text() -> None:
 
 
 @pytest.mark.parametrize("escape", ["json", "none"])
-def test_a_missing_value_may_be_nothing(escape: Escape) -> None:
+def test_a_missing_value_may_be_empty(escape: Escape) -> None:
     line_format = TextFormat('$status [$upstream_addr] "$upstream_response_time" $pid', name="any", escape=escape)
     record = line_format.parse('200 [] "" 7')
     assert (record.status, record.upstream_addr, record.upstream_response_time_s, record.worker_pid) == (200, (), (), 7)
     assert line_format.parse('200 [::1] "0.001" 7').upstream_addr == ("::1",)
 
 
-def test_escape_none_is_read_as_far_as_it_can_be() -> None:
-    """A quote in a value ends nothing where the rest would not fit."""
+def test_escape_none_is_read_as_far_as_possible() -> None:
+    """A quote in a value ends nothing if the rest would not fit."""
     record = TextFormat('"$request" $status "$http_user_agent"', name="any", escape="none").parse(
         r'"GET /"a" HTTP/1.1" 200 "a "b" \x22"'
     )
     assert (record.request, record.columns["http_user_agent"]) == ('GET /"a" HTTP/1.1', r'a "b" \x22')
 
 
-def test_lists_that_run_into_each_other_are_not_guessed() -> None:
-    """Of two servers, nothing tells which time is whose: the line does not count as read."""
+def test_adjacent_lists_are_not_guessed() -> None:
+    """With two servers, nothing shows which time belongs to which: the line does not count as read."""
     line_format = TextFormat(LISTS, name="any")
     with pytest.raises(MalformedEvidenceError, match="nothing shows where each column's list ends"):
         line_format.parse("0.001, 0.002, 0.003, 0.004, 7")
@@ -177,8 +177,8 @@ def test_ingress_nginx_is_read_with_its_retries() -> None:
     assert (record.columns["proxy_upstream_name"], record.columns["req_id"]) == ("default-web-80", "4f5e")
 
 
-def test_known_formats_keep_apart() -> None:
-    """A line of one is a line of no other, so that a guess among them is sure."""
+def test_known_formats_are_distinct() -> None:
+    """A line in one is not a line in another, so that a guess among them is certain."""
     common = '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12'
     times = 'rt=0.100 uct="0.001" uht="0.002" urt="0.053"'
     article = f'10.0.0.1 [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" status=200 body_bytes_sent=1 {times}'
@@ -240,8 +240,8 @@ def test_json_lines_are_read_by_their_keys(line: str) -> None:
     assert record.columns["host"] == "a"
 
 
-def test_whole_numbers_in_json_may_be_of_another_unit_than_seconds() -> None:
-    """Three decimals are nginx's; a shipper may make milliseconds of them."""
+def test_whole_numbers_in_json_may_have_another_unit_than_seconds() -> None:
+    """Nginx writes three decimals; a log shipper may convert to milliseconds."""
     times = '"request_time": 35, "upstream_response_time": "35, 0.004", "upstream_header_time": 0, "uct": 4e-3'
     record = JsonLines().parse(f'{{"status": 200, "request": "GET / HTTP/1.1", {times}}}')
     assert record.request_time_s is None
@@ -267,8 +267,8 @@ def test_whole_numbers_in_json_may_be_of_another_unit_than_seconds() -> None:
     ],
     ids=lambda value: value[:40],
 )
-def test_json_that_is_no_request_is_reported(line: str, message: str) -> None:
-    """Also what would exhaust a parser."""
+def test_json_without_a_request_is_reported(line: str, message: str) -> None:
+    """Also JSON that would exhaust a parser."""
     with pytest.raises(MalformedEvidenceError, match=message):
         JsonLines().parse(line)
 
@@ -307,7 +307,7 @@ def test_other_programs_names_and_prose_are_no_request(line: str) -> None:
         PairLines().parse(line)
 
 
-def test_halves_of_surrogate_pairs_can_be_written_out() -> None:
+def test_halves_of_surrogate_pairs_can_be_written() -> None:
     """JSON allows them, no encoding does."""
     record = JsonLines().parse(r'{"status": 200, "request": "GET /\ud800"}')
     assert record.request == r"GET /\ud800"
@@ -343,8 +343,8 @@ FORMATS = [
 
 
 @pytest.mark.parametrize("line", HOSTILE, ids=range(len(HOSTILE)))
-def test_the_longest_hostile_line_is_answered(line: str) -> None:
-    """A format that tried again and again would take minutes for one of these lines, or years."""
+def test_the_longest_hostile_line_gets_a_result(line: str) -> None:
+    """A format with backtracking would take minutes or years for one of these lines."""
     assert len(line) <= LONGEST_LINE
     for line_format in FORMATS:
         began_s = time.process_time()

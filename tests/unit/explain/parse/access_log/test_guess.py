@@ -1,4 +1,4 @@
-"""Which format a log is in is found out from its first lines, or from the nginx.conf beside it."""
+"""A log's format is determined from its first lines, or from an nginx.conf next to it."""
 
 import contextlib
 
@@ -25,7 +25,7 @@ def guess(*lines: str, formats: tuple[TextFormat, ...] = ()) -> tuple[str, int, 
 
 
 def test_a_guess_reports_how_many_lines_it_rests_on() -> None:
-    """Also of a log that was cropped."""
+    """Also for a log that was cropped."""
     assert guess(COMBINED_LINE) == ("combined", 1, 1)
     assert guess(*[COMBINED_LINE, ""] * 300) == ("combined", 200, 200)
     assert guess(COMBINED_LINE[30:], *[f"{COMBINED_LINE}\r\n"] * 3, COMBINED_LINE[:50]) == ("combined", 3, 5)
@@ -39,7 +39,7 @@ def test_messages_between_the_requests_do_not_hide_them() -> None:
         guess(*[message] * 10, COMBINED_LINE)
 
 
-def test_of_two_formats_that_fit_the_one_with_more_variables_is_taken() -> None:
+def test_of_two_matching_formats_the_one_with_more_variables_is_used() -> None:
     vague = TextFormat("$everything", name="vague")
     same = TextFormat('$remote_addr - $user [$time_local] "$request" $status $body_bytes_sent', name="same")
     assert guess(COMMON_LINE, formats=(vague, same)) == ("same", 1, 1)
@@ -64,12 +64,12 @@ def test_of_two_formats_that_fit_the_one_with_more_variables_is_taken() -> None:
         ),
     ],
 )
-def test_formats_of_products_are_known(line: str, name: str) -> None:
+def test_products_formats_are_known(line: str, name: str) -> None:
     assert guess(line) == (name, 1, 1)
 
 
 def test_a_log_in_no_known_format_is_reported_with_the_nearest_one() -> None:
-    """With the first line that is not in it, and where it leaves it."""
+    """With the first line that does not match it, and where."""
     lines = ["", COMBINED_LINE.replace(" 200 ", " OK "), "nonsense"]
     with pytest.raises(MalformedEvidenceError) as caught:
         guess(*lines)
@@ -81,14 +81,14 @@ def test_a_log_in_no_known_format_is_reported_with_the_nearest_one() -> None:
 
 
 @pytest.mark.parametrize("lines", [(), ("", " ", "\0\0\r\n")], ids=["empty", "blank"])
-def test_a_log_without_lines_is_in_no_format(lines: tuple[str, ...]) -> None:
+def test_a_log_without_lines_has_no_format(lines: tuple[str, ...]) -> None:
     """Nothing can be guessed."""
     with pytest.raises(MalformedEvidenceError, match="line 1: no lines"):
         guess(*lines)
 
 
-def test_formats_of_a_configuration_are_found() -> None:
-    """Without a word a log is in nginx's combined; where nothing is logged there is none."""
+def test_formats_in_a_configuration_are_found() -> None:
+    """By default a log has nginx's combined format; with logging off there is none."""
     found = logging_settings(CONFIGURATION)
     assert [(item.name, item.text, item.escape, item.line) for item in found.formats] == [
         ("main", '$remote_addr "$request" $status "$pid" ${host}_$connection', "default", 5),
@@ -144,8 +144,8 @@ def test_a_configuration_that_nginx_refuses_is_reported_with_its_line(text: str,
 
 @QUICK
 @given(words=st.lists(st.text(max_size=12), min_size=1, max_size=4))
-def test_quoted_words_come_back(words: list[str]) -> None:
-    """Written as nginx wants them, with what it would take for an end behind a backslash."""
+def test_quoted_words_are_restored(words: list[str]) -> None:
+    """Written as nginx wants them, with a backslash before anything that it would take for the end."""
     text = " ".join('"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"' for word in words)
     (statement,) = parse_file("", f"{text};", around=(GUESSED,)).statements
     assert (statement.name, *statement.args) == tuple(words)

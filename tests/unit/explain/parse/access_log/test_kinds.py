@@ -11,17 +11,17 @@ def record(request: str = "GET /a HTTP/1.1", *, agent: str = "-") -> LogRecord:
 
 
 @pytest.mark.parametrize("agent", ["kube-probe/1.30", "ELB-HealthChecker/2.0", "Consul Health Check"])
-def test_health_checks_are_known_by_name(agent: str) -> None:
+def test_health_checks_are_recognised_by_name(agent: str) -> None:
     assert is_health_check(record(agent=agent))
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/health/live", "/-/ready?x=1", "/PING"])
-def test_health_checks_are_known_by_path(path: str) -> None:
+def test_health_checks_are_recognised_by_path(path: str) -> None:
     assert is_health_check(record(f"GET {path} HTTP/1.1"))
 
 
 @pytest.mark.parametrize("path", ["/", "/healthy-recipes", "/pingpong", "/a/ready"])
-def test_other_requests_are_no_health_checks(path: str) -> None:
+def test_other_requests_are_not_health_checks(path: str) -> None:
     assert not is_health_check(record(f"GET {path} HTTP/1.1", agent="Mozilla/5.0"))
 
 

@@ -1,4 +1,4 @@
-"""Moments at which a worker went on after it had stood still: what makes one, and what each alternative lacks."""
+"""Moments at which a worker continued after a standstill: what they need, and what each alternative lacks."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,7 +16,7 @@ _START_MS = 1_790_000_000_000
 def request(
     worker: int, read_ms: int, connect_ms: int | None, took_ms: int, client: int, **values: object
 ) -> LogRecord:
-    """Return a request that was passed on at once, and answered to a fast client."""
+    """Return a request that was proxied at once, with a fast client."""
     ended_s = (_START_MS + read_ms + took_ms) / 1000
     record = LogRecord(
         time_s=ended_s,
@@ -31,11 +31,11 @@ def request(
 
 
 def seconds(*numbers: int, **changes: dict[str, object]) -> Iterable[LogRecord]:
-    """Yield the requests of so many seconds, in each of which worker 12 stands still from 100 to 400 ms.
+    """Yield the requests of this many seconds, in each of which worker 12 stops from 100 to 400 ms.
 
-    A connection is late by it, two more requests are read at its end, and meanwhile worker 11 connects twice.
+    It delays a connection, two more requests are read at its end, and meanwhile worker 11 connects twice.
 
-    ``changes``: fields of the late one, of those that come with it, of the other worker's.
+    ``changes``: fields of the delayed request, of those at its end, of the other worker's.
     """
     for number in numbers:
         at_ms = 1000 * number
@@ -51,14 +51,14 @@ def seconds(*numbers: int, **changes: dict[str, object]) -> Iterable[LogRecord]:
 
 
 def found(records: Iterable[LogRecord]) -> dict[int, tuple[int, int]]:
-    """Return each worker's moments: those at which it had stood still, and all."""
+    """Return each worker's moments: those at which it had stopped, and all."""
     counts = StandstillCounts()
     for record in records:
         counts.add(record)
     return {each.worker_pid: (each.alone, each.moments) for each in counts.found()}
 
 
-def test_a_worker_that_goes_on_with_all_that_waited_had_stalled() -> None:
+def test_a_worker_that_continues_with_everything_that_waited_had_stalled() -> None:
     counts = StandstillCounts()
     for record in seconds(0, 1, 2):
         counts.add(record)
@@ -72,14 +72,14 @@ def test_a_worker_that_goes_on_with_all_that_waited_had_stalled() -> None:
     [
         # The same client's requests wait for each other.
         ({"beside": {"connection": 2}}, (0, 1)),
-        # It read a request while the connection was late.
+        # It read a request while the connection was delayed.
         ({"beside": {"request_time_s": 0.04}}, (0, 1)),
         # Nobody connected to the same server meanwhile, or nobody was faster.
         ({"other": {"upstream_addr": ("10.0.9.9:9000",)}}, None),
         ({"other": {"upstream_connect_time_s": (0.0,)}}, None),
         ({"other": {"upstream_connect_time_s": (0.3,)}}, None),
         ({"other": {"worker_pid": STILL}}, None),
-        # Whether its connection began when it was read is not known.
+        # It is unknown whether its connection began when it was read.
         ({"late": {"upstream_response_time_s": (0.2,)}}, None),
         ({"late": {"upstream_connect_time_s": (0.3, 0.001), "upstream_addr": (SERVER, SERVER)}}, None),
         ({"late": {"upstream_addr": ()}}, None),
@@ -90,20 +90,20 @@ def test_a_worker_that_goes_on_with_all_that_waited_had_stalled() -> None:
         *("a body came slowly", "a second server", "no address", "no worker"),
     ],
 )
-def test_without_one_of_the_signs_it_is_no_standstill(
+def test_without_one_of_the_signs_it_is_not_a_standstill(
     changes: dict[str, dict[str, object]], moments: tuple[int, int] | None
 ) -> None:
     assert found(seconds(0, **changes)).get(STILL) == moments
 
 
 def test_a_machine_that_pauses_is_not_taken_for_a_worker_that_stalls() -> None:
-    """The other worker connects before, and nothing of it is seen until the end."""
+    """The other worker connects before, and shows nothing until the end."""
     awake = [each for each in seconds(0) if each.worker_pid == STILL or not 0.2 < (each.time_s or 0) % 1 < 0.4]
     assert found(awake) == {STILL: (0, 1)}
 
 
-def test_a_short_silence_is_no_standstill() -> None:
-    """Workers are silent by chance, those with little to do for longer."""
+def test_a_short_silence_is_not_a_standstill() -> None:
+    """Workers are silent by chance, and longer if they have little to do."""
     busy = [request(worker, at_ms, 0, 0, 6) for worker in (STILL, OTHER) for at_ms in range(410, 1000, 2)]
     others = [request(OTHER, at_ms, 0, 0, 6) for at_ms in range(340, 400, 10)]
     woken, later = (request(STILL, 400 - SILENT_MS + late_ms, 0, 0, 7) for late_ms in (0, 1))
@@ -112,8 +112,8 @@ def test_a_short_silence_is_no_standstill() -> None:
     assert found([*seconds(0), *others, woken]) == {STILL: (0, 1)}
 
 
-def test_another_hosts_worker_is_no_witness() -> None:
-    """Where it is nearer to the server, its log was mixed with this one."""
+def test_another_hosts_worker_is_not_a_witness() -> None:
+    """If it is nearer to the server, its log was mixed with this one."""
     far = [
         replace(each, upstream_connect_time_s=(0.06,), upstream_response_time_s=(0.062,), request_time_s=0.062)
         if each.worker_pid == STILL and each.upstream_connect_time_s == (0.001,)
@@ -123,6 +123,6 @@ def test_another_hosts_worker_is_no_witness() -> None:
     assert found(far) == {}
 
 
-def test_a_log_in_whole_seconds_says_nothing() -> None:
+def test_a_log_in_whole_seconds_shows_nothing() -> None:
     whole = [replace(each, time_s=float(int(each.time_s or 0))) for each in seconds(0)]
     assert found(whole) == {}

@@ -1,4 +1,4 @@
-"""Upstream times by server and by path: what counts for them, and what does not."""
+"""Upstream times by server and by path: what counts, and what does not."""
 
 import itertools
 
@@ -25,19 +25,19 @@ def added(*records: LogRecord) -> UpstreamTimes:
     return times
 
 
-def test_a_time_of_zero_may_be_that_of_a_reused_connection() -> None:
+def test_a_time_of_zero_may_mean_a_reused_connection() -> None:
     tried = record(upstream_addr=("x:1", "y:1"), upstream_connect_time_s=(0.0, 0.08))
     (each,) = added(tried, record(upstream_connect_time_s=(0.0,))).connects()
     assert (each.worker_pid, each.server, each.connect_time_s.median) == (7, "y:1", 0.08)
 
 
-def test_servers_that_are_not_named_are_not_distinguished() -> None:
+def test_unnamed_servers_are_not_distinguished() -> None:
     (each,) = added(record(upstream_addr=())).connects()
     assert each.server == NOT_LOGGED
 
 
-def test_what_a_backend_takes_is_reported_by_path() -> None:
-    """The answer's header less the connection, of the last server; identifiers aside."""
+def test_the_backends_time_is_reported_by_path() -> None:
+    """The time to the last server's response header without the connect time; identifiers in paths are ignored."""
     times = added(record("GET /items/17?x=1 HTTP/1.1"), record("GET /items/18 HTTP/1.1"), record("GET /help HTTP/1.1"))
     assert [(each.server, each.path, each.own_time_s.count) for each in times.paths()] == [
         ("x:1", "/items/*", 2),
@@ -49,7 +49,7 @@ def test_what_a_backend_takes_is_reported_by_path() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        # A backend waits for a body that nginx does not buffer; a WebSocket has no answer.
+        # A backend waits for a body that nginx does not buffer; a WebSocket has no response.
         record("POST /a HTTP/1.1"),
         record(""),
         record(status=101),
@@ -58,7 +58,7 @@ def test_what_a_backend_takes_is_reported_by_path() -> None:
     ],
     ids=["a body", "no request line", "upgraded", "no answer", "no upstream"],
 )
-def test_what_a_backend_waits_for_is_not_its_own_time(given: LogRecord) -> None:
+def test_a_backends_waiting_time_is_not_its_own_time(given: LogRecord) -> None:
     assert added(given).paths() == ()
 
 

@@ -1,4 +1,4 @@
-"""What a capture says altogether: services, shares, distributions in bounded memory, and figures for people."""
+"""What a whole capture says: services, shares, distributions in bounded memory, and figures for people."""
 
 import random
 from dataclasses import replace
@@ -24,8 +24,8 @@ def flow(number: int = 0, *, port: int = 80, **fields: object) -> FlowRecord:
     return FlowRecord(client=client, server=server, **fields)  # type: ignore[arg-type]  # each test its own
 
 
-def test_distribution_is_within_a_percent_of_the_exact_one() -> None:
-    """Count, mean and ends are exact; merged halves are the whole."""
+def test_a_distribution_is_within_a_percent_of_the_exact_one() -> None:
+    """Count, mean, minimum and maximum are exact; merged halves equal the whole."""
     chance = random.Random(1)  # noqa: S311  # a fixed sample
     values_s = [chance.lognormvariate(-6, 2) for _ in range(20_000)]
     exact = distribution(round(value_s * 1e9) / 1e9 for value_s in values_s)
@@ -40,8 +40,8 @@ def test_distribution_is_within_a_percent_of_the_exact_one() -> None:
         assert figure(found) == pytest.approx(figure(exact), rel=0.005)
 
 
-def test_distribution_of_nothing_is_none_and_negative_times_are_zero() -> None:
-    """A clock that was set back makes no negative duration."""
+def test_an_empty_distribution_is_none_and_negative_times_are_zero() -> None:
+    """A clock that was set back causes no negative duration."""
     durations = Durations()
     assert durations.distribution() is None
     durations.add_ns(-5)
@@ -50,7 +50,7 @@ def test_distribution_of_nothing_is_none_and_negative_times_are_zero() -> None:
     assert (found.minimum, found.median, found.maximum) == (0.0, 0.0, 0.0)
 
 
-def test_flows_are_summed_up_by_service() -> None:
+def test_flows_are_summed_by_service() -> None:
     talk = Conversation()
     talk.handshake()
     talk.send(CLIENT, get())
@@ -75,8 +75,8 @@ def test_flows_are_summed_up_by_service() -> None:
     assert (str(second.server), second.flows, second.response_s) == ("10.0.0.2:81", 1, None)
 
 
-def test_share_of_retransmissions_is_of_segments_with_data() -> None:
-    """Both ways; without data there is no share."""
+def test_the_share_of_retransmissions_refers_to_segments_with_data() -> None:
+    """In both directions; without data there is no share."""
     lossy_flow = flow(
         from_client=Side(packets=900, data_segments=10, retransmitted_segments=1),
         from_server=Side(packets=90, data_segments=30, retransmitted_segments=1),
@@ -86,7 +86,7 @@ def test_share_of_retransmissions_is_of_segments_with_data() -> None:
     assert (lossy.retransmission_share, silent.retransmission_share) == (0.05, None)
 
 
-def test_client_that_left_counts_once() -> None:
+def test_a_client_that_left_counts_once() -> None:
     before = flow(client_left_before_response=True)
     inside = flow(client_left_before_response=True, client_left_in_response=True)
     [service] = summarise([before, inside, flow()]).services
@@ -101,7 +101,7 @@ def test_services_beyond_the_most_used_are_left_out() -> None:
 
 
 def test_figures_are_few_and_in_order() -> None:
-    """What is not there is not told; with everything they are still few."""
+    """Missing values are left out; with all of them there are still few."""
     assert figures(CaptureSummary()) == (
         Figure(key="tcp_segments", name="TCP segments", value=0),
         Figure(key="connections", name="connections", value=0),
@@ -162,7 +162,7 @@ def any_segments(draw: st.DrawFn) -> list[Segment]:
 
 @settings(max_examples=200, derandomize=True)
 @given(segments=any_segments(), live_flows=st.integers(1, 4))
-def test_any_segments_are_counted_and_none_is_lost(segments: list[Segment], live_flows: int) -> None:
+def test_all_drawn_segments_are_counted(segments: list[Segment], live_flows: int) -> None:
     matcher = HeldMatcher(pending=2)
     told = list(flows(segments, live_flows=live_flows, observer=matcher))
     sides = [side for record in told for side in (record.from_client, record.from_server)]
@@ -182,8 +182,10 @@ def test_any_segments_are_counted_and_none_is_lost(segments: list[Segment], live
 
 @settings(max_examples=200, derandomize=True)
 @given(start=st.integers(0, 2**32 - 1), cuts=st.lists(st.integers(2, 3000), min_size=1, max_size=30), data=st.data())
-def test_healthy_bytes_are_in_order_wherever_numbers_begin(start: int, cuts: list[int], data: st.DataObject) -> None:
-    """However a stream is cut into segments, it has no accident; sent again, each segment with data is one."""
+def test_healthy_bytes_are_in_order_wherever_sequence_numbers_begin(
+    start: int, cuts: list[int], data: st.DataObject
+) -> None:
+    """However a stream is cut into segments, nothing looks repeated; sent again, each segment with data does."""
     talk = Conversation(seqs=(start, 5))
     for size in cuts:
         talk.send(CLIENT, bytes(size))

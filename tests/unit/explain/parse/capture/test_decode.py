@@ -1,4 +1,4 @@
-"""Packets that scapy builds: whatever their link and their headers, the same segment comes out."""
+"""Packets built by scapy: the same segment results, whatever their link and their headers are."""
 
 from typing import Any
 
@@ -57,10 +57,10 @@ LINKS: list[tuple[int, Any]] = [
 ]
 
 
-def test_segment_is_found_behind_every_link_header() -> None:
-    """The link leaves no trace in the segment, and may change from packet to packet."""
+def test_a_segment_is_found_behind_every_link_header() -> None:
+    """The link does not affect the segment, and may change from packet to packet."""
     found = [packet(link / ip / TCP_HELLO, linktype=linktype) for linktype, link in LINKS for ip in (IP4, IP6)]
-    # Link types of one version alone.
+    # Link types of a single IP version.
     found += [packet(IP4 / TCP_HELLO, linktype=228), packet(IP6 / TCP_HELLO, linktype=229)]
     reader = SegmentReader(found)
     assert list(reader) == [HELLO, HELLO_6] * (len(LINKS) + 1)
@@ -118,7 +118,7 @@ def test_a_tunnel_without_a_segment_is_counted_by_what_it_has() -> None:
 
 @pytest.mark.parametrize("linktype", [0, 108])
 @pytest.mark.parametrize("order", ["little", "big"])
-def test_segment_is_found_behind_an_address_family(linktype: int, order: Any) -> None:
+def test_a_segment_is_found_behind_an_address_family(linktype: int, order: Any) -> None:
     """The byte order is the capturing machine's, and so is the number for IPv6."""
     found = [packet((2).to_bytes(4, order) + bytes(IP4 / TCP_HELLO), linktype=linktype)]
     found += [
@@ -136,22 +136,22 @@ def test_segment_is_found_behind_an_address_family(linktype: int, order: Any) ->
         pytest.param(IP6 / IPv6ExtHdrDestOpt(), HELLO_6, id="destination options"),
         pytest.param(IP6 / IPv6ExtHdrFragment(offset=0, m=1), HELLO_6, id="first fragment"),
         pytest.param(IP6 / IPv6ExtHdrHopByHop() / IPv6ExtHdrRouting() / IPv6ExtHdrDestOpt(), HELLO_6, id="several"),
-        # Its length is in other units than those of the other extension headers (RFC 4302).
+        # Its length has other units than those of the other extension headers (RFC 4302).
         pytest.param(IP6_AUTHENTICATED, HELLO_6, id="authentication"),
     ],
 )
-def test_options_and_extension_headers_are_passed_over(ip: Any, found: Segment) -> None:
-    """The payload's length is what is left of IP's behind them."""
+def test_options_and_extension_headers_are_skipped(ip: Any, found: Segment) -> None:
+    """The payload's length is the rest of IP's length after them."""
     assert list(SegmentReader([packet(ETHERNET / ip / TCP_HELLO)])) == [found]
 
 
 @pytest.mark.parametrize("cut_to", [54, 57, 59])
-def test_length_is_that_on_the_wire_where_the_capture_cut_the_payload(cut_to: int) -> None:
+def test_a_truncated_payload_has_its_length_on_the_wire(cut_to: int) -> None:
     [segment] = SegmentReader([packet(ETHERNET / IP4 / TCP_HELLO, cut_to=cut_to)])
     assert segment[7:9] == (5, b"hello"[: cut_to - 54])
 
 
-def test_what_fills_up_a_short_frame_is_no_payload() -> None:
+def test_padding_of_a_short_frame_is_not_payload() -> None:
     ack = bytes(ETHERNET / IP4 / TCP(**PORTS, flags="A"))
     assert len(ack) == 54
     [segment] = SegmentReader([packet(ack + bytes(6))])
@@ -159,8 +159,8 @@ def test_what_fills_up_a_short_frame_is_no_payload() -> None:
 
 
 @pytest.mark.parametrize("link", [ETHERNET, ETHERNET / Dot1Q()])
-def test_length_of_zero_means_that_of_the_packet(link: Any) -> None:
-    """So the kernel hands over what the network card is yet to cut into segments."""
+def test_a_length_of_zero_means_the_packets_length(link: Any) -> None:
+    """The kernel passes packets like this if the network card splits them into segments."""
     payload = b"x" * 100_000
     super_packet = link / IP(src="10.0.0.1", dst="10.0.0.2", len=0) / TCP(**PORTS) / payload
     super_packet_6 = link / IPv6(src="fd00::a", dst="fd00::b", plen=0) / TCP(**PORTS) / payload
@@ -170,7 +170,7 @@ def test_length_of_zero_means_that_of_the_packet(link: Any) -> None:
 
 
 def test_later_fragments_are_counted_and_not_taken_for_headers() -> None:
-    """Their first bytes are some of the payload; the first fragment has TCP's header."""
+    """They begin in the middle of the payload; the first fragment has TCP's header."""
     first = ETHERNET / IP(src="10.0.0.1", dst="10.0.0.2", flags="MF") / TCP_HELLO
     later = ETHERNET / IP(src="10.0.0.1", dst="10.0.0.2", frag=185, proto=6) / TCP_HELLO
     later_6 = ETHERNET / IP6 / IPv6ExtHdrFragment(offset=185, nh=6) / bytes(TCP_HELLO)
@@ -179,7 +179,7 @@ def test_later_fragments_are_counted_and_not_taken_for_headers() -> None:
     assert reader.others == {"later IPv4 fragment": 1, "later IPv6 fragment": 1}
 
 
-def test_what_is_no_tcp_is_counted_by_kind() -> None:
+def test_other_packets_than_tcp_are_counted_by_kind() -> None:
     found = [
         packet(ETHERNET / ARP()),
         packet(ETHERNET / IP4 / UDP() / b"data"),

@@ -1,4 +1,4 @@
-"""Packets that are cut, contradict themselves, or are nonsense: each is counted, and none stops the reading."""
+"""Packets that are cut, inconsistent, or nonsense: each is counted, and none stops the reading."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def read(*packets: Packet) -> SegmentReader:
         (FRAME[:49], "packet that ends inside its TCP header"),
     ],
 )
-def test_header_that_contradicts_itself_is_counted(frame: bytes, what: str) -> None:
+def test_an_inconsistent_header_is_counted(frame: bytes, what: str) -> None:
     reader = read(SOUND, (0, 1, frame, len(frame)), SOUND)
     assert reader.segments == 2
     assert reader.malformed == {what: 1}
@@ -55,21 +55,21 @@ def test_header_that_contradicts_itself_is_counted(frame: bytes, what: str) -> N
 @pytest.mark.parametrize(
     ("data", "what"), [(b"", "packet that ends inside its IP header"), (b"\x50", "IP of version 5")]
 )
-def test_packet_without_link_header_may_be_malformed(data: bytes, what: str) -> None:
+def test_a_packet_without_link_header_may_be_malformed(data: bytes, what: str) -> None:
     assert read((0, 101, data, len(data))).malformed == {what: 1}
 
 
 @pytest.mark.parametrize(
     ("cut_to", "what"), [(0, "link header"), (20, "IPv4 header"), (34, "TCP header"), (49, "TCP header")]
 )
-def test_packet_that_the_capture_cut_inside_its_headers_is_not_malformed(cut_to: int, what: str) -> None:
-    """The snap length was too short; that is another fault than a broken packet."""
+def test_a_packet_truncated_inside_its_headers_is_not_malformed(cut_to: int, what: str) -> None:
+    """The snap length was too short; that is a different fault than a broken packet."""
     reader = read((0, 1, FRAME[:cut_to], len(FRAME)))
     assert reader.others == {f"captured without its whole {what}": 1}
     assert reader.malformed == {}
 
 
-def test_header_is_read_as_soon_as_the_window_is_there() -> None:
+def test_a_header_is_read_as_soon_as_the_window_is_there() -> None:
     """The checksum, the urgent pointer and the options are not needed."""
     assert read((0, 1, FRAME[:50], len(FRAME))).segments == 1
     [segment] = SegmentReader([(0, 1, FRAME[:56], len(FRAME))])
@@ -81,8 +81,8 @@ def test_header_is_read_as_soon_as_the_window_is_there() -> None:
     st.lists(st.tuples(st.integers(14, len(FRAME) - 1), st.integers(0, 255)), max_size=3),
     st.integers(14, len(FRAME)),
 )
-def test_the_short_and_the_long_form_report_the_same(spoils: list[tuple[int, int]], cut_to: int) -> None:
-    """Plain packets are read at one look; behind an address family the same packet is read header by header."""
+def test_the_short_and_the_long_form_give_the_same_result(spoils: list[tuple[int, int]], cut_to: int) -> None:
+    """Plain packets are decoded in one step; behind an address family, the same packet is decoded header by header."""
     frame = FRAME
     for at, value in spoils:
         frame = changed(frame, at, value)

@@ -1,4 +1,4 @@
-"""Flows out of segments: handshakes, accidents of data, windows, endings, and what a capture may lack."""
+"""Flows from segments: handshakes, lost or repeated data, windows, endings, and what a capture may lack."""
 
 from dataclasses import fields
 from itertools import count
@@ -30,21 +30,21 @@ DATA = bytes(1000)
 
 
 def opened(*, seqs: tuple[int, int] = (1_000, 500_000)) -> Conversation:
-    """Return a conversation after its handshake, whose round trip is 12 ms."""
+    """Return a conversation after its handshake, with a round trip of 12 ms."""
     talk = Conversation(seqs=seqs)
     talk.handshake()
     return talk
 
 
 def accidents(side: Side) -> dict[str, float]:
-    """Return the counts of a side that are not 0, those of every healthy side aside."""
+    """Return a side's counts that are not 0, except those of every healthy side."""
     usual = {"packets", "data_segments", "payload_bytes"}
     names = (field.name for field in fields(Side) if field.name not in usual)
     return {name: value for name in names if (value := getattr(side, name))}
 
 
-def test_healthy_flow_has_times_and_no_accident() -> None:
-    """Handshake, data both ways, and both FINs are told as they were."""
+def test_a_healthy_flow_has_times_and_nothing_repeated() -> None:
+    """Handshake, data in both directions, and both FINs are reported as they were."""
     talk = opened()
     talk.send(CLIENT, DATA)
     talk.send(SERVER, DATA)
@@ -66,7 +66,7 @@ def test_healthy_flow_has_times_and_no_accident() -> None:
         assert accidents(side) == {}
 
 
-# The accidents of one segment of which bytes came a second time.
+# The counts for one segment with bytes that appear a second time.
 RESENT = {"retransmitted_segments": 1, "resent_arrived_segments": 1}
 OPEN: Send = Conversation.handshake
 LOST = (server(DATA, captured=False), server(DATA))
@@ -76,7 +76,7 @@ LOST = (server(DATA, captured=False), server(DATA))
     ("steps", "of_client", "of_server"),
     [
         pytest.param((server(DATA), server(DATA), server(DATA, seq=500_001, after_s=0.2)), {}, RESENT, id="lost later"),
-        # Captured behind the loss: the bytes come once, but too late to have been overtaken only.
+        # Captured after the loss: the bytes appear once, but too late for mere reordering.
         pytest.param(
             (*LOST, server(DATA, seq=500_001, after_s=0.0125)), {}, {"retransmitted_segments": 1}, id="lost before"
         ),
@@ -103,14 +103,14 @@ LOST = (server(DATA, captured=False), server(DATA))
             {"out_of_order_segments": 2, **RESENT},
             id="two halves of a gap",
         ),
-        # Of 1000 bytes 400 were there before; the 600 new ones are not sent again by what follows.
+        # Of 1000 bytes, 400 had been seen before; the next segment does not repeat the 600 new ones.
         pytest.param(
             (server(DATA), server(DATA, seq=500_601, after_s=0.2), server(DATA, seq=501_601)),
             {},
             RESENT,
             id="partly new",
         ),
-        # A slow reader, closed for 5 s and for 1 s: probes of one byte, and Linux's empty ones, are no data.
+        # A slow reader, closed for 5 s and for 1 s: probes of one byte, and Linux's empty ones, are not data.
         pytest.param(
             (
                 server(DATA),
@@ -150,10 +150,10 @@ LOST = (server(DATA, captured=False), server(DATA))
         pytest.param((client(flags=FIN | ACK), client(flags=FIN | ACK, seq=1001, after_s=0.2)), {}, {}, id="FIN again"),
     ],
 )
-def test_what_was_sent_again_overtaken_or_held_back_is_distinguished(
+def test_repeated_overtaken_and_held_segments_are_distinguished(
     steps: tuple[Send, ...], of_client: dict[str, float], of_server: dict[str, float]
 ) -> None:
-    """After a handshake whose round trip is 12 ms; probes and FINs are no data."""
+    """After a handshake with a round trip of 12 ms; probes and FINs are not data."""
     talk = opened()
     for step in steps:
         step(talk)
@@ -168,7 +168,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
 @pytest.mark.parametrize(
     ("steps", "told"),
     [
-        # A full accept queue: SYNs after 1 s and 3 s, and the answer's time is that of the last.
+        # A full accept queue: SYNs after 1 s and 3 s, and the answer's time counts from the last.
         (
             (
                 *(client(flags=SYN, seq=999), SYN_AGAIN, client(flags=SYN, seq=999, after_s=2.0)),
@@ -179,12 +179,12 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
         ),
         # No stack repeats a SYN within 1 ms.
         ((client(flags=SYN, seq=999), client(flags=SYN, seq=999, after_s=0.0002)), {"syn_retransmissions": ()}),
-        # A server whose accept queue is full forgets the acknowledgement, and asks again.
+        # A server with a full accept queue forgets the acknowledgement, and asks again.
         (
             (OPEN, server(flags=SYN | ACK, seq=500_000, after_s=1.0)),
             {"handshake": "complete", "synack_retransmissions": pytest.approx((1.002,))},
         ),
-        # No answer, an answer that nobody acknowledges, and a refusal are three things.
+        # No answer, an answer that nobody acknowledges, and a refusal are three different things.
         ((client(flags=SYN),), {"handshake": "unanswered", "handshake_s": None}),
         ((client(flags=SYN), server(flags=SYN | ACK)), {"handshake": "half-open", "handshake_s": None}),
         ((client(flags=SYN), server(flags=RST | ACK)), {"handshake": "refused", "handshake_s": None}),
@@ -204,7 +204,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
             ),
             {"handshake": "complete", "syn_retransmissions": pytest.approx((1.002,))},
         ),
-        # TCP Fast Open: the request in the SYN is one, and its times are those of the SYN.
+        # TCP Fast Open: the request in the SYN counts, and its times start with the SYN.
         (
             (client(get(), flags=SYN), server(flags=SYN | ACK), server(ok()), client()),
             {
@@ -219,19 +219,19 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
             (server(DATA), client(), server(DATA)),
             {"handshake": "not seen", "client.port": 40000, "accidents": NONE},
         ),
-        # A probe of a closed window is no data.
+        # A probe of a closed window is not data.
         ((OPEN, client(window=0), server(b"x", seq=500_001)), {"from_server.data_segments": 0}),
-        # A copy within 1 ms is a retransmission for Wireshark; here it is marked, too.
+        # Wireshark calls a copy within 1 ms a retransmission; here it is marked, too.
         (
             (OPEN, server(DATA), lambda talk: talk.segments.append(talk.segments[-1])),
             {"from_server.retransmitted_segments": 1, "from_server.suspected_copies": 1},
         ),
-        # The client's FIN is acknowledged, the server sends on, the client resets.
+        # The client's FIN is acknowledged, the server continues to send, the client resets.
         (
             (OPEN, client(flags=FIN | ACK), server(DATA), client(flags=RST)),
             {"data_after_peer_fin_acked_bytes": 1000, "reset_after_own_fin": "client"},
         ),
-        # What does not acknowledge the FIN was sent before it arrived.
+        # Segments that do not acknowledge the FIN were sent before it arrived.
         ((OPEN, client(flags=FIN | ACK), server(DATA, ack=1001)), {"data_after_peer_fin_acked_bytes": 0}),
         # RFC 9293 allows a text in a reset; stragglers belong to the same flow.
         (
@@ -260,7 +260,7 @@ def test_sequence_numbers_may_wrap() -> None:
 
 
 @pytest.mark.parametrize("kept", [CLIENT, SERVER])
-def test_one_direction_alone_has_no_false_accident(kept: bytes) -> None:
+def test_one_direction_alone_shows_no_false_repetition(kept: bytes) -> None:
     talk = opened()
     for _ in range(20):
         talk.send(CLIENT, DATA)
@@ -281,15 +281,15 @@ def test_without_the_servers_direction_no_client_leaves_early() -> None:
 
 
 @pytest.mark.parametrize("order", [(1, 0, 2), (0, 2, 1)])
-def test_handshake_out_of_order_is_one_flow(order: tuple[int, ...]) -> None:
-    """A capture of several queues may have neighbours exchanged."""
+def test_a_handshake_out_of_order_is_one_flow(order: tuple[int, ...]) -> None:
+    """A capture from several queues may have swapped neighbours."""
     talk = opened()
     flow = only([talk.segments[at] for at in order])
     assert (flow.handshake, flow.client.port, flow.from_server.packets) == ("complete", 40000, 1)
 
 
-def test_new_syn_on_the_same_ports_is_a_new_flow() -> None:
-    """Whether the old connection has ended or not; the same SYN again is not."""
+def test_a_new_syn_on_the_same_ports_is_a_new_flow() -> None:
+    """Whether the old connection has ended or not; the same SYN again is not a new flow."""
     talk = opened()
     talk.close()
     again = Conversation(seqs=(7_000_000, 9_000_000), segments=talk.segments, now_s=1.0)
@@ -303,8 +303,8 @@ def test_new_syn_on_the_same_ports_is_a_new_flow() -> None:
     ]
 
 
-def test_flow_is_given_out_when_it_has_been_over_for_a_while() -> None:
-    """Not at once, for stragglers; and before the capture's end, for memory."""
+def test_a_flow_is_returned_some_time_after_its_end() -> None:
+    """Not at once, because of stragglers; and before the capture's end, because of memory."""
     talk = opened()
     talk.close()
     later = Conversation(client=end("10.0.0.9", 1), now_s=60.0)
@@ -314,8 +314,8 @@ def test_flow_is_given_out_when_it_has_been_over_for_a_while() -> None:
     assert list(segments) == later.segments[1:]
 
 
-def test_flood_of_syns_keeps_few_flows_alive() -> None:
-    """Those that were idle longest are given out first, and say so; an active one stays."""
+def test_a_flood_of_syns_keeps_few_flows_alive() -> None:
+    """Those that were idle longest are returned first, and marked; an active one stays."""
     talk = opened()
     segments: list[Segment] = list(talk.segments)
     for number in range(1000):
@@ -337,7 +337,7 @@ def syn_from(number: int) -> list[Segment]:
 
 
 def test_flows_that_have_ended_make_room_first() -> None:
-    """They are complete, so that they are not called evicted."""
+    """They are complete, so they are not marked as evicted."""
     segments: list[Segment] = []
     for number in range(50):
         talk = Conversation(client=end("10.0.0.3", 1000 + number), segments=segments, now_s=number / 10)
@@ -359,8 +359,8 @@ def test_times_may_be_missing_or_go_backwards() -> None:
     assert (talk.record().syn_to_synack_s, talk.record().handshake_s) == (0.0, 0.0)
 
 
-def test_of_connections_that_have_ended_only_the_latest_wait_for_stragglers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many short connections in little time do not pile up for ten seconds each, and are not called evicted."""
+def test_of_ended_connections_only_the_latest_wait_for_stragglers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many short connections in little time do not accumulate for ten seconds each, and are not marked as evicted."""
     monkeypatch.setattr("tuneproof.explain.parse.capture.flows._OVER_FLOWS", 3)
     segments: list[Segment] = []
     for number in range(20):
@@ -370,6 +370,6 @@ def test_of_connections_that_have_ended_only_the_latest_wait_for_stragglers(monk
     read = count()
     told = flows(segment for segment in segments if next(read) >= 0)
     assert (next(told).client.port, next(told).client.port) == (1000, 1001)
-    # The first is given out when the fifth begins: three have to wait.
+    # The first is returned when the fifth begins: three have to wait.
     assert next(read) < 8 * len(segments) // 20
     assert not any(flow.evicted for flow in told)

@@ -1,4 +1,4 @@
-"""Captures in pcap, whole, cut short and broken: every packet before the fault is read, and the fault is told."""
+"""Captures in pcap, whole, cut short and broken: every packet before the fault is read, and the fault is reported."""
 
 from io import BytesIO
 
@@ -20,18 +20,18 @@ ENDLESS = record(SECONDS, 0, MAX_PACKET_BYTES + 1, 60) + bytes(2 * MAX_PACKET_BY
 @pytest.mark.parametrize(
     ("content", "packets", "snapped", "truncated"),
     [
-        # The bits above a link type tell of the frame check sequence, and are no part of it.
+        # The bits above a link type describe the frame check sequence, and do not belong to it.
         (pcap(THREE, linktype=0x5400_0071), [(time_ns, 0x71, *rest) for time_ns, _, *rest in THREE], 0, None),
         (pcap([packet(0), CUT]), [packet(0), CUT], 1, None),
-        # A packet was on the wire as far as it was captured.
+        # A packet was at least as long on the wire as it was captured.
         (pcap([packet(0, size_bytes=60, wire_bytes=0)]), [packet(0, size_bytes=60)], 0, None),
         (pcap([]), [], 0, None),
         (pcapng([]), [], 0, None),
-        # Packets come as they are in the file; nothing is sorted, or dropped for its time.
+        # Packets keep the order of the file; nothing is sorted, or dropped because of its time.
         (pcap(BACKWARDS), BACKWARDS, 0, None),
         (pcap([LONGEST]), [LONGEST], 0, None),
         (pcap(THREE)[:-1], THREE[:2], 0, "byte 176: the file ends inside a packet of 60 bytes"),
-        # A length above any snapshot is not waited for: what follows is not read, and the place is told.
+        # A length above any snapshot is an error: the rest is not read, and the place is reported.
         (pcap(THREE[:1]) + ENDLESS, THREE[:1], 0, "byte 100: a packet of 262145 bytes, expected at most 262144"),
     ],
     ids=["link type", "cut", "longer than on the wire", "empty", "empty ng", "backwards", "longest", "end", "endless"],
@@ -43,21 +43,21 @@ def test_a_capture_is_read(content: bytes, packets: list[Packet], snapped: int, 
 
 
 class Growing(BytesIO):
-    """A file that has as much as its first record for now."""
+    """A file that only has its first record so far."""
 
     def read1(self, _size: int | None = -1, /) -> bytes:
         return self.read(RECORD_BYTES + 60)
 
 
-def test_reader_takes_no_more_than_it_needs() -> None:
-    """The first packet is given out before the rest of the file is read: a capture may still be growing."""
+def test_the_reader_takes_no_more_than_it_needs() -> None:
+    """The first packet is returned before the rest of the file is read: a capture may still be growing."""
     file = Growing(pcap(THREE))
     assert next(iter(PacketReader(file))) == packet(0)
     assert file.tell() == PCAP_HEADER_BYTES + RECORD_BYTES + 60
 
 
-def test_capture_that_ends_too_early_gives_what_is_whole_and_says_so() -> None:
-    """Wherever the file ends; where it ends between two packets, nobody can tell."""
+def test_a_truncated_capture_gives_its_whole_packets_and_says_so() -> None:
+    """Wherever the file ends; an end between two packets cannot be noticed."""
     content = pcap(THREE)
     for size in range(PCAP_HEADER_BYTES, len(content)):
         whole, rest = divmod(size - PCAP_HEADER_BYTES, RECORD_BYTES + 60)
@@ -71,13 +71,13 @@ def test_capture_that_ends_too_early_gives_what_is_whole_and_says_so() -> None:
     "content",
     [b"", b"\xd4", b"\xd4\xc3\xb2\xa1", b"\x0a\x0d", b"tcpdump: no such device", b"\x1f\x8b", b"\x1f\x8bgz"],
 )
-def test_what_is_no_capture_is_refused(content: bytes) -> None:
-    """An empty file, a header's beginning and plain text are no capture of zero packets."""
+def test_other_files_than_captures_are_rejected(content: bytes) -> None:
+    """An empty file, the start of a header and plain text are not captures with zero packets."""
     with pytest.raises(MalformedEvidenceError, match="not a capture"):
         PacketReader(BytesIO(content))
 
 
-def test_pcap_of_another_version_is_refused() -> None:
-    """Before 2.4, the two lengths of a record had other places: wrong figures would come of it."""
+def test_a_pcap_of_another_version_is_rejected() -> None:
+    """Before 2.4, the two lengths of a record were swapped: the figures would be wrong."""
     with pytest.raises(MalformedEvidenceError, match=r"byte 4: pcap of version 2\.2, expected 2\.4"):
         PacketReader(BytesIO(pcap(THREE, version=(2, 2))))

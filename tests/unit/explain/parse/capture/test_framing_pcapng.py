@@ -1,4 +1,4 @@
-"""Captures in pcapng: sections, interfaces with link types and clocks of their own, and blocks of no use."""
+"""Captures in pcapng: sections, interfaces with link types and clocks of their own, and blocks to skip."""
 
 import struct
 from io import BytesIO
@@ -50,11 +50,11 @@ def test_pcapng_is_read_in_both_byte_orders(order: str) -> None:
         (((TIME_RESOLUTION, b"\x9e"),), 5_000_000_000 * 10**9 >> 30),
         (((TIME_RESOLUTION, b"\x09"), (TIME_OFFSET, struct.pack("<q", 100))), 105_000_000_000),
         (((TIME_RESOLUTION, b"\x09"), (TIME_OFFSET, struct.pack("<q", -100))), -95_000_000_000),
-        # An option that does not matter, of a length that is filled up.
+        # An irrelevant option with a padded length.
         (((2, b"eth"), (TIME_RESOLUTION, b"\x09")), 5_000_000_000),
     ],
 )
-def test_an_interface_reports_its_clock(options: tuple[tuple[int, bytes], ...], time_ns: int) -> None:
+def test_an_interface_defines_its_clock(options: tuple[tuple[int, bytes], ...], time_ns: int) -> None:
     content = section() + interface(*options) + enhanced(b"data", ticks=5_000_000_000)
     assert [time for time, _, _, _ in PacketReader(BytesIO(content))] == [time_ns]
 
@@ -82,12 +82,12 @@ def test_each_section_has_its_own_interfaces_and_byte_order() -> None:
     assert list(PacketReader(BytesIO(content))) == [(1000, 113, b"first", 5), (2000, 1, b"second", 6)]
 
 
-def test_old_packets_are_read() -> None:
-    """What enhanced packets replaced is laid out otherwise, and tells the same."""
+def test_old_packet_blocks_are_read() -> None:
+    """The blocks before enhanced packets have another layout and the same content."""
     assert list(PacketReader(BytesIO(section() + interface() + old(b"data", ticks=9)))) == [(9000, 1, b"data", 4)]
 
 
-def test_simple_packet_is_cut_to_the_first_interfaces_snap_length() -> None:
+def test_a_simple_packet_is_cut_to_the_first_interfaces_snap_length() -> None:
     content = (
         section()
         + interface(linktype=101, snap_bytes=6)
@@ -99,7 +99,7 @@ def test_simple_packet_is_cut_to_the_first_interfaces_snap_length() -> None:
     assert reader.snapped_packets == 1
 
 
-def test_blocks_of_no_use_are_passed_over() -> None:
+def test_other_blocks_are_skipped() -> None:
     """Names, statistics and keys may be longer than any packet."""
     content = (
         section()
@@ -114,8 +114,8 @@ def test_blocks_of_no_use_are_passed_over() -> None:
     assert reader.truncated is None
 
 
-def test_capture_that_ends_too_early_gives_what_is_whole_and_says_so() -> None:
-    """Wherever the file ends: inside a packet, or inside a block that would be passed over."""
+def test_a_truncated_capture_gives_its_whole_packets_and_says_so() -> None:
+    """Wherever the file ends: inside a packet, or inside a block that is skipped."""
     content = section() + interface() + enhanced(b"first") + block(NAME_RESOLUTION, bytes(40)) + enhanced(b"second")
     ends = {28, 48, 88, 140, 180}
     assert len(content) == max(ends)
@@ -149,7 +149,7 @@ def test_capture_that_ends_too_early_gives_what_is_whole_and_says_so() -> None:
             "byte 48: an interface's option runs over the end of its block",
         ),
         (section(major=2), "byte 60: pcapng of version 2, expected 1"),
-        # An earlier section's interface, and a place behind a block of no use.
+        # An earlier section's interface, and a place after a block that is skipped.
         (section() + enhanced(b"data"), "byte 76: a packet of interface 0, which the file does not describe"),
         (
             LONG + enhanced(b"data", number=1),
@@ -159,7 +159,7 @@ def test_capture_that_ends_too_early_gives_what_is_whole_and_says_so() -> None:
         (block(SECTION_HEADER, bytes(16)), r"byte 56: a section's header without byte order: b'\x00\x00\x00\x00'"),
     ],
 )
-def test_broken_block_ends_the_reading(broken: bytes, what: str) -> None:
+def test_a_broken_block_ends_the_reading(broken: bytes, what: str) -> None:
     content = section() + interface() + broken + enhanced(b"data") * 20
     reader = PacketReader(BytesIO(content))
     assert list(reader) == []
@@ -169,7 +169,7 @@ def test_broken_block_ends_the_reading(broken: bytes, what: str) -> None:
 @pytest.mark.parametrize(
     "content", [section()[:20], section(major=2), block(SECTION_HEADER, bytes(16)), section()[:4] + bytes(40)]
 )
-def test_file_whose_first_section_is_broken_is_refused(content: bytes) -> None:
+def test_a_file_with_a_broken_first_section_is_rejected(content: bytes) -> None:
     """Its magic number is a line break and could begin any text."""
     with pytest.raises(MalformedEvidenceError):
         PacketReader(BytesIO(content))
@@ -177,7 +177,7 @@ def test_file_whose_first_section_is_broken_is_refused(content: bytes) -> None:
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_statistics_report_what_the_kernel_dropped(order: str) -> None:
-    """The last ones of an interface have its sum; what is no count of drops, or nobody described, is left out."""
+    """An interface's last statistics have the total; other counts, and undescribed interfaces, are left out."""
 
     def drops(packets: int, *, number: int = 0, code: int = 5) -> bytes:
         return statistics((4, bytes(8)), (code, struct.pack(order + "Q", packets)), number=number, order=order)
@@ -191,7 +191,7 @@ def test_statistics_report_what_the_kernel_dropped(order: str) -> None:
     assert (reader.dropped_packets, reader.truncated) == (17, None)
 
 
-def test_statistics_of_nothing_are_broken() -> None:
+def test_statistics_of_no_interface_are_broken() -> None:
     reader = PacketReader(BytesIO(section() + interface() + block(STATISTICS, b"abcd")))
     assert list(reader) == []
     assert reader.truncated == "byte 48: statistics without an interface"

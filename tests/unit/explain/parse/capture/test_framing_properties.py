@@ -1,4 +1,4 @@
-"""What scapy writes is what is read."""
+"""What scapy writes is read back unchanged."""
 
 import tempfile
 from io import BytesIO
@@ -22,7 +22,7 @@ DATA = st.binary(max_size=100)
     st.sampled_from([1, 1000]),
     st.integers(1, 65535),
 )
-def test_pcap_that_scapy_writes_is_read(content: list[bytes], order: str, unit_ns: int, linktype: int) -> None:
+def test_a_pcap_written_by_scapy_is_read(content: list[bytes], order: str, unit_ns: int, linktype: int) -> None:
     file = BytesIO()
     writer = RawPcapWriter(file, linktype=linktype, endianness=order, nano=unit_ns == 1)
     writer.write_header(None)
@@ -38,7 +38,7 @@ def test_pcap_that_scapy_writes_is_read(content: list[bytes], order: str, unit_n
 
 @QUICK
 @given(st.lists(DATA, max_size=10))
-def test_pcapng_that_scapy_writes_is_read(content: list[bytes]) -> None:
+def test_a_pcapng_written_by_scapy_is_read(content: list[bytes]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "capture.pcapng")
         writer = RawPcapNgWriter(str(path))

@@ -1,4 +1,4 @@
-"""Both legs of requests through nginx: where their time went, and which legs belong together."""
+"""Both legs of requests through nginx: where their time was spent, and which legs belong together."""
 
 from typing import Any
 
@@ -20,14 +20,14 @@ def exchange(talk: Conversation, request_s: float, response_s: float) -> list[Se
 
 
 def held(segments: list[Segment]) -> Any:
-    """Return what a matcher finds in segments, in the order of their times, with all that a test asks for."""
+    """Return a matcher's findings in segments, sorted by time, with everything that a test uses."""
     matcher = HeldMatcher()
     assert list(flows(sorted(segments), observer=matcher))
     return matcher.held()
 
 
-def test_time_of_a_request_is_split_by_who_held_it() -> None:
-    """A new connection to the backend: its SYN is when nginx did something about the request."""
+def test_a_requests_time_is_split_by_its_holder() -> None:
+    """A new connection to the backend: nginx started to handle the request with its SYN."""
     found = held(proxied())
     assert (found.front, found.back) == (
         Endpoint(address=NGINX, port=80),
@@ -39,14 +39,14 @@ def test_time_of_a_request_is_split_by_who_held_it() -> None:
 
 
 def test_a_keepalive_connection_to_the_backend_has_no_handshake_to_report() -> None:
-    """One from before the request: then the request itself is what nginx passes on."""
+    """On one from before the request, the proxied request itself is the start."""
     found = held(proxied(kept=True))
     assert found.request_held_s.mean == pytest.approx(0.020)
     assert found.connected_held_s is None
 
 
-def test_what_is_let_go_together_was_held_once() -> None:
-    """A burst that one pause held is one moment, however many requests it had; what is prompt is none."""
+def test_requests_released_together_count_as_held_once() -> None:
+    """A burst that one pause held is one moment, however many requests it had; prompt requests count for none."""
     assert held(proxied()).moments == 2, "the request and, 0.3 s later, the response"
     burst = [segment for number in range(5) for segment in proxied(number, path=f"/{number}")]
     assert held(burst).moments == 2
@@ -55,8 +55,8 @@ def test_what_is_let_go_together_was_held_once() -> None:
     assert held(prompt).moments == 0
 
 
-def test_what_is_held_at_the_same_time_was_held_once_however_it_is_let_go() -> None:
-    """A worker that gets a CPU for a millisecond now and then lets a burst go piece by piece."""
+def test_requests_held_at_the_same_time_count_once_however_they_are_released() -> None:
+    """A worker that only sometimes gets a CPU for a millisecond releases a burst piece by piece."""
     pieces: list[Segment] = []
     for number in range(6):
         inside, outside = front(number), back(number)
@@ -65,8 +65,8 @@ def test_what_is_held_at_the_same_time_was_held_once_however_it_is_let_go() -> N
     assert held(pieces).moments == 1
 
 
-def test_equal_requests_at_once_have_the_right_mean() -> None:
-    """Ten of them: each leg is used once."""
+def test_equal_simultaneous_requests_have_the_right_mean() -> None:
+    """There are ten of them, and each leg is used once."""
     segments = [segment for number in range(10) for segment in proxied(number)]
     found = held(segments)
     assert found.matched == 10
@@ -82,7 +82,7 @@ def test_equal_requests_that_overtake_each_other_are_all_matched() -> None:
     assert found.request_held_s.mean == pytest.approx(0.1)
 
 
-def test_request_that_nginx_answers_itself_is_unmatched() -> None:
+def test_a_request_that_nginx_answers_itself_is_unmatched() -> None:
     own = front(7)
     own.now_s = 1.4
     own.send(own.client, get("/own"))
@@ -91,8 +91,8 @@ def test_request_that_nginx_answers_itself_is_unmatched() -> None:
     assert found.matched == 1
 
 
-def test_request_to_the_backend_from_before_is_no_match() -> None:
-    """It cannot be the second leg of what came later."""
+def test_an_earlier_request_to_the_backend_does_not_match() -> None:
+    """It cannot be the second leg of a later request."""
     inside, outside = front(), back()
     inside.send(inside.client, get("/first"))
     inside.send(inside.server, ok())
@@ -105,7 +105,7 @@ def test_request_to_the_backend_from_before_is_no_match() -> None:
 
 
 def test_loopback_has_one_address_for_all() -> None:
-    """Client, nginx and backend are told apart by their ports: no leg is its own second."""
+    """Client, nginx and backend are distinguished by their ports: no leg matches itself."""
     talks = [
         Conversation(client=end("127.0.0.1", port), server=end("127.0.0.1", service))
         for port, service in ((40_000, 80), (40_001, 80), (50_000, 8000))
@@ -115,12 +115,12 @@ def test_loopback_has_one_address_for_all() -> None:
     assert (found.front.port, found.back[0].port, found.matched) == (80, 8000, 1)
 
 
-def test_capture_of_one_leg_has_nothing_held() -> None:
+def test_a_capture_of_one_leg_shows_no_held_time() -> None:
     assert held([segment for segment in proxied() if BACKEND not in segment[1:3]]) is None
 
 
-def test_requests_that_wait_are_bounded() -> None:
-    """Of nine, the three that came last may wait: six are forgotten, and one has its match."""
+def test_waiting_requests_are_bounded() -> None:
+    """Of nine, the last three may wait: six are forgotten, and one has its match."""
     segments = proxied()
     for number in range(1, 9):
         leg = back(number, now_s=1.01 + number / 1000)

@@ -1,4 +1,4 @@
-"""HTTP/1 in flows: what is a request, when it was answered, and who went before that."""
+"""HTTP/1 in flows: what is a request, when it was answered, and which end left before that."""
 
 import pytest
 
@@ -32,12 +32,12 @@ def asked(path: str = "/") -> Conversation:
     ],
 )
 def test_request_lines_are_distinguished_from_other_payload(payload: bytes, line: str | None) -> None:
-    """A known method, a target, a version; a line that the capture cut may lack its end."""
+    """A known method, a target, a version; a line that the capture truncated may lack its end."""
     assert request(payload) == line
 
 
 def test_a_long_request_is_kept_in_part() -> None:
-    """Thousands of connections may have one of 60 kB each."""
+    """Thousands of connections may each have one of 60 kB."""
     kept = request(b"GET /" + b"a" * 60_000 + b" HTTP/1.1\r\n")
     assert kept is not None
     assert (kept[:6], len(kept)) == ("GET /a", MAX_REQUEST)
@@ -59,7 +59,7 @@ def test_a_long_request_is_kept_in_part() -> None:
     ],
 )
 def test_responses_report_status_and_size(payload: bytes, to_head: bool, expected: Response | None) -> None:  # noqa: FBT001
-    """Interim responses are passed over; what is not known is None."""
+    """Interim responses are skipped; unknown values are None."""
     assert response(payload, to_head=to_head) == expected
 
 
@@ -77,7 +77,7 @@ def test_exchanges_of_a_keepalive_connection_are_timed_one_by_one() -> None:
     assert not flow.client_left_before_response
 
 
-def test_request_sent_again_is_no_second_request() -> None:
+def test_a_request_sent_again_is_not_a_second_request() -> None:
     talk = asked()
     talk.send(CLIENT, get(), seq=1001, after_s=0.2)
     talk.send(SERVER, ok())
@@ -87,8 +87,8 @@ def test_request_sent_again_is_no_second_request() -> None:
     assert flow.response_times.total_s == pytest.approx(0.201)
 
 
-def test_request_reports_who_is_the_client() -> None:
-    """Where the capture has no SYN and the ports mislead."""
+def test_a_request_shows_which_end_is_the_client() -> None:
+    """If the capture has no SYN and the ports mislead."""
     talk = Conversation(client=CLIENT[:-2] + (79).to_bytes(2))
     talk.send(talk.client, get())
     talk.send(SERVER, ok())
@@ -113,29 +113,29 @@ CLIENT_GOES, SERVER_GOES = client(flags=FIN | ACK), server(flags=FIN | ACK)
 @pytest.mark.parametrize(
     ("steps", "told"),
     [
-        # By FIN or by RST; the request has no response then.
+        # With FIN or RST; the request then has no response.
         ((CLIENT_GOES,), {"left before"}),
         ((client(flags=RST),), {"left before"}),
-        # Content-Length tells; the same response in full is no reason.
+        # Content-Length shows it; the same response in full is no reason.
         ((PART, CLIENT_GOES), {"answered", "left before", "left in"}),
         ((WHOLE, CLIENT_GOES), {"answered"}),
         ((CHUNKED, CLIENT_GOES, server(b"5\r\nhello\r\n")), {"answered", "left before", "left in"}),
         ((CHUNKED, CLIENT_GOES, server()), {"answered"}),
-        # On a connection that it had answered on, or on a new one.
+        # On a connection on which it had answered before, or on a new one.
         ((SERVER_GOES,), {"hung up"}),
         ((server(flags=RST),), {"hung up"}),
         ((WHOLE, client(get()), SERVER_GOES), {"answered", "hung up", "reused"}),
         ((WHOLE, client(get()), server(flags=RST)), {"answered", "hung up", "reused"}),
-        # Whoever sends a request behind the FIN crossed it.
+        # A client that sends a request after the FIN crossed with it.
         ((WHOLE, SERVER_GOES, client(get()), CLIENT_GOES), {"answered", "hung up", "reused"}),
         ((PART, SERVER_GOES), {"answered", "hung up"}),
         ((WHOLE, SERVER_GOES), {"answered"}),
         ((PART, CLIENT_GOES, SERVER_GOES), {"answered", "left before", "left in"}),
-        # A busy host's tcpdump loses packets; the FIN's number tells that something came before it.
+        # A busy host's tcpdump loses packets; the FIN's sequence number shows that data came before it.
         ((server(ok(b"hello", length=5), captured=False), SERVER_GOES), set()),
     ],
 )
-def test_who_went_before_the_end_of_a_response_is_reported(steps: tuple[Send, ...], told: set[str]) -> None:
+def test_the_end_that_left_before_the_end_of_a_response_is_reported(steps: tuple[Send, ...], told: set[str]) -> None:
     talk = asked()
     for step in steps:
         step(talk)

@@ -1,4 +1,4 @@
-"""Connections of QUIC by their long headers: what was answered, and by what."""
+"""QUIC connections by their long headers: what was answered, and with what."""
 
 import pytest
 from scapy.layers.inet import ICMP, IP, UDP
@@ -42,7 +42,7 @@ def test_an_answered_handshake_is_an_established_connection() -> None:
     assert talk.reader.datagrams == 5
 
 
-def test_initials_that_nobody_answers_are_counted_when_the_client_waited() -> None:
+def test_unanswered_initials_count_if_the_client_waited() -> None:
     """Two at once are one flight: a ClientHello with a post-quantum key fills two datagrams."""
     talk = QuicTalk()
     talk.begins(0.0, *PTOS)
@@ -62,8 +62,8 @@ def test_initials_that_nobody_answers_are_counted_when_the_client_waited() -> No
     ],
     ids=["another connection id", "handshake", "short header"],
 )
-def test_a_capture_of_the_clients_direction_alone_shows_who_was_answered(later: bytes) -> None:
-    """Only who has heard the server knows its connection ID, or has keys."""
+def test_a_capture_of_only_the_clients_direction_shows_which_clients_got_an_answer(later: bytes) -> None:
+    """Only a client that has heard from the server knows its connection ID, or has keys."""
     talk = QuicTalk()
     talk.begins(*PTOS)
     talk.sends(later)
@@ -71,7 +71,7 @@ def test_a_capture_of_the_clients_direction_alone_shows_who_was_answered(later: 
     assert counts(talk.reader)["answered"] == 1
 
 
-def test_early_data_is_no_sign_of_an_answer() -> None:
+def test_early_data_is_not_a_sign_of_an_answer() -> None:
     talk = QuicTalk()
     talk.begins()
     talk.sends(long_header(ZERO_RTT, FIRST_ID, CLIENT_ID))
@@ -80,7 +80,7 @@ def test_early_data_is_no_sign_of_an_answer() -> None:
     assert counts(talk.reader) == {"connections": 1, "unanswered": 1}
 
 
-def test_a_retry_is_counted_and_what_follows_it() -> None:
+def test_a_retry_and_its_continuation_are_counted() -> None:
     talk = QuicTalk()
     talk.begins()
     talk.receives(long_header(RETRY, CLIENT_ID, b"new one!", size_bytes=120))
@@ -89,8 +89,8 @@ def test_a_retry_is_counted_and_what_follows_it() -> None:
     assert counts(talk.reader) == {"connections": 1, "established": 1, "answered": 1, "retried": 1}
 
 
-def test_a_client_that_gets_nothing_after_a_retry_is_without_answer_only_if_it_waited() -> None:
-    """A client with a forged address never goes on; what a late Retry made others wait for does not count."""
+def test_silence_after_a_retry_counts_only_if_the_client_waited() -> None:
+    """A client with a forged address never continues; waiting caused by a late Retry does not count."""
     forged, waiting, late = QuicTalk(), QuicTalk(), QuicTalk()
     for talk, pauses_s in ((forged, ()), (waiting, ()), (late, PTOS)):
         talk.begins(*pauses_s)
@@ -102,7 +102,7 @@ def test_a_client_that_gets_nothing_after_a_retry_is_without_answer_only_if_it_w
     assert counts(waiting.reader) == {"connections": 1, "retried": 1, "unanswered_after_retry": 1}
 
 
-def test_a_version_that_the_server_does_not_speak_is_negotiated() -> None:
+def test_a_version_that_the_server_lacks_is_negotiated() -> None:
     """Only an answer with the client's own connection IDs shows that it was QUIC."""
     talk = QuicTalk()
     assert not talk.sends(long_header(INITIAL, FIRST_ID, CLIENT_ID, version=UNKNOWN))
@@ -116,7 +116,7 @@ def test_a_version_that_the_server_does_not_speak_is_negotiated() -> None:
 
 
 @pytest.mark.parametrize(("version", "kind"), [(V1, INITIAL), (V2, ZERO_RTT), (0xFF00001D, INITIAL)])
-def test_each_version_numbers_its_packets(version: int, kind: int) -> None:
+def test_each_version_has_its_own_packet_numbers(version: int, kind: int) -> None:
     """An Initial of version 2 has the number of version 1's 0-RTT."""
     talk = QuicTalk()
     assert talk.sends(long_header(kind, FIRST_ID, CLIENT_ID, version=version))
@@ -137,8 +137,8 @@ def test_each_version_numbers_its_packets(version: int, kind: int) -> None:
         *(long_header(INITIAL, FIRST_ID, CLIENT_ID)[:cut] for cut in (1, 6, 7, 14, 15, 22)),
     ],
 )
-def test_anything_else_is_no_connection(payload: bytes) -> None:
-    """Other protocols have datagrams that begin alike; what was cut inside its header says nothing."""
+def test_other_datagrams_are_not_connections(payload: bytes) -> None:
+    """Other protocols have datagrams with a similar start; one truncated inside its header shows nothing."""
     talk = QuicTalk()
     assert not talk.sends(payload)
     assert not talk.receives(payload)
@@ -146,8 +146,8 @@ def test_anything_else_is_no_connection(payload: bytes) -> None:
 
 
 @pytest.mark.parametrize("answers", [True, False], ids=["answer", "the client's next packet"])
-def test_a_packet_that_was_cut_inside_its_header_may_be_an_answer_or_follow_one(answers: bool) -> None:  # noqa: FBT001
-    """A client's empty connection ID leaves room for its own header and not for the server's."""
+def test_a_packet_truncated_inside_its_header_may_be_an_answer_or_follow_one(answers: bool) -> None:  # noqa: FBT001
+    """A client's empty connection ID leaves room for its own header, but not for the server's."""
     talk = QuicTalk()
     talk.begins(*PTOS, source_id=b"")
     if answers:
@@ -165,7 +165,7 @@ def test_a_capture_that_begins_with_the_servers_answer_has_no_connection() -> No
 
 
 def test_the_same_ports_serve_one_connection_after_the_other() -> None:
-    """Told apart by the client's connection ID, or, where it is empty, by a pause that no timer makes."""
+    """Distinguished by the client's connection ID, or, if it is empty, by a pause that no timer makes."""
     talk = QuicTalk()
     talk.begins(*PTOS)
     talk.begins(source_id=b"another")
@@ -177,7 +177,7 @@ def test_the_same_ports_serve_one_connection_after_the_other() -> None:
     assert counts(nameless.reader) == {"connections": 2, "unanswered": 1}
 
 
-def test_memory_is_bounded_and_what_is_forgotten_is_counted() -> None:
+def test_memory_is_bounded_and_forgotten_connections_are_counted() -> None:
     reader = QuicReader(live_connections=10)
     for number in range(100):
         QuicTalk(reader=reader, port=40_000 + number, now_s=10.0 * number).begins(*PTOS)
@@ -208,7 +208,7 @@ def service_of(*packets: object) -> QuicService:
 
 @pytest.mark.parametrize("version", INNER)
 def test_icmp_names_the_connections_that_reached_no_port(version: int) -> None:
-    """What it quotes may be cut behind the ports (RFC 792). A client that hears of it tries no second time."""
+    """Its quote may be truncated after the ports (RFC 792). A client that receives it does not try again."""
     sent = INNER[version] / UDP(sport=40_000, dport=443) / long_header(INITIAL, FIRST_ID, CLIENT_ID)
     about = bytes(sent)[: len(INNER[version]) + 8]
     refused = service_of(sent, UNREACHABLE[version] / about)
@@ -218,12 +218,12 @@ def test_icmp_names_the_connections_that_reached_no_port(version: int) -> None:
     assert service_of(sent, sent, UNREACHABLE[version] / about[:-7], sent).unreachable == 0
 
 
-def test_a_packet_that_was_too_big_was_not_undeliverable() -> None:
+def test_a_packet_that_was_too_big_does_not_count_as_undeliverable() -> None:
     sent = INNER[4] / UDP(sport=40_000, dport=443) / long_header(INITIAL, FIRST_ID, CLIENT_ID)
     assert service_of(sent, sent, TOO_BIG / bytes(sent), sent).unreachable == 0
 
 
-def test_what_was_cut_behind_its_header_counts_by_its_length_on_the_wire() -> None:
+def test_a_packet_truncated_after_its_header_counts_with_its_length_on_the_wire() -> None:
     sent = bytes(Ether() / INNER[4] / UDP(sport=40_000, dport=443) / long_header(INITIAL, FIRST_ID, CLIENT_ID))
     reader = SegmentReader([(0, 1, sent[:96], len(sent))])
     assert list(reader) == []

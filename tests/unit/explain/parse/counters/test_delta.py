@@ -1,4 +1,4 @@
-"""What came between two snapshots: increments, and honesty about restarts, wraps and what is missing."""
+"""The difference of two snapshots: increments, also with restarts, wraps and missing values."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -16,11 +16,11 @@ def a_snapshot(counters: Counters, **changes: Any) -> CounterSnapshot:
     return CounterSnapshot(**{"source": "proc", "counters": counters, **changes})
 
 
-# Before, after, and how both were read; what grew by how much, what went backwards, what was full.
+# Before, after, and how both were read; which counters grew by how much, went backwards, or were at their limit.
 CASES: Final[Mapping[str, tuple[Counters, Counters, dict[str, Any], Counters, tuple[str, ...], tuple[str, ...]]]] = {
-    # Connections that are over make a gauge fall.
+    # A gauge falls when connections end.
     "a gauge that falls is no reset": ({DROPS: 3, GAUGE: 9}, {DROPS: 5, GAUGE: 2}, {}, {DROPS: 2}, (), ()),
-    # What came between the earlier snapshot and the restart is lost for all counters.
+    # What happened between the earlier snapshot and the restart is lost for all counters.
     "a counter that falls makes all since the restart": (
         *({DROPS: 3, SEGMENTS: 900}, {DROPS: 5, SEGMENTS: 100}, {}),
         *({DROPS: 5, SEGMENTS: 100}, (SEGMENTS,), ()),
@@ -34,11 +34,11 @@ CASES: Final[Mapping[str, tuple[Counters, Counters, dict[str, Any], Counters, tu
         *({SEGMENTS: 2**32 - 10, DROPS: 9}, {SEGMENTS: 5, DROPS: 1}, {}),
         *({SEGMENTS: 5, DROPS: 1}, (SEGMENTS, DROPS), ()),
     ),
-    # At 10 Gbit/s they wrap every four seconds; with 64 bits the same fall is a restart.
+    # At 10 Gbit/s they wrap every four seconds; with 64 bits the same fall means a restart.
     "octets of 32 bits": ({OCTETS: 1000}, {OCTETS: 400}, {"is_32_bit": True}, {OCTETS: 2**32 - 600}, (), (OCTETS,)),
     "octets of 64 bits": ({OCTETS: 1000}, {OCTETS: 400}, {}, {OCTETS: 400}, (OCTETS,), ()),
     "relative ones are the increments": ({DROPS: 90}, {DROPS: 2}, {"relative": True}, {DROPS: 2}, (), ()),
-    # The first drop makes its counter appear in nstat; in /proc a new name would be a new kernel's.
+    # The first drop makes its counter appear in nstat; in /proc a new name would mean a new kernel.
     "a counter that appears in nstat": ({TW: 1}, {TW: 1, DROPS: 7}, NSTAT, {TW: 0, DROPS: 7}, (), ()),
     "a counter that appears in /proc": ({TW: 1}, {TW: 1, DROPS: 7}, {}, {TW: 0}, (), ()),
     "a filter makes no increments": ({SEGMENTS: 1}, {SEGMENTS: 2, DROPS: 7}, NSTAT, {SEGMENTS: 1}, (), ()),
@@ -47,7 +47,7 @@ CASES: Final[Mapping[str, tuple[Counters, Counters, dict[str, Any], Counters, tu
 
 
 @pytest.mark.parametrize(("earlier", "later", "read", "grown", "reset", "wrapped"), CASES.values(), ids=CASES)
-def test_what_came_between(
+def test_the_difference_of_two_snapshots(
     earlier: Counters,
     later: Counters,
     read: dict[str, Any],
@@ -60,8 +60,8 @@ def test_what_came_between(
     assert change.gauges == {name: value for name, value in later.items() if name == GAUGE}
 
 
-def test_the_total_of_several_steps_knows_what_came_before_a_restart() -> None:
-    """First and last alone would know of the last two only; of relative ones the first is left out."""
+def test_the_total_of_several_steps_includes_the_time_before_a_restart() -> None:
+    """First and last alone would only show the last two; of relative ones the first is left out."""
     change = total([a_snapshot({DROPS: value}) for value in (10, 15, 1, 3)])
     assert (change.increments, change.reset) == ({DROPS: 5 + 1 + 2}, (DROPS,))
     assert total([a_snapshot({DROPS: value}, relative=True) for value in (90, 2, 3)]).increments == {DROPS: 5}

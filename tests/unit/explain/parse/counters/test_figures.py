@@ -1,4 +1,4 @@
-"""The counters that matter become figures, and each of them has a meaning that can be looked up."""
+"""The counters that matter become figures, and each has a meaning that can be looked up."""
 
 from tests.support.canned_counters import OLD_SOFTNET
 from tuneproof.explain.parse.counters import figures as module
@@ -10,33 +10,33 @@ FULL = "dropped for a full accept queue (TcpExt.ListenOverflows)"
 
 
 def a_snapshot(**counters: int) -> CounterSnapshot:
-    """Return a reading; names of TcpExt stand alone."""
+    """Return a reading; names of TcpExt have no prefix."""
     return CounterSnapshot(
         source="proc",
         counters={name.replace("_", ".") if "_" in name else f"TcpExt.{name}": n for name, n in counters.items()},
     )
 
 
-def test_what_people_need_first_comes_first() -> None:
+def test_the_most_important_figures_come_first() -> None:
     told = figures(a_snapshot(Tcp_OutSegs=1000, Tcp_RetransSegs=5, ListenDrops=4, ListenOverflows=3))
     assert [(figure.value, figure.unit) for figure in told] == [(3, ""), (4, ""), (5, ""), (0.5, "%"), (1000, "")]
 
 
-def test_zeros_are_reported_only_where_they_are_news() -> None:
+def test_zeros_are_reported_only_if_they_are_news() -> None:
     """No drop is good news; no pruning is no news; an empty table would look like a fault."""
     assert [(each.name, each.value) for each in figures(a_snapshot(ListenOverflows=0, PruneCalled=0))] == [(FULL, 0)]
     (told,) = figures(a_snapshot(Ip_InReceives=1))
     assert (told.name, told.value) == ("counters, none of those that matter here", 1)
 
 
-def test_datagrams_that_found_a_full_buffer_are_reported() -> None:
-    """nstat(8) has those of IPv6 apart."""
+def test_datagrams_dropped_at_a_full_buffer_are_reported() -> None:
+    """nstat(8) has separate ones for IPv6."""
     told = figures(a_snapshot(Udp_RcvbufErrors=58, Udp6_RcvbufErrors=3))
     assert [(figure.key, figure.value) for figure in told] == [("Udp.RcvbufErrors", 58), ("Udp6.RcvbufErrors", 3)]
 
 
 def test_at_most_25_lines_are_reported() -> None:
-    """Also where everything went wrong at once."""
+    """Also if everything went wrong at once."""
     assert len(figures(CounterSnapshot(source="proc", counters=dict.fromkeys(module._WORDS, 7)))) == 25
 
 
@@ -47,13 +47,13 @@ def test_a_restart_between_two_snapshots_is_reported_first() -> None:
     assert told[0].value == "TcpExt.ListenDrops, TcpExt.TW, TcpExt.PruneCalled and 1 more"
 
 
-def test_the_share_sent_again_may_be_unknown() -> None:
-    """It is no zero then."""
+def test_the_share_of_retransmissions_may_be_unknown() -> None:
+    """It is not zero then."""
     for values in ({"Tcp.RetransSegs": 3, "Tcp.OutSegs": 0}, {"Tcp.OutSegs": 9}, {"Tcp.RetransSegs": 3}):
         assert retransmitted_percent(values) is None
 
 
-def test_softnets_figures_are_sums_and_the_worst_cpus() -> None:
+def test_softnet_figures_are_totals_and_the_worst_cpus() -> None:
     told = {figure.name: figure.value for figure in softnet.figures(softnet.snapshots(OLD_SOFTNET)[0].counters)}
     assert told["packets dropped, a CPU's backlog was full"] == 2
     assert told["times a CPU stopped with packets left"] == 3

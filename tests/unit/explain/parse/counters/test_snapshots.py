@@ -1,4 +1,4 @@
-"""What tools and the kernel print of counters becomes counters by the kernel's names, reading by reading."""
+"""Counters printed by tools and the kernel get the kernel's names, reading by reading."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -17,9 +17,9 @@ LOOP = "".join(f"#kernel\nTcpRetransSegs {value} 0.0\n" for value in (5, 6, 7, 1
 CALLS = "#kernel\nTcpRetransSegs 900 0.0\n#kernel\nTcpRetransSegs 5 0.0\n#kernel\nTcpOutSegs 9 0.0\n"
 DROPS = "TcpExtListenDrops {} 0.0\nTcpRetransSegs 1 0.0\n"
 
-# A text, and of each reading in it some fields, some counters by their names, or all of them.
+# A text, and for each reading in it some fields, some counters by their names, or all of them.
 CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
-    # No protocol stands in both files.
+    # No protocol is in both files.
     "both files of /proc/net": (
         proc_net.snapshots,
         NETSTAT + SNMP,
@@ -33,7 +33,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
         f"{NETSTAT}---\n{SNMP}",
         [{"TcpExt.TW": 63021, "Tcp.OutSegs": 7_381_236, "labels": ("---",)}],
     ),
-    # A protocol that comes again begins a reading; the line before it belongs to it.
+    # A repeated protocol begins a reading; the line before it belongs to it.
     "a loop with dates": (
         proc_net.snapshots,
         f"Thu Nov 20\n{NETSTAT}Date: later\n{NETSTAT.replace('11612', '11620')}the end\n",
@@ -58,7 +58,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
         ],
     ),
     "nstat -z": (nstat.snapshots, f"{NSTAT}TcpExtTCPReqQFullDrop 0 0.0\n", [{"omits_zeros": False}]),
-    # A date that looks like a counter is none, for it is of no protocol and has no rate.
+    # A date that looks like a counter is not one, since it has no protocol and no rate.
     "a loop of nstat": (
         nstat.snapshots,
         f"{NSTAT}Thu 20 Nov 2026\n{NSTAT}",
@@ -69,7 +69,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
         DROPS.format(3) + DROPS.format(5),
         [{"TcpExt.ListenDrops": 3}, {"TcpExt.ListenDrops": 5}],
     ),
-    # nstat --json cuts values off above 32 bits, which only shows when its counters go backwards.
+    # nstat --json cuts values to 32 bits, which only shows when its counters go backwards.
     "an object of JSON for each call": (
         nstat.snapshots,
         NSTAT_JSON + '10:00:01\n{\n  "kernel": {\n    "TcpExtListenDrops": 11613\n  }\n}\n',
@@ -79,10 +79,10 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
         ],
     ),
     "JSON of 64 bits": (nstat.snapshots, NSTAT_JSON.replace("2483922382", "281656160717"), [{"is_32_bit": False}]),
-    # A loop of nstat without -a prints what came since the call before; the first call, all.
+    # A loop of nstat without -a prints the increase since the previous call; the first call prints totals.
     "values that fall in most calls": (nstat.snapshots, CALLS, [{"relative": True}] * 3),
     "one restart in a loop": (nstat.snapshots, LOOP, [{"relative": False}] * 5),
-    # Wherever in the sentence the number stands; unknown ones are kept by their words, ICMP's with what stands before.
+    # Wherever the number is in the sentence; unknown ones are kept by their words, ICMP's with the preceding text.
     "sentences of netstat -s": (
         netstat_s.snapshots,
         NETSTAT_S,
@@ -118,7 +118,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
         "TcpOutSegs 5 0.0\nTcpRetransSegs 1",
         [{"counters": {"Tcp.OutSegs": 5}, "labels": ("TcpRetransSegs 1",)}],
     ),
-    # Hexadecimal; the first three columns count, the 13th is the CPU.
+    # Hexadecimal; the first three columns are counters, the 13th is the CPU.
     "softnet_stat": (
         softnet.snapshots,
         SOFTNET,
@@ -153,11 +153,11 @@ def test_a_text_is_read_as_readings(parse: Parse, text: str, readings: Sequence[
         assert {key: known[key] for key in expected} == expected
 
 
-def test_an_option_says_that_a_loop_is_of_totals() -> None:
+def test_an_option_says_that_a_loop_prints_totals() -> None:
     assert not any(each.relative for each in nstat.snapshots(CALLS, relative=False))
 
 
-def test_a_wrap_of_a_cpus_32_bits_is_no_reset() -> None:
+def test_a_wrap_of_a_cpus_32_bits_is_not_a_reset() -> None:
     change = delta(*softnet.snapshots("".join(f"{value}{' 00000000' * 12}\n" for value in ("fffffff0", "00000010"))))
     assert change.increments == {"cpu0.processed": 0x20, "cpu0.dropped": 0, "cpu0.squeezed": 0}
     assert (change.wrapped, change.reset) == (("cpu0.processed",), ())

@@ -1,4 +1,4 @@
-"""Reports of ab, wrk, wrk2 and h2load become runs: rates, latencies and errors, also where a tool gave up."""
+"""Reports of ab, wrk, wrk2 and h2load become runs: rates, latencies and errors, also if a tool gave up."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -21,9 +21,9 @@ Running 5s test @ http://10.0.0.1/
   Socket errors: connect 100, read 0, write 0, timeout 0
 Requests/sec:      0.00
 """
-# A report and what it tells; a time is in milliseconds but for the run's, and what is not told is None.
+# A report and its content; times are in milliseconds except the run's, and missing values are None.
 CASES: Final[Mapping[str, tuple[Parse, str, dict[str, Any]]]] = {
-    # A page of an error is mostly of another length too, so that of both counts the larger.
+    # An error page mostly has another length, too, so the larger of both counts is used.
     "ab": (
         ab.parse,
         REPORT,
@@ -67,7 +67,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, dict[str, Any]]]] = {
         "Complete requests:      10\nConnect:        0      3    1021\nTotal:          2     24    1043\n",
         {"mean": 24, "max": 1043, "connect_max": 1021},
     ),
-    # Kinds that did not occur are left out, and late responses are no failed ones.
+    # Kinds that did not occur are left out, and late responses do not count as failed.
     "wrk": (
         wrk.parse,
         WRK,
@@ -89,7 +89,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, dict[str, Any]]]] = {
         "".join(WRK.splitlines(keepends=True)[:2]),
         {"interrupted": True, "requests": None, "requests_per_s": None, "the run": "ended early"},
     ),
-    # The precise maximum is that of the spectrum's summary.
+    # The precise maximum is in the spectrum's summary.
     "wrk2": (
         wrk.parse_wrk2,
         WRK2,
@@ -101,7 +101,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, dict[str, Any]]]] = {
         WRK2.replace("  60018 requests", f"{UNCORRECTED}  60018 requests"),
         {"p50": 6.67, "uncorrected_p50": 1.11, "max": 12.496, "uncorrected_max": 3.328},
     ),
-    # 40 of 60 failed ones were answered by 4xx and 5xx; 5 of the 20 others ran out of time.
+    # 40 of 60 failed ones got 4xx and 5xx; 5 of the 20 others timed out.
     "h2load": (
         h2load.parse,
         OLD,
@@ -136,8 +136,8 @@ def test_a_report_is_read(parse: Parse, text: str, told: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     ("parse", "report"), [(ab.parse, REPORT), (wrk.parse, WRK), (wrk.parse_wrk2, WRK2), (h2load.parse, OLD)]
 )
-def test_report_cut_off_anywhere_gives_an_answer_or_the_one_error(parse: Parse, report: str) -> None:
-    """The error only where nothing of the tool's is there yet."""
+def test_a_report_cut_off_anywhere_gives_a_result_or_the_one_error(parse: Parse, report: str) -> None:
+    """The error only if nothing of the tool's output is there yet."""
     lines = report.splitlines(keepends=True)
     with pytest.raises(MalformedEvidenceError):
         parse("")

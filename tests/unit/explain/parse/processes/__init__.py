@@ -1,1 +1,1 @@
-"""What /proc says of processes."""
+"""What /proc shows about processes."""

@@ -1,4 +1,4 @@
-"""pidstat's output becomes samples by column, whichever options, clock and locale it was made with."""
+"""pidstat's output becomes samples by column, whatever its options, clock and locale were."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tuneproof.explain.parse.processes.pidstat import MAX_SAMPLES, figures, repo
 
 
 def test_samples_have_their_columns_and_averages_are_marked() -> None:
-    """A clock of twelve hours is two words; the average has no CPU."""
+    """A twelve-hour clock is two words; the average has no CPU."""
     found = report(CPU)
     first, other, second, average = found.samples
     assert (first.pid, first.command) == (2093, "nginx")
@@ -22,7 +22,7 @@ def test_samples_have_their_columns_and_averages_are_marked() -> None:
 
 @pytest.mark.parametrize("clock", ["1650053639", "03:23:49 PM"])
 def test_one_line_headers_name_all_columns(clock: str) -> None:
-    """With -h there is one header; the command keeps its blanks, and traffic that may not be read is not there."""
+    """With -h there is one header; the command keeps its blanks, and unreadable I/O counts are missing."""
     (sample,) = report(ONE_LINE.replace("1650053639", clock)).samples
     assert (sample.pid, sample.command) == (69554, "nginx: worker process is shutting down")
     assert (sample.columns["RSS"], sample.columns["nvcswch/s"], sample.columns["iodelay"]) == (522_684, 3, 9)
@@ -30,7 +30,7 @@ def test_one_line_headers_name_all_columns(clock: str) -> None:
     assert sample.columns["kB_wr/s"] == 0
 
 
-def test_a_thread_is_of_the_process_before_it() -> None:
+def test_a_thread_belongs_to_the_process_before_it() -> None:
     """Its line has no process id; a command of two words stays whole."""
     process, thread = report(THREADS).samples
     assert (process.pid, process.thread_id) == (1207, None)
@@ -53,20 +53,20 @@ def test_locales_and_options_change_no_value(head: str, row: str, columns: dict[
 
 
 @pytest.mark.parametrize("average", ["Average:", "Moyenne :", "平均时间:"])
-def test_an_average_without_a_header_of_its_own_is_one(average: str) -> None:
+def test_an_average_without_a_header_of_its_own_is_recognised(average: str) -> None:
     text = f"09:22:19 PM   UID       PID    %CPU  Command\n{average}      33      2093    9.00  nginx\n"
     (sample,) = report(text).samples
     assert (sample.is_average, sample.pid, sample.columns) == (True, 2093, {"%CPU": 9})
 
 
-def test_lines_that_are_no_samples_are_counted() -> None:
+def test_other_lines_than_samples_are_counted() -> None:
     found = report(f"log begins\n{CPU}^C\n09:22:22 PM    33      2093   40.00   11.")
     assert found.unmatched_lines == 3
     assert found.unmatched_samples == ("log begins", "^C", "09:22:22 PM    33      2093   40.00   11.")
     assert len(found.samples) == 4
 
 
-def test_samples_beyond_the_bound_are_counted() -> None:
+def test_samples_beyond_the_limit_are_counted() -> None:
     header, row = "10:00:00 UID PID %CPU Command\n", "10:00:01 33 7 1.00 nginx\n"
     found = report(header + row * (MAX_SAMPLES + 3))
     assert (len(found.samples), found.omitted_samples) == (MAX_SAMPLES, 3)
@@ -84,8 +84,8 @@ def test_figures_show_the_busiest_first_without_the_averages() -> None:
     ]
 
 
-def test_averages_count_where_there_is_nothing_else() -> None:
-    """As after a grep for them; memory is in bytes. A long command is cut for people, and whole for programs."""
+def test_averages_count_if_there_is_nothing_else() -> None:
+    """As after a grep for them; memory is in bytes. A long command is shortened for people, and whole for programs."""
     command = f"nginx: master process /usr/sbin/nginx -c {'x' * 40}"
     average = f"Average:  33  2093  100  512  {command}\n"
     cpu, memory = (each for each in figures(report(f"Average: UID PID %CPU RSS Command\n{average}")) if each.of)

@@ -9,7 +9,7 @@ IO = "rchar: 3980\nwchar: 12\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_wri
 
 
 def test_status_is_read_in_bytes() -> None:
-    """What the kernel calls kB are KiB; endless blanks take no endless time."""
+    """The kernel's kB are KiB; very many blanks do not take very long."""
     (process,) = status.snapshots(STATUS)
     assert (process.name, process.pid, process.threads) == ("nginx", 2081, 1)
     assert process.rss_bytes == 81708 * 1024
@@ -23,28 +23,28 @@ def test_status_is_read_in_bytes() -> None:
 
 
 def test_a_kernel_thread_has_no_memory() -> None:
-    """What is not told is None and no zero, and no figure."""
+    """Missing values are None and not zero, and give no figure."""
     (process,) = status.snapshots(KERNEL_THREAD)
     assert (process.rss_bytes, process.voluntary_switches) == (None, None)
     assert [figure.name for figure in status.figures(process)] == ["process", "process id", "state", "threads"]
 
 
 def test_several_processes_are_split_at_their_names() -> None:
-    """The date between belongs to what follows; what is after the last one, to that."""
+    """A date in between belongs to the next process; one at the end, to the last."""
     first, second = status.snapshots(f"{STATUS}Thu Nov 20\n{KERNEL_THREAD}end\n")
     assert (first.name, second.name) == ("nginx", "ksoftirqd/0")
     assert (first.labels, second.labels) == ((), ("Thu Nov 20", "end"))
 
 
 def test_some_lines_of_status_are_enough() -> None:
-    """A loop of grep has no names, so that a key that comes again begins a reading."""
+    """A loop of grep has no names, so a repeated key begins a reading."""
     first, second = status.snapshots("VmRSS:\t 10 kB\nRssAnon:\t 4 kB\nVmRSS:\t 20 kB\n")
     assert (first.rss_bytes, first.rss_anon_bytes, first.name) == (10240, 4096, None)
     assert (second.rss_bytes, second.rss_anon_bytes) == (20480, None)
 
 
 def test_schedstat_is_read_in_seconds() -> None:
-    """The kernel counts nanoseconds; the wait's share is of the time that the process was ready, if it ever was."""
+    """The kernel counts nanoseconds; the wait's share refers to the time in which the process was ready, if any."""
     (time,) = schedstat.snapshots(SCHEDSTAT)
     assert (time.run_s, time.wait_s, time.slices) == (0.038261109, 0.006899127, 96)
     told = {figure.name: figure.value for figure in schedstat.figures(time)}
@@ -53,7 +53,7 @@ def test_schedstat_is_read_in_seconds() -> None:
     assert names == ["waited for a CPU", "ran on a CPU", "times it got a CPU"]
 
 
-def test_between_two_readings_is_their_difference() -> None:
+def test_two_readings_give_their_difference() -> None:
     first, second = schedstat.snapshots(f"{SCHEDSTAT}10:00:01\n40261109 6899127 97\n")
     assert second.labels == ("10:00:01",)
     grown = schedstat.between(first, second)

@@ -1,4 +1,4 @@
-"""Whatever ss was asked for, its text becomes the same table; what is no socket is counted, never dropped."""
+"""Output of ss with any options becomes the same table; other lines are counted, never dropped."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -12,7 +12,7 @@ from tuneproof.explain.parse.sockets.table import SocketAddress, UnreadLine, fig
 ESTAB = "ESTAB 0 0 10.0.0.1:80"
 
 
-# A table, the place of a socket in it, and some of what is known of that one.
+# A table, the position of a socket in it, and some of its values.
 SOCKETS: Final[Mapping[str, tuple[str, int, Mapping[str, Any]]]] = {
     "words on a line of their own": (FULL_QUEUE, 0, {"rtt_ms": 0.021, "cwnd": 10, "rb": 131_072, "tb": 4_194_304}),
     "words of a listener": (FULL_QUEUE, 1, {"state": "LISTEN", "retransmits": (0, 0), "d": 1}),
@@ -39,13 +39,13 @@ SOCKETS: Final[Mapping[str, tuple[str, int, Mapping[str, Any]]]] = {
         0,
         {"cwnd": 10},
     ),
-    # A newer ss has words that nobody knows here, and broken ones do no harm.
+    # A newer ss prints words that are unknown here, and broken ones do no harm.
     "unknown words": (
         f"{ESTAB} 10.0.0.2:5 cubic novel:(a,b) rtt:x/y busy:ms skmem:(rb,zz7) cwnd:10",
         0,
         {"cwnd": 10, "rtt_ms": None, "busy_ms": None, "memory": {}},
     ),
-    # Brackets, scopes, names of services, and the bare IPv6 of old releases.
+    # Brackets, scopes, names of services, and the plain IPv6 of old releases.
     **{
         address: (f"{ESTAB} {address}", 0, {"peer": SocketAddress(host=host, port=port)})
         for address, host, port in (
@@ -67,7 +67,7 @@ def test_a_socket_is_read(text: str, place: int, known: Mapping[str, Any]) -> No
     assert {name: found[name] for name in known} == known
 
 
-def test_listener_with_more_connections_than_its_backlog_is_full() -> None:
+def test_a_listener_with_more_connections_than_its_backlog_is_full() -> None:
     table = parse(FULL_QUEUE)
     [listener] = table.listeners
     assert listener.local == SocketAddress(host="*", port=8098)
@@ -76,8 +76,8 @@ def test_listener_with_more_connections_than_its_backlog_is_full() -> None:
     assert table.unread_lines == 0
 
 
-def test_column_of_the_state_may_be_missing() -> None:
-    """`ss -t state established` leaves it out: only a listener has any peer. A quiet machine has a header alone."""
+def test_the_state_column_may_be_missing() -> None:
+    """`ss -t state established` omits it: only a listener has any peer. On a quiet machine there is only a header."""
     header = "Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
     table = parse(f"{header}0 7 10.0.0.1:80 10.0.0.2:50112\n")
     assert (table.entries[0].state, dict(table.states)) == (None, {"not shown": 1})
@@ -86,8 +86,8 @@ def test_column_of_the_state_may_be_missing() -> None:
     assert parse(f"State {header}").entries == ()
 
 
-def test_sockets_of_other_families_are_counted_and_their_words_left_out() -> None:
-    """With "Netid" there are other families; their second lines go to no TCP socket."""
+def test_sockets_of_other_families_are_counted_and_their_details_left_out() -> None:
+    """With "Netid" there are other families; their second lines belong to no TCP socket."""
     table = parse(
         "Netid State  Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
         "tcp   LISTEN 0      511          0.0.0.0:80         0.0.0.0:*\n"
@@ -165,14 +165,14 @@ def test_two_calls_for_different_sockets_are_one_table() -> None:
 
 
 def test_other_lines_are_counted_and_shown() -> None:
-    """A prompt above the table costs no socket, and is told."""
+    """A prompt above the table costs no socket, and is reported."""
     table = parse("$ ss -tn\nESTAB 0 0 10.0.0.1:80 10.0.0.2:50112\nESTAB 0 0 nowhere 10.0.0.2:50112\n")
     assert len(table.entries) == 1
     assert (table.unread_lines, table.unread_samples[0]) == (2, UnreadLine(number=1, text="$ ss -tn"))
 
 
-def test_figures_show_a_full_queue_and_what_holds_sending_up() -> None:
-    """The accept queue comes first; shares of sending time are of all that there was to send."""
+def test_figures_show_a_full_queue_and_what_limits_sending() -> None:
+    """The accept queue comes first; shares of sending time refer to all the time with data to send."""
     assert [(figure.key, figure.value) for figure in figures(parse(FULL_QUEUE))[:3]] == [
         ("accept_queue", 3),
         ("accept_queue_backlog", 2),
