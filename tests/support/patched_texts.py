@@ -22,8 +22,27 @@ DENSE = Case(
         "    }\n}"
     }
 )
+# What a patch adds is not allowed in these blocks, or would reach others.
+INNER = {
+    "nginx.conf": f"{HEAD}http {{\n    upstream u {{ server 10.0.0.1:81; keepalive 8; }}\n"
+    "    server {\n        listen 80;\n"
+    "        location / {\n            if ($arg_a) { gzip on; proxy_pass http://u; }\n"
+    "            root /srv;\n        }\n"
+    "        location /b {\n            limit_except GET { proxy_pass http://u; }\n        }\n    }\n}\n"
+}
+SHARED = {
+    "nginx.conf": f"{HEAD}http {{\n    upstream a {{ include peers.conf; }}\n"
+    "    upstream b { least_conn; include peers.conf; }\n"
+    "    proxy_busy_buffers_size 64k;\n"
+    "    server {\n        listen 80;\n        location /a { proxy_pass http://a; }\n"
+    "        location /b { proxy_pass http://b; proxy_buffers 256 16k; }\n"
+    "        location /c { proxy_pass http://b; proxy_buffers 4 64k; proxy_buffer_size 64k; }\n    }\n}\n",
+    "peers.conf": "server 10.0.0.1:81;\nserver 10.0.0.2:81;\n",
+}
 TEXTS = {
     **{name: case.files for name, case in CASES.items() if not case.problems},
     "dense": DENSE.files,
+    "inner": INNER,
+    "shared": SHARED,
     "dense-crlf": {name: text.replace("\n", "\r\n") for name, text in DENSE.files.items()},
 }

@@ -66,6 +66,23 @@ REFUSED: Final[Mapping[str, tuple[str, str]]] = {
         "server { access_log /tmp/$host.log combined buffer=32k; }",
         "buffered logs cannot have variables in name",
     ),
+    "one-large-first-buffer": (
+        "server { location / { proxy_buffers 4 64k; proxy_busy_buffers_size 32k; } }",
+        '"proxy_busy_buffers_size" must be equal to or greater than the maximum of the value of "proxy_buffer_size"',
+    ),
+    "few-large-buffers": (
+        "fastcgi_buffer_size 512k; server { fastcgi_buffers 4 256k; }",
+        '"fastcgi_busy_buffers_size" must be less than the size of all "fastcgi_buffers" minus one buffer',
+    ),
+    "one-buffer": ("proxy_buffers 1 64k; server { }", 'there must be at least 2 "proxy_buffers"'),
+    "small-writes": (
+        "uwsgi_temp_file_write_size 64k; server { location / { uwsgi_buffers 8 128k; } }",
+        '"uwsgi_temp_file_write_size" must be equal to or greater than the maximum',
+    ),
+    "small-temporary-file": (
+        "scgi_max_temp_file_size 64k; server { scgi_buffers 8 128k; }",
+        '"scgi_max_temp_file_size" must be equal to zero to disable temporary files usage',
+    ),
     "in-if-twice": ("server { location / { if ($arg_a) { root /a; root /b; } } }", '"root" directive is duplicate'),
 }
 LOADED: Final[Mapping[str, str]] = {
@@ -99,6 +116,12 @@ LOADED: Final[Mapping[str, str]] = {
         "types_hash_max_size 2048; proxy_buffers 8 16k; client_header_timeout 500ms; limit_rate 1m;"
     ),
     "log-with-variable": "server { access_log /tmp/$host.log combined if=$arg_a; }",
+    "large-buffers": (
+        "proxy_buffer_size 128k; proxy_buffers 4 256k; proxy_busy_buffers_size 256k; proxy_max_temp_file_size 0; "
+        "server { proxy_temp_file_write_size 256k; location / { proxy_buffers 8 128k; } }"
+    ),
+    # A server without settings of its own has those of http{}; without a server, nothing is checked.
+    "buffers-of-no-server": "proxy_buffers 1 64k;",
     "down-only": "upstream a { server 127.0.0.1:1 down; }",
 }
 

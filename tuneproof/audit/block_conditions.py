@@ -117,6 +117,20 @@ def _returns_at_once(_at: Statement | Block, block: Block, _facts: Facts) -> boo
     return bool(block.local("return")) and not ways_out and not block.may_say_more
 
 
+def _limits_nothing(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    """Tell whether a limit counts for no request: inner locations inherit it, but not the ``return``.
+
+    From a server's return, an error page leads to a named location.
+    """
+    inner = [one for one in block.all("location") if block.name == "location" or "".join(one.args).startswith("@")]
+    return _returns_at_once(at, block, facts) and not inner
+
+
+def _leaves_bodies(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
+    """Tell whether nothing names a body's file, such as a header for the application, which may remove it."""
+    return not any("request_body_file" in text for text in facts.configuration.texts.values())
+
+
 def _reads_forwarded_recursively(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
     header = block.setting("real_ip_header")
     return header is not None and header.value.lower() == "x-forwarded-for" and block.is_on("real_ip_recursive")
@@ -128,6 +142,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "nested captures": _nested_captures,
     "never matches": _never_matches,
     "never chosen": _never_chosen,
-    "returns at once": _returns_at_once,
+    "returns at once": _limits_nothing,
+    "leaves bodies": _leaves_bodies,
     "reads X-Forwarded-For recursively": _reads_forwarded_recursively,
 }

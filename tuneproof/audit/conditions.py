@@ -4,10 +4,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from tuneproof.audit import block_conditions, http3_conditions, upstream_conditions
+from tuneproof.audit import block_conditions, http3_conditions, tls_conditions, upstream_conditions
 from tuneproof.conf.directives import rows_of
-from tuneproof.conf.effective import effective
-from tuneproof.conf.facts import Facts
+from tuneproof.conf.facts import Facts, Proxied
 from tuneproof.conf.reuse import Reuse
 from tuneproof.conf.statements import TABLES, Statement
 from tuneproof.conf.tree import Block
@@ -34,43 +33,10 @@ _DOWNLOADS: Final = re.compile(
 )
 
 
-def _is_tls_only(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether every listen here uses TLS, and nginx encrypts, rather than the kernel (ssl_conf_command KTLS)."""
-    servers = block.servers()
-    if block.name == "http" and (block.absent_sites or facts.configuration.is_fragment):
-        return False
-    listens = [(server, listen) for server in servers for listen in server.local("listen")]
-    # The parameter is the socket's, whichever of its listens has it.
-    encrypted = {id(listen) for socket in facts.sockets.found if "ssl" in socket.protocols for listen in socket.listens}
-    is_tls = all(
-        {"ssl", "quic"} & set(listen.args) or id(listen) in encrypted or server.is_on("ssl")
-        for server, listen in listens
-    )
-    by_kernel = any("KTLS" in one.args for server in servers for one in server.in_effect("ssl_conf_command"))
-    return bool(listens) and all(server.local("listen") for server in servers) and is_tls and not by_kernel
-
-
 def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> str:
     """Return what each worker allocates at its start, in words; a space if that is little."""
     held = (facts.worker_connections or 0) * SLOT_BYTES
     return f". Each worker allocates {size(held)} for worker_connections at start" if held >= _LARGE_BYTES else " "
-
-
-def _speaks_http2(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    return any(map(facts.speaks_http2, block.servers()))
-
-
-def _speaks_http2_in_location(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    return block.name == "location" and _speaks_http2(at, block, facts)
-
-
-def _speaks_tls13(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    for server in block.servers() or [block]:
-        found = effective(server, "ssl_protocols", facts.version_numbers)
-        words = [word for said in found.statements for word in said.args] or (found.default or "").split()
-        if "TLSv1.3" in words:
-            return True
-    return False
 
 
 def _has_larger_first_buffer(at: Statement | Block, block: Block, _facts: Facts) -> bool:
@@ -79,22 +45,26 @@ def _has_larger_first_buffer(at: Statement | Block, block: Block, _facts: Facts)
     return first is not None and (size_bytes(first.value) or 0) > (size_bytes("".join(at.args[1:])) or 0)
 
 
-def _has_other_responses(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    return any(block.setting(name) for name in ("ssl_stapling_file", "ssl_stapling_responder"))
-
-
 def _shares_a_queue(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
     """Tell whether several workers accept connections from one queue."""
-    queues = [socket for socket in facts.sockets.found if not socket.address.is_udp]
-    all_apart = bool(queues) and not facts.stream_servers and all(socket.reuseport for socket in queues)
-    return facts.workers != 1 and not all_apart
+    queues = [one for one in facts.sockets.found if one.is_bound and not one.address.is_udp]
+    # Few clients connect from the machine itself: status pages, health checks.
+    outside = [one for one in queues if not one.address.host.startswith(("127.", "::1"))]
+    of_streams = facts.configuration.main.all("stream")
+    apart = [socket.reuseport for socket in outside or queues]
+    apart += ["reuseport" in said.args for block in of_streams for said, _ in block.everything() if _is_tcp(said)]
+    return facts.workers != 1 and not (apart and all(apart))
+
+
+def _is_tcp(listen: Statement) -> bool:
+    return listen.name == "listen" and "udp" not in listen.args and not listen.value.startswith(("127.", "[::1]"))
 
 
 def _lacks_descriptors(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell a limit below twice worker_connections; stream{} has no temporary files, and needs one for each."""
+    """Tell a limit below twice worker_connections; without temporary files, stream{} and mail{} need one for each."""
     limit = whole_number("".join(at.args[:1]))
     names = {block.name for block in facts.configuration.main.blocks}
-    if "stream" in names and "http" not in names:
+    if "http" not in names and names & {"stream", "mail"}:
         return False
     return limit is not None and facts.worker_connections is not None and limit < 2 * facts.worker_connections
 
@@ -104,8 +74,7 @@ def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
 
     A peer with a backup is not single, and both are ejected (ngx_http_upstream_init_round_robin).
     """
-    targets = [proxied.target for proxied in facts.proxied]
-    meant = [target for target in targets if target.block.setting(at.name) is at]
+    meant = [one.target for one in _proxied_under(at, facts) if _tries(one.target, at) != 1]
     ejected = [target for target in meant if _may_have_peers(target, facts, never=_NEVER_EJECTED)]
     if not ejected:
         return ""
@@ -113,13 +82,30 @@ def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
     servers = [server for name in names if name in facts.upstreams for server in _servers(facts.upstreams[name].block)]
     if any(arg.startswith("max_fails=") and arg != "max_fails=1" for server in servers for arg in server.args):
         return ": each peer after max_fails of them within fail_timeout"
+    if fewest := min(filter(None, (_tries(target, at) for target in ejected)), default=0):
+        return f": each of these requests ejects up to {fewest - 1} of them ({at.name}_tries)"
     return ": the first request ejects all but the last, the second request the last one"
+
+
+def _proxied_under(at: Statement | Block, facts: Facts) -> list[Proxied]:
+    """Return the places that a directive is in effect for: those of its own module."""
+    kind = at.name.partition("_")[0]
+    return [one for one in facts.proxied if one.target.kind == kind and one.target.block.setting(at.name) is at]
+
+
+def _tries(target: Target, at: Statement | Block) -> int:
+    """Return how many peers a request may reach; 0 for all (ngx_http_upstream_test_next, ngx_http_upstream_next)."""
+    said = target.block.setting(f"{at.name}_tries")
+    return whole_number(said.value) or 0 if said is not None else 0
 
 
 def _may_be_tried_again(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     """Tell whether a request may be sent twice: to another peer, or after a reused connection has failed."""
-    meant = [one for one in facts.proxied if one.target.block.setting(at.name) is at]
-    return not meant or any(one.reuse.reuse is not Reuse.NO or _may_have_peers(one.target, facts) for one in meant)
+    meant = _proxied_under(at, facts)
+    return not facts.proxied or any(
+        one.reuse.reuse is not Reuse.NO or (_tries(one.target, at) != 1 and _may_have_peers(one.target, facts))
+        for one in meant
+    )
 
 
 def _may_have_peers(target: Target, facts: Facts, *, never: frozenset[str] = frozenset()) -> bool:
@@ -143,7 +129,9 @@ def _keeps_connections(_at: Statement | Block, block: Block, facts: Facts) -> bo
     if upstream is None or not upstream.keepalive:
         return False
     users = facts.passing_to(upstream.name)
-    return any(one.reuse.reuse is not Reuse.NO for one in users) or (not users and _is_for_others(facts))
+    # Over the memcached protocol, nginx only reads.
+    keeping = [one for one in users if one.reuse.reuse is not Reuse.NO and one.target.kind != "memcached"]
+    return bool(keeping) or (not users and _is_for_others(facts))
 
 
 def _is_unused(_at: Statement | Block, block: Block, facts: Facts) -> bool:
@@ -177,7 +165,9 @@ def _is_name(address: str) -> bool:
 
 
 def _streams(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    return _is_buffered(block, facts) and any(_EVENT_STREAM in said.args for said in block.own)
+    # A list of types to compress is about other responses as well.
+    said = [one for one in block.own if len(one.args) == 1 or not one.name.endswith("_types")]
+    return _is_buffered(block, facts) and any(_EVENT_STREAM in one.args for one in said)
 
 
 def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> str:
@@ -226,6 +216,11 @@ def _counts_failures_apart(at: Statement | Block, block: Block, facts: Facts) ->
     return facts.workers != 1 and counts and _has_several_servers(at, block, facts)
 
 
+def _balances_in_several_workers(_at: Statement | Block, block: Block, facts: Facts) -> bool:
+    primary = [server for server in _servers(block) if "backup" not in server.args]
+    return facts.workers != 1 and _is_used(block, facts) and len(primary) > 1
+
+
 def _has_several_servers(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     return _is_used(block, facts) and len(_servers(block)) > 1
 
@@ -237,14 +232,10 @@ def _is_used(upstream: Block, facts: Facts) -> bool:
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
     **block_conditions.WHERE,
     **http3_conditions.WHERE,
+    **tls_conditions.WHERE,
     **upstream_conditions.WHERE,
     "as many as CPUs": _memory_of_workers,
-    "TLS only": _is_tls_only,  # all servers of a directive of the block use it
-    "HTTP/2": _speaks_http2,  # one of them does
-    "HTTP/2 in a location": _speaks_http2_in_location,
-    "TLS 1.3": _speaks_tls13,
     "larger first buffer": _has_larger_first_buffer,
-    "another source of OCSP responses": _has_other_responses,
     "workers share a queue": _shares_a_queue,
     "another try": _may_be_tried_again,
     "fewer descriptors than twice worker_connections": _lacks_descriptors,
@@ -256,9 +247,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "may stream": _may_stream,
     "may download": _may_download,  # a proxied location, named like large files, in a server with others
     "several servers": _has_several_servers,
-    "several servers and workers": lambda at, block, facts: (
-        facts.workers != 1 and _has_several_servers(at, block, facts)
-    ),
+    "several servers and workers": _balances_in_several_workers,
     "failures count in several workers": _counts_failures_apart,
     "max_conns and several workers": _has_bounds_in_several_workers,
 }

@@ -194,10 +194,14 @@ def _uri(path: str) -> str:
 
 
 def _rule(rule: str, audit: Audit) -> dict[str, Any]:
+    if rule == REFUSED:
+        return {"id": rule, "shortDescription": {"text": "nginx would not start with this configuration"}}
     name, _, claim = rule.partition("/")
     recorded = recorded_of(name, claim, audit.facts.version)
     if recorded is None:
-        return {"id": rule, "shortDescription": {"text": "nginx would not start with this configuration"}}
+        source = next((one.source for one in audit.advice if one.source and one.claim == claim), "")
+        documented = {"help": {"text": f"Documented: {source}"}} if source else {}
+        return {"id": rule, "shortDescription": {"text": claim.replace("_", " ")}, **documented}
     measured = f"{recorded.verdict} on nginx {recorded.nginx}: {recorded.effect}"
     more = f" More: {recorded.page}" if recorded.page else ""
     return {

@@ -11,7 +11,8 @@ from tuneproof.conf.tree import Block
 def _is_shared_by_workers(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     """Tell whether several workers read from the UDP socket of a ``listen``, the options of which may be elsewhere."""
     workers = facts.configuration.main.setting("worker_processes")
-    is_shared = any(at in socket.listens and not socket.reuseport for socket in facts.sockets.found)
+    bound = [socket for socket in facts.sockets.found if socket.is_bound]
+    is_shared = any(at in socket.listens and not socket.reuseport for socket in bound)
     return workers is not None and workers.value != "1" and is_shared
 
 

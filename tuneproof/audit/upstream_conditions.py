@@ -11,6 +11,7 @@ from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 from tuneproof.conf.upstreams import DEFAULT_SINCE, Target
 from tuneproof.conf.values import is_address, size_bytes, time_ms, whole_number
+from tuneproof.wording import each_once
 
 _TLS: Final = frozenset({"https", "grpcs", "suwsgi"})
 _LONG_MS: Final = 10 * 60 * 1000
@@ -95,7 +96,7 @@ def _protocols(_at: Statement | Block, block: Block, facts: Facts) -> str:
         return ""
     users = [one for one in facts.passing_to(upstream.name) if one.target.names() == frozenset({upstream.name.lower()})]
     spoken = {_protocol(one.target) for one in users if one.reuse.reuse is Reuse.YES}
-    return " and ".join(sorted(spoken)) if len(spoken) > 1 and "" not in spoken else ""
+    return each_once(sorted(spoken)) if len(spoken) > 1 and "" not in spoken else ""
 
 
 def _protocol(target: Target) -> str:
@@ -111,6 +112,8 @@ def _protocol(target: Target) -> str:
 
 def _down_for_long(at: Statement | Block, block: Block, _facts: Facts) -> str:
     """Return which failures eject a server, and for how long; empty for a single server, or less than ten minutes."""
+    if "down" in at.args:
+        return ""
     options = dict(arg.split("=", 1) for arg in at.args[1:] if "=" in arg)
     failures, avoided = whole_number(options.get("max_fails", "1")), options.get("fail_timeout", "")
     if len(block.local("server")) < 2 or not failures or (time_ms(avoided) or 0) < _LONG_MS:  # noqa: PLR2004 - a single one
@@ -122,7 +125,9 @@ def _down_for_long(at: Statement | Block, block: Block, _facts: Facts) -> str:
 
 def _is_localhost(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     target = _target_of(at, facts)
-    return _host("".join(at.args[:1])) == "localhost" if target is None else _host(target.host).lower() == "localhost"
+    host = "".join(at.args[:1]) if target is None else target.host
+    is_block = target is not None and host.lower() in facts.upstreams
+    return _host(host).lower() == "localhost" and not is_block
 
 
 def _mixed_resolvers(at: Statement | Block, _block: Block, _facts: Facts) -> str:
@@ -174,8 +179,11 @@ def _caches_cookies(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     """Tell whether responses that set a cookie are cached somewhere, and nothing keeps it from other clients."""
     for block in _targets_under(at, facts):
         cache = block.setting("proxy_cache")
+        buffering = block.setting("proxy_buffering")
+        is_cached = cache is not None and cache.value != "off" and (buffering is None or buffering.value != "off")
         hidden = any(one.value.lower() == "set-cookie" for one in block.in_effect("proxy_hide_header"))
-        if cache is not None and cache.value != "off" and not hidden and not block.in_effect("proxy_no_cache"):
+        # Headers of a subrequest, such as that of auth_request, go to nobody.
+        if is_cached and not hidden and not block.local("internal") and not block.in_effect("proxy_no_cache"):
             return True
     return False
 

@@ -74,9 +74,13 @@ class Facts:
         return as_numbers(self.version)
 
     def speaks_http2(self, server: Block) -> bool:
-        """Tell whether a server has HTTP/2: by its own directive, or by any server's ``listen`` of its sockets."""
-        is_known = server.is_on("http2") or server.listens_with("http2")
-        return is_known or any("http2" in socket.protocols for socket in self.sockets.of(server))
+        """Tell whether clients may use HTTP/2: by its own directive, or by any server's ``listen`` of its sockets.
+
+        Without TLS, few clients do unless a ``listen`` has http2.
+        """
+        protocols = frozenset[str]().union(*(socket.protocols for socket in self.sockets.of(server)))
+        is_on = server.is_on("http2") and ("ssl" in protocols or bool(self.sockets.unknown))
+        return is_on or "http2" in protocols or server.listens_with("http2")
 
     @cached_property
     def rivals(self) -> Mapping[int, Block]:

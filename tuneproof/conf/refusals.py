@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from tuneproof.conf.buffers import buffer_problems
 from tuneproof.conf.directives import directive, rows_of
 from tuneproof.conf.locations import REGEXES, Kind, Location
 from tuneproof.conf.statements import TABLES, Problem, Statement
@@ -18,6 +19,8 @@ _URI: Final = (
 )
 _CACHES: Final = frozenset(f"{kind}_cache" for kind in ("proxy", "fastcgi", "uwsgi", "scgi"))
 _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
+# nginx Plus and Angie had these before.
+_ALSO_OLDER: Final = BACKPORTED | {"least_time", "sticky"}
 _PASSING: Final = frozenset({"location", "if", "limit_except"})
 _BUFFERED: Final = re.compile(r"buffer=|gzip$|gzip=")
 _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in location"}
@@ -35,12 +38,13 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
             yield from _of_block(http, version)
             yield from _unknown_names(http) if configuration.is_whole else ()
             yield from _upstreams(http) if http.span is not None else ()
+            yield from buffer_problems(http) if http.span is not None else ()
 
 
 def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     """Yield the directives of later branches; a package may have some of its own branch's later releases."""
     for said, block in main.everything():
-        rows = rows_of(said.name) if block.name not in TABLES and said.name not in BACKPORTED else ()
+        rows = rows_of(said.name) if block.name not in TABLES and said.name not in _ALSO_OLDER else ()
         if rows and all(as_numbers(row.since or "0")[:2] > version[:2] for row in rows):
             yield _problem(said, f'unknown directive "{said.name}"')
 

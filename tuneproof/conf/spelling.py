@@ -16,10 +16,12 @@ _LONGEST: Final = max(map(len, KNOWN)) + 1
 def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
     """Yield the directives that must be misspelt, with nginx's message; names of other modules are not similar."""
     for statement in statements:
-        if statement.name not in KNOWN and not statement.name.startswith("$") and _meant(statement.name):
+        is_slip = statement.name not in KNOWN and not statement.name.startswith("$") and _meant(statement.name)
+        if is_slip:
             message = f'unknown directive "{statement.name}"'
             yield Problem(file=statement.file, line=statement.line, message=message)
-        if statement.block and statement.name not in TABLES:
+        # Another module's block has directives of its own.
+        if statement.block and (is_slip or statement.name in KNOWN) and statement.name not in TABLES:
             yield from slips(statement.block)
 
 

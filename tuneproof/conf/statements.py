@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tuneproof.conf.directives import argument_problem, value_problem
+from tuneproof.conf.directives import argument_problem, rows_of, value_problem
 from tuneproof.conf.templates import PLACEHOLDER, Filled, Values, fill, own_variables
 from tuneproof.errors import BadInputError
 from tuneproof.nginx_lua import without_lua
@@ -270,7 +270,8 @@ class _Parser:
 
         is_known: whether no stand-in of a template's placeholder is in them.
         """
-        if TABLES & set(context):
+        # Other modules' blocks, such as rtmp{}, have directives with the same names.
+        if TABLES & set(context) or not all(rows_of(block) for block in context if block != GUESSED):
             return ""
         messages = [
             argument_problem(name, args, has_block=term == "{", context=one, version=None)

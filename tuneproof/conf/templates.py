@@ -44,6 +44,8 @@ _BY_NAME: Final = (
     (re.compile(r"SIZE|LIMIT|BUFFER"), "1m"),
     (re.compile(r"CONNECTIONS"), "1024"),
 )
+# A number without a default in all versions.
+_BY_DIRECTIVE: Final = {"keepalive": "32"}
 # The next value of its kind: two placeholders seldom have the same port, host or path.
 _OTHERWISE: Final = {
     "http://backend:8080": "http://{slug}:8080",
@@ -150,4 +152,4 @@ def _stand_in(name: str, directive: str, *, is_alone: bool) -> str:
     defaults: Iterator[str] = (row.default for row in rows_of(directive) if row.default and " " not in row.default)
     default = next(defaults, "") if is_alone and directive != "listen" else ""
     by_name = (value for mark, value in _BY_NAME if mark.search(name))
-    return default or next(by_name, name.lower().replace("_", "-"))
+    return _BY_DIRECTIVE.get(directive) or default or next(by_name, name.lower().replace("_", "-"))

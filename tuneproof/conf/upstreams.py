@@ -18,8 +18,8 @@ KEPT_SINCE: Final = since("default", "keepalive")
 DEFAULT_SINCE: Final = as_numbers(KEPT_SINCE)
 """From this version of nginx, HTTP/1.1 and ``keepalive 32 local`` are the default of every upstream{}."""
 _DEFAULT_KEEPALIVE: Final = 32
-# Before that version, each of them replaces an earlier ``keepalive``.
-_METHODS: Final = frozenset({"hash", "ip_hash", "least_conn", "random"})
+METHODS: Final = frozenset({"hash", "ip_hash", "least_conn", "random"})
+"""Before that version, each of them replaces an earlier ``keepalive``."""
 _URL: Final = re.compile(r"(?:(?P<scheme>[a-z]+|\$\w+|\$\{\w+\})://)?(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
 _HOST: Final = re.compile(r"unix:[^:]+|(?:\[[^\]]*\]|(?:\$\{\w+\}|[^/:?])*)(?::[^/?]*)?")
 _SPEAKERS: Final = frozenset({"proxy", "grpc", "uwsgi"})
@@ -98,7 +98,7 @@ def upstreams_of(main: Block, version: tuple[int, ...]) -> dict[str, Upstream]:
         said = block.local("keepalive")
         number = whole_number(said[-1].value) if said else _DEFAULT_KEEPALIVE * (version >= DEFAULT_SINCE)
         names = [one.name for one in block.own]
-        later = [one for one in block.own[names.index("keepalive") :] if one.name in _METHODS] if said else []
+        later = [one for one in block.own[names.index("keepalive") :] if one.name in METHODS] if said else []
         is_discarded = later and version < DEFAULT_SINCE
         found[block.args[0].lower()] = Upstream(
             name=block.args[0],

@@ -99,6 +99,39 @@ def test_the_limits_of_the_measurement_are_reported(said: str, reach: str) -> No
     assert [why.endswith(reach) and ("measured at" in why) == bool(reach) for why in whys] == [True]
 
 
+@pytest.mark.parametrize(
+    ("tries", "words"),
+    [
+        ("", "the first request ejects all but the last"),
+        ("proxy_next_upstream_tries 0;", "the first request ejects all but the last"),
+        ("proxy_next_upstream_tries 3;", "each of these requests ejects up to 2 of them"),
+    ],
+)
+def test_how_many_peers_a_request_ejects_is_reported(tries: str, words: str) -> None:
+    location = f"location / {{ proxy_pass http://a; proxy_next_upstream error http_500; {tries} }}"
+    found = of(f"upstream a {{ server b:1; server b:2; server b:3; server b:4; }} server {{ {location} }}")
+    [one] = [one for one in found.advice if one.claim == "listed_5xx_take_the_service_down"]
+    assert words in one.why
+
+
+@pytest.mark.parametrize(
+    ("value", "is_said"), [("2s", True), ("${SEND_TIMEOUT}", False), ("${SEND_TIMEOUT:-1s}", True)]
+)
+def test_a_stand_in_of_a_template_is_no_value_of_its_author(value: str, *, is_said: bool) -> None:
+    found = of(f"send_timeout {value}; gzip ${{GZIP}}; server {{ listen ${{PORT}}; }}")
+    assert bool(states(found, "send_timeout_2_ends_steady_downloads")) == is_said
+    assert states(found, "gzip_types_reach_more_than_html") == []
+
+
+def test_a_directive_without_arguments_is_named_alone() -> None:
+    found = of(
+        "upstream a { least_conn; server b:1; server b:2; } server { location / { proxy_pass http://a; } }",
+        main="worker_processes 2;",
+    )
+    [one] = [one for one in found.advice if one.claim == "least_conn_needs_a_zone"]
+    assert one.why.startswith("least_conn: without a zone")
+
+
 @BY_NAME
 def test_every_line_rests_on_a_recorded_claim_or_on_nginx_documentation(line: Line, concern: Concern) -> None:
     """This project is against advice without a measurement; a documented fact links its documentation."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.configurations import HEAD
-from tests.support.patched_texts import DENSE, TEXTS
+from tests.support.patched_texts import DENSE, SHARED, TEXTS
 from tests.support.unified_diffs import applied
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
@@ -45,6 +45,14 @@ def test_each_patch_changes_what_it_says_and_nothing_else(name: str, version: st
         same_facts(before, after, advised)
         wanted_again = [one for one in after.advice if one.edits and same_place(one, advised, before, after)]
         assert wanted_again == []
+
+
+def test_no_patch_reaches_blocks_that_share_a_line_or_a_file() -> None:
+    before = audited(dict(SHARED), "1.22")
+    texts = before.facts.configuration.texts
+    kept = [one for one in before.advice if one.name == "upstream_keepalive" and one.edits]
+    assert {file for one in kept for file in apply(one.edits, texts)} == {"nginx.conf"}
+    assert [(one.at.name, one.edits) for one in before.advice if one.name == "proxy_buffering"] == [("proxy_pass", ())]
 
 
 def same_place(one: Advised, other: Advised, before: Audit, after: Audit) -> bool:

@@ -57,6 +57,37 @@ def test_missing_site_files_may_also_have_settings_of_http(name: str, http: str)
     assert [name in [one.claim for one in advice] for advice in found] == [True, True, False]
 
 
+@pytest.mark.parametrize(
+    ("name", "lines", "is_hint"),
+    [
+        ("gzip_types_reach_more_than_html", "gzip on;", False),
+        ("small_answers_without_sendfile_are_split", "tcp_nopush on;", False),
+        ("log_with_variable_opens_each_time", "access_log /tmp/$host.log combined;", False),
+        ("unbuffered_uploads_get_64k_per_round_trip", "listen 443 ssl http2; proxy_request_buffering off;", False),
+        # A hint says itself what it depends on.
+        ("limit_conn_stops_half_headers", "limit_conn a 5;", True),
+    ],
+)
+def test_a_sites_own_file_says_nothing_about_the_settings_around_it(name: str, lines: str, *, is_hint: bool) -> None:
+    site = f"server {{ listen 80; {lines} }}\n"
+    texts = {"nginx.conf": f"events {{ }}\nhttp {{ {site} }}\n", "site.conf": site}
+    found = [audit_source(Dump({file: text}, is_complete=False)).advice for file, text in texts.items()]
+    assert [name in [one.claim for one in advice] for advice in found] == [True, is_hint]
+
+
+def test_a_header_is_not_added_where_the_surroundings_may_have_others() -> None:
+    """Alone in an inner block, it would replace them."""
+    lines = (
+        "upstream a { server 10.0.0.1; keepalive 8; }\nserver { listen 80; location / { proxy_pass http://a; %s } }\n"
+    )
+    edits = []
+    for more in ("", "proxy_set_header Host $host;"):
+        found = audit_source(Dump({"site.conf": lines % more}, is_complete=False), version="1.26")
+        [one] = [one for one in found.advice if one.name == "upstream_keepalive"]
+        edits.append(bool(one.edits))
+    assert edits == [False, True]
+
+
 def test_a_slow_reader_may_hold_less() -> None:
     location = "location / { proxy_pass http://127.0.0.1:1; proxy_buffers 128 1m; proxy_buffer_size 1m; }"
     [found] = advised(location, "proxy_buffering")

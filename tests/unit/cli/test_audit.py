@@ -159,6 +159,14 @@ def test_sarif_has_what_code_scanning_shows(lab: Lab) -> None:
     assert len({str(result["partialFingerprints"]) for result in run["results"]}) == len(found)
 
 
+def test_sarif_links_the_source_of_a_documented_rule(lab: Lab, folder: Path) -> None:
+    (folder / "my deploy/conf.d/other.conf").write_text("server { listen 81; error_log off; }", encoding="utf-8")
+    rules = {one["id"]: one for one in sarif(lab)["tool"]["driver"]["rules"]}
+    rule = rules["configuration/error_log_off_is_a_file"]
+    assert rule["shortDescription"]["text"] == "error log off is a file"
+    assert rule["help"]["text"].startswith("Documented: https://nginx.org/en/docs/")
+
+
 def test_sarif_reports_new_findings(lab: Lab, folder: Path) -> None:
     """Those since a baseline, if there is one; and what nginx would refuse."""
     audited(lab, "--write-baseline", "known.json")

@@ -41,6 +41,9 @@ def test_lines_that_nginx_loads_are_not(name: str, version: str) -> None:
         "events { }\nhttp { server { access_log /tmp/a ${FORMAT}; limit_req zone=${ZONE}; } }\n",
         "events { }\nhttp { server { location ~ a { proxy_pass http://app${A_PATH}; } } }\n",
         "client_max_body_size ${MAX}m;\nproxy_read_timeout ${WAIT}s;\n",
+        "events { }\nrtmp { server { listen 1935; application a { allow publish all; push_on rtmp://b; } } }\n",
+        "events { }\nhttp { include conf.d/*.conf; proxy_buffer_size 64k; server { proxy_busy_buffers_size 8k; } }\n",
+        "events { }\nhttp { server { proxy_buffer_size 64k; } }\n",
     ],
     ids=[
         *(
@@ -50,6 +53,7 @@ def test_lines_that_nginx_loads_are_not(name: str, version: str) -> None:
             "servers-that-are-not-here",
         ),
         *("paths-to-fill-in", "names-to-fill-in", "formats-to-fill-in", "a-uri-to-fill-in", "sizes-to-fill-in"),
+        *("block-of-another-module", "buffers-that-are-not-here", "buffers-of-large-pages"),
     ],
 )
 def test_lines_that_may_load_are_not(text: str) -> None:
@@ -67,6 +71,8 @@ def test_lines_that_may_load_are_not(text: str) -> None:
         # From a later release of the same branch, which a package may have.
         ("client_body_early_read on;", "1.31.3", True),
         ("client_body_early_read on;", "1.30", False),
+        # nginx Plus, Angie and a packaged module had it before.
+        ("upstream a { server 127.0.0.1:1; sticky cookie s; }", "1.22", True),
     ],
 )
 def test_a_version_refuses_the_directives_of_later_ones(

@@ -24,6 +24,8 @@ from tuneproof.wording import as_numbers
 NAME: Final = "copied_lines"
 RANK: Final = 8
 
+# The rows say nothing about stream{}, nor about blocks of other modules, such as rtmp{}.
+_OF_HTTP: Final = frozenset({"http", "events", "mail"})
 _COMPARED: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
@@ -79,16 +81,23 @@ def _blocks(name: str, main: Block) -> Iterator[Block]:
             yield block
 
 
-def _is_open(block: Block) -> bool:
-    """Tell whether a file that is not here may have more for a block: in http{}, sites have settings as well."""
-    return block.may_say_more or (block.name == "http" and bool(block.absent_sites))
+def _is_open(block: Block, concern: Concern) -> bool:
+    """Tell whether a file that is not here may have more for a block: in http{}, sites have settings as well.
+
+    The surroundings of a fragment may have any setting that is inherited, on which a hint is only conditional.
+    """
+    if block.may_say_more or (block.name == "http" and block.absent_sites):
+        return True
+    is_inside = block.name != "upstream" and concern.state != State.CANNOT_TELL
+    return is_inside and any(level.span is None and level.name != "main" for level in block.within())
 
 
 def _advised(line: Line, concern: Concern, at: Statement | Block, block: Block, facts: Facts, found: str) -> Advised:
     why, text = concern.why.format(version=line.version, found=found), concern.patch
     edits: Sequence[Edit] = ()
     if isinstance(at, Statement):
-        why = f"{at.name} {' '.join(at.args)}: {why}{_reach(at, concern)}"
+        said = " ".join((at.name, *(arg or '""' for arg in at.args)))
+        why = f"{said}: {why}{_reach(at, concern)}"
     if text is not None and text.startswith("="):
         edits = REMEDIES[text](at, block, facts)
     elif text is not None:
@@ -121,14 +130,18 @@ def _is_of_version(line: Line, concern: Concern, facts: Facts) -> bool:
 
 
 def _is_written(said: Statement, concern: Concern) -> bool:
-    """Tell whether a directive has the arguments of a row."""
-    if not re.fullmatch(concern.args, " ".join(said.args), re.DOTALL):
-        return False
+    """Tell whether a directive has the arguments of a row, whatever a template's placeholders stand for."""
+    stand_ins = {one.value: one.written for one in said.filled if not one.is_given}
+    for args in (said.args, [stand_ins.get(arg, arg) for arg in said.args]) if stand_ins else (said.args,):
+        if not re.fullmatch(concern.args, " ".join(args), re.DOTALL):
+            return False
     if not concern.value:
         return True
     if not -len(said.args) <= concern.place < len(said.args):
         return False
     bounds = [bound.split() for bound in concern.value.split(",")]
+    if said.args[concern.place] in stand_ins:
+        return False
     texts = [said.args[concern.place], *(limit for _, limit in bounds)]
     numbers = _numbers(texts)
     return bool(numbers) and all(
@@ -156,10 +169,10 @@ def _reach(said: Statement, concern: Concern) -> str:
 
 def _meant(concern: Concern, at: Statement | Block, block: Block, facts: Facts) -> str | None:
     """Return what a row's conditions found around a directive or in a block; None if the row does not apply."""
-    if block.path[:1] == ("stream",):
+    if not _OF_HTTP.issuperset(block.path[:1]):
         return None
     found = _is_so(concern.where, at, block, facts) if concern.where else True
-    if not found or (concern.unless and (_is_open(block) or _is_so(concern.unless, at, block, facts))):
+    if not found or (concern.unless and (_is_open(block, concern) or _is_so(concern.unless, at, block, facts))):
         return None
     return found if isinstance(found, str) else ""
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.patches import Edit, Replace
+from tuneproof.conf.buffers import buffer_problems
 from tuneproof.conf.facts import Facts, Proxied
 from tuneproof.conf.upstreams import Target
 from tuneproof.conf.values import nginx_size, size_bytes
@@ -21,6 +22,7 @@ _READERS: Final = 1000
 # Room for the headers for which the first buffer was enlarged.
 _MOST_FIRST_BYTES: Final = 32 << 10
 _BUFFERS: Final = 8
+_PAGE_BYTES: Final = 4 << 10
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
@@ -71,17 +73,21 @@ def _remedy(proxied: Proxied) -> tuple[Edit, ...]:
     """Return smaller buffers in place of the large ones; the rest goes to a file, as by default."""
     kind, block = proxied.target.kind, proxied.target.block
     first_said = block.setting(f"{kind}_buffer_size")
-    first = size_bytes(first_said.value) if first_said else 4096
-    each = min(first or 4096, _MOST_FIRST_BYTES)
+    first = size_bytes(first_said.value) if first_said else _PAGE_BYTES
+    each = min(first or _PAGE_BYTES, _MOST_FIRST_BYTES)
     wanted = {
         f"{kind}_buffer_size": nginx_size(each),
         f"{kind}_buffers": f"{_BUFFERS} {nginx_size(each)}",
         f"{kind}_busy_buffers_size": nginx_size(2 * each),
         f"{kind}_temp_file_write_size": nginx_size(2 * each),
     }
-    said = {name: block.setting(name) for name in wanted}
-    return tuple(
-        Replace(old=statement, text=f"{name} {wanted[name]};")
-        for name, statement in said.items()
-        if statement is not None and " ".join(statement.args) != wanted[name]
-    )
+    said = [statement for name in wanted if (statement := block.setting(name)) is not None]
+    changed = [statement for statement in said if " ".join(statement.args) != wanted[statement.name]]
+    http = block.around("http")
+    if http is None or (http.absent_sites and any(statement in http.own for statement in changed)):
+        return ()
+    # Other blocks may inherit some of these lines.
+    arguments = {id(statement): wanted[statement.name].split() for statement in changed}
+    if any(buffer_problems(http, changed=arguments, pages_bytes=[_PAGE_BYTES])):
+        return ()
+    return tuple(Replace(old=statement, text=f"{statement.name} {wanted[statement.name]};") for statement in changed)

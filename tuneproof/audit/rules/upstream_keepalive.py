@@ -10,7 +10,7 @@ from tuneproof.conf.facts import Facts, Proxied
 from tuneproof.conf.reuse import Lack, Reuse, connection_header
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
-from tuneproof.conf.upstreams import DEFAULT_SINCE, KEPT_SINCE, Upstream
+from tuneproof.conf.upstreams import DEFAULT_SINCE, KEPT_SINCE, METHODS, Upstream
 from tuneproof.conf.variables import variables
 
 NAME: Final = "upstream_keepalive"
@@ -95,6 +95,8 @@ def _lines_for_it(facts: Facts, proxied: Proxied) -> list[Statement | None]:
     """Return the directives that serve keepalive."""
     block = proxied.target.block
     upstream = _explicit(facts, proxied)
+    if proxied.target.kind != "proxy":
+        return [upstream.statement if upstream else None]
     headers = [item for item in block.in_effect("proxy_set_header") if item.args[:1] and _is_empty_connection(item)]
     return [upstream.statement if upstream else None, block.setting("proxy_http_version"), *headers]
 
@@ -127,7 +129,10 @@ def _is_all_here(block: Block) -> bool:
 
 def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
     """Return the changes that keep connections to an explicit upstream; empty if a person must choose."""
-    lacks, block, target = proxied.reuse.lacks, proxied.target.block, proxied.target
+    lacks, target = proxied.reuse.lacks, proxied.target
+    # An "if" and a limit_except inherit what nginx does not allow in them.
+    block = target.block.around("location") or target.block
+    behind = target.statement if block is target.block else block
     upstream = _explicit(facts, proxied)
     names = target.names() or ()
     if Lack.BLOCK in lacks:
@@ -136,32 +141,37 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
         return ()
     edits: list[Edit] = []
     if Lack.CACHE in lacks or Lack.ORDER in lacks:
-        if not upstream.servers:
+        cache = _cache_of(upstream)
+        if not upstream.servers or not cache:
             return ()
-        edits += _cache_of(upstream)
+        edits += cache
     if not upstream.block.local("keepalive_timeout"):
         # The same edit as in dying_connections, so that both merge into one.
         edits.append(setting(upstream.block, _IDLE_TIMEOUT))
     if Lack.VERSION in lacks:
-        edits.append(_set(block, "proxy_http_version", "1.1", target.statement))
+        edits.append(_set(block, "proxy_http_version", "1.1", behind))
     if Lack.HEADER in lacks:
-        header = _header(facts, block, target.statement)
+        header = _header(facts, block, behind)
         if header is None:
             return ()
         edits.append(header)
     return tuple(edits)
 
 
-def _cache_of(upstream: Upstream) -> Iterator[Edit]:
-    """Yield the change that makes an upstream block keep idle connections: last, after any balancing method."""
-    said, wanted, last = upstream.statement, f"keepalive {_IDLE_CONNECTIONS};", upstream.block.own[-1]
+def _cache_of(upstream: Upstream) -> Sequence[Edit]:
+    """Return the changes that make an upstream block keep idle connections: last, after any balancing method.
+
+    Empty if an included file has the method or the old line: other blocks may include it.
+    """
+    said, wanted, block = upstream.statement, f"keepalive {_IDLE_CONNECTIONS};", upstream.block
     if said is not None and upstream.discarded_by is None:
-        yield Replace(old=said, text=wanted)
-    else:
-        if said is not None:
-            yield Replace(old=said, text="")
-            wanted = f"keepalive {' '.join(said.args)};"
-        yield Insert(after=last, text=wanted)
+        return [Replace(old=said, text=wanted)]
+    own = [one for one in block.own if one.file == block.file]
+    if any(one.name in METHODS and one not in own for one in block.own) or (said is not None and said not in own):
+        return []
+    moved = [Replace(old=said, text="")] if said is not None else []
+    wanted = f"keepalive {' '.join(said.args)};" if said is not None else wanted
+    return [*moved, Insert(after=own[-1] if own else block, text=wanted)]
 
 
 def _with_new_block(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
@@ -184,7 +194,7 @@ def _with_new_block(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
     return tuple(edits)
 
 
-def _set(block: Block, name: str, value: str, behind: Statement) -> Edit:
+def _set(block: Block, name: str, value: str, behind: Statement | Block) -> Edit:
     """Return the change of an existing directive, or a new one next to the directive that proxies."""
     local = block.local(name)
     if local:
@@ -192,7 +202,7 @@ def _set(block: Block, name: str, value: str, behind: Statement) -> Edit:
     return Insert(after=behind, text=f"{name} {value};")
 
 
-def _header(facts: Facts, block: Block, behind: Statement) -> Edit | None:
+def _header(facts: Facts, block: Block, behind: Statement | Block) -> Edit | None:
     """Return the change that leaves the Connection header out.
 
     A new proxy_set_header must join those in effect: alone in an inner block it would replace all of them.
@@ -200,7 +210,9 @@ def _header(facts: Facts, block: Block, behind: Statement) -> Edit | None:
     in_effect = block.in_effect("proxy_set_header")
     own = [item for item in in_effect if item.value.lower() == "connection"]
     if not in_effect:
-        return Insert(after=behind, text='proxy_set_header Connection "";')
+        # The surroundings of a fragment may have some.
+        added = Insert(after=behind, text='proxy_set_header Connection "";')
+        return None if facts.configuration.is_fragment else added
     if not own:
         return Insert(after=in_effect[-1], text='proxy_set_header Connection "";')
     if len(own) > 1:

@@ -1,0 +1,93 @@
+"""Conditions of rows about TLS and HTTP/2."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from tuneproof.conf.effective import effective
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.values import size_bytes
+
+_FIRST_WINDOW_BYTES: Final = 64 << 10  # the default of http2_body_preread_size
+
+
+def _is_tls_only(_at: Statement | Block, block: Block, facts: Facts) -> bool:
+    """Tell whether every listen here uses TLS, and nginx encrypts, rather than the kernel (ssl_conf_command KTLS)."""
+    servers = block.servers()
+    if block.name == "http" and (block.absent_sites or facts.configuration.is_fragment):
+        return False
+    listens = [(server, listen) for server in servers for listen in server.local("listen")]
+    # The parameter is the socket's, whichever of its listens has it.
+    encrypted = {id(listen) for socket in facts.sockets.found if "ssl" in socket.protocols for listen in socket.listens}
+    is_tls = all(
+        {"ssl", "quic"} & set(listen.args) or id(listen) in encrypted or server.is_on("ssl")
+        for server, listen in listens
+    )
+    by_kernel = any("KTLS" in one.args for server in servers for one in server.in_effect("ssl_conf_command"))
+    return bool(listens) and all(server.local("listen") for server in servers) and is_tls and not by_kernel
+
+
+def _never_calls_sendfile(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    """Tell whether all files go over TLS: request bodies are also files, on their way to an upstream without TLS.
+
+    Source: ngx_http_upstream_connect.
+    """
+    proxied = [one.target for one in facts.proxied if block in one.target.block.within()]
+    return all(one.schemes() == frozenset({"https"}) for one in proxied) and _is_tls_only(at, block, facts)
+
+
+def _speaks_http2(_at: Statement | Block, block: Block, facts: Facts) -> bool:
+    return any(map(facts.speaks_http2, block.servers()))
+
+
+def _speaks_http2_in_location(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    return block.name == "location" and _speaks_http2(at, block, facts)
+
+
+def _decides_handshakes(at: Statement | Block, block: Block, facts: Facts) -> list[Block]:
+    """Return the servers that begin TLS handshakes with a directive: of http{}, the default servers of sockets.
+
+    Another server is chosen within the handshake, when its groups and TCP options no longer count
+    (ngx_http_ssl_handshake, SSL_set_SSL_CTX).
+    """
+    if block.path[:1] != ("http",):
+        return block.servers()
+    sockets = facts.sockets.found
+    defaults = [one.default for one in sockets if {"ssl", "quic"} & one.protocols or one.default.is_on("ssl")]
+    return [server for server in defaults if server.setting(at.name) is at]
+
+
+def _delays_handshakes(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    return bool(_decides_handshakes(at, block, facts))
+
+
+def _speaks_tls13(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    for server in _decides_handshakes(at, block, facts):
+        found = effective(server, "ssl_protocols", facts.version_numbers)
+        words = [word for said in found.statements for word in said.args] or (found.default or "").split()
+        if "TLSv1.3" in words:
+            return True
+    return False
+
+
+def _has_small_preread(_at: Statement | Block, block: Block, facts: Facts) -> bool:
+    """Tell whether HTTP/2 is spoken, with a window that is not enlarged before the body is read."""
+    size = block.setting("http2_body_preread_size")
+    return _speaks_http2(_at, block, facts) and (size is None or (size_bytes(size.value) or 0) <= _FIRST_WINDOW_BYTES)
+
+
+def _has_other_responses(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    return any(block.setting(name) for name in ("ssl_stapling_file", "ssl_stapling_responder"))
+
+
+WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
+    "TLS only": _is_tls_only,  # all servers of a directive of the block use it
+    "sendfile never called": _never_calls_sendfile,
+    "HTTP/2": _speaks_http2,  # one of them does
+    "HTTP/2 with the default window": _has_small_preread,
+    "HTTP/2 in a location": _speaks_http2_in_location,
+    "begins TLS handshakes": _delays_handshakes,
+    "begins TLS 1.3 handshakes": _speaks_tls13,
+    "another source of OCSP responses": _has_other_responses,
+}
