@@ -44,6 +44,18 @@ def what_has_a_label_is_listed_by_it(engine: Engine) -> None:
     assert not engine.api.volumes(filters={"label": label})["Volumes"]
 
 
+def containers_are_listed_by_a_part_of_their_name_with_the_time_when_they_were_made(engine: Engine) -> None:
+    name = engine.label.replace(".", "-")
+    image = engine.image(f"{engine.label}/a:1", {})
+    labels = {engine.label: "1"}
+    made = [
+        engine.api.create_container(image, name=f"{name}-{part}", labels=labels)["Id"] for part in ("a-1", "a-2", "b")
+    ]
+    created = {item["Id"]: item["Created"] for item in engine.api.containers(all=True, filters={"name": f"{name}-a-"})}
+    assert created.keys() == set(made[:2])
+    assert created[made[0]] <= created[made[1]]
+
+
 def a_containers_name_is_given_once(engine: Engine) -> None:
     """It exists until it is removed, and is found by its name as well as by its id."""
     name, label = engine.label.replace(".", "-"), engine.label
@@ -104,6 +116,7 @@ def of_an_image_that_others_are_built_on_only_the_name_goes(engine: Engine) -> N
 
 CONTRACT: Final[tuple[Callable[[Engine], None], ...]] = (
     what_has_a_label_is_listed_by_it,
+    containers_are_listed_by_a_part_of_their_name_with_the_time_when_they_were_made,
     a_containers_name_is_given_once,
     what_is_gone_is_not_found,
     an_image_that_a_container_uses_stays,

@@ -52,7 +52,7 @@ class FakeApi:
     def create_container(self, image: str, *, name: str, labels: dict[str, str]) -> dict[str, str]:
         if self.named.get(name) in self.held["container"]:
             raise refusal(409, f"the container name {name} is already in use")
-        made = self.named[name] = f"of-{labels.get(SESSION, name)}"
+        made = self.named[name] = f"of-{labels.get(SESSION, 'nobody')}-{name}"
         self.add("container", made, labels)
         self.started_from[made] = image
         return {"Id": made}
@@ -68,8 +68,8 @@ class FakeApi:
         if filters == {"label": LEASE}:
             return [{"Labels": labels, "ImageID": "", "State": state} for labels, state in self.leases]
         return [
-            {"Id": name, "Labels": labels, "ImageID": self.started_from.get(name, "")}
-            for name, labels in self._matching("container", filters)
+            {"Id": name, "Labels": labels, "ImageID": self.started_from.get(name, ""), "Created": number}
+            for number, (name, labels) in enumerate(self._matching("container", filters))
         ]
 
     def networks(self, *, filters: dict[str, str]) -> list[dict[str, Any]]:
@@ -119,6 +119,10 @@ class FakeApi:
         self.parents.pop(name, None)
 
     def _matching(self, kind: str, filters: dict[str, Any]) -> Iterator[tuple[str, dict[str, str] | None]]:
+        if "name" in filters:
+            named = {item for name, item in self.named.items() if filters["name"] in name}
+            yield from ((item, labels) for item, labels in self.held[kind].items() if item in named)
+            return
         name, has_value, value = filters["label"].partition("=")
         for item, labels in self.held[kind].items():
             if name in (labels or {}) and (not has_value or (labels or {})[name] == value):

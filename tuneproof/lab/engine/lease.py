@@ -56,7 +56,7 @@ class Lease:
         """Return the first output of its container (TuneproofError: the engine refused, or nothing came in time)."""
         within_s = _PRINTS_WITHIN_S * self.patience
         with engine_errors("reading from the session's lease"):
-            text = printed(self._client.api, self._container_id, lambda text: "\n" in text, within_s=within_s)
+            text = printed(self._client.api, self._container_id, "\n", within_s=within_s)
         if not text and self.is_held():
             raise LabError("the session's lease printed nothing", where=f"container {self._container_id[:12]}")
         return text

@@ -4,12 +4,15 @@ The lock is a container that is never started. The engine gives a container's na
 (unlike networks, which may share names, and volumes, which are created for every client); and the lock is removed by
 its id, so that nobody can remove a lock that somebody else has taken meanwhile. It has the session's labels, so the
 reaper and the sweep of leftovers remove it like everything else of a dead session.
+
+A session that waits has a ticket, another such container, and the oldest ticket is next. Without them, the engine would
+give the lock to any of those that wait, and perhaps never to one of them.
 """
 
 import getpass
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Final
@@ -25,6 +28,8 @@ from tuneproof.lab.engine.sweep import is_dead, remove_session
 
 NAME: Final = "tuneproof-turn"
 """Earlier versions use the same name."""
+TICKET: Final = f"{NAME}-ticket-"
+"""What the names of tickets begin with."""
 HOLDER: Final = "io.tuneproof.turn.holder"
 SINCE: Final = "io.tuneproof.turn.since"
 WAIT_S: Final = 3600.0
@@ -49,8 +54,8 @@ def locked(
 ) -> Iterator[None]:
     """Use an engine exclusively inside the context.
 
-    wait_s: how long to wait (default: an hour). Raises EngineBusyError: another run held it all that time; the message
-    names it. Raises TuneproofError: the engine refused, or does not answer.
+    wait_s: how long to wait (default: an hour). Raises EngineBusyError: other runs held it all that time; the message
+    names one. Raises TuneproofError: the engine refused, or does not answer.
     """
     taken = _take(client, name=name, session=session, image=image, report=report, wait_s=wait_s)
     try:
@@ -58,7 +63,7 @@ def locked(
     finally:
         # Code that needs the engine reports that it has gone away; the session's end removes what is left.
         with suppress(TuneproofError):
-            _remove(client, taken)
+            _remove(client.api, taken)
 
 
 def _take(
@@ -72,38 +77,71 @@ def _take(
 ) -> str:
     """Return the id of the lock's container once this session has it."""
     deadline_s = time.monotonic() + wait_s
-    told = ""
-    while True:
-        with engine_errors(f"locking engine {name}"):
-            try:
-                made = once_more(lambda: client.api.create_container(image, name=NAME, labels=_labels(session)))
-                return str(made["Id"])
-            except APIError as error:
-                if error.status_code != _CONFLICT:
-                    raise
-            try:
-                held = client.api.inspect_container(NAME)
-            except NotFound:
+    told = ticket = ""
+    try:
+        while True:
+            with engine_errors(f"locking engine {name}"):
+                tickets = _tickets(client.api)
+                ticket = next((found for found, labels in tickets if labels.get(SESSION) == session.id), "")
+                is_first = not tickets or tickets[0][0] == ticket
+                if is_first:
+                    found, labels = _made(client.api, image, NAME, _labels(session))
+                else:
+                    # This session may have the lock already, when it takes what it held again (topology/holdings.py).
+                    found, labels = _held(client.api, NAME) or tickets[0]
+            if labels.get(SESSION) == session.id:
+                return found
+            if is_dead(client, labels):
+                # Everything is removed, since running containers of that session would disturb this one.
+                with engine_errors(f"removing what a dead session left on engine {name}"):
+                    remove_session(client, labels[SESSION])
                 continue
-        labels = held["Config"]["Labels"] or {}
-        if labels.get(SESSION) == session.id:
-            # This is our lock: the engine's response was lost.
-            return str(held["Id"])
-        if is_dead(client, labels):
-            # Everything is removed, since running containers of that session would disturb this one.
-            with engine_errors(f"removing what a dead session left on engine {name}"):
-                remove_session(client, labels[SESSION])
-            continue
-        holder = f"{labels.get(HOLDER, 'somebody')}, since {labels.get(SINCE, 'an unknown time')}"
-        if time.monotonic() >= deadline_s:
-            raise EngineBusyError(
-                f"Engine {name} measures for {holder}, and still does after {wait_s / 60:.0f} minutes.",
-                remedy="try again later; if that run is gone for good, `./lab clean --engine` there removes its lock",
-            )
-        if held["Id"] != told:
-            told = held["Id"]
-            report(f"engine {name} measures for {holder}: waiting for its turn, {wait_s / 60:.0f} minutes at most")
-        time.sleep(_POLL_S)
+            verb = "is reserved" if found in dict(tickets) else "measures"
+            holder = f"{labels.get(HOLDER, 'somebody')}, since {labels.get(SINCE, 'an unknown time')}"
+            if time.monotonic() >= deadline_s:
+                raise EngineBusyError(
+                    f"Engine {name} {verb} for {holder}, and still after {wait_s / 60:.0f} minutes.",
+                    remedy="try again later; if that run is gone for good, `./lab clean --engine` there removes it",
+                )
+            if found != told:
+                told = found
+                report(f"engine {name} {verb} for {holder}: waiting for its turn, {wait_s / 60:.0f} minutes at most")
+            if not ticket:
+                with engine_errors(f"waiting for engine {name}"):
+                    ticket, _ = _made(client.api, image, f"{TICKET}{session.id}", _labels(session))
+            time.sleep(_POLL_S)
+    finally:
+        if ticket:
+            with suppress(TuneproofError):
+                _remove(client.api, ticket)
+
+
+def _tickets(api: docker.APIClient) -> Sequence[tuple[str, Mapping[str, str]]]:
+    """Return the ids and labels of all tickets in an order that is everybody's: the oldest first."""
+    found = api.containers(all=True, filters={"name": TICKET})
+    return [(item["Id"], item["Labels"]) for item in sorted(found, key=lambda each: (each["Created"], each["Id"]))]
+
+
+def _held(api: docker.APIClient, name: str) -> tuple[str, Mapping[str, str]] | None:
+    """Return the id and labels of the container that has a name."""
+    try:
+        found = api.inspect_container(name)
+    except NotFound:
+        return None
+    return str(found["Id"]), found["Config"]["Labels"] or {}
+
+
+def _made(api: docker.APIClient, image: str, name: str, labels: dict[str, str]) -> tuple[str, Mapping[str, str]]:
+    """Make a container unless one has its name; return the id and labels of the one that has it then."""
+    while True:
+        try:
+            return str(once_more(lambda: api.create_container(image, name=name, labels=labels))["Id"]), labels
+        except APIError as error:
+            if error.status_code != _CONFLICT:
+                raise
+        # It may be this session's, if the engine's response was lost; or gone by now.
+        if (held := _held(api, name)) is not None:
+            return held
 
 
 def _labels(session: Session) -> dict[str, str]:
@@ -119,6 +157,6 @@ def _user() -> str:
         return str(os.getuid())
 
 
-def _remove(client: docker.DockerClient, container_id: str) -> None:
+def _remove(api: docker.APIClient, container_id: str) -> None:
     with engine_errors("unlocking the engine"), suppress(NotFound):
-        client.api.remove_container(container_id, force=True)
+        api.remove_container(container_id, force=True)

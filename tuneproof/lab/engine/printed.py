@@ -2,41 +2,46 @@
 
 import threading
 import time
-from collections.abc import Callable
 
 import docker
 
 from tuneproof.lab.engine.reach import hang_up
 
 
-def printed(api: docker.APIClient, container_id: str, suffices: Callable[[str], bool], *, within_s: float) -> str:
-    """Return all that a container has printed on both streams, as soon as it suffices.
+def printed(api: docker.APIClient, container_id: str, text: str, *, times: int = 1, within_s: float) -> str:
+    """Return all that a container has printed on both streams, as soon as it has printed a text so many times.
 
     within_s: after that, or after the container's end, it returns what was printed until then.
     """
     deadline_s = time.monotonic() + within_s
     running = True
     while True:
-        text = _followed(api, container_id, suffices, within_s=max(0.0, deadline_s - time.monotonic()))
-        if suffices(text) or not running or time.monotonic() >= deadline_s:
-            return text
+        log = _followed(api, container_id, text.encode(), times, within_s=max(0.0, deadline_s - time.monotonic()))
+        if log.count(text) >= times or not running or time.monotonic() >= deadline_s:
+            return log
         # The container has ended, and the next reading has everything; or the connection broke.
         running = api.inspect_container(container_id)["State"]["Running"]
 
 
-def _followed(api: docker.APIClient, container_id: str, suffices: Callable[[str], bool], *, within_s: float) -> str:
+def _followed(api: docker.APIClient, container_id: str, text: bytes, times: int, *, within_s: float) -> str:
     stream = api.logs(container_id, stream=True, follow=True)
     # The engine sends nothing while nothing is printed: only another thread can end the waiting.
     end = threading.Timer(within_s, stream.close)
     end.start()
-    parts = b""
+    log = bytearray()
+    found = looked_at = 0
     try:
         for part in stream:
-            parts += part
-            if suffices(parts.decode("utf-8", errors="replace")):
+            log += part
+            while found < times and (at := log.find(text, looked_at)) >= 0:
+                found += 1
+                looked_at = at + len(text)
+            if found >= times:
                 break
+            # The text may continue in the next part. Nothing is searched twice: a log may have any number of parts.
+            looked_at = max(looked_at, len(log) - len(text) + 1)
     finally:
         end.cancel()
         end.join()
         hang_up(stream)
-    return parts.decode("utf-8", errors="replace")
+    return log.decode("utf-8", errors="replace")

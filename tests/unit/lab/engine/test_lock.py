@@ -1,5 +1,6 @@
 """An engine's lock, on an engine that exists only here."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -8,37 +9,42 @@ from tests.support.fake_api import ALIVE, DEAD, ELSEWHERE, FakeApi, refusal
 from tuneproof.errors import LabError
 from tuneproof.lab.engine import lock
 from tuneproof.lab.engine.labels import LEASE, Session
-from tuneproof.lab.engine.lock import HOLDER, NAME, SINCE, EngineBusyError, locked
+from tuneproof.lab.engine.lock import HOLDER, NAME, SINCE, TICKET, EngineBusyError, locked
 
 if TYPE_CHECKING:
     from docker.errors import APIError
 
 MINE = Session(id="mine")
+LOCK_OF_MINE = f"of-mine-{NAME}"
+TICKET_OF_MINE = f"of-mine-{TICKET}mine"
 
 
 class Engine(FakeApi):
     """Assigns a container's name once; its clock advances during waits.
 
-    ends_at_s: when the container's holder removes it.
+    ends_at_s: when somebody else removes a container, by its id.
     """
 
-    def __init__(self, holder: Session | None = None, *, ends_at_s: float = float("inf")) -> None:
+    def __init__(self, holder: Session | None = None, ends_at_s: Mapping[str, float] | None = None) -> None:
         super().__init__()
         self.now_s = 0.0
-        self.ends_at_s = ends_at_s
+        self.ends_at_s = dict(ends_at_s or {})
         self.removed: list[str] = []
         self.fault: APIError | None = None
         self.told: list[str] = []
+        self.waited_with: list[list[str]] = []
         if holder is not None:
             self.add("container", "first", holder.labels | {HOLDER: "eve@desk", SINCE: "12:00 UTC"})
             self.named[NAME] = "first"
 
+    def add_ticket(self, session: Session) -> None:
+        self.add("container", "older", session.labels | {HOLDER: "bob@desk", SINCE: "12:01 UTC"})
+        self.named[f"{TICKET}{session.id}"] = "older"
+
     def create_container(self, image: str, *, name: str, labels: dict[str, str]) -> dict[str, str]:
-        assert (image, name) == ("netadmin:1", NAME)
+        assert (image, name) in {("netadmin:1", NAME), ("netadmin:1", f"{TICKET}mine")}
         if self.fault is not None:
             raise self.fault
-        if self.now_s >= self.ends_at_s:
-            self.held["container"].clear()
         return super().create_container(image, name=name, labels=labels)
 
     def remove_container(self, name: str, *, force: bool, v: bool = False) -> None:
@@ -47,6 +53,9 @@ class Engine(FakeApi):
 
     def sleep(self, seconds: float) -> None:
         self.now_s += seconds
+        self.waited_with.append(list(self.held["container"]))
+        for name in [name for name, at_s in self.ends_at_s.items() if self.now_s >= at_s]:
+            del self.held["container"][name], self.ends_at_s[name]
 
     def monotonic(self) -> float:
         return self.now_s
@@ -70,11 +79,12 @@ def test_a_free_engine_is_locked_and_unlocked(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_run_that_measures_is_awaited_and_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = Engine(ALIVE, ends_at_s=10)
+    engine = Engine(ALIVE, {"first": 10})
     with taken(engine, monkeypatch):
         assert engine.now_s == pytest.approx(10, abs=1)
     assert engine.told == ["engine big measures for eve@desk, since 12:00 UTC: waiting for its turn, 1 minutes at most"]
-    assert engine.removed == ["of-mine"]
+    assert engine.removed == [TICKET_OF_MINE, LOCK_OF_MINE]
+    assert engine.waited_with == [["first", TICKET_OF_MINE]] * 10
 
 
 @pytest.mark.parametrize("holder", [ALIVE, ELSEWHERE], ids=["alive", "elsewhere"])
@@ -84,7 +94,7 @@ def test_waiting_for_a_run_ends(monkeypatch: pytest.MonkeyPatch, holder: Session
     with pytest.raises(EngineBusyError, match="Engine big measures for eve@desk, since 12:00 UTC"):
         taken(engine, monkeypatch).__enter__()
     assert engine.now_s == pytest.approx(60, abs=1)
-    assert engine.removed == []
+    assert engine.removed == [TICKET_OF_MINE]
 
 
 def test_the_lock_of_a_dead_session_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,6 +114,7 @@ def test_a_session_whose_lease_has_ended_is_removed_whatever_machine_it_ran_on(
     with pytest.raises(EngineBusyError):
         taken(engine, monkeypatch).__enter__()
     engine.leases.append(({LEASE: "held", **holder.labels}, "exited"))
+    engine.removed.clear()
     with taken(engine, monkeypatch):
         assert engine.removed == ["first"]
 
@@ -114,7 +125,7 @@ def test_the_lock_of_a_session_with_a_lease_is_kept(monkeypatch: pytest.MonkeyPa
     engine.leases = [({LEASE: "held", **DEAD.labels}, "running")]
     with pytest.raises(EngineBusyError):
         taken(engine, monkeypatch).__enter__()
-    assert engine.removed == []
+    assert engine.removed == [TICKET_OF_MINE]
 
 
 def test_a_lock_that_now_belongs_to_another_session_is_not_removed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,3 +142,44 @@ def test_an_engine_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     engine.fault = refusal(500)
     with pytest.raises(LabError, match="locking engine big: refused"):
         taken(engine, monkeypatch).__enter__()
+
+
+@pytest.mark.parametrize(("leaves_at_s", "waits_s"), [(20, 20), (5, 10)], ids=["gets-it", "gives-up"])
+def test_the_session_that_has_waited_longest_is_next(
+    monkeypatch: pytest.MonkeyPatch, leaves_at_s: float, waits_s: float
+) -> None:
+    """Also while the engine is free, since the session with the older ticket looks only once a second."""
+    engine = Engine(ALIVE, {"first": 10, "older": leaves_at_s})
+    engine.add_ticket(ELSEWHERE)
+    with taken(engine, monkeypatch):
+        assert engine.now_s == pytest.approx(waits_s, abs=1)
+    waits = ("measures for eve@desk, since 12:00 UTC", "is reserved for bob@desk, since 12:01 UTC")
+    told = [f"engine big {why}: waiting for its turn, 1 minutes at most" for why in waits]
+    assert engine.told == told[: 2 if waits_s == leaves_at_s else 1]
+    assert engine.removed == [TICKET_OF_MINE, LOCK_OF_MINE]
+
+
+def test_the_ticket_of_a_dead_session_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That session was killed while it waited."""
+    engine = Engine()
+    engine.add_ticket(DEAD)
+    with taken(engine, monkeypatch):
+        assert engine.now_s == 0
+        assert engine.removed == ["older"]
+
+
+def test_a_ticket_that_is_lost_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after `./lab clean`."""
+    engine = Engine(ALIVE, {"first": 10, TICKET_OF_MINE: 3})
+    with taken(engine, monkeypatch):
+        assert engine.waited_with == [["first", TICKET_OF_MINE]] * 10
+    assert engine.removed == [TICKET_OF_MINE, LOCK_OF_MINE]
+
+
+def test_a_session_that_has_the_lock_waits_for_no_ticket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restart of the engine, it locks again what it held, and the others wait for it."""
+    engine = Engine()
+    engine.create_container("netadmin:1", name=NAME, labels=MINE.labels)
+    engine.add_ticket(ALIVE)
+    with taken(engine, monkeypatch):
+        assert (engine.now_s, engine.told) == (0, [])

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from tests.support.growth import assert_grows_with_its_size
 from tuneproof.lab.engine.printed import printed
 
 if TYPE_CHECKING:
@@ -50,32 +51,49 @@ class Engine:
         return {"State": {"Running": len(self.left) > 1}}
 
 
-def ready(text: str) -> bool:
-    return text.count("ready") == 2
+def until_ready_twice(engine: Engine, within_s: float = 60) -> str:
+    return printed(engine.api, "c0ffee", "ready", times=2, within_s=within_s)
 
 
-def test_a_log_is_read_until_it_is_sufficient() -> None:
-    """Once, and not further; a word may arrive in two parts."""
-    stream = Stream(b"rea", b"dy\nready\n", b"more\n", ends=False)
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (b"rea", b"dy\nready\n"),
+        (b"ready\nready\n",),
+        (b"ready\n", b"r", b"eady\n"),
+        (*(b"%c" % each for each in b"readyready"),),
+    ],
+    ids=["first-in-two-parts", "one-part", "second-in-two-parts", "bytes"],
+)
+def test_a_log_is_read_until_it_is_sufficient(parts: tuple[bytes, ...]) -> None:
+    """Once, and not further; a word may arrive in parts."""
+    stream = Stream(*parts, b"more\n", ends=False)
     engine = Engine(stream)
-    assert printed(engine.api, "c0ffee", ready, within_s=60) == "ready\nready\n"
+    assert until_ready_twice(engine) == b"".join(parts).decode()
     assert stream.closed.is_set()
     assert engine.looked == 0
 
 
 def test_all_output_before_a_containers_end_is_returned() -> None:
     engine = Engine(Stream(b"ready\n", ends=True), Stream(b"ready\n", b"failed\n", ends=True))
-    assert printed(engine.api, "c0ffee", ready, within_s=60) == "ready\nfailed\n"
+    assert until_ready_twice(engine) == "ready\nfailed\n"
 
 
 def test_a_log_is_followed_again_after_its_connection_broke() -> None:
     engine = Engine(Stream(b"ready\n", ends=True), Stream(b"ready\nready\n", ends=False), Stream(ends=True))
-    assert printed(engine.api, "c0ffee", ready, within_s=60) == "ready\nready\n"
+    assert until_ready_twice(engine) == "ready\nready\n"
 
 
 @pytest.mark.parametrize("within_s", [0.0, 0.05])
 def test_waiting_for_missing_output_ends(within_s: float) -> None:
     stream = Stream(b"ready\n", ends=False)
     engine = Engine(stream)
-    assert printed(engine.api, "c0ffee", ready, within_s=within_s) == "ready\n"
+    assert until_ready_twice(engine, within_s) == "ready\n"
     assert engine.left == []
+
+
+def test_a_log_of_many_parts_is_searched_once() -> None:
+    assert_grows_with_its_size(
+        lambda parts: until_ready_twice(Engine(Stream(*[b"nothing\n" * 64] * parts, b"ready\nready", ends=False))),
+        size=500,
+    )
