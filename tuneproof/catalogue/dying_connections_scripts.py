@@ -138,7 +138,7 @@ def streams_at_once(rig: Rig) -> Figures:
 def requests_of_one_client(rig: Rig) -> Figures:
     """Send as many requests directly to the peer, on one HTTP/2 connection of the client."""
     _play(rig, Reply())
-    rig.http2(AT_ONCE, port=PEER_PORT)
+    rig.client.http2(*rig.at(PEER_PORT), AT_ONCE)
     return _peer_connections(rig)
 
 

@@ -85,7 +85,7 @@ def _asks_at_once(rig: Rig, provocation: Provocation, _row: str) -> Went:
 def _asks_by_http2(rig: Rig, provocation: Provocation, _row: str) -> Went:
     """Send requests on one HTTP/2 connection."""
     (flow,) = provocation.asks
-    statuses = rig.http2(flow.requests, port=provocation.port, path=flow.path)
+    statuses = rig.client.http2(*rig.at(provocation.port), flow.requests, flow.path)
     rig.rest()
     return rig.error_log(), sum(not 0 < status < _FIRST_ERROR for status in statuses)
 

@@ -64,7 +64,7 @@ def slow_downloads(rig: Rig) -> Figures:
 
 def streams(rig: Rig) -> Figures:
     """Request many objects at once on one HTTP/2 connection."""
-    seen = rig.http2(STREAMS, port=HTTP2_PORT, path="/wait/300")
+    seen = rig.client.http2(*rig.at(HTTP2_PORT), STREAMS, "/wait/300")
     rig.must(0 not in seen, f"{seen.count(0)} of {STREAMS} streams were not answered")
     return {"rejected_share": seen.count(503) / STREAMS}
 

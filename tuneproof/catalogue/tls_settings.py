@@ -26,13 +26,13 @@ _FORGETS: Final = "nginx forgets sessions"
 
 def _handshakes(rig: Rig) -> Figures:
     """Make handshakes; count the ClientHellos of each."""
-    made = rig.tls_connect(HANDSHAKES, port=TLS_PORT, path=SMALL)
+    made = rig.client.tls_connect(*rig.at(TLS_PORT), HANDSHAKES, SMALL)
     return {"client_hellos": sum(one.hellos for one in made)}
 
 
 def _records(rig: Rig) -> Figures:
     """Download a file; count its TLS records."""
-    made = rig.tls_connect(1, port=TLS_PORT, path=LARGE)
+    made = rig.client.tls_connect(*rig.at(TLS_PORT), 1, LARGE)
     return {"records": made[0].records, "largest_record_bytes": made[0].largest_record_bytes}
 
 
@@ -41,9 +41,9 @@ def _sessions(version: str) -> Callable[[Rig], Figures]:
 
     def script(rig: Rig) -> Figures:
         with rig.before(_FORGOTTEN_AFTER_S, _FORGETS):
-            rig.tls_connect(SESSIONS, port=TLS_PORT, path=SMALL, version=version)
+            rig.client.tls_connect(*rig.at(TLS_PORT), SESSIONS, SMALL, version)
             # The newest first, so that trying one session does not evict the next one.
-            resumed = rig.tls_resume(range(SESSIONS - 1, -1, -1), port=TLS_PORT, path=SMALL)
+            resumed = rig.client.tls_resume(*rig.at(TLS_PORT), tuple(reversed(range(SESSIONS))), SMALL)
         return {"resumable_sessions": sum(one.resumed for one in resumed)}
 
     return script
@@ -61,9 +61,9 @@ def _resumed_after_reload(rig: Rig) -> Figures:
 
 def _resumed_after(rig: Rig, step: Callable[[], None]) -> Figures:
     with rig.before(_FORGOTTEN_AFTER_S, _FORGETS):
-        rig.tls_connect(HANDSHAKES, port=TLS_PORT, path=SMALL)
+        rig.client.tls_connect(*rig.at(TLS_PORT), HANDSHAKES, SMALL)
         step()
-        resumed = rig.tls_resume(range(HANDSHAKES), port=TLS_PORT, path=SMALL)
+        resumed = rig.client.tls_resume(*rig.at(TLS_PORT), tuple(range(HANDSHAKES)), SMALL)
     share = sum(one.resumed for one in resumed) / HANDSHAKES
     return {"resumed_share": share, "lost_share": 1 - share}
 

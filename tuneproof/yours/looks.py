@@ -193,8 +193,8 @@ def handshakes(probe: Probe) -> trials.Script:
         for version in _TLS:
             what = f"TLS {version} handshake{SEPARATOR}"
             try:
-                (first,) = rig.tls_connect(1, port=probe.port, version=version)
-                (again,) = rig.tls_resume([0], port=probe.port)
+                (first,) = rig.client.tls_connect(*rig.at(probe.port), 1, version=version)
+                (again,) = rig.client.tls_resume(*rig.at(probe.port), (0,))
             except LabError:
                 seen[f"{what}refused"] = 1.0
             else:

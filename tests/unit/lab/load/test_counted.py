@@ -14,15 +14,17 @@ from tests.support.exchanged import answered
 from tests.support.fake_stage import FakeClock, following, sockets
 from tuneproof.errors import LabError
 from tuneproof.lab.load import rig as module
+from tuneproof.lab.load import trial_nginx
 from tuneproof.lab.load.counted import Counted, CountedRecord
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.observer import SocketFigures
-from tuneproof.lab.load.rig import CallCounts, Rig, Told
+from tuneproof.lab.load.rig import Rig, Told
 from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.load.trial_nginx import CallCounts
 from tuneproof.lab.load.waiting import VoidTrialError, wait_until
 from tuneproof.lab.protocol.codec import to_plain
 from tuneproof.lab.protocol.cpu_times import MachineShares
-from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams, TlsConnection
+from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.observer import Calls
 from tuneproof.lab.protocol.scripted import Scripted
@@ -40,11 +42,6 @@ CONNECTION = Connection(
     open_s=0.5,
 )
 EXCHANGED = ((CONNECTION,),)
-NEW, RESUMED = (
-    TlsConnection(hellos=1, records=4, largest_record_bytes=4096, body_bytes=5, resumed=resumed)
-    for resumed in (False, True)
-)
-
 ARRIVED = Arrived(status=200, body_bytes=5, end="")
 
 
@@ -60,12 +57,9 @@ class Around:
             "flows": EXCHANGED,
             "stand": None,
             "end_flows": EXCHANGED,
-            "http2": (200, 503),
             "open_streams": None,
             "arrived": (ARRIVED,),
             "leave_streams": None,
-            "tls_connect": (NEW, NEW),
-            "tls_resume": (RESUMED,),
         }
         self.clients: Iterator[str] = iter(())
         self.drops = [100]
@@ -199,11 +193,7 @@ def test_flows_come_back_as_values() -> None:
     ((connection,), _) = rig(around).flows(*flows, port=8443)
     assert connection.closed_by_server
     assert [answer.status for answer in answers_of([connection])] == [200, 0]
-    assert list(rig(around).http2(2, port=8002)) == [200, 503]
-    assert around.asked == [
-        Call.of(Loadgen.flows, "172.18.0.4", 8443, flows),
-        Call.of(Loadgen.http2, "172.18.0.4", 8002, 2),
-    ]
+    assert around.asked == [Call.of(Loadgen.flows, "172.18.0.4", 8443, flows)]
 
 
 def test_streams_are_opened_read_and_closed() -> None:
@@ -286,23 +276,13 @@ def test_the_workers_rest_when_all_sleep_and_none_has_run() -> None:
 
 def test_a_number_is_steady_after_several_readings_without_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that is ready to run may still change it, however long it has not."""
-    monkeypatch.setattr(module, "_BETWEEN_READINGS_S", 0.0)
+    monkeypatch.setattr(trial_nginx, "_BETWEEN_READINGS_S", 0.0)
     around = Around()
     busy, asleep = (types.SimpleNamespace(pid=7, is_asleep=is_asleep) for is_asleep in (False, True))
     around.workers = [*[(busy,)] * 20, (asleep,)]
     readings = [5] * 20 + [7] * 30
     assert rig(around).steady(lambda: readings.pop(0)) == 7
     assert len(readings) == 30 - 10, "the first, one with work to do, and eight"
-
-
-def test_tls_sessions_are_made_and_resumed() -> None:
-    around = Around()
-    assert list(rig(around).tls_connect(2, port=8443, path="/x", version="1.2")) == [NEW, NEW]
-    assert list(rig(around).tls_resume([1], port=8443)) == [RESUMED]
-    assert around.asked == [
-        Call.of(Loadgen.tls_connect, "172.18.0.4", 8443, 2, "/x", "1.2"),
-        Call.of(Loadgen.tls_resume, "172.18.0.4", 8443, (1,)),
-    ]
 
 
 def test_connections_of_many_clients_use_the_next_addresses_in_turn() -> None:
@@ -342,7 +322,7 @@ def test_a_port_that_an_earlier_trial_used_is_skipped() -> None:
 
 
 def test_a_condition_that_never_becomes_true_is_an_error_with_nginxs_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(trial_nginx, "PATIENCE_S", 0.0)
     with pytest.raises(VoidTrialError, match="nginx container subject did not start 2 workers") as caught:
         rig(Around()).settle(2)
     assert "failed" in str(caught.value)
@@ -365,7 +345,7 @@ def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch:
     assert around.drops == [108]
     assert around.did[0] == "STOP workers"
     assert set(around.did[1:]) == {("flows", 80), "CONT workers"}
-    monkeypatch.setattr(module, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(trial_nginx, "PATIENCE_S", 0.0)
     around = Around()
     around.drops = [100] * 9
     with pytest.raises(VoidTrialError, match="neither queued nor dropped 9 connects"):
