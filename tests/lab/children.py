@@ -18,6 +18,7 @@ from tuneproof.lab.engine.labels import LEASE, OWNER, PROJECT_FILTER, Owner
 SHORTEST_RUN: Final = ("tests/scenarios", "-k", "loaded_worker_stalls")
 # A claim that counts, without the loop probe: a busy host cannot prevent its verdict.
 COUNTED_RUN: Final = ("tests/scenarios", "-k", "long_backlog_spares_connects")
+_STARTED_FOR: Final = "TUNEPROOF_TEST_RESULTS"
 # A limit for steps that take seconds: only a hang reaches it, however busy the machine is.
 GONE_WITHIN_S: Final = 120.0
 
@@ -46,7 +47,7 @@ def start_pytest(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, **(environment or {})},
+        env={**os.environ, **(environment or {}), _STARTED_FOR: str(results)},
         **options,
     )
 
@@ -67,16 +68,16 @@ def leases_held(client: docker.DockerClient, pid: int) -> int:
     return sum(Owner.from_label(item["Labels"][OWNER]).pid == pid for item in found if OWNER in item["Labels"])
 
 
-def reapers() -> set[int]:
-    """Return the process ids of all reapers on this machine."""
+def reapers(results: Path) -> set[int]:
+    """Return the process ids of the reapers of children with this folder of results; not those of other runs."""
     found = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                command = (entry / "cmdline").read_bytes().split(b"\0")
+                command, environment = ((entry / name).read_bytes().split(b"\0") for name in ("cmdline", "environ"))
             except OSError:
                 continue
-            if b"tuneproof.lab.engine.reaper" in command:
+            if b"tuneproof.lab.engine.reaper" in command and f"{_STARTED_FOR}={results}".encode() in environment:
                 found.add(int(entry.name))
     return found
 

@@ -1,6 +1,7 @@
 """Kills pytest at random instants and checks what is left: ``python -m tests.lab.sigkill [TIMES] [SEED]``.
 
 The instants are spread evenly over the shortest run, from the interpreter's start to the end of clean-up.
+The runs time nothing, and have a lock of their own, so they do not wait for other runs on the engine.
 """
 
 import random
@@ -8,14 +9,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import docker
 
 from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, reapers, resources_of, start_pytest, wait_until
-from tuneproof.lab.engine.reach import connect
+from tests.lab.engine_proxy import Fault, FaultyEngine
+from tuneproof.lab.engine.reach import connect, find_endpoint
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,13 +34,13 @@ def kill_once(
     results: Path,
     arguments: Sequence[str] = SHORTEST_RUN,
     has: int = 0,
+    environment: Mapping[str, str] | None = None,
 ) -> Kill:
     """Start a run, kill it, and wait until nothing of it is left.
 
     TimeoutError: something was left after two minutes.
     """
-    before = reapers()
-    child = start_pytest(*arguments, results=results)
+    child = start_pytest(*arguments, results=results, environment=environment)
     try:
         wait_until(
             lambda: child.poll() is not None or len(_resources(clients, child.pid)) >= has, within_s=GONE_WITHIN_S
@@ -52,7 +54,7 @@ def kill_once(
     child.kill()
     child.communicate()
     gone_after_s = wait_until(
-        lambda: not _resources(clients, child.pid) and not reapers() - before, within_s=GONE_WITHIN_S
+        lambda: not _resources(clients, child.pid) and not reapers(results), within_s=GONE_WITHIN_S
     )
     return Kill(after_s=after_s, alive=alive, resources=resources, gone_after_s=gone_after_s)
 
@@ -61,10 +63,10 @@ def _resources(clients: Sequence[docker.DockerClient], pid: int) -> list[str]:
     return [name for client in clients for name in resources_of(client, pid)]
 
 
-def life_s(results: Path) -> float:
+def life_s(results: Path, environment: Mapping[str, str]) -> float:
     """Return how long the shortest run takes here if nothing ends it; later instants would hit nothing."""
     began_s = time.monotonic()
-    start_pytest(*SHORTEST_RUN, results=results).communicate()
+    start_pytest(*SHORTEST_RUN, results=results, environment=environment).communicate()
     return time.monotonic() - began_s
 
 
@@ -72,10 +74,17 @@ def main(times: int, seed: int) -> None:
     """Kill this many times, print each, and fail at the first that leaves something behind."""
     instants = random.Random(seed)  # noqa: S311 - reproducible, not secret
     client = connect()
-    with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
-        lasts_s = life_s(Path(folder))
+    target = find_endpoint().address.removeprefix("unix://")
+    with (
+        tempfile.TemporaryDirectory(prefix="tuneproof-") as folder,
+        FaultyEngine(target, Path(folder, "engine.sock"), fault=Fault.LOST) as engine,
+    ):
+        environment = {"DOCKER_HOST": engine.address}
+        lasts_s = life_s(Path(folder), environment)
         for number in range(1, times + 1):
-            kill = kill_once(client, after_s=instants.uniform(0, lasts_s), results=Path(folder))
+            kill = kill_once(
+                client, after_s=instants.uniform(0, lasts_s), results=Path(folder), environment=environment
+            )
             sys.stdout.write(
                 f"{number:3}: killed after {kill.after_s:5.2f} s, {'alive' if kill.alive else 'ended'}, "
                 f"{kill.resources} resources; nothing left after {kill.gone_after_s:.1f} s\n"
