@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable
+from datetime import date
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from tuneproof.cli import doctor
 from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine import commands
 from tuneproof.lab.engine.reach import NoLocalEngineError
+from tuneproof.lab.engine.updates import Updates
 from tuneproof.lab.subject.images import role_images, subject_images
 from tuneproof.lab.subject.versions import DEFAULT_VERSION
 
@@ -57,6 +59,8 @@ def told(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Told:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(doctor, "netem_support", lambda: ("native", ""))
     monkeypatch.setattr(doctor, "STEAL_SAMPLE_S", 0)
+    monkeypatch.setattr(doctor, "package_lists", lambda _client, images: images)
+    monkeypatch.setattr(doctor, "updates_for", lambda _packages, _suite: None)
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=8 << 30))
 
     def ask(connect: Callable[[], Any] = engine, *, may_start: bool = False) -> Ended:
@@ -203,6 +207,38 @@ def test_images_that_lack_security_updates_are_reported(told: Told) -> None:
     assert "ok      images              the oldest was built 29 days ago" in told(lambda: built(29, [tag]))[1]
     assert "ok      images              the oldest was built 0 days ago" in told(lambda: built(31, ["other:1"]))[1]
     assert "ok      images              none are built yet" in told()[1]
+
+
+@pytest.mark.parametrize(
+    ("updates", "line"),
+    [
+        pytest.param(
+            Updates(packages=("a", "b", "c", "d"), listed=date(2026, 11, 20)),
+            "warn    updates             4 security updates not in the images (a, b, c, …), "
+            "by apt's lists of 2026-11-20 - `./lab clean` and",
+            id="some",
+        ),
+        pytest.param(
+            Updates(packages=(), listed=date(2026, 11, 20)),
+            "ok      updates             0 security updates not in the images, by apt's lists of 2026-11-20\n",
+            id="none",
+        ),
+        pytest.param(
+            None, "ok      updates             unknown: apt on this machine has no package lists", id="unknown"
+        ),
+    ],
+)
+def test_security_updates_that_wait_are_reported(
+    told: Told, monkeypatch: pytest.MonkeyPatch, updates: Updates | None, line: str
+) -> None:
+    """Of the images of the default run that exist; without any there is no line."""
+    tag = role_images()["client"].tag
+    client = engine()
+    client.api.images = lambda: [{"RepoTags": [tag, "other:1"], "Created": time.time()}]
+    monkeypatch.setattr(doctor, "package_lists", lambda _client, images: images)
+    monkeypatch.setattr(doctor, "updates_for", lambda images, suite: updates if [tag] == images and suite else ())
+    assert line in told(lambda: client)[1]
+    assert "updates" not in told()[1]
 
 
 def test_a_rootless_engine_with_cgroup_v1_limits_nothing(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,107 @@
+"""Security updates that wait, from what apt and an engine say that exist only here."""
+
+import io
+import os
+import tarfile
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import requests
+
+from tests.support.fake_api import FakeApi
+from tuneproof.lab.engine.commands import Finished, Run
+from tuneproof.lab.engine.updates import Updates, package_lists, updates_for
+
+PACKAGES = "Package: adduser\nArchitecture: all\nVersion: 3\n\nPackage: openssl\nArchitecture: amd64\nVersion: 3.0.15\n"
+# As apt-get 2.6 of Debian 12 prints it: an update of each archive, one of both, and a package that is new.
+SIMULATED = """\
+Inst base-files [12.4+deb12u10] (12.4+deb12u13 Debian:12.13/oldstable [amd64])
+Inst openssl [3.0.15-1~deb12u1] (3.0.17-1~deb12u3 Debian-Security:12/oldstable-security [amd64]) [libssl3:amd64 ]
+Inst libc6 [2.36-9+deb12u9] (2.36-9+deb12u13 Debian:12.13/oldstable, Debian-Security:12/oldstable-security [amd64])
+Inst libnew (1.0 Debian-Security:12/oldstable-security [amd64])
+Conf openssl (3.0.17-1~deb12u3 Debian-Security:12/oldstable-security [amd64])
+"""
+
+
+@pytest.fixture
+def lists(tmp_path: Path) -> str:
+    """What apt says of the lists of Debian that it has."""
+    security = tmp_path / "security"
+    security.touch()
+    os.utime(security, (0, 86_400 * 365))
+    return f"bookworm amd64 /lists/main\nbookworm-updates amd64 /lists/more\nbookworm-security amd64 {security}\n"
+
+
+def apt(lists: str, *, status: int = 0) -> Run:
+    """Return a stand-in for apt-get, which looks at the list of packages that it is given."""
+
+    def run(command: Sequence[str], **_: float) -> Finished:
+        if "indextargets" in command:
+            return Finished(status=0, output=lists)
+        (file,) = (word.partition("=")[2] for word in command if word.startswith("Dir::State::status="))
+        assert Path(file).read_text(encoding="utf-8") == PACKAGES
+        return Finished(status=status, output=SIMULATED)
+
+    return run
+
+
+def test_updates_of_the_security_archive_are_named(lists: str) -> None:
+    """With the date of the list; neither those of a point release alone, nor packages that would be new."""
+    wanted = Updates(packages=("libc6", "openssl"), listed=date(1971, 1, 1))
+    assert updates_for([PACKAGES, PACKAGES], "bookworm", run=apt(lists)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("suite", "more", "packages"),
+    [
+        pytest.param("trixie", "", PACKAGES, id="another-suite"),
+        pytest.param("bookworm", "trixie amd64 /lists/trixie\n", PACKAGES, id="a-newer-suite-as-well"),
+        pytest.param("bookworm", "", PACKAGES.replace("amd64", "arm64"), id="another-architecture"),
+        pytest.param("bookworm", "", "", id="no-packages"),
+    ],
+)
+def test_lists_of_something_else_say_nothing(lists: str, suite: str, more: str, packages: str) -> None:
+    assert updates_for([packages], suite, run=apt(lists + more)) is None
+
+
+def test_without_apt_or_lists_nothing_is_known(lists: str) -> None:
+    """A list that was not fetched yet is named, and does not exist."""
+    assert updates_for([PACKAGES], "bookworm", run=lambda *_, **__: Finished(status=127, output="not found")) is None
+    assert updates_for([PACKAGES], "bookworm", run=apt(lists, status=100)) is None
+    assert updates_for([PACKAGES], "bookworm", run=apt(lists.replace("security\n", "security.missing\n"))) is None
+
+
+def test_the_containers_that_packages_are_read_from_are_removed() -> None:
+    """Also one of which the engine's response is lost."""
+    api = FakeApi()
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        entry = tarfile.TarInfo("status")
+        entry.size = len(PACKAGES)
+        tar.addfile(entry, io.BytesIO(PACKAGES.encode()))
+    names = iter(["lost", "first", "second"])
+
+    def create(image: str, *, labels: dict[str, str]) -> Any:
+        made = api.create_container(image, name=next(names), labels=labels)
+        api.add("container", name := f"{image}-{len(api.held['container'])}", labels)
+        if name == "one-1":
+            raise requests.ConnectionError("Connection aborted.")
+        return made
+
+    client: Any = SimpleNamespace(
+        api=SimpleNamespace(
+            create_container=create,
+            get_archive=lambda _container, _path: ([archive.getvalue()], {}),
+            containers=api.containers,
+            images=api.images,
+            networks=api.networks,
+            volumes=api.volumes,
+            remove_container=api.remove_container,
+        )
+    )
+    assert list(package_lists(client, ["one", "two"])) == [PACKAGES, PACKAGES]
+    assert not api.held["container"]
