@@ -116,6 +116,7 @@ def ascii_only(text: str) -> str:
     return text.translate(_ASCII_FORMS).encode("ascii", "backslashreplace").decode("ascii")
 
 
+_VERSION: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})*")
 MAINLINE_RELEASES: Final = {
     ".".join(map(str, release[:2])): release
     for release in ((1, 19, 10), (1, 21, 6), (1, 23, 4), (1, 25, 5), (1, 27, 5), (1, 29, 8), (1, 31, 3))
@@ -128,4 +129,6 @@ def as_numbers(version: str) -> tuple[int, ...]:
 
     Raises ValueError: It is not a version.
     """
-    return MAINLINE_RELEASES.get(version) or tuple(int(part) for part in version.split("."))
+    if not _VERSION.fullmatch(version):
+        raise ValueError(f"{version!r} is not a version")
+    return MAINLINE_RELEASES.get(version) or tuple(map(int, version.split(".")))

@@ -20,6 +20,7 @@ GROUND: Final = (
     "tuneproof.nginx_lua",
     "tuneproof.nginx_modules",
     "tuneproof.own_version",
+    "tuneproof.user_files",
     "tuneproof.wording",
 )
 PARSERS: Final = (*GROUND, "tuneproof.conf", "tuneproof.explain.parse")
@@ -31,6 +32,7 @@ MAY_KNOW: Final[Mapping[str, tuple[str, ...]]] = {
     "tuneproof.nginx_lua": (),
     "tuneproof.nginx_modules": (),
     "tuneproof.own_version": (),
+    "tuneproof.user_files": ("tuneproof.errors",),
     "tuneproof.wording": (),
     "tuneproof.explain.parse": PARSERS,
     "tuneproof.explain.diagnosis": (*PARSERS, "tuneproof.explain.diagnosis"),

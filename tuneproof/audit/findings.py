@@ -14,6 +14,7 @@ from tuneproof.audit.auditing import Audit
 from tuneproof.audit.recorded import recorded_of
 from tuneproof.errors import BadInputError
 from tuneproof.own_version import VERSION
+from tuneproof.user_files import read_json
 from tuneproof.wording import one_line
 
 BASELINE_SCHEMA: Final = 1
@@ -115,7 +116,7 @@ def read_baseline(text: str, *, name: str) -> Counter[tuple[str, ...]]:
     Raises BadInputError: It is not a baseline.
     """
     try:
-        content = json.loads(text)
+        content = read_json(text)
         known = Counter(
             tuple(str(entry[field]) for field in ("rule", "state", "file", "text")) for entry in content["findings"]
         )

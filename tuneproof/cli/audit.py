@@ -24,6 +24,7 @@ from tuneproof.cli import output
 from tuneproof.cli.budget import bounded
 from tuneproof.cli.output import called_from, say, show, show_json
 from tuneproof.errors import BadInputError
+from tuneproof.user_files import read_text, write_text
 from tuneproof.wording import count
 
 FOUND: Final = 1
@@ -111,7 +112,7 @@ def _audit(options: argparse.Namespace) -> int:
     if options.patch:
         _write_patch(audited, options.patch)
     if options.write_baseline:
-        options.write_baseline.write_text(baseline_text(found), encoding="utf-8")
+        write_text(options.write_baseline, baseline_text(found))
         say(f"{count(len(found), 'finding')} written to {options.write_baseline}")
     if audited.facts.configuration.is_broken:
         return BROKEN
@@ -136,7 +137,7 @@ def _write_patch(audited: Audit, file: Path) -> None:
     if not patch:
         say("nothing to patch")
         return
-    file.write_text(patch, encoding="utf-8", newline="")
+    write_text(file, patch)
     folder = audited.patched_from
     command = ["git", "-C", folder, "apply", str(file.absolute())] if folder else ["git", "apply", str(file)]
     say(f"to apply it: {shlex.join(command)}")
@@ -144,6 +145,6 @@ def _write_patch(audited: Audit, file: Path) -> None:
 
 def _read(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return read_text(file)
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(f"{file} cannot be read: {error}", remedy=f"--write-baseline {file} makes it") from error

@@ -18,6 +18,7 @@ from tuneproof.cli.budget import bounded
 from tuneproof.cli.output import called_from, say, show, show_json
 from tuneproof.conf.sources import Source, open_source
 from tuneproof.errors import BadInputError
+from tuneproof.user_files import write_text
 
 REFUSED = 1
 BROKEN = 2
@@ -96,7 +97,7 @@ def _told(options: argparse.Namespace, found: Upgrade, *, proof: dict[str, Any] 
     if options.patch:
         patch = found.patch(defaults=False)
         if patch:
-            options.patch.write_text(patch, encoding="utf-8", newline="")
+            write_text(options.patch, patch)
         say(f"written to {options.patch}" if patch else "nothing to patch")
     if found.before.facts.configuration.is_broken:
         return BROKEN

@@ -187,11 +187,16 @@ def _opened(named: str, *, prefix: str) -> Source:
     if named == STANDARD_INPUT:
         return _of_text("standard input", _as_text("standard input", _limited("standard input", sys.stdin.buffer)))
     path = Path(named)
-    if path.is_dir():
-        found = Files(_beginnings(path), prefix=prefix)
-        found.folder = named
-        return found
-    if not path.exists():
+    try:
+        if path.is_dir():
+            found = Files(_beginnings(path), prefix=prefix)
+            found.folder = named
+            return found
+        is_there = path.exists()
+    except OSError as error:
+        # Too long a name, a folder that nobody may enter, or a process of /proc that has ended.
+        raise BadInputError(f"{named} cannot be read: {error.strerror}") from error
+    if not is_there:
         raise BadInputError(f"{named}: no such file or folder", remedy="name an nginx.conf, its folder, or a dump")
     text = _read(path)
     if path.is_fifo() or path.parent == _OPEN_FILES:

@@ -81,3 +81,23 @@ def test_an_existing_file_in_the_folders_place_is_left_alone(tmp_path: Path) -> 
         with pytest.raises(ResultsFolderError, match=said):
             write_folder(run, place)
     assert list(note.parent.iterdir()) == [note]
+
+
+def test_no_file_from_beyond_the_results_is_copied(tmp_path: Path) -> None:
+    """Neither through a link, nor from a folder that a stranger's file names for its runs."""
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret/key").touch()
+    paths = ("evidence/link", "folder", "key")
+    run = written(tmp_path / "run", a_cell(evidence=paths))
+    document = json.loads(run.path.read_text(encoding="utf-8"))
+    one = {name: document[name] for name in ("started", "host", "options")}
+    cells = [cell["id"] for cell in document["cells"]]
+    document["runs"] = [{**one, "cells": cells, "finished": True, "path": str(tmp_path / "secret/results.json")}]
+    run.path.write_text(json.dumps(document), encoding="utf-8")
+    for path, target in (("evidence/link", "secret/key"), ("folder", "secret"), ("trials.jsonl", "secret/key")):
+        (tmp_path / "run" / path).unlink(missing_ok=True)
+        (tmp_path / "run" / path).symlink_to(tmp_path / target)
+    (tmp_path / "run/key").unlink()
+    _, missing = write_folder(load(run.path), tmp_path / "copy")
+    assert missing == len(paths)
+    assert [path.name for path in (tmp_path / "copy").rglob("*") if path.is_file()] == ["results.json"]

@@ -1,0 +1,67 @@
+"""Files that users name, and that strangers may have written: a limit for each, and one error."""
+
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tuneproof import user_files
+from tuneproof.errors import BadInputError
+from tuneproof.user_files import read_json, read_text, write_text
+
+
+def test_a_file_may_be_as_large_as_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user_files, "MOST_BYTES", 4)
+    file = tmp_path / "file"
+    file.write_text("abcd", encoding="utf-8")
+    assert read_text(file) == "abcd"
+    file.write_text("abcde", encoding="utf-8")
+    with pytest.raises(BadInputError, match="more than"):
+        read_text(file)
+
+
+def test_a_pipe_without_an_end_is_read_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user_files, "MOST_BYTES", 1 << 16)
+    os.mkfifo(pipe := tmp_path / "pipe")
+
+    def write() -> None:
+        with suppress(BrokenPipeError), pipe.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    with pytest.raises(BadInputError, match="more than"):
+        read_text(pipe)
+    writing.join()
+
+
+@pytest.mark.parametrize("text", ["[1, 2, 3]", '{"a": 1, "b": 2}', '"a,b,[{"'])
+def test_values_are_counted_before_they_are_made(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text of two bytes for each value would take thirty times its own memory."""
+    monkeypatch.setattr(user_files, "_MOST_VALUES", 4)
+    assert read_json(text)
+    monkeypatch.setattr(user_files, "_MOST_VALUES", 1)
+    with pytest.raises(ValueError, match="more than 1 values"):
+        read_json(text)
+
+
+@pytest.mark.parametrize(("before", "after"), [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
+def test_what_nests_too_deep_for_those_who_walk_it_is_refused(before: str, after: str) -> None:
+    assert read_json(before * 100 + "1" + after * 100)
+    with pytest.raises(RecursionError, match="nested more than 100 deep"):
+        read_json(before * 101 + "1" + after * 101)
+
+
+def test_a_text_is_written_as_it_is(tmp_path: Path) -> None:
+    """Its line ends, and the bytes of a name that is no UTF-8."""
+    write_text(tmp_path / "patch", "a\r\n\udcffb\n")
+    assert (tmp_path / "patch").read_bytes() == b"a\r\n\xffb\n"
+
+
+@pytest.mark.parametrize("name", [".", "none/patch", "/dev/full"])
+def test_a_place_that_cannot_be_written_is_one_error(name: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="cannot be written: "):
+        write_text(tmp_path / name, "a")
