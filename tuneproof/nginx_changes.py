@@ -261,12 +261,13 @@ VARIABLES: Final[Mapping[str, str]] = {
     "connection_time": "1.19.10",
     "ssl_alpn_protocol": "1.21.4",
     "ssl_curve": "1.21.5",
+    "proxy_protocol_tlv_": "1.23.2",
     "http3": "1.25.0",
     **dict.fromkeys(("request_port", "is_request_port", "ssl_sigalg", "ssl_client_sigalg"), "1.29.3"),
     **dict.fromkeys(("ssl_ech_status", "ssl_ech_outer_server_name"), "1.29.4"),
     "ssl_sigalgs": "1.31.2",
 }
-"""nginx's own new variables, and since when."""
+"""nginx's own new variables, and since when; a name that ends with "_" is the beginning of several."""
 
 
 def _of_table() -> Iterator[Change]:

@@ -12,7 +12,7 @@ from tests.lab.asking import answers, container
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.subject.images import subject_images
 from tuneproof.lab.subject.versions import MAINLINE
-from tuneproof.nginx_changes import CHANGES, STABLE_VERSIONS, Change, Kind
+from tuneproof.nginx_changes import CHANGES, STABLE_VERSIONS, VARIABLES, Change, Kind
 from tuneproof.wording import as_numbers
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -29,6 +29,7 @@ SAMPLES: Final[Mapping[tuple[str, str], str]] = {
     ("resolver", "ipv4=off"): "resolver 127.0.0.1 ipv4=off;",
     ("listen", "quic"): "server { listen 127.0.0.1:8443 quic; }",
     ("listen", "multipath"): "server { listen 127.0.0.1:8443 multipath; }",
+    ("listen", "spdy"): "server { listen 127.0.0.1:8443 spdy; }",
     ("listen", "http2"): "server { listen 127.0.0.1:8443 http2; }",
     ("server", "resolve"): "resolver 127.0.0.1; upstream u { zone z 1m; server a.example resolve; }",
     ("server", "service="): "resolver 127.0.0.1; upstream u { zone z 1m; server a.example service=s resolve; }",
@@ -159,6 +160,22 @@ def lines_to_try() -> dict[str, tuple[Change, str]]:
 
 
 @EACH_VERSION
+def test_variables_are_known_since_the_version_in_the_table(
+    version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
+) -> None:
+    """Before it, nginx refuses any use of them."""
+    image = subject_images([version])[version]
+    ensure([image])
+    # The lab's build of mainline is without HTTP/3.
+    tried = {name: since for name, since in VARIABLES.items() if (name, version) != ("http3", MAINLINE)}
+    texts = {name: f"events {{ }} http {{ log_format a '${name}tail'; }}" for name in tried if name.endswith("_")}
+    texts |= {name: f"events {{ }} http {{ log_format a '${name}'; }}" for name in tried if name not in texts}
+    said = answers(engine, image.tag, texts, lab_session)
+    unknown = {name for name in tried if f'unknown "{name}' in said[name]}
+    assert unknown == {name for name, since in tried.items() if as_numbers(since) > as_numbers(version)}
+
+
+@EACH_VERSION
 def test_parameters_are_known_since_the_version_in_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
@@ -174,7 +191,7 @@ def test_parameters_are_known_since_the_version_in_the_table(
         lacking = [words for words in _LACKING if words in answer]
         is_true = {
             Kind.NEW: not lacking,
-            Kind.REMOVED: "unknown directive" in answer,
+            Kind.REMOVED: "unknown directive" in answer or ("invalid parameter" in answer and "[emerg]" in answer),
             Kind.IGNORED: "obsolete" in answer or "is deprecated" in answer,
             Kind.DEPRECATED: "is deprecated" in answer,
         }[change.kind]

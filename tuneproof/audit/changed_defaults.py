@@ -20,7 +20,7 @@ from tuneproof.wording import as_numbers, each_once
 
 _IN_UPSTREAM: Final = "upstream"
 _IN_LOCATION: Final = "location"
-_OR_FIXED: Final = ". Distributions' security updates brought it to older versions as well"
+_OR_FIXED: Final = ". Security updates of distributions added it to some older packages as well"
 
 
 def changed_defaults(facts: Facts, newer: Facts, *, old: str, new: str) -> Iterator[Difference]:
@@ -99,7 +99,7 @@ def _targets_without(name: str, facts: Facts) -> Iterator[Target]:
     for proxied in facts.proxied:
         target = proxied.target
         is_meant = "_ssl_" not in name or bool({"https", "grpcs", "suwsgi"} & (target.schemes() or set()))
-        if name.startswith(f"{target.kind}_") and is_meant and target.block.setting(name) is None:
+        if name.startswith(f"{target.kind}_") and is_meant and _is_unset(name, target.block):
             yield target
 
 
@@ -107,7 +107,7 @@ def _streams_without(name: str, facts: Facts) -> Iterator[tuple[Statement, Block
     """Yield the TLS upstreams of stream{}."""
     for server in facts.configuration.main.all("server"):
         is_meant = name == "proxy_ssl_protocols" and "stream" in server.path and server.is_on("proxy_ssl")
-        if is_meant and server.setting(name) is None:
+        if is_meant and _is_unset(name, server):
             yield from ((said, server) for said in server.local("proxy_pass"))
 
 
@@ -116,7 +116,7 @@ def _upstreams_without(name: str, facts: Facts, newer: Facts) -> Iterator[Block]
         # The number of requests does not matter for a connection that is not kept.
         counts = name == "keepalive" or upstream.statement is not None
         is_kept = any(one.reuse.reuse is not Reuse.NO for one in newer.passing_to(upstream.name))
-        if is_kept and counts and not upstream.block.local(name):
+        if is_kept and counts and not upstream.block.local(name) and not upstream.block.unseen:
             yield upstream.block
 
 
@@ -124,9 +124,14 @@ def _servers_without(name: str, facts: Facts) -> Iterator[Block]:
     for block in facts.configuration.main.all("server"):
         if "http" not in block.path and name not in _OF_STREAMS:
             continue
-        unset = [level for level in _ends(block) if level.setting(name) is None]
+        unset = [level for level in _ends(block) if _is_unset(name, level)]
         if any(name not in _NEEDED or _NEEDED[name](level, facts) for level in unset):
             yield block
+
+
+def _is_unset(name: str, block: Block) -> bool:
+    """Tell whether a directive is certainly not set for a block: a missing file may set it."""
+    return block.setting(name) is None and not block.hides(name)
 
 
 def _ends(server: Block) -> Iterator[Block]:

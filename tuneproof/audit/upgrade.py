@@ -225,7 +225,7 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
             was, becomes = (item.state.value if item else "nothing to say" for item in (one, other))
             is_needed = advised.breaks or advised.state in {State.EXPIRED, State.HARMFUL}
             edits = advised.edits if advised is other and is_needed else ()
-            why = advised.why if other is not None else "nginx does it by itself, or no longer has it"
+            why = advised.why if other is not None else f"it does not apply to nginx {after.facts.version}"
             yield Difference(
                 effect=Effect.ADVICE,
                 what=advised.name,

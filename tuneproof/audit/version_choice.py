@@ -21,6 +21,7 @@ _CONF_PATH: Final = re.compile(r"--conf-path=(\S+)")
 _WAIT_S: Final = 2.0
 # Directives with the name of a new variable: blocks as their last argument, others as their first.
 _DEFINING: Final = frozenset({"set", "map", "geo", "split_clients", "auth_request_set", "js_set", "js_var", "perl_set"})
+_BEGINNINGS: Final = tuple(name for name in VARIABLES if name.endswith("_"))
 _OF_PERL: Final = frozenset({"perl", "perl_set"})
 
 
@@ -35,6 +36,8 @@ class Concern:
     @property
     def what(self) -> str:
         """The affected text, as in the file."""
+        if self.change.parameter == "$":
+            return f"{self.said.name} with a variable"
         return f"{self.said.name} {self.change.parameter}".rstrip()
 
 
@@ -104,9 +107,11 @@ def _new_variables(main: Block) -> Iterator[Concern]:
     own = {said.args[-isinstance(said, Block)].lower().removeprefix("$") for said in defining}
     for said, block in everything:
         used = {name for arg in said.args for name in variables(arg)} if said.name not in _OF_PERL else set()
-        for name in sorted(used & VARIABLES.keys() - own):
-            change = Change(version=VARIABLES[name], kind=Kind.NEW, directive=said.name, parameter=f"${name}")
-            yield Concern(change=change, said=said, block=block)
+        for name in sorted(used - own):
+            since = VARIABLES.get(name) or next((VARIABLES[one] for one in _BEGINNINGS if name.startswith(one)), None)
+            if since is not None:
+                change = Change(version=since, kind=Kind.NEW, directive=said.name, parameter=f"${name}")
+                yield Concern(change=change, said=said, block=block)
 
 
 def _blocks(level: Block) -> Iterator[Block]:

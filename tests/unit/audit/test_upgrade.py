@@ -153,6 +153,10 @@ def test_a_changed_default_is_reported_where_it_counts(http: str, what: str, lin
         ("server { location / { sendfile on; sendfile_max_chunk 512k; } }", "sendfile_max_chunk"),
         ("sendfile on; server { listen 443 ssl; }", "sendfile_max_chunk"),
         ("} mail { server { listen 143; }", "ssl_protocols"),
+        # A missing file may set it, and a second one would be refused.
+        ("server { listen 443 ssl; include ssl.conf; }", "ssl_protocols"),
+        (PASSED % "include proxy.conf; proxy_pass http://a", "proxy_http_version"),
+        (f"upstream u {{ server a; include keep.conf; }} {TO_U}", "keepalive"),
         ("} stream { server { listen 1; proxy_pass a:1; }", "proxy_ssl_protocols"),
     ],
 )
@@ -212,7 +216,7 @@ def test_what_security_updates_bring_to_older_packages_is_not_certain() -> None:
     assert of(back, Effect.MAY_BE_REFUSED) == [("max_headers", 4, "1.29.8")]
     assert not back.is_refused
     (why,) = [one.why for one in changes("server { }", old="1.22").differences if one.what == "max_headers"]
-    assert why.endswith("Distributions' security updates brought it to older versions as well")
+    assert why.endswith("Security updates of distributions added it to some older packages as well")
 
 
 def test_a_variable_that_an_older_version_lacks_refuses_the_way_back() -> None:
@@ -224,6 +228,8 @@ def test_a_variable_that_an_older_version_lacks_refuses_the_way_back() -> None:
         ("default $request_port", 5, "1.29.3"),
         ("map $ssl_curve", 4, "1.21.5"),
     ]
+    tlv = changes("\nlog_format a $proxy_protocol_tlv_alpn;", old="1.30", new="1.22")
+    assert of(tlv, Effect.REFUSED) == [("log_format $proxy_protocol_tlv_alpn", 4, "1.23.2")]
     own = changes(f"{log} server {{ set $ssl_curve a; set $request_port b; }}", "1.30", "1.18")
     assert of(own, Effect.REFUSED) == []
     assert of(changes(log), Effect.REFUSED) == []
@@ -388,9 +394,9 @@ def test_nothing_changes_between_a_version_and_itself() -> None:
         ("upstream u { server a resolve; }", "1.30", "server resolve"),
         ("upstream u { server a; keepalive 8 local; }", "1.30", "keepalive local"),
         ("upstream u { server a; keepalive 0; }", "1.30", "keepalive 0"),
-        ("proxy_limit_rate $rate;", "1.30", "proxy_limit_rate $"),
+        ("proxy_limit_rate $rate;", "1.30", "proxy_limit_rate with a variable"),
         ("proxy_limit_rate 8k;", "1.18", ""),
-        ("proxy_ssl_certificate $name.pem;", "1.22", "proxy_ssl_certificate $"),
+        ("proxy_ssl_certificate $name.pem;", "1.22", "proxy_ssl_certificate with a variable"),
         ("proxy_cache_path /a keys_zone=a:1m min_free=1g;", "1.22", "proxy_cache_path min_free="),
         ("proxy_socket_rcvbuf 32k;", "1.31", "proxy_socket_rcvbuf"),
         ("map $a $b { default 1; http2 2; }", "1.18", ""),
