@@ -150,7 +150,7 @@ def _route(
     target, block = proxied.target, proxied.target.block
     if target.kind in _UNSPOKEN or not its:
         return Unreachable(proxied=proxied, why=_unreached(target.kind))
-    if why := _never_proxied(facts, proxied, server):
+    if why := _never_proxied(proxied):
         return Unreachable(proxied=proxied, why=why)
     around = block.around("location")
     if location and around is not None and _taken(location, server) is not around:
@@ -171,11 +171,9 @@ def _route(
     return Unreachable(proxied=proxied, why=first)
 
 
-def _never_proxied(facts: Facts, proxied: Proxied, server: Block) -> str:
+def _never_proxied(proxied: Proxied) -> str:
     """Return why no request gets to an upstream in the lab, whatever its path; empty if one may."""
     target, block = proxied.target, proxied.target.block
-    if (rival := facts.rivals.get(id(server))) is not None:
-        return f"another server of its name gets all requests ({obstacles.shown(rival)})"
     if block.name == "limit_except" and "GET" in map(str.upper, block.args):
         return "only methods other than GET get there"
     if target.names() is None and obstacles.is_up_to_clients(target.host, block):

@@ -112,6 +112,7 @@ TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9
                 ("} stream { server {\nlisten 443; proxy_ssl on;\nproxy_pass a:1;\n}", "proxy_ssl_protocols", 5),
                 ("} mail { server {\nlisten 143; starttls on;\n}", "ssl_protocols", 3),
                 ("server {\nlisten 443;\nssl on;\n}", "ssl_protocols", 3),
+                ("server {\nlisten *:443; server_name a; }\nserver { listen 443 ssl;\n}", "ssl_protocols", 3),
                 ("server { listen 443 ssl; ssl_protocols TLSv1.3; }\nserver {\nlisten 444 ssl;\n}", "ssl_protocols", 4),
             )
         ),
@@ -190,11 +191,12 @@ def test_before_1_29_2_the_default_server_of_a_socket_decides_which_tls_its_serv
         "server { listen 443 ssl; ssl_protocols TLSv1.3; }",
         "server { listen 443 ssl; ssl_protocols TLSv1.3; } server { listen 443 ssl; ssl_protocols TLSv1.3; }",
         "server { listen 443 ssl; ssl_protocols TLSv1.3; } server { listen 444 ssl; ssl_protocols TLSv1.2; }",
+        "server { listen 443 ssl; } server { listen 443 ssl; server_name a; }",
         "server { listen 443 ssl; include a; } server { listen 443 ssl; ssl_protocols TLSv1.2; }",
     ],
 )
 def test_where_the_default_server_changes_nothing_it_is_not_named(servers: str) -> None:
-    found = of(changes(servers, old="1.28", new="1.30"), Effect.BEHAVIOUR)
+    found = of(changes(servers, old="1.26", new="1.30"), Effect.BEHAVIOUR)
     assert "1.29.2" not in [since for _, _, since in found]
 
 

@@ -224,6 +224,19 @@ def test_of_equivalent_places_one_without_limits_is_tested(tmp_path: Path) -> No
     assert [arm.name for arm in found.scenario.arms if arm.name.endswith("-requests")] == ["root-requests"]
 
 
+def test_a_burst_goes_to_a_port_with_a_queue_that_the_patch_changes(tmp_path: Path) -> None:
+    """The routes' own port may have a long queue already."""
+    text = "server { listen 80 backlog=4096; location / { proxy_pass http://a; } } server { listen 8080; }"
+    names = [claim.name for claim in proposed(tmp_path, http(text)).scenario.claims if "queue" in claim.name]
+    assert names == ["port_8080_patch_queues_bursts"]
+
+
+def test_a_header_that_nginx_asks_for_is_reported(tmp_path: Path) -> None:
+    text = "server { listen 80; if ($http_x_forwarded_proto = '') { return 403; } location / { proxy_pass http://a; } }"
+    told = proposed(tmp_path, http(text)).told
+    assert "location / is tested with X-Forwarded-Proto: https, without which nginx answers itself" in told
+
+
 def test_a_template_is_tested_with_stand_in_values_in_its_files(tmp_path: Path) -> None:
     found = proposed(
         tmp_path, {"site.conf": "server { listen ${PORT}; location / { proxy_pass http://${API_HOST}; } }"}

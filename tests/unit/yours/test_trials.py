@@ -1,5 +1,6 @@
 """Reasons why a trial on the user's own nginx is void."""
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from unittest.mock import create_autospec
@@ -28,8 +29,49 @@ def test_rejected_readers_say_nothing_about_buffers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("cache", "numbers", "is_void"),
+    [
+        ("", ["1.1", "2.1"], False),
+        # Stand-ins on two machines may give the same number.
+        ("", ["1.1", "1.1"], False),
+        ("", ["1.1", ""], True),
+        ("proxy_cache a;", ["1.1", "2.1"], False),
+        ("proxy_cache a;", ["1.1", "1.1"], True),
+    ],
+)
+def test_each_slow_reader_has_a_response_of_its_own(
+    tmp_path: Path, cache: str, numbers: list[str], *, is_void: bool
+) -> None:
+    """A refused client, or one that reads a short page from a cache, holds no buffers."""
+    text = "proxy_cache_path /c keys_zone=a:1m; server { listen 80; location / { proxy_pass http://b; CACHE } }"
+    found, _ = opened(tmp_path, http(text.replace("CACHE", cache)))
+    (route,) = routes_of(found.facts)
+    assert isinstance(route, Route)
+    answers = [replace(answered(200, body_bytes=1, total_s=0.001), numbered=number) for number in numbers]
+    became = [Connection(answers=(one,), error="", closed_by_server=False, open_s=1.0) for one in answers]
+    rig = create_autospec(Rig, instance=True)
+    rig.must.side_effect = partial(Rig.must, rig)
+    rig.flow.return_value = became[:1]
+    rig.standing.return_value.__enter__.return_value = [became]
+    rig.workers.return_value = ()
+    trial = trials.slow_readers(route, 32 * trials.MIB)
+    if is_void:
+        with pytest.raises(VoidTrialError, match="1 of 2 slow readers"):
+            trial(rig)
+    else:
+        assert trial(rig)["readers"] == len(numbers)
+
+
+@pytest.mark.parametrize(
     ("limit", "connections"),
-    [("", trials.CLIENTS), ("limit_req zone=a;", trials.ASKED), ("limit_conn a 1;", trials.ASKED)],
+    [
+        ("", trials.CLIENTS),
+        ("limit_req zone=a;", trials.ASKED),
+        ("limit_conn a 1;", trials.ASKED),
+        ("keepalive_timeout 0;", trials.ASKED),
+        ("keepalive_requests 7;", trials.ASKED),
+        ("keepalive_requests 8; keepalive_timeout 5s;", trials.CLIENTS),
+    ],
 )
 def test_each_request_to_a_limited_location_has_its_own_client(tmp_path: Path, limit: str, connections: int) -> None:
     text = f"server {{ listen 80; location / {{ {limit} proxy_pass http://b; }} }}"
