@@ -4,18 +4,14 @@
 """
 
 import argparse
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from tests.bench.capture import measure_capture
-from tests.bench.compose import Compose
 from tests.bench.runs import COMMANDS, measure_command
 from tests.bench.turns import measure_turns
 from tests.bench.wire import measure_wire, spread
@@ -72,29 +68,15 @@ def containers(images: dict[str, str]) -> list[RoleSpec]:
 
 
 def measure_lab(session: Session, images: dict[str, str]) -> Iterator[str]:
-    """Yield how long a lab's containers take to start and stop, and the same containers with docker-compose in turn."""
+    """Yield how long start and end of a lab's containers take."""
     specs = containers(images)
-
-    def ours() -> None:
+    took_s = []
+    for _ in range(_LABS):
+        began_s = time.monotonic()
         with Lab(session) as lab:
             lab.start(specs)
-
-    has_compose = shutil.which("docker-compose") is not None
-    with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
-        compose = Compose(Path(folder), specs)
-        pairs = [(_seconds(ours), _seconds(compose.up_and_down) if has_compose else 0.0) for _ in range(_LABS)]
-    yield f"start and end of {len(specs)} containers, {_LABS} times: {spread([lab for lab, _ in pairs])} s"
-    if has_compose:
-        yield f"  by docker-compose: {spread([other for _, other in pairs])} s"
-        yield f"  lab / docker-compose: {spread([lab / other for lab, other in pairs])}"
-    else:
-        yield "  no docker-compose on this machine (Debian: apt-get install docker-compose): no comparison"
-
-
-def _seconds(work: Callable[[], None]) -> float:
-    began_s = time.monotonic()
-    work()
-    return time.monotonic() - began_s
+        took_s.append(time.monotonic() - began_s)
+    yield f"start and end of {len(specs)} containers, {_LABS} times: {spread(took_s)} s"
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import docker
 import pytest
 
 from fixtures.engine import BuiltImages, PlaceCpus
+from tests.lab.benches import bench_of
 from tests.support.configurations import whole
 from tests.support.own_configurations import written
 from tuneproof.errors import CannotRunHereError
@@ -22,7 +23,6 @@ from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.disk_guard import DiskGuard
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
-from tuneproof.proof.scenario.bench import Bench
 from tuneproof.proof.scenario.containers import OwnNginxError
 from tuneproof.wording import size
 from tuneproof.yours.proposal import Wanted, propose
@@ -54,16 +54,10 @@ def started(
     """Start the lab of a foreign configuration."""
     proposal = propose(Wanted(configuration=str(written(folder, whole(text).files)), version=nginx))
     arms = [arm for arm in proposal.scenario.arms if arm.subject.name == "yours"]
-    with Lab(session) as lab:
-        Bench(
-            lab,
-            scenario=proposal.scenario,
-            arms=arms,
-            nginx=nginx,
-            images=images.of_bench(nginx),
-            placement=place_cpus(()),
-            trusts=trusts,
-        )
+    built, placement = images.of_bench(nginx), place_cpus(())
+    with bench_of(
+        session, proposal.scenario, arms=arms, nginx=nginx, images=built, placement=placement, trusts=trusts
+    ) as (lab, _):
         yield lab
 
 
@@ -133,15 +127,12 @@ def test_a_configuration_with_too_many_processes_ends_with_one_sentence(
     folder.write_text(text, encoding="utf-8")
     proposal = propose(Wanted(configuration=str(folder), version=nginx))
     arms = [arm for arm in proposal.scenario.arms if arm.subject.name == "yours"]
-    with pytest.raises(OwnNginxError, match="more than 256 workers"), Lab(lab_session) as lab:
-        Bench(
-            lab,
-            scenario=proposal.scenario,
-            arms=arms,
-            nginx=nginx,
-            images=images.of_bench(nginx),
-            placement=place_cpus(()),
-        )
+    built, placement = images.of_bench(nginx), place_cpus(())
+    with (
+        pytest.raises(OwnNginxError, match="more than 256 workers"),
+        bench_of(lab_session, proposal.scenario, arms=arms, nginx=nginx, images=built, placement=placement),
+    ):
+        pass
 
 
 def test_a_container_that_fills_the_disk_is_ended(images: BuiltImages, lab_session: Session) -> None:

@@ -3,11 +3,10 @@
 import pytest
 
 from fixtures.engine import BuiltImages, EnsureImages, PlaceCpus
+from tests.lab.benches import bench_of
 from tools.generators.described import Generator, every_generator
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.subject.images import subject_images
-from tuneproof.lab.topology.lab import Lab
-from tuneproof.proof.scenario.bench import Bench
 from tuneproof.proof.scenario.containers import BenchImages
 from tuneproof.yours.proposal import Wanted, propose
 
@@ -23,15 +22,14 @@ def test_generated_configurations_start(
     image = subject_images([generator.nginx], {generator.nginx: proposal.packages})[generator.nginx]
     ensure([image])
     arm = proposal.scenario.arms[0]
-    with Lab(lab_session) as lab:
-        bench = Bench(
-            lab,
-            scenario=proposal.scenario,
-            arms=[arm],
-            nginx=generator.nginx,
-            images=BenchImages(subject=image.tag, **images.roles),
-            placement=place_cpus(()),
-        )
+    with bench_of(
+        lab_session,
+        proposal.scenario,
+        arms=[arm],
+        nginx=generator.nginx,
+        images=BenchImages(subject=image.tag, **images.roles),
+        placement=place_cpus(()),
+    ) as (_, bench):
         figures = bench.run(arm, label="started").record.figures
     assert figures.get("answered") == figures.get("asked")
     assert max(figures.get("queued", 0), figures.get("asked", 0)) > 0

@@ -18,6 +18,7 @@ from requests.exceptions import JSONDecodeError
 
 from fixtures.engine import BuiltImages, PlaceCpus
 from fixtures.labs import Measure
+from tests.lab.benches import bench_of
 from tests.support.own_configurations import written
 from tuneproof.catalogue import listen_queue
 from tuneproof.errors import LabError
@@ -27,11 +28,9 @@ from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.own_nginx import DISK_BYTES, MEMORY_BYTES, PROCESSES
-from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Arm
-from tuneproof.proof.scenario.bench import Bench
 from tuneproof.proof.scenario.containers import OwnNginxError
 from tuneproof.report.results.keys import Key
 from tuneproof.yours.proposal import Wanted, propose
@@ -184,15 +183,11 @@ def test_a_hostile_configuration_harms_itself_alone(
     arm = Arm(name="hostile", subject=subject, plan=Counted(script=hostile.script, starts=False))
 
     def check() -> Mapping[str, float]:
-        with Lab(lab_session) as lab:
-            bench = Bench(
-                lab,
-                scenario=proposal.scenario,
-                arms=[arm],
-                nginx=nginx,
-                images=images.of_bench(nginx),
-                placement=place_cpus(()),
-            )
+        built, placement = images.of_bench(nginx), place_cpus(())
+        with bench_of(lab_session, proposal.scenario, arms=[arm], nginx=nginx, images=built, placement=placement) as (
+            _,
+            bench,
+        ):
             return dict(bench.run(arm, label="hostile").record.figures)
 
     claim = listen_queue.SCENARIO.claim("long_backlog_spares_connects")

@@ -7,13 +7,13 @@ import docker
 import pytest
 
 from fixtures.engine import BuiltImages, PlaceCpus
+from tests.lab.benches import bench_of
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
 from tuneproof.proof.scenario.arms import Arm, Subject
-from tuneproof.proof.scenario.bench import Bench
 from tuneproof.proof.scenario.scenarios import Scenario
 
 pytestmark = pytest.mark.engine
@@ -30,15 +30,8 @@ def containers(lab_session: Session, images: BuiltImages, place_cpus: PlaceCpus)
     )
     arm = Arm(name="unloaded", subject=subject, plan=StallLoad())
     scenario = Scenario(name="isolation", arms=(arm,), claims=())
-    with Lab(lab_session) as lab:
-        Bench(
-            lab,
-            scenario=scenario,
-            arms=scenario.arms,
-            nginx=nginx,
-            images=images.of_bench(nginx),
-            placement=place_cpus(()),
-        )
+    built, placement = images.of_bench(nginx), place_cpus(())
+    with bench_of(lab_session, scenario, nginx=nginx, images=built, placement=placement) as (lab, _):
         yield {container.spec.role.value: container.inspect() for container in lab.containers()}
 
 

@@ -5,13 +5,12 @@ from typing import Final
 import pytest
 
 from fixtures.engine import BuiltImages
+from tests.lab.benches import bench_of
 from tuneproof.catalogue import many_cpus
 from tuneproof.catalogue.advice import RunConditions
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.load.http_load import HttpLoad
 from tuneproof.lab.protocol.cpus import cpus_of
-from tuneproof.lab.topology.lab import Lab
-from tuneproof.proof.scenario.bench import Bench
 from tuneproof.proof.scenario.placement import CpuPlacement
 
 pytestmark = [pytest.mark.engine]
@@ -26,15 +25,8 @@ CPUS_ALLOWED: Final = (
 def test_each_worker_has_its_cpu_and_gets_load(lab_session: Session, images: BuiltImages, nginx: str) -> None:
     """Pinned if the arm says so, otherwise wherever the container may run; every arm can be measured."""
     scenario = many_cpus.scenario(RunConditions(subject_cpus=lambda: cpus_of(PLACEMENT.subject)))
-    with Lab(lab_session) as lab:
-        bench = Bench(
-            lab,
-            scenario=scenario,
-            arms=scenario.arms,
-            nginx=nginx,
-            images=images.of_bench(nginx),
-            placement=PLACEMENT,
-        )
+    built = images.of_bench(nginx)
+    with bench_of(lab_session, scenario, nginx=nginx, images=built, placement=PLACEMENT) as (lab, bench):
         bench.prepare()
         seen = {}
         for arm in scenario.arms:

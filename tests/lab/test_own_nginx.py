@@ -9,6 +9,7 @@ import docker
 import pytest
 
 from fixtures.engine import BuiltImages, EnsureImages, PlaceCpus
+from tests.lab.benches import bench_of
 from tests.lab.children import GONE_WITHIN_S, start_pytest
 from tests.support.configurations import CASES, Case, whole
 from tests.support.own_configurations import written
@@ -16,11 +17,9 @@ from tests.support.surroundings import SURROUNDINGS
 from tuneproof.audit.auditing import audit
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.subject.images import subject_images
-from tuneproof.lab.topology.lab import Lab
 from tuneproof.nginx_changes import STABLE_VERSIONS
 from tuneproof.nginx_modules import MODULES, needed_by
 from tuneproof.proof.inference.verdicts import Verdict
-from tuneproof.proof.scenario.bench import Bench
 from tuneproof.proof.scenario.placement import CpuPlacement
 from tuneproof.report.results.run_file import load
 from tuneproof.wording import as_numbers
@@ -75,15 +74,8 @@ def asked(
 ) -> Mapping[str, Mapping[str, float]]:
     """Return the counts of a trial of requests, for each path through the configuration."""
     arms = [arm for arm in proposal.scenario.arms if arm.name.endswith("-requests")]
-    with Lab(session) as lab:
-        bench = Bench(
-            lab,
-            scenario=proposal.scenario,
-            arms=arms,
-            nginx=nginx,
-            images=images.of_bench(nginx),
-            placement=placement,
-        )
+    built = images.of_bench(nginx)
+    with bench_of(session, proposal.scenario, arms=arms, nginx=nginx, images=built, placement=placement) as (_, bench):
         return {arm.name: bench.run(arm, label="requests").record.figures for arm in arms}
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fixtures.engine import BuiltImages
+from tests.lab.benches import bench_of
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.stall_load import StallLoad
 from tuneproof.lab.subject.config import SubjectConfig
-from tuneproof.lab.topology.lab import Lab
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.bench import Bench
 from tuneproof.proof.scenario.placement import CpuPlacement
@@ -23,15 +23,7 @@ def started(
 ) -> Iterator[tuple[Bench, Stage]]:
     arm = Arm(name="recorded", subject=subject, plan=PLAN)
     scenario = Scenario(name="turns", arms=(arm,), claims=())
-    with Lab(session) as lab:
-        bench = Bench(
-            lab,
-            scenario=scenario,
-            arms=scenario.arms,
-            nginx=nginx,
-            images=images.of_bench(nginx),
-            placement=placement,
-        )
+    with bench_of(session, scenario, nginx=nginx, images=images.of_bench(nginx), placement=placement) as (_, bench):
         bench.prepare()
         yield bench, bench.stage(subject.name)
 

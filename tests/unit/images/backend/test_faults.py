@@ -48,29 +48,20 @@ def connected(port: int) -> socket.socket:
     return socket.create_connection((HOST, port + MOVED), timeout=5)
 
 
-def test_a_broken_server_sends_the_given_text_and_closes(serving: Serving) -> None:
-    serving.say("\x01half", Then.CLOSES)
+@pytest.mark.parametrize(
+    ("says", "then"), [("\x01half", Then.CLOSES), ("", Then.RESETS), ("half", Then.STAYS)], ids=str
+)
+def test_a_broken_server_sends_the_given_text_and_ends_as_requested(serving: Serving, says: str, then: Then) -> None:
+    serving.say(says, then)
     with connected(BROKEN_PORT) as connection:
         connection.sendall(b"anything")
-        assert b"".join(iter(lambda: connection.recv(100), b"")) == b"\x01half"
-
-
-def test_a_broken_server_resets(serving: Serving) -> None:
-    serving.say("", Then.RESETS)
-    with connected(BROKEN_PORT) as connection:
-        connection.sendall(b"anything")
-        with pytest.raises(ConnectionResetError):
-            connection.recv(100)
-
-
-def test_a_broken_server_stops_inside_its_response(serving: Serving) -> None:
-    serving.say("half", Then.STAYS)
-    with connected(BROKEN_PORT) as connection:
-        connection.sendall(b"anything")
-        assert connection.recv(100) == b"half"
-        connection.settimeout(0.2)
-        with pytest.raises(TimeoutError):
-            connection.recv(100)
+        assert connection.recv(100 if says else 0) == says.encode()
+        connection.settimeout(0.2 if then is Then.STAYS else 5)
+        if then is Then.CLOSES:
+            assert connection.recv(100) == b""
+        else:
+            with pytest.raises(ConnectionResetError if then is Then.RESETS else TimeoutError):
+                connection.recv(100)
 
 
 def test_a_silent_server_is_silent_until_the_next_trial(serving: Serving) -> None:

@@ -45,19 +45,23 @@ def test_headers_may_arrive_in_pieces_and_the_body_with_them_is_kept(ends: tuple
     assert (head.status, body) == (200, b"ok")
 
 
-def test_a_connection_that_closes_within_the_headers_is_an_error(ends: tuple[socket.socket, socket.socket]) -> None:
+@pytest.mark.parametrize(
+    ("sent", "error"),
+    [
+        (b"HTTP/1.1 200", "closed after 12 bytes"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab", "2 bytes of the body missing"),
+        (b"HTTP/1.1 200 OK\r\n" + b"x" * 20_000, "longer than 16384 bytes"),
+    ],
+    ids=["in-the-head", "in-the-body", "endless-head"],
+)
+def test_a_truncated_or_endless_response_is_an_error(
+    ends: tuple[socket.socket, socket.socket], sent: bytes, error: str
+) -> None:
     client, server = ends
-    server.sendall(b"HTTP/1.1 200")
+    server.sendall(sent)
     server.shutdown(socket.SHUT_WR)
-    with pytest.raises(ConnectionError, match="closed after 12 bytes"):
-        http1.receive_head(client)
-
-
-def test_endless_headers_are_given_up(ends: tuple[socket.socket, socket.socket]) -> None:
-    client, server = ends
-    server.sendall(b"HTTP/1.1 200 OK\r\n" + b"x" * 20_000)
-    with pytest.raises(ValueError, match="longer than 16384 bytes"):
-        http1.receive_head(client)
+    with pytest.raises((ConnectionError, ValueError), match=error):
+        http1.exchange(client, b"GET")
 
 
 def test_an_exchange_reads_the_whole_body(ends: tuple[socket.socket, socket.socket]) -> None:
@@ -70,11 +74,3 @@ def test_an_exchange_reads_the_whole_body(ends: tuple[socket.socket, socket.sock
     client.setblocking(False)
     with pytest.raises(BlockingIOError):
         client.recv(1)
-
-
-def test_an_exchange_with_a_truncated_body_is_an_error(ends: tuple[socket.socket, socket.socket]) -> None:
-    client, server = ends
-    server.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
-    server.shutdown(socket.SHUT_WR)
-    with pytest.raises(ConnectionError, match="2 bytes of the body missing"):
-        http1.exchange(client, b"GET")

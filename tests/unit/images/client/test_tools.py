@@ -110,15 +110,13 @@ def test_other_columns_are_an_error(text: str) -> None:
         ab_times(text)
 
 
-def test_a_run_of_ab_returns_its_report_and_its_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = f"Path(sys.argv[sys.argv.index('-g') + 1]).write_text({GNUPLOT!r})\nprint({REPORT!r}, end='')\n"
-    fake_tool("ab", tmp_path, monkeypatch, script)
-    assert run(AB) == ToolSaid(report=REPORT, times=ab_times(GNUPLOT))
-
-
-def test_a_run_of_wrk_returns_its_report_and_no_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_tool("wrk", tmp_path, monkeypatch, f"print({REPORT!r}, end='')\n")
-    assert run(WRK) == ToolSaid(report=REPORT, times=None)
+@pytest.mark.parametrize("asked", [AB, WRK], ids=lambda asked: asked.tool)
+def test_a_run_returns_its_report_and_that_of_ab_its_times(
+    asked: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes = f"Path(sys.argv[sys.argv.index('-g') + 1]).write_text({GNUPLOT!r})\n" if asked == AB else ""
+    fake_tool(asked.tool, tmp_path, monkeypatch, f"{writes}print({REPORT!r}, end='')\n")
+    assert run(asked) == ToolSaid(report=REPORT, times=ab_times(GNUPLOT) if asked == AB else None)
 
 
 def test_a_failing_tool_is_an_error_with_its_last_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,10 +37,12 @@ def test_workers_are_returned(proc: Proc) -> None:
     )
 
 
-def test_a_process_table_without_nginx_is_an_error(proc: Proc) -> None:
+def test_a_process_table_without_nginx_and_workers_that_count_no_calls_are_errors(proc: Proc) -> None:
     """It belongs to another namespace: an empty list would mean nothing."""
-    error = refused(remote(Observer(FakeDiag().open, proc=proc.folder)).workers)
-    assert error == "no process here is titled 'nginx: master process'"
+    observer = remote(Observer(FakeDiag().open, proc=proc.folder))
+    assert refused(observer.workers) == "no process here is titled 'nginx: master process'"
+    proc.add_nginx()
+    assert refused(observer.calls) == "RecordError: process 9 keeps no record"
 
 
 def test_what_an_engineer_would_print_is_returned_as_text(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,12 +63,6 @@ def test_what_an_engineer_would_print_is_returned_as_text(proc: Proc, monkeypatc
     assert remote(observer).printed("sockets") == "State\n"
     assert ran == [["ss", "-ntmiao"]]
     assert remote(observer).printed("processes").count("VmRSS:") == 3
-
-
-def test_calls_of_workers_that_do_not_count_them_are_an_error(proc: Proc) -> None:
-    proc.add_nginx()
-    error = refused(remote(Observer(FakeDiag().open, proc=proc.folder)).calls)
-    assert error == "RecordError: process 9 keeps no record"
 
 
 @pytest.mark.parametrize(

@@ -231,51 +231,43 @@ class Readings:
         return self._usual_s
 
 
+SEEN = (
+    (1.0, 1.0001, 5000, 5),
+    (1.001, 1.0011, 5000, 5),
+    (1.002, 1.0021, 7000, 7),
+    (1.003, 1.0130, 9000, 9),
+    (1.014, 1.0141, 11000, 9),
+)
+SLOW = (1.0, 1.003, 5000, 5), (1.004, 1.007, 7000, 7)
+
+
 @pytest.mark.parametrize(
-    ("segment_bytes", "points"),
+    ("rows", "usual_s", "segment_bytes", "points"),
     [
-        (None, [[0, 0], [2000, 2000], [14000, 6000]]),
-        # Two frames of 1000 bytes have 1868 of payload, in segments of 660 with 66 of headers each.
-        (660, [[0, 0], [2000, 2055], [14000, 6310]]),
+        (SEEN, 0.00001, None, [[0, 0], [2000, 2000], [14000, 6000]]),
+        # Two frames of 1000 bytes are 1868 of payload, in segments of 660 with 66 of headers each.
+        (SEEN, 0.00001, 660, [[0, 0], [2000, 2055], [14000, 6310]]),
+        # Otherwise none would be quick enough on an emulated CPU, and the link would seem to carry nothing.
+        (SLOW, 0.0004, None, [[0, 0], [4000, 2000]]),
+        (SLOW, 0.0001, None, []),
+        ((), 0.00001, None, []),
     ],
-    ids=["datagrams", "stream"],
+    ids=["datagrams", "stream", "slow-machine", "interrupted", "nothing-arrives"],
 )
 def test_points_are_uninterrupted_readings_with_new_data(
-    segment_bytes: int | None, points: list[list[int]], monkeypatch: pytest.MonkeyPatch
+    rows: tuple[tuple[float, float, int, int], ...],
+    usual_s: float,
+    segment_bytes: int | None,
+    points: list[list[int]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A slow reading has no exact time; one without new data shows nothing."""
-    readings = Readings(
-        (1.0, 1.0001, 5000, 5),
-        (1.001, 1.0011, 5000, 5),
-        (1.002, 1.0021, 7000, 7),
-        (1.003, 1.0130, 9000, 9),
-        (1.014, 1.0141, 11000, 9),
-    )
+    """A reading slower than usual here has no exact time; one without new data shows nothing."""
+    readings = Readings(*rows, usual_s=usual_s)
     monkeypatch.setattr(load_path, "time", readings)
     watched = load_path._Points(readings, seconds=3.0, segment_bytes=segment_bytes)  # type: ignore[arg-type] # reads alike
-    while watched.look():
+    while rows and watched.look():
         pass
     assert watched.told() == points
-
-
-@pytest.mark.parametrize(("usual_s", "points"), [(0.0004, [[0, 0], [4000, 2000]]), (0.0001, [])])
-def test_the_limit_for_a_reading_depends_on_the_usual_time_here(
-    usual_s: float, points: list[list[int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Otherwise none would be quick enough on an emulated CPU, and the link would seem to carry nothing."""
-    readings = Readings((1.0, 1.003, 5000, 5), (1.004, 1.007, 7000, 7), usual_s=usual_s)
-    monkeypatch.setattr(load_path, "time", readings)
-    watched = load_path._Points(readings, seconds=3.0)  # type: ignore[arg-type] # reads alike
-    while watched.look():
-        pass
-    assert watched.told() == points
-
-
-def test_a_window_without_arrivals_has_no_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    readings = Readings()
-    monkeypatch.setattr(load_path, "time", readings)
-    watched = load_path._Points(readings, seconds=3.0)  # type: ignore[arg-type] # reads alike
-    assert watched.told() == []
 
 
 def test_datagrams_of_a_load_fit_the_paths_mtu(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,26 +81,22 @@ def test_a_queue_that_stays_full_is_an_error(fake: FakeStage) -> None:
         ConnectStorm().run(fake.stage, label="a-b1")
 
 
-def test_an_empty_storm_is_void(fake: FakeStage) -> None:
-    fake.answers["storm"] = [seen(), seen(1.0)]
-    nothing, some = ConnectStorm(connections=0), ConnectStorm(connections=1)
-    assert nothing.observe(nothing.run(fake.stage, label="a-b1")).faults == ("no connect was started",)
-    assert some.observe(some.run(fake.stage, label="a-b2")).faults == ()
-
-
-def test_a_storm_that_reaches_nothing_is_void(fake: FakeStage) -> None:
-    """It would refute that a long queue saves connects."""
-    fake.answers["storm"] = [seen(unfinished=8)]
-    load = ConnectStorm(connections=8)
-    assert load.observe(load.run(fake.stage, label="a-b1")).faults == (
-        "none of 8 connects got in: nginx cannot be reached",
-    )
-
-
-def test_a_client_that_looks_late_makes_the_storm_void(fake: FakeStage) -> None:
-    """One established meanwhile was queued with its first SYN: a second SYN finds the queue just as full."""
-    paused, busy = ConnectStorm(connections=8), ConnectStorm(connections=8, paused=False)
-    assert paused.observe(paused.run(fake.stage, label="a-b1")).faults == (
-        "the client saw 2 connects only after a second",
-    )
-    assert busy.observe(busy.run(fake.stage, label="a-b2")).faults == ()
+@pytest.mark.parametrize(
+    ("load", "answer", "faults"),
+    [
+        (ConnectStorm(connections=0), seen(), ("no connect was started",)),
+        (ConnectStorm(connections=1), seen(1.0), ()),
+        # It would refute that a long queue saves connects.
+        (ConnectStorm(connections=8), seen(unfinished=8), ("none of 8 connects got in: nginx cannot be reached",)),
+        # Established connections were queued with their first SYN: a second SYN finds the queue just as full.
+        (ConnectStorm(connections=8), None, ("the client saw 2 connects only after a second",)),
+        (ConnectStorm(connections=8, paused=False), None, ()),
+    ],
+    ids=["nothing", "one", "nobody-reached", "slow-to-look", "busy"],
+)
+def test_a_storm_that_is_empty_or_reaches_nothing_or_is_seen_late_is_void(
+    load: ConnectStorm, answer: StormSeen | None, faults: tuple[str, ...], fake: FakeStage
+) -> None:
+    if answer is not None:
+        fake.answers["storm"] = [answer]
+    assert load.observe(load.run(fake.stage, label="a-b1")).faults == faults

@@ -114,22 +114,17 @@ def test_without_a_new_lab_the_claim_is_not_decided(decide: Deciding, monkeypatc
         decide.measuring(bench, asked).decide(asked)
 
 
-def test_an_unavailable_engine_ends_the_run(decide: Deciding) -> None:
-    """No result is written: the claim was not tested here, and may be tested elsewhere."""
+@pytest.mark.parametrize("why", ["engine", "run"])
+def test_without_its_engine_or_after_the_end_of_the_run_a_claim_gets_no_result(decide: Deciding, why: str) -> None:
+    """It was not tested here, and may be tested elsewhere; the end of its containers is not a failure."""
+    gone = EngineUnavailableError("gone")
     asked = claim("stall", "loaded")
-    running = decide.measuring(failing(EngineUnavailableError("gone"), 1, 2), asked)
-    running._may_go_on = lambda: False
-    with pytest.raises(EngineUnavailableError, match="gone"):
-        running.decide(asked)
-    assert not load(decide.writer.folder).cells
-
-
-def test_a_run_that_has_ended_writes_no_result(decide: Deciding) -> None:
-    """Its containers have been removed, which is not a failure."""
-    asked = claim("stall", "loaded")
-    running = decide.measuring(failing(DIED, 1, 2), asked)
-    running._stop.ask()
-    with pytest.raises(RunEndedError):
+    running = decide.measuring(failing(gone if why == "engine" else DIED, 1, 2), asked)
+    if why == "engine":
+        running._may_go_on = lambda: False
+    else:
+        running._stop.ask()
+    with pytest.raises(EngineUnavailableError if why == "engine" else RunEndedError):
         running.decide(asked)
     assert not load(decide.writer.folder).cells
 
