@@ -75,7 +75,7 @@ def lossy(share: float = 0.02, **values: Any) -> dict[str, Any]:
 
 
 def held(request_s: Distribution | None = None, backend_s: Distribution | None = None, **values: Any) -> HeldRequests:
-    """Return both legs of 200 requests that nginx proxies at once."""
+    """Return both legs of 200 requests that nginx proxies at once; a stall delays responses like requests."""
     return HeldRequests(
         **{
             "front": FRONT,
@@ -84,7 +84,7 @@ def held(request_s: Distribution | None = None, backend_s: Distribution | None =
             "request_held_s": request_s or spread(0.0004, 0.01),
             "backend_s": backend_s or spread(0.003, 0.03),
             "connected_held_s": spread(0.0001, 0.01),
-            "response_held_s": spread(0.0004, 0.01),
+            "response_held_s": request_s or spread(0.0004, 0.01),
             "moments": 9,
             **values,
         }

@@ -11,6 +11,13 @@ BOTH_LEGS: Final = "nsenter -t PID -n tcpdump -ni any -s 256 -w both.pcap (both 
 LOG_TIMES: Final = f"the access log with the worker, the upstream and the times: log_format explain '{RECOMMENDED}';"
 
 
+BULK_STEP: Final = (
+    "separate large downloads from the other requests, then consider a smaller net.ipv4.tcp_rmem, which bounds what "
+    "one loop iteration reads: docs/reuseport-stall.md."
+)
+"""What to do against iterations that read and write much."""
+
+
 class CauseText(NamedTuple):
     """The words for a cause that was found."""
 
@@ -66,8 +73,7 @@ CAUSE_TEXTS: Final[Mapping[Cause, CauseText]] = {
     ),
     Cause.EVENT_LOOP_STALL: CauseText(
         name="nginx's event loop stalls",
-        next_step="separate large downloads from the other requests, then consider a smaller net.ipv4.tcp_rmem, "
-        "which bounds what one loop iteration reads: docs/reuseport-stall.md.",
+        next_step=f"see what the worker does meanwhile: tuneproof watch. If it reads large downloads: {BULK_STEP}",
     ),
     Cause.SLOW_READER_BUFFERING: CauseText(
         name="Clients read slowly, and nginx buffers",

@@ -12,7 +12,7 @@ from typing import Final
 from tuneproof.errors import BadInputError
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS
-from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
+from tuneproof.explain.parse.capture.capture_summary import SERVICES, CaptureSummary
 from tuneproof.explain.parse.capture.quic import QuicService
 from tuneproof.explain.parse.capture.records import Endpoint
 from tuneproof.explain.parse.capture.services import ServiceSummary
@@ -48,13 +48,17 @@ def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed
         )
     kept: list[Named[CaptureSummary]] = []
     others: list[ServiceSummary] = []
+    connections = 0
     for named in evidence.captures:
         content, left = _narrowed(named.content, service)
         kept.append(Named(name=named.name, content=content))
         others += left
+        # A summary has the busiest services only.
+        connections += named.content.flows - sum(known.flows for known in content.services)
     said = ""
     if others:
-        connections, to = sum(other.flows for other in others), count(len(others), "other service")
+        is_more = any(len(named.content.services) == SERVICES for named in evidence.captures)
+        to = f"{len(others)} or more other services" if is_more else count(len(others), "other service")
         said = f"{count(connections, 'connection')} to {to} (--service ADDRESS:PORT asks for one of them)."
     return Narrowed(evidence=replace(evidence, captures=tuple(kept), other_services=tuple(others)), left_out=said)
 

@@ -132,6 +132,14 @@ def test_loss_of_other_services_is_not_nginxs() -> None:
     assert told(given)[-1].startswith("Left out: 12 connections to 5 other services")
 
 
+def test_a_scan_of_more_ports_than_a_summary_has_is_counted_whole() -> None:
+    tries = [other(port, flows=1, refused=1, handshakes={"refused": 1}) for port in range(1000, 1063)]
+    beside = replace(capture(service(), *tries), flows=500)
+    assert told(seen(beside))[-1].startswith("Left out: 300 connections to 63 or more other services")
+    alone = replace(capture(*tries), flows=300)
+    assert any("were answered with RST, of 300 in the capture" in line for line in told(seen(alone)))
+
+
 def silent(address: str, port: int, flows: int, **values: Any) -> ServiceSummary:
     """Return failed attempts."""
     said = {"from_client": Side(packets=flows), "from_server": Side(), "requests": 0, "handshakes": {}}

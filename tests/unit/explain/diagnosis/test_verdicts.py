@@ -493,7 +493,16 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             "for 1: holds a request for 33 ms (median), 400 ms (p90) and 400 ms (p99)",
             legs(request_s=spread(0.033, 0.4)),
         ),
-        row("a response is held", FOUND, legs(response_held_s=spread(0.001, 0.2))),
+        row("a response is held", FOUND, legs(request_s=spread(0.001, 0.06), response_held_s=spread(0.001, 0.2))),
+        # limit_req and auth_request do that; a small first part of a response waits for more.
+        row(
+            "only requests are held",
+            POSSIBLE,
+            "against 1: A stall delays whatever a worker waits for, and nothing else is late.",
+            "decides 1: tuneproof watch",
+            legs(request_s=spread(0.1), response_held_s=spread(0.001)),
+        ),
+        row("only responses are held", POSSIBLE, legs(response_held_s=spread(0.001, 0.2))),
         # They arrived while the machine paused for 110 ms.
         row(
             "a burst of responses is held once",
@@ -518,7 +527,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("20 requests", FOUND, legs(request_s=spread(0.4), matched=20)),
         row("no CPU by schedstat", POSSIBLE, f"against 1: {WAITS} 50 %", scheduled((1.0, 0.0), (2.0, 1.0)), HOLDS),
         row("no CPU by pidstat", POSSIBLE, f"against 1: {WAITS} 50 %", pidstat("%wait", 40.0, 60.0), HOLDS),
-        row("with its CPU", FOUND, f"for 2: {WAITS} only 2 %", scheduled((98.0, 2.0)), HOLDS),
+        row("with its CPU", FOUND, f"for 3: {WAITS} only 2 %", scheduled((98.0, 2.0)), HOLDS),
         # No distance, outage, TLS or client makes it continue with everything that waited while others worked.
         row(
             "a worker stood still",

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from tuneproof.explain.diagnosis.cause_texts import CAUSE_TEXTS
-from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict
+from tuneproof.explain.diagnosis.cause_texts import BULK_STEP
+from tuneproof.explain.diagnosis.findings import CauseVerdict
 from tuneproof.explain.diagnosis.thresholds import WAITING_SHARE
 from tuneproof.explain.parse.event_loop_summary import LONG_S, REASONS_OF_A_STALL, Reason, WorkerLoop, parts
 from tuneproof.wording import count, seconds, share
@@ -31,7 +31,7 @@ NEXT: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.MANY_EVENTS: "the worker is at its limit with ordinary requests: add workers or CPUs.",
         Reason.BLOCKED: "take the file from the slow disk, or let threads wait for it (aio threads, "
         "open_file_cache): docs/watch.md.",
-        Reason.CALLS: CAUSE_TEXTS[Cause.EVENT_LOOP_STALL].next_step,
+        Reason.CALLS: BULK_STEP,
         Reason.COMPUTING: "find what computes in the worker (gzip_comp_level, TLS handshakes, Lua, regular "
         "expressions): perf top -p PID shows the function: docs/watch.md.",
         Reason.UNTIMED: "watch this worker alone (./lab watch PID), or again when it has less to do: its calls are "
