@@ -48,7 +48,7 @@ MODULES: Final = (
     Module(name="http_subs_filter", directives=r"subs_filter\w*"),
     Module(name="http_uploadprogress", directives=r"upload_progress\w*|track_uploads|report_uploads"),
     Module(name="http_upstream_fair", directives=r"fair|upstream_fair_\w+"),
-    Module(name="http_xslt_filter", directives=r"xslt_\w+|xml_entities"),
+    Module(name="http_xslt_filter", directives=r"xslt_\w+|xml_(external_)?entities"),
     Module(name="stream_geoip", directives=r"geoip_\w+", needs="stream", data="geoip-database"),
     Module(name="stream_geoip2", directives=r"geoip2\w*", needs="stream"),
     Module(name="http_brotli_filter", since="1.22", directives=r"brotli(_(?!static)\w+)?"),

@@ -80,6 +80,10 @@ def close_to(word: str, names: Iterable[str]) -> str:
     return f"did you mean {' or '.join(found)}?" if found else ""
 
 
+VERDICT_WORDS: Final = {"unsupported": "not testable"}
+"""Words for readers where results.json has another."""
+
+
 def without_escapes(text: str) -> str:
     """Return text without the control sequences for colours, titles and modes of a terminal."""
     return _ESCAPES.sub("", text)

@@ -7,10 +7,12 @@ from typing import Any, Final
 from tuneproof.audit.advice import State
 from tuneproof.audit.conditions import WHERE
 from tuneproof.audit.recorded import every_recorded
-from tuneproof.conf.directives import Directive, known, rows_of
+from tuneproof.conf.directives import Directive, Inheritance, known, rows_of
 from tuneproof.errors import BadInputError
 from tuneproof.lines import Concern, Line, every_line
-from tuneproof.wording import as_numbers, close_to
+from tuneproof.nginx_changes import BACKPORTED, Kind, of_directive
+from tuneproof.nginx_modules import module_of
+from tuneproof.wording import VERDICT_WORDS, as_numbers, close_to
 
 # By state, if the row has no replacement for the directive.
 _WORDS: Final = {
@@ -29,31 +31,73 @@ _NAMED: Final[Mapping[str, str]] = {
 _GOES_ON: Final = re.compile(r"\w\{found\}")
 
 
+_SYSCTL: Final = re.compile(r"(?:net|kernel|fs|vm)\.")
+_INHERITED: Final = {
+    Inheritance.INHERITED: "inherited",
+    Inheritance.REPLACED: "inherited, unless the block has any of its own",
+    Inheritance.NEVER: "not inherited",
+}
+# More would bury what the word is about.
+_MOST_CLAIMS: Final = 8
+
+
 def is_known(word: str) -> bool:
     """Tell whether it is the name of a directive, a scenario or a claim."""
     return word in known() or any(word in {key, *key.split("/")} for key in every_recorded())
 
 
 def why(word: str) -> str:
-    """Return the facts about a directive, a scenario or a claim, as text.
+    """Return the facts about a directive, a scenario or a claim, as text; of other words, the claims that have them.
 
-    Raises BadInputError: The name is unknown.
+    A line of nginx.conf means its directive. Raises BadInputError: The name is unknown.
     """
-    parts = [*_of_directive(word), *_of_claims(word)]
+    first, _, rest = word.rstrip("; ").partition(" ")
+    parts = [*_of_directive(word), *_of_claims(word)] or list(_of_module(word))
+    if not parts and (rest or word.endswith(";")) and is_directive(first):
+        return why(first)
+    parts = parts or mentions(word)
     if not parts:
         if any(line.claim == word for line in every_line()):
             raise BadInputError(f"{word}: declared, not measured yet", remedy=f"./lab run -k {word}")
         names = {*known(), *(name for key in every_recorded() for name in key.split("/"))}
         raise BadInputError(
-            f"{word}: no directive and no claim", remedy=close_to(word, names) or "./lab matrix lists all"
+            f"{word}: no directive, claim or message", remedy=close_to(word, names) or "./lab matrix lists all claims"
         )
     return "\n\n".join(parts)
+
+
+def is_directive(word: str) -> bool:
+    """Tell whether nginx or a packaged module has a directive of this name."""
+    return word in known() or any(module_of(word, in_stream=in_stream) for in_stream in (False, True))
+
+
+def mentions(word: str) -> list[str]:
+    """Return the claims that have a word in their sentence, up to some, each in a line; empty for none.
+
+    A kernel setting is meant with its path or without it. Variables are not looked up.
+    """
+    meant = word.rpartition(".")[2] if _SYSCTL.match(word) else word
+    if not meant or meant.startswith("$"):
+        return []
+    has = re.compile(rf"(?<![\w.]){re.escape(meant)}(?![\w])", re.IGNORECASE)
+    found = [f"  {key}: {cell['claim']}" for key, cell in every_recorded().items() if has.search(cell["claim"])]
+    more = [f"  and {len(found) - _MOST_CLAIMS} more"] if len(found) > _MOST_CLAIMS else []
+    return ["\n".join([f"Claims about {meant}:", *found[:_MOST_CLAIMS], *more])] if found else []
+
+
+def _of_module(word: str) -> Iterator[str]:
+    """Yield where a directive is from that nginx's own sources do not have."""
+    module = module_of(word, in_stream=False) or module_of(word, in_stream=True)
+    if module is not None:
+        yield f"{word}\n  of the module {module.name}, which Debian packages as {module.packages[0]}"
+    elif word in known():
+        yield f"{word}\n  in nginx's documentation, but not in its sources: of njs or the commercial subscription"
 
 
 def _of_directive(word: str) -> Iterator[str]:
     rows = rows_of(word)
     if rows:
-        yield "\n".join([word, *dict.fromkeys(map(_known, rows))])
+        yield "\n".join([word, *dict.fromkeys(map(_known, rows)), *_changes(word)])
     for line in every_line():
         for concern in line.audit:
             if word in {concern.directive, named(concern)}:
@@ -65,9 +109,21 @@ def _of_directive(word: str) -> Iterator[str]:
 
 def _known(row: Directive) -> str:
     default = f"; default: {row.default}" if row.default else ""
-    since = f"; since nginx {row.since}" if row.since else ""
+    backported = " or a security update of a distribution" if row.name in BACKPORTED else ""
+    since = f"; since nginx {row.since}{backported}" if row.since else ""
     until = f"; until nginx {row.until}" if row.until else ""
-    return f"  {row.module}, in {', '.join(sorted(row.contexts))}; {row.inheritance.value}{default}{since}{until}"
+    how = f"; {_INHERITED[row.inheritance]}" if not row.is_block and row.inheritance in _INHERITED else ""
+    return f"  {row.module}, in {', '.join(sorted(row.contexts))}{how}{default}{since}{until}"
+
+
+def _changes(word: str) -> Iterator[str]:
+    """Yield what versions of nginx changed, apart from what the table of directives shows."""
+    for change in of_directive(word):
+        if change.kind is Kind.NEW and change.parameter:
+            what = "variables" if change.parameter == "$" else change.parameter
+            yield f"  nginx {change.version}: new: {what}{f' in {change.block}' if change.block else ''}"
+        elif change.meaning and change.kind is not Kind.NEW:
+            yield f"  nginx {change.version}: {f'{change.parameter}: ' if change.parameter else ''}{change.meaning}"
 
 
 def _of_claims(word: str) -> Iterator[str]:
@@ -81,7 +137,8 @@ def _of_claims(word: str) -> Iterator[str]:
 def _verdicts(cell: Mapping[str, Any]) -> Iterator[str]:
     for version in sorted(cell["versions"], key=as_numbers):
         found = cell["versions"][version]
-        yield f"  nginx {version}: {found['verdict']} {found['effect']}".rstrip()
+        verdict = VERDICT_WORDS.get(found["verdict"], found["verdict"])
+        yield f"  nginx {version}: {verdict} {found['effect']}".rstrip()
 
 
 def named(concern: Concern) -> str:

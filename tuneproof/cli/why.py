@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from tuneproof.audit.why import is_known, why
+from tuneproof.audit.why import is_known, mentions, why
 from tuneproof.cli import output
 from tuneproof.cli.output import show
+from tuneproof.errors import BadInputError
 from tuneproof.messages.lookup import find
 from tuneproof.messages.render import lines
 from tuneproof.messages.rows import Message
@@ -28,14 +29,18 @@ examples:
 def main(arguments: Sequence[str]) -> int:
     """Print the facts about a name; return the exit status 0.
 
-    BadInputError: The name is unknown.
+    BadInputError: The name is unknown, or empty.
     """
     parser = output.parser("why", DESCRIPTION, EPILOG)
     parser.add_argument(
         "word", nargs="+", metavar="WORD", help="a directive, a scenario, a claim, or words of an error message"
     )
-    text = " ".join(parser.parse_args(arguments).word)
-    rows = () if is_known(text) else find(text)
+    text = " ".join(" ".join(parser.parse_args(arguments).word).split())
+    if not text:
+        raise BadInputError("no word to look up", remedy="such as ./lab why multi_accept")
+    # A single word may be in any message by chance.
+    is_named = is_known(text) or text.startswith("$") or (" " not in text and bool(mentions(text)))
+    rows = () if is_named else find(text)
     show("\n\n".join(map(_shown, rows[:_MOST])) if rows else why(text))
     return 0
 

@@ -3,15 +3,13 @@
 from typing import Final
 
 from tuneproof.report.results.cells import Cell, Effect
-from tuneproof.wording import format_number, share, size
+from tuneproof.wording import VERDICT_WORDS, format_number, share, size
 
 _DIGITS: Final = 3
 _MOST_DIGITS: Final = 7
 _TIMES: Final = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 _ARMS: Final = 2
 _EXPIRED_VERDICT: Final = "refuted"
-# The word for readers; results.json keeps its own.
-_WORDS: Final = {"unsupported": "not testable"}
 
 
 def format_effect(value: float, unit: str, interval: tuple[float, float] | None = None) -> str:
@@ -79,7 +77,7 @@ def limit(cell: Cell, *, nothing: str = "") -> str:
 
 def word_of(name: str) -> str:
     """Return a verdict in readers' words: "not testable" for ``unsupported``, the others unchanged."""
-    return _WORDS.get(name, name)
+    return VERDICT_WORDS.get(name, name)
 
 
 def verdict(cell: Cell) -> str:

@@ -26,6 +26,50 @@ def test_a_claim_and_a_scenario_have_their_verdicts() -> None:
     assert alone in why("reuseport_stall")
 
 
+@pytest.mark.parametrize("line", ["multi_accept on;", "multi_accept on", "multi_accept;"])
+def test_a_line_of_a_configuration_means_its_directive(line: str) -> None:
+    assert why(line) == why("multi_accept")
+
+
+def test_a_directive_has_what_versions_changed_of_it() -> None:
+    """Also how inner blocks inherit it, and that packages of distributions may have it earlier."""
+    assert "  nginx 1.29.7: new: local in upstream" in why("keepalive").splitlines()
+    assert "  nginx 1.25.1: http2: nginx warns about it at each start" in why("listen")
+    assert "since nginx 1.29.8 or a security update of a distribution" in why("max_headers")
+    assert "in http, location, server; inherited, unless the block has any of its own" in why("proxy_set_header")
+    assert "  ngx_http_core_module, in location, server\n" in why("location")
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("content_by_lua_block", "of the module http_lua, which Debian packages as libnginx-mod-http-lua"),
+        ("js_import", "of the module http_js"),
+        ("auth_jwt", "in nginx's documentation, but not in its sources"),
+    ],
+)
+def test_a_directive_of_another_module_is_known_as_such(name: str, source: str) -> None:
+    assert source in why(name)
+
+
+@pytest.mark.parametrize("word", ["tcp_rmem", "net.ipv4.tcp_rmem", "TCP_RMEM", "reuseport"])
+def test_any_other_word_finds_the_claims_that_have_it(word: str) -> None:
+    found = why(word).splitlines()
+    assert found[0].lower() == f"claims about {word.rpartition('.')[2].lower()}:"
+    assert any(line.startswith("  reuseport_stall/") for line in found)
+    assert found[-1].startswith("  and ")
+
+
+@pytest.mark.parametrize("word", ["$host", "rmem", "multi_acept on;"])
+def test_a_part_of_a_word_finds_nothing(word: str) -> None:
+    with pytest.raises(BadInputError):
+        why(word)
+
+
+def test_what_a_version_cannot_test_is_called_so() -> None:
+    assert "  nginx 1.18: not testable" in why("quic_without_reuseport_loses_connections").splitlines()
+
+
 def test_a_misspelling_gets_a_suggestion() -> None:
     with pytest.raises(BadInputError) as caught:
         why("multi_acept")

@@ -9,6 +9,8 @@ from tests.support.command_line import Lab
     ("words", "expected"),
     [
         (("sendfile",), "sendfile\n  ngx_http_core_module"),
+        (("listen", "443", "ssl;"), "listen\n  ngx_http_core_module"),
+        (("quic",), "Claims about quic:"),
         (("small_rmem_restores_loop",), "reuseport_stall/small_rmem_restores_loop: "),
         (("no", "live", "upstreams"), "Message: No upstream server is considered alive"),
         (("[error] 1#1: *1 no live upstreams while connecting to upstream, client: 10.0.0.1",), "Message: No upstream"),
@@ -21,4 +23,5 @@ def test_a_directive_a_claim_and_a_message_are_looked_up(lab: Lab, words: tuple[
 
 
 def test_an_unknown_word_is_bad_input(lab: Lab) -> None:
-    assert lab("why", "qqqqqqq").status == 2
+    for word in ("qqqqqqq", "", "  ", "$host"):
+        assert lab("why", word).status == 2
