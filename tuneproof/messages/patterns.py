@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
 
-from tuneproof.messages.rows import Message, messages
+from tuneproof.messages.rows import Message, Problem, messages
 
 PLACE: Final = re.compile(r"<([a-z]+\+?)>")
 """The placeholder for any text in a row's words."""
@@ -31,6 +31,7 @@ GLIBC_WORDS: Final = {
     "Address not available": "Cannot assign requested address",
     "Can't assign requested address": "Cannot assign requested address",
     "Network unreachable": "Network is unreachable",
+    "Message too large": "Message too long",
     "Connection aborted": "Software caused connection abort",
     "Socket not connected": "Transport endpoint is not connected",
     "Operation timed out": "Connection timed out",
@@ -87,6 +88,7 @@ _OTHER_WORDS: Final = re.compile(
 _GLIBC_BY_LOWER: Final = {other.lower(): words for other, words in GLIBC_WORDS.items()}
 # With this many characters a match is unique; with fewer, the level or the rest must confirm it.
 _FEWEST: Final = 15
+_SERIOUS: Final = frozenset({"crit", "alert", "emerg"})
 # The number of first characters that select the patterns to try.
 _KEY: Final = 5
 
@@ -213,7 +215,20 @@ def find_one(text: str, level: str = "") -> Message | None:
         numbers = {}
     if numbers:
         text = _NUMBER.sub(lambda found: numbers.get(found[0], found[0]), text, count=1)
-    return _decides(text, level) or (_decides(text, "") if level else None)
+    if (own := _decides(text, level)) is not None or not level:
+        return own
+    elsewhere = _decides(text, "")
+    return None if elsewhere is not None and _is_belittled(elsewhere, level) else elsewhere
+
+
+def _is_belittled(row: Message, level: str) -> bool:
+    """Tell whether a row says that a message is no problem, although nginx logged it at a much more serious level."""
+    return (
+        row.problem is Problem.NO
+        and bool(row.levels)
+        and level in _SERIOUS
+        and not any(each in _SERIOUS for each in row.levels)
+    )
 
 
 def words_again(row: Message, text: str) -> str:

@@ -64,6 +64,7 @@ MUSL: Final = {
     "Address in use": "Address already in use",
     "Address not available": "Cannot assign requested address",
     "Network unreachable": "Network is unreachable",
+    "Message too large": "Message too long",
     "Connection aborted": "Software caused connection abort",
     "Socket not connected": "Transport endpoint is not connected",
     "Operation timed out": "Connection timed out",

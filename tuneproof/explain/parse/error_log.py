@@ -33,12 +33,17 @@ _MOST_TIMES: Final = 1_000
 _MOST_SAID: Final = 1_000
 # ngx_log_error_core() writes no message below warn to the terminal.
 _NEVER_PRINTED: Final = frozenset({"debug", "info", "notice"})
+# People also hide numbers: "xxxx#xxxx: *xx".
+_ID: Final = r"(?:\d+|[xX*]{1,10})"
 _LINE: Final = re.compile(
     # People leave the time out, and so do tools with their own time.
-    rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) )?\[({LEVELS})\] \d+#\d+: (?:\*\d+ )?|nginx: \[({LEVELS})\] "
+    rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) )?\[({LEVELS})\] {_ID}#{_ID}: (?:\*{_ID} )?"
+    rf"|(?:nginx|angie): \[({LEVELS})\] "
 )
 # Prefixes of lists and code in web threads; a quote may begin a log's own column.
 _LISTED: Final = " \t>*-`"
+# How people begin a quotation from the middle of a line.
+_ELLIPSIS: Final = re.compile(r"[\"'\u201c]?(?:\.\.\.|\u2026) ?(?=\[)")
 # Prefixes of a message quoted alone, and of a process without its level.
 _QUOTED: Final = f"{_LISTED}\"'"
 _PROCESS: Final = re.compile(r"(?<!\d)\d+#\d+: (?:\*\d+ )?")
@@ -152,6 +157,7 @@ class Collector:
         self._first = self._last = self._latest = ""
         self._cut = ("", "", "")  # a message that may continue in the next line, with its level and time
         self._wrapped = 0  # how often it did
+        self._glue = " "  # what was between the lines of a message that continues; nothing, if a terminal wrapped it
         self._before = ("", "", "")  # the message of the previous line
         self._open = ("", "", "")  # a message with several lines, up to the one with its circumstances
         self._lines = 0  # how many lines it has so far
@@ -165,9 +171,10 @@ class Collector:
         if match is None:
             # A line that begins with a request has none: most lines are skipped cheaply.
             beginning = line[:_BEGINNING]
-            if "#" in beginning or "nginx: [" in beginning or line[:1] in "{\x1b":
+            if "#" in beginning or ": [" in beginning or line[:1] in "{\x1b":
                 repeated = _REPEATED_AS.search(beginning)
                 line = nginx_line(line).lstrip(_LISTED)
+                line = line[quoted_from.end() :] if (quoted_from := _ELLIPSIS.match(line)) is not None else line
                 match = _LINE.match(line)
                 if match is not None and repeated is not None:
                     return self._add(match, line.rstrip().removesuffix("]"), int(repeated[1]))
@@ -188,7 +195,7 @@ class Collector:
             self._left[at] += times
         self._count_cut()
         self._before = (message, level, at)
-        if times == 1 and message.endswith(_BREAKS):
+        if times == 1 and self._may_go_on(message, level):
             self._cut = self._before
         elif message.startswith(_OF_SEVERAL_LINES) and _CLIENT not in message:
             self._open, self._lines = self._before, 0
@@ -242,18 +249,33 @@ class Collector:
             self._first = at
         return True
 
+    def _may_go_on(self, message: str, level: str) -> bool:
+        """Tell whether a message may continue in the next line: wrapped by hand, or by a terminal anywhere."""
+        if message.endswith(_BREAKS):
+            self._glue = " "
+            return True
+        self._glue = ""
+        is_unknown = (
+            level not in _NEVER_PRINTED and _CLIENT not in message and not message.startswith(_OF_SEVERAL_LINES)
+        )
+        return is_unknown and find_one(message, level) is None
+
     def _goes_on(self, line: str) -> bool:
         message, level, at = self._cut
         if not message or self._wrapped >= _MOST_WRAPPED:
             return False
-        more = line[:_LONGEST].strip()
-        if not more or _ENDS in message or _REQUEST.match(more):
+        more = line[:_LONGEST].strip() if self._glue else line[:_LONGEST].rstrip("\r\n")
+        whole = f"{message}{self._glue}{more}"
+        if not more.strip() or _ENDS in message or _REQUEST.match(more):
             return False
-        if not self._wrapped and not any(
-            message.endswith(end) and more.startswith(goes_on) for end, goes_on in _GOES_ON.items()
+        if not self._wrapped and not (
+            any(message.endswith(end) and more.startswith(goes_on) for end, goes_on in _GOES_ON.items())
+            if self._glue
+            else find_one(whole, level) is not None
         ):
+            self._count_cut()
             return False
-        self._cut = (f"{message} {more}", level, at)
+        self._cut = (whole, level, at)
         self._wrapped += 1
         return True
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tuneproof.messages.patterns import find_cut, find_one, words_again
-from tuneproof.messages.rows import messages
+from tuneproof.messages.rows import Message, messages
 
 MOST_NAMES: Final = 256
 """The number of names kept per kind and row: they may come from requests. At this number, there may be more."""
@@ -29,6 +29,7 @@ _UPSTREAM: Final = re.compile(r', upstream: "?(?:\w+://)?(unix:[^:"]+|[^/",\s]+)
 _PORT: Final = re.compile(r":\d{1,5}$")
 # A variable part of a URI: a number, a hash or a UUID.
 _IDENTIFIER: Final = re.compile(r"/(?:\d+|[0-9a-f]{16,}|[0-9a-f]{8}-[0-9a-f-]{27})(?=/|$)")
+_CONNECTION: Final = re.compile(r"\d{1,12} ")
 _ZONE: Final = re.compile(r'(?:zone|cache) "([^"]{1,100})"')
 
 
@@ -102,6 +103,12 @@ class _Count:
             _more(self.zones, zone[1], times)
 
 
+def _without_number(message: str, level: str) -> Message | None:
+    """Find a row behind the connection's number: Markdown takes the asterisk before it for its own."""
+    number = _CONNECTION.match(message)
+    return find_one(message[number.end() :], level) if number is not None else None
+
+
 def _more(names: dict[str, int], name: str, times: int) -> None:
     if name in names:
         names[name] += times
@@ -131,7 +138,7 @@ class MessageCounts:
         shape = level, head, end < 0
         known = self._rows.get(shape)
         if known is None:
-            found = find_one(message, level) or find_cut(message, level)
+            found = find_one(message, level) or find_cut(message, level) or _without_number(message, level)
             known = (found.id, words_again(found, message)) if found is not None else ("", "")
             if len(self._rows) >= _MOST_SHAPES:
                 self._rows.clear()

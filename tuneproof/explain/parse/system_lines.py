@@ -14,14 +14,15 @@ from tuneproof.messages.patterns import find_one
 _STAMP: Final = re.compile(
     r"(?:<\d{1,3}>)?(?:\w+ *: *\w+ *: )?\[(?:[ \d]+\.\d+|\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\] "
 )
-# Prefixes of other logs: auditd, also in the kernel's log; klog, as of ingress-nginx; PHP-FPM; gunicorn; uWSGI; nginx
-# without a level.
+# Prefixes of other logs: auditd, also in the kernel's log; klog, as of ingress-nginx; PHP-FPM; gunicorn; uWSGI;
+# Passenger; nginx without a level.
 _OWN: Final = re.compile(
     r"(?:audit: )?type=\w+ (?:msg=)?audit\([\d.:]+\): "
     r"|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\] "
     r"|\[\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\] (?:[A-Z]+: )?(?:pid \d+, \w+\(\), line \d+: )?"
     r"|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}\] \[\d+\] \[[A-Z]+\] "
     r"|\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4} - "
+    r"|\[ [A-Z] \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [^\]]{1,200}\]: "
     r"|(?:nginx|angie): "
 )
 _BLANKS: Final = re.compile(r"\s+")
@@ -32,21 +33,45 @@ _EVENT: Final = re.compile(
     r"Container \S+ exceeded its)"
 )
 _TIMES: Final = re.compile(r"\(x(\d{1,6}) over ")
-# Words of all rows: one search skips most other lines.
-_ANY_OF_THEM: Final = re.compile(
-    r"segfault at|general protection|invalid opcode|[Oo]ut of (?:socket )?memory|oom-kill|oom_kill|OOM ?[Kk]ill|"
-    r"SYN flooding|page allocation failure|table full, dropping|orphaned sockets|file-max limit|able overflow|overruns|"
-    r"NETDEV WATCHDOG|"
-    r"rx_\w+_errors|rx_no_buffer|blocked for more than|Link is Down|link down|link is not ready|nginx\.service|"
-    r"probe failed|killed as a result of limit|active Endpoint|"
-    r"A high performance web|(?:start|Started|Reloaded|Stopped|for) (?:nginx|The nginx|LSB: starts the nginx)|"
-    r"dumped core|avc: +denied|apparmor=\"DENIED|sig=31|soft lockup|I/O error|medium error|EXT4-fs|not responding|"
-    r"syntax is ok|test is successful|test failed|"
-    r"port is already allocated|address already in use|vice-versa|exec(?:[ :].*)?(?:format error|no such file)|"
-    r"docker-entrypoint|envsubst-on-templates|listen-on-ipv6|"
-    r"obtaining Endpoints|SSL certificate \"|reloading the backend|denied the request|"
-    r"Back-off restarting|MountVolume|low on resource|ephemeral|EmptyDir|"
-    r"\[pool |listening socket|FPM instance|WORKER TIMEOUT|SIGKILL|due to signal 9|uWSGI listen|SIGPIPE: "
+# Parts of all rows' words: most other lines have none. One by one, they take a tenth of the time of a pattern.
+_ANY_OF_THEM: Final = (
+    *("segfault at", "general protection", "invalid opcode", "ut of memory", "ut of socket memory", "oom-kill"),
+    *("OOM kill", "OOMKill", "SYN flooding", "page allocation failure", "table full, dropping", "orphaned sockets"),
+    *(
+        "file-max limit",
+        "able overflow",
+        "overruns",
+        "NETDEV WATCHDOG",
+        "_errors: ",
+        "rx_no_buffer",
+        "blocked for more",
+    ),
+    *("Link is Down", "Link is down", "link down", "nginx.service", "probe failed", "killed as a result of limit"),
+    *(
+        "active Endpoint",
+        "A high performance web",
+        "The nginx",
+        "nginx - ",
+        "start nginx",
+        "starts the nginx",
+        "for nginx",
+    ),
+    *("dumped core", "avc: ", "apparmor=", "sig=31", "soft lockup", "I/O error", "medium error", "EXT4-fs"),
+    *("not responding", "syntax is ok", "test is successful", "test failed", "already allocated", "already in use"),
+    *("vice-versa", "exec format error", "no such file", "docker-entrypoint", "envsubst-on", "listen-on-ipv6"),
+    *("obtaining Endpoints", 'SSL certificate "', "reloading the backend", "denied the request", "Back-off restarting"),
+    *("MountVolume", "low on resource", "ephemeral", "EmptyDir", "[pool ", "listening socket", "FPM instance"),
+    *(
+        "Could not spawn process",
+        "shared libraries",
+        "symbol lookup",
+        "' not found",
+        "WORKER TIMEOUT",
+        "SIGKILL",
+        "due to signal 9",
+        "uWSGI listen",
+        "SIGPIPE: ",
+    ),
 )
 _LONGEST: Final = 1_000
 _REQUEST: Final = re.compile(r'(?<!\(request: )"[A-Z]+ ')
@@ -64,7 +89,7 @@ class SystemMessage:
 def message_of(line: str) -> SystemMessage | None:
     """Return the message of a line; None if no row matches."""
     # A log of requests has clients' data in quotes, which is not a message of the system.
-    if _ANY_OF_THEM.search(line) is None or _REQUEST.search(line) is not None:
+    if not any(words in line for words in _ANY_OF_THEM) or _REQUEST.search(line) is not None:
         return None
     text = unwrapped(line)
     text = _BLANKS.sub(" ", _STAMP.sub("", text.strip(), count=1)).strip("\u25cf\u251c\u2514\u2500 ")

@@ -34,16 +34,22 @@ _PREFIX: Final = re.compile(
 )
 _BEGINS_JSON: Final = '{"'
 # Docker's json-file, journalctl -o json, shippers such as Fluent Bit and Vector, Loki, Google Cloud, Graylog, Splunk.
-_KEYS: Final = ("log", "MESSAGE", "message", "msg", "line", "textPayload", "full_message", "short_message", "_raw")
+_KEYS: Final = (
+    *("log", "MESSAGE", "message", "msg", "line", "textPayload", "full_message", "short_message", "_raw", "@message"),
+    *("body", "Body"),
+)
 # The keys in search results.
 _INNER_KEYS: Final = ("_source", "jsonPayload", "content", "attributes", "result")
+# OpenTelemetry's texts, Elastic's original line, and what Ansible prints of a command.
+_ANY_TEXT: Final = re.compile(r'"(?:stringValue|original|stderr)"\s*:\s*"')
 _MOST_LAYERS: Final = 3
 
 # nginx's own beginning, anywhere in a line: other programs add columns, labels and keys.
 _BEGINNING: Final = re.compile(
-    rf"(?:\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d \[(?:{LEVELS})\] \d+#\d+: |(?<![\w/.-])nginx: \[(?:{LEVELS})\] )"
+    rf"(?:\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d \[(?:{LEVELS})\] \d+#\d+: |(?<![\w/.-])(?:nginx|angie): \[(?:{LEVELS})\] )"
 )
 _LONGEST_PREFIX: Final = 1_000
+_LONGEST_JSON: Final = 10_000
 # A message does not follow a request, but a request may contain one, for example as user agent.
 _REQUEST: Final = re.compile(r'"[A-Z]{3,20} |HTTP/\d|^\W{0,9}\d{1,3}(?:\.\d{1,3}){3} ')
 # JSON in several lines may have a message twice: what a shipper read, and what it sends.
@@ -56,7 +62,10 @@ _STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)")
 def nginx_line(line: str) -> str:
     """Return a line from nginx's own beginning; without one, like ``unwrapped``."""
     line = unwrapped(plain_quotes(line))
-    found = None if line.lstrip().startswith(_BEGINS_JSON) else _BEGINNING.search(line, 0, _LONGEST_PREFIX)
+    if line.lstrip().startswith(_BEGINS_JSON):
+        texts = (key.end() for key in _ANY_TEXT.finditer(line, 0, _LONGEST_JSON))
+        return next((_field(line[at:]) for at in texts if _BEGINNING.match(line, at) is not None), line)
+    found = _BEGINNING.search(line, 0, _LONGEST_PREFIX)
     if found is None or _REQUEST.search(before := line[: found.start()]) is not None:
         return line
     if (key := _JSON_KEY.fullmatch(before)) is not None and key[1] not in _KEYS:
@@ -101,7 +110,7 @@ def _of_json(line: str) -> str | None:
 
 
 def _of_object(value: Mapping[str, Any]) -> str | None:
-    if (own := _of_filebeat(value)) is not None:
+    if (own := _of_parsed(value)) is not None:
         return own
     for key in _KEYS:
         inner = value.get(key)
@@ -114,16 +123,37 @@ def _of_object(value: Mapping[str, Any]) -> str | None:
     return next((_of_object(inner) for inner in inner_objects if isinstance(inner, dict)), None)
 
 
-def _of_filebeat(value: Mapping[str, Any]) -> str | None:
-    """Return the message that Filebeat's nginx module has parsed (https://www.elastic.co/guide/en/ecs/)."""
-    message, level = value.get("message"), _at(value, "log.level")
-    if _at(value, "event.dataset") != "nginx.error" or not isinstance(message, str) or level not in LEVELS.split("|"):
+def _of_parsed(value: Mapping[str, Any]) -> str | None:
+    """Return the line of a message that a shipper has taken apart: Filebeat's nginx module, Vector, Fluent Bit.
+
+    https://www.elastic.co/guide/en/ecs/, https://vector.dev/docs/reference/vrl/functions/#parse_nginx_log
+    """
+    message = value.get("message")
+    if not isinstance(message, str):
+        return None
+    if _at(value, "event.dataset") == "nginx.error":
+        level, time = _at(value, "log.level"), value.get("@timestamp")
+    elif "pid" in value and "tid" in value:
+        level, time = value.get("severity", value.get("level")), value.get("timestamp", value.get("time"))
+    else:
+        return None
+    if level not in LEVELS.split("|"):
         return None
     if _BEGINNING.match(message) is not None:
         return message
-    at = _STAMP.match(str(value.get("@timestamp", "")))
-    time = f"{at[1].replace('-', '/')} {at[2]} " if at is not None else ""
-    return f"{time}[{level}] 0#0: {message}"
+    at = _STAMP.match(str(time or ""))
+    stamp = f"{at[1].replace('-', '/')} {at[2]} " if at is not None else ""
+    if ", client: " not in message:
+        quoted = {"request", "upstream", "host", "referrer"}
+        circumstances = (
+            (name, value[name])
+            for name in ("client", "server", "request", "upstream", "host", "referrer")
+            if isinstance(value.get(name), str) and (name != "host" or "client" in value)
+        )
+        message += "".join(
+            f', {name}: "{text}"' if name in quoted else f", {name}: {text}" for name, text in circumstances
+        )
+    return f"{stamp}[{level}] 0#0: {message}"
 
 
 def _at(value: Mapping[str, Any], path: str) -> object:

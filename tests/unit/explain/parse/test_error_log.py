@@ -120,6 +120,36 @@ def test_messages_that_syslog_summarises_count_each_time(lines: list[str], numbe
     assert (count.number, count.clients, count.servers) == (number, {"10.0.0.9": number}, {"shop": number})
 
 
+BIG = (
+    "upstream sent too big header while reading response header from upstream, client: 10.0.0.9, server: a, request: "
+    '"GET /a HTTP/1.1", upstream: "http://10.0.0.5:80/a", host: "a"'
+)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [f"2026/11/26 09:00:01 [error] xxxx#xxxx: *xx {BIG}"],
+        [f"2026/11/26 09:00:01 [error] 7#7: 12 {BIG}"],
+        [f'"...[error] 7#7: *12 {BIG}"'],
+        [f"\u2026 [error] 7#7: *12 {BIG}"],
+        [f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG[:21]}", BIG[21:90], BIG[90:]],
+    ],
+    ids=["hidden numbers", "no asterisk", "an ellipsis", "another", "wrapped by a terminal"],
+)
+def test_a_line_may_be_pasted_imperfectly(lines: list[str]) -> None:
+    log = parse([*lines, "something else"])
+    (count,) = log.known
+    assert (count.row, count.number, count.clients) == ("upstream_too_big_header", 1, {"10.0.0.9": 1})
+    assert (count.requests, count.upstreams) == ({"GET /a": 1}, {"10.0.0.5:80": 1})
+    assert log.unknown.number == 0
+
+
+def test_a_number_of_connections_is_not_that_of_the_connection() -> None:
+    log = parse(["2026/11/26 09:00:01 [alert] 7#7: 768 worker_connections are not enough", "2026/11/26 was a Thursday"])
+    assert [count.row for count in log.known] == ["worker_connections"]
+
+
 def test_what_syslog_sums_up_may_end_with_a_reason() -> None:
     """A message of a request may go on there, and is kept until the next line."""
     full = "2026/11/26 09:00:01 [crit] 7#7: accept4() failed (24: Too many open files)"

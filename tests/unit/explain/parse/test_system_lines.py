@@ -3,6 +3,8 @@
 import pytest
 
 from tuneproof.explain.parse.system_lines import message_of
+from tuneproof.messages.patterns import PLACE
+from tuneproof.messages.rows import Message, messages
 
 SAID = {
     "segfault": "nginx[4242]: segfault at 0 ip 000055d0c0de sp 00007ffc0000 error 4 in nginx[55d0c0de000+1000]",
@@ -166,6 +168,14 @@ OTHERS = [
         "[26-Nov-2026 09:00:01] WARNING: [pool www] child 12 exited on signal 11 (SIGSEGV - core dumped) after 3.2 s",
         "php_fpm_crashed",
     ),
+    (
+        (
+            "[ E 2026-11-26 09:00:05.1234 812/T9 age/Cor/App/Implementation.cpp:221 ]: Could not spawn process for "
+            "application /srv/app: The application process exited prematurely."
+        ),
+        "passenger_spawn",
+    ),
+    ("/usr/sbin/nginx: error while loading shared libraries: libssl.so.1.1: cannot open", "library_missing"),
     ("[2026-11-26 09:00:01 +0000] [7] [CRITICAL] WORKER TIMEOUT (pid:9)", "gunicorn_timeout"),
     (
         "[2026-11-26 09:00:01 +0000] [7] [ERROR] Worker (pid:9) was sent SIGKILL! Perhaps out of memory?",
@@ -208,3 +218,13 @@ def test_a_kubernetes_event_says_how_often_it_happened() -> None:
     said = message_of("  Warning  Unhealthy  2m5s (x12 over 10m)  kubelet  Readiness probe failed: statuscode: 502")
     assert said is not None
     assert (said.row, said.times) == ("probe_failed", 12)
+
+
+@pytest.mark.parametrize("row", [row for row in messages().values() if not row.levels], ids=lambda row: row.id)
+def test_each_wording_without_a_level_is_found(row: Message) -> None:
+    """Also by the few parts of words that decide whether a line is looked at."""
+    for words in row.words:
+        text = PLACE.sub(lambda place: "a" if place[1] == "driver" else "7", words.text)
+        said = message_of(f"{text}." if text.endswith(" ") else text)
+        assert said is not None, words.text
+        assert said.row == row.id

@@ -59,6 +59,40 @@ def test_records_split_by_filebeat_are_joined(nested: bool) -> None:  # noqa: FB
     assert nginx_line(json.dumps({**record, "event": {"dataset": "app"}, "event.dataset": "app"})) == record["message"]
 
 
+def test_what_vector_took_apart_is_put_together() -> None:
+    """https://vector.dev/docs/reference/vrl/functions/#parse_nginx_log; other programs also log level and pid."""
+    record = {
+        "severity": "error",
+        "pid": 7,
+        "tid": 7,
+        "timestamp": "2026-11-26T09:00:01Z",
+        "message": "access forbidden by rule",
+        "client": "10.0.0.9",
+        "server": "a",
+        "request": "GET / HTTP/1.1",
+    }
+    assert nginx_line(json.dumps(record)) == (
+        "2026/11/26 09:00:01 [error] 0#0: access forbidden by rule, client: 10.0.0.9, server: a, "
+        'request: "GET / HTTP/1.1"'
+    )
+    pino = {"level": "error", "pid": 7, "time": 1764147601, "message": "access forbidden by rule"}
+    assert nginx_line(json.dumps(pino)) == "access forbidden by rule"
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": LINE}}]}]}]},
+        {"Timestamp": "1764147601000000000", "Body": LINE},
+        {"event": {"original": LINE}},
+        {"changed": False, "cmd": ["nginx", "-t"], "rc": 1, "stderr": LINE},
+    ],
+    ids=["OpenTelemetry", "an exporter of it", "Elastic", "Ansible"],
+)
+def test_a_line_may_be_deep_in_an_object(record: object) -> None:
+    assert nginx_line(json.dumps(record)) == LINE
+
+
 def test_a_line_in_quotes_keeps_its_own() -> None:
     """In a line that a person quoted, the inner quotes are not doubled."""
     assert nginx_line(f'"{LINE}"') == f'{LINE}"'
@@ -73,6 +107,7 @@ _PIECES: Final = (
     "2026-11-26T09:00:01Z ",
     "a.log-",
     "Nov 26 09:00:01 ",
+    '{"stderr": "',
     '"2026/11/26 09:00:01 [error] 1#1: ""',
     "&quot;",
 )
