@@ -13,7 +13,10 @@ _NAMED_OR_NONE: Final = re.compile(r"\\.|\[[^\]]*\]|\(\?[^)<P']*[:=!]")
 _FLAGS: Final = frozenset({"last", "break", "redirect", "permanent"})
 _ABSOLUTE: Final = ("http://", "https://", "$scheme")
 # What goes to the upstream, each with its module.
-_PASSED_ON: Final = {"proxy_set_header": "proxy", "fastcgi_param": "fastcgi"}
+_PASSED_ON: Final = {
+    **{f"{kind}_set_header": kind for kind in ("proxy", "grpc")},
+    **{f"{kind}_param": kind for kind in ("fastcgi", "uwsgi", "scgi")},
+}
 _MERGED_SINCE: Final = (1, 29, 3)
 
 
@@ -31,7 +34,7 @@ def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
         return ""
     if name in _PASSED_ON and not _proxies(block, name, facts):
         return ""
-    if name == "fastcgi_param" and block.tables:
+    if name.endswith("_param") and block.tables:
         return ""
     # upstream_keepalive covers Connection.
     own = {"connection", *(one.value.lower() for one in block.local(name))}

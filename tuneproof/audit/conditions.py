@@ -1,7 +1,7 @@
 """Named conditions of rows (:mod:`tuneproof.lines`), for what a single setting does not show."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from tuneproof.audit import block_conditions, http3_conditions, tls_conditions, upstream_conditions
@@ -74,8 +74,7 @@ def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
 
     A peer with a backup is not single, and both are ejected (ngx_http_upstream_init_round_robin).
     """
-    meant = [one.target for one in _proxied_under(at, facts) if _tries(one.target, at) != 1]
-    ejected = [target for target in meant if _may_have_peers(target, facts, never=_NEVER_EJECTED)]
+    ejected = [target for target in _tried_twice(at, facts) if _has_peers(target, facts, never=_NEVER_EJECTED)]
     if not ejected:
         return ""
     names = [name for target in ejected for name in target.names() or ()]
@@ -85,6 +84,25 @@ def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
     if fewest := min(filter(None, (_tries(target, at) for target in ejected)), default=0):
         return f": each of these requests ejects up to {fewest - 1} of them ({at.name}_tries)"
     return ": the first request ejects all but the last, the second request the last one"
+
+
+def _named_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
+    """Return a host name that may be several peers; empty if a directive is for several peers anyway, or for none."""
+    tried = _tried_twice(at, facts)
+    if any(_has_peers(target, facts, never=_NEVER_EJECTED) for target in tried):
+        return ""
+    return next((name for target in tried if (name := _one_name(target, facts, never=_NEVER_EJECTED))), "")
+
+
+def _named_other(at: Statement | Block, block: Block, facts: Facts) -> str:
+    """Return a host name, requests to which may be sent twice; empty if requests may be anyway, or are not."""
+    if _is_tried_again(at, block, facts):
+        return ""
+    return next((name for target in _tried_twice(at, facts) if (name := _one_name(target, facts))), "")
+
+
+def _tried_twice(at: Statement | Block, facts: Facts) -> list[Target]:
+    return [one.target for one in _proxied_under(at, facts) if _tries(one.target, at) != 1]
 
 
 def _proxied_under(at: Statement | Block, facts: Facts) -> list[Proxied]:
@@ -99,29 +117,31 @@ def _tries(target: Target, at: Statement | Block) -> int:
     return whole_number(said.value) or 0 if said is not None else 0
 
 
-def _may_be_tried_again(at: Statement | Block, _block: Block, facts: Facts) -> bool:
+def _is_tried_again(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     """Tell whether a request may be sent twice: to another peer, or after a reused connection has failed."""
-    meant = _proxied_under(at, facts)
-    return not facts.proxied or any(
-        one.reuse.reuse is not Reuse.NO or (_tries(one.target, at) != 1 and _may_have_peers(one.target, facts))
-        for one in meant
-    )
+    is_kept = any(one.reuse.reuse is not Reuse.NO for one in _proxied_under(at, facts))
+    return not facts.proxied or is_kept or any(_has_peers(target, facts) for target in _tried_twice(at, facts))
 
 
-def _may_have_peers(target: Target, facts: Facts, *, never: frozenset[str] = frozenset()) -> bool:
-    """Tell whether there may be several peers.
+def _has_peers(target: Target, facts: Facts, *, never: frozenset[str] = frozenset()) -> bool:
+    return any(len(one) > 1 for one in _addresses(target, facts, never=never))
+
+
+def _one_name(target: Target, facts: Facts, *, never: frozenset[str] = frozenset()) -> str:
+    """Return a single host name, which may have several addresses; empty for none."""
+    single = [one[0] for one in _addresses(target, facts, never=never) if len(one) == 1]
+    return next((one.partition(":")[0] for one in single if one and not _ADDRESS.match(one)), "")
+
+
+def _addresses(target: Target, facts: Facts, *, never: frozenset[str]) -> Iterator[list[str]]:
+    """Yield the addresses of each upstream block or host that requests may go to.
 
     never: parameters of a server with which its block does not count.
     """
-    for name in target.names() or {""}:
+    for name in target.names() or {target.host}:
         servers = _servers(facts.upstreams[name].block) if name in facts.upstreams else []
-        if any(never.intersection(server.args) for server in servers):
-            continue
-        addresses = [server.value for server in servers] or [name]
-        # A name may have several addresses: "localhost" has two.
-        if len(addresses) > 1 or not _ADDRESS.match(addresses[0]):
-            return True
-    return False
+        if not any(never.intersection(server.args) for server in servers):
+            yield [server.value for server in servers] or [name]
 
 
 def _keeps_connections(_at: Statement | Block, block: Block, facts: Facts) -> bool:
@@ -237,9 +257,11 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "as many as CPUs": _memory_of_workers,
     "larger first buffer": _has_larger_first_buffer,
     "workers share a queue": _shares_a_queue,
-    "another try": _may_be_tried_again,
+    "another try": _is_tried_again,
+    "another try if a name has several addresses": _named_other,
     "fewer descriptors than twice worker_connections": _lacks_descriptors,
     "peers that may be ejected": _ejected_peers,
+    "peers if a name has several addresses": _named_peers,
     "never used": _is_unused,
     "keeps connections": _keeps_connections,  # an upstream block has it, also by default
     "looked up once": _is_looked_up_once,

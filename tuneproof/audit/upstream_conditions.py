@@ -148,7 +148,8 @@ def _addresses(at: Statement | Block) -> Iterator[str]:
 def _keeps_default_buffer(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     """Tell whether there are large ``proxy_buffers`` without a ``proxy_buffer_size``, which holds the headers."""
     is_large = (size_bytes("".join(at.args[1:])) or 0) > _PAGE_BYTES
-    return is_large and any(not block.in_effect("proxy_buffer_size") for block in _targets_under(at, facts))
+    first = f"{_kind(at)}_buffer_size"
+    return is_large and any(not block.in_effect(first) for block in _targets_under(at, facts))
 
 
 def _speaks_http11(_at: Statement | Block, block: Block, facts: Facts) -> bool:
@@ -158,11 +159,15 @@ def _speaks_http11(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     return any(one.value == "1.1" for one in said) if said else facts.version_numbers >= DEFAULT_SINCE
 
 
+def _kind(at: Statement | Block) -> str:
+    return at.name.partition("_")[0]
+
+
 def _targets_under(at: Statement | Block, facts: Facts) -> Iterator[Block]:
-    """Yield the blocks that proxy requests over HTTP, and for which a directive is in effect."""
+    """Yield the blocks that a directive of a proxying module is in effect for."""
     for proxied in facts.proxied:
         block = proxied.target.block
-        if proxied.target.kind == "proxy" and block.setting(at.name) is at and not block.may_say_more:
+        if proxied.target.kind == _kind(at) and block.setting(at.name) is at and not block.may_say_more:
             yield block
 
 
@@ -177,13 +182,14 @@ def _is_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
 
 def _caches_cookies(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     """Tell whether responses that set a cookie are cached somewhere, and nothing keeps it from other clients."""
+    kind = _kind(at)
     for block in _targets_under(at, facts):
-        cache = block.setting("proxy_cache")
-        buffering = block.setting("proxy_buffering")
+        cache = block.setting(f"{kind}_cache")
+        buffering = block.setting(f"{kind}_buffering")
         is_cached = cache is not None and cache.value != "off" and (buffering is None or buffering.value != "off")
-        hidden = any(one.value.lower() == "set-cookie" for one in block.in_effect("proxy_hide_header"))
+        hidden = any(one.value.lower() == "set-cookie" for one in block.in_effect(f"{kind}_hide_header"))
         # Headers of a subrequest, such as that of auth_request, go to nobody.
-        if is_cached and not hidden and not block.local("internal") and not block.in_effect("proxy_no_cache"):
+        if is_cached and not hidden and not block.local("internal") and not block.in_effect(f"{kind}_no_cache"):
             return True
     return False
 

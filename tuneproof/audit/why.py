@@ -100,7 +100,7 @@ def _of_directive(word: str) -> Iterator[str]:
         yield "\n".join([word, *dict.fromkeys(map(_known, rows)), *_changes(word)])
     for line in every_line():
         for concern in line.audit:
-            if word in {concern.directive, named(concern)}:
+            if word in {*concern.directives, named(concern)}:
                 condition = f" ({concern.where})" if concern.where in WHERE else ""
                 what = f"{written(concern)}{condition}: {to_do(concern)}{_since(line)}"
                 yield "\n".join([what, f"  {reason(line, concern)}"])
@@ -144,7 +144,7 @@ def _verdicts(cell: Mapping[str, Any]) -> Iterator[str]:
 def named(concern: Concern) -> str:
     """Return the directive of a row: the one that it looks for, or the one that it adds."""
     if concern.directive:
-        return concern.directive
+        return concern.directives[0]
     text = _NAMED.get(concern.patch or "", concern.patch or "").strip("`")
     return text.partition(" ")[0].replace("{kind}", "proxy") or concern.block
 
@@ -156,7 +156,7 @@ def written(concern: Concern) -> str:
     bounds = f" {concern.value}" if concern.value else ""
     # Words without regular-expression syntax are literal arguments.
     words = f" {concern.args}" if concern.args.replace("_", "").replace(" ", "").isalnum() else ""
-    return f"{concern.directive}{words}{bounds}"
+    return f"{named(concern)}{words}{bounds}"
 
 
 def to_do(concern: Concern) -> str:
@@ -172,7 +172,8 @@ def to_do(concern: Concern) -> str:
 
 def reason(line: Line, concern: Concern) -> str:
     """Return the reason without what only a user's file shows: an ellipsis, or nothing inside a word."""
-    return concern.why.format(version=line.version, found="" if _GOES_ON.search(concern.why) else "…")
+    kind = named(concern).partition("_")[0]
+    return concern.why.format(version=line.version, kind=kind, found="" if _GOES_ON.search(concern.why) else "…")
 
 
 def _since(line: Line) -> str:

@@ -93,7 +93,8 @@ def _is_set(name: str, block: Block) -> bool:
 def _of_implicit(target: Target, names: list[str], upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Judgement:
     missing = [name for name in names if name not in upstreams]
     if len(missing) < len(names):
-        why = f"{target.host} is one of {', '.join(names)}; connections are reused only through upstream blocks"
+        listed = ", ".join(name or '""' for name in names)
+        why = f"{target.host} is one of {listed}; connections are reused only through upstream blocks"
         return Judgement(reuse=Reuse.DEPENDS, why=why)
     if not is_whole and all(map(_may_be_elsewhere, missing)):
         why = f"upstream {missing[0]} is not in these files; if it is not an upstream block, connections are not reused"

@@ -29,7 +29,7 @@ class Concern:
 
     state: str  # one of :class:`tuneproof.audit.advice.State`
     why: str
-    directive: str = ""
+    directive: str = ""  # or several, such as "proxy_pass|grpc_pass"; ``{kind}`` in ``why`` is then "proxy" or "grpc"
     block: str = ""
     args: str = ".*"  # regular expression for all of the directive's arguments
     value: str = ""  # bounds of one argument, such as "> 0, <= 30s"
@@ -53,6 +53,11 @@ class Concern:
     """Configurations that must have this finding exactly once: the content of http{}, or a complete one with
     events{}."""
     spares: tuple[str, ...] = ()  # configurations that must not have it
+
+    @property
+    def directives(self) -> tuple[str, ...]:
+        """Names of its directives, the first one the best known."""
+        return tuple(self.directive.split("|"))
 
 
 @dataclass(frozen=True, kw_only=True)

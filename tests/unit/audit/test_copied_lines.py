@@ -147,7 +147,7 @@ def test_every_line_rests_on_a_recorded_claim_or_on_nginx_documentation(line: Li
 
 def test_a_directive_without_arguments_ends_no_audit() -> None:
     """Nginx refuses it; the rest of the file still counts."""
-    names = sorted({concern.directive for _, concern in CONCERNS if concern.directive})
+    names = sorted({name for _, concern in CONCERNS if concern.directive for name in concern.directives})
     text = "".join(f"{name}; " for name in names)
     http = f"{text} upstream {{ server; }} upstream u {{ server; {text} }} server {{ {text} location / {{ {text} }} }}"
     assert of(http, main=text, events=text).facts.configuration.is_broken

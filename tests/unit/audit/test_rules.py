@@ -66,6 +66,20 @@ def server(inside: str) -> str:
         ("upstream_keepalive", of(f"upstream u {{ server a:1; }} server {{ location / {{ {TO_U} }} }}"), "missing"),
         ("upstream_keepalive", of(f"server {{ location / {{ {PROXIED} }} }}", version="1.30"), "missing"),
         ("upstream_keepalive", of(server("location / { proxy_pass http://$host; }")), "cannot tell"),
+        (
+            "upstream_keepalive",
+            of(f"upstream u {{ server a:1; keepalive 8; }} server {{ location / {{ {TO_U} }} }}", version="1.30"),
+            "expired",
+        ),
+        # A template's size may be more than the default.
+        (
+            "upstream_keepalive",
+            of(
+                f"upstream u {{ server a:1; keepalive ${{KEPT}}; }} server {{ location / {{ {TO_U} }} }}",
+                version="1.30",
+            ),
+            "in effect",
+        ),
         # It has nothing to keep, so there is no advice.
         ("upstream_keepalive", of("server { location / { uwsgi_pass a:1; } }"), ""),
         # If a header closes connections, the HTTP/1.1 setting in a missing file does not matter.

@@ -45,7 +45,8 @@ def _of_directives(rows: Sequence[tuple[Line, Concern]], facts: Facts) -> Iterat
     said_before: set[tuple[str, ...]] = set()
     by_directive: defaultdict[str, list[tuple[Line, Concern]]] = defaultdict(list)
     for line, concern in rows:
-        by_directive[concern.directive].append((line, concern))
+        for name in concern.directives:
+            by_directive[name].append((line, concern))
     main = facts.configuration.main
     for said, block in main.everything():
         if block.name in TABLES:  # its entries are data, whatever their names
@@ -93,7 +94,8 @@ def _is_open(block: Block, concern: Concern) -> bool:
 
 
 def _advised(line: Line, concern: Concern, at: Statement | Block, block: Block, facts: Facts, found: str) -> Advised:
-    why, text = concern.why.format(version=line.version, found=found), concern.patch
+    kind = at.name.partition("_")[0]
+    why, text = concern.why.format(version=line.version, kind=kind, found=found), concern.patch
     edits: Sequence[Edit] = ()
     if isinstance(at, Statement):
         said = " ".join((at.name, *(arg or '""' for arg in at.args)))

@@ -82,7 +82,11 @@ def _working(facts: Facts, proxied: Proxied) -> Advised:
         is_default = (
             size is None
             or size.statement is None
-            or (size.keepalive <= _IDLE_CONNECTIONS and (size.is_local or len(facts.passing_to(size.name)) == 1))
+            or (
+                size.keepalive <= _IDLE_CONNECTIONS
+                and all(one.is_given for one in size.statement.filled)
+                and (size.is_local or len(facts.passing_to(size.name)) == 1)
+            )
         )
         if is_default:
             lines = ", ".join(f"{item.name} ({item.file}:{item.line})" for item in own)
