@@ -1,8 +1,8 @@
 # ruff: noqa: INP001 - a script, run by its path
-"""Python's http.server for /srv/files, as ``python3 -m http.server`` but for the length of its accept queue.
+"""Python's http.server for /srv/files: like ``python3 -m http.server``, but with a longer accept queue.
 
-Five, which socketserver asks for unless told otherwise, overflows when a few connections come at once. The sixth would
-wait for a second until its SYN is repeated, and a stall of the backend would pass for one of nginx.
+socketserver asks for five by default, which overflows when a few connections arrive at once. The sixth would wait for a
+second until its SYN is repeated, and a stall of the backend would look like one of nginx.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import http.server
 
 
 class FilesServer(http.server.ThreadingHTTPServer):
-    """A thread per connection, and room for connections that wait for one."""
+    """A thread per connection, and a queue for connections that wait for one."""
 
     request_queue_size = 1024
 
@@ -19,5 +19,5 @@ class FilesServer(http.server.ThreadingHTTPServer):
 if __name__ == "__main__":
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory="/srv/files")
     with FilesServer(("", 8000), handler) as server, contextlib.suppress(KeyboardInterrupt):
-        print("Serving HTTP on port 8000 from /srv/files")  # noqa: T201 - that is how the lab knows
+        print("Serving HTTP on port 8000 from /srv/files")  # noqa: T201 - the lab waits for this line
         server.serve_forever()

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Serves on port 8000, with "Serving HTTP" in its log, as the kind of backend that BACKEND_KIND names:
+# Serves on port 8000, with "Serving HTTP" in its log; BACKEND_KIND names the kind of backend:
 #   files    Python's http.server, the default: /bulk.bin and /small.bin of BULK_BYTES and SMALL_BYTES, and a page at /.
-#   static   nginx with one worker: the same files, the page at every other path, and connections that are kept.
-#   asyncio  an event loop: the page at /, and below /hold answers that never end; see server/.
-#   scripted an event loop that answers as it is told on standard input; see scripted/.
-#   standin  for whatever other people's configurations pass requests on to, on the ports that they say; see standin/.
+#   static   nginx with one worker: the same files, the page at every other path, with keepalive.
+#   asyncio  an event loop: the page at /, and below /hold responses that never end; see server/.
+#   scripted an event loop with the responses that standard input sets; see scripted/.
+#   standin  for the servers that other people's configurations proxy to, on their ports; see standin/.
 set -eu
-# The files are sparse and made at start: in an image layer 2 GiB of holes would be stored as 2 GiB of zeros.
+# The files are sparse and created at start: an image layer would store 2 GiB of holes as 2 GiB of zeros.
 files() {
     truncate -s "$BULK_BYTES" /srv/files/bulk.bin
     truncate -s "$SMALL_BYTES" /srv/files/small.bin

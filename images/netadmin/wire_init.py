@@ -1,4 +1,4 @@
-"""The init of a wire's kernel: see netadmin/guest.py. A file of its own, since an init is named by its path."""
+"""The init of a wire's kernel: see netadmin/guest.py. It is a file of its own because an init is given by its path."""
 
 from netadmin.guest import main
 

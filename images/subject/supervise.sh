@@ -1,16 +1,17 @@
 #!/bin/sh
-# Runs the nginx of one trial after another, each as a new process with a configuration of its own, so that none finds what
-# an earlier one left in memory, in a cache or in a log. One line on standard input asks, one line of JSON answers:
-#   version               what nginx -v says
-#   test NAME             what nginx -t says of /etc/subject/NAME.conf
+# Runs the nginx of one trial after another, each as a new process with a configuration of its own, so that none finds
+# leftovers of an earlier one in memory, in a cache or in a log. Commands are lines on standard input; each response is a
+# line of JSON:
+#   version               the output of nginx -v
+#   test NAME             the output of nginx -t for /etc/subject/NAME.conf
 #   start NAME [LIBRARY]  start it, with LIBRARY preloaded; answered once its sockets listen. Lines that end in
 #                         "# where known" are left out if nginx refuses the configuration with them.
-#   edit EXPRESSION       change the configuration that it was started with by sed(1), for a reload
+#   edit EXPRESSION       change the configuration that it was started with, with sed(1), for a reload
 #   stop                  fast shutdown (https://nginx.org/en/docs/control.html); answered once its master is gone
-#   write NAME BYTES      a file of so many bytes in the folder of files that change, written in place
+#   write NAME BYTES      write a file of this size, in place, in the folder of files that change
 #   read NAME             the content of a log in /var/log/subject; to fetch a file, the engine starts a process of its own
-# Each question has a number in front. The answer is {"number": the same, "answer": {"status": exit status, "said": what it
-# printed, in base64}}.
+# Each command begins with a number. The response is {"number": the same, "answer": {"status": exit status, "said": the
+# output, in base64}}.
 set -u
 state=/var/lib/subject
 said=/dev/shm/said
@@ -18,13 +19,13 @@ answer() {
     printf '{"number": %d, "answer": {"status": %d, "said": "%s"}}\n' "$1" "$2" "$(base64 -w0 <"$said")"
 }
 end() {
-    # A master that has upgraded its binary ends first: it would take the other's place again.
+    # A master that has upgraded its binary is ended first: otherwise it would replace the other one again.
     for file in "$state/nginx.pid.oldbin" "$state/nginx.pid"; do
         # A test leaves the file empty.
         [ -s "$file" ] || continue
         master=$(cat "$file")
         kill -TERM "$master"
-        # The master takes its file away last; one that was killed never does.
+        # The master removes its file last; one that was killed never does.
         while [ -e "$file" ] && kill -0 "$master"; do sleep 0.01; done
         rm -f "$file"
     done
@@ -36,7 +37,7 @@ place() {
     fi
 }
 fresh() {
-    # One is left by a trial that failed.
+    # A failed trial leaves one.
     end
     rm -rf "$state"/* /var/log/subject/* /dev/shm/tuneproof.* && mkdir -p "$state/changing" "$state/cache"
 }
@@ -47,7 +48,7 @@ while read -r line; do
     case "$word" in
     version) nginx -v >"$said" 2>&1 ;;
     test) fresh && nginx -t -q -c "/etc/subject/$name.conf" >"$said" 2>&1 ;;
-    # A binary is upgraded by the path that it was started by.
+    # The upgrade uses the path that the binary was started with.
     start)
         fresh && place "$name" 2>"$said" &&
             LD_PRELOAD=$argument "$(command -v nginx)" -c "$state/nginx.conf" >"$said" 2>&1

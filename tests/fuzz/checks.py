@@ -22,7 +22,7 @@ def require(holds: bool, what: str) -> None:  # noqa: FBT001 - like an assertion
     """Raise an error if something is false.
 
     Raises:
-        ContradictionError: It does not hold.
+        ContradictionError: It is false.
     """
     if not holds:
         raise ContradictionError(what)

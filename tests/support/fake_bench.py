@@ -44,10 +44,10 @@ class FakeBench:
     """Behaves like the bench of one subject.
 
     Args:
-        canned: Gives the record for an arm and a trial's number within it, counted from 1; what it raises ends the
+        canned: Returns the record for an arm and a trial's number within it, counted from 1; its exceptions end the
             trial.
         links: Links that were shaped and measured; None without any.
-        files: Gives what a trial left behind besides, by its number within its arm.
+        files: Returns further files of a trial, by its number within its arm.
     """
 
     def __init__(

@@ -88,8 +88,8 @@ class FakeDiag:
     """Answers like the kernel to a query for sockets.
 
     Attributes:
-        asked: Every question, as (family, states).
-        error: What is raised instead.
+        asked: Every query, as (family, states).
+        error: Raised instead.
     """
 
     def __init__(self, *entries: Mapping[str, int]) -> None:

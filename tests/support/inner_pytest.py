@@ -29,11 +29,11 @@ def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False, conf
     """Make a folder with the project's conftest and one test module.
 
     Args:
-        pytester: Where the run will be; it runs in this process.
+        pytester: The place of the run, which is in this process.
         source: The module's text.
         pages: Whether the run ends with its pages, as a user's does. They are several MB, with a drawing library that
-            takes seconds to load, and only tests of the pages look at them.
-        conftest: What follows in the conftest.
+            takes seconds to load, and only tests of the pages need them.
+        conftest: Further text of the conftest.
     """
     # On a CI server, the outer run's summary is not the place for invented results.
     pytester._monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)

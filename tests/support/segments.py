@@ -25,7 +25,7 @@ class Conversation:
 
     Attributes:
         segments: All so far; several conversations may share the list.
-        now_s: The time, seconds since the first segment.
+        now_s: The time in seconds since the first segment.
         seq: The next sequence number of each end.
     """
 

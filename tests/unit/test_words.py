@@ -34,8 +34,7 @@ _NO_PROSE: Final = re.compile(r"^```.*?^```$|<!--.*?-->|`[^`\n]*`|\]\([^)\s]*\)"
 # The words of results.json and of the options, which the code uses as well (docs/glossary.md). Definitions may use
 # "whose".
 _OF_THE_CODE: Final = {"arm", "arms", "cell", "cells", "subject", "subjects", "unsupported", "twins", "whose"}
-# It is part of the images: a changed word would rebuild them.
-_IN_IMAGES: Final = CHECKOUT / "tuneproof" / "lab" / "protocol"
+_CODE: Final = ("fixtures", "images", "tests", "tools", "tuneproof")
 _NAME: Final = re.compile(r"^ *(?:async )?def test_(\w+)", re.MULTILINE)
 # pytest prints their help.
 _PYTESTS: Final = ("run", "test")
@@ -119,7 +118,7 @@ def test_no_text_uses_a_rejected_word() -> None:
 
 def test_docstrings_and_comments_use_no_rejected_word() -> None:
     words = [word for word in old_words(STYLE.read_text(encoding="utf-8")) if word not in _OF_THE_CODE]
-    modules = [path for path in sorted((CHECKOUT / "tuneproof").rglob("*.py")) if _IN_IMAGES not in path.parents]
+    modules = sorted(path for room in _CODE for path in (CHECKOUT / room).rglob("*.py"))
     found = {}
     for path in modules:
         source = path.read_bytes()

@@ -1,1 +1,1 @@
-"""A backend that answers as a trial tells it (BACKEND_KIND=scripted); tuneproof/lab/protocol/scripted.py says what."""
+"""A backend that answers as a trial demands (BACKEND_KIND=scripted): see tuneproof/lab/protocol/scripted.py."""

@@ -1,4 +1,4 @@
-"""``python3 -m scripted`` serves on port 8000 until SIGINT, and does meanwhile what it is asked on standard input."""
+"""``python3 -m scripted`` serves on port 8000 until SIGINT, and meanwhile handles the calls on standard input."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ A = TypeVar("A")
 
 
 class Scripted(protocol.Scripted):
-    """The backend as it is asked, from another thread than that of its event loop."""
+    """The backend's methods, called from another thread than that of its event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, player: Player, faults: Faults | None = None) -> None:
         self._loop = loop
@@ -30,7 +30,7 @@ class Scripted(protocol.Scripted):
         self._faults = faults or Faults()
 
     def play(self, replies: tuple[protocol.Reply, ...]) -> None:
-        """Begin anew; see player.py."""
+        """Start over; see player.py."""
         self._run(self._player.play(replies))
 
     def send(self, text: str, times: int, path: str = "/") -> int:
@@ -38,23 +38,23 @@ class Scripted(protocol.Scripted):
         return self._run(self._player.send(text, times, path))
 
     def end_streams(self) -> None:
-        """End them."""
+        """End open streams."""
         self._run(self._player.end_streams())
 
     def end_connections(self, resets: bool) -> int:  # noqa: FBT001 - see the protocol
-        """End them."""
+        """End open connections."""
         return self._run(self._player.end_connections(resets=resets))
 
     def name(self, addresses: Mapping[str, str], ttl_s: int) -> None:
-        """Name them."""
+        """Set the addresses of names."""
         self._run(self._player.name(addresses, ttl_s))
 
     def fault(self, says: str, then: str) -> None:
-        """Answer so."""
+        """Set the response for BROKEN_PORT."""
         self._run(self._faults.say(says, then))
 
     def seen(self) -> protocol.Seen:
-        """Tell what was seen."""
+        """Return what the backend has seen."""
         return self._run(self._player.seen())
 
     def _run(self, what: Coroutine[Any, Any, A]) -> A:
@@ -62,7 +62,7 @@ class Scripted(protocol.Scripted):
 
 
 def main() -> None:
-    """Serve, and say so; then answer standard input's calls."""
+    """Serve, and print a line; then answer the calls on standard input."""
     loop, player, faults = asyncio.new_event_loop(), Player(), Faults()
     threading.Thread(target=loop.run_forever, daemon=True).start()
     serving = asyncio.start_server(player.converse, "0.0.0.0", PORT, backlog=_BACKLOG)  # noqa: S104 - the lab's network

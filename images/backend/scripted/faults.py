@@ -1,4 +1,4 @@
-"""What upstreams do wrong: broken answers, silence, a full accept queue, and name servers that answer with an error."""
+"""Faults of upstreams: broken responses, silence, a full accept queue, and name servers that answer with an error."""
 
 import asyncio
 import socket
@@ -9,13 +9,13 @@ from typing import Final
 from tuneproof.lab.protocol.scripted import BROKEN_PORT, DNS_ERROR_PORTS, FULL_PORT, SILENT_PORT, Then
 
 _READ_BYTES: Final = 65536
-_RESPONSE: Final = 0x8180  # a response to a recursive question; its last four bits are the error (RFC 1035, 4.1.1)
-# On, for no time: what is closed is reset (SO_LINGER, socket(7)).
+_RESPONSE: Final = 0x8180  # a response to a recursive query; its last four bits are the error (RFC 1035, 4.1.1)
+# On, with a timeout of zero: close() sends a reset (SO_LINGER, socket(7)).
 _RESETS: Final = struct.pack("ii", 1, 0)
 
 
 class Faults:
-    """Servers on ports of their own; each connection to BROKEN_PORT is answered as :meth:`say` was told last."""
+    """Servers on ports of their own; each connection to BROKEN_PORT gets the response that :meth:`say` set last."""
 
     def __init__(self) -> None:
         self._says, self._then = b"", Then.CLOSES
@@ -23,7 +23,10 @@ class Faults:
         self._open: list[asyncio.Server | socket.socket | asyncio.BaseTransport] = []
 
     async def say(self, text: str, then: str) -> None:
-        """Answer from now on by this text, and then do this with the connection; forget those that wait in silence."""
+        """From now on, send this text as the response, then do this with the connection.
+
+        Connections that wait in silence are forgotten.
+        """
         for transport in self._silent:
             transport.abort()
         self._silent.clear()
@@ -44,13 +47,13 @@ class Faults:
             self._open.append(server)
 
     async def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         for one in self._open:
             one.close()
         await self.say("", Then.CLOSES)
 
     async def _say_nothing(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # Of what comes, no more is read than fits the reader's own buffer.
+        # No more is read than fits into the reader's own buffer.
         self._silent.append(writer.transport)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""Connections of HTTP/1.0 and 1.1 that are answered by replies."""
+"""HTTP/1.0 and 1.1 connections that are answered with replies."""
 
 import asyncio
 import socket
@@ -14,7 +14,7 @@ from tuneproof.lab.protocol.send_queue import unacknowledged_bytes
 _HEAD_END: Final = b"\r\n\r\n"
 _READ_BYTES: Final = 65536
 _BEAT_S: Final = 0.1
-# On, for no time: what is closed is reset (SO_LINGER, socket(7)).
+# On, with a timeout of zero: close() sends a reset (SO_LINGER, socket(7)).
 _RESETS: Final = struct.pack("ii", 1, 0)
 
 
@@ -24,12 +24,12 @@ class _Stream:
     in_chunks: bool
 
     def framed(self, data: bytes) -> bytes:
-        """Return data as they are sent."""
+        """Return data as it is sent."""
         return b"%x\r\n%s\r\n" % (len(data), data) if self.in_chunks else data
 
 
 class Player:
-    """Answers by the replies that it was given last, and counts. Everything happens on one event loop."""
+    """Answers with the replies that it got last, and counts. Everything happens on one event loop."""
 
     def __init__(self) -> None:
         self._replies: tuple[Reply, ...] = ()
@@ -45,7 +45,7 @@ class Player:
         self._ttl_s = 0
 
     async def play(self, replies: tuple[Reply, ...]) -> None:
-        """Begin anew."""
+        """Start over."""
         await self.end_connections(resets=True)
         for beats in self._beats:
             beats.cancel()
@@ -55,7 +55,7 @@ class Player:
         self._replies = replies
 
     async def send(self, text: str, times: int, path: str = "/") -> int:
-        """Write to open streams of a path, and wait until the kernel has it."""
+        """Write to the open streams of a path, and wait until the kernel has the data."""
         data = text.encode()
         streams = {writer: stream for writer, stream in self._streams.items() if stream.target.startswith(path)}
         for writer, stream in streams.items():
@@ -65,7 +65,7 @@ class Player:
         return len(streams)
 
     async def end_streams(self) -> None:
-        """End each open stream's body."""
+        """End the body of each open stream."""
         for writer, stream in self._streams.items():
             if stream.in_chunks:
                 writer.write(b"0" + 2 * b"\r\n")
@@ -74,18 +74,18 @@ class Player:
         self._streams = {}
 
     async def end_connections(self, *, resets: bool) -> int:
-        """End all that are open; they are not among those that the other side has left."""
+        """End all open connections; they are not counted as left by the peer."""
         ended, self._open, self._streams = self._open, set(), {}
         for writer in ended:
             _end(writer, resets=resets)
         return len(ended)
 
     async def name(self, addresses: Mapping[str, str], ttl_s: int) -> None:
-        """Name addresses."""
+        """Set the addresses of names."""
         self._addresses, self._ttl_s = addresses, ttl_s
 
     def answer_to_name(self, question: bytes) -> bytes:
-        """Return the answer to a question about a name (RFC 1035)."""
+        """Return the answer to a DNS query (RFC 1035)."""
         return names.answer_to(question, address_of=self._address_of, ttl_s=self._ttl_s)
 
     def _address_of(self, name: str) -> str:
@@ -94,7 +94,7 @@ class Player:
         return next(known, "") or names.usual_address(name)
 
     async def seen(self) -> Seen:
-        """Tell what was seen."""
+        """Return what was seen."""
         return Seen(
             connections=self._connections,
             open_connections=len(self._open),
@@ -107,8 +107,8 @@ class Player:
         )
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer what is asked on a connection."""
-        # What is written has been taken by the kernel when the buffer here is empty.
+        """Answer the requests of a connection."""
+        # The kernel has taken everything once this buffer is empty.
         writer.transport.set_write_buffer_limits(high=0)
         self._connections += 1
         self._open.add(writer)
@@ -117,7 +117,7 @@ class Player:
             while await self._answer(reader, writer, number):
                 number += 1
         except (OSError, EOFError):
-            # A connection that this side has reset is no longer among those that are open.
+            # A connection that this side has reset no longer counts as open.
             self._left += writer in self._open
         finally:
             self._open.discard(writer)
@@ -125,7 +125,7 @@ class Player:
             writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> bool:
-        """Answer a connection's request of this number; return whether another may follow."""
+        """Answer a connection's request with this number; return whether another may follow."""
         request_line, *lines = (await reader.readuntil(_HEAD_END)).decode("latin-1").split("\r\n")
         headers = {name.lower(): value.strip().lower() for name, _, value in (line.partition(":") for line in lines)}
         _method, target, version = request_line.split(" ")
@@ -155,7 +155,7 @@ class Player:
         return stays
 
     async def _beat(self, writer: asyncio.StreamWriter, data: bytes) -> None:
-        """Write to a stream again and again while it is open."""
+        """Write to a stream repeatedly while it is open."""
         loop = asyncio.get_running_loop()
         last_s = loop.time()
         while stream := self._streams.get(writer):
@@ -165,7 +165,7 @@ class Player:
             await asyncio.sleep(_BEAT_S)
 
     async def _hear_the_end(self, reader: asyncio.StreamReader) -> NoReturn:
-        """Wait for the other side to leave while a stream goes on, or has ended: nothing is asked after it."""
+        """Wait until the peer leaves, while a stream continues or after it has ended: no request follows it."""
         while await reader.read(_READ_BYTES):
             pass
         raise EOFError
@@ -173,7 +173,7 @@ class Player:
 
 def _end(writer: asyncio.StreamWriter, *, resets: bool) -> None:
     if resets:
-        # One that the other side has just reset has no socket any more.
+        # A connection that the peer has just reset no longer has a socket.
         if (connected := writer.get_extra_info("socket")).fileno() >= 0:
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETS)
         writer.transport.abort()

@@ -1,1 +1,1 @@
-"""A backend for many connections at once: HTTP/1.0 and 1.1 on an event loop (BACKEND_KIND=asyncio)."""
+"""A backend for many simultaneous connections: HTTP/1.0 and 1.1 on an event loop (BACKEND_KIND=asyncio)."""

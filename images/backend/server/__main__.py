@@ -13,12 +13,12 @@ from .connection import Connection
 
 PORT: Final = 8000
 PAGE: Final = Path("/srv/files/index.html")
-# The kernel makes net.core.somaxconn of it (listen(2)).
+# The kernel reduces it to net.core.somaxconn (listen(2)).
 _BACKLOG: Final = 65535
 
 
 async def serve() -> None:
-    """Serve, and say so once connections are taken."""
+    """Serve, and print a line once connections are accepted."""
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -27,7 +27,7 @@ async def serve() -> None:
     await loop.create_server(lambda: Connection(page), "0.0.0.0", PORT, backlog=_BACKLOG)  # noqa: S104 - the lab's network
     sys.stdout.write(f"Serving HTTP on port {PORT} on an event loop\n")
     sys.stdout.flush()
-    # Connections end with the process: nobody waits for those that are held.
+    # Connections end with the process: nothing waits for those that are held.
     await ended.wait()
 
 

@@ -1,4 +1,4 @@
-"""What a request is answered with: the head of a request in, bytes out."""
+"""Responses to requests: the headers of a request in, bytes out."""
 
 import enum
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _REQUEST_LINE_WORDS: Final = 3
 
 
 class Then(enum.Enum):
-    """What becomes of the connection after an answer."""
+    """What happens to the connection after a response."""
 
     KEEP = enum.auto()
     CLOSE = enum.auto()
@@ -25,19 +25,19 @@ class Then(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """All bytes that are sent for a request, after how many seconds, and what becomes of its connection."""
+    """All bytes of the response to a request, the delay in seconds, and what happens to its connection."""
 
     data: bytes
     then: Then
     after_s: float = 0.0
 
 
-# Requests of one load are all alike, or nearly so.
+# All requests of a load are the same, or nearly so.
 @lru_cache(maxsize=1024)
 def answer_to(head: bytes, *, page: bytes) -> Answer:
-    """Return the answer to a request.
+    """Return the response to a request.
 
-    head: the request without the empty line that ends its head.
+    head: the request without the empty line that ends its headers.
     """
     request_line, *lines = head.split(b"\r\n")
     words = request_line.split(b" ")
@@ -45,7 +45,7 @@ def answer_to(head: bytes, *, page: bytes) -> Answer:
         return _refusal(b"400 Bad Request")
     method, target, version = words
     fields = [(name.lower(), value.strip().lower()) for name, _, value in (line.partition(b":") for line in lines)]
-    # Bodies are not read; after one the next request's beginning would be unknown.
+    # Bodies are not read; after one, the start of the next request would be unknown.
     has_body = any(
         name == b"transfer-encoding" or (name == b"content-length" and value != b"0") for name, value in fields
     )
@@ -68,12 +68,12 @@ def answer_to(head: bytes, *, page: bytes) -> Answer:
 
 
 def too_long() -> Answer:
-    """Return the answer to a head that does not end (RFC 6585, section 5)."""
+    """Return the response to headers that are too long (RFC 6585, section 5)."""
     return _refusal(b"431 Request Header Fields Too Large")
 
 
 def _wait_ms(target: bytes) -> int | None:
-    """Return how long a backend that is slow on purpose takes: the page below /wait/200 comes after 200 ms."""
+    """Return the delay of a backend that is slow on purpose: the page below /wait/200 takes 200 ms."""
     digits = target.removeprefix(WAIT_PATH)
     if digits == target or not digits.isdigit() or len(digits) > len(str(LONGEST_WAIT_MS)):
         return None
@@ -81,7 +81,7 @@ def _wait_ms(target: bytes) -> int | None:
 
 
 def _persists(version: bytes, fields: list[tuple[bytes, bytes]]) -> bool:
-    """Tell whether the connection is kept: RFC 9112, section 9.3."""
+    """Tell whether the connection stays open: RFC 9112, section 9.3."""
     options = {option.strip() for name, value in fields if name == b"connection" for option in value.split(b",")}
     return b"close" not in options and (version == b"HTTP/1.1" or b"keep-alive" in options)
 
@@ -91,7 +91,7 @@ def _refusal(status: bytes) -> Answer:
 
 
 def _head(status: bytes, *, length: int, then: Then) -> bytes:
-    # "keep-alive" is said for clients of HTTP/1.0, which must hear it.
+    # "keep-alive" is for HTTP/1.0 clients, which need it.
     connection = b"close" if then is Then.CLOSE else b"keep-alive"
     lines = (
         b"HTTP/1.1 " + status,

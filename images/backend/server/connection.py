@@ -1,4 +1,4 @@
-"""One connection of the backend: bytes in, answers out."""
+"""One connection of the backend: bytes in, responses out."""
 
 import asyncio
 from typing import Final, cast
@@ -10,34 +10,34 @@ _HEAD_END: Final = b"\r\n\r\n"
 
 
 class Connection(asyncio.Protocol):
-    """Answers requests in their order, each as soon as its head is there."""
+    """Answers requests in order, each as soon as its headers are complete."""
 
-    # Many thousands of them are held at once.
+    # Many thousands of them are open at once.
     __slots__ = ("_deaf", "_page", "_received", "_transport", "_waits")
 
     def __init__(self, page: bytes) -> None:
         self._page = page
         self._received = b""
-        # After an answer that never ends, or the last one, no request is answered.
+        # After a response that never ends, or the last one, no request is answered.
         self._deaf = False
-        # While an answer waits for its time, later requests wait for it.
+        # While a delayed response waits, later requests wait for it.
         self._waits = False
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the way back."""
+        """Keep the transport for the responses."""
         self._transport = cast("asyncio.Transport", transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let go: the transport holds this object as well."""
+        """Drop the transport: it references this object as well."""
         del exc
         self._transport = None
 
     def data_received(self, data: bytes) -> None:
-        """Answer every request that is complete by now."""
+        """Answer every request that is already complete."""
         if self._deaf:
             return
-        # Empty lines before a request are passed over (RFC 9112, section 2.2).
+        # Empty lines before a request are skipped (RFC 9112, section 2.2).
         received = (self._received + data).lstrip(b"\r\n")
         while not self._deaf and not self._waits and (end := received.find(_HEAD_END)) >= 0:
             self._give(answer_to(received[:end], page=self._page))
@@ -54,7 +54,7 @@ class Connection(asyncio.Protocol):
             self._send(answer)
 
     def _give_late(self, answer: Answer) -> None:
-        """Give an answer whose time has come, unless nobody waits for it any more, and see to what came meanwhile."""
+        """Send a response that is due, unless nobody waits for it any more, and handle what has arrived meanwhile."""
         self._waits = False
         if self._transport is not None and not self._deaf:
             self._send(answer)

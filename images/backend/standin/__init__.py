@@ -1,1 +1,1 @@
-"""A stand-in for whatever a configuration passes requests on to, on any port and in any of nginx's languages."""
+"""A stand-in for any server that a configuration proxies to, on any port and in any of nginx's protocols."""

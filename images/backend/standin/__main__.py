@@ -1,7 +1,7 @@
-"""``python3 -m standin`` listens where it is told until SIGINT or SIGTERM.
+"""``python3 -m standin`` listens on the ports and sockets that it is given, until SIGINT or SIGTERM.
 
-STANDIN_PORTS has the TCP ports, STANDIN_ADDRESSES the addresses of each (all of IPv4 unless given), STANDIN_SOCKETS the
-paths of unix sockets, all separated by commas; STANDIN_NAMES says whether names are looked up here, too: "yes" or "".
+STANDIN_PORTS has the TCP ports, STANDIN_ADDRESSES the addresses of each (default: all of IPv4), STANDIN_SOCKETS the
+paths of unix sockets, all separated by commas; STANDIN_NAMES says whether it also resolves names: "yes" or "".
 """
 
 import asyncio
@@ -32,16 +32,16 @@ def _named(variable: str) -> list[str]:
 
 
 def listening() -> list[socket.socket]:
-    """Return the sockets that are asked for."""
+    """Return the sockets to listen on."""
     sockets = []
     for port in _named("STANDIN_PORTS"):
         for address in _named("STANDIN_ADDRESSES") or ["0.0.0.0"]:  # noqa: S104 - the lab's network
             is_ipv6 = ":" in address
-            # A container need not have IPv6, though its hosts file may say so.
+            # A container may lack IPv6 even if its hosts file has IPv6 addresses.
             with contextlib.suppress(OSError) if is_ipv6 else contextlib.nullcontext():
                 family = socket.AF_INET6 if is_ipv6 else socket.AF_INET
                 sockets.append(socket.create_server((address, int(port)), family=family, backlog=_BACKLOG))
-    # Whoever nginx's workers run as may connect.
+    # Any user that nginx's workers run as may connect.
     os.umask(0)
     for path in _named("STANDIN_SOCKETS"):
         Path(path).unlink(missing_ok=True)
@@ -59,16 +59,17 @@ async def _accept(listener: socket.socket, tls: ssl.SSLContext) -> None:
     while True:
         connection, _ = await loop.sock_accept(listener)
         if listener.family != socket.AF_UNIX:
-            # asyncio does so only for sockets that name their protocol; each answer would wait 40 ms for an ACK.
+            # asyncio sets TCP_NODELAY only on sockets that name their protocol; otherwise each response would wait 40
+            # ms for an ACK.
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         task = loop.create_task(converse(connection, tls))
-        # The loop itself keeps weak references only.
+        # The loop itself keeps only weak references.
         running.add(task)
         task.add_done_callback(running.discard)
 
 
 async def _answer_calls() -> None:
-    """Answer what is asked on standard input (:mod:`tuneproof.lab.protocol.standin`)."""
+    """Answer the calls on standard input (:mod:`tuneproof.lab.protocol.standin`)."""
     answers, reader = Answers(protocol.Standin, events.ALL), asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     async for line in reader:
@@ -76,7 +77,7 @@ async def _answer_calls() -> None:
 
 
 async def serve() -> None:
-    """Listen, and say so."""
+    """Listen, and print a line."""
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)

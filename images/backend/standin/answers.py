@@ -1,4 +1,4 @@
-"""What is answered, in whichever language: as many bytes as a header asks for, numbered as no other answer is."""
+"""The responses, the same in every protocol: as many bytes as a header asks for, with a unique number."""
 
 import asyncio
 import tempfile
@@ -12,13 +12,13 @@ _MOST_BYTES: Final = 4 << 30
 
 
 def asked_bytes(headers: Mapping[str, str]) -> int:
-    """Return how long the body shall be, by the request's headers in lower case."""
+    """Return the length of the body that the request's headers ask for; names are in lower case."""
     asked = headers.get(ASKED_HEADER, "")
     return min(int(asked), _MOST_BYTES) if asked.isdecimal() else PAGE_BYTES
 
 
 def head_lines(connection: int, request: int, size: int) -> list[str]:
-    """Return the lines that every answer has. The first answer on a connection has the number 1."""
+    """Return the lines that every response has. The first response on a connection has the number 1."""
     return [
         "Content-Type: application/octet-stream",
         f"Content-Length: {size}",
@@ -28,13 +28,13 @@ def head_lines(connection: int, request: int, size: int) -> list[str]:
 
 
 async def send_body(writer: asyncio.StreamWriter, size: int) -> None:
-    """Send a body of zeros, as fast as a file server does: by sendfile(2) where there is no TLS."""
+    """Send a body of zeros as fast as a file server does: with sendfile(2) if there is no TLS."""
     await writer.drain()
     if size < _LARGE_BYTES:
         writer.write(bytes(size))
     else:
         with tempfile.TemporaryFile() as file:
-            # A hole: nothing of it is on the disk.
+            # A sparse file: nothing of it is on the disk.
             file.truncate(size)
             await asyncio.get_running_loop().sendfile(writer.transport, file, 0, size)
     await writer.drain()

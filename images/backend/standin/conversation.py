@@ -1,4 +1,4 @@
-"""One connection: its language is told by its first bytes, inside of TLS again."""
+"""One connection: its first bytes show its protocol, and inside TLS the next ones do again."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ _numbers = itertools.count(1)
 
 
 async def converse(connection: socket.socket, tls: ssl.SSLContext) -> None:
-    """Answer what is asked on a connection, and close it."""
+    """Answer the requests of a connection, and close it."""
     number = next(_numbers)
     writer = None
     try:
@@ -28,7 +28,7 @@ async def converse(connection: socket.socket, tls: ssl.SSLContext) -> None:
         reader, writer = await _streams(connection, tls if first[0] == _HANDSHAKE else None)
         await _talk(reader, writer, number)
     except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
-        # The other side went away, or speaks what nobody here does.
+        # The peer has left, or uses an unknown protocol.
         return
     finally:
         if writer is None:

@@ -1,4 +1,4 @@
-"""Streams of events, in whichever language: written one by one, and then left open."""
+"""Streams of events, in any protocol: written one by one, and then left open."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ _READ_BYTES: Final = 65536
 
 
 class Streams:
-    """All of a stand-in's."""
+    """All streams of a stand-in."""
 
     def __init__(self) -> None:
         self._open: set[asyncio.StreamWriter] = set()
@@ -22,11 +22,11 @@ class Streams:
     async def stream(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, events: int, framed: Callable[[bytes], bytes]
     ) -> NoReturn:
-        """Write events behind a head, and keep the stream open.
+        """Write events after the headers, and keep the stream open.
 
-        EOFError or OSError: The other side has left.
+        EOFError or OSError: The peer has left.
         """
-        # What is written has been taken by the kernel when the buffer here is empty.
+        # The kernel has taken everything once this buffer is empty.
         writer.transport.set_write_buffer_limits(high=0)
         for _ in range(events):
             writer.write(framed(_EVENT))
@@ -41,7 +41,7 @@ class Streams:
         raise EOFError
 
     def streaming(self) -> protocol.Streaming:
-        """Tell of them so far."""
+        """Return the counts so far."""
         return protocol.Streaming(
             written=self._written, unacknowledged_bytes=sum(map(unacknowledged_bytes, self._open))
         )
@@ -51,7 +51,7 @@ ALL: Final = Streams()
 
 
 def asked_events(headers: Mapping[str, str]) -> int:
-    """Return how many events the answer shall have, by the request's headers in lower case; 0 for another answer."""
+    """Return how many events the request's headers (names in lower case) ask for; 0 for another kind of response."""
     asked = headers.get(ASKED_HEADER, "")
     return int(asked) if asked.isdecimal() else 0
 

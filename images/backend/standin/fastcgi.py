@@ -18,7 +18,7 @@ _EVENTS: Final = "HTTP_X_TUNEPROOF_EVENTS"
 
 
 async def talk(first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
-    """Answer requests until the connection ends, or must."""
+    """Answer requests until the connection ends, or has to."""
     left, count = first, 0
     params, keeps = b"", False
     while True:
@@ -49,7 +49,7 @@ async def _answer(writer: asyncio.StreamWriter, request: int, params: dict[str, 
     head = "\r\n".join(["Status: 200 OK", *head_lines(number, count, size), "", ""]).encode()
     writer.write(_record(_STDOUT, request, head))
     if params.get("REQUEST_METHOD") != "HEAD":
-        # Many records at once: they are all alike.
+        # Many records at once: they are identical.
         block = _record(_STDOUT, request, bytes(_RECORD_BYTES)) * _RECORDS
         for _ in range(size // (_RECORD_BYTES * _RECORDS)):
             writer.write(block)
@@ -66,7 +66,7 @@ def _record(kind: int, request: int, content: bytes) -> bytes:
 
 
 def names_and_values(content: bytes) -> dict[str, str]:
-    """Return what a PARAMS stream says (section 3.4)."""
+    """Return the parameters of a PARAMS stream (section 3.4)."""
     found, at = {}, 0
     while at < len(content):
         sizes = []

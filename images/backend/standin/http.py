@@ -1,4 +1,4 @@
-"""HTTP/1.0 and 1.1 (RFC 9112), with connections that stay where the other side wants it."""
+"""HTTP/1.0 and 1.1 (RFC 9112), with keepalive if the peer wants it."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
-"""``python3 -m loadgen`` does what the lab asks of its client; tuneproof/lab/protocol/loadgen.py says what.
+"""``python3 -m loadgen`` runs the client's part of the lab, as tuneproof/lab/protocol/loadgen.py describes.
 
-What is held for later calls (connections, sessions) is let go at the end of the input.
+Anything that is held for later calls (connections, sessions) is released when the input ends.
 """
 
 import resource
@@ -39,15 +39,15 @@ class Loadgen(protocol.Loadgen):
         return self._trials.go(start_s)
 
     def storm(self, address: str, port: int, connections: int, wait_s: float) -> protocol.StormSeen:
-        """Begin connections at once; see crowds.py."""
+        """Start connections at once; see crowds.py."""
         return crowds.storm((address, port), connections, wait_s)
 
     def start_slow_readers(self, asked: protocol.SlowReading) -> None:
-        """Begin slow readers; see crowds.py."""
+        """Start slow readers; see crowds.py."""
         self._readers.start(asked)
 
     def end_slow_readers(self) -> protocol.SlowReadersSeen:
-        """End them."""
+        """End the slow readers."""
         return self._readers.end()
 
     def hold(self, address: str, port: int, path: str, count: int, timeout_s: float = 10.0) -> protocol.Held:
@@ -55,7 +55,7 @@ class Loadgen(protocol.Loadgen):
         return self._holder.hold((address, port), path, count, timeout_s)
 
     def release(self) -> None:
-        """Let them go."""
+        """Release the held connections."""
         self._holder.release()
 
     def flows(
@@ -65,12 +65,12 @@ class Loadgen(protocol.Loadgen):
         return flow_clients.run(flows, flow_clients.Server(address=address, port=port, sources=sources, host=host))
 
     def stand(self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = ()) -> None:
-        """Let some of them stay."""
+        """Run flows, and keep some of them open."""
         self._standing = flow_clients.Standing(flows, flow_clients.Server(address=address, port=port, sources=sources))
         self._standing.wait()
 
     def end_flows(self) -> tuple[tuple[Connection, ...], ...]:
-        """End them; an error if there are none."""
+        """End the open flows; CannotDoError: there are none."""
         if self._standing is None:
             raise CannotDoError("no connections stay")
         standing, self._standing = self._standing, None
@@ -85,30 +85,30 @@ class Loadgen(protocol.Loadgen):
     def tls_resume(
         self, address: str, port: int, which: tuple[int, ...], path: str = "/", timeout_s: float = 10.0
     ) -> tuple[TlsConnection, ...]:
-        """Go on with their sessions."""
+        """Resume their sessions."""
         return self._tls.resume((address, port), which, path=path, timeout_s=timeout_s)
 
     def http2(self, address: str, port: int, streams: int, path: str = "/", timeout_s: float = 10.0) -> tuple[int, ...]:
-        """Ask on one connection of HTTP/2; see http2.py."""
-        from . import http2  # noqa: PLC0415 - only the image has its library
+        """Send requests on one HTTP/2 connection; see http2.py."""
+        from . import http2  # noqa: PLC0415 - only the image has the library
 
         return http2.run((address, port), streams, path=path, timeout_s=timeout_s)
 
     def open_streams(self, address: str, port: int, asked: tuple[Streams, ...]) -> None:
-        """Ask for responses that stay open; see streams.py."""
+        """Request responses that stay open; see streams.py."""
         for streams_alike in asked:
             self._streams.open((address, port), streams_alike)
 
     def arrived(self) -> tuple[Arrived, ...]:
-        """Read what is there."""
+        """Read what has arrived."""
         return self._streams.arrived()
 
     def leave_streams(self) -> None:
-        """Leave them."""
+        """Close the open responses."""
         self._streams.leave()
 
     def close(self) -> None:
-        """Let go of all that is held."""
+        """Release everything that is held."""
         self._readers.close()
         self._holder.release()
         self._streams.leave()
@@ -117,13 +117,13 @@ class Loadgen(protocol.Loadgen):
 
 
 def allow_many_files() -> None:
-    """Raise the soft limit of open files to the hard one (getrlimit(2)): every connection is one, in the tools, too."""
+    """Raise the soft limit of open files to the hard one (getrlimit(2)): every connection needs one, in tools, too."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def main() -> None:
-    """Answer standard input's calls."""
+    """Answer the calls on standard input."""
     allow_many_files()
     loadgen = Loadgen()
     try:

@@ -1,6 +1,6 @@
-"""When data arrived on a connection, by the kernel: not when this process came to look.
+"""When data arrived on a connection according to the kernel, and not when this process read it.
 
-The kernel stamps packets by CLOCK_REALTIME (SO_TIMESTAMPNS, socket(7)); everything else here is CLOCK_MONOTONIC.
+The kernel stamps packets with CLOCK_REALTIME (SO_TIMESTAMPNS, socket(7)); everything else here is CLOCK_MONOTONIC.
 """
 
 import socket
@@ -8,14 +8,14 @@ import struct
 import time
 from collections.abc import Iterable
 
-# Neither Python's socket module nor every C library has its name; include/uapi/asm-generic/socket.h has.
+# Neither Python's socket module nor every C library names it; include/uapi/asm-generic/socket.h does.
 _SO_TIMESTAMPNS = 35
 _TIMESPEC = struct.Struct("@qq")
 _TRIES = 5
 
 
 class ArrivalStamps:
-    """Stamps what arrives on some connections from now on."""
+    """Turns on timestamps for some connections."""
 
     def __init__(self, connections: Iterable[socket.socket]) -> None:
         for connection in connections:
@@ -25,8 +25,8 @@ class ArrivalStamps:
     def arrived_s(self, connection: socket.socket, *, seen_s: float) -> float:
         """Return when the data that can be read now arrived, without reading it.
 
-        seen_s: when it was found to be (CLOCK_MONOTONIC seconds); the answer where the kernel gave no stamp, and the
-            latest possible one.
+        seen_s: when the data was found (CLOCK_MONOTONIC seconds). It is the result if the kernel gave no timestamp,
+            and the latest possible result.
         """
         _, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(_TIMESPEC.size), socket.MSG_PEEK)
         for level, kind, data in ancillary:
@@ -37,7 +37,7 @@ class ArrivalStamps:
 
 
 def _realtime_minus_monotonic_s() -> float:
-    """Return by how much the clocks differ; read between two readings that are as close as they get."""
+    """Return the difference of the two clocks, from two readings that are as close together as possible."""
     best_s, offset_s = float("inf"), 0.0
     for _ in range(_TRIES):
         before_s = time.monotonic()

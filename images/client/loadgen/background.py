@@ -1,4 +1,4 @@
-"""A load in a process of its own, so that the interpreter's lock does not make one load the other's noise."""
+"""A load in a process of its own, so that the interpreter's lock does not let two loads disturb each other."""
 
 import json
 import os
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 class Background(Generic[T]):
-    """A forked child that runs one function and hands its result back through a pipe.
+    """A forked child that runs one function and returns its result through a pipe.
 
-    result_type: type of what it returns; see the codec.
+    result_type: type of the result; see the codec.
     """
 
     def __init__(self, work: Callable[[], T], result_type: type[T]) -> None:
@@ -45,7 +45,7 @@ def _run(work: Callable[[], object], writer: int) -> int:
     try:
         with os.fdopen(writer, "wb") as stream:
             stream.write(json.dumps(to_plain(work())).encode())
-    except Exception:  # noqa: BLE001 - whatever it is, the parent must hear of it and not hang
+    except Exception:  # noqa: BLE001 - the parent must learn of any error, and not hang
         traceback.print_exc(file=sys.stderr)
         return 1
     return 0

@@ -1,4 +1,4 @@
-"""Bulk downloads on connections that stand.
+"""Bulk downloads on open connections.
 
 MSG_TRUNC lets the kernel drop the received bytes instead of copying them (tcp(7)), so that one slow Python process
 keeps up with several gigabits per second.
@@ -16,20 +16,20 @@ _STATUS_LINE = b"HTTP/1.1 200 "
 
 @dataclass(frozen=True, kw_only=True)
 class Downloads:
-    """What came of downloads."""
+    """The result of downloads."""
 
-    window_bytes: tuple[int, ...]  # by download, from the start of the window on
-    ended_early: int  # downloads that ended before the window did, if by a reset
-    ended_s: float  # when this was over, in CLOCK_MONOTONIC seconds
-    unexpected: str | None = None  # an answer that is no 200: then all ends at once
+    window_bytes: tuple[int, ...]  # by download, from the start of the window
+    ended_early: int  # downloads that ended before the window did; whether by a reset
+    ended_s: float  # when the last download ended, in CLOCK_MONOTONIC seconds
+    unexpected: str | None = None  # a response without status 200; it ends all downloads
 
 
 def download(
     connections: list[socket.socket], *, start_s: float = -math.inf, end_s: float = math.inf, told: int | None = None
 ) -> Downloads:
-    """Read downloads that have been asked for until ``end_s``, or all have ended, or a pipe's other end is closed.
+    """Read requested downloads until ``end_s``, or until all have ended, or the other end of a pipe is closed.
 
-    Counted is what arrives from ``start_s`` on (CLOCK_MONOTONIC seconds). The connections are closed at the end.
+    Only bytes that arrive after ``start_s`` count (CLOCK_MONOTONIC seconds). The connections are closed at the end.
     """
     running = _Running(connections, start_s=start_s)
     poller = select.epoll()
@@ -43,7 +43,7 @@ def download(
             if running.has_ended(fd):
                 poller.unregister(fd)
                 del running.left[fd]
-        # Last: what had come by then counts.
+        # Last, so that everything that has arrived counts.
         if told in ready:
             break
     ended_s = time.monotonic()
@@ -58,14 +58,14 @@ def download(
 
 
 class _Running:
-    """Downloads."""
+    """The downloads of one window."""
 
     def __init__(self, connections: list[socket.socket], *, start_s: float) -> None:
         self._connections = connections
         self._start_s = start_s
         self._answered: set[int] = set()
         self._sink = bytearray(_READ_BYTES)
-        # Which download a file descriptor is, of those that have not ended.
+        # The download of each file descriptor, without those that have ended.
         self.left = {connection.fileno(): index for index, connection in enumerate(connections)}
         self.window_bytes = [0] * len(connections)
         self.unexpected: str | None = None
@@ -73,11 +73,11 @@ class _Running:
             connection.setblocking(False)
 
     def has_ended(self, fd: int) -> bool:
-        """Read what has come on a connection; tell whether its download has ended, if by a reset."""
+        """Read what has arrived on a connection; tell whether its download has ended, and whether by a reset."""
         index = self.left[fd]
         try:
-            # Whoever answers first is read at once: waiting for the others would make it a slow reader. The kernel
-            # drops what is not the beginning of an answer instead of copying it.
+            # The first connection that answers is read at once: waiting for the others would make it a slow reader. The
+            # kernel drops everything but the start of a response instead of copying it.
             flags = socket.MSG_TRUNC if fd in self._answered else 0
             count = self._connections[index].recv_into(self._sink, _READ_BYTES, flags)
         except BlockingIOError:
@@ -86,7 +86,7 @@ class _Running:
             count = 0
         if fd not in self._answered:
             self._answered.add(fd)
-            # No further than it was filled: behind that stands another connection's answer.
+            # Only the filled part: what follows is from another connection's response.
             answer = bytes(self._sink[: min(count, 64)])
             if not answer.startswith(_STATUS_LINE):
                 self.unexpected = f"bulk download answered with {answer!r}"

@@ -1,4 +1,4 @@
-"""Plain TCP connections by the hundreds on one epoll: each connects, asks if there is something to ask, and stays."""
+"""Hundreds of plain TCP connections on one epoll: each connects, sends a request if there is one, and stays."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ from . import http1
 _OK = 200
 _HEAD_END = b"\r\n\r\n"
 _MAX_HEAD_BYTES = 16384
-# An answer's failure that has no error number.
+# The failure of a response, which has no error number.
 _CLOSED = "closed"
 _NOT_HTTP = "not HTTP"
 _BY_SERVER = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
@@ -24,8 +24,8 @@ _BY_SERVER = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
 _NO_LINGER = struct.pack("ii", 1, 0)
 
 
-class _Refused(Exception):  # noqa: N818 - not an error of the program: an answer that does not count
-    """The server's answer is none that is waited for."""
+class _Refused(Exception):  # noqa: N818 - not an error of the program: a response that does not count
+    """The server's response is not the expected one."""
 
 
 @dataclass(kw_only=True)
@@ -40,9 +40,9 @@ class Member:
 
 
 class Crowd:
-    """Connections, in the order of their beginning.
+    """Connections, in the order in which they started.
 
-    Those that are open stand, and have asked; with ``awaits_answer`` a 200's head has come.
+    Open connections are established, and have sent their request; with ``awaits_answer``, a 200's headers have arrived.
     """
 
     def __init__(self, *, awaits_answer: bool = False) -> None:
@@ -50,12 +50,12 @@ class Crowd:
         self._poller = select.epoll()
         self.waiting: dict[int, Member] = {}  # not open yet, by file descriptor
         self.open: dict[int, Member] = {}
-        self.ended: list[Member] = []  # the server closed them once they were open; their sockets stay
-        self.failed: Counter[str] = Counter()  # never open: by the errno's name, or why their answer does not count
-        self.connect_ms: list[float] = []  # how long each took until it stood
+        self.ended: list[Member] = []  # closed by the server after they were open; their sockets stay
+        self.failed: Counter[str] = Counter()  # never open: by errno's name, or why the response does not count
+        self.connect_ms: list[float] = []  # how long each took until it was established
 
     def begin(self, connection: socket.socket, server: tuple[str, int], request: bytes = b"") -> None:
-        """Call connect(); an error on the spot (no local port is left, say) is a failure."""
+        """Call connect(); an immediate error (for example, no local port is left) is a failure."""
         began_s = time.monotonic()
         number = connection.connect_ex(server)
         if number not in (0, errno.EINPROGRESS):
@@ -66,7 +66,7 @@ class Crowd:
         self._poller.register(connection, select.EPOLLOUT)
 
     def look(self, longest_s: float) -> None:
-        """Take note of what has happened on all connections; if nothing has, wait."""
+        """Record what has happened on all connections; wait if nothing has."""
         for fd, _ in self._poller.poll(longest_s, max(1, len(self.waiting) + len(self.open))):
             if fd in self.open:
                 self.end(fd)
@@ -79,13 +79,13 @@ class Crowd:
                 self._fail(fd, str(refused))
 
     def give_up(self, *, timeout_s: float) -> None:
-        """Reset those that have waited for so long."""
+        """Reset the connections that have waited for this long."""
         limit_s = time.monotonic() - timeout_s
         for fd in [fd for fd, member in self.waiting.items() if member.began_s <= limit_s]:
             self._fail(fd, errno_name(errno.ETIMEDOUT))
 
     def end(self, fd: int) -> None:
-        """Count an open connection as one that the server has closed."""
+        """Count an open connection as closed by the server."""
         self._poller.unregister(fd)
         self.ended.append(self.open.pop(fd))
 
@@ -105,7 +105,7 @@ class Crowd:
                 self._poller.modify(fd, select.EPOLLIN)
             else:
                 self._keep(fd)
-                # One that was closed since then is told by the next look.
+                # The next look finds one that was closed meanwhile.
                 with suppress(OSError):
                     member.connection.sendall(member.request)
         elif self._is_answered(member):
@@ -113,15 +113,15 @@ class Crowd:
 
     def _keep(self, fd: int) -> None:
         self.open[fd] = self.waiting.pop(fd)
-        # Not for arriving data: it would wake this loop all the time, and nobody wants to read it.
+        # Not for arriving data: it would wake this loop constantly, and nothing reads it.
         self._poller.modify(fd, _BY_SERVER)
 
     def _is_answered(self, member: Member) -> bool:
-        """Tell whether the head of a 200 has come."""
+        """Tell whether the headers of a 200 have arrived."""
         try:
             chunk = member.connection.recv(4096)
         except BlockingIOError:
-            # A packet that woke this loop and turned out to be damaged (BUGS in select(2)).
+            # The packet that woke this loop was damaged (BUGS in select(2)).
             return False
         if not chunk:
             raise _Refused(_CLOSED)
@@ -146,23 +146,23 @@ class Crowd:
 
 
 def new_socket() -> socket.socket:
-    """Return a socket that never blocks (OSError: there are not enough file descriptors)."""
+    """Return a non-blocking socket (OSError: there are not enough file descriptors)."""
     return socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
 
 
 def reset_all(connections: Iterable[socket.socket]) -> None:
-    """Close connections with a reset, so that nothing of them is left on this side."""
+    """Close connections with a reset, which leaves nothing behind on this side."""
     for connection in connections:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         connection.close()
 
 
 def errno_name(number: int | None) -> str:
-    """Return the symbol of an error number (errno(3)); a number without one as it is."""
+    """Return the symbol of an error number (errno(3)); a number without a symbol is returned as it is."""
     return errno.errorcode.get(number or 0, str(number))
 
 
 def connect_error(connection: socket.socket) -> OSError | None:
-    """Return what became of a connect() that has ended (connect(2), EINPROGRESS): None if the connection stands."""
+    """Return the result of a connect() that has ended (connect(2), EINPROGRESS): None for an established connection."""
     number = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     return OSError(number, os.strerror(number)) if number else None

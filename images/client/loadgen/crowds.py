@@ -1,4 +1,4 @@
-"""What crowds of connections do: a storm, connections that are held, slow readers."""
+"""Crowds of connections: a storm, connections that are held, slow readers."""
 
 import fcntl
 import resource
@@ -16,25 +16,25 @@ from tuneproof.lab.protocol.loadgen import Held, SlowReadersSeen, SlowReading, S
 from . import http1
 from .crowd import Crowd, errno_name, new_socket, reset_all
 
-# A connection that stands meanwhile is seen after so many further connect() calls, which take well below a millisecond:
-# that is how exact the times are. Looking more often would slow down the storm.
+# A connection that is established meanwhile is noticed after this many further connect() calls, which take well below a
+# millisecond: this limits the precision of the times. Looking more often would slow down the storm.
 _LOOK_EVERY = 32
-# Not more than what a small accept queue takes in: nginx asks for 511 (listen() in its documentation).
+# Not more than fit into a small accept queue: nginx asks for 511 (listen() in its documentation).
 _BURST = 256
-# How soon slow readers notice that they are told to end.
+# How soon slow readers notice that they should end.
 _LISTEN_EVERY_S = 0.05
 _STATUS_LINE = b"HTTP/1.1 200 "
 
 
 def storm(server: tuple[str, int], count: int, wait_s: float) -> StormSeen:
-    """Begin connections as fast as possible, as after a restart, and send nothing; wait until all stood.
+    """Start connections as fast as possible, as after a restart, and send nothing; wait until all are established.
 
     Raises OSError: there are not enough file descriptors.
     """
     crowd = Crowd()
     sockets: list[socket.socket] = []
     try:
-        # One by one: if the descriptors do not suffice, those that were made are closed all the same.
+        # One by one: if the descriptors do not suffice, those that were made are still closed.
         sockets.extend(new_socket() for _ in range(count))
         first_s = last_s = time.monotonic()
         for index, connection in enumerate(sockets, start=1):
@@ -44,7 +44,7 @@ def storm(server: tuple[str, int], count: int, wait_s: float) -> StormSeen:
                 crowd.look(0.0)
         while crowd.waiting and (left_s := last_s + wait_s - time.monotonic()) > 0:
             crowd.look(left_s)
-        # If starting alone took longer than that, nobody has looked since.
+        # If starting alone took longer than that, nothing has looked since.
         crowd.look(0.0)
         return StormSeen(
             started_in_ms=(last_s - first_s) * 1e3,
@@ -59,13 +59,13 @@ def storm(server: tuple[str, int], count: int, wait_s: float) -> StormSeen:
 
 
 class Holder:
-    """Holds connections from one call to the next: each has asked and seen the head of its answer; nobody reads on."""
+    """Holds connections between calls: each has the headers of its response, and nothing reads further."""
 
     def __init__(self) -> None:
         self._crowd = Crowd(awaits_answer=True)
 
     def hold(self, server: tuple[str, int], path: str, count: int, timeout_s: float) -> Held:
-        """Open further connections, and keep those that are answered."""
+        """Open further connections, and keep those that get a response."""
         crowd, request = self._crowd, http1.get(path, host=server[0], trial="hold")
         started = 0
         while started < count or crowd.waiting:
@@ -76,7 +76,7 @@ class Holder:
                 except OSError as error:
                     crowd.failed[errno_name(error.errno)] += 1
             if crowd.waiting:
-                # In the order of their start: the first one is the next to be late.
+                # In the order of their start: the first one is the next to time out.
                 oldest_s = next(iter(crowd.waiting.values())).began_s
                 crowd.look(max(0.0, oldest_s + timeout_s - time.monotonic()))
                 crowd.give_up(timeout_s=timeout_s)
@@ -94,14 +94,14 @@ class Holder:
 
 
 def _resident_bytes() -> int:
-    """Return this program's memory in RAM: the second figure of /proc/self/statm (proc(5)), in pages."""
+    """Return this program's resident memory: the second field of /proc/self/statm (proc(5)), in pages."""
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
 
 
 def read_slowly(asked: SlowReading, told: threading.Event, crowd: Crowd) -> SlowReadersSeen:
-    """Ask for a file on some connections, read a little of each per interval, reset them when the event is set.
+    """Request a file on some connections, read a little of each per interval, reset them when the event is set.
 
-    Raises ConnectionError: an answer is not a 200.
+    Raises ConnectionError: a response is not a 200.
     """
     try:
         began_s = time.monotonic()
@@ -131,7 +131,7 @@ def read_slowly(asked: SlowReading, told: threading.Event, crowd: Crowd) -> Slow
 
 
 def _read_each(crowd: Crowd, most_bytes: int) -> None:
-    """Read so many bytes at most of every connection on which some wait."""
+    """Read at most this many bytes of every connection that has data."""
     for fd, member in list(crowd.open.items()):
         try:
             chunk = member.connection.recv(most_bytes)
@@ -145,10 +145,10 @@ def _read_each(crowd: Crowd, most_bytes: int) -> None:
 
 
 def _check_answers(crowd: Crowd) -> None:
-    """Raise ConnectionError if an answer has begun and is not a 200: an error page would wait nowhere."""
+    """Raise ConnectionError if a response has begun and is not a 200: an error page would not fill any buffer."""
     for member in (*crowd.open.values(), *crowd.ended):
         answer = bytes(member.received[: len(_STATUS_LINE)])
-        # What a connection that was reset has no more of is not looked at.
+        # A connection that was reset has no data to look at.
         with suppress(OSError):
             answer += member.connection.recv(64, socket.MSG_PEEK)
         if answer[: len(_STATUS_LINE)] != _STATUS_LINE[: len(answer)]:
@@ -162,7 +162,7 @@ def unread_bytes(connection: socket.socket) -> int:
 
 
 class SlowReaders:
-    """Readers that read until they are told to end, while other things are done."""
+    """Readers that read until they are ended, while other calls run."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1)
@@ -170,17 +170,16 @@ class SlowReaders:
         self._running: Future[SlowReadersSeen] | None = None
 
     def start(self, asked: SlowReading) -> None:
-        """Begin (RuntimeError: some read already)."""
+        """Start (RuntimeError: there are readers already)."""
         if self._running is not None:
             raise RuntimeError("slow readers are there already")
         self._told.clear()
         self._running = self._pool.submit(lambda: read_slowly(asked, self._told, Crowd()))
 
     def end(self) -> SlowReadersSeen:
-        """End them and return what they have seen.
+        """End them and return what they have read.
 
-        Raises RuntimeError: there are none.
-        Raises ConnectionError: an answer is not a 200.
+        Raises RuntimeError: there are none. Raises ConnectionError: a response is not a 200.
         """
         if self._running is None:
             raise RuntimeError("there are no slow readers")
@@ -189,6 +188,6 @@ class SlowReaders:
         return running.result()
 
     def close(self) -> None:
-        """End them if there are any, and wait for it."""
+        """End them if there are any, and wait for that."""
         self._told.set()
         self._pool.shutdown()

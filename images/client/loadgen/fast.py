@@ -1,4 +1,4 @@
-"""Fast requests: a fresh connection each, with the article's limit of one second (``curl --max-time 1``)."""
+"""Fast requests: each on a new connection, with the article's limit of one second (``curl --max-time 1``)."""
 
 import select
 import socket
@@ -30,12 +30,12 @@ class _Transfer:
     complete: bool = False
 
     def record(self) -> FastRequest:
-        """Return what is known of it."""
+        """Return the request's result."""
         return FastRequest(**{each.name: getattr(self, each.name) for each in fields(FastRequest)})
 
 
 class FastClient:
-    """Runs fast requests, several at a time where the schedule demands it."""
+    """Runs fast requests, several at a time if the schedule demands it."""
 
     def __init__(self, address: str, port: int, *, request: bytes, timeout_s: float, origin_s: float) -> None:
         self._target = (address, port)
@@ -49,7 +49,7 @@ class FastClient:
 
     @property
     def records(self) -> tuple[FastRequest, ...]:
-        """All requests, in the order of their beginning."""
+        """All requests, in the order in which they started."""
         return tuple(transfer.record() for transfer in self._begun)
 
     def run_open_loop(self, ticks_s: Iterator[float], *, end_s: float) -> None:
@@ -107,7 +107,7 @@ class FastClient:
             error = transfer.connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if error:
                 raise OSError(error, "connect")
-            # A connection that failed on the spot (no route, say) has no pending error; sending finds it out.
+            # A connection that failed immediately (for example, no route) has no pending error; sending shows it.
             transfer.connection.send(self._request)
             transfer.connect_ms = elapsed_ms
             self._poller.modify(transfer.connection, select.EPOLLIN)
@@ -128,7 +128,7 @@ class FastClient:
             count = transfer.connection.recv_into(self._sink, len(self._sink), socket.MSG_TRUNC)
             transfer.body_bytes += count
         ended = transfer.expected_bytes is not None and transfer.body_bytes >= transfer.expected_bytes
-        # A quick error page is no service: only a whole 200 counts as complete.
+        # A quick error page is not a served request: only a complete 200 counts.
         transfer.complete = ended and transfer.status == _OK
         if ended or count == 0:
             self._finish(transfer)

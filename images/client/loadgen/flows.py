@@ -1,4 +1,4 @@
-"""Requests whose answers are all looked at one by one: what came, how much of it, and who closed the connection."""
+"""Requests with a detailed result each: what arrived, how much of it, and who closed the connection."""
 
 import asyncio
 import contextlib
@@ -18,17 +18,17 @@ from .tls import unchecked
 
 _HEAD_END: Final = b"\r\n\r\n"
 _CHUNK_BYTES: Final = 65536
-# Slow readers take their share so many times a second.
+# How often per second slow readers read.
 _TICKS_PER_S: Final = 20
 _BODILESS: Final = (204, 304)
-# In tcp(7) and the kernel's headers; Python's socket module does not name it.
+# It is in tcp(7) and the kernel's headers; Python's socket module does not name it.
 _TCP_FASTOPEN_CONNECT: Final = 30
 _IP_BIND_ADDRESS_NO_PORT: Final = 24
 
 
 @dataclass(kw_only=True)
 class _Answer:
-    """One answer, as far as it came; status 0 stands for none."""
+    """One response, as far as it arrived; status 0 means that there was none."""
 
     status: int = 0
     worker: int = 0
@@ -42,7 +42,7 @@ class _Answer:
 
 @dataclass(kw_only=True)
 class _Connection:
-    """What became of one connection, so far."""
+    """The result of one connection so far."""
 
     answers: list[_Answer] = field(default_factory=list)
     error: str = ""
@@ -50,7 +50,7 @@ class _Connection:
     open_s: float = 0.0
 
     def told(self) -> Connection:
-        """Return it for good."""
+        """Return the final result."""
         return Connection(
             answers=tuple(Answer(**vars(answer)) for answer in self.answers),
             error=self.error,
@@ -61,7 +61,7 @@ class _Connection:
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """Where flows go, and the client's addresses that they come from, in turn; the kernel's choice without any."""
+    """The target of flows, and the client's addresses that they use in turn; without any, the kernel chooses."""
 
     address: str
     port: int
@@ -70,7 +70,7 @@ class Server:
 
 
 class Standing:
-    """Flows on an event loop of their own, so that connections may stay while other things are done."""
+    """Flows on an event loop of their own, so that connections may stay open while other calls run."""
 
     def __init__(self, flows: Sequence[Flow], server: Server) -> None:
         self._loop = asyncio.new_event_loop()
@@ -81,11 +81,11 @@ class Standing:
         self._running = asyncio.run_coroutine_threadsafe(self._crowd.run(), self._loop)
 
     def wait(self) -> None:
-        """Wait until all connections that stay do so, or have ended, and all others have."""
+        """Wait until all connections that stay open have got that far or ended, and all others have ended."""
         asyncio.run_coroutine_threadsafe(self._crowd.others_ended.wait(), self._loop).result()
 
     def end(self) -> tuple[tuple[Connection, ...], ...]:
-        """Reset the connections that stay, or let them go on; return what became of each flow's connections."""
+        """Reset the connections that stay open, or let them continue; return the results of each flow's connections."""
         self._loop.call_soon_threadsafe(self._ended.set)
         try:
             return self._running.result()
@@ -96,14 +96,14 @@ class Standing:
 
 
 def run(flows: Sequence[Flow], server: Server) -> tuple[tuple[Connection, ...], ...]:
-    """Run flows at once, and return what became of each one's connections."""
+    """Run flows at once, and return the results of each one's connections."""
     standing = Standing(flows, server)
     standing.wait()
     return standing.end()
 
 
 class _Crowd:
-    """Flows, of which some stay: the others begin when those stand."""
+    """Flows, of which some stay open: the others start once those are established."""
 
     def __init__(self, flows: Sequence[Flow], server: Server, ended: asyncio.Event) -> None:
         self._flows = flows
@@ -114,7 +114,7 @@ class _Crowd:
         self.others_ended = asyncio.Event()
 
     async def run(self) -> tuple[tuple[Connection, ...], ...]:
-        """Run them all; those that stay, until the event."""
+        """Run all flows; those that stay open end with the event."""
         if not self._coming:
             self._all_stand.set()
         tasks = [asyncio.ensure_future(self._flow(flow)) for flow in self._flows]
@@ -137,7 +137,7 @@ class _Crowd:
             while not is_last:
                 is_last = self._ended.is_set() or not flow.asks_on
                 made.append(await self._connection(flow, number, None if made else room))
-                # Whoever has lost a request asks no more: it is counted once.
+                # A connection that has lost a request sends no more: the loss is counted once.
                 is_last |= not (made[-1].answers and made[-1].answers[-1].complete)
             return made
 
@@ -151,7 +151,7 @@ class _Crowd:
             try:
                 await asyncio.wait_for(talk.run(), flow.timeout_s)
             finally:
-                # Its successor may come when it is through, or stands.
+                # Its successor may start when it has ended, or stays open.
                 if room:
                     room.release()
                     if flow.stays:
@@ -190,7 +190,7 @@ def request(flow: Flow, host: str, *, connection: int, number: int) -> bytes:
 
 
 class _Talk:
-    """What is said on one connection."""
+    """The conversation on one connection."""
 
     def __init__(self, flow: Flow, server: Server, number: int) -> None:
         self._flow = flow
@@ -199,14 +199,14 @@ class _Talk:
         self._writer: asyncio.StreamWriter | None = None
         self._rest: Coroutine[Any, Any, None] | None = None
         self._body_length = 0
-        self.report = _Connection()  # what became of it so far
+        self.report = _Connection()  # the result so far
 
     async def run(self) -> None:
-        """Ask and hear the answers, up to where the connection stays if it does."""
+        """Send the request and read the responses, up to the point where the connection stays open, if it does."""
         flow, server = self._flow, self._server
         reader, self._writer = await _connect(flow, server, self._number)
         if flow.head_bytes:
-            # Sent is what the kernel has, and not what waits here for it.
+            # Only what the kernel has taken counts as sent, and not what waits here for it.
             self._writer.transport.set_write_buffer_limits(high=0)
             self._writer.write(request(flow, server.host, connection=self._number, number=0)[: flow.head_bytes])
             await self._writer.drain()
@@ -224,7 +224,7 @@ class _Talk:
         self._reader = reader
 
     def _ask(self, writer: asyncio.StreamWriter, number: int) -> _Answer:
-        """Send what is left of a request; return what will be its answer."""
+        """Send the rest of a request; return what will be its response."""
         answer = _Answer()
         self.report.answers.append(answer)
         asked = request(self._flow, self._server.host, connection=self._number, number=number)
@@ -232,7 +232,7 @@ class _Talk:
         return answer
 
     async def ask_on(self, ended: asyncio.Event) -> None:
-        """Ask again and again until the event, and once after it; nothing where the server said that it would close."""
+        """Send requests repeatedly until the event, and once after it; none if the server announced that it closes."""
         is_last = False
         while self._writer is not None and not is_last and not self.report.answers[-1].says_close:
             is_last = ended.is_set()
@@ -240,19 +240,19 @@ class _Talk:
             await asyncio.wait_for(_receive(self._reader, answer, self._flow), self._flow.timeout_s)
 
     async def stay(self, ended: asyncio.Event) -> None:
-        """Stay until the event; what the server does meanwhile is noted."""
+        """Stay open until the event; note what the server does meanwhile."""
         meanwhile = asyncio.ensure_future(self._rest or self._await_end(self._reader))
         waiting = asyncio.ensure_future(ended.wait())
         await asyncio.wait([meanwhile, waiting], return_when=asyncio.FIRST_COMPLETED)
         if meanwhile.done():
-            # The socket stays: what the server has closed, this side has not.
+            # The socket stays: the server has closed it, this side has not.
             await waiting
         meanwhile.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await meanwhile
 
     async def go_on(self) -> None:
-        """Hear the rest of the answer, or send the rest of the request, or another one, and hear its answer."""
+        """Read the rest of the response, or send the rest of the request, or another one, and read its response."""
         flow, writer = self._flow, self._writer
         if self._rest is not None:
             await _receive_bytes(self._reader, self.report.answers[-1], self._body_length, 0)
@@ -261,7 +261,7 @@ class _Talk:
             await _receive(self._reader, answer, flow)
 
     def close(self) -> None:
-        """Reset the connection, wherever it is."""
+        """Reset the connection in whatever state it is."""
         if self._writer is not None:
             self._writer.transport.abort()
 
@@ -269,7 +269,7 @@ class _Talk:
         data = await reader.read(_CHUNK_BYTES)
         self.report.closed_by_server = True
         if data.startswith(b"HTTP/"):
-            # An answer to what was not a whole request, such as 408 or 400.
+            # A response to an incomplete request, such as 408 or 400.
             self.report.answers.append(_Answer(status=int(data[9:12]), complete=True))
 
 
@@ -277,13 +277,13 @@ async def _connect(flow: Flow, server: Server, number: int) -> tuple[asyncio.Str
     plain = socket.socket()
     plain.setblocking(False)
     if flow.receive_buffer_bytes:
-        # Before the connection stands: the window's scale is told in the SYN.
+        # Before the connection is established: the SYN announces the window's scale.
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, flow.receive_buffer_bytes)
     if flow.fast_open:
         plain.setsockopt(socket.IPPROTO_TCP, _TCP_FASTOPEN_CONNECT, 1)
     try:
         if server.sources:
-            # The port is chosen when it connects: several connections of one address may have the same.
+            # The port is chosen at connect(): several connections from one address may share one.
             plain.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)
             plain.bind((server.sources[number % len(server.sources)], 0))
         await asyncio.get_running_loop().sock_connect(plain, (server.address, server.port))
@@ -293,13 +293,13 @@ async def _connect(flow: Flow, server: Server, number: int) -> tuple[asyncio.Str
         plain.close()
         raise
     context = unchecked(flow.tls_version) if flow.tls else None
-    # What is not read stays with the server: the library takes in twice its limit.
+    # Unread data stays with the server: the library buffers up to twice its limit.
     limit = 4096 if flow.read_bytes_per_s else _CHUNK_BYTES
     name = flow.headers.get("Host", server.host).partition(":")[0]
     if context and flow.tls_trusts_nobody:
         context.verify_mode = ssl.CERT_REQUIRED
         plain.setblocking(True)
-        # Fails for certain, and sends the alert that says why, which an event loop would keep for itself.
+        # This always fails, and sends the alert with the reason, which an event loop would not send.
         await asyncio.to_thread(context.wrap_socket, plain, server_hostname=name)
     return await asyncio.open_connection(
         sock=plain, ssl=context, server_hostname=name if context else None, limit=limit

@@ -1,10 +1,10 @@
-"""How much of its CPU this process does not get right now: it spins, and looks where the clock has jumped."""
+"""How much of its CPU this process does not get right now: it spins, and looks for jumps of the clock."""
 
 import time
 
 from tuneproof.lab.protocol.loadgen import Gaps
 
-# Reading the clock takes well below a microsecond; a timer interrupt some ten.
+# Reading the clock takes well below a microsecond; a timer interrupt takes about ten.
 _GAP_S = 0.0003
 
 

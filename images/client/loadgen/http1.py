@@ -1,4 +1,4 @@
-"""As much HTTP/1.1 (RFC 9112) as the load generators need: a GET, and the head of its response."""
+"""As much HTTP/1.1 (RFC 9112) as the load generators need: a GET, and the headers of its response."""
 
 import socket
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ class Head:
 
     status: int
     headers: dict[str, str]
-    lines: tuple[str, ...]  # the headers as they came
+    lines: tuple[str, ...]  # the headers as received
 
     @property
     def worker_pid(self) -> int:
@@ -50,10 +50,10 @@ def parse_head(raw: bytes) -> Head:
 
 
 def receive_head(connection: socket.socket) -> tuple[Head, bytes]:
-    """Read one response head from a blocking socket; return it with the body bytes that came along.
+    """Read the headers of one response from a blocking socket; return them with the part of the body that came along.
 
-    Raises ConnectionError: the peer closed before the head was complete.
-    Raises ValueError: the head is not HTTP, or too long.
+    Raises ConnectionError: the peer closed before the headers were complete. Raises ValueError: they are not HTTP, or
+    too long.
     """
     received = b""
     while _HEAD_END not in received:
@@ -68,7 +68,7 @@ def receive_head(connection: socket.socket) -> tuple[Head, bytes]:
 
 
 def exchange(connection: socket.socket, request: bytes) -> Head:
-    """Send a request on a kept-alive connection and read the whole response, whose body must be short."""
+    """Send a request on a keepalive connection and read the whole response, whose body must be short."""
     connection.sendall(request)
     head, body = receive_head(connection)
     missing = head.content_length - len(body)

@@ -1,4 +1,4 @@
-"""Requests at once on one connection of HTTP/2 without TLS, "with prior knowledge" (RFC 9113, section 3.3)."""
+"""Simultaneous requests on one HTTP/2 connection without TLS, "with prior knowledge" (RFC 9113, section 3.3)."""
 
 import socket
 from typing import Final, Self
@@ -13,7 +13,7 @@ _READ_BYTES: Final = 65536
 
 
 def run(server: tuple[str, int], streams: int, *, path: str, timeout_s: float) -> tuple[int, ...]:
-    """Ask several times at once; return the statuses in that order, 0 for none.
+    """Send several requests at once; return the statuses in the same order, 0 for none.
 
     Raises OSError: there is no connection, or it was silent for too long.
     """
@@ -43,7 +43,7 @@ def run(server: tuple[str, int], streams: int, *, path: str, timeout_s: float) -
 
 
 class Http2:
-    """One response, on a connection of HTTP/2 of its own; compression is not looked into."""
+    """One response, on an HTTP/2 connection of its own; it is not decompressed."""
 
     def __init__(self, http2: H2Connection) -> None:
         self._http2 = http2
@@ -53,7 +53,7 @@ class Http2:
 
     @classmethod
     def ask(cls, asked: Streams) -> tuple[Self, bytes]:
-        """Return what takes the response in, and what asks for it."""
+        """Return the receiver of the response, and the request."""
         http2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
         http2.initiate_connection()
         scheme = "https" if asked.tls else "http"
@@ -63,7 +63,7 @@ class Http2:
         return cls(http2), http2.data_to_send()
 
     def add(self, data: bytes) -> bytes:
-        """Take in the next bytes; return what must be sent for them."""
+        """Process the next bytes; return what must be sent for them."""
         for event in self._http2.receive_data(data):
             if isinstance(event, ResponseReceived):
                 self.status = int(dict(event.headers)[":status"])

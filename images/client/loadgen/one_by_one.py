@@ -1,6 +1,6 @@
 """The article's protocol: fast requests one after the other, while bulk downloads run.
 
-Nothing is placed: the kernel decides which worker takes a download, as it does for the article's ``curl``.
+The kernel decides which worker gets a download, as it does for the article's ``curl``.
 """
 
 import math
@@ -15,32 +15,32 @@ from .background import Background
 from .bulk import Downloads, download
 from .fast import FastClient
 
-# For a connection of a bulk download to stand: enough for a SYN that is lost twice.
+# For a bulk download's connection: enough for a SYN that is lost twice.
 _CONNECT_TIMEOUT_S = 5.0
 
 
 def run(asked: Round) -> RoundSeen:
-    """Ask for the bulk downloads, then make the fast requests; the downloads end with the last of these.
+    """Request the bulk downloads, then make the fast requests; the downloads end with the last of these.
 
-    Raises ConnectionError: a download was answered with something else than a 200.
-    Raises OSError: a download's connection did not stand.
+    Raises ConnectionError: the response to a download is not a 200. Raises OSError: a download's connection was not
+    established.
     """
     request = http1.get(asked.bulk_path, host=asked.address, trial=asked.trial, keep_alive=False)
     connections: list[socket.socket] = []
     told, tell = os.pipe()
 
     def downloads() -> Downloads:
-        # This process's own copy would keep the pipe open for ever.
+        # This process's own copy would keep the pipe open.
         os.close(tell)
         return download(connections, told=told)
 
     try:
-        # One by one: if one fails, the others are closed all the same.
+        # One by one: if one fails, the others are still closed.
         connections.extend(
             socket.create_connection((asked.address, asked.port), timeout=_CONNECT_TIMEOUT_S)
             for _ in range(asked.bulk_downloads)
         )
-        # Before the first fast request begins: none of them may have the subject to itself.
+        # Before the first fast request: none of them may have nginx to itself.
         for connection in connections:
             connection.sendall(request)
         began_s = time.monotonic()
@@ -61,7 +61,7 @@ def run(asked: Round) -> RoundSeen:
     )
     try:
         for _ in range(asked.requests):
-            # A single tick; it is followed to its end.
+            # A single tick; it runs to its end.
             fast.run_open_loop(iter((time.monotonic(), math.inf)), end_s=math.inf)
     finally:
         os.close(tell)

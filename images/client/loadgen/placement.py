@@ -1,9 +1,9 @@
 """Connections to chosen workers.
 
-The kernel decides which worker accepts a connection, so the only way to reach a chosen one is to connect, ask who
-answered, and keep what fits. Connections come in bursts: with a shared accept queue an idle nginx hands a single
-newcomer to the same worker again and again, and only several newcomers at once wake the others. A burst connects all
-at once, too: one after the other they would reach nginx a whole round trip apart.
+The kernel decides which worker accepts a connection, so the only way to reach a certain one is to connect, ask which
+one answered, and keep the connections that fit. Connections come in bursts: with a shared accept queue, an idle nginx
+gives single connections to the same worker repeatedly, and only several at once wake the others. A burst also connects
+all at once: one after the other, they would reach nginx a whole round trip apart.
 """
 
 import errno
@@ -20,9 +20,9 @@ from . import http1
 
 _BURST = 16
 # The shortest time after which Linux sends a lost packet again (TCP_RTO_MIN in include/net/tcp.h); a lost SYN takes a
-# second. Whoever is silent for that long is overtaken by a new burst, but may still answer.
+# second. A connection that is silent for this long is overtaken by a new burst, but may still answer.
 _QUIET_S = 0.2
-# For all that is sent and received later on a connection that was placed.
+# For everything that is sent and received later on a placed connection.
 _ANSWER_TIMEOUT_S = 2.0
 
 
@@ -33,15 +33,14 @@ class PlacementError(Exception):
 def place(
     address: str, port: int, *, workers: int, per_worker: tuple[int, ...], trial: str, timeout_s: float
 ) -> dict[int, list[socket.socket]]:
-    """Return kept-alive connections by worker process id, in ascending order of process id.
+    """Return keepalive connections by worker process id, in ascending order of process id.
 
-    Each worker gets as many as ``per_worker`` says. A worker that gets none is looked for all the same: without it the
-    order of the others would not be known. Lost packets and a few broken connections only make the search longer.
+    Each worker gets as many as ``per_worker`` says. A worker that gets none is searched for, too: without it, the order
+    of the others would be unknown. Lost packets and a few broken connections only make the search longer.
 
     Raises PlacementError: after ``timeout_s`` seconds a worker still lacks connections; or too many workers answer, or
-    too many connections break.
-    Raises ConnectionRefusedError: nobody listens there.
-    Raises OSError: there is no way to the address.
+    too many connections break. Raises ConnectionRefusedError: nothing listens there. Raises OSError: there is no route
+    to the address.
     """
     deadline = time.monotonic() + timeout_s
     search = _Search(address, port, ask=http1.get("/probe", host=address, trial=trial))
@@ -74,15 +73,15 @@ class _Search:
         self._ask = ask
         self._selector = selectors.DefaultSelector()
         self.found: defaultdict[int, list[socket.socket]] = defaultdict(list)  # by the worker that answered
-        self.broken = 0  # ended without an answer
+        self.broken = 0  # ended without a response
 
     @property
     def unanswered(self) -> int:
-        """Number of connections that are still waited for."""
+        """Number of connections that are still awaited."""
         return len(self._selector.get_map())
 
     def start_burst(self) -> None:
-        """Begin several connections at once."""
+        """Start several connections at once."""
         for _ in range(_BURST):
             connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             connection.setblocking(False)
@@ -93,7 +92,7 @@ class _Search:
                 raise OSError(error, os.strerror(error))
 
     def take_answers(self) -> None:
-        """Ask who is connected and read who answers, until all have answered or nothing happens for a while."""
+        """Send requests on open connections and read which worker answers, until all have, or nothing happens."""
         while self.unanswered and (events := self._selector.select(_QUIET_S)):
             for key, _ in events:
                 connection = cast("socket.socket", key.fileobj)
@@ -107,13 +106,13 @@ class _Search:
                     self.broken += 1
 
     def keep(self, most: int) -> None:
-        """Close what no worker may need: all connections of a long search would use up nginx's."""
+        """Close what no worker needs: otherwise all connections of a long search would use up nginx's."""
         for connections in self.found.values():
             _close(connections[most:])
             del connections[most:]
 
     def choose(self, per_worker: tuple[int, ...]) -> dict[int, list[socket.socket]]:
-        """Hand over so many connections of each worker, in ascending order of process id."""
+        """Return this many connections of each worker, in ascending order of process id."""
         chosen = {}
         for wanted, pid in zip(per_worker, sorted(self.found), strict=True):
             chosen[pid] = self.found[pid][:wanted]
@@ -121,7 +120,7 @@ class _Search:
         return chosen
 
     def close(self) -> None:
-        """Close all connections that were not handed over."""
+        """Close all connections that were not returned."""
         _close([cast("socket.socket", key.fileobj) for key in self._selector.get_map().values()])
         _close(itertools.chain.from_iterable(self.found.values()))
         self._selector.close()
@@ -131,7 +130,7 @@ class _Search:
             connection.sendall(self._ask)
             self._selector.modify(connection, selectors.EVENT_READ)
             return
-        # An answer that has begun to arrive. On a lossy link its end may come later.
+        # A response that has begun to arrive. On a lossy link its end may come later.
         connection.settimeout(_ANSWER_TIMEOUT_S)
         pid = http1.exchange(connection, request=b"").worker_pid
         self._selector.unregister(connection)
@@ -139,7 +138,7 @@ class _Search:
 
 
 def _complete(found: dict[int, list[socket.socket]], workers: int, per_worker: tuple[int, ...]) -> bool:
-    # More workers than wanted end the search as well: it would never come true, and the caller says why.
+    # More workers than wanted end the search as well: it could not succeed, and the caller gives the reason.
     return len(found) > workers or (
         len(found) == workers and all(len(found[pid]) >= per_worker[index] for index, pid in enumerate(sorted(found)))
     )

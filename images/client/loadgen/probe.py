@@ -1,13 +1,13 @@
-"""The loop probe: how long a worker's event loop takes to come round.
+"""The loop probe: how long an iteration of a worker's event loop takes.
 
-One kept-alive connection per worker, one small request per tick. A worker answers it as soon as its loop reaches the
-connection, so the time from the actual sending to the answer is the loop's lag. The loop is closed: while an answer
+It uses one keepalive connection per worker and one small request per tick. A worker answers as soon as its loop reaches
+the connection, so the time from sending to the response is the loop's lag. The probe is a closed loop: while a response
 is outstanding, ticks are counted as missed instead of queued, which under-counts long stalls (the safe side).
 
-When an answer arrived is the kernel's word (SO_TIMESTAMPNS, socket(7) and
-https://docs.kernel.org/networking/timestamping.html): that this process was kept from its CPU meanwhile is not the
-worker's lag. How long it was kept is told beside it; a probe during whose sending that happened is left out, since
-nobody can tell when it was sent.
+The kernel says when a response arrived (SO_TIMESTAMPNS, socket(7) and
+https://docs.kernel.org/networking/timestamping.html): a time without CPU for this process is not the worker's lag. The
+result also has that time; a probe that was interrupted while it was sent is left out, because the time of sending is
+unknown.
 """
 
 import select
@@ -20,7 +20,7 @@ from tuneproof.lab.protocol.stall import ProbeSamples
 from . import http1
 from .arrivals import ArrivalStamps
 
-# A small request into an empty socket takes some ten microseconds. What takes so much longer was interrupted.
+# Sending a small request takes about ten microseconds. One that takes this much longer was interrupted.
 _LONGEST_SENDING_S = 0.001
 
 
@@ -34,7 +34,7 @@ class _Samples:
     left_out: int = 0
 
     def told(self) -> ProbeSamples:
-        """Return them for good."""
+        """Return the final samples."""
         return ProbeSamples(
             at_ms=tuple(self.at_ms),
             late_ms=tuple(self.late_ms),
@@ -60,8 +60,8 @@ def probe(
 ) -> dict[int, ProbeSamples]:
     """Probe each worker from ``start_s`` to ``end_s`` (CLOCK_MONOTONIC seconds); return samples by worker process id.
 
-    A probe that is outstanding at the end is waited for (at most two seconds) and counts, for the longest stalls would
-    be lost otherwise.
+    A probe that is outstanding at the end is awaited (at most two seconds) and counts, since otherwise the longest
+    stalls would be lost.
 
     Raises ConnectionError: nginx closed a probe's connection, or did not answer within two seconds after the end.
     """

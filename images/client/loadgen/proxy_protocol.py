@@ -1,10 +1,10 @@
-"""What a connection begins with where the server expects a load balancer in front of it."""
+"""The start of a connection to a server that expects a load balancer in front of it."""
 
 import socket
 
 
 def header(connection: socket.socket) -> bytes:
-    """Return the PROXY protocol's line of a connection over IPv4: its own addresses are the client's.
+    """Return the PROXY protocol's line for an IPv4 connection: the client's addresses are the connection's own.
 
     https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt, section 2.1.
     """

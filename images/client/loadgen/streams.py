@@ -1,6 +1,6 @@
 """Responses that stay open: how much of each has arrived, over HTTP/1.1, TLS and HTTP/2.
 
-Nothing is read but when that is asked, and then all that the kernel has: so what is counted does not depend on when.
+Data is read only on request, and then all that the kernel has, so that the counts do not depend on timing.
 """
 
 import socket
@@ -19,7 +19,7 @@ _GZIP: Final = 31  # wbits of zlib for a gzip header
 
 
 class Chunks:
-    """Takes chunks apart (RFC 9112, section 7.1), whatever pieces they come in."""
+    """Decodes chunks (RFC 9112, section 7.1), in whatever pieces they arrive."""
 
     def __init__(self) -> None:
         self._unread = b""
@@ -27,7 +27,7 @@ class Chunks:
         self.complete = False
 
     def add(self, data: bytes) -> bytes:
-        """Take in the next bytes; return what they add to the body."""
+        """Process the next bytes; return what they add to the body."""
         self._unread += data
         body = b""
         while self._unread and not self.complete:
@@ -45,14 +45,14 @@ class Chunks:
 
 
 class Message(Protocol):
-    """What comes on a connection, as far as it has come."""
+    """What has arrived on a connection."""
 
     status: int
     body_bytes: int
     end: str
 
     def add(self, data: bytes) -> bytes:
-        """Take in the next bytes; return what must be sent for them."""
+        """Process the next bytes; return what must be sent for them."""
 
 
 class Http1:
@@ -68,7 +68,7 @@ class Http1:
         self._unzip: Unzip | None = None
 
     def add(self, data: bytes) -> bytes:
-        """Take in the next bytes; nothing has to be sent for them."""
+        """Process the next bytes; nothing has to be sent for them."""
         if not self.status:
             self._unread += data
             raw, found, data = self._unread.partition(_HEAD_END)
@@ -90,13 +90,13 @@ class Http1:
 
 
 class Unzip:
-    """Tells how much compressed data would be."""
+    """Counts the bytes of compressed data after decompression."""
 
     def __init__(self) -> None:
         self._decompress = zlib.decompressobj(_GZIP)
 
     def size(self, data: bytes) -> int:
-        """Take in the next bytes; return how many come out of them."""
+        """Process the next bytes; return how many bytes they expand to."""
         return len(self._decompress.decompress(data))
 
 
@@ -124,7 +124,7 @@ class Stream:
         self._connection.setblocking(False)
 
     def read(self) -> Arrived:
-        """Read all that is there."""
+        """Read everything that has arrived."""
         message = self._message
         while not message.end:
             try:
@@ -145,9 +145,9 @@ class Stream:
 
 
 def _begin(asked: Streams) -> tuple[Message, bytes]:
-    """Return what takes the response in, and the request."""
+    """Return the receiver of the response, and the request."""
     if asked.http2:
-        from .http2 import Http2  # noqa: PLC0415 - only the image has its library
+        from .http2 import Http2  # noqa: PLC0415 - only the image has the library
 
         return Http2.ask(asked)
     headers = {"Host": asked.host, **asked.headers}
@@ -156,22 +156,22 @@ def _begin(asked: Streams) -> tuple[Message, bytes]:
 
 
 class OpenStreams:
-    """All that are open."""
+    """All open responses."""
 
     def __init__(self) -> None:
         self._streams: list[Stream] = []
 
     def open(self, server: tuple[str, int], asked: Streams) -> None:
-        """Open further ones."""
+        """Open further responses."""
         for _ in range(asked.count):
             self._streams.append(Stream(server, asked))
 
     def arrived(self) -> tuple[Arrived, ...]:
-        """Read what is there of each."""
+        """Read what has arrived on each."""
         return tuple(stream.read() for stream in self._streams)
 
     def leave(self) -> None:
-        """Close the connections of all."""
+        """Close all connections."""
         streams, self._streams = self._streams, []
         for stream in streams:
             stream.leave()

@@ -17,7 +17,7 @@ Result = TypeVar("Result")
 
 
 class Records:
-    """Counts the records of a stream of TLS (RFC 8446, section 5.1), whatever pieces it comes in."""
+    """Counts the records of a TLS stream (RFC 8446, section 5.1), in whatever pieces it arrives."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -25,7 +25,7 @@ class Records:
         self._unread = b""
 
     def add(self, data: bytes) -> None:
-        """Take in the next bytes."""
+        """Process the next bytes."""
         self._unread += data
         while len(self._unread) > _RECORD_HEAD_BYTES:
             size = int.from_bytes(self._unread[3:5], "big")
@@ -38,7 +38,7 @@ class Records:
 
 
 class Connection:
-    """One TLS connection over memory, so that every record of it is seen."""
+    """One TLS connection over memory buffers, so that every record can be counted."""
 
     def __init__(
         self, address: tuple[str, int], context: ssl.SSLContext, *, session: ssl.SSLSession | None, timeout_s: float
@@ -53,7 +53,7 @@ class Connection:
         self._pump(self._tls.do_handshake)
 
     def get(self, path: str) -> int:
-        """Ask for a path, read to the end of the connection, and return how many bytes came."""
+        """Request a path, read until the connection ends, and return how many bytes arrived."""
         self._pump(lambda: self._tls.write(f"GET {path} HTTP/1.1\r\nHost: lab\r\nConnection: close\r\n\r\n".encode()))
         count = 0
         try:
@@ -65,12 +65,12 @@ class Connection:
 
     @property
     def session(self) -> ssl.SSLSession | None:
-        """What the server gave for resumption, by now."""
+        """The session for resumption that the server has given so far."""
         return self._tls.session
 
     @property
     def resumed(self) -> bool:
-        """Whether this connection went on with an earlier one's session."""
+        """Whether this connection resumed an earlier session."""
         return bool(self._tls.session_reused)
 
     def close(self) -> None:
@@ -100,7 +100,7 @@ class Connection:
 
 
 class Client:
-    """Keeps the sessions of its connections, from one job to the next."""
+    """Keeps the sessions of its connections between calls."""
 
     def __init__(self) -> None:
         self._sessions: list[ssl.SSLSession | None] = []
@@ -116,7 +116,7 @@ class Client:
     def resume(
         self, server: tuple[str, int], which: Iterable[int], *, path: str, timeout_s: float
     ) -> tuple[TlsConnection, ...]:
-        """Try to go on with sessions of the last :meth:`connect`."""
+        """Try to resume the sessions of the last :meth:`connect`."""
         sessions = [self._sessions[number] for number in which]
         return tuple(self._connect(server, path, session, timeout_s=timeout_s, keep=False) for session in sessions)
 
@@ -143,9 +143,9 @@ class Client:
 
 
 def unchecked(version: str = "") -> ssl.SSLContext:
-    """Return what makes TLS connections to a server whose certificate nobody vouches for.
+    """Return a TLS context that does not check the server's certificate.
 
-    version: "1.2" or "1.3" (default: what both ends like best).
+    version: "1.2" or "1.3" (default: the best that both ends support).
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False

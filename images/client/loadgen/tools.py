@@ -1,13 +1,14 @@
-"""HTTP load by the tools that articles use: ApacheBench (ab(1), ``ab``) and wrk.
+"""HTTP load from the tools that articles use: ApacheBench (ab(1), ``ab``) and wrk.
 
-What the tools count, by their sources (support/ab.c of httpd 2.4, src/wrk.c of wrk 4.1.0):
+What the tools count, according to their sources (support/ab.c of httpd 2.4, src/wrk.c of wrk 4.1.0):
 
-* ab opens one connection and, when its response's head has come, all others. With ``-r`` it survives resets, but it
-  ends with an error after some ten refused connections, and when nothing at all happens for the time limit.
-* ab counts one broken connection under several names (receive, exceptions, length), and as complete; one that never
-  stood then has a connect time of 0. So times are to be believed only without failures.
-* ab counts a request on a kept-alive connection with a connect time of 0.
-* wrk's latency begins when the connection stands. Answers later than its time limit count as timeouts, though complete.
+* ab opens one connection and, once it has the headers of its response, all others. With ``-r`` it survives resets, but
+  it ends with an error after about ten refused connections, and if nothing at all happens for the time limit.
+* ab counts one broken connection under several names (receive, exceptions, length), and as complete; one that was never
+  established then has a connect time of 0. So its times are valid only without failures.
+* ab counts a request on a keepalive connection with a connect time of 0.
+* wrk's latency begins when the connection is established. Responses after its time limit count as timeouts, although
+  they are complete.
 """
 
 import math
@@ -27,8 +28,8 @@ _COLUMNS = ["starttime", "seconds", "ctime", "dtime", "ttime", "wait"]
 def run(asked: Tool) -> ToolSaid:
     """Run the tool to its end.
 
-    Raises CannotDoError: the tool is missing, or ended with an error, or its file is not as expected.
-    Raises ValueError: there is no such tool, or it lacks its ``requests`` or ``seconds``, or a number is not whole.
+    Raises CannotDoError: the tool is missing, or ended with an error, or its file is not as expected. Raises
+    ValueError: there is no such tool, or it lacks its ``requests`` or ``seconds``, or a number is not whole.
     """
     if asked.tool == "wrk":
         return ToolSaid(report=_output(wrk_command(asked)))
@@ -44,14 +45,14 @@ def ab_command(asked: Tool, *, times: Path) -> list[str]:
     """Return the command for ab, which writes the times of all requests to a file (``-g``)."""
     if asked.requests is None:
         raise ValueError("ab needs a number of requests")
-    # -q: no progress on standard error; -r: go on after a reset.
+    # -q: no progress on standard error; -r: continue after a reset.
     command = ["ab", "-q", "-r", "-n", f"{asked.requests:d}", "-c", f"{asked.concurrency:d}"]
     command += ["-s", f"{asked.timeout_s:d}", *(["-k"] if asked.keep_alive else [])]
     return [*command, "-g", str(times), _url(asked)]
 
 
 def wrk_command(asked: Tool) -> list[str]:
-    """Return the command for wrk, which keeps connections alive unless told otherwise by a header."""
+    """Return the command for wrk, which keeps connections alive unless a header asks for something else."""
     if asked.seconds is None:
         raise ValueError("wrk needs a number of seconds")
     threads = min(asked.threads, len(os.sched_getaffinity(0)), asked.concurrency)
@@ -67,11 +68,11 @@ def wrk_command(asked: Tool) -> list[str]:
 
 
 def ab_times(text: str) -> AbTimes:
-    """Return what ``ab -g`` wrote: a header, then starttime, seconds, ctime, dtime, ttime and wait, by tabs.
+    """Return the figures of ``ab -g``: a header, then starttime, seconds, ctime, dtime, ttime, wait, with tabs between.
 
-    The last four are whole milliseconds: ctime until the connection stood, ttime in all.
+    The last four are whole milliseconds: ctime until the connection was established, ttime in total.
 
-    Raises CannotDoError: the columns are others, or there is no request.
+    Raises CannotDoError: the columns are different, or there is no request.
     """
     header, *lines = text.splitlines() or [""]
     if header.split("\t") != _COLUMNS or not lines:

@@ -1,6 +1,6 @@
-"""A trial of the stall: prepared, then told to go.
+"""A trial of the stall: first prepared, then started.
 
-A window that began long before it was asked for is not run: the trial can be prepared again.
+A window that began too long before its call arrived is not run: the trial can be prepared again.
 """
 
 import itertools
@@ -19,9 +19,9 @@ from .fast import FastClient
 from .placement import place
 from .probe import probe
 
-# A window that began so long before it was asked for has lost too much of itself to count.
+# A window that began this long before its call arrived has lost too much of itself to count.
 _LATEST_S = 0.1
-# At the end the rest of the downloads may still stand in a slow link's queue, in front of the worker's answer.
+# At the end, the rest of the downloads may still be in a slow link's queue, ahead of the worker's response.
 _LAST_ANSWER_TIMEOUT_S = 5.0
 
 
@@ -37,7 +37,7 @@ class Rehearsed:
     asked: Trial  # the trial
     baseline: tuple[FastRequest, ...]  # fast requests of the unloaded phase
     placed: dict[int, list[socket.socket]]
-    """Connections by worker process id: one for questions (see :func:`prepare`), then the bulk downloads'."""
+    """Connections by worker process id: one for requests (see :func:`prepare`), then the bulk downloads'."""
 
     def give_up(self) -> None:
         """Close all connections."""
@@ -46,13 +46,13 @@ class Rehearsed:
 
 
 class Trials:
-    """Prepares one trial after the other, and runs it."""
+    """Prepares and runs one trial after the other."""
 
     def __init__(self) -> None:
         self._waiting: Rehearsed | None = None
 
     def prepare(self, asked: Trial) -> float:
-        """Prepare a trial; return when that was so. One that still waits is given up."""
+        """Prepare a trial; return when it was ready. One that still waits is dropped."""
         if self._waiting is not None:
             self._waiting.give_up()
             self._waiting = None
@@ -62,7 +62,7 @@ class Trials:
     def go(self, start_s: float) -> Went:
         """Run the window of the trial that was prepared last; see :func:`measure`.
 
-        Raises CannotDoError: none was.
+        Raises CannotDoError: there was none.
         """
         if self._waiting is None:
             raise CannotDoError("no trial was prepared")
@@ -104,13 +104,13 @@ def _bulk(spec: Trial, placed: list[list[socket.socket]], *, start_s: float, end
 
 
 def prepare(spec: Trial) -> Rehearsed:
-    """Run the unloaded phase, then place the connections; nothing is placed if neither probes nor downloads need it.
+    """Run the unloaded phase, then place the connections, unless neither probes nor downloads need any.
 
-    Raises PlacementError: the workers were not reached in time.
-    Raises OSError: nobody listens there.
+    Raises PlacementError: the workers were not reached in time. Raises OSError: nothing listens there.
     """
     baseline = _fast_baseline(spec) if spec.baseline_s else ()
-    # The probe's connection comes first. A worker with bulk downloads has one even without probes: for the end.
+    # The probe's connection comes first. A worker with bulk downloads has one even without probes: it is needed at the
+    # end.
     per_worker = tuple(count + 1 if spec.probes or count else 0 for count in spec.bulk_per_worker)
     placed = {}
     if any(per_worker):
@@ -126,13 +126,12 @@ def prepare(spec: Trial) -> Rehearsed:
 
 
 def measure(prepared: Rehearsed, *, start_s: float) -> Went:
-    """Start the bulk downloads, run all loads in the window from ``start_s`` on; return everything that was seen.
+    """Start the bulk downloads, run all loads in the window from ``start_s`` on; return everything that was measured.
 
-    A window that began long ago is not run, and nothing has been loaded then: the question came late, as it does on a
-    busy host.
+    A window that began long ago is not run, and nothing has been loaded then: on a busy host, the call may arrive late.
 
-    Raises ChildProcessError: a load failed.
-    Raises ConnectionError: a worker closed a probe's connection, or did not answer.
+    Raises ChildProcessError: a load failed. Raises ConnectionError: a worker closed a probe's connection, or did not
+    answer.
     """
     spec = prepared.asked
     late_s = time.monotonic() - start_s
@@ -159,10 +158,10 @@ def measure(prepared: Rehearsed, *, start_s: float) -> Went:
     _sleep_until(end_s)
     machine = CpuTimes.read().since(before)
     brought, requests = bulk.result() if bulk else None, fast.result().requests if fast else ()
-    # Fast requests that began in the window are followed to their end.
+    # Fast requests that began in the window run to their end.
     loaded_s = time.monotonic() - start_s
-    # A worker that drops a bulk download's temporary file is busy for a while: the next trial must not pay for it. The
-    # question goes the way of the downloads, behind their end: over another link it could overtake it.
+    # A worker that deletes a bulk download's temporary file is busy for a while: the next trial must not be slowed by
+    # it. This request takes the path of the downloads, after their end: over another link it could overtake it.
     for connection in first.values():
         connection.settimeout(_LAST_ANSWER_TIMEOUT_S)
         http1.exchange(connection, request)

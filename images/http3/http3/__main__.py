@@ -1,4 +1,4 @@
-"""``python3 -m http3`` does what the lab asks of its clients for HTTP/3; tuneproof/lab/protocol/http3.py says what."""
+"""``python3 -m http3`` runs the lab's clients for HTTP/3, as tuneproof/lab/protocol/http3.py describes."""
 
 import subprocess
 import sys
@@ -16,12 +16,13 @@ from tuneproof.lab.protocol.serving import Answers, CannotDoError
 from .clients import Client, run
 
 _TIMEOUT_S: Final = 30.0
-# A server without a next flight has fallen silent; nginx's first probe comes after a second (RFC 9002, section 6.2.2).
+# A server that sends nothing more waits for the client; nginx's first probe comes after a second (RFC 9002, section
+# 6.2.2).
 _QUIET_S: Final = 0.2
 _TIMES_AS_LONG: Final = 4
 _LEAST_S: Final = 1.0
 _REPLAYS: Final = 20
-_PADDED_BYTES: Final = 1200  # what begins a handshake has at least so many (RFC 9000, section 14.1)
+_PADDED_BYTES: Final = 1200  # datagrams that start a handshake are at least this long (RFC 9000, section 14.1)
 
 
 class Http3(protocol.Http3):
@@ -45,7 +46,7 @@ class Http3(protocol.Http3):
         return _ended(clients)
 
     def begin(self, address: str, port: int, path: str, connections: int) -> None:
-        """Begin downloads."""
+        """Start downloads."""
         began_s = time.monotonic()
         (alone,) = _connected((address, port), 1)
         alone.ask(path)
@@ -61,7 +62,7 @@ class Http3(protocol.Http3):
         self._begun = clients
 
     def go_on(self) -> tuple[protocol.Http3Connection, ...]:
-        """Read on."""
+        """Continue to read."""
         clients, self._begun = self._begun, []
         run(clients, lambda client: client.is_done, timeout_s=self._long_enough_s, late=protocol.STALLED)
         return _ended(clients)
@@ -75,7 +76,7 @@ class Http3(protocol.Http3):
         return _in_flights(Client((address, port), ticket=_session((address, port))), path)
 
     def forged(self, address: str, port: int, count: int, seconds: float) -> tuple[protocol.Http3Connection, ...]:
-        """Send first datagrams."""
+        """Send only first datagrams."""
         clients = [Client((address, port)) for _ in range(count)]
         for client in clients:
             client.connect()
@@ -97,7 +98,7 @@ class Http3(protocol.Http3):
         client.send(flight)
         run([client], lambda client: client.is_done, timeout_s=_TIMEOUT_S)
         (ended,) = _ended([client])
-        # While nginx remembers the closed connection, it takes them for a part of that.
+        # While nginx remembers the closed connection, it takes them for packets of it.
         for _ in range(_REPLAYS):
             again = Client(server)
             again.send(flight)
@@ -109,7 +110,7 @@ class Http3(protocol.Http3):
         raise CannotDoError(f"the server answered none of {_REPLAYS} replays")
 
     def curl(self, address: str, port: int, path: str, times: int) -> tuple[str, ...]:
-        """Ask with curl."""
+        """Send a request with curl."""
         with tempfile.TemporaryDirectory() as folder:
             cache = Path(folder) / "alt-svc"
             command = ["curl", "-sk", "--alt-svc", str(cache), "--resolve", f"lab:{port}:{address}", "--max-time", "10"]
@@ -138,7 +139,7 @@ def _session(server: tuple[str, int]) -> SessionTicket:
 
 
 def _in_flights(client: Client, path: str) -> protocol.Http3Connection:
-    """Send all that is due, then take all that comes, until the request is answered; no timer of the client runs."""
+    """Send what is due, then process what arrives, until the request is answered; no timer of the client runs."""
     client.connect()
     is_asked = client.may_ask_early
     if is_asked:
@@ -156,7 +157,7 @@ def _in_flights(client: Client, path: str) -> protocol.Http3Connection:
 
 
 def _hears(client: Client) -> bool:
-    """Take what the server sends up to where it waits; return whether that is anything."""
+    """Process what the server sends until it waits; return whether there was anything."""
     until_s, heard = time.monotonic() + _TIMEOUT_S, 0
     while time.monotonic() < until_s:
         heard += (now := client.receive())

@@ -23,7 +23,7 @@ _TOKEN_BYTES: Final = 16  # of a stateless reset (RFC 9000, section 10.3)
 _RECEIVE_BUFFER_BYTES: Final = 4_000_000
 _ID_BYTES: Final = 8  # of aioquic's connection ids
 _LONG: Final = 0x80  # the first bit of packets with a long header
-# With pauses that double, all together take 15 times as long as the first one.
+# With pauses that double, all of them together take 15 times as long as the first one.
 _PROBES: Final = 4
 
 
@@ -39,7 +39,7 @@ class Client:
             server_name="lab",
             verify_mode=ssl.CERT_NONE,
             session_ticket=ticket,
-            # A client that never makes the server wait for room.
+            # The client's flow control never makes the server wait.
             max_data=2**30,
             max_stream_data=2**30,
         )
@@ -47,7 +47,7 @@ class Client:
         self._http = H3Connection(self.quic)
         self.socket = self._new_socket()
         self._statuses: dict[int, int] = {}  # by stream
-        self._whole: set[int] = set()  # streams of which the response came whole
+        self._whole: set[int] = set()  # streams with a complete response
         self.body_bytes = 0
         self.is_up = False
         self.end = ""
@@ -56,11 +56,11 @@ class Client:
         self._received_bytes = 0
 
     def connect(self) -> None:
-        """Make the first flight, which is sent by :meth:`send`."""
+        """Make the first flight, which :meth:`send` sends."""
         self.quic.connect(self._server, now=time.monotonic())
 
     def ask(self, path: str, *, method: str = "GET") -> None:
-        """Ask for a path on a new stream; before the handshake is complete, in 0-RTT packets if there is a ticket."""
+        """Request a path on a new stream; before the handshake is complete, in 0-RTT packets if there is a ticket."""
         stream = self.quic.get_next_available_stream_id()
         head = {":method": method, ":scheme": "https", ":authority": "lab", ":path": path}
         self._statuses[stream] = 0
@@ -80,7 +80,7 @@ class Client:
                 self.end = self.end or type(error).__name__
 
     def receive(self) -> int:
-        """Take the datagrams that are there; return how many."""
+        """Process the datagrams that have arrived; return how many."""
         taken = 0
         while not self.end:
             try:
@@ -95,7 +95,7 @@ class Client:
         return taken
 
     def count(self) -> int:
-        """Read what is there without taking it in; return how many bytes have come in all."""
+        """Read what has arrived without processing it; return how many bytes have arrived in total."""
         while True:
             try:
                 self._received_bytes += len(self.socket.recv(_DATAGRAM_BYTES))
@@ -127,13 +127,13 @@ class Client:
             self._whole.add(event.stream_id)
 
     def _is_reset(self, data: bytes) -> bool:
-        # aioquic keeps the tokens, and does not look for them in what it receives.
-        ids = [self.quic._peer_cid, *self.quic._peer_cid_available]  # noqa: SLF001 - it has no other name for them
+        # aioquic keeps the tokens, but does not look for them in what it receives.
+        ids = [self.quic._peer_cid, *self.quic._peer_cid_available]  # noqa: SLF001 - there is no public name for them
         return not data[0] & _LONG and data[-_TOKEN_BYTES:] in {one.stateless_reset_token for one in ids}
 
     @property
     def is_done(self) -> bool:
-        """Whether every request was answered, or none will be any more."""
+        """Whether every request was answered, or none can be any more."""
         return bool(self.end) or len(self._whole) == len(self._statuses)
 
     @property
@@ -143,7 +143,7 @@ class Client:
         return ticket is not None and bool(ticket.max_early_data_size)
 
     def take_time(self) -> None:
-        """Do what is due by now; a connection ends after several probes in a row without an answer."""
+        """Run the timers that are due; a connection ends after several probes in a row without an answer."""
         due_s = self.quic.get_timer()
         if due_s is not None and due_s <= time.monotonic():
             self.quic.handle_timer(now=time.monotonic())
@@ -151,7 +151,7 @@ class Client:
             self.end = self.end or SILENT
 
     def result(self, round_trips: int) -> Http3Connection:
-        """Return what it did so far."""
+        """Return the results so far."""
         return Http3Connection(
             statuses=tuple(self._statuses.values()),
             whole=len(self._whole),
@@ -164,12 +164,12 @@ class Client:
         )
 
     def change_port(self) -> None:
-        """Go on from another port, as behind an address translation that has forgotten the connection."""
+        """Continue from another port, like a client behind an address translation that has forgotten the connection."""
         old, self.socket = self.socket, self._new_socket()
         old.close()
 
     def close(self) -> None:
-        """Close the connection in order."""
+        """Close the connection regularly."""
         self.quic.close()
         self.send()
 
@@ -182,7 +182,7 @@ class Client:
 
 
 def run(clients: Sequence[Client], done: Callable[[Client], bool], *, timeout_s: float, late: str = TIMEOUT) -> None:
-    """Serve clients' sockets and timers until each is done or has ended; ``late`` ends those that take too long."""
+    """Serve the clients' sockets and timers until each is done or has ended; ``late`` ends those that take too long."""
     until_s = time.monotonic() + timeout_s
     with selectors.DefaultSelector() as selector:
         left = set(clients)

@@ -1,8 +1,8 @@
 """``python3 -m netadmin look``, ``wire`` or ``lease``: what a netadmin container runs.
 
-``look`` prints a snapshot of the network namespace as one line of JSON; ``wire`` raises a wire and says so, likewise.
-Both then do what they are asked (agent.py), until the container is removed. ``lease`` prints what ``look`` prints, and
-ends with its input.
+``look`` prints a snapshot of the network namespace as one line of JSON; ``wire`` starts a wire and prints a line, too.
+Both then answer calls (agent.py) until the container is removed. ``lease`` prints the same as ``look``, and ends with
+its input.
 """
 
 import json
@@ -21,7 +21,7 @@ from .wire import Wire, WireError
 
 def _look() -> tuple[Greeting, Wire | None]:
     from .snapshot import take  # noqa: PLC0415
-    from .sock_diag import DiagSocket  # noqa: PLC0415 - a wire's agent lists no sockets
+    from .sock_diag import DiagSocket  # noqa: PLC0415 - a wire's agent needs no list of sockets
     from .sockets import listener_backlogs  # noqa: PLC0415
 
     with DiagSocket() as diag:
@@ -48,5 +48,5 @@ if __name__ == "__main__":
         sys.stdin.read()
         sys.exit()
     answers(Agent(wire, greeting)).serve(sys.stdin, sys.stdout)
-    # Without an input there is nothing to answer, but the namespace may still be needed.
+    # Without an input there are no calls, but the namespace may still be needed.
     signal.pause()

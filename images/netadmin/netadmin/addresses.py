@@ -1,7 +1,8 @@
-"""Addresses that are not of the lab's own network: what is sent there is led to one that is.
+"""Addresses outside the lab's own network: traffic to them is redirected to an address inside it.
 
-The destination of IPv4 is replaced before packets leave (nft(8), "NAT statements"): the engine's own rules for a
-network without a way out drop those to all others. IPv6, which that network need not have, ends in this namespace.
+IPv4 destinations are replaced before packets leave (nft(8), "NAT statements"): in a network without a route to the
+outside, the engine's own rules drop packets to all other addresses. IPv6, which that network may lack, ends in this
+namespace.
 """
 
 import ipaddress
@@ -35,7 +36,7 @@ table ip tuneproof-entries {{
 
 
 def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
-    """Give this namespace addresses of its own; lead ports to them: each its port, an IPv4 address, the port there."""
+    """Give this namespace addresses of its own; redirect ports to them: each port, an IPv4 address, the port there."""
     rules = []
     for port, address, there in entries:
         place = ipaddress.IPv4Address(address)
@@ -48,7 +49,7 @@ def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
 
 
 def add_addresses(count: int, used: Sequence[str]) -> tuple[str, ...]:
-    """Give the role's link so many further addresses of its subnet: one machine stands for many clients."""
+    """Give the role's link this many further addresses of its subnet, so that one machine acts as many clients."""
     own = interface_network(ROLE_LINK)
     found = unused_addresses(own.network, used=(str(own.ip), *used), count=count)
     batch = "".join(f"address replace {address}/32 dev {ROLE_LINK}\n" for address in found)
@@ -57,7 +58,7 @@ def add_addresses(count: int, used: Sequence[str]) -> tuple[str, ...]:
 
 
 def lead_addresses(addresses: Sequence[str], to: str) -> None:
-    """Lead what this network namespace sends to some IPv4 addresses to another one, and to IPv6 addresses to itself."""
+    """Redirect what this namespace sends to some IPv4 addresses to another one, and to some IPv6 ones to itself."""
     checked = [ipaddress.ip_address(address) for address in addresses]
     batch = "".join(f"address replace {address}/128 dev lo\n" for address in checked if address.version == _IPV6)
     subprocess.run(["ip", "-batch", "-"], input=batch.encode(), check=True, stdout=subprocess.DEVNULL)
@@ -69,9 +70,9 @@ def lead_addresses(addresses: Sequence[str], to: str) -> None:
 
 
 def unused_addresses(network: ipaddress.IPv4Network, *, used: Sequence[str], count: int) -> list[str]:
-    """Return addresses of a subnet that nobody has, from its top: the engine gives out the lowest (else ValueError)."""
+    """Return unused addresses of a subnet, from its top: the engine assigns the lowest ones (ValueError: too few)."""
     taken = {ipaddress.IPv4Address(address) for address in used} | {network.network_address + 1}
-    # By number: a list of all addresses of a large subnet would be long.
+    # As numbers: a list of all addresses of a large subnet would be long.
     lowest, highest = int(network.network_address) + 1, int(network.broadcast_address) - 1
     downwards = (ipaddress.IPv4Address(number) for number in range(highest, lowest - 1, -1))
     found = [str(address) for address in itertools.islice((item for item in downwards if item not in taken), count)]

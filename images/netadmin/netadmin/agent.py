@@ -1,4 +1,4 @@
-"""Answers the lab about its role's link; tuneproof/lab/protocol/netadmin.py says what may be asked."""
+"""Answers the lab's calls about its role's link, as tuneproof/lab/protocol/netadmin.py describes."""
 
 import subprocess
 import sys
@@ -21,12 +21,12 @@ _TELLS: Final = (WireError, OSError, ValueError, RuntimeError, subprocess.Called
 
 
 def answers(agent: "Agent") -> Answers:
-    """Return what calls an agent's functions."""
+    """Return an object that calls an agent's functions."""
     return Answers(netadmin.Agent, agent, tells=_TELLS)
 
 
 class Agent(netadmin.Agent):
-    """The tasks of one netadmin container, with a wire in front of the role or none."""
+    """The methods of one netadmin container, with or without a wire in front of the role."""
 
     add_addresses = staticmethod(add_addresses)
     answer_probes = staticmethod(answer_probes)
@@ -40,11 +40,11 @@ class Agent(netadmin.Agent):
         self._greeting = greeting
         self._capture: Capture | None = None
         self._street: IO[bytes] | None = None
-        # As every interface starts.
+        # The state of every interface at the start.
         self._segmentation = True
 
     def greet(self) -> links.Greeting:
-        """Say again what there was to say at the start (WireError: no wire could be raised then)."""
+        """Return what the first line said (WireError: no wire could be started then)."""
         if self._greeting.error:
             raise WireError(self._greeting.error)
         return self._greeting
@@ -52,7 +52,7 @@ class Agent(netadmin.Agent):
     def shape(self, wanted: links.Impairments, per_packet: Mapping[str, bool]) -> links.Impairments:
         """Shape both directions of the role's link."""
         if self._wire:
-            # A link that is not shaped does not pass through the wire either: the wire takes its time and CPU, too.
+            # A link that is not shaped does not pass through the wire either, which would cost time and CPU.
             through = any(any(impairment.values()) for impairment in wanted.values())
             read_back = self._wire.ask({"shape": wanted})
             self._wire.lead_through(through=through)
@@ -62,22 +62,22 @@ class Agent(netadmin.Agent):
         return read_back
 
     def fix_neighbours(self, neighbours: Mapping[str, str]) -> None:
-        """Set the MAC addresses of neighbours for good."""
-        from . import plumbing  # noqa: PLC0415 - rtnetlink takes 11 MiB, and most agents need none of it
+        """Set the MAC addresses of neighbours permanently."""
+        from . import plumbing  # noqa: PLC0415 - rtnetlink takes 11 MiB, and most agents do not need it
 
         plumbing.fix_neighbours(neighbours)
 
     def status(self) -> bool:
-        """Tell whether the link's shaper is alive; a native one is the kernel itself."""
+        """Tell whether the link's shaper is alive; for a native one, that is the kernel itself."""
         return self._wire is None or self._wire.alive
 
     def revive(self) -> None:
-        """Raise the wire again; it comes up unshaped."""
+        """Start the wire again; it starts without shaping."""
         if self._wire:
             self._wire.raise_()
 
     def wire_log(self) -> str:
-        """Return the end of what the wire's kernel has logged."""
+        """Return the end of the log of the wire's kernel."""
         return LOG.read_text(encoding="utf-8", errors="replace")[-_LOG_BYTES:] if LOG.exists() else ""
 
     def start_capture(self, filter_: str, snap_bytes: int = 192) -> None:
@@ -92,14 +92,14 @@ class Agent(netadmin.Agent):
         return capture.stop()
 
     def half_open(self, address: str, port: int, count: int) -> netadmin.HalfOpened:
-        """Leave half-open connections behind at a server; see half_open.py. In a process that takes scapy with it."""
+        """Leave half-open connections behind at a server; see half_open.py. scapy is loaded in a process of its own."""
         from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - as above
 
         with ProcessPoolExecutor(max_workers=1) as pool:
             return pool.submit(_flood, address, port, count).result()
 
     def street(self, part: str, address: str = "") -> None:
-        """Be a part of the street around a service, and talk to an address, or to nobody; see street.py."""
+        """Take a part of the street around a service, and talk to an address, or to nobody; see street.py."""
         if self._street is None:
             command = [sys.executable, "-m", "netadmin.street", part]
             began = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -110,7 +110,7 @@ class Agent(netadmin.Agent):
         self._street.flush()
 
     def shapers(self) -> links.Shapers:
-        """Return why this host cannot shape natively, and why not by a wire."""
+        """Return why this host cannot shape natively, and why not with a wire."""
         return links.Shapers(native=native_agent.why_impossible(), wire=why_impossible())
 
     def switch_segmentation(self, on: bool) -> None:  # noqa: FBT001 - arguments travel by name

@@ -1,9 +1,9 @@
 """Captures what passes the role's link: ``python3 -m netadmin.capture FILE SNAP_BYTES FILTER`` runs until SIGTERM.
 
-tcpdump(8) itself cannot: started by root it insists on becoming another user, which takes capabilities that no
-container here has. It still compiles the filter; the packets come from a packet(7) socket. The file is a pcapng
-(https://ietf-opsawg-wg.github.io/draft-ietf-opsawg-pcap/draft-ietf-opsawg-pcapng.html), which also has how many packets
-the kernel dropped.
+tcpdump(8) itself cannot be used: started by root, it always switches to another user, which needs capabilities that no
+container has here. It still compiles the filter; the packets come from a packet(7) socket. The file is a pcapng
+(https://ietf-opsawg-wg.github.io/draft-ietf-opsawg-pcap/draft-ietf-opsawg-pcapng.html), which also has the number of
+packets that the kernel dropped.
 """
 
 import ctypes
@@ -28,10 +28,10 @@ _RCVBUFFORCE: Final = 33
 _TIMESTAMPNS: Final = 35
 _SOL_PACKET, _PACKET_STATISTICS = 263, 6
 _BUFFER_BYTES: Final = 32 << 20
-# Of packets that are kept in memory until the end, their headers included; the oldest go first.
+# Bytes of packets, with their headers, that are kept in memory until the end; the oldest ones are dropped first.
 _MOST_BYTES: Final = 64 << 20
-_SECTION: Final = struct.Struct("=IHHq")  # byte order, version, a length that nobody knows
-_INTERFACE: Final = struct.Struct("=HHIHHB3xI")  # with its clock's resolution, a power of ten
+_SECTION: Final = struct.Struct("=IHHq")  # byte order, version, an unknown length
+_INTERFACE: Final = struct.Struct("=HHIHHB3xI")  # with its clock's resolution as a power of ten
 _PACKET: Final = struct.Struct("=IIIII")
 _STATISTICS: Final = struct.Struct("=IIIHHQI")  # with the dropped packets (isb_ifdrop)
 _SECTION_BLOCK, _INTERFACE_BLOCK, _STATISTICS_BLOCK, _PACKET_BLOCK = 0x0A0D0D0A, 1, 5, 6
@@ -42,7 +42,7 @@ _WITHIN_S: Final = 5.0
 
 
 class Capture:
-    """A capture by a pcap-filter(7) in a process of its own (OSError: it is none, or nothing may be captured here)."""
+    """A capture with a pcap-filter(7) in a process of its own (OSError: it is invalid, or capturing is not allowed)."""
 
     def __init__(self, *, filter_: str, snap_bytes: int) -> None:
         self._process = subprocess.Popen(
@@ -56,14 +56,14 @@ class Capture:
             raise OSError(f"nothing can be captured: {''.join(last)}")
 
     def stop(self) -> str:
-        """End the capture, with what has arrived so far, and return the file's path."""
+        """End the capture, with everything that has arrived so far, and return the file's path."""
         self._process.terminate()
         self._process.communicate(timeout=_WITHIN_S)
         return str(FILE)
 
 
 def compile_filter(filter_: str) -> bytes:
-    """Return a filter's instructions for the kernel (Documentation/networking/filter.rst); fails if it is none."""
+    """Return a filter's instructions for the kernel (Documentation/networking/filter.rst); fails if it is invalid."""
     listing = subprocess.run(
         ["tcpdump", "-y", "EN10MB", "-ddd", filter_], capture_output=True, check=True, text=True
     ).stdout
@@ -73,7 +73,7 @@ def compile_filter(filter_: str) -> bytes:
 
 
 def main(path: str, snap_bytes: int, filter_: str) -> None:
-    """Capture until SIGTERM; print a line when it begins."""
+    """Capture until SIGTERM; print a line at the start."""
     ended = False
 
     def end(_number: int, _frame: FrameType | None) -> None:
@@ -91,7 +91,7 @@ def main(path: str, snap_bytes: int, filter_: str) -> None:
                 try:
                     kept.add(_received(packets, snap_bytes))
                 except TimeoutError:
-                    # Only once nothing is left in the socket's buffer.
+                    # Only once the socket's buffer is empty.
                     if ended:
                         raise
         _, lost = struct.unpack("II", packets.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8))
@@ -99,13 +99,13 @@ def main(path: str, snap_bytes: int, filter_: str) -> None:
 
 
 def head(snap_bytes: int) -> Iterator[bytes]:
-    """Yield what a file begins with: one section with one interface, of which the clock counts nanoseconds."""
+    """Yield the start of a file: one section with one interface, with a clock in nanoseconds."""
     yield _block(_SECTION_BLOCK, _SECTION.pack(0x1A2B3C4D, 1, 0, -1))
     yield _block(_INTERFACE_BLOCK, _INTERFACE.pack(_ETHERNET, 0, snap_bytes, 9, 1, 9, 0))
 
 
 def dropped(packets: int) -> bytes:
-    """Return what a file ends with: how many packets the kernel dropped."""
+    """Return the end of a file: how many packets the kernel dropped."""
     return _block(_STATISTICS_BLOCK, _STATISTICS.pack(0, 0, 0, 5, 8, packets, 0))
 
 
@@ -116,7 +116,7 @@ def _block(kind: int, body: bytes) -> bytes:
 
 
 def _open(filter_: str) -> socket.socket:
-    # Protocol 0 receives nothing until the filter is there.
+    # Protocol 0 receives nothing until the filter is set.
     opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     instructions = compile_filter(filter_)
     buffer = ctypes.create_string_buffer(instructions)
@@ -129,14 +129,14 @@ def _open(filter_: str) -> socket.socket:
 
 
 class Newest:
-    """The newest records of at most so many bytes together."""
+    """The newest records, up to this many bytes in total."""
 
     def __init__(self, *, most_bytes: int) -> None:
         self.records: deque[bytes] = deque()
         self._free_bytes = most_bytes
 
     def add(self, record: bytes) -> None:
-        """Keep a record; the oldest go where there is no room."""
+        """Keep a record; the oldest are dropped if there is no room."""
         self.records.append(record)
         self._free_bytes -= len(record)
         while self._free_bytes < 0:
@@ -150,7 +150,7 @@ def _received(packets: socket.socket, snap_bytes: int) -> bytes:
 
 
 def record(frame: bytes, *, time_ns: int, snap_bytes: int) -> bytes:
-    """Return a packet of a file, cut to so many bytes."""
+    """Return a packet of a file, truncated to this many bytes."""
     data = frame[:snap_bytes]
     return _block(_PACKET_BLOCK, _PACKET.pack(0, time_ns >> 32, time_ns & 0xFFFFFFFF, len(data), len(frame)) + data)
 

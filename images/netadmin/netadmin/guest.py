@@ -1,7 +1,7 @@
-"""What runs inside a wire's user-mode kernel: its only process, which joins two links and shapes them.
+"""The only process in a wire's user-mode kernel, which joins two links and shapes them.
 
-It answers every line of JSON on its serial line with one line, as the agent outside asks. It is started as init, by
-``wire_init.py``; when it ends, the kernel does.
+It answers every line of JSON on its serial line with one line, for the agent outside. ``wire_init.py`` starts it as
+init; when it ends, the kernel does.
 """
 
 import ctypes
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 SERIAL_LINE: Final = "/dev/ttyS0"
-# Each end of the wire with the direction that its root qdisc shapes: what leaves vec1 comes from the role.
+# Each end of the wire with the direction that its root qdisc shapes: packets that leave vec1 come from the role.
 ENDS: Final = {"egress": "vec1", "ingress": "vec0"}
 MODULES: Final = ("net/sched/act_mirred", "net/sched/sch_ingress", "net/sched/cls_u32", "net/sched/sch_netem")
-_FINIT_MODULE: Final = 313  # x86-64, the only architecture with a user-mode kernel that is packaged
+_FINIT_MODULE: Final = 313  # x86-64, the only architecture with a packaged user-mode kernel
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
 def main() -> None:
-    """Prepare the links, say so, then answer until the kernel is killed."""
+    """Prepare the links, print a line, then answer until the kernel is killed."""
     mount("proc", "/proc")
     mount("sysfs", "/sys")
     line = os.open(SERIAL_LINE, os.O_RDWR | os.O_NOCTTY)
     tty.setraw(line)
     load(MODULES)
-    # Not before: what netem counts time in is read from /proc, and the qdiscs are modules.
+    # Not before: netem reads its unit of time from /proc, and the qdiscs are modules.
     from .rtnetlink import IPRoute  # noqa: PLC0415
 
-    # The links of the other side are being made meanwhile. Whatever was said before this would have been lost.
+    # Meanwhile, the links on the other side are being made. Anything that was printed before this would be lost.
     _write(line, {"waiting": True})
     _read(line)
     with IPRoute() as netlink:
@@ -45,7 +45,7 @@ def main() -> None:
     _write(line, {"joined": True})
     while True:
         question = json.loads(_read(line))
-        # A socket for each question: an answer that one has missed does not disturb the next.
+        # Each call has a socket of its own: a response that one call has missed does not disturb the next.
         _write(line, _answer(IPRoute, question))
 
 
@@ -53,7 +53,7 @@ def _answer(open_netlink: "type[IPRoute]", question: Mapping[str, Any]) -> dict[
     try:
         with open_netlink() as netlink:
             return _shape(netlink, question["shape"])
-    except Exception as error:  # noqa: BLE001 - whatever it is, the agent outside must hear of it: an init must not end
+    except Exception as error:  # noqa: BLE001 - the agent outside must learn of any error, and an init must not end
         return {"error": f"{type(error).__name__}: {error}"}
 
 
@@ -68,8 +68,8 @@ def _join(netlink: "IPRoute") -> None:
 
     (role,), (network,) = (netlink.link_lookup(ifname=ENDS[direction]) for direction in ("ingress", "egress"))
     for index in (role, network):
-        # Received frames are never merged into longer ones: netem shall see what the sender sent. Switching the merging
-        # off as such (ethtool -K gro off) would make the driver's buffers small, and its segmentation go away.
+        # Received frames are never merged into longer ones: netem must see what the sender sent. Switching the merging
+        # off as such (ethtool -K gro off) would make the driver's buffers small, and disable its segmentation.
         netlink.link("set", index=index, gro_max_size=1)
         netlink.link("set", index=index, state="up", promiscuity=1)
     redirect(netlink, role, network)
@@ -77,13 +77,13 @@ def _join(netlink: "IPRoute") -> None:
 
 
 def mount(kind: str, target: str) -> None:
-    """Mount a file system of the kernel's."""
+    """Mount one of the kernel's file systems."""
     if _LIBC.mount(kind.encode(), target.encode(), kind.encode(), 0, None):
         raise OSError(ctypes.get_errno(), f"mounting {target}")
 
 
 def load(modules: tuple[str, ...]) -> None:
-    """Load modules without modprobe: starting a program costs this kernel some tens of milliseconds."""
+    """Load modules without modprobe: starting a program costs this kernel several tens of milliseconds."""
     folder = Path("/usr/lib/uml/modules", os.uname().release, "kernel")
     for name in modules:
         file = os.open(folder / f"{name}.ko", os.O_RDONLY)
@@ -108,8 +108,8 @@ def _write(line: int, answer: Mapping[str, Any]) -> None:
 def _insist(call: Callable[[], _T]) -> _T:
     """Repeat a system call that this kernel did not recognise.
 
-    Under load a user-mode kernel may lose the number of a call when a signal comes in between, and answers ENOSYS; the
-    call has done nothing then.
+    Under load, a user-mode kernel may lose the number of a call that a signal interrupts, and returns ENOSYS without
+    having done anything.
     """
     while True:
         try:

@@ -1,12 +1,12 @@
 """Half-open connections, as a SYN flood leaves them behind.
 
-Every SYN comes from an address that no container has. Nobody refuses the server's SYN-ACK with a RST, so that the
-entry stays in its SYN queue until it has sent its last SYN-ACK in vain: see tcp_max_syn_backlog, tcp_synack_retries and
+Every SYN comes from an address that no container has. So nobody answers the server's SYN-ACK with a RST, and the entry
+stays in the SYN queue until the server has sent its last SYN-ACK: see tcp_max_syn_backlog, tcp_synack_retries and
 tcp_syncookies in https://docs.kernel.org/networking/ip-sysctl.html.
 
-The server's kernel asks for the MAC addresses of these neighbours, in vain. When it gives up, after three seconds
-(arp(7), mcast_solicit), it tells itself that the host is unreachable, and the entry concerned is dropped. It tells
-itself so no more than some fifty times at once (icmp_msgs_burst, same place): most of a large queue stays.
+The server's kernel asks for the MAC addresses of these neighbours, and gets no answer. After three seconds (arp(7),
+mcast_solicit), it reports to itself that the host is unreachable, and drops the entry. It sends at most about fifty of
+these messages at once (icmp_msgs_burst, same page): most of a large queue stays.
 """
 
 import errno
@@ -26,7 +26,7 @@ from .addresses import interface_network, unused_addresses
 from .links import ROLE_LINK
 
 MOST_SOURCES: Final = 64
-"""The server's kernel has one table for the neighbours of all containers, with room for 1024 (arp(7), gc_thresh3)."""
+"""The server's kernel has one neighbour table for all containers, with room for 1024 (arp(7), gc_thresh3)."""
 _FIRST_PORT: Final = 1024
 _PORTS: Final = 65536 - _FIRST_PORT
 _WITHIN_S: Final = 20.0
@@ -34,14 +34,14 @@ _PAUSE_S: Final = 0.001
 
 
 def syn_frames(sources: Sequence[str], *, macs: tuple[str, str], address: str, port: int, count: int) -> list[bytes]:
-    """Return 1 to 64512 SYNs to a server, each from the next source in turn, and each from a port of its own.
+    """Return 1 to 64512 SYNs to a server, from the sources in turn, each from a port of its own.
 
-    ``macs`` are where they come from and go to. Each SYN takes scapy about half a millisecond.
+    ``macs``: the source's and the target's. scapy takes about half a millisecond per SYN.
     """
     if not 1 <= count <= _PORTS:
         raise ValueError(f"{count} SYNs are asked for; it can be 1 to {_PORTS}, the number of ports")
     frame = Ether(src=macs[0], dst=macs[1])
-    # As most systems send it: the server need not cut its segments smaller than it otherwise does.
+    # Most systems send this value: with it, the server need not use smaller segments than usual.
     options = [("MSS", 1460)]
     return [
         bytes(
@@ -54,7 +54,7 @@ def syn_frames(sources: Sequence[str], *, macs: tuple[str, str], address: str, p
 
 
 def flood(address: str, *, port: int, count: int) -> HalfOpened:
-    """Send SYNs to a server in the link's subnet from addresses that nobody has (OSError, ValueError: it cannot be)."""
+    """Send SYNs to a server in the link's subnet from unused addresses (OSError, ValueError: impossible)."""
     own = interface_network(ROLE_LINK)
     if ipaddress.IPv4Address(address) not in own.network:
         raise ValueError(f"{address} is not in {own.network}, the subnet of {ROLE_LINK}")

@@ -5,14 +5,14 @@ from typing import Final
 
 ROLE_LINK: Final = "eth0"
 INGRESS: Final = "ingress"
-"""The ifb link by way of which everything arrives where the host's kernel shapes it; see native.py."""
+"""The ifb link that all incoming packets pass if the host's kernel shapes them; see native.py."""
 UPLINK: Final = "uplink"
 WIRE_LINK: Final = "wire"
 ASIDE: Final = "aside"
-# The role's link under either name: which of them there is depends on whether a wire is led through.
+# The role's link has one of these names, depending on whether a wire is in the path.
 LINKS_OF_ROLE: Final = (ROLE_LINK, UPLINK, ASIDE)
 
 
 def arrives_on() -> str:
-    """Return the link on which frames are as the role gets them: behind netem, wherever that is."""
+    """Return the link with the frames as the role gets them: after netem, wherever that runs."""
     return INGRESS if INGRESS in {name for _, name in socket.if_nameindex()} else ROLE_LINK

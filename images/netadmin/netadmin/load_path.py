@@ -1,10 +1,10 @@
-"""Loads a path and notes what has arrived when, to measure its rate.
+"""Loads a path and records when data has arrived, to measure its rate.
 
-Frames are counted by the last interface that they arrive on (/proc/net/dev), so that nobody has to read them: a
-receiver that is too slow would measure itself. The counter and the clock are read together, again and again; a reading
-during which this process was interrupted is thrown away: a pause of the reader leaves a hole and no wrong point. A TCP
-stream loads a path that may carry frames longer than the MTU, and its bytes are those that its segments would have on a
-wire. Other paths are loaded with datagrams.
+Frames are counted by the last interface that they arrive on (/proc/net/dev), so that no process has to read them: a
+receiver that is too slow would measure itself. Counter and clock are read together, repeatedly; a reading during which
+this process was interrupted is dropped: a pause of the reader leaves a gap, and no wrong point. A TCP stream loads a
+path that may carry frames longer than the MTU, and its bytes are those that its segments would have on a wire. Other
+paths are loaded with datagrams.
 """
 
 import contextlib
@@ -17,28 +17,30 @@ from typing import Final, Self
 
 from .links import arrives_on
 
-# The first part of a load fills queues, and lets a stream grow.
+# The first part of a load fills queues, and lets a stream speed up.
 _WARM_UP_SHARE: Final = 1 / 3
 _STOP_SHARE: Final = 0.95
 _PAYLOAD_BYTES: Final = 1472
-# ip(7). An overlay network's interfaces take less, and the kernel cuts nothing into datagrams that are too long.
+# ip(7). An overlay network's interfaces have a smaller MTU, and the kernel does not split into datagrams that are too
+# long.
 _IP_MTU: Final = 14
 _IP_UDP_BYTES: Final = 20 + 8
-# The kernel cuts one long message into that many datagrams (udp(7), UDP_SEGMENT): one by one, Python is too slow.
+# The kernel splits one long message into this many datagrams (udp(7), UDP_SEGMENT): sent one by one, Python is too
+# slow.
 _DATAGRAMS: Final = 20
 _UDP_SEGMENT: Final = 103
 _PAUSE_S: Final = 0.0002
-# Between two readings of the counter; and how long one may take, ten times what it does, at least 0.2 ms: on an
-# emulated CPU each takes as long as an interruption lasts elsewhere.
+# The pause between two readings of the counter; and how long a reading may take: ten times the usual time, but at least
+# 0.2 ms. On an emulated CPU, each takes as long as an interruption does elsewhere.
 _READ_EVERY_S: Final = 0.0005
 _READ_WITHIN_S: Final = 0.0002
 _TIMES_AS_LONG: Final = 10
 _TIMED: Final = 5
-# More than the two agents say to each other.
+# More than the two agents themselves exchange.
 _BEGINNING_BYTES: Final = 8 * _PAYLOAD_BYTES
-# No more than needed: a wire that must drop much has less time for what it keeps.
+# No more than needed: a wire that must drop much has less time for the rest.
 _OFFERED: Final = 1.1
-# More in the beginning: the queue shall be full when the window opens, so that a pause of the sender does not empty it.
+# More at the beginning: the queue must be full when the window opens, so that a pause of the sender does not empty it.
 _OFFERED_FIRST: Final = 1.4
 # Ethernet, IPv4 and TCP with its timestamp option (RFC 7323).
 _HEADERS_BYTES: Final = 14 + 20 + 32
@@ -47,7 +49,7 @@ _WAIT_S: Final = 10.0
 
 
 class Sink:
-    """Takes loads on one port: datagrams, which nobody reads, and one stream at a time."""
+    """Receives loads on one port: datagrams, which nothing reads, and one stream at a time."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -73,7 +75,7 @@ class Sink:
 
 
 def load(address: str, port: int, *, seconds: float, rate_bytes_per_s: float, stream: bool) -> None:
-    """Load the path to a sink (address: IPv4 address of the sink)."""
+    """Load the path to a sink (address: the sink's IPv4 address)."""
     end_s = time.monotonic() + seconds
     if stream:
         with socket.create_connection((address, port), timeout=_WAIT_S) as connection:
@@ -90,10 +92,10 @@ def load(address: str, port: int, *, seconds: float, rate_bytes_per_s: float, st
 
 
 def watch(sink: Sink, *, seconds: float, rate_bytes_per_s: float, stream: bool) -> list[list[int]]:
-    """Return what had arrived when of a load of the same arguments, between its warm-up and its end.
+    """Return what had arrived when, of a load with the same arguments, between its warm-up and its end.
 
-    Returns [µs, bytes] each time that something new had arrived, both from the first; Ethernet headers included.
-    Raises OSError: nothing arrives.
+    Returns [µs, bytes] each time that new data had arrived, both relative to the first; with Ethernet headers. Raises
+    OSError: nothing arrives.
     """
     del rate_bytes_per_s
     with Counter(arrives_on()) as counter:
@@ -101,7 +103,7 @@ def watch(sink: Sink, *, seconds: float, rate_bytes_per_s: float, stream: bool) 
 
 
 class Counter:
-    """An interface's counters of what it has received; see proc_pid_net(5) on /proc/net/dev."""
+    """An interface's counters of received data; see proc_pid_net(5) on /proc/net/dev."""
 
     def __init__(self, interface: str) -> None:
         self._interface = interface
@@ -120,7 +122,7 @@ class Counter:
         return received(os.pread(self._file, _READ_BYTES, 0).decode("ascii"), self._interface)
 
     def usual_s(self) -> float:
-        """Return how long a reading takes here that nothing interrupts."""
+        """Return how long an uninterrupted reading takes here."""
         times_s = [time.monotonic()]
         for _ in range(_TIMED):
             self.read()
@@ -129,7 +131,7 @@ class Counter:
 
 
 def received(devices: str, interface: str) -> tuple[int, int]:
-    """Return an interface's received bytes and frames (OSError: it is not there)."""
+    """Return an interface's received bytes and frames (OSError: there is no such interface)."""
     for line in devices.splitlines():
         name, _, columns = line.partition(":")
         if name.strip() == interface:
@@ -141,7 +143,7 @@ def received(devices: str, interface: str) -> tuple[int, int]:
 class _Points:
     """What had arrived when, in the window of a load.
 
-    segment_bytes: payload of a stream's segments, whose headers a frame of many segments has only once; None for
+    segment_bytes: payload of a stream's segments; a frame of many segments has their headers only once. None for
     datagrams.
     """
 
@@ -156,7 +158,7 @@ class _Points:
         self._raw: list[tuple[float, int, int]] = []
 
     def look(self) -> bool:
-        """Read the counter where it is time to; return whether the window is still open."""
+        """Read the counter if it is due; return whether the window is still open."""
         before_s = time.monotonic()
         if self._next_s <= before_s < self._end_s:
             bytes_, frames = self._counter.read()
@@ -167,7 +169,7 @@ class _Points:
         return before_s < self._end_s
 
     def told(self) -> list[list[int]]:
-        """Return the points as :func:`watch` does; none where nothing arrived in the window."""
+        """Return the points as :func:`watch` does; none if nothing arrived in the window."""
         if not self._raw:
             return []
         first_s, first_bytes, first_frames = self._raw[0]
@@ -183,7 +185,7 @@ class _Points:
 
 
 def _watch(counter: Counter, *, seconds: float) -> list[list[int]]:
-    # The load begins when its first packets arrive, however far away they started.
+    # The load begins when its first packets arrive, however far away the sender is.
     (before, _), deadline_s = counter.read(), time.monotonic() + _WAIT_S
     while counter.read()[0] < before + _BEGINNING_BYTES:
         if time.monotonic() > deadline_s:
@@ -200,7 +202,7 @@ def _watch_stream(sink: Sink, counter: Counter, *, seconds: float) -> list[list[
     with sink.accept() as connection:
         segment_bytes = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
         points = _Points(counter, seconds=seconds, segment_bytes=segment_bytes)
-        # To its end, so that the sender never waits; only what falls into the window counts.
+        # To its end, so that the sender never waits; only data in the window counts.
         watching = True
         while connection.recv_into(buffer, _READ_BYTES, socket.MSG_TRUNC):
             watching = watching and points.look()
@@ -208,7 +210,7 @@ def _watch_stream(sink: Sink, counter: Counter, *, seconds: float) -> list[list[
 
 
 def _flood(out: socket.socket, *, seconds: float, rate_bytes_per_s: float, payload_bytes: int) -> None:
-    """Send more datagrams than pass, in small bursts; those that find the interface's queue full are not sent again."""
+    """Send more datagrams than the path can carry, in small bursts; those that a full queue drops are lost."""
     message = bytes(payload_bytes * _DATAGRAMS)
     packets_per_s = rate_bytes_per_s / payload_bytes
     began_s = time.monotonic()
@@ -219,6 +221,6 @@ def _flood(out: socket.socket, *, seconds: float, rate_bytes_per_s: float, paylo
             time.sleep(_PAUSE_S)
             continue
         sent += _DATAGRAMS
-        # The kernel says so when a queue is full, or when an earlier datagram was refused.
+        # The kernel reports a full queue, or that an earlier datagram was refused.
         with contextlib.suppress(OSError):
             out.send(message)

@@ -1,4 +1,4 @@
-"""Netem in this kernel: what leaves the role's interface, and, by way of an ifb link, what arrives at it."""
+"""Netem in this kernel: for packets that leave the role's interface and, with an ifb link, for incoming ones."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -21,7 +21,7 @@ _HARMLESS: Final = {
 
 
 def why_impossible(ip: IPRoute) -> str:
-    """Try netem on a throwaway ifb link and say what fails: module lists miss what is built in, and missing rights."""
+    """Try netem on a temporary ifb link; return the error: module lists show neither built-in modules nor rights."""
     try:
         ip.link("add", ifname=_TRIAL_LINK, kind="ifb")
     except NetlinkError as error:

@@ -1,4 +1,4 @@
-"""The native shaper for the agent. Netlink is imported when it is needed: most agents shape no link."""
+"""The native shaper for the agent. Netlink is imported only when needed: most agents shape no link."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ class NativeError(Exception):
 
 
 def why_impossible() -> str:
-    """Return why this kernel cannot shape links; empty when it can."""
+    """Return why this kernel cannot shape links; empty if it can."""
     from . import native  # noqa: PLC0415 - see the module's docstring
     from .rtnetlink import IPRoute  # noqa: PLC0415
 
@@ -18,7 +18,7 @@ def why_impossible() -> str:
 
 
 def shape(interface: str, wanted: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
-    """Shape both directions of an interface; return what was read back (NativeError: it is something else)."""
+    """Shape both directions of an interface; return what was read back (NativeError: it differs)."""
     from . import native, netem  # noqa: PLC0415 - see the module's docstring
     from .rtnetlink import IPRoute, NetlinkError  # noqa: PLC0415
 

@@ -1,6 +1,6 @@
-"""Puts netem on one interface of this network namespace, and leads frames: the same natively and in a wire.
+"""Puts netem on one interface of this network namespace, and redirects frames: the same natively and in a wire.
 
-See tc-netem(8), and net/sched/sch_netem.c for what the kernel does with the numbers.
+See tc-netem(8), and net/sched/sch_netem.c for how the kernel uses the numbers.
 """
 
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .rtnetlink import IPRoute, tick_in_usec, time2tick
 
-# Our own qdisc is known by its handle ("7450:" in tc's words); whatever else has one is somebody's.
+# The handle identifies our own qdisc ("7450:" in tc's words); one with another handle belongs to somebody else.
 HANDLE: Final = 0x7450_0000
 _ROOT: Final = 0xFFFF_FFFF
 _INGRESS: Final = 0xFFFF_FFF2
@@ -27,20 +27,19 @@ _ZERO: Final = {
 
 
 class ShapingError(Exception):
-    """The interface was not shaped as asked; what was there before is still there, or nothing is."""
+    """The interface was not shaped as asked; it has its earlier qdisc, or none."""
 
 
 def shape(ip: IPRoute, interface: str, impairment: Mapping[str, float]) -> dict[str, float]:
-    """Put an impairment on what leaves an interface, and read it back.
+    """Put an impairment on packets that leave an interface, and read it back.
 
-    What this function put there before goes first: changing a qdisc keeps whatever the change does not name, a rate for
-    example.
+    The qdisc of an earlier call is removed first: changing a qdisc keeps everything that the change does not name, such
+    as a rate.
 
     impairment: delay_us, jitter_us, loss_pct, duplicate_pct, reorder_pct, corrupt_pct, rate_bytes_per_s (0: no limit)
-    and limit_packets; nothing but a limit means no impairment.
-    Returns what the kernel says is there, under the same names; all zero where nothing is.
-    Raises ShapingError: there is no such interface; it carries a qdisc of somebody else; or the kernel has made
-    something else of it.
+    and limit_packets; only a limit means no impairment. Returns what the kernel reports, under the same names; all zero
+    if there is none. Raises ShapingError: there is no such interface; it has somebody else's qdisc; or the kernel has
+    set something else.
     """
     index = _index(ip, interface)
     clear(ip, interface)
@@ -55,10 +54,10 @@ def shape(ip: IPRoute, interface: str, impairment: Mapping[str, float]) -> dict[
 
 
 def clear(ip: IPRoute, interface: str) -> None:
-    """Take our own qdisc off an interface (ShapingError: it carries somebody else's, or is not there)."""
+    """Remove our own qdisc from an interface (ShapingError: the interface has somebody else's, or does not exist)."""
     index = _index(ip, interface)
     root = _root(ip, index)
-    # The kernel's own default has no handle, and makes way for ours.
+    # The kernel's own default has no handle, and is replaced by ours.
     if root is None or root["handle"] == 0:
         return
     if root["handle"] != HANDLE:
@@ -68,7 +67,7 @@ def clear(ip: IPRoute, interface: str) -> None:
 
 
 def read(ip: IPRoute, interface: str) -> dict[str, float]:
-    """Return what our qdisc does, as :func:`shape` takes it; all zero where it is not there."""
+    """Return the settings of our qdisc, as :func:`shape` takes them; all zero if there is none."""
     root = _root(ip, _index(ip, interface))
     if root is None or root["handle"] != HANDLE or root.get_attr("TCA_KIND") != "netem":
         return dict(_ZERO)
@@ -108,7 +107,7 @@ def _arguments(impairment: Mapping[str, float]) -> dict[str, float]:
         "delay": impairment["delay_us"],
         "jitter": impairment["jitter_us"],
         "loss": impairment["loss_pct"],
-        # Alone among the shares, pyroute2 hands this one to the kernel as it comes.
+        # Of the shares, only this one is passed to the kernel unchanged by pyroute2.
         "duplicate": _share(impairment["duplicate_pct"]),
         "prob_reorder": impairment["reorder_pct"],
         "prob_corrupt": impairment["corrupt_pct"],
@@ -120,7 +119,7 @@ def _arguments(impairment: Mapping[str, float]) -> dict[str, float]:
 
 
 def _raw(impairment: Mapping[str, float]) -> dict[str, int]:
-    """Return the numbers as the kernel keeps them, so that asking and reading back compare exactly."""
+    """Return the numbers as the kernel stores them, so that requested and actual values compare exactly."""
     return {
         "delay": time2tick(impairment["delay_us"]),
         "jitter": time2tick(impairment["jitter_us"]),
@@ -131,7 +130,7 @@ def _raw(impairment: Mapping[str, float]) -> dict[str, int]:
 
 
 def _share(percent: float) -> int:
-    """A share is a 32-bit number, all ones for always."""
+    """A share is a 32-bit number; all ones means always."""
     return int(_ALWAYS * percent / 100)
 
 
@@ -140,9 +139,9 @@ def _percent(share: int) -> float:
 
 
 def redirect(ip: IPRoute, source: int, target: int) -> None:
-    """Send whatever arrives at ``source`` out of ``target`` (interface indices), and nothing of it up the stack.
+    """Send everything that arrives at ``source`` out of ``target`` (interface indices), and nothing of it up the stack.
 
-    See tc-mirred(8). The filter is u32, which kernels without matchall have, too.
+    See tc-mirred(8). The filter is u32, which kernels without matchall also have.
     """
     ip.tc("add", "clsact", source)
     ip.tc(
@@ -159,5 +158,5 @@ def redirect(ip: IPRoute, source: int, target: int) -> None:
 
 
 def stop_redirecting(ip: IPRoute, source: int) -> None:
-    """Take back what :func:`redirect` did to an interface (its index)."""
+    """Undo what :func:`redirect` did to an interface (its index)."""
     ip.tc("del", "clsact", source)

@@ -1,7 +1,7 @@
 """``python3 -m netadmin.observer`` watches nginx from a container that shares its network and PID namespaces.
 
-It does what tuneproof/lab/protocol/observer.py says. It runs as nginx's own user: another one without capabilities may
-not read /proc/PID/io (proc_pid_io(5)). Times are CLOCK_MONOTONIC seconds (clock_gettime(2)).
+It implements tuneproof/lab/protocol/observer.py, and runs as nginx's own user: another one without capabilities may not
+read /proc/PID/io (proc_pid_io(5)). Times are CLOCK_MONOTONIC seconds (clock_gettime(2)).
 """
 
 import contextlib
@@ -25,7 +25,7 @@ Sample = Callable[[], protocol.WatchSample]
 
 
 class Watch:
-    """Samples at a steady pace in a thread, from its making to :meth:`end`; the first sample is taken at once."""
+    """Samples at a steady rate in a thread, from its creation to :meth:`end`; the first sample is taken at once."""
 
     def __init__(self, sampling: Callable[[], AbstractContextManager[Sample]], *, interval_s: float) -> None:
         self._sampling = sampling
@@ -33,7 +33,7 @@ class Watch:
         self._samples: list[protocol.WatchSample] = []
         self._failure: Exception | None = None
         self._ended = threading.Event()
-        # When the observer's input ends, nobody asks for the samples any more.
+        # When the observer's input ends, nobody needs the samples any more.
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -50,7 +50,7 @@ class Watch:
         try:
             with self._sampling() as sample:
                 self._sample_until_the_end(sample)
-        except Exception as error:  # noqa: BLE001 - whatever it is, who asks for the samples must hear of it
+        except Exception as error:  # noqa: BLE001 - the caller must learn of any error
             self._failure = error
 
     def _sample_until_the_end(self, sample: Sample) -> None:
@@ -59,14 +59,14 @@ class Watch:
         while True:
             self._samples.append(sample())
             passed_s = time.monotonic() - began_s
-            # On schedule, however long a sample takes; those that were missed are not made up for.
+            # On schedule, however long a sample takes; missed ones are not taken later.
             tick = max(tick, int(passed_s / self._interval_s)) + 1
             if self._ended.wait(tick * self._interval_s - passed_s):
                 return
 
 
 class Observer(protocol.Observer):
-    """The tasks."""
+    """The observer's methods."""
 
     def __init__(self, open_diag: Callable[[], AbstractContextManager[sockets.Diag]], *, proc: Path) -> None:
         self._open_diag = open_diag
@@ -85,9 +85,9 @@ class Observer(protocol.Observer):
         return snapshot.sysctl(name)
 
     def printed(self, what: str) -> str:
-        """Return what an engineer would have printed here, as text."""
+        """Return what an engineer would print here, as text."""
         if what == "sockets":
-            # Options for numbers, TCP, memory, internals, all states, timers.
+            # Options: numbers, TCP, memory, internals, all states, timers.
             done = subprocess.run(["ss", "-ntmiao"], capture_output=True, check=True)
             return done.stdout.decode("utf-8", errors="replace")
         if what == "counters":
@@ -98,7 +98,7 @@ class Observer(protocol.Observer):
     def workers(self) -> protocol.WorkerTexts:
         """Return nginx's workers by ascending process id (CannotDoError: no nginx in this PID namespace)."""
         at_s = time.monotonic()
-        # Only looked for: it may be root's, which nobody else may look at.
+        # Only a check for existence: it may be root's, which nobody else may read.
         if not processes.pids(processes.MASTER, proc=self._proc):
             raise CannotDoError(f"no process here is titled {processes.MASTER!r}")
         return protocol.WorkerTexts(workers=processes.texts(processes.WORKER, proc=self._proc), at_s=at_s)
@@ -106,7 +106,7 @@ class Observer(protocol.Observer):
     def sockets(self, port: int) -> protocol.SocketCounts:
         """Return the figures of the TCP sockets around a port; see sockets.py."""
         are_many = sockets.ended(self._net("sockstat")) >= sockets.MANY_ENDED
-        # A kernel without IPv6 has no second one.
+        # A kernel without IPv6 lacks the second table.
         tables = [path for name in ("tcp", "tcp6") if (path := self._proc / "net" / name).exists()] if are_many else []
         time_waits = sockets.time_waits(table.read_text(encoding="ascii") for table in tables)
         with self._open_diag() as diag:
@@ -115,7 +115,7 @@ class Observer(protocol.Observer):
             return sockets.figures(found, time_waits=time_waits, port=port)
 
     def watch(self, port: int, interval_s: float = 0.05) -> None:
-        """Sample the workers' memory and the port's queues from now on (CannotDoError: that is done already)."""
+        """Sample the workers' memory and the port's queues from now on (CannotDoError: sampling already started)."""
         if self._watch is not None:
             raise CannotDoError("a watch runs already")
         if interval_s <= 0:
@@ -126,15 +126,15 @@ class Observer(protocol.Observer):
         """End the watch and return its samples (CannotDoError: there is none, or it failed)."""
         if self._watch is None:
             raise CannotDoError("no watch was started")
-        # A watch that failed is over, too.
+        # A failed watch has ended, too.
         watch, self._watch = self._watch, None
         return tuple(watch.end())
 
     def turns(self, start_s: float, end_s: float) -> Turns:
-        """Wait for a time to pass; return what the workers did in the turns of their event loops that overlapped it.
+        """Wait for a time to pass; return what the workers did in the event loop iterations that overlapped it.
 
-        Raises RecordError: a worker keeps none; see recorder.py.
-        Raises CannotDoError: there is no worker, or another one at the end.
+        Raises RecordError: a worker keeps no record; see recorder.py. Raises CannotDoError: there is no worker, or
+        another one at the end.
         """
         pids = processes.pids(processes.WORKER, proc=self._proc)
         if not pids:
@@ -145,7 +145,7 @@ class Observer(protocol.Observer):
         return found
 
     def calls(self) -> Mapping[str, protocol.Calls]:
-        """Return the workers' system calls, all together (RecordError: one of them keeps no record)."""
+        """Return the system calls of all workers together (RecordError: one of them keeps no record)."""
         return recorder.calls_of(processes.pids(processes.WORKER, proc=self._proc), proc=self._proc)
 
     def signal(self, name: str, to: str) -> None:
@@ -153,13 +153,13 @@ class Observer(protocol.Observer):
         leaving = f"{processes.WORKER}{protocol.LEAVING}"
         titles = {"workers": processes.WORKER, "leaving": leaving, "master": processes.MASTER}
         pids = processes.pids(titles[to], proc=self._proc)
-        # A binary upgrade has two masters: the eldest is meant.
+        # A binary upgrade has two masters: the older one gets the signal.
         for pid in pids[:1] if to == "master" else pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.Signals[f"SIG{name}"])
 
     def masters_wait(self) -> bool:
-        """Tell whether each master has handled its signals; one that ends meanwhile does no more."""
+        """Tell whether each master has handled its signals; one that has ended handles none."""
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             pids = processes.pids(processes.MASTER, proc=self._proc)
             return all(processes.waits_for_signals(_text(self._proc / str(pid) / "status")) for pid in pids)
@@ -177,7 +177,7 @@ class Observer(protocol.Observer):
                 queued=sockets.queued(diag, port=port),
             )
 
-        # One socket for the whole watch: what watches shall take little CPU time from what is watched.
+        # One socket for the whole watch: watching should take little CPU time from what is watched.
         with self._open_diag() as diag:
             diag.bind()
             yield sample
@@ -188,7 +188,7 @@ def _text(path: Path) -> str:
 
 
 def main() -> None:
-    """Answer standard input's questions about the nginx of this container's namespaces."""
+    """Answer the calls on standard input about the nginx in this container's namespaces."""
     from .sock_diag import DiagSocket  # noqa: PLC0415 - only the image has pyroute2
 
     Answers(protocol.Observer, Observer(DiagSocket, proc=processes.PROC)).serve(sys.stdin, sys.stdout)

@@ -1,6 +1,6 @@
 """Segmentation offloads.
 
-With them TCP hands frames of up to 64 KiB to the interface, and netem would lose, delay or duplicate each as a whole.
+With them, TCP hands frames of up to 64 KiB to the interface, and netem would lose, delay or duplicate each as a whole.
 See the kernel's Documentation/networking/segmentation-offloads.rst.
 """
 
@@ -11,28 +11,28 @@ from typing import Final
 
 from .rtnetlink import IoctlEthtool, NotSupportedError
 
-# As in `ethtool -k`; those that an interface does not have are passed over. The first ones are for hardware, which
-# virtual links pretend to be; the last one does the same in software.
+# As in `ethtool -k`; those that an interface lacks are skipped. The first ones are for hardware, which virtual links
+# imitate; the last one does the same in software.
 _SEGMENTATION: Final = ("tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-udp-segmentation", "tx-generic-segmentation")
 
 
 def switch_segmentation(names: Collection[str], *, on: bool) -> None:
-    """Switch them on those of these interfaces that there are (RuntimeError: one does not obey)."""
+    """Switch them on those of these interfaces that exist (RuntimeError: one does not change)."""
     for _, name in socket.if_nameindex():
         if name in names:
             _switch(name, on=on)
 
 
 def _switch(interface: str, *, on: bool) -> None:
-    """Let an interface take frames longer than its MTU from this host, or not (RuntimeError: it does not obey)."""
+    """Let an interface take frames longer than its MTU from this host, or not (RuntimeError: it does not change)."""
     ethtool = IoctlEthtool(interface)
     features = ethtool.get_features()
     available = [name for name in _SEGMENTATION if name in features and features.is_available(name)]
     changed = [name for name in available if features[name] is not on]
     for name in changed:
         features[name] = on
-    # The answer says that some wish was not granted, not which: a link may hold back single features when others are
-    # off. What counts is read back.
+    # The answer says that something was not granted, but not what: a link may withhold single features when others are
+    # off. The features are read back.
     with contextlib.suppress(NotSupportedError):
         ethtool.set_features(features)
     found = ethtool.get_features()

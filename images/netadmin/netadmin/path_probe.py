@@ -1,12 +1,13 @@
 """Measures a path between two network namespaces: delay and loss each way, and rate each way.
 
-One agent answers (``answer_probes``), the other one leads (``probe_path``). They agree over a TCP connection on the
-same path. All containers of an engine share one kernel, so CLOCK_MONOTONIC is common and delays can be told one way.
+One agent answers (``answer_probes``), the other one leads (``probe_path``). They coordinate over a TCP connection on
+the same path. All containers of an engine share one kernel, so CLOCK_MONOTONIC is common and delays can be measured one
+way.
 
-A probe's arrival is when the kernel took it from the link (SO_TIMESTAMPNS, socket(7)), not when this process was next
-given the CPU. What is left of a busy host in a probe's way only makes it longer: a sender that is interrupted between
-looking at the clock and sending, and a shaper that is given the CPU too late. So low quantiles tell the link. How late
-this process itself wakes up meanwhile is told beside it: a shaper that must hold a packet fares alike.
+A probe's arrival is when the kernel took it from the link (SO_TIMESTAMPNS, socket(7)), not when this process next got
+the CPU. A busy host can still make a probe's way longer, but never shorter: it interrupts a sender between reading the
+clock and sending, or gives the shaper the CPU too late. So low quantiles show the link. The result also says how late
+this process itself woke up: a shaper that must hold a packet is delayed in the same way.
 """
 
 import json
@@ -24,20 +25,21 @@ from .load_path import Sink, load, watch
 _PROBE: Final = struct.Struct("!QQQ")  # number, sent, sent back: nanoseconds, 0 on the way there
 _UDP_BUFFER_BYTES: Final = 8 << 20
 _SO_RCVBUFFORCE: Final = 33
-# Asked for and told under the same number (include/uapi/asm-generic/socket.h), as a struct timespec of CLOCK_REALTIME.
+# Requested and returned under the same number (include/uapi/asm-generic/socket.h), as a struct timespec of
+# CLOCK_REALTIME.
 _SO_TIMESTAMPNS: Final = 35
 _TIMESPEC: Final = struct.Struct("@ll")
 _WAIT_S: Final = 20.0
-# After a pause probes are sent so many times as often as planned until they are on schedule again: all at once they
-# could overflow a queue, which would pass for loss of the link's.
+# After a pause, probes are sent at this multiple of the planned rate until they are on schedule again: all at once,
+# they could overflow a queue, which would look like loss on the link.
 _HURRY: Final = 4
 _BREATH_S: Final = 0.0001
 
 
 def answer_probes(port: int) -> None:
-    """Answer the probes of one leader, until it closes its connection (OSError: none came, or it went away)."""
+    """Answer the probes of one leader until it closes its connection (OSError: none came, or it left)."""
     arrivals: list[list[int]] = []
-    # The listener comes last: as soon as it is there, the leader sends.
+    # The listener comes last: the leader sends as soon as it exists.
     with _udp(port) as probes, Sink(port + 1) as sink, socket.create_server(("", port)) as listener:
         listener.settimeout(_WAIT_S)
         control, (leader, _) = listener.accept()
@@ -57,7 +59,7 @@ def answer_probes(port: int) -> None:
 
 
 def probe_path(asked: ProbePath) -> PathSeen:
-    """Measure the path to an answering agent (OSError: nobody answers, or went away in the middle)."""
+    """Measure the path to an answering agent (OSError: none answers, or it left in the middle)."""
     arrived: dict[str, tuple[tuple[int, int], ...]] = {}
     with (
         Sink(asked.own_port or asked.port + 1) as sink,
@@ -68,7 +70,8 @@ def probe_path(asked: ProbePath) -> PathSeen:
             probes.connect((asked.address, asked.port))
             late, back = _send_probes(probes, asked, packets=asked.packets)
             _tell(talk, {"do": "tell"})
-            # The other agent tells when it has sent back all that it has got: a busy one is behind, and loses nothing.
+            # The other agent reports when it has sent back all probes that it has received: a busy one is late, but
+            # loses nothing.
             there = _hear(talk)["arrivals"]
             _, stragglers = _send_probes(probes, asked, packets=0)
         if egress := asked.loads.get("egress"):
@@ -100,16 +103,16 @@ def _send_back(probes: socket.socket) -> list[int]:
     packet, told, _, sender = probes.recvmsg(65536, socket.CMSG_SPACE(_TIMESPEC.size))
     number, sent_ns, _ = _PROBE.unpack_from(packet)
     probes.sendto(_PROBE.pack(number, sent_ns, time.monotonic_ns()) + packet[_PROBE.size :], sender)
-    # For the same reason as above, where several are waiting.
+    # For the same reason as above, if several are waiting.
     time.sleep(_BREATH_S)
     return [number, (_arrived_ns(told) - sent_ns) // 1000]
 
 
 def _arrived_ns(told: list[tuple[int, int, bytes]]) -> int:
-    """Return when a packet came from the link, on CLOCK_MONOTONIC.
+    """Return when a packet arrived from the link, on CLOCK_MONOTONIC.
 
-    CLOCK_REALTIME, on which the kernel tells it, is read first: an interruption between the two clocks makes the
-    packet late, never early.
+    CLOCK_REALTIME, the kernel's clock for this, is read first: an interruption between the two clocks makes the packet
+    late, never early.
     """
     stamps = [data for level, kind, data in told if (level, kind) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS)]
     if not stamps:
@@ -122,9 +125,9 @@ def _arrived_ns(told: list[tuple[int, int, bytes]]) -> int:
 def _send_probes(
     probes: socket.socket, asked: ProbePath, *, packets: int
 ) -> tuple[list[int], list[tuple[int, int, int]]]:
-    """Send so many probes on schedule; return how late this process was for each in µs, and those that come back.
+    """Send this many probes on schedule; return how late this process was for each in µs, and those that came back.
 
-    All are sent, and what has come back is heard, however late this process is: a machine that pauses loses no probe.
+    All of them are sent, and all answers are read, however late this process is: a machine that pauses loses no probe.
     """
     padding = bytes(asked.payload_bytes - _PROBE.size)
     began_s = sent_s = heard_s = time.monotonic()
@@ -133,7 +136,8 @@ def _send_probes(
     number = 0
     while True:
         now_s = time.monotonic()
-        # By the plan, not by the sending: what is sent late because much had to be sent was not stopped.
+        # Relative to the schedule, not to the sending: a probe that is late because much had to be sent was not
+        # interrupted.
         while len(late) < packets and (late_s := now_s - began_s - len(late) * asked.interval_s) >= 0:
             late.append(int(late_s * 1_000_000))
         hurried_s = max(began_s + number * asked.interval_s, sent_s + asked.interval_s / _HURRY)
@@ -154,11 +158,11 @@ def _send_probes(
 
 def _udp(port: int) -> socket.socket:
     opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    # Past net.core.rmem_max, as NET_ADMIN may (socket(7)): a probe that this process was too slow for is no loss.
+    # Beyond net.core.rmem_max, as NET_ADMIN may (socket(7)): a probe that this process was too slow for is not loss.
     try:
         opened.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _UDP_BUFFER_BYTES)
     except PermissionError:
-        # In a user's engine NET_ADMIN goes no further than its own namespaces.
+        # In a user's engine, NET_ADMIN is valid only in its own namespaces.
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _UDP_BUFFER_BYTES)
     opened.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
     opened.bind(("", port))
@@ -166,7 +170,7 @@ def _udp(port: int) -> socket.socket:
 
 
 def _connect(address: str, port: int) -> socket.socket:
-    """Connect as soon as the other agent listens: both are asked at the same time."""
+    """Connect as soon as the other agent listens: both are called at the same time."""
     deadline_s = time.monotonic() + _WAIT_S
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Keeps the container's processes on some CPUs, once they have started."""
+"""Keeps the container's processes on some CPUs once they have started."""
 
 import contextlib
 import os
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def stay_on(cpus: Iterable[int], *, processes: Path = Path("/proc")) -> None:
-    """Let every process and thread of this container run on these CPUs only; children inherit it."""
+    """Let every process and thread of this container run only on these CPUs; children inherit that."""
     chosen = set(cpus)
     os.sched_setaffinity(0, chosen)
     for entry in processes.glob("[0-9]*/task/[0-9]*"):
-        # One that has just ended needs no place.
+        # One that has just ended needs no CPU.
         with contextlib.suppress(ProcessLookupError):
             os.sched_setaffinity(int(entry.name), chosen)

@@ -1,12 +1,12 @@
-"""Links for a wire between the role and the network.
+"""Links that put a wire between the role and the network.
 
-``"lay"`` adds two TAP links, whose other ends the wire's kernel holds. The role's frames go past the wire at first, as
-they always did; so they do again after ``"past"``::
+``"lay"`` adds two TAP links, with their other ends in the wire's kernel. At first, and again after ``"past"``, the
+role's frames bypass the wire::
 
     role's sockets - eth0 - the lab's network            aside (TAP) - [ vec0  user-mode kernel  vec1 ] - wire (TAP)
 
 ``"through"`` gives the role's MAC address, IP addresses and routes to the first TAP link, which becomes ``eth0``. The
-interface that had them is ``uplink`` now, and joined to the second TAP link in both directions::
+interface that had them is renamed to ``uplink``, and connected with the second TAP link in both directions::
 
     role's sockets - eth0 (TAP) - [ vec0  user-mode kernel  vec1 ] - wire (TAP) - uplink - the lab's network
 """
@@ -18,10 +18,10 @@ from .links import ASIDE, ROLE_LINK, UPLINK, WIRE_LINK
 from .netem import redirect, stop_redirecting
 from .rtnetlink import IPRoute
 
-# Locally administered (IEEE 802). It is never seen: nothing is sent from the interface that has it.
+# Locally administered (IEEE 802). It is never visible: the interface that has it sends nothing.
 _IDLE_MAC: Final = "02:00:00:00:00:01"
 _TAP: Final = 2
-# The kernel adds the routes to an interface's own subnets by itself (rtnetlink(7), RTPROT_KERNEL).
+# The kernel itself adds the routes to an interface's own subnets (rtnetlink(7), RTPROT_KERNEL).
 _BY_KERNEL: Final = 2
 _MAIN_TABLE: Final = 254
 _GLOBAL: Final = 0
@@ -30,23 +30,23 @@ _IPV4: Final = 2
 
 
 def plumb(how: str) -> None:
-    """Do what "lay", "through" or "past" stands for (NetlinkError: the kernel refused)."""
+    """Do "lay", "through" or "past" (NetlinkError: the kernel refused)."""
     with IPRoute() as ip:
         {"lay": lay, "through": lead_through, "past": lead_past}[how](ip)
 
 
 def fix_neighbours(neighbours: Mapping[str, str]) -> None:
-    """Set MAC addresses by IPv4 address in the neighbour table of the role's link for good (NetlinkError: as above).
+    """Set MAC addresses by IPv4 address permanently in the neighbour table of the role's link (NetlinkError: as above).
 
-    netem's wrong bits come after the point where an Ethernet switch would drop a frame, and hit ARP, too; a neighbour
-    that was learnt from such an answer is out of reach for half a minute.
+    netem corrupts frames after the point where an Ethernet switch would drop them, also those of ARP; a neighbour that
+    was learnt from such an answer is unreachable for half a minute.
     """
     with IPRoute() as ip:
         fix(ip, _index(ip, ROLE_LINK), neighbours)
 
 
 def lay(ip: IPRoute) -> None:
-    """Add the wire's links. Doing it again changes nothing."""
+    """Add the wire's links. A repeated call changes nothing."""
     if ip.link_lookup(ifname=WIRE_LINK):
         return
     (link,) = ip.get_links(_index(ip, ROLE_LINK))
@@ -54,13 +54,13 @@ def lay(ip: IPRoute) -> None:
         # With a vnet header, frames longer than the MTU pass through the wire in one piece.
         ip.link("add", ifname=name, kind="tun", tun_type=_TAP, tun_vnet_hdr=1)
         ip.link("set", index=_index(ip, name), mtu=link.get_attr("IFLA_MTU"))
-    # The kernel outside takes a TAP link for one without a peer as long as it is down.
+    # While a TAP link is down, the kernel outside considers it to have no peer.
     for name in (ASIDE, WIRE_LINK):
         ip.link("set", index=_index(ip, name), state="up")
 
 
 def lead_through(ip: IPRoute) -> None:
-    """Let the role's frames go through the wire. Doing it again changes nothing."""
+    """Let the role's frames go through the wire. A repeated call changes nothing."""
     if ip.link_lookup(ifname=UPLINK):
         return
     _hand_over(ip, ROLE_LINK, becomes=UPLINK, to=ASIDE)
@@ -71,7 +71,7 @@ def lead_through(ip: IPRoute) -> None:
 
 
 def lead_past(ip: IPRoute) -> None:
-    """Let the role's frames go past the wire. Doing it again changes nothing."""
+    """Let the role's frames bypass the wire. A repeated call changes nothing."""
     if ip.link_lookup(ifname=ASIDE):
         return
     for name in (UPLINK, WIRE_LINK):
@@ -81,7 +81,7 @@ def lead_past(ip: IPRoute) -> None:
 
 
 def _hand_over(ip: IPRoute, old: str, *, becomes: str, to: str) -> None:
-    """Give name, MAC address, IP addresses, fixed neighbours and routes of a link to another one."""
+    """Move name, MAC address, IP addresses, fixed neighbours and routes of a link to another one."""
     old_index, new_index = _index(ip, old), _index(ip, to)
     (link,) = ip.get_links(old_index)
     addresses = [
@@ -124,7 +124,7 @@ def _index(ip: IPRoute, name: str) -> int:
 
 
 def fix(ip: IPRoute, index: int, neighbours: Mapping[str, str]) -> None:
-    """Set MAC addresses by IPv4 address for an interface (its index), never to be asked for again."""
+    """Set MAC addresses by IPv4 address for an interface (its index), so that ARP never asks for them."""
     for address, mac in neighbours.items():
         ip.neigh("replace", dst=address, lladdr=mac, ifindex=index, state=_PERMANENT)
 

@@ -6,25 +6,25 @@ from typing import Final
 
 from tuneproof.lab.protocol.observer import ProcessTexts
 
-# How nginx titles them (src/os/unix/ngx_process_cycle.c); behind that a worker may say that it is shutting down.
+# nginx's process titles (src/os/unix/ngx_process_cycle.c); a worker may add that it is shutting down.
 WORKER: Final = "nginx: worker process"
 MASTER: Final = "nginx: master process"
 PROC: Final = Path("/proc")
 
 
 def pids(title: str, *, proc: Path = PROC) -> list[int]:
-    """Return the processes whose command line begins so, in ascending order."""
+    """Return the processes whose command line begins with this, in ascending order."""
     return sorted(int(folder.name) for folder in proc.glob("[0-9]*") if _command_line(folder).startswith(title))
 
 
 def texts(title: str, *, proc: Path = PROC) -> tuple[ProcessTexts, ...]:
-    """Return what the kernel shows of these, in ascending order of process id; one that ends meanwhile is left out."""
+    """Return what the kernel shows of these processes, in ascending order of process id, without ended ones."""
     found = (_texts(pid, proc / str(pid)) for pid in pids(title, proc=proc))
     return tuple(process for process in found if process is not None)
 
 
 def rss_bytes(title: str, *, proc: Path = PROC) -> list[int]:
-    """Return only the memory in RAM of these processes, in the same order; one that ends meanwhile is left out."""
+    """Return only the resident memory of these processes, in the same order, without those that have ended."""
     contents = (_read(proc / str(pid), "statm") for pid in pids(title, proc=proc))
     pages = [int(text.partition(" ")[2].partition(" ")[0]) for text in contents if text is not None]
     # A zombie still has its files, but no memory any more.
@@ -41,7 +41,7 @@ def waits_for_signals(status: str) -> bool:
 
 
 def _texts(pid: int, folder: Path) -> ProcessTexts | None:
-    # The title first: a worker that sleeps after it has said that it leaves has done what it does for that.
+    # The title first: a worker that sleeps after it has announced its exit has finished its work for that.
     title = _command_line(folder)
     status, schedstat, io = (_read(folder, name) for name in ("status", "schedstat", "io"))
     if status is None or schedstat is None or io is None:
@@ -50,21 +50,22 @@ def _texts(pid: int, folder: Path) -> ProcessTexts | None:
 
 
 def _command_line(folder: Path) -> str:
-    """Return the command line up to its first zero byte: nginx fills with zeros what its title leaves over."""
+    """Return the command line up to its first zero byte: nginx fills the space after its title with zeros."""
     return (_read(folder, "cmdline") or "").partition("\0")[0]
 
 
 def _read(folder: Path, name: str) -> str | None:
-    """Return a file's content; None when its process has ended."""
+    """Return a file's content; None if its process has ended."""
     try:
         return (folder / name).read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
-        # A process that is still there lacks the file because this kernel does not count such things.
+        # A running process lacks the file because this kernel does not count such things.
         if folder.exists():
             raise
         return None
     except PermissionError:
-        # One that is ending has lost its memory, and with it its command line and whatever allowed others to look.
+        # A process that is ending has lost its memory, and with it its command line and the permission for others to
+        # look.
         if _command_line(folder):
             raise
         return None

@@ -1,7 +1,7 @@
-"""The record that a process of nginx keeps of its event loop and its system calls.
+"""The record that an nginx process keeps of its event loop and its system calls.
 
-Its writer: images/subject/recorder/recorder.c. It only ever grows; :meth:`Record.since` gives what a time added. An
-iteration of the event loop (a turn) is added when it is over.
+images/subject/recorder/recorder.c writes it. It only grows; :meth:`Record.since` returns what a period added. An
+iteration of the event loop (here: a turn) is added when it is over.
 """
 
 import array
@@ -19,7 +19,7 @@ from tuneproof.lab.protocol.turns import Bucket, Histograms, Turns, WorkerTurns
 
 from .processes import PROC
 
-# Where the writer puts it by default, in the process's own file system.
+# The writer's default path, in the process's own file system.
 FOLDER: Final = "dev/shm"
 MAGIC: Final = b"TPRECRD\0"
 VERSION: Final = 1
@@ -45,7 +45,7 @@ _MOMENT: Final = struct.Struct("=2Q")
 _WORDS: Final = len(COUNTERS) + len(HISTOGRAMS) * 2 * BUCKETS
 _CALLS_AT: Final = _HEADER.size + _MOMENT.size + _WORDS * 8
 _COUNTED: Final = struct.Struct("=24s3Q")
-# A turn is added within a microsecond; a reader that is hit so often is not hit by chance.
+# A turn is added within a microsecond; a reader that meets this so often does not meet it by chance.
 _TRIES: Final = 10_000
 _POLL_S: Final = 0.002
 LONGEST_TURN_S: Final = 2.0
@@ -53,17 +53,17 @@ _NS_PER_S: Final = 1_000_000_000
 
 
 class RecordError(ValueError):
-    """A process keeps no record, or one that cannot be read."""
+    """A process keeps no record, or an unreadable one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One process's record at one moment, or what two of them differ by."""
+    """One process's record at one moment, or the difference of two records."""
 
-    begun: int  # How many turns have begun: one is open where that is more than the turns that are over
-    counters: Mapping[str, int]  # By name (see :data:`COUNTERS`), over all turns that are over
-    # Of what a turn read, of its CPU time and of its wall time: by bucket, number of turns and the sum of their values.
-    # Empty buckets are left out.
+    begun: int  # How many turns have begun: one is open if this is more than the finished turns
+    counters: Mapping[str, int]  # By name (see :data:`COUNTERS`), over all finished turns
+    # Of the bytes that a turn read, its CPU time and its wall time: by bucket, the number of turns and the sum of their
+    # values. Empty buckets are left out.
     histograms: Mapping[str, Mapping[int, tuple[int, int]]]
     calls: Mapping[str, Calls]  # system calls by name, of all threads
 
@@ -84,7 +84,7 @@ class Record:
         )
 
     def of_worker(self, pid: int, *, unfinished: bool) -> WorkerTurns:
-        """Return it as that of a worker."""
+        """Return it as a worker's record."""
         histograms = {
             name: tuple(Bucket(bucket, count, total) for bucket, (count, total) in sorted(buckets.items()))
             for name, buckets in self.histograms.items()
@@ -95,9 +95,9 @@ class Record:
 class Reader:
     """Reads the record of one process; close it.
 
-    proc: where the process table is. The process's own files are reached by way of it, which its own user may do
-    (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)).
-    Raises RecordError: it has none: the recorder was not loaded, could not make the file, or the process has ended.
+    proc: the process table. The process's own files are reached through it, as its own user may
+    (PTRACE_MODE_READ_FSCREDS in proc_pid_root(5)). Raises RecordError: there is no record: the recorder was not loaded,
+    could not create the file, or the process has ended.
     """
 
     def __init__(self, pid: int, *, proc: Path = PROC) -> None:
@@ -126,7 +126,7 @@ class Reader:
     def read(self) -> Record:
         """Return the record as it is between two turns (RecordError: its process was stopped or ended within one)."""
         for _ in range(_TRIES):
-            # Read on its own before and after, since nobody promises in which order one copy reads its words.
+            # Read separately before and after, since the order in which one copy reads its words is undefined.
             before, _ = self._moment()
             content = os.pread(self._file, self._size, 0)
             after, _ = self._moment()
@@ -158,7 +158,7 @@ class Reader:
 
 
 def parse(content: bytes) -> Record:
-    """Return what a file's content says, of which nothing was written while it was read."""
+    """Return the record in a file's content, which did not change while it was read."""
     _, begun = _MOMENT.unpack_from(content, _HEADER.size)
     words = array.array("Q", content[_HEADER.size + _MOMENT.size : _CALLS_AT])
     histograms = {}
@@ -194,11 +194,10 @@ def calls_of(pids: Sequence[int], *, proc: Path = PROC) -> dict[str, Calls]:
 def turns_over(pids: Sequence[int], *, start_s: float, end_s: float, proc: Path = PROC) -> Turns:
     """Wait for a time to pass; return what every process did in the turns that overlapped it.
 
-    So the turn that is open at its start counts as a whole, and so does that which is open at its end: this waits until
-    that is over, at most :data:`LONGEST_TURN_S`.
+    So the turns that are open at its start and at its end count as a whole: this waits until the last one is over, at
+    most :data:`LONGEST_TURN_S`.
 
-    start_s: its start in CLOCK_MONOTONIC seconds; one that has passed already means now.
-    Raises RecordError: a process keeps no record.
+    start_s: its start in CLOCK_MONOTONIC seconds; a past time means now. Raises RecordError: a process keeps no record.
     """
     with ExitStack() as stack:
         readers = [stack.enter_context(closing(Reader(pid, proc=proc))) for pid in pids]
@@ -218,7 +217,7 @@ def turns_over(pids: Sequence[int], *, start_s: float, end_s: float, proc: Path 
 
 
 def _read_after(reader: Reader, turns: int, *, until_s: float) -> Record:
-    """Return the record once so many turns are over, or when the time is."""
+    """Return the record once this many turns are over, or at the time limit."""
     while (record := reader.read()).counters["turns"] < turns and time.monotonic() < until_s:
         time.sleep(_POLL_S)
     return record

@@ -1,4 +1,4 @@
-"""The parts of pyroute2 that are used for links."""
+"""The parts of pyroute2 for links."""
 
 from . import bare_pyroute2  # noqa: F401 - before pyroute2's own
 

@@ -34,25 +34,25 @@ def take(*, listener_backlogs: Mapping[int, list[int]]) -> Snapshot:
 
 
 def sysctl(name: str) -> str | None:
-    """Return a value; None where this kernel does not show it inside a namespace."""
+    """Return a value; None if this kernel does not show it inside a namespace."""
     path = Path("/proc/sys") / name.replace(".", "/")
     return " ".join(path.read_text(encoding="ascii").split()) if path.exists() else None
 
 
 def _cpus(devices: Path = Path("/sys/devices/system"), *, status: Path = Path("/proc/self/status")) -> Cpus:
-    """Return the CPUs that this container may run on, and which of the machine's belong together."""
+    """Return the CPUs that this container may run on, and how the machine's CPUs are grouped."""
     nodes = [_text(path) for path in sorted(devices.glob("node/node*/cpulist"))]
     cores = {_text(path) for path in devices.glob("cpu/cpu*/topology/thread_siblings_list")}
     return Cpus(
         allowed=_after_name(status, "Cpus_allowed_list"),
-        # A node may have memory only; a core that is one CPU has no siblings.
+        # A node may have only memory; a core with one CPU has no siblings.
         nodes=tuple(filter(None, nodes)),
         cores=tuple(sorted(core for core in cores if not core.isdecimal())),
     )
 
 
 def _after_name(path: Path, wanted: str) -> str:
-    """Return the first value of that name in a file of the kernel's, or nothing: arm64 tells no model's name."""
+    """Return the first value with that name in one of the kernel's files, or an empty text: arm64 has no model name."""
     for line in path.read_text(encoding="utf-8").splitlines():
         name, _, value = line.partition(":")
         if name.strip() == wanted:

@@ -1,6 +1,6 @@
-"""What lists sockets (sock_diag(7)): every lab asks for that beside each nginx, and for links only where one is shaped.
+"""What lists sockets (sock_diag(7)): every lab needs it next to each nginx, but links only if one is shaped.
 
-All of rtnetlink takes twice as long to load, on the CPU that a lab's other containers start on.
+All of rtnetlink takes twice as long to load, on the CPU on which a lab's other containers start.
 """
 
 from . import bare_pyroute2  # noqa: F401 - before pyroute2's own

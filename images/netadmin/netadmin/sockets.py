@@ -1,4 +1,4 @@
-"""TCP sockets of this network namespace, through sock_diag(7); what the numbers mean is in net/ipv4/tcp_diag.c."""
+"""TCP sockets of this network namespace, from sock_diag(7); net/ipv4/tcp_diag.c defines the numbers."""
 
 import socket
 from collections import Counter, defaultdict
@@ -12,28 +12,28 @@ _ESTABLISHED: Final = 1
 _TIME_WAIT: Final = 6
 _LISTEN: Final = 10
 _STATES: Final = range(1, 12)
-# The kernel is asked with a bit mask of them. Many ended connections are counted elsewhere: see time_waits().
+# The kernel takes a bit mask of them. Many ended connections are counted differently: see time_waits().
 EVERY: Final = sum(1 << number for number in _STATES)
 UNENDED: Final = EVERY & ~(1 << _TIME_WAIT)
 LISTENING: Final = 1 << _LISTEN
 MANY_ENDED: Final = 100
-"""From so many connections on, reading the tables of them takes less CPU time than messages about them."""
+"""From this many connections on, reading their tables takes less CPU time than messages about them."""
 
 
 class Diag(Protocol):
-    """What is used of pyroute2's DiagSocket."""
+    """The used part of pyroute2's DiagSocket."""
 
     def bind(self) -> None:
-        """Make it ready for questions."""
+        """Make it ready for queries."""
 
     def get_sock_stats(self, *, family: int, states: int) -> Iterable[Mapping[str, Any]]:
         """Return an inet_diag_msg for every TCP socket of an address family in one of the states."""
 
 
 def tcp_sockets(diag: Diag, *, states: int) -> Iterator[Mapping[str, Any]]:
-    """Return the sockets of IPv4 and IPv6. A socket that takes both is one of IPv6, and so are its connections.
+    """Return the sockets of IPv4 and IPv6. A socket for both counts as IPv6, and so do its connections.
 
-    The kernel lists them while they change: one that changes its state meanwhile may come twice, or not at all.
+    The kernel lists them while they change: a socket that changes its state meanwhile may appear twice, or not at all.
     """
     for family in (socket.AF_INET, socket.AF_INET6):
         yield from diag.get_sock_stats(family=family, states=states)
@@ -42,9 +42,9 @@ def tcp_sockets(diag: Diag, *, states: int) -> Iterator[Mapping[str, Any]]:
 def time_waits(tables: Iterable[str]) -> Counter[int]:
     """Return how many connections in TIME-WAIT each local port has.
 
-    Brief connections leave tens of thousands of them. Through sock_diag each becomes a message that is taken apart,
-    which takes seven times as long as reading its line here, and the CPU is one that a load generator needs. For each
-    table the kernel looks through the sockets of the whole machine: that takes 5 ms on one with 24 GiB.
+    Brief connections leave tens of thousands of them. sock_diag sends a message for each, and parsing it takes seven
+    times as long as reading a line here, on a CPU that a load generator needs. For each table the kernel walks through
+    the sockets of the whole machine, which takes 5 ms on one with 24 GiB.
 
     tables: the text of /proc/net/tcp and of /proc/net/tcp6 (see proc_pid_net(5)).
     """
@@ -58,16 +58,16 @@ def time_waits(tables: Iterable[str]) -> Counter[int]:
 
 
 def ended(sockstat: str) -> int:
-    """Return how many connections in TIME-WAIT there are, by the text of /proc/net/sockstat: of both address families.
+    """Return how many connections are in TIME-WAIT, from the text of /proc/net/sockstat, for both address families.
 
-    Some of them wait for the other end's FIN first.
+    Some of them still wait for the peer's FIN.
     """
     words = sockstat.split()
     return int(words[words.index("tw") + 1])
 
 
 def figures(sockets: Iterable[Mapping[str, Any]], *, time_waits: Mapping[int, int], port: int) -> SocketCounts:
-    """Count sockets around a port that is listened on."""
+    """Count sockets around a listening port."""
     listeners = []
     local: Counter[int] = Counter()
     others: Counter[int] = Counter()
@@ -97,7 +97,7 @@ def figures(sockets: Iterable[Mapping[str, Any]], *, time_waits: Mapping[int, in
 
 
 def listener_backlogs(diag: Diag) -> dict[int, list[int]]:
-    """Return the backlog of every listening TCP socket by port: sock_diag gives it as the send queue, as `ss -ltn`."""
+    """Return the backlog of every listening TCP socket by port: sock_diag reports it as the send queue, like ss."""
     found: defaultdict[int, list[int]] = defaultdict(list)
     for entry in tcp_sockets(diag, states=LISTENING):
         found[entry["idiag_sport"]].append(entry["idiag_wqueue"])
@@ -105,6 +105,6 @@ def listener_backlogs(diag: Diag) -> dict[int, list[int]]:
 
 
 def queued(diag: Diag, *, port: int) -> int:
-    """Return how many connections wait for accept(2) on a port, all of its listeners together."""
+    """Return how many connections wait for accept(2) on a port, for all of its listeners together."""
     listening = tcp_sockets(diag, states=LISTENING)
     return sum(int(entry["idiag_rqueue"]) for entry in listening if entry["idiag_sport"] == port)

@@ -1,6 +1,6 @@
 """Receive packet steering (RPS) of the role's link: the CPUs that handle its packets above the driver.
 
-See https://docs.kernel.org/networking/scaling.html. Without it that is the CPU which the packet arrived on.
+See https://docs.kernel.org/networking/scaling.html. Without it, that is the CPU on which the packet arrived.
 """
 
 import os
@@ -17,7 +17,7 @@ _GROUP_BITS: Final = 32
 
 
 def cpu_mask(cpus: Iterable[int]) -> str:
-    """Return CPUs as the kernel takes a set of them: hexadecimal, in groups of 32 CPUs, the highest ones first."""
+    """Return a set of CPUs in the kernel's notation: hexadecimal, in groups of 32 CPUs, the highest ones first."""
     bits = sum(1 << cpu for cpu in set(cpus))
     groups = [f"{bits % (1 << _GROUP_BITS):08x}"]
     while bits := bits >> _GROUP_BITS:
@@ -26,16 +26,16 @@ def cpu_mask(cpus: Iterable[int]) -> str:
 
 
 def cpus_of_mask(mask: str) -> list[int]:
-    """Return the CPUs of such a mask, in ascending order (ValueError: the text is none)."""
+    """Return the CPUs of such a mask, in ascending order (ValueError: the text is not a mask)."""
     bits = int(mask.replace(",", ""), 16)
     return [cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1]
 
 
 def writable_sys() -> Path:
-    """Return a sysfs that shows this network namespace's links and can be written: a fresh one, mounted once.
+    """Return a writable sysfs that shows this network namespace's links: a new one, mounted once.
 
-    The engine's own is read only. A mount needs CAP_SYS_ADMIN; it is seen in this container alone, and the host's links
-    do not change.
+    The engine's own one is read-only. A mount needs CAP_SYS_ADMIN; only this container sees it, and the host's links do
+    not change.
 
     Raises OSError: it cannot be mounted.
     """
@@ -43,7 +43,7 @@ def writable_sys() -> Path:
         return _SYS
     if not (_OWN_SYS / "class").exists():
         _OWN_SYS.mkdir(parents=True, exist_ok=True)
-        # The engine's mount made the file system read only as well, which the second one shares.
+        # The engine's mount also made the file system itself read-only, which the second one shares.
         for options in ((), ("-o", "remount,rw")):
             command = ["mount", "-t", "sysfs", *options, "sysfs", str(_OWN_SYS)]
             mounted = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -53,12 +53,12 @@ def writable_sys() -> Path:
 
 
 def steer_receive(cpus: Iterable[int], *, queues: Path | None = None) -> dict[str, tuple[int, ...]]:
-    """Steer what every receive queue of the role's link receives to these CPUs; return what was read back, by queue.
+    """Steer everything that the role's link receives to these CPUs; return what was read back, by receive queue.
 
-    None switches steering off. ``queues`` is the folder of the queues; the link's unless given.
+    None switches steering off. ``queues`` is the folder of the queues; by default the link's.
 
-    Raises OSError: the link has no queue here, or they cannot be changed.
-    Raises RuntimeError: the kernel made something else of it.
+    Raises OSError: the link has no queue here, or it cannot be changed. Raises RuntimeError: the kernel has set
+    something else.
     """
     folder = queues or writable_sys() / "class/net" / ROLE_LINK / "queues"
     files = sorted(folder.glob("rx-*/rps_cpus"))

@@ -1,20 +1,20 @@
-"""``python3 -m netadmin.street PART``: what else goes on around a service on a machine that strangers can reach.
+"""``python3 -m netadmin.street PART``: other traffic around a service, on a machine that strangers can reach.
 
-An incident's capture never holds one service alone. Three parts make the rest of it, each in a role's own network
+An incident's capture never contains only one service. Three parts make the rest of it, each in a role's own network
 namespace:
 
 machine
-    beside nginx: ssh, a database whose packets are partly dropped on arrival, ports that a firewall is silent about;
-    and it asks for names and for the provider's metadata.
+    next to nginx: ssh, a database with some packets dropped on arrival, and ports where a firewall drops everything; it
+    also resolves names and requests the provider's metadata.
 provider
-    beside a backend: answers about names, and as the metadata service that clouds have at 169.254.169.254.
+    next to a backend: a name server, and the metadata service that clouds have at 169.254.169.254.
 strangers
-    beside the client: scan ports that nobody listens on, and others that the firewall is silent about; log in by ssh,
-    talk to the database, and try IPv6 before IPv4 in vain.
+    next to the client: they scan ports without a listener, and ports that the firewall blocks; they log in by ssh, talk
+    to the database, and try IPv6 before IPv4, without success.
 
-Each line on the standard input is the IPv4 address that a part talks to from then on, an empty one is for nobody; the
-first answer, "ready", says that its own services listen. All of it is ordinary traffic of ordinary sockets, except
-IPv6: the lab's containers have none, so that the attempts and their refusals are sent as frames.
+Each line on standard input is the IPv4 address that a part talks to from then on; an empty one means nobody. The first
+response, "ready", means that its own services listen. All of it is ordinary traffic of ordinary sockets, except IPv6:
+the lab's containers have none, so the attempts and their refusals are sent as frames.
 """
 
 import asyncio
@@ -36,9 +36,9 @@ DATABASE_PORT: Final = 5432
 SILENT_PORTS: Final = (23, 3389)
 CLOSED_PORTS: Final = (21, 25, 445, 3306, 6379, 8443)
 SERVICE_PORT: Final = 80
-"""Where strangers expect a service, if by IPv6."""
+"""Ports on which strangers expect a service, and whether over IPv6."""
 
-# One packet in so many; of a conversation of some hundred packets a few are lost.
+# One packet in this many; in a conversation of some hundred packets, a few are lost.
 _LOST_ONE_IN: Final = 12
 _FIREWALL: Final = """\
 table inet tuneproof-street {{
@@ -62,7 +62,7 @@ _IPV6: Final = 0x86DD
 _PORTS: Final = itertools.cycle(range(40000, 60000))
 _CLOSED: Final = itertools.cycle(CLOSED_PORTS)
 _SILENT: Final = itertools.cycle(SILENT_PORTS)
-# The beginning of a frame to each machine.
+# The start of a frame to each machine.
 _FRAMES: Final[dict[str, object]] = {}
 
 
@@ -77,7 +77,7 @@ def _run(*command: str, told: str = "") -> None:
 
 
 async def _greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer as ssh's server does, line by line."""
+    """Answer like an ssh server, line by line."""
     with contextlib.suppress(OSError):
         writer.write(_BANNER)
         while line := await reader.readline():
@@ -86,7 +86,7 @@ async def _greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 async def _query(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer as a database does: some rows for each query."""
+    """Answer like a database: some rows for each query."""
     with contextlib.suppress(OSError, asyncio.IncompleteReadError):
         while await reader.readexactly(_QUERY_BYTES):
             writer.write(bytes(_ROWS_BYTES))
@@ -95,7 +95,7 @@ async def _query(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 async def _answer_names() -> None:
-    """Answer every question with itself: what is said does not matter here."""
+    """Answer every query with the query itself: the content does not matter here."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
         asked.setblocking(False)
         asked.bind(("", NAMES_PORT))
@@ -114,7 +114,7 @@ async def _tell_metadata(reader: asyncio.StreamReader, writer: asyncio.StreamWri
 
 
 async def _connect(address: str, port: int, *, within_s: float) -> None:
-    """Connect and leave, if anybody answers."""
+    """Connect and leave, if anything answers."""
     with contextlib.suppress(OSError, TimeoutError):
         _, writer = await asyncio.wait_for(asyncio.open_connection(address, port), within_s)
         writer.close()
@@ -166,8 +166,8 @@ async def _scan(address: str) -> None:
 
 
 async def _try_ipv6(address: str) -> None:
-    """Send a SYN to the service by IPv6; :func:`_refuse_ipv6` answers it."""
-    from scapy.arch import get_if_hwaddr  # noqa: PLC0415 - half a second, for the parts that need it
+    """Send a SYN to the service over IPv6; :func:`_refuse_ipv6` answers it."""
+    from scapy.arch import get_if_hwaddr  # noqa: PLC0415 - it takes half a second; only some parts need it
     from scapy.layers.inet import TCP  # noqa: PLC0415
     from scapy.layers.inet6 import IPv6  # noqa: PLC0415
     from scapy.layers.l2 import Ether, getmacbyip  # noqa: PLC0415
@@ -195,7 +195,7 @@ def _frames(protocol: int) -> socket.socket:
 
 
 async def _refuse_ipv6() -> None:
-    """Answer SYNs by IPv6 as a kernel does where nobody listens (RFC 9293, section 3.10.7.1)."""
+    """Answer SYNs over IPv6 like a kernel without a listener (RFC 9293, section 3.10.7.1)."""
     from scapy.layers.inet import TCP  # noqa: PLC0415
     from scapy.layers.inet6 import IPv6  # noqa: PLC0415
     from scapy.layers.l2 import Ether  # noqa: PLC0415
@@ -237,7 +237,7 @@ async def _strangers() -> tuple[Errand, ...]:
     return (_scan, _log_in, _look_up, _try_ipv6)
 
 
-# The loop itself keeps weak references only.
+# The loop itself keeps only weak references.
 _KEPT: Final[list[object]] = []
 _PARTS: Final[dict[str, Callable[[], Awaitable[tuple[Errand, ...]]]]] = {
     "machine": _machine,
@@ -247,10 +247,10 @@ _PARTS: Final[dict[str, Callable[[], Awaitable[tuple[Errand, ...]]]]] = {
 
 
 async def _walk(errand: Errand, target: Callable[[], str]) -> None:
-    """Run an errand again and again while there is somebody to talk to."""
+    """Run a task repeatedly while there is an address to talk to."""
     while True:
         if address := target():
-            # Whoever is not there, or hangs up, is none of a passer-by's business.
+            # An address that does not answer, or closes, does not matter to a passer-by.
             with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
                 await asyncio.wait_for(errand(address), _PATIENCE_S)
         await asyncio.sleep(_PAUSE_S)
@@ -264,7 +264,7 @@ async def _lines() -> AsyncIterator[str]:
 
 
 async def live(part: str) -> None:
-    """Be a part of the street until the standard input ends."""
+    """Be a part of the street until standard input ends."""
     address = [""]
     _KEPT.extend([asyncio.create_task(_walk(errand, lambda: address[0])) for errand in await _PARTS[part]()])
     sys.stdout.write("ready\n")

@@ -1,7 +1,7 @@
 """A wire: a user-mode Linux kernel, as an ordinary process, between two TAP links of this network namespace.
 
-For hosts whose own kernel has no netem. See the kernel's Documentation/virt/uml/user_mode_linux_howto_v2.rst for the
-arguments ("vector" network transports, host file system as root, serial lines on file descriptors).
+It is for hosts without netem in their own kernel. See the kernel's Documentation/virt/uml/user_mode_linux_howto_v2.rst
+for the arguments ("vector" network transports, host file system as root, serial lines on file descriptors).
 """
 
 import contextlib
@@ -19,60 +19,61 @@ from .links import ASIDE, WIRE_LINK
 
 KERNEL: Final = "linux.uml"
 TUN: Final = Path("/dev/net/tun")
-# Its memory is a file there, and must be mappable with PROT_EXEC: the container mounts a tmpfs without noexec.
+# The kernel's memory is a file there, and must be mappable with PROT_EXEC: the container mounts a tmpfs without noexec.
 MEMORY_FOLDER: Final = Path("/wire")
 LOG: Final = Path("/var/log/wire.log")
 # Loaded into the kernel: see images/netadmin/xstate/xstate.c.
 REGISTERS_LIBRARY: Final = "/usr/lib/tuneproof/xstate.so"
-# The kernel itself leaves 3 MiB of 64 free, which a first burst of frames uses up. Its network driver does not survive
-# that: a frame that finds no memory goes into a buffer that was never made, which passes for an error of the link, and
-# nothing moves any more (vector_legacy_rx and drop_buffer in arch/um/drivers/vector_kern.c, Linux 6.1). What is not
-# used costs the machine nothing: the memory is a sparse file.
+# By default, the kernel has 3 MiB of its 64 free, and a first burst of frames uses them up. Its network driver does not
+# survive that: a frame that finds no memory goes into a buffer that was never made, which looks like an error of the
+# link, and nothing moves any more (vector_legacy_rx and drop_buffer in arch/um/drivers/vector_kern.c, Linux 6.1).
+# Unused memory costs the machine nothing: it is a sparse file.
 MEMORY_MIB: Final = 128
-# Only a kernel that hangs gets there: at a load of 14 on two CPUs it took 7 s, and one that ends is seen at once.
+# Only a kernel that hangs reaches this limit: at a load of 14 on two CPUs, the start took 7 s, and one that ends is
+# noticed at once.
 _READY_WITHIN_S: Final = 50.0
 _ANSWER_WITHIN_S: Final = 10.0
 _ARGUMENTS: Final = (
     f"mem={MEMORY_MIB}M",
-    # The container's own files, read only: Python and pyroute2 are there already.
+    # The container's own files, read-only: they include Python and pyroute2.
     *("root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"),
     "init=/usr/bin/python3",
     # gro=1 makes the buffers large enough for frames of 64 KiB; nothing is merged, see guest.py.
     f"vec0:transport=tap,ifname={ASIDE},depth=32,gro=1",
     f"vec1:transport=tap,ifname={WIRE_LINK},depth=32,gro=1",
-    # The first serial line is the conversation, the console (kernel messages) goes to the log.
+    # The first serial line carries the calls; the console (kernel messages) goes to the log.
     *("ssl0=fd:0,fd:1", "ssl=null", "con0=null,fd:2", "con=null"),
-    # Self-tests of checksums and ciphers, and calibrating delay loops, take a second; nothing here uses any of them.
+    # Self-tests of checksums and ciphers, and calibrating delay loops, take a second; nothing here needs them.
     "initcall_blacklist=raid6_select_algo,calibrate_xor_blocks,init_zswap",
     "cryptomgr.notests",
     "lpj=10000000",
-    # Small tables: sizes are guessed from the machine's memory otherwise.
+    # Small tables: by default, the machine's memory determines their sizes.
     *("dhash_entries=1024", "ihash_entries=1024", "thash_entries=256", "uhash_entries=256"),
     *("apparmor=0", "audit=0"),
-    # A kernel that is lost shall end, so that its end is seen.
+    # A kernel that panics must end, so that its end is noticed.
     "panic=-1",
     *("--", "-B", "/opt/netadmin/wire_init.py"),
 )
 
 
 class WireError(Exception):
-    """The wire cannot be raised, or is gone."""
+    """The wire cannot be started, or has ended."""
 
 
 class Wire:
-    """A running wire. :meth:`raise_` starts it; killing its process is its end."""
+    """A running wire. :meth:`raise_` starts it; killing its process ends it."""
 
     def __init__(self) -> None:
         self._kernel: subprocess.Popen[bytes] | None = None
         self._through = False
 
     def raise_(self) -> float:
-        """Start the kernel on its links, made if need be; return the seconds until frames pass (WireError: why not)."""
+        """Start the kernel on its links, made if missing; return the seconds until frames pass (WireError: why not)."""
         if reason := why_impossible():
             raise WireError(reason)
         began_s = time.monotonic()
         self.lower()
-        # The kernel finds its links by the names that they have while nothing passes through them.
+        # The kernel finds its links by the names that they have before frames pass through them.
         self.lead_through(through=False)
         with LOG.open("ab") as log:
             self._kernel = subprocess.Popen(
@@ -95,13 +96,13 @@ class Wire:
         return time.monotonic() - began_s
 
     def lead_through(self, *, through: bool) -> None:
-        """Lead the role's frames through the wire, or past it."""
+        """Let the role's frames go through the wire, or bypass it."""
         if through != self._through:
             _plumb("through" if through else "past")
             self._through = through
 
     def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Ask the process inside; see guest.py (WireError: the wire is gone, or it answers with an error)."""
+        """Call the process inside; see guest.py (WireError: the wire has ended, or the call failed)."""
         self._say(question)
         answer = self._listen(_ANSWER_WITHIN_S)
         if "error" in answer:
@@ -129,7 +130,7 @@ class Wire:
             raise WireError(self._end()) from error
 
     def _listen(self, within_s: float) -> dict[str, Any]:
-        """Return the next line that is an answer; before the console exists the kernel prints to the same place."""
+        """Return the next line that is a response; before the console exists, the kernel prints to the same place."""
         kernel = self._living()
         reader = kernel.stdout.fileno()  # type: ignore[union-attr] # a pipe
         deadline_s = time.monotonic() + within_s
@@ -137,7 +138,7 @@ class Wire:
         while True:
             remaining_s = deadline_s - time.monotonic()
             if remaining_s <= 0 or not select.select([reader], [], [], remaining_s)[0]:
-                # An answer that comes too late would be taken for the next question's.
+                # A response that comes too late would be taken for that of the next call.
                 _kill(kernel)
                 raise WireError(f"the wire's kernel did not answer within {within_s:g} s")
             chunk = os.read(reader, 65536)
@@ -161,13 +162,13 @@ class Wire:
 
 
 def _kill(kernel: "subprocess.Popen[bytes]") -> None:
-    """Kill a kernel with its helpers, which would hold its pipes open for ever."""
+    """Kill a kernel with its helpers, which would otherwise keep its pipes open."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(kernel.pid, signal.SIGKILL)
 
 
 def _plumb(how: str) -> None:
-    from . import plumbing, rtnetlink  # noqa: PLC0415 - rtnetlink takes 11 MiB, and most agents raise no wire
+    from . import plumbing, rtnetlink  # noqa: PLC0415 - rtnetlink takes 11 MiB, and most agents start no wire
 
     try:
         plumbing.plumb(how)
@@ -176,7 +177,7 @@ def _plumb(how: str) -> None:
 
 
 def why_impossible() -> str:
-    """Return why this container cannot hold a wire; empty when it can."""
+    """Return why this container cannot run a wire; empty if it can."""
     if not any(Path(folder, KERNEL).exists() for folder in os.environ["PATH"].split(":")):
         return f"the image has no {KERNEL}: no such package for this architecture"
     try:

@@ -1,11 +1,12 @@
 /* Lets a user-mode kernel run on CPUs with more register state than it has room for.
  *
- * Until Linux 6.13 a user-mode kernel keeps the registers of its processes in an area whose size was fixed when it was
- * built (FP_SIZE, arch/x86/um). The host's kernel takes such registers back only whole (xstateregs_set() in
+ * Until Linux 6.13, a user-mode kernel keeps the registers of its processes in an area with a size that was fixed when it
+ * was built (FP_SIZE, arch/x86/um). The host's kernel accepts such registers only completely (xstateregs_set() in
  * arch/x86/kernel/fpu/regset.c), and on a CPU with AMX they are four times as large: the first process that starts
- * inside gets a fatal signal, and the kernel panics. So what the area has no room for is handed back as it is.
+ * inside gets a fatal signal, and the kernel panics. So this library returns the part without room in the area
+ * unchanged.
  *
- * Loaded by LD_PRELOAD into the user-mode kernel, whose calls of ptrace(2) go through the C library.
+ * It is loaded with LD_PRELOAD into the user-mode kernel, which calls ptrace(2) through the C library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -54,7 +55,7 @@ __attribute__((visibility("default"))) long ptrace(enum __ptrace_request request
     if (request != PTRACE_SETREGSET || address != (void *)NT_X86_XSTATE)
         return real_ptrace(request, pid, address, data);
 
-    /* The kernel's timer may switch to another process in between, whose registers are others. */
+    /* The kernel's timer may switch to another process in between, with other registers. */
     sigset_t all_signals, before;
     sigfillset(&all_signals);
     sigprocmask(SIG_SETMASK, &all_signals, &before);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the recorder, and the tracer beside it: build.sh FOLDER. Warnings are errors; with CC another compiler than cc.
+# Builds the recorder and the tracer: build.sh FOLDER. Warnings are errors; CC names another compiler than cc.
 set -eu
 here=$(dirname "$0")
 compile() {

@@ -1,22 +1,23 @@
-/* Records what nginx's processes do: preloaded by LD_PRELOAD (ld.so(8)), without any privilege or tracer.
+/* Records what nginx's processes do: loaded with LD_PRELOAD (ld.so(8)), without any privilege or tracer.
  *
  * Each process keeps one record, a file FOLDER/tuneproof.PID that it maps and shares; FOLDER is /dev/shm, a file system in
- * memory, so that neither a disk nor its write-back can hold up what is observed. It is made at the first call that counts,
- * and holds two things:
+ * memory, so that neither a disk nor its write-back can delay the observed process. It is created at the first counted
+ * call, and holds two things:
  *
- * - System calls: calls of the C library's functions, each of which makes one, of all threads. Not counted are those that
- *   the C library, or one below it, makes by itself, such as its own reading of files.
- * - Iterations of the event loop, each from the return of epoll_wait(2) to its next call: as long as one lasts, the worker
- *   serves nobody else. They belong to the first thread that waits for events; threads of a pool make the same calls beside
- *   it. Of the iterations' bytes read, CPU time and wall time there are histograms, whose buckets hold the sum of what fell
- *   into them as well: from both follows "half of all bytes were read in iterations that read at least so much".
+ * - System calls, of all threads: calls of the C library's functions, each of which makes one. Calls that the C library,
+ *   or one below it, makes by itself do not count, such as its own reading of files.
+ * - Iterations of the event loop, each from the return of epoll_wait(2) to its next call: while one lasts, the worker
+ *   serves nobody else. They belong to the first thread that waits for events; threads of a pool make the same calls at the
+ *   same time. The iterations' bytes read, CPU time and wall time have histograms, with buckets that also hold the sum of
+ *   their values: both together show that "half of all bytes were read in iterations that read at least this much".
  *
- * What an iteration read from sockets, wrote to them, and wrote to files at an offset, are the calls that nginx makes for
+ * An iteration's reads from sockets, writes to them, and writes to files at an offset are the calls that nginx makes for
  * connections without TLS and for its temporary files (src/os/unix/ngx_recv.c, ngx_readv_chain.c, ngx_send.c,
- * ngx_writev_chain.c, ngx_linux_sendfile_chain.c, ngx_files.c). OpenSSL reads and writes by read(2) and write(2), which
- * nginx uses for files and logs as well: no iteration has those two.
+ * ngx_writev_chain.c, ngx_linux_sendfile_chain.c, ngx_files.c). OpenSSL uses read(2) and write(2), which nginx
+ * also uses for files and logs: these two do not count for iterations.
  *
- * No locks, allocations or system calls but for the clocks. Whatever goes wrong here, nginx runs on, unrecorded.
+ * There are no locks, allocations or system calls except for the clocks. Whatever goes wrong here, nginx continues without
+ * a record.
  *
  * The record's layout: record.h, which the tracer for programs that load no library shares (tracer.c).
  */
@@ -38,28 +39,28 @@
 
 static void *next[CALLS_COUNTED];
 static const char *folder = FOLDER;
-/* Of this process; a child begins with none (see in_child). */
+/* This process's record; a child begins without one (see in_child). */
 static struct record *_Atomic record;
 static atomic_bool record_was_tried;
 static atomic_bool loop_was_found;
-/* Set while this thread makes the record, whose own calls are none of nginx's. */
+/* Set while this thread creates the record, with calls that are not nginx's. */
 static _Thread_local bool busy;
 /* Whether this is the thread that waits for events. */
 static _Thread_local bool loops;
-/* The open iteration: its beginning in wall_ns and cpu_ns, and what it has done so far. */
+/* The open iteration: its start in wall_ns and cpu_ns, and what it has done so far. */
 static struct counters turn;
 
 static void *find(enum call call)
 {
     if (next[call] == NULL && (next[call] = dlsym(RTLD_NEXT, names[call])) == NULL) {
-        /* No C library of Linux is without these: there is nothing to go on with. */
+        /* Every C library on Linux has these: without them, nothing could work. */
         fprintf(stderr, "recorder.so: this C library has no %s\n", names[call]);
         abort();
     }
     return next[call];
 }
 
-/* A fork's child must not write into its parent's record, nor take itself for the thread that does: nginx forks its workers,
+/* A fork's child must not write into its parent's record, nor believe that it is the thread that does: nginx forks its workers,
  * and a worker may have been forked by a process that recorded. The mapping itself is not inherited (MADV_DONTFORK). */
 static void in_child(void)
 {
@@ -76,12 +77,12 @@ __attribute__((constructor)) static void start(void)
     static char given[FOLDER_SIZE];
     if (wanted != NULL && strlen(wanted) < sizeof given)
         folder = strcpy(given, wanted);
-    /* Without it a child would take itself for its parent: then nothing is recorded at all. */
+    /* Without it a child would write its parent's record: then nothing is recorded at all. */
     if (pthread_atfork(NULL, NULL, in_child) != 0)
         atomic_store(&record_was_tried, true);
 }
 
-/* Return this process's record, which is made if it was not tried yet; NULL where there is none. */
+/* Return this process's record, created if that was not tried yet; NULL if there is none. */
 static struct record *own_record(void)
 {
     if (!atomic_exchange(&record_was_tried, true)) {
@@ -110,7 +111,7 @@ static void count(enum call call, bool failed, ssize_t bytes)
 static void end_turn(void)
 {
     if (loops) {
-        /* The CPU time lies within the wall time: its clock is the second one to be read at first, and now the first. */
+        /* The CPU time is within the wall time: its clock is read second at the start, and first here. */
         uint64_t cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - turn.cpu_ns;
         publish(record, &turn, now_ns(CLOCK_MONOTONIC) - turn.wall_ns, cpu_ns);
     } else if (own_record() != NULL) {
@@ -118,7 +119,7 @@ static void end_turn(void)
     }
 }
 
-/* Called after waiting. errno is as the wait left it: clock_gettime does not fail here. */
+/* Called after waiting. errno is still the wait's: clock_gettime does not fail here. */
 static void begin_turn(int events)
 {
     if (!loops)
@@ -146,7 +147,7 @@ EXPORTED ssize_t recv(int socket, void *buffer, size_t size, int flags)
     return result;
 }
 
-/* A function that returns -1 when it fails, and else nothing that is a number of bytes. */
+/* A function that returns -1 if it fails, and otherwise something other than a number of bytes. */
 #define COUNTED(name, parameters, arguments) \
     EXPORTED int name parameters \
     { \
@@ -164,7 +165,7 @@ EXPORTED ssize_t recv(int socket, void *buffer, size_t size, int flags)
         return result; \
     }
 
-/* The same function under the name that programs with 64-bit offsets are linked to. */
+/* The same function under its name for programs with 64-bit offsets. */
 #define ALSO_64(name, parameters, arguments) \
     EXPORTED ssize_t name##64 parameters \
     { \
@@ -194,7 +195,7 @@ ALSO_64(pwrite, (int file, const void *buffer, size_t size, off64_t offset), (fi
 ALSO_64(pwritev, (int file, const struct iovec *parts, int size, off64_t offset), (file, parts, size, offset))
 ALSO_64(sendfile, (int to, int from, off64_t *offset, size_t size), (to, from, offset, size))
 
-/* Set the mode of a file that may be made, which is there only then. */
+/* Set the mode of a file that may be created: the argument exists only then. */
 #define MODE_OF(flags) \
     mode_t mode = 0; \
     if ((flags) & (O_CREAT | O_TMPFILE)) { \

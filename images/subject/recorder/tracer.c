@@ -1,14 +1,14 @@
-/* Records what the processes of a program do that loads no library, such as a static nginx: tracer PROGRAM ARGUMENT...
+/* Records the processes of a program that loads no library, such as a static nginx: tracer PROGRAM ARGUMENT...
  *
- * It starts the program and follows it and its children by ptrace(2), which a process may do to its own children without
- * any privilege. Each process gets a record as recorder.c keeps one (record.h), with the same calls under the same names:
- * those of the C library's functions. What differs: here calls count that the C library makes by itself, as when a program
- * starts; and each call stops the process twice, so an iteration's times are those of a slower program. Counts are not
- * moved by that.
+ * It starts the program and follows it and its children with ptrace(2), which a process may use on its own children without
+ * any privilege. Each process gets a record like that of recorder.c (record.h), with the same calls under the same names:
+ * those of the C library's functions. There are two differences: calls that the C library makes by itself count, such as
+ * those at a program's start; and each call stops the process twice, so an iteration's times are those of a slower program.
+ * This does not affect counts.
  *
- * The tracer itself is a process in the background. The one in the foreground ends as the program's first process does,
- * with its status, and passes signals on to it; what the program leaves running, as a daemon, is traced until it ends.
- * Whatever goes wrong here, the program runs on, unrecorded, and standard error has the reason.
+ * The tracer itself is a process in the background. The one in the foreground ends with the program's first process and its
+ * status, and passes signals on to it; a daemon that the program leaves running is traced until it ends. Whatever goes
+ * wrong here, the program continues without a record, and standard error has the reason.
  */
 #define _GNU_SOURCE
 #include "record.h"
@@ -26,17 +26,17 @@
 
 struct process {
     pid_t pid;
-    pid_t loops; /* the thread that waits for events, the first one that did; 0 for none yet */
+    pid_t loops; /* the first thread that waited for events; 0 for none yet */
     bool was_tried;
     unsigned threads;
-    struct record *record; /* NULL where there is none */
+    struct record *record; /* NULL if there is none */
     struct counters turn; /* the open iteration, as in recorder.c */
 };
 
 struct thread {
     pid_t id;
     struct process *process;
-    enum call call; /* the one that it is in; NO_CALL for none that counts */
+    enum call call; /* the call that it is in; NO_CALL if it does not count */
     bool only_peeks;
 };
 
@@ -49,7 +49,7 @@ static void complain(const char *what)
     fprintf(stderr, "tracer: %s: %s\n", what, strerror(errno));
 }
 
-/* Return the C library's function that makes a system call; NO_CALL for what is not counted. */
+/* Return the C library's function that makes a system call; NO_CALL if it is not counted. */
 static enum call call_of(const struct __ptrace_syscall_info *info)
 {
     switch (info->entry.nr) {
@@ -154,7 +154,7 @@ static struct record *record_of(struct process *process)
 static uint64_t cpu_ns(const struct process *process)
 {
     clockid_t clock;
-    /* Of the whole process: another one's threads have no clock. nginx's workers have one thread, but for those of pools. */
+    /* The whole process's: another one's threads have no clock. nginx's workers have one thread, except for pools. */
     return clock_getcpuclockid(process->pid, &clock) == 0 ? now_ns(clock) : 0;
 }
 
@@ -178,7 +178,7 @@ static void leave(struct thread *thread, const struct __ptrace_syscall_info *inf
     enum call call = thread->call;
     int64_t result = info->exit.rval;
     thread->call = NO_CALL;
-    /* ERESTARTSYS to ERESTART_RESTARTBLOCK of the kernel: after a signal the same call is made once more. */
+    /* The kernel's ERESTARTSYS to ERESTART_RESTARTBLOCK: after a signal the same call is made again. */
     bool is_repeated = info->exit.is_error && result <= -512 && result >= -516;
     if (call == NO_CALL || process->record == NULL || (is_repeated && call != CALL_epoll_wait))
         return;
@@ -198,7 +198,7 @@ static void look_at_call(struct thread *thread)
 {
     struct __ptrace_syscall_info info;
     if (ptrace(PTRACE_GET_SYSCALL_INFO, thread->id, sizeof info, &info) < 0) {
-        /* A thread that is killed while it is stopped is gone. Kernels before 5.3 do not know the question. */
+        /* A thread that is killed while it is stopped is gone. Kernels before 5.3 do not know this request. */
         if (errno != ESRCH)
             complain("PTRACE_GET_SYSCALL_INFO");
     } else if (info.op == PTRACE_SYSCALL_INFO_ENTRY) {
@@ -208,7 +208,7 @@ static void look_at_call(struct thread *thread)
     }
 }
 
-/* Follow the program until nothing of it is left; tell how its first process ended. */
+/* Follow the program until nothing of it is left; return how its first process ended. */
 static void follow(pid_t first, int told)
 {
     pid_t id;
@@ -229,7 +229,7 @@ static void follow(pid_t first, int told)
             if (thread != NULL)
                 look_at_call(thread);
         } else if (event == PTRACE_EVENT_STOP) {
-            /* A stop that was asked for by a signal lasts until SIGCONT; one with SIGTRAP is a new thread's first. */
+            /* A stop caused by a signal lasts until SIGCONT; one with SIGTRAP is a new thread's first. */
             if (signal != SIGTRAP)
                 onward = PTRACE_LISTEN;
         } else if (event == PTRACE_EVENT_EXEC) {

@@ -48,7 +48,7 @@ class Around:
     """Agent, netadmin container and subject of a stage, as far as a recording uses them.
 
     Attributes:
-        did: What was asked of them, in order.
+        did: Their calls, in order.
     """
 
     def __init__(self, *, filter_: str = "tcp") -> None:

@@ -36,7 +36,7 @@ class Pieces(io.BytesIO):
 @pytest.mark.parametrize("size", [1, 7, 4096, 1 << 20])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
 def test_all_bytes_are_returned_once_however_they_arrive(size: int, pack: Callable[[bytes], bytes]) -> None:
-    """The head is part of the whole, and packed files are unpacked by their content."""
+    """The start is part of the whole, and compressed files are recognised by their content."""
     data = b"".join(b"line %d\n" % number for number in range(9_000))
     read = OpenedFile(Pieces(pack(data), size))
     assert read.head == data[:HEAD_BYTES]
@@ -56,7 +56,7 @@ def test_the_first_part_ends_with_a_whole_line() -> None:
 def test_lines_end_at_line_feeds_only(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A form feed or U+2028 inside a logged variable ends no line; a character may arrive in two pieces.
 
-    Bytes that are no text stay visible, and of a line without end only the beginning is kept.
+    Bytes that are not text stay visible, and only the start of an endless line is kept.
     """
     data = b"\xff" + "a\x0cb\u2028c\nd\u00e9\r\n\nlast".encode()
     assert list(OpenedFile(Pieces(data, size)).lines()) == ["\ufffda\x0cb\u2028c", "d\u00e9\r", "", "last"]

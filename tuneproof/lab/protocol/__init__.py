@@ -1,1 +1,1 @@
-"""What the lab and the programs in its containers say to each other; both sides import it, so it needs Python alone."""
+"""The messages between the lab and the programs in its containers; both sides import this, so it needs only Python."""

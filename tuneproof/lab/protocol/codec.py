@@ -1,4 +1,4 @@
-"""Frozen dataclasses to plain JSON types and back, held against their annotations on the way back."""
+"""Frozen dataclasses to plain JSON types and back, checked against their annotations on the way back."""
 
 import types
 import typing
@@ -11,11 +11,11 @@ Value = TypeVar("Value")
 
 
 class MalformedMessageError(ValueError):
-    """A message does not have the type that is expected."""
+    """A message does not have the expected type."""
 
 
 def to_plain(value: object) -> Any:
-    """Return a value as json.dumps takes it: dataclasses and mappings as objects, tuples as lists."""
+    """Return a value in json.dumps's types: dataclasses and mappings become objects, tuples become lists."""
     if is_dataclass(value):
         return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
@@ -26,21 +26,21 @@ def to_plain(value: object) -> Any:
 
 
 def from_plain(wanted: type[Value], plain: object, *, place: str = "") -> Value:
-    """Build a value from what :func:`to_plain` returned; fields that are missing keep their defaults.
+    """Build a value from the result of :func:`to_plain`; missing fields keep their defaults.
 
     wanted: its type: str, int, float, bool, None, a dataclass, a NamedTuple, and tuples, mappings and unions of them.
-        An int passes for a float.
-    place: what messages shall call it (default: its type's name).
-    Raises MalformedMessageError: it is something else; the message says where.
+        An int is accepted as a float.
+    place: its name in messages (default: its type's name).
+    Raises MalformedMessageError: it has another type; the message says where.
     """
     built: Value = _build(wanted, plain, place or wanted.__name__)
     return built
 
 
 def fields_from_plain(wanted: Mapping[str, Any], plain: object, *, needed: Iterable[str], place: str) -> dict[str, Any]:
-    """Build values by name, such as a function's arguments, from what :func:`to_plain` returned.
+    """Build values by name, such as a function's arguments, from the result of :func:`to_plain`.
 
-    Raises MalformedMessageError: one is something else, none of those that are wanted, or needed and not there.
+    Raises MalformedMessageError: one has another type, is unknown, or is required and missing.
     """
     given = _checked(dict, plain, place)
     if unknown := sorted(given.keys() - wanted.keys()):
@@ -64,7 +64,7 @@ def _build(wanted: Any, plain: object, place: str) -> Any:
 
 
 def _build_union(wanted: tuple[Any, ...], plain: object, place: str) -> Any:
-    """Return what a union has: None, or its one other type."""
+    """Return a union's value: None, or a value of its one other type."""
     if plain is None and type(None) in wanted:
         return None
     (other,) = (one for one in wanted if one is not type(None))
@@ -83,7 +83,7 @@ def _build_mapping(wanted: tuple[Any, ...], plain: object, place: str) -> Mappin
     key_type, item_type = wanted
     items = _checked(dict, plain, place).items()
     try:
-        # JSON has no other keys than strings.
+        # JSON keys are always strings.
         keys = [key_type(key) for key, _ in items]
     except ValueError as error:
         raise MalformedMessageError(f"{place} has a name that is none: {error}") from error

@@ -10,10 +10,10 @@ _IDLE: Final = (3, 4)
 
 @dataclass(frozen=True, kw_only=True)
 class MachineShares:
-    """What a machine's CPUs did over a time, in percent of all CPU time."""
+    """What a machine's CPUs did during a period, in percent of all CPU time."""
 
     busy_pct: float = 0.0
-    steal_pct: float = 0.0  # the hypervisor had them
+    steal_pct: float = 0.0  # taken by the hypervisor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +30,11 @@ class CpuTimes:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Parse the text of /proc/stat."""
-        # Guest time is already contained in user and nice.
+        # Guest time is already included in user and nice.
         return cls(jiffies=tuple(int(column) for column in text.splitlines()[0].split()[1:9]))
 
     def since(self, earlier: Self) -> MachineShares:
-        """Return what was done between two readings; nothing if no time has passed."""
+        """Return the difference of two readings; zeros if no time has passed."""
         deltas = [now - before for now, before in zip(self.jiffies, earlier.jiffies, strict=True)]
         total = sum(deltas)
         if total == 0:

@@ -1,4 +1,4 @@
-"""CPUs in the kernel's list format, such as "1" or "1-3,5" (cpuset(7)), and which of a machine's belong together."""
+"""CPUs in the kernel's list format, such as "1" or "1-3,5" (cpuset(7)), and how a machine's CPUs are grouped."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ class Cpus:
 
     allowed: str  # all of them
     nodes: tuple[str, ...] = ()
-    """Those of each NUMA node of the machine (/sys/devices/system/node); none where the kernel shows none."""
-    cores: tuple[str, ...] = ()  # those of each core that has several hyperthreads (topology/thread_siblings_list)
+    """Those of each NUMA node of the machine (/sys/devices/system/node); none if the kernel shows none."""
+    cores: tuple[str, ...] = ()  # those of each core with several hyperthreads (topology/thread_siblings_list)
 
 
 def cpus_of(text: str) -> list[int]:
     """Return the CPUs of a list in the kernel's format.
 
-    Raises ValueError: the text is none.
+    Raises ValueError: the text is not a list.
     """
     found: set[int] = set()
     for part in text.split(","):

@@ -1,7 +1,7 @@
-"""What the clients for HTTP/3 can do. images/http3/http3 does it.
+"""What the clients for HTTP/3 can do; images/http3/http3 implements it.
 
-Each connection has a UDP socket of its own. A lost connection is not given up after a time, but after probes (RFC 9002,
-section 6.2.4) without any answer: their pauses follow the measured round-trip time.
+Each connection has a UDP socket of its own. It counts as lost after several probes (RFC 9002, section 6.2.4) without
+any answer, and not after a fixed time: the pauses follow the measured round-trip time.
 """
 
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from typing import Final, Protocol
 from tuneproof.lab.protocol.lasting import lasts
 
 RESET: Final = "RESET"
-"""How a connection ends that the server says it does not know, by a stateless reset (RFC 9000, section 10.3)."""
+"""The end of a connection that the server does not know, reported by a stateless reset (RFC 9000, section 10.3)."""
 SILENT: Final = "SILENT"
-"""How one ends of which several probes in a row got no answer."""
+"""The end of one with several unanswered probes in a row."""
 STALLED: Final = "STALLED"
-"""How a download ends if it and its companions take several times as long as they would take one after the other."""
+"""The end of a download if it and the others take several times as long as they would one after the other."""
 TIMEOUT: Final = "TIMEOUT"
 
 # Two of the clients' time limits.
@@ -28,24 +28,25 @@ class Http3Connection:
     statuses: tuple[int, ...]  # of the requests in their order; 0 for none
     whole: int  # how many responses came whole
     body_bytes: int
-    end: str  # RESET, SILENT, STALLED, TIMEOUT, what the server said, or a socket error; empty if it stayed open
+    end: str  # RESET, SILENT, STALLED, TIMEOUT, the server's message, or a socket error; empty if it stayed open
     retries: int  # Retry packets received
     sent_bytes: int  # in UDP datagrams
     received_bytes: int
-    round_trips: int = 0  # up to the end of the last response, where they were counted
+    round_trips: int = 0  # until the end of the last response, if they were counted
 
 
 @dataclass(frozen=True, kw_only=True)
 class Http3Flow:
-    """Connections that do the same, at once."""
+    """Simultaneous connections that do the same."""
 
     connections: int = 1
     requests: int = 1  # on each
     path: str = "/"
-    at_once: bool = False  # whether a connection makes its requests at the same time; else one after the other
+    at_once: bool = False  # whether a connection makes its requests at the same time; otherwise one after the other
     new_port: bool = False
-    """Whether each continues from another UDP port after its first request, as behind an address translation that has
-    forgotten it."""
+    """Whether each continues from another UDP port after its first request, like one behind an address translation that
+    has forgotten it.
+    """
 
 
 class Http3(Protocol):
@@ -57,11 +58,11 @@ class Http3(Protocol):
 
     @_long
     def begin(self, address: str, port: int, path: str, connections: int) -> None:
-        """Download a file, then begin so many downloads, one per connection; read no further until :meth:`go_on`."""
+        """Download a file, then start this many downloads, one per connection; read no further until :meth:`go_on`."""
 
     @_long
     def go_on(self) -> tuple[Http3Connection, ...]:
-        """Read on to the end of each, or until it is lost or stalled."""
+        """Continue to read each to its end, or until it is lost or stalled."""
 
     @_long
     def round_trips(self, address: str, port: int, path: str) -> Http3Connection:
@@ -71,23 +72,25 @@ class Http3(Protocol):
     def resumed_round_trips(self, address: str, port: int, path: str) -> Http3Connection:
         """Count them on a connection that continues the TLS session of an earlier one.
 
-        The request travels in 0-RTT packets if the server said that it takes them. An error if it gave no session.
+        The request is in 0-RTT packets if the server announced that it accepts them. It is an error if it gave no
+        session.
         """
 
     @_long
     def forged(self, address: str, port: int, count: int, seconds: float) -> tuple[Http3Connection, ...]:
-        """Send so many first datagrams of handshakes, and answer nothing: as if the addresses were forged.
+        """Send this many first datagrams of handshakes, and answer nothing, as if the addresses were forged.
 
-        What arrives within this time is counted.
+        Datagrams that arrive within this time are counted.
         """
 
     @_long
     def replay(self, address: str, port: int, path: str, method: str) -> Http3Connection:
         """Send a request in 0-RTT packets, close the connection, then send the same datagrams again from another port.
 
-        Returns the first connection, as soon as the server has answered the replay. An error if it does not.
+        Returns the first connection, as soon as the server has answered the replay. It is an error if the server does
+        not.
         """
 
     @_long
     def curl(self, address: str, port: int, path: str, times: int) -> tuple[str, ...]:
-        """Ask with curl, which remembers Alt-Svc; return the version of HTTP of each request, such as "2" or "3"."""
+        """Use curl, which remembers Alt-Svc; return the version of HTTP of each request, such as "2" or "3"."""

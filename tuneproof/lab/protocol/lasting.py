@@ -1,4 +1,4 @@
-"""How long the calls of a program may take by themselves, where that is more than a moment."""
+"""How long the calls of a program may take, if that is more than a moment."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
@@ -9,7 +9,7 @@ _LASTING: Final[dict[Callable[..., Any], Callable[..., float]]] = {}
 
 
 def lasts(seconds: Callable[..., float]) -> Callable[[F], F]:
-    """Decorate a function of a program's Protocol with the longest that it may take, from its arguments by name."""
+    """Decorate a function of a program's Protocol with its maximum duration, from its arguments by name."""
 
     def decorate(function: F) -> F:
         _LASTING[function] = seconds
@@ -19,5 +19,5 @@ def lasts(seconds: Callable[..., float]) -> Callable[[F], F]:
 
 
 def lasts_s(function: Callable[..., Any], arguments: Mapping[str, Any]) -> float:
-    """Return how long a call may take by itself, in seconds; 0 of a function that waits for nothing."""
+    """Return how long a call may take, in seconds; 0 for a function that waits for nothing."""
     return _LASTING[function](**arguments) if function in _LASTING else 0.0

@@ -1,4 +1,4 @@
-"""What the agent of a netadmin container tells of its role's link; netadmin.py says what it can do."""
+"""What the agent of a netadmin container returns about its role's link; netadmin.py says what it can do."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ Impairments = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Greeting:
-    """What an agent has to say at its start; it prints it, too, and answers with it."""
+    """What an agent reports at its start; it prints this, and also returns it on request."""
 
-    snapshot: Snapshot | None = None  # the network namespace as it was found; None beside a wire
-    ready_s: float | None = None  # how long it took to raise the wire; None without one
-    error: str = ""  # why no wire can be raised
+    snapshot: Snapshot | None = None  # the network namespace as it was found; None with a wire
+    ready_s: float | None = None  # how long starting the wire took; None without one
+    error: str = ""  # why no wire can be started
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shapers:
-    """Why links cannot be shaped here, by the host's kernel and by a wire; empty where they can."""
+    """Why links cannot be shaped here, by the host's kernel and by a wire; empty if they can."""
 
     native: str
     wire: str
@@ -28,35 +28,36 @@ class Shapers:
 
 @dataclass(frozen=True, kw_only=True)
 class LoadPlan:
-    """A load to measure a rate with; see images/netadmin/netadmin/load_path.py."""
+    """A load for measuring a rate; see images/netadmin/netadmin/load_path.py."""
 
     seconds: float
-    rate_bytes_per_s: float  # how much is sent; for a stream, what may be expected
-    stream: bool  # a TCP connection, and not datagrams
+    rate_bytes_per_s: float  # the rate that is sent; for a stream, the expected one
+    stream: bool  # a TCP connection instead of datagrams
 
 
 @dataclass(frozen=True, kw_only=True)
 class PathSeen:
-    """What probes of a path met. Times are in µs."""
+    """The results of probes on a path. Times are in µs."""
 
     sent: int
-    late: tuple[int, ...]  # from when each was planned until the sender ran next
+    late: tuple[int, ...]  # from each one's planned time until the sender ran next
     there: tuple[tuple[int, int], ...]  # number and time of each probe's arrival, in order of arrival
-    back: tuple[tuple[int, int, int], ...]  # number, time one way and time both ways of each that returned, likewise
+    back: tuple[tuple[int, int, int], ...]  # number, one-way time and round-trip time of each that returned, likewise
     loads: Mapping[str, tuple[tuple[int, int], ...]]
-    """By direction, for each time that something new of a load had arrived: when, and how many bytes by then."""
+    """By direction, each time that new data of a load had arrived: when, and how many bytes by then."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProbePath:
-    """How the path to an agent that answers is measured."""
+    """How the path to an answering agent is measured."""
 
     address: str  # IPv4 address of the answering namespace
     packets: int  # number of probes, each of which is sent back
     interval_s: float
-    payload_bytes: int  # of a probe's UDP payload, 24 or more
-    linger_s: float  # how long stragglers are waited for
+    payload_bytes: int  # a probe's UDP payload, at least 24
+    linger_s: float  # how long to wait for stragglers
     loads: Mapping[str, LoadPlan]
-    """By direction, ``egress`` and ``ingress``, what its rate is measured with; a direction without is not measured."""
-    port: int  # of the answering agent; the next one takes the loads there
-    own_port: int | None = None  # takes the loads here (default: the same as there)
+    """By direction, ``egress`` and ``ingress``, the load that measures its rate; a direction without one is not
+    measured."""
+    port: int  # the answering agent's port; it receives the loads on the next one
+    own_port: int | None = None  # receives the loads here (default: the same as there)

@@ -1,4 +1,4 @@
-"""Answers about names (RFC 1035): every name has an address here, its own in the lab or else the stand-in's."""
+"""DNS answers (RFC 1035): every name has an address here, its own in the lab or else the stand-in's."""
 
 import asyncio
 import socket
@@ -9,7 +9,7 @@ from typing import Final
 _HEADER: Final = struct.Struct("!6H")
 _QUESTION: Final = struct.Struct("!2H")
 _ANSWER: Final = struct.Struct("!3HIH")
-# A response to a recursive question, without error.
+# A response to a recursive query, without error.
 _FLAGS: Final = 0x8180
 _A: Final = 1
 _IN: Final = 1
@@ -45,10 +45,10 @@ def usual_address(name: str) -> str:
 
 
 def answer_to(question: bytes, *, address_of: Callable[[str], str] = usual_address, ttl_s: int = _TTL_S) -> bytes:
-    """Return the answer to one question: an address for type A, nothing for all others.
+    """Return the answer to one query: an address for type A, nothing for all others.
 
     Raises:
-        IndexError, struct.error, UnicodeDecodeError: It is none.
+        IndexError, struct.error, UnicodeDecodeError: It is not a query.
     """
     number, *_ = _HEADER.unpack_from(question)
     labels, at = [], _HEADER.size

@@ -1,7 +1,7 @@
-"""What an observer beside nginx can do, and what it sees. images/netadmin/netadmin/observer.py does it.
+"""What an observer next to nginx can do and see; images/netadmin/netadmin/observer.py implements it.
 
-Times are CLOCK_MONOTONIC seconds (clock_gettime(2)) of the machine that the containers run on: compare them with each
-other, not with the clock of the machine that asks.
+Times are CLOCK_MONOTONIC seconds (clock_gettime(2)) of the machine with the containers: compare them with each other,
+not with the caller's clock.
 """
 
 from collections.abc import Mapping
@@ -13,17 +13,17 @@ from tuneproof.lab.protocol.lasting import lasts
 from tuneproof.lab.protocol.turns import Turns
 
 LEAVING: Final = " is shutting down"
-"""How the title of a worker ends that shuts down (ngx_worker_process_cycle() in src/os/unix/ngx_process_cycle.c)."""
+"""The end of the title of a worker that shuts down (ngx_worker_process_cycle() in src/os/unix/ngx_process_cycle.c)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
     """Sysctls and listening sockets of one network namespace, and its machine."""
 
-    sysctls: Mapping[str, str | None]  # single spaces between the parts; None for those that this kernel lacks there
-    listener_backlogs: Mapping[int, tuple[int, ...]]  # of every listening TCP socket, by port
+    sysctls: Mapping[str, str | None]  # single spaces between the parts; None for those that this kernel lacks
+    listener_backlogs: Mapping[int, tuple[int, ...]]  # every listening TCP socket's, by port
     cpu_model: str  # the machine's first CPU, from /proc/cpuinfo
-    cpus: Cpus  # those that the container may run on, and which of the machine's belong together
+    cpus: Cpus  # those that the container may run on, and how the machine's are grouped
 
     def triple(self, name: str) -> tuple[int, int, int]:
         """Return a sysctl of three integers, such as net.ipv4.tcp_rmem (bytes)."""
@@ -35,8 +35,8 @@ class Snapshot:
 class CounterTexts:
     """The kernel's counters as it prints them (proc_pid_net(5))."""
 
-    counters: str  # /proc/net/netstat, then /proc/net/snmp: those of the network namespace
-    softnet: str  # /proc/net/softnet_stat: what each CPU did with received packets, on the whole machine
+    counters: str  # /proc/net/netstat, then /proc/net/snmp, of the network namespace
+    softnet: str  # /proc/net/softnet_stat: how each CPU handled received packets, on the whole machine
     at_s: float
 
 
@@ -45,9 +45,9 @@ class ProcessTexts:
     """One process as the kernel shows it: files of /proc/PID (proc(5))."""
 
     pid: int  # in nginx's PID namespace
-    title: str  # what nginx calls it
+    title: str  # nginx's title of it
     status: str
-    schedstat: str  # of its main thread
+    schedstat: str  # its main thread's
     io: str
 
 
@@ -64,24 +64,27 @@ class ListenerFigures:
     """One listening socket (sock_diag(7))."""
 
     queued: int  # connections that wait for accept(2)
-    backlog: int  # how many may
+    backlog: int  # the limit for these
 
 
 @dataclass(frozen=True, kw_only=True)
 class SocketCounts:
-    """TCP sockets of the subject's network namespace, around a port that it listens on."""
+    """TCP sockets of the subject's network namespace, around one of its listening ports."""
 
     listeners: tuple[ListenerFigures, ...]  # those that listen on the port
     local: Mapping[int, int]
-    """Number of sockets with this local port by state, listeners included. States are the kernel's numbers
-    (include/net/tcp_states.h). Connections that wait for accept(2) are established already."""
-    others: Mapping[int, int]  # likewise for all other sockets: among them the connections to the upstream
+    """Number of sockets with this local port by state, including listeners. States are the kernel's numbers
+    (include/net/tcp_states.h). Connections that wait for accept(2) are already established.
+    """
+    others: Mapping[int, int]  # likewise for all other sockets, including the connections to the upstream
     send_queue_bytes: int
-    """What established sockets with this local port were given to send and the client has not acknowledged yet, on its
-    way or not (tcp_diag_get_info in net/ipv4/tcp_diag.c)."""
+    """For established sockets with this local port, the bytes that the client has not acknowledged yet, sent or not
+    (tcp_diag_get_info in net/ipv4/tcp_diag.c).
+    """
     unread_bytes: tuple[int, ...]
-    """Of every other established socket, what has arrived and was not read: of an upstream connection, what nginx
-    leaves there."""
+    """For every other established socket, bytes that have arrived and were not read: on an upstream connection, what
+    nginx leaves there.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,17 +92,17 @@ class WatchSample:
     """One sample of a watch."""
 
     at_s: float
-    rss_bytes: tuple[int, ...]  # memory in RAM of each worker, in ascending order of process id
-    queued: int  # connections that waited for accept(2) on the port, all of its listeners together
+    rss_bytes: tuple[int, ...]  # resident memory of each worker, in ascending order of process id
+    queued: int  # connections that waited for accept(2) on the port, of all its listeners together
 
 
 @dataclass(frozen=True, kw_only=True)
 class Calls:
-    """System calls of one name, or what two readings differ by."""
+    """System calls of one name, or the difference of two readings."""
 
     made: int = 0
-    failed: int = 0  # among them; those that would have had to wait (EAGAIN), too
-    moved_bytes: int = 0  # what they read or wrote; 0 for calls that do neither
+    failed: int = 0  # among them, including those that would have had to wait (EAGAIN)
+    moved_bytes: int = 0  # bytes read or written; 0 for calls that do neither
 
     def since(self, earlier: Self) -> Self:
         """Return what was added since an earlier reading."""
@@ -110,7 +113,7 @@ class Calls:
         )
 
     def plus(self, other: Self) -> Self:
-        """Return these and others."""
+        """Return the sum of these and others."""
         return type(self)(
             made=self.made + other.made,
             failed=self.failed + other.failed,
@@ -125,43 +128,43 @@ class Observer(Protocol):
         """Read the kernel's counters."""
 
     def sysctl(self, name: str) -> str | None:
-        """Return a sysctl of the network namespace, such as "net.core.somaxconn"; None where the kernel has none."""
+        """Return a sysctl of the network namespace, such as "net.core.somaxconn"; None if the kernel has none."""
 
     def printed(self, what: str) -> str:
-        """Return what an engineer would have printed.
+        """Return what an engineer would print.
 
-        "counters", the files that nstat(8) reads; "sockets", by ss(8); or "processes", nginx's status files
+        "counters", the files that nstat(8) reads; "sockets", from ss(8); or "processes", nginx's status files
         (proc_pid_status(5)).
         """
 
     def workers(self) -> WorkerTexts:
-        """Read the figures of nginx's workers; an error if there is no nginx."""
+        """Read the figures of nginx's workers; it is an error if there is no nginx."""
 
     def sockets(self, port: int) -> SocketCounts:
         """Count the sockets around a port that nginx listens on."""
 
     def watch(self, port: int, interval_s: float = 0.05) -> None:
-        """Sample the workers' memory and the queues of a port that nginx listens on, from now on to :meth:`watched`."""
+        """Sample the workers' memory and the queues of a port that nginx listens on, from now until :meth:`watched`."""
 
     def watched(self) -> tuple[WatchSample, ...]:
         """End the watch; return its samples, at least one, in order of time."""
 
     @lasts(lambda start_s, end_s: end_s - start_s)
     def turns(self, start_s: float, end_s: float) -> Turns:
-        """Wait for a time to pass; return what the workers did in the turns of their event loops that overlapped it.
+        """Wait for a time to pass; return what the workers did in the event loop iterations that overlapped it.
 
-        A start that has passed already means now. An error if a worker records no turns, or was replaced.
+        A past start means now. It is an error if a worker records no turns, or was replaced.
         """
 
     def calls(self) -> Mapping[str, Calls]:
-        """Count the system calls of all workers together since their start, by name; an error if one does not count."""
+        """Count the system calls of all workers together since their start, by name; an error if one keeps no count."""
 
     def signal(self, name: str, to: str) -> None:
-        """Send a signal to nginx; its own user may, without any capability (kill(2)).
+        """Send a signal to nginx; its own user may do that without any capability (kill(2)).
 
-        ``name``: STOP, CONT, or one of https://nginx.org/en/docs/control.html; ``to``: "workers", those among
-        them that are "leaving", or the "master". Who has ended meanwhile needs none.
+        ``name``: STOP, CONT, or one of https://nginx.org/en/docs/control.html; ``to``: "workers", those of them that
+        are "leaving", or the "master". Processes that have ended meanwhile are skipped.
         """
 
     def masters_wait(self) -> bool:
-        """Tell whether every master has handled all signals that it was sent."""
+        """Tell whether every master has handled all signals sent to it."""

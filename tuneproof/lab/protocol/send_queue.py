@@ -1,4 +1,4 @@
-"""What a backend has written, and the other side's kernel has not got yet."""
+"""Data that a backend has written, and the peer's kernel has not received yet."""
 
 import asyncio
 import fcntl
@@ -7,9 +7,9 @@ import termios
 
 
 def unacknowledged_bytes(writer: asyncio.StreamWriter) -> int:
-    """Return what is left in a connection's buffer and its send queue (SIOCOUTQ, tcp(7)).
+    """Return the rest in a connection's buffer and its send queue (SIOCOUTQ, tcp(7)).
 
-    Of a unix socket it is what the other side has not read. Nothing is left of a connection that has just gone.
+    For a unix socket, it is what the peer has not read. Nothing is left on a connection that has just ended.
     """
     if (socket := writer.get_extra_info("socket")).fileno() < 0:
         return 0

@@ -1,4 +1,4 @@
-"""The side of the containers: reads calls from standard input, and answers each on standard output."""
+"""The containers' side: reads calls from standard input, and answers each on standard output."""
 
 import inspect
 import json
@@ -14,14 +14,14 @@ from tuneproof.lab.protocol.cpu_times import CpuTimes
 
 
 class CannotDoError(Exception):
-    """Something that cannot be done now, or not here, in words that need no name of an exception."""
+    """Something is not possible now, or not here; the message needs no exception name."""
 
 
 class Answers:
     """Calls the functions of a program.
 
-    interface: the protocol that says what the program can do; nothing else of it can be called.
-    tells: exceptions whose messages say enough, besides :class:`CannotDoError`; others are told with their names.
+    ``interface``: the protocol of the program; nothing else can be called. ``tells``: exceptions with sufficient
+    messages, in addition to :class:`CannotDoError`; others are returned with their names.
     """
 
     def __init__(self, interface: type, program: object, *, tells: tuple[type[Exception], ...] = ()) -> None:
@@ -32,7 +32,7 @@ class Answers:
         }
 
     def answer(self, line: str) -> str:
-        """Return the answer to a line, whatever happens: the one who asks must hear of it, and not wait."""
+        """Return the response to a line, whatever happens: the caller must learn of it, and not wait."""
         told: dict[str, Any] = {}
         before, began_s = CpuTimes.read(), time.monotonic()
         try:

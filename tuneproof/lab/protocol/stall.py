@@ -1,7 +1,7 @@
-"""The stall's trial: prepared first, then told when its window begins. images/client/loadgen/trial.py runs it.
+"""The stall's trial: prepared first, then started with the start of its window; images/client/loadgen/trial.py runs it.
 
-Times are CLOCK_MONOTONIC seconds (clock_gettime(2)), which all containers of a kernel share: two programs that are
-given the same start work on one time line, whatever the clock of the machine that asks them.
+Times are CLOCK_MONOTONIC seconds (clock_gettime(2)), which all containers of a kernel share: two programs with the same
+start use one time line, whatever the caller's clock is.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Trial:
     address: str
     port: int
     trial: str  # label, sent as X-Trial with every request
-    workers: int  # all are found before the trial starts, unless nothing is asked of single ones
+    workers: int  # all are found before the trial starts, unless the trial places nothing on single ones
     bulk_per_worker: tuple[int, ...]  # bulk downloads placed on each worker, in ascending order of process id
     bulk_path: str
     fast_rate_hz: float  # fast requests started per second, each on a fresh connection; 0 for none
@@ -26,24 +26,24 @@ class Trial:
     probe_interval_s: float  # between two probes of one worker
     measure_s: float  # the window in which samples count
     place_timeout_s: float  # longest time to find the connections to the wanted workers
-    probes: bool = True  # whether this program probes the workers; otherwise another one does meanwhile
+    probes: bool = True  # whether this program probes the workers; otherwise another one does
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeSamples:
-    """Samples of one worker, in order. All times in milliseconds."""
+    """Samples of one worker, in order. All times are in milliseconds."""
 
     at_ms: tuple[float, ...] = ()  # actual sending, from the start of the window
     late_ms: tuple[float, ...] = ()  # actual minus intended sending: the generator's own lag
-    lag_ms: tuple[float, ...] = ()  # arrival of the answer minus actual sending: the worker's loop lag
-    wake_ms: tuple[float, ...] = ()  # from an answer's arrival until the client saw it: what its CPU was late by
-    missed_ticks: int = 0  # ticks that passed while an answer was outstanding
-    left_out: int = 0  # probes that are not in here, because a gap of the client's CPU hit their sending
+    lag_ms: tuple[float, ...] = ()  # arrival of the response minus actual sending: the worker's loop lag
+    wake_ms: tuple[float, ...] = ()  # from a response's arrival until the client saw it: its CPU's lateness
+    missed_ticks: int = 0  # ticks that passed while a response was outstanding
+    left_out: int = 0  # probes that are left out, because a gap of the client's CPU hit their sending
 
 
 @dataclass(frozen=True, kw_only=True)
 class FastRequest:
-    """One fast request. Times in milliseconds from the actual start; None where it did not come that far."""
+    """One fast request. Times are in milliseconds from the actual start; None if it did not get that far."""
 
     at_ms: float  # actual start, from the start of the window
     late_ms: float  # actual minus intended start: the generator's own lag
@@ -58,7 +58,7 @@ class FastRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class BulkSamples:
-    """What bulk downloads brought."""
+    """The results of bulk downloads."""
 
     worker_bytes: tuple[int, ...]  # in the window, by worker in ascending order of process id
     ended_early: int  # downloads that ended before the window did
@@ -66,14 +66,14 @@ class BulkSamples:
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """What was seen in a trial's window, and in the unloaded phase before it."""
+    """What was measured in a trial's window, and in the unloaded phase before it."""
 
-    workers: tuple[int, ...]  # process ids of those that were found, in ascending order
+    workers: tuple[int, ...]  # process ids of the workers that were found, in ascending order
     measure_s: float
     measuring_s: float
     """The unloaded phase, and the window up to the end of the last fast request that began in it."""
     machine: MachineShares  # what its CPUs did in the window
-    probe: tuple[ProbeSamples, ...] = ()  # by worker, in the same order; none where nobody probed
+    probe: tuple[ProbeSamples, ...] = ()  # by worker, in the same order; none if nothing probed
     bulk: BulkSamples | None = None
     fast: tuple[FastRequest, ...] = ()  # those that began in the window
     baseline: tuple[FastRequest, ...] = ()  # those of the unloaded phase
@@ -81,7 +81,7 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True)
 class Went:
-    """What became of a window; one that had begun long before it was asked for was not run."""
+    """The result of a window; one that had begun long before its call was not run."""
 
     late_s: float = 0.0
     window: Window | None = None

@@ -248,7 +248,7 @@ def test_the_engine_that_lacks_the_image_asks_the_registry(
 
 @pytest.mark.parametrize("there", ["debian:bookworm-slim", "tuneproof/base:bookworm"])
 def test_an_existing_base_is_used_under_the_projects_name(there: str) -> None:
-    """Debian's image keeps its own name, whoever pulled or imported it."""
+    """Debian's image keeps its own name, however it got there."""
     engine = Engine(there)
     ensure_base(cast("Any", engine), "bookworm", report=lambda _: None)
     assert engine.names == {there, "tuneproof/base:bookworm"}

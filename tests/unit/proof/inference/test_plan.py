@@ -73,7 +73,7 @@ def _error(plan: Side, chance: float) -> float:
 
 
 def test_a_look_may_come_too_late_to_decide_anything() -> None:
-    """The earlier looks have used up too much of the allowed error: it would need more blocks than there are."""
+    """The earlier looks have used up too much of the allowed error: it would need more than all blocks."""
     last = side((5, 9, 15, 21)).looks[-1]
     assert (last.needed, last.units, last.tail) == (22, 21, 0)
 

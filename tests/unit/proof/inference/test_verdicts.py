@@ -26,7 +26,7 @@ def decided(effects: Sequence[Effect], **changes: object) -> Assessment | None:
 
 
 def verdict(effects: Sequence[Effect], **changes: object) -> str | None:
-    """Return the verdict's word; None while more blocks are needed."""
+    """Return the verdict's word; None while further blocks are needed."""
     found = decided(effects, **changes)
     return None if found is None else str(found.verdict)
 

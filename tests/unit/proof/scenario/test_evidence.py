@@ -59,7 +59,7 @@ def test_a_cell_has_only_the_log_of_its_own_trials(decide: Deciding) -> None:
 
 
 def test_a_log_is_fetched_again_after_further_trials(decide: Deciding) -> None:
-    """A claim that takes more blocks than the first one has the lines of all of them."""
+    """A claim that needs further blocks has the lines of all its blocks."""
 
     def canned(arm_name: str, number: int) -> StallRecord:
         return calm(arm_name, number) if (arm_name, number) == ("two", 2) else stalled(arm_name, number)
