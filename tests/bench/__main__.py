@@ -18,7 +18,7 @@ from tests.bench.wire import measure_wire, spread
 from tuneproof.lab.engine.images import ImageSpec, ensure_images
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.reach import connect
-from tuneproof.lab.engine.reaper import Reaper
+from tuneproof.lab.engine.session import session_on
 from tuneproof.lab.subject.config import CONFIG_PATH, SubjectConfig
 from tuneproof.lab.subject.versions import DEFAULT_VERSION, SUITES
 from tuneproof.lab.topology.lab import Lab
@@ -85,8 +85,7 @@ def _engine() -> Iterator[tuple[Session, dict[str, str]]]:
     client = connect(timeout_s=600)
     specs = {role: ImageSpec(name=role, suite=SUITES[DEFAULT_VERSION]) for role in _ROLES}
     ensure_images(client, list(specs.values()), report=_say)
-    session = Session()
-    with Reaper(session):
+    with session_on({"": client}) as session:
         yield session, {role: spec.tag for role, spec in specs.items()}
     client.close()
 

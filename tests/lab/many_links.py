@@ -14,7 +14,7 @@ from tests.support.path_lab import PEER, path_lab_specs
 from tuneproof.lab.engine.images import ensure_images
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.reach import connect
-from tuneproof.lab.engine.reaper import Reaper
+from tuneproof.lab.engine.session import session_on
 from tuneproof.lab.network.links import AUTO
 from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.lab.network.shaped_links import QUICK_PROBES, ShapedLinks
@@ -106,8 +106,7 @@ def _say(text: str) -> None:
 def main(times: int) -> None:
     """Start this many labs and print what is left after each."""
     client = connect(timeout_s=600)
-    session = Session()
-    with Reaper(session):
+    with session_on({"": client}) as session:
         for number, found in enumerate(start_many(client, session, times)):
             _say(
                 f"{number:3}: {len(found.links)} links, {found.kernels} user-mode kernels, this process "

@@ -7,14 +7,12 @@ from typing import Any
 
 import docker
 
-from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.host import engine_facts
 from tuneproof.lab.engine.images import ensure_images
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.lease import Lease, lease_of
 from tuneproof.lab.engine.lock import locked
-from tuneproof.lab.engine.reaper import Reaper
-from tuneproof.lab.engine.sweep import remove_dead_sessions, remove_session
+from tuneproof.lab.engine.session import session_on
 from tuneproof.lab.subject.images import role_images, subject_images
 from tuneproof.lab.topology.placed import Engine
 from tuneproof.proof.scenario.containers import BenchImages
@@ -50,22 +48,15 @@ def grounds(
     Raises TuneproofError: The engine refused, or went away.
     """
     roles, subjects = role_images(), subject_images(list(packages), packages)
-    session = Session()
-    with Reaper(session, engine=Engine().name):
-        with engine_errors("removing what dead sessions left"):
-            remove_dead_sessions(client)
-        try:
-            ensure_images(client, [*roles.values(), *subjects.values()], report=report)
-            image = roles["netadmin"].tag
-            with (
-                lease_of(client, session=session, image=image) as lease,
-                locked(client, name=Engine().label, session=session, image=image, report=report),
-            ):
-                tags = {name: spec.tag for name, spec in roles.items()}
-                yield replace(_measured(client, session, lease, tags, subjects), trusts=trusts)
-        finally:
-            with engine_errors("removing what the session left"):
-                remove_session(client, session.id)
+    with session_on({Engine().name: client}) as session:
+        ensure_images(client, [*roles.values(), *subjects.values()], report=report)
+        image = roles["netadmin"].tag
+        with (
+            lease_of(client, session=session, image=image) as lease,
+            locked(client, name=Engine().label, session=session, image=image, report=report),
+        ):
+            tags = {name: spec.tag for name, spec in roles.items()}
+            yield replace(_measured(client, session, lease, tags, subjects), trusts=trusts)
 
 
 def _measured(
