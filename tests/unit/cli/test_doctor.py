@@ -210,31 +210,42 @@ def test_images_that_lack_security_updates_are_reported(told: Told) -> None:
 
 
 @pytest.mark.parametrize(
-    ("updates", "line"),
+    ("updates", "base", "line"),
     [
         pytest.param(
             Updates(packages=("a", "b", "c", "d"), listed=date(2026, 11, 20)),
+            "debian:bookworm-slim",
             "warn    updates             4 security updates not in the images (a, b, c, …), "
             "by apt's lists of 2026-11-20 - `./lab clean` and",
             id="some",
         ),
         pytest.param(
+            Updates(packages=("a",), listed=date(2026, 11, 20)),
+            "tuneproof/base:bookworm",
+            "(a), by apt's lists of 2026-11-20 - their base was made from Debian's main archive alone",
+            id="bootstrapped",
+        ),
+        pytest.param(
             Updates(packages=(), listed=date(2026, 11, 20)),
+            "debian:bookworm-slim",
             "ok      updates             0 security updates not in the images, by apt's lists of 2026-11-20\n",
             id="none",
         ),
         pytest.param(
-            None, "ok      updates             unknown: apt on this machine has no package lists", id="unknown"
+            None,
+            "other:1",
+            "ok      updates             unknown: apt on this machine has no package lists",
+            id="unknown",
         ),
     ],
 )
 def test_security_updates_that_wait_are_reported(
-    told: Told, monkeypatch: pytest.MonkeyPatch, updates: Updates | None, line: str
+    told: Told, monkeypatch: pytest.MonkeyPatch, updates: Updates | None, base: str, line: str
 ) -> None:
     """Of the images of the default run that exist; without any there is no line."""
     tag = role_images()["client"].tag
     client = engine()
-    client.api.images = lambda: [{"RepoTags": [tag, "other:1"], "Created": time.time()}]
+    client.api.images = lambda: [{"RepoTags": [tag, base], "Created": time.time()}]
     monkeypatch.setattr(doctor, "package_lists", lambda _client, images: images)
     monkeypatch.setattr(doctor, "updates_for", lambda images, suite: updates if [tag] == images and suite else ())
     assert line in told(lambda: client)[1]
