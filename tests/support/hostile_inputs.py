@@ -210,7 +210,7 @@ def _run(words: Sequence[str], place: Path, row: Mapping[str, Any]) -> None:
     except BaseException:  # noqa: BLE001 - any error is a result
         sys.excepthook(*sys.exc_info())
     finally:
-        for stream in (sys.stdout, sys.stderr):
+        for stream in filter(None, (sys.stdout, sys.stderr)):
             try:
                 stream.flush()
             except OSError:
