@@ -83,8 +83,7 @@ def _take(
             with engine_errors(f"locking engine {name}"):
                 tickets = _tickets(client.api)
                 ticket = next((found for found, labels in tickets if labels.get(SESSION) == session.id), "")
-                is_first = not tickets or tickets[0][0] == ticket
-                if is_first:
+                if not tickets or tickets[0][0] == ticket:
                     found, labels = _made(client.api, image, NAME, _labels(session))
                 else:
                     # This session may have the lock already, when it takes what it held again (topology/holdings.py).
@@ -96,16 +95,15 @@ def _take(
                 with engine_errors(f"removing what a dead session left on engine {name}"):
                     remove_session(client, labels[SESSION])
                 continue
-            verb = "is reserved" if found in dict(tickets) else "measures"
-            holder = f"{labels.get(HOLDER, 'somebody')}, since {labels.get(SINCE, 'an unknown time')}"
+            why = f"{name} {'is reserved' if found in dict(tickets) else 'measures'} for {_holder(labels)}"
             if time.monotonic() >= deadline_s:
                 raise EngineBusyError(
-                    f"Engine {name} {verb} for {holder}, and still after {wait_s / 60:.0f} minutes.",
+                    f"Engine {why}, and still after {wait_s / 60:.0f} minutes.",
                     remedy="try again later; if that run is gone for good, `./lab clean --engine` there removes it",
                 )
             if found != told:
                 told = found
-                report(f"engine {name} {verb} for {holder}: waiting for its turn, {wait_s / 60:.0f} minutes at most")
+                report(f"engine {why}: waiting for its turn, {wait_s / 60:.0f} minutes at most")
             if not ticket:
                 with engine_errors(f"waiting for engine {name}"):
                     ticket, _ = _made(client.api, image, f"{TICKET}{session.id}", _labels(session))
@@ -142,6 +140,10 @@ def _made(api: docker.APIClient, image: str, name: str, labels: dict[str, str]) 
         # It may be this session's, if the engine's response was lost; or gone by now.
         if (held := _held(api, name)) is not None:
             return held
+
+
+def _holder(labels: Mapping[str, str]) -> str:
+    return f"{labels.get(HOLDER, 'somebody')}, since {labels.get(SINCE, 'an unknown time')}"
 
 
 def _labels(session: Session) -> dict[str, str]:
