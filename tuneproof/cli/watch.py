@@ -8,10 +8,11 @@ import socket
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import TextIO
 
 from tuneproof.cli import output
 from tuneproof.cli.output import called_from, say, show
@@ -160,7 +161,9 @@ def _recorder(file: Path | None, began: str, stack: ExitStack) -> Callable[[str]
     if file is None:
         return lambda _: None
     with _file_errors(file):
-        opened = stack.enter_context((called_from() / file).open("w", encoding="utf-8", buffering=1))
+        opened = (called_from() / file).open("w", encoding="utf-8", buffering=1)
+        # Each line is written at once, or has been reported.
+        stack.callback(_close, opened)
 
     def keep(line: str) -> None:
         with _file_errors(file):
@@ -168,6 +171,11 @@ def _recorder(file: Path | None, began: str, stack: ExitStack) -> Callable[[str]
 
     keep(header(began))
     return keep
+
+
+def _close(file: TextIO) -> None:
+    with suppress(OSError):
+        file.close()
 
 
 def _served(listen: str, stack: ExitStack) -> Callable[[tuple[LoopSecond, ...]], None]:

@@ -22,6 +22,7 @@ PROC: Final = Path("/proc")
 # its own name.
 _MASTER: Final = re.compile(r"\S+: master process\b")
 _WORKER: Final = re.compile(r"\S+: worker process\b")
+_EPOLL: Final = "anon_inode:[eventpoll]"
 _CONTAINER: Final = re.compile(r"[0-9a-f]{64}")
 _SHORT_ID: Final = 12
 _ENGINES: Final = ("docker", "podman", "nerdctl")
@@ -60,6 +61,8 @@ def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
         if pid in masters:
             found = _workers_of(_with_upgrades({pid}, masters))
             return _named(found) or _none(f"The master process {pid} has no workers.")
+        if not _WORKER.match(_title(pid)) and _EPOLL not in _links(PROC / wanted / "fd", None).values():
+            _none(f"The process {pid} ({_name(pid)}) has no event loop: no descriptor of it is for epoll.")
         return _named([pid])
     first = {pid for pid in masters if _parent(pid) not in masters}
     if len(first) > 1 and not every:

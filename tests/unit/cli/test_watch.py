@@ -114,6 +114,7 @@ def test_with_listen_the_diagnosis_covers_the_last_minute(lab: Lab, monkeypatch:
     ("arguments", "said"),
     [
         (["--record", "none/loops.json"], "none/loops.json cannot be written"),
+        (["--record", "/dev/full"], "/dev/full cannot be written"),
         (["--listen", "9145x"], "--listen 9145x"),
         (["http://127.0.0.1:9/", "--seconds", "301"], "a URL is watched for at most 300 s"),
     ],

@@ -28,6 +28,7 @@ class Proc:
         (folder / "stat").write_text(f"{pid} (a) b) S {parent} 1 1")
         (folder / "cgroup").write_text(f"0::/system.slice/docker-{container}.scope\n" if container else "0::/\n")
         (folder / "ns" / "pid").symlink_to(namespace)
+        (folder / "fd" / "0").symlink_to("anon_inode:[eventpoll]")
 
 
 @pytest.fixture
@@ -80,6 +81,14 @@ def test_a_worker_or_any_other_process_may_be_named_directly(proc: Proc) -> None
     proc.add(30, "nginx")
     assert find("11") == (Worker(pid=11, name="nginx"),)
     assert find("30") == (Worker(pid=30, name="nginx"),)
+
+
+def test_a_process_without_an_event_loop_is_refused(proc: Proc) -> None:
+    """A shell that waits for its user would be a worker that stalls."""
+    proc.add(31, "bash")
+    (proc.root / "31" / "fd" / "0").unlink()
+    with pytest.raises(BadInputError, match=r"The process 31 \(bash\) has no event loop"):
+        find("31")
 
 
 def test_a_container_is_looked_up_by_an_engine(proc: Proc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -144,6 +153,7 @@ def test_a_descriptor_is_a_file_or_a_peer(proc: Proc) -> None:
         "   3: 0100007F:0050 0200000A:D432 01 00000000:00000000 00:00000000 00000000     0        0 700 1\n"
     )
     everything = {
+        0: "anon_inode:[eventpoll]",
         3: "/var/cache/nginx/1",
         4: "client 10.0.0.2:54321",
         5: "upstream 10.0.0.3:8000",
