@@ -78,6 +78,7 @@ RUN: dict[str, Any] = {
                 ({"void_blocks": -1}, "/void_blocks"),
                 ({"evidence": ["/etc/passwd"]}, "/evidence/0"),
                 ({"evidence": ["ok", "evidence/../.."]}, "/evidence/1"),
+                ({"evidence": ["."]}, "/evidence/0"),
                 ({"surprise": 1}, ""),
                 ({"links": None}, "/links"),
                 ({"links": [LINK, {**LINK, "network": ""}]}, "/links/1/network"),
@@ -113,6 +114,8 @@ RUN: dict[str, Any] = {
                 ({"schema": 2}, "/schema"),
                 ({"schema": [1]}, "/schema"),
                 ({"schema": True}, "/schema"),
+                ({"options": {"nginx": 1.3}}, "/options/nginx"),
+                ({"options": {"network": [["bare"]]}}, "/options/network/0"),
                 # Runs must fit the cells.
                 ({"runs": [RUN | {"cells": []}]}, "/runs"),
                 ({"runs": [RUN, RUN]}, "/runs"),
@@ -123,6 +126,7 @@ RUN: dict[str, Any] = {
                 ({"runs": [{**RUN, "started": "today"}]}, "/runs/0/started"),
                 ({"runs": [{"cells": ["stall"]}]}, "/runs/0"),
                 ({"runs": None}, "/runs"),
+                ({"runs": [RUN | {"options": {"nginx": None}}]}, "/runs/0/options/nginx"),
             )
         ),
     ],
