@@ -17,10 +17,12 @@ from typing import Any, Final
 
 FILES: Final = ("upstream", "client", "resources", "start", "stream", "applications", "backends", "kernel")
 """The order of the files: of several matching wordings with equally many fixed characters, the first one decides."""
+_VARIANTS: Final = ("in_stream", "in_fastcgi", "in_grpc")
 _KNOWN: Final = frozenset(
     {
+        *_VARIANTS,
         *("id", "name", "levels", "words", "provoke", "unprovoked", "happened", "why", "first", "wrong", "confirm"),
-        *("affects", "status", "follows", "problem", "page", "in_stream"),
+        *("affects", "status", "follows", "problem", "page"),
     }
 )
 
@@ -77,6 +79,8 @@ class Message:
     provoke: str = ""  # what provokes it in a container
     unprovoked: str = ""  # why no container can; one of the two is set
     in_stream: "Message | None" = None  # the facts about connections of stream{} and mail{}, where they differ
+    in_fastcgi: "Message | None" = None  # those about upstreams of fastcgi_pass
+    in_grpc: "Message | None" = None  # those about upstreams of grpc_pass
 
 
 @cache
@@ -98,7 +102,8 @@ def _table(area: str) -> list[dict[str, Any]]:
 def _message(area: str, row: Mapping[str, Any]) -> Message:
     if unknown := row.keys() - _KNOWN:
         raise ValueError(f"{row['id']}: unknown keys {sorted(unknown)}")
-    other = row.get("in_stream")
+    variants = {key: row[key] for key in _VARIANTS if key in row}
+    plain = {key: value for key, value in row.items() if key not in variants}
     return Message(
         id=row["id"],
         area=area,
@@ -117,5 +122,5 @@ def _message(area: str, row: Mapping[str, Any]) -> Message:
         page=row.get("page", ""),
         provoke=row.get("provoke", ""),
         unprovoked=row.get("unprovoked", ""),
-        in_stream=_message(area, {**row, **other, "in_stream": None}) if other is not None else None,
+        **{key: _message(area, {**plain, **own}) for key, own in variants.items()},
     )

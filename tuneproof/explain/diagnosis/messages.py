@@ -207,7 +207,7 @@ def _finding(
     if only_streams:
         statuses, requests = {}, None
     return MessageFinding(
-        row=applied(row, example, only_streams=only_streams),
+        row=applied(row, example, only_streams=only_streams, schemes=_sum(count.schemes for count in all_counts)),
         number=number - copies,
         streams=streams,
         first=min((count.first for count in times), default=""),

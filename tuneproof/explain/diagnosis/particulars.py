@@ -1,15 +1,35 @@
-"""Rows as they apply to what was logged: in stream{}, and to the directive that a message names."""
+"""Rows as they apply to what was logged: the module that connects to the upstream, and an unknown directive."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
 from tuneproof.conf import directives
-from tuneproof.messages.rows import Message
+from tuneproof.messages.rows import Message, WrongAdvice
 from tuneproof.nginx_modules import module_of
 from tuneproof.wording import as_numbers, close_to, each_once
 
 _UNKNOWN: Final = re.compile(r'unknown directive "([^"]{1,200})"')
+_MODULES: Final = {
+    "fastcgi": "fastcgi",
+    "uwsgi": "uwsgi",
+    "suwsgi": "uwsgi",
+    "scgi": "scgi",
+    "grpc": "grpc",
+    "grpcs": "grpc",
+}
+"""The modules other than proxy, by the scheme with which they log an upstream."""
+_OF_PROXY: Final = re.compile(r"\bproxy_\w+")
+_WITHOUT_NGINX: Final = re.compile(r"\bcurl .*http://(?:UPSTREAM|ADDRESS)")
+_CONFIRM: Final = {
+    "fastcgi": "SCRIPT_FILENAME=FILE REQUEST_METHOD=GET cgi-fcgi -bind -connect ADDRESS: the same without nginx",
+    "uwsgi": "the same request without nginx: uwsgi_curl ADDRESS /URI (uwsgi-tools)",
+    "scgi": "the same request in the application's own log",
+    "grpc": "the same call without nginx: grpcurl (with -plaintext for grpc://) ADDRESS SERVICE/METHOD",
+}
+# Of these, the port does speak HTTP.
+_SPEAK_HTTP: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not_http2", "upstream_tls_plain"})
 _INSTEAD: Final = {"http2": "listen 443 ssl http2", "ssl": "listen 443 ssl"}
 """What means the same in versions without a directive."""
 # Modules that Debian does not package, by their directives.
@@ -32,16 +52,46 @@ _LOAD: Final = (
 )
 
 
-def applied(row: Message, example: str, *, only_streams: bool) -> Message:
+def applied(row: Message, example: str, *, only_streams: bool, schemes: Iterable[str] = ()) -> Message:
     """Return a row for its messages.
 
     ``example``: the first of them. ``only_streams``: whether all of them are about connections of stream{} or mail{}.
+    ``schemes``: those of their upstreams.
     """
     if only_streams and row.in_stream is not None:
         return row.in_stream
     if row.id == "unknown_directive" and (named := _UNKNOWN.match(example)) is not None:
         return _with_directive(row, named[1])
-    return row
+    modules = {_MODULES.get(scheme, "") for scheme in schemes}
+    others = sorted(modules - {""})
+    if len(modules) > 1 and _OF_PROXY.search(f"{row.happened} {row.first}") is not None:
+        passes, begin = (each_once(f"{module}_{end}" for module in others) for end in ("pass", ""))
+        return replace(row, first=f"{row.first} For upstreams of {passes}, the directives begin with {begin}.")
+    return _for_module(row, others[0]) if len(modules) == 1 and others else row
+
+
+def _for_module(row: Message, module: str) -> Message:
+    """Return the row with the directives and tools of the module that passes requests to the upstream."""
+    row = {"fastcgi": row.in_fastcgi, "grpc": row.in_grpc}.get(module) or row
+
+    def own(text: str) -> str:
+        return _OF_PROXY.sub(lambda found: _renamed(found[0], module), text)
+
+    confirm = _CONFIRM[module] if _WITHOUT_NGINX.search(row.confirm) and row.id not in _SPEAK_HTTP else row.confirm
+    return replace(
+        row,
+        happened=own(row.happened),
+        why=own(row.why),
+        first=own(row.first),
+        wrong=tuple(WrongAdvice(advice=own(each.advice), because=own(each.because)) for each in row.wrong),
+        confirm=own(confirm),
+        affects=own(row.affects),
+    )
+
+
+def _renamed(directive: str, module: str) -> str:
+    name = f"{module}_{directive.removeprefix('proxy_')}"
+    return name if name in directives.known() else directive
 
 
 def _with_directive(row: Message, name: str) -> Message:

@@ -24,7 +24,7 @@ _CIRCUMSTANCES: Final = re.compile(
     r', (?:udp )?client: ([^,\s]{1,64})(?:, server: ([^,"]{0,200}))?(?:, request: "([A-Z]{1,20}) ([^\s?"]{0,500}))?'
 )
 # mail logs it without quotes.
-_UPSTREAM: Final = re.compile(r', upstream: "?(?:\w+://)?(unix:[^:"]+|[^/",\s]+)')
+_UPSTREAM: Final = re.compile(r', upstream: "?(?:(\w{1,20})://)?(unix:[^:"]+|[^/",\s]+)')
 # HTTP has a server's name, stream and mail its listening address.
 _PORT: Final = re.compile(r":\d{1,5}$")
 # A variable part of a URI: a number, a hash or a UUID.
@@ -48,6 +48,7 @@ class MessageCount:
     requests: Mapping[str, int] = field(default_factory=dict)
     """By method and URI, without its query, and with a star for each number, hash or UUID in it."""
     zones: Mapping[str, int] = field(default_factory=dict)  # by name, of limits
+    schemes: Mapping[str, int] = field(default_factory=dict)  # by the scheme of their upstream, such as "fastcgi"
     streams: int = 0  # how many are about connections of stream{} or mail{}, not about requests
 
 
@@ -68,6 +69,7 @@ class _Count:
         "last",
         "number",
         "requests",
+        "schemes",
         "servers",
         "streams",
         "upstreams",
@@ -84,6 +86,7 @@ class _Count:
         self.servers: dict[str, int] = {}
         self.requests: dict[str, int] = {}
         self.zones: dict[str, int] = {}
+        self.schemes: dict[str, int] = {}
 
     def add_names(self, row: str, message: str, end: int, times: int) -> None:
         """Count a message's subjects; ``end``: where its circumstances begin, or -1."""
@@ -98,7 +101,8 @@ class _Count:
                 _more(self.requests, f"{method} {_IDENTIFIER.sub('/*', uri)}", times)
             end = match.end()
         if ", upstream: " in message and (upstream := _UPSTREAM.search(message, max(end, 0))) is not None:
-            _more(self.upstreams, upstream[1], times)
+            _more(self.upstreams, upstream[2], times)
+            _more(self.schemes, upstream[1] or "", times)
         if row in _OF_ZONES and (zone := _ZONE.search(message)) is not None:
             _more(self.zones, zone[1], times)
 
@@ -186,6 +190,7 @@ class MessageCounts:
                 servers=_most(count.servers),
                 requests=_most(count.requests),
                 zones=_most(count.zones),
+                schemes=_most(count.schemes),
                 streams=count.streams,
             )
             for row, count in self._counts.items()

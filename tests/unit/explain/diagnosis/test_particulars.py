@@ -17,6 +17,42 @@ def test_a_row_has_facts_of_its_own_for_stream(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("scheme", "name"),
+    [
+        *(("fastcgi", "fastcgi_read_timeout"), ("uwsgi", "uwsgi_read_timeout"), ("suwsgi", "uwsgi_read_timeout")),
+        *(("scgi", "scgi_read_timeout"), ("grpc", "grpc_read_timeout"), ("grpcs", "grpc_read_timeout")),
+        *(("http", "proxy_read_timeout"), ("https", "proxy_read_timeout")),
+    ],
+)
+def test_the_directives_are_those_of_the_module_that_logged_it(scheme: str, name: str) -> None:
+    row = applied(messages()["upstream_header_timeout"], "", only_streams=False, schemes=[scheme])
+    assert name in row.happened
+    assert ("proxy_" in f"{row.happened} {row.first} {row.wrong}") == scheme.startswith("http")
+    assert ("curl -w" in row.confirm) == scheme.startswith("http")
+
+
+@pytest.mark.parametrize("row", ["upstream_reset", "upstream_closed_early", "upstream_no_port", "upstream_refused"])
+def test_php_gets_no_advice_to_keep_connections(row: str) -> None:
+    """With fastcgi_keep_conn, each idle connection keeps a child of PHP-FPM."""
+    told = applied(messages()[row], "", only_streams=False, schemes=["fastcgi"])
+    assert "keepalive" not in told.first
+    assert "gunicorn" not in told.why
+
+
+def test_a_directive_that_the_module_lacks_is_not_invented() -> None:
+    row = applied(messages()["upstream_too_big_header"], "", only_streams=False, schemes=["grpc"])
+    assert "grpc_buffer_size" in row.first
+    assert "_busy_buffers_size" not in row.first
+
+
+def test_messages_about_several_modules_name_them() -> None:
+    row = applied(messages()["upstream_header_timeout"], "", only_streams=False, schemes=["http", "fastcgi", "grpc"])
+    assert row.first.endswith(
+        "For upstreams of fastcgi_pass and grpc_pass, the directives begin with fastcgi_ and grpc_."
+    )
+
+
+@pytest.mark.parametrize(
     ("name", "words"),
     [
         ("http2", "new in nginx 1.25.1"),
