@@ -28,7 +28,10 @@ INNER = {
     "    server {\n        listen 80;\n"
     "        location / {\n            if ($arg_a) { gzip on; proxy_pass http://u; }\n"
     "            root /srv;\n        }\n"
-    "        location /b {\n            limit_except GET { proxy_pass http://u; }\n        }\n    }\n}\n"
+    "        location /b {\n            limit_except GET { proxy_pass http://u; }\n        }\n"
+    "        location /c {\n            if ($arg_a) { proxy_pass http://u; }\n"
+    "            proxy_pass http://u;\n        }\n"
+    "    }\n}\n"
 }
 SHARED = {
     "nginx.conf": f"{HEAD}http {{\n    upstream a {{ include peers.conf; }}\n"

@@ -134,6 +134,20 @@ def _leaves_bodies(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
     return not any("request_body_file" in text for text in facts.configuration.texts.values())
 
 
+def _denies_nobody(at: Statement | Block, block: Block, _facts: Facts) -> str:
+    """Return what an ``allow`` without a ``deny`` does to addresses that no line names, in words; empty for nothing.
+
+    A list replaces the outer ones (ngx_http_access_merge_loc_conf); with "satisfy any", the others need a password.
+    """
+    own = [one for one in block.own if one.name in {"allow", "deny"}]
+    satisfy = block.setting("satisfy")
+    is_meant = any(one.name == "deny" or one.value == "all" for one in own) or (satisfy and satisfy.value == "any")
+    if own[:1] != [at] or is_meant or block.may_say_more:
+        return ""
+    outer = block.parent.in_effect("deny") if block.parent is not None else []
+    return f": the deny at {outer[0].file}:{outer[0].line} does not count here" if outer else " "
+
+
 def _reads_forwarded_recursively(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
     header = block.setting("real_ip_header")
     return header is not None and header.value.lower() == "x-forwarded-for" and block.is_on("real_ip_recursive")
@@ -147,5 +161,6 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "never chosen": _never_chosen,
     "returns at once": _limits_nothing,
     "leaves bodies": _leaves_bodies,
+    "denies nobody": _denies_nobody,
     "reads X-Forwarded-For recursively": _reads_forwarded_recursively,
 }

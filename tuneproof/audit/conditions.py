@@ -11,7 +11,7 @@ from tuneproof.conf.reuse import Reuse
 from tuneproof.conf.statements import TABLES, Statement
 from tuneproof.conf.tree import Block
 from tuneproof.conf.upstreams import Target
-from tuneproof.conf.values import size_bytes, whole_number
+from tuneproof.conf.values import size_bytes, time_ms, whole_number
 from tuneproof.wording import size
 
 _ADDRESS: Final = re.compile(r"unix:|\[|(?:\d+\.){3}\d+(?::|$)")
@@ -184,6 +184,13 @@ def _is_name(address: str) -> bool:
     return not _ADDRESS.match(address) and address.partition(":")[0] != "localhost"
 
 
+def _reloads_end_idle(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    """Tell whether reloads under traffic are expected, and clients have idle connections."""
+    keepalive = block.setting("keepalive_timeout")
+    has_none = keepalive is not None and time_ms(keepalive.value) == 0
+    return block.setting("worker_shutdown_timeout") is not None and not has_none
+
+
 def _streams(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     # A list of types to compress is about other responses as well.
     said = [one for one in block.own if len(one.args) == 1 or not one.name.endswith("_types")]
@@ -262,6 +269,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "fewer descriptors than twice worker_connections": _lacks_descriptors,
     "peers that may be ejected": _ejected_peers,
     "peers if a name has several addresses": _named_peers,
+    "reloads end idle connections": _reloads_end_idle,
     "never used": _is_unused,
     "keeps connections": _keeps_connections,  # an upstream block has it, also by default
     "looked up once": _is_looked_up_once,

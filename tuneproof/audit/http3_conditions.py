@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from tuneproof.audit.tls_conditions import deciding_handshakes
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
@@ -22,11 +23,16 @@ def _is_unannounced(_at: Statement | Block, _block: Block, facts: Facts) -> bool
     return not facts.configuration.unseen and not any("alt-svc" in text.lower() for text in texts)
 
 
-def _proxies_unmarked(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether a server with HTTP/3 proxies requests, and nothing uses ``$ssl_early_data``."""
+def _proxies_unmarked(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    """Tell whether a server with HTTP/3 proxies requests, and nothing uses ``$ssl_early_data``.
+
+    A socket's default server decides for all of its servers (ngx_quic_init_connection).
+    """
     if facts.configuration.unseen or any("$ssl_early_data" in text for text in facts.configuration.texts.values()):
         return False
-    servers = [server for server in block.servers() if server.listens_with("quic")]
+    deciding = deciding_handshakes(at, block, facts)
+    sockets = [one for one in facts.sockets.found if "quic" in one.protocols and one.default in deciding]
+    servers = [server for socket in sockets for server in socket.servers]
     return any(server in proxied.target.block.within() for proxied in facts.proxied for server in servers)
 
 

@@ -45,7 +45,7 @@ def _speaks_http2_in_location(at: Statement | Block, block: Block, facts: Facts)
     return block.name == "location" and _speaks_http2(at, block, facts)
 
 
-def _decides_handshakes(at: Statement | Block, block: Block, facts: Facts) -> list[Block]:
+def deciding_handshakes(at: Statement | Block, block: Block, facts: Facts) -> list[Block]:
     """Return the servers that begin TLS handshakes with a directive: of http{}, the default servers of sockets.
 
     Another server is chosen within the handshake, when its groups and TCP options no longer count
@@ -59,11 +59,11 @@ def _decides_handshakes(at: Statement | Block, block: Block, facts: Facts) -> li
 
 
 def _delays_handshakes(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    return bool(_decides_handshakes(at, block, facts))
+    return bool(deciding_handshakes(at, block, facts))
 
 
 def _speaks_tls13(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    for server in _decides_handshakes(at, block, facts):
+    for server in deciding_handshakes(at, block, facts):
         found = effective(server, "ssl_protocols", facts.version_numbers)
         words = [word for said in found.statements for word in said.args] or (found.default or "").split()
         if "TLSv1.3" in words:

@@ -45,6 +45,8 @@ def test_each_patch_changes_what_it_says_and_nothing_else(name: str, version: st
         same_facts(before, after, advised)
         wanted_again = [one for one in after.advice if one.edits and same_place(one, advised, before, after)]
         assert wanted_again == []
+    together = audited({**files, **before.patched()}, version)
+    assert together.facts.configuration.problems == before.facts.configuration.problems
 
 
 def test_no_patch_reaches_blocks_that_share_a_line_or_a_file() -> None:

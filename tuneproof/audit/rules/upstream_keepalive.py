@@ -136,7 +136,7 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
     lacks, target = proxied.reuse.lacks, proxied.target
     # An "if" and a limit_except inherit what nginx does not allow in them.
     block = target.block.around("location") or target.block
-    behind = target.statement if block is target.block else block
+    behind = next((said for said in block.own if said.name == f"{target.kind}_pass"), block)
     upstream = _explicit(facts, proxied)
     names = target.names() or ()
     if Lack.BLOCK in lacks:
