@@ -98,7 +98,7 @@ def test_foreign_nginx_and_its_helpers_have_limits_and_few_capabilities(
         seen = {
             "an nginx of your own": limits_inside(lab["yours"], "1"),
             "the helper in its network": limits_inside(lab[owner_name("yours")], "self"),
-            "the stand-in beside it": limits_inside(lab["standin-yours"], "1"),
+            "the stand-in next to it": limits_inside(lab["standin-yours"], "1"),
         }
         assert seen == documented()
         workers = lab["yours"].run(["sh", "-c", "cat /proc/[2-9]*/status"], user="0:0").decode()
