@@ -1,6 +1,7 @@
 """What nginx needs at its start in addition to its configuration: directories, certificates, accounts, and so on."""
 
 import posixpath
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -37,6 +38,8 @@ _WRITTEN_FOLDERS: Final = frozenset(
         *(f"{kind}_cache_path" for kind in ("proxy", "fastcgi", "uwsgi", "scgi")),
     }
 )
+# Without its file, a request is answered with 500.
+_LUA: Final = re.compile(r"\w+_by_lua_file")
 _NOT_FILES: Final = ("off", "stderr", "syslog:", "memory:", "data:", "engine:", "store:")
 
 
@@ -64,6 +67,7 @@ def needs_of(configuration: Configuration, *, folder: str, there: Collection[str
         (posixpath.join(folder, one.args[-1]), JAVASCRIPT) for one in said if one.name == "js_import" and one.args
     ]
     made = {path: material for path, material in named if path not in there}
+    made |= {one.value: EMPTY for one in said if _LUA.fullmatch(one.name) and one.value.startswith("/")}
     made |= {
         posixpath.join(folder, name): EMPTY
         for name in configuration.unseen

@@ -10,10 +10,15 @@ from typing import Final
 from tuneproof.conf.regexes import ForeignRegexError, as_bytes_read, compiled
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
-from tuneproof.conf.variables import table_of, variables
+from tuneproof.conf.values import whole_number
+from tuneproof.conf.variables import entries, table_of, variables
 
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _ABROAD: Final = ("http://", "https://", "$scheme")
+# Variables that are alike in all requests of a trial.
+_COMMON: Final = frozenset({"server_name", "host", "http_host", "uri", "request_uri", "scheme", "server_port"})
+# Slow readers, and requests before them.
+_MOST_AT_ONCE: Final = 128
 _NO: Final = frozenset({"", "0"})
 _OF_FILES: Final = frozenset({"-f", "!-f", "-d", "!-d", "-e", "!-e", "-x", "!-x"})
 _OF_CLIENTS: Final = ("arg_", "cookie_", "http_")
@@ -73,7 +78,7 @@ class Request:
 def holds(condition: Block, request: Request) -> bool | None:
     """Tell whether the condition of an ``if`` holds for a request; None if the files do not show it."""
     first, *rest = condition.args or ("",)
-    value = request.value(first)
+    value = _value(first, condition, request)
     if value is None or first in _OF_FILES:
         return None
     if not rest:
@@ -88,6 +93,19 @@ def holds(condition: Block, request: Request) -> bool | None:
     except ForeignRegexError:
         return None
     return (regex.search(as_bytes_read(value)) is not None) != operator.startswith("!")
+
+
+def _value(text: str, block: Block, request: Request) -> str | None:
+    """Return a text with its variables; a single one may be of a ``map`` that compares whole texts."""
+    names = variables(text)
+    table = table_of(names[0], block) if len(names) == 1 and text.strip("${}").lower() == names[0] else None
+    if table is None or table.name != "map":
+        return request.value(text)
+    known, source = entries(table), request.value(table.args[0])
+    is_plain = not any(key.startswith(("~", "*", ".")) or key.endswith(".*") for key in known) and not table.unseen
+    if source is None or not is_plain or any(said.name in {"include", "hostnames"} for said in table.own):
+        return None
+    return request.value(known.get(source, known.get("default", "")))
 
 
 def diversion(levels: Sequence[Block], request: Request) -> Statement | Block | None:
@@ -118,26 +136,43 @@ def _diverts(said: Statement, request: Request) -> bool:
     return is_meant is not None and (said.args[1].startswith(_ABROAD) or said.args[-1] != "break")
 
 
-def refusal(block: Block, *, tls: bool) -> str:
-    """Return why nginx certainly rejects GET requests for a location, in words; empty if it may not."""
+def refusing(block: Block, *, tls: bool) -> list[Statement]:
+    """Return the directives with which nginx certainly rejects GET requests for a location; empty if it may not."""
     server = block.around("server")
-    verifies = server.setting("ssl_verify_client") if server is not None and tls else None
-    if verifies is not None and verifies.value == "on":
-        return f"it requires a client certificate ({shown(verifies)})"
+    verifies = server.in_effect("ssl_verify_client") if server is not None and tls else []
     accounts = [said for said in block.in_effect("auth_basic")[-1:] if said.value != "off"]
     denied, satisfy = _denied(block), block.setting("satisfy")
     if satisfy is not None and satisfy.value == "any":
         is_either = block.in_effect("auth_request") or any(map(_rules, block.within()))
-        refusing = [*accounts, *denied] if (accounts and denied) or not is_either else []
+        found = [*accounts, *denied] if (accounts and denied) or not is_either else []
     else:
-        refusing = [*accounts, *denied]
-    refusing += [
+        found = [*accounts, *denied]
+    found += [
         said
         for inner in block.blocks
         if inner.name == "limit_except" and "GET" not in map(str.upper, inner.args)
         for said in _denied(inner)
     ]
-    return f"the lab's client has no access ({', '.join(map(shown, refusing))})" if refusing else ""
+    return [*(said for said in verifies[:1] if said.value == "on"), *found]
+
+
+def common_limit(block: Block) -> Statement | None:
+    """Return a limit for all clients together that the trials' requests exceed; None if there is none for certain."""
+    everything = [said for said, _ in list(block.within())[-1].everything()]
+    for said in (*block.in_effect("limit_req"), *block.in_effect("limit_conn")):
+        name = next((arg.removeprefix("zone=") for arg in said.args if arg.startswith("zone=")), said.value)
+        zones = [one for one in everything if one.name == f"{said.name}_zone" and f"zone={name}:" in " ".join(one.args)]
+        if zones and set(variables(zones[0].value)) <= _COMMON and not _has_room(said):
+            return said
+    return None
+
+
+def _has_room(said: Statement) -> bool:
+    """Tell whether a limit does not show in the trials."""
+    if said.name == "limit_conn":
+        return (whole_number(said.args[-1]) or 0) >= _MOST_AT_ONCE
+    bursts = [whole_number(arg.removeprefix("burst=")) or 0 for arg in said.args if arg.startswith("burst=")]
+    return "nodelay" in said.args and max(bursts, default=0) >= _MOST_AT_ONCE
 
 
 def _denied(block: Block) -> list[Statement]:

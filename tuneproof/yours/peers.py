@@ -10,6 +10,7 @@ from typing import Final
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.listens import Address, Listen, ListenError
 from tuneproof.conf.tree import Block
+from tuneproof.conf.upstreams import Target
 from tuneproof.conf.values import is_address
 
 _SCHEMES: Final = {"http": 80, "https": 443, "grpc": 80, "grpcs": 443}
@@ -100,13 +101,22 @@ class Peers:
         return any(_is_loopback(one) for one in self.resolvers)
 
 
+def is_stood_in_for(facts: Facts, target: Target, peers: Peers) -> bool:
+    """Tell whether a stand-in answers for an upstream, or may: not where nginx itself listens."""
+    found = [_peer(text, port) for text, port in _addresses(facts, target)]
+    return any(peer is None or peer in peers.passed_to for peer in found)
+
+
 def peers_of(facts: Facts) -> Peers:
     """Return the peers of a configuration, except nginx itself."""
     found, left_out = [], []
+    own_paths = {socket.address.host for socket in facts.sockets.found if not socket.address.port}
     for text, default_port in _spoken_to(facts):
         peer = _peer(text, default_port)
         if peer is None:
             left_out.append(f"{text}: it has no stand-in")
+        elif peer.path in own_paths:
+            continue
         elif not (peer.is_local and peer.port in own_ports(facts, to=peer.host if peer.is_ipv6 else _LOCALHOST)):
             found.append(peer)
         elif peer.is_ipv6 and not _is_loopback(peer.host):
@@ -168,21 +178,23 @@ def port_of(listen: str) -> int | None:
 def _spoken_to(facts: Facts) -> Iterator[tuple[str, int]]:
     """Yield addresses as written, each with its default port."""
     for proxied in facts.proxied:
-        target = proxied.target
-        names, schemes = target.names(), target.schemes()
-        ports = sorted({_SCHEMES.get(scheme, _HTTP_PORT) for scheme in (_SCHEMES if schemes is None else schemes)})
-        for name in [target.host] if names is None else sorted(names):
-            if name in facts.upstreams:
-                for server in facts.upstreams[name].servers:
-                    yield server, _HTTP_PORT
-            elif name:
-                yield from ((name, port) for port in ports)
+        yield from _addresses(facts, proxied.target)
     for block in facts.configuration.main.all("stream"):
         yield from _of_stream(block)
     # Resolved at the start, whether or not they are used.
     for upstream in facts.upstreams.values():
         for server in upstream.servers:
             yield server, _HTTP_PORT
+
+
+def _addresses(facts: Facts, target: Target) -> Iterator[tuple[str, int]]:
+    names, schemes = target.names(), target.schemes()
+    ports = sorted({_SCHEMES.get(scheme, _HTTP_PORT) for scheme in (_SCHEMES if schemes is None else schemes)})
+    for name in [target.host] if names is None else sorted(names):
+        if name in facts.upstreams:
+            yield from ((server, _HTTP_PORT) for server in facts.upstreams[name].servers)
+        elif name:
+            yield from ((name, port) for port in ports)
 
 
 def _of_stream(stream: Block) -> Iterator[tuple[str, int]]:

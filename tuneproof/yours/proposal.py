@@ -14,7 +14,7 @@ from tuneproof.conf.directives import directive
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.modules import Used, unpackaged, used_modules
 from tuneproof.conf.sources import Source, open_source
-from tuneproof.conf.tree import Configuration, filled_in
+from tuneproof.conf.tree import Block, Configuration, filled_in
 from tuneproof.conf.values import size_bytes
 from tuneproof.errors import BadInputError
 from tuneproof.lab.load.counted import Counted, CountedObservation
@@ -167,7 +167,15 @@ def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
             )
     modules = _modules_for(wanted, found.facts.configuration)
     places = installed(found.facts.configuration, source, main=wanted.main)
+    _without_missing(found.facts.configuration.main)
     return _Proposer(wanted, found, places, modules, stand_ins)
+
+
+def _without_missing(block: Block) -> None:
+    """Forget that parts of a configuration are missing: in the lab they are empty, and decide nothing."""
+    block.unseen.clear()
+    for inner in block.blocks:
+        _without_missing(inner)
 
 
 def _modules_for(wanted: Wanted, configuration: Configuration) -> tuple[Used, ...]:

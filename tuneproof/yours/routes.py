@@ -13,12 +13,13 @@ from tuneproof.conf.facts import Facts, Proxied
 from tuneproof.conf.hosts import server_for
 from tuneproof.conf.locations import REGEXES, Kind, Location, taken
 from tuneproof.conf.sockets import Socket
+from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 from tuneproof.conf.uris import normalised
 from tuneproof.conf.variables import possible_values
 from tuneproof.errors import BadInputError
 from tuneproof.yours import obstacles
-from tuneproof.yours.peers import port_of
+from tuneproof.yours.peers import Peers, is_stood_in_for, peers_of, port_of
 
 AGENT: Final = "Mozilla/5.0 (compatible; tuneproof)"
 _LAST: Final = "tuneproof"
@@ -104,7 +105,7 @@ def routes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Route
     Raises BadInputError: The location is not proxied, or there is no server of that name.
     """
     found: list[Route | Unreachable] = []
-    doors = _doors(facts)
+    doors, peers = _doors(facts), peers_of(facts)
     for proxied in facts.proxied:
         server = proxied.target.block.around("server")
         if server is None:
@@ -114,7 +115,7 @@ def routes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Route
         if host and host not in names:
             continue
         hosts = [host] if host else list(_hosts(names))
-        found.append(_route(facts, proxied, server, hosts, doors, location=location))
+        found.append(_route(facts, proxied, server, hosts, doors, peers, location=location))
     if host and not found:
         known = ", ".join(sorted({name for server in facts.servers for name in server.names})) or "none"
         raise BadInputError(f"--host {host}: no server of this name passes requests on", remedy=f"names: {known}")
@@ -144,13 +145,20 @@ def _unreached(kind: str) -> str:
 
 
 def _route(
-    facts: Facts, proxied: Proxied, server: Block, hosts: Sequence[str], doors: Sequence["_Door"], *, location: str
+    facts: Facts,
+    proxied: Proxied,
+    server: Block,
+    hosts: Sequence[str],
+    doors: Sequence["_Door"],
+    peers: Peers,
+    *,
+    location: str,
 ) -> Route | Unreachable:
     its = [door for door in doors if server in door.servers and door.speaks_http1(facts.version_numbers)]
     target, block = proxied.target, proxied.target.block
     if target.kind in _UNSPOKEN or not its:
         return Unreachable(proxied=proxied, why=_unreached(target.kind))
-    if why := _never_proxied(proxied):
+    if why := _never_proxied(facts, proxied, peers):
         return Unreachable(proxied=proxied, why=why)
     around = block.around("location")
     if location and around is not None and _taken(location, server) is not around:
@@ -164,32 +172,37 @@ def _route(
         itertools.product(((), _FORWARDED), hosts, sorted(its, key=_Door.order), paths)
     ):
         probe = _probe(server, door, host=host, path=path, headers=headers)
-        found = _obstacle(probe, block, server, door)
+        found = next(_obstacles(probe, block, server, door), "")
         if not found:
             return Route(proxied=proxied, **vars(probe))
         first = first if number else found
     return Unreachable(proxied=proxied, why=first)
 
 
-def _never_proxied(proxied: Proxied) -> str:
+def _never_proxied(facts: Facts, proxied: Proxied, peers: Peers) -> str:
     """Return why no request gets to an upstream in the lab, whatever its path; empty if one may."""
     target, block = proxied.target, proxied.target.block
     if block.name == "limit_except" and "GET" in map(str.upper, block.args):
         return "only methods other than GET get there"
     if target.names() is None and obstacles.is_up_to_clients(target.host, block):
         return f"the address of its upstream, {target.host}, depends on the request"
+    if not is_stood_in_for(facts, target, peers):
+        return f"nginx itself listens on the address of its upstream, {target.host}"
+    verifies = block.setting(f"{target.kind}_ssl_verify")
+    if verifies is not None and verifies.value == "on" and {"https", "suwsgi"} & (target.schemes() or set()):
+        return f"nginx rejects a stand-in's certificate ({obstacles.shown(verifies)})"
     bound = block.setting(f"{target.kind}_bind")
     if bound is not None and bound.value != "off":
         return f"nginx has no such address in the lab ({obstacles.shown(bound)})"
     return ""
 
 
-def _obstacle(probe: Probe, block: Block, server: Block, door: "_Door") -> str:
-    """Return what keeps a request from an upstream, in words; empty if nothing is known."""
+def _obstacles(probe: Probe, block: Block, server: Block, door: "_Door") -> Iterator[str]:
+    """Yield what keeps a request from an upstream, in words."""
     if door.socket is not None:
         chosen = server_for(door.socket, probe.host)
         if not chosen.doubt and chosen.server is not server:
-            return f"no host is known that gets to its server; {probe.host} gets to {obstacles.shown(chosen.server)}"
+            yield f"no host is known that gets to its server; {probe.host} gets to {obstacles.shown(chosen.server)}"
     request = obstacles.Request(
         tls=probe.tls,
         port=probe.listens_on,
@@ -198,19 +211,29 @@ def _obstacle(probe: Probe, block: Block, server: Block, door: "_Door") -> str:
         headers={"User-Agent": AGENT, **dict(probe.headers)},
     )
     if block.name == "if" and not obstacles.ABSENT & set(block.args) and not obstacles.holds(block, request):
-        return f"only requests for which an if holds get there ({obstacles.shown(block)})"
+        yield f"only requests for which an if holds get there ({obstacles.shown(block)})"
     levels = list(filter(None, (server, block.around("location"))))
     diverting = obstacles.diversion(levels, request)
-    # try_files and error pages may lead from another location to this one.
     if diverting is not None and diverting is not block:
-        return f"requests get an answer before, or go elsewhere ({obstacles.shown(diverting)})"
-    internal = next(iter(block.in_effect("internal")), None)
-    if internal is not None and _taken(probe.path, server) is block.around("location"):
-        return f"only nginx itself gets there ({obstacles.shown(internal)})"
+        yield f"requests get an answer before, or go elsewhere ({obstacles.shown(diverting)})"
+    for internal in block.in_effect("internal")[:1]:
+        # try_files and error pages may lead from another location to this one.
+        if _taken(probe.path, server) is block.around("location"):
+            yield f"only nginx itself gets there ({obstacles.shown(internal)})"
     certificate = server.setting("ssl_certificate")
     if probe.tls and certificate is not None and "$" in certificate.value:
-        return f"its certificate depends on the request ({obstacles.shown(certificate)})"
-    return obstacles.refusal(block, tls=probe.tls)
+        yield f"its certificate depends on the request ({obstacles.shown(certificate)})"
+    if refusing := [*obstacles.refusing(block, tls=probe.tls), *_refusing_subrequest(block, server)]:
+        yield f"the lab's client has no access ({', '.join(map(obstacles.shown, refusing))})"
+    if (limit := obstacles.common_limit(block)) is not None:
+        yield f"a limit for all clients together would reject them ({obstacles.shown(limit)})"
+
+
+def _refusing_subrequest(block: Block, server: Block) -> Iterator[Statement]:
+    """Yield the ``return`` with which the location of ``auth_request`` rejects everybody."""
+    for said in block.in_effect("auth_request")[:1]:
+        asked = _taken(said.value, server) if said.value != "off" else None
+        yield from (one for one in (asked.local("return") if asked else [])[:1] if not one.value.startswith("2"))
 
 
 def _probe(server: Block, door: "_Door", *, host: str, path: str, headers: tuple[tuple[str, str], ...] = ()) -> Probe:

@@ -47,6 +47,10 @@ def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) 
     if needs.starts_in_background is not None:
         edits.append(Replace(old=needs.starts_in_background, text="daemon off;"))
         told.append(f"{needs.starts_in_background.file}:{needs.starts_in_background.line}: daemon off")
+    for said in configuration.main.local("master_process"):
+        if said.value == "off":
+            edits.append(Replace(old=said, text="master_process on;"))
+            told.append(f"{said.file}:{said.line}: master_process on, for reloads and fresh workers")
     told += [f"{path}: created, {'empty' if material == EMPTY else material}" for path, material in needs.made.items()]
     told += [f"account and group {name}: created if missing" for name in needs.accounts]
     return Changes(edits=tuple(edits), told=tuple(told))

@@ -21,7 +21,7 @@ def seen(**figures: float) -> CountedObservation:
 
 @pytest.fixture
 def route(tmp_path: Path) -> Route:
-    zone = "limit_req_zone $host zone=a:1m rate=1r/s;\n"
+    zone = "limit_req_zone $remote_addr zone=a:1m rate=1r/s;\n"
     text = f"{zone}server {{ listen 80; limit_req zone=a; location / {{ proxy_pass http://b; }} }}"
     found, _ = opened(tmp_path, http(text))
     (one,) = routes_of(found.facts)

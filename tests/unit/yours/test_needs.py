@@ -52,6 +52,14 @@ def test_an_imported_script_is_created(tmp_path: Path) -> None:
     assert found.made == {"/etc/nginx/a/one.js": JAVASCRIPT, "/opt/two.js": JAVASCRIPT}
 
 
+def test_a_missing_lua_file_is_empty(tmp_path: Path) -> None:
+    """Without it, nginx answers each request with 500."""
+    text = "server { location / { access_by_lua_file /etc/a.lua; content_by_lua_file $b; } }"
+    found, _ = opened(tmp_path, http(text))
+    made = needs_of(found.facts.configuration, folder="/etc/nginx", there=set()).made
+    assert made == {"/etc/a.lua": EMPTY}
+
+
 def test_folders_for_files_that_nginx_writes_are_created(tmp_path: Path) -> None:
     """For logs up to a variable, for caches without their last part; nothing for what is not a file."""
     found = needs(

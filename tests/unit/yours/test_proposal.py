@@ -231,6 +231,23 @@ def test_a_burst_goes_to_a_port_with_a_queue_that_the_patch_changes(tmp_path: Pa
     assert names == ["port_8080_patch_queues_bursts"]
 
 
+def test_what_is_missing_is_empty_in_the_lab_and_hides_no_location(tmp_path: Path) -> None:
+    """The includes that certbot adds are often not copied along."""
+    text = "server { listen 80; include /etc/letsencrypt/options-ssl-nginx.conf; location / { proxy_pass http://a; } }"
+    found = proposed(tmp_path, http(text))
+    assert "root_connects_every_time" in [claim.name for claim in found.scenario.claims]
+    assert "/etc/letsencrypt/options-ssl-nginx.conf: created, empty" in found.told
+
+
+def test_workers_have_a_master(tmp_path: Path) -> None:
+    """Trials begin with fresh workers."""
+    found = proposed(tmp_path, {"nginx.conf": f"{HEAD}master_process off;\nhttp {{ server {{ listen 80; }} }}\n"})
+    own = found.scenario.arms[0].subject.own
+    assert own is not None
+    assert b"master_process on;" in own.files["/etc/nginx/nginx.conf"]
+    assert any(line.endswith("nginx.conf:3: master_process on, for reloads and fresh workers") for line in found.told)
+
+
 def test_a_header_that_nginx_asks_for_is_reported(tmp_path: Path) -> None:
     text = "server { listen 80; if ($http_x_forwarded_proto = '') { return 403; } location / { proxy_pass http://a; } }"
     told = proposed(tmp_path, http(text)).told

@@ -54,6 +54,21 @@ def routes(folder: Path, text: str, **options: str) -> list[Route | Unreachable]
         ("server { listen 80; satisfy any; allow 172.16.0.0/12; deny all; auth_basic a; location / { PASS } }",
          "http://lab/tuneproof"),
         ("server { listen 80; auth_basic a; location / { auth_basic off; PASS } }", "http://lab/tuneproof"),
+        ("server { listen 80; location / { auth_request /b; PASS } location = /b { return 204; } }",
+         "http://lab/tuneproof"),
+        ("server { listen 80; location / { proxy_ssl_verify on; PASS } }", "http://lab/tuneproof"),
+        ("upstream u { server 127.0.0.1:80; server a:1; } server { listen 80; location / { proxy_pass http://u; } }",
+         "http://lab/tuneproof"),
+        ("limit_req_zone $remote_addr zone=z:1m rate=1r/s; server { limit_req zone=z; location / { PASS } }",
+         "http://lab/tuneproof"),
+        ("limit_req_zone $host zone=z:1m rate=1r/s; server { limit_req zone=z burst=500 nodelay; location / { PASS } }",
+         "http://lab/tuneproof"),
+        ("map $scheme $tls { https 1; default ''; } server { if ($tls) { return 301 /; } location / { PASS } }",
+         "http://lab/tuneproof"),
+        ("map $scheme $x { ~s 1; include a; } server { listen 80; if ($x) { return 301 /; } location / { PASS } }",
+         "http://lab/tuneproof"),
+        ("map $scheme $x { ~s 0; default 1; } server { listen 80; if ($x) { return 301 /; } location / { PASS } }",
+         "http://lab/tuneproof"),
         ("server { listen 80; location / { limit_except GET { deny all; } PASS } }", "http://lab/tuneproof"),
         ("server { listen 80; location / { internal; PASS } location /b { try_files /x /; } }", "http://lab/b/tuneproof"),
     ],
@@ -92,7 +107,7 @@ def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, serve
             "server { listen 80; satisfy any; allow ::1; deny all; auth_basic a; location / { PASS } }",
             "no access (auth_",
         ),
-        ("server { listen 443 ssl; ssl_verify_client on; location / { PASS } }", "a client certificate (ssl_verify_"),
+        ("server { listen 443 ssl; ssl_verify_client on; location / { PASS } }", "no access (ssl_verify_client at "),
         ("server { listen 443 ssl; ssl_certificate $host.pem; location / { PASS } }", "its certificate depends"),
         (
             "server { listen 80; location / { proxy_bind 10.0.0.9; PASS } }",
@@ -104,6 +119,34 @@ def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, serve
         ),
         (r"server { listen 80; location ~ ^/(\w+)$ { proxy_pass http://$1.b; } }", "$1.b, depends on the request"),
         ("server { listen 80 http2; location / { PASS } }", "cannot connect"),
+        (
+            "server { listen 80; location / { proxy_pass http://127.0.0.1:8080; } } server { listen 8080; }",
+            "nginx itself listens on the address of its upstream, 127.0.0.1:8080",
+        ),
+        (
+            "upstream u { server unix:/n; } server { listen unix:/n; listen 80; location / { proxy_pass http://u; } }",
+            "nginx itself listens on the address of its upstream, u",
+        ),
+        (
+            "server { listen 80; location / { proxy_ssl_verify on; proxy_pass https://a; } }",
+            "a stand-in's certificate (proxy_ssl_verify at ",
+        ),
+        (
+            "server { listen 80; location / { auth_request /b; PASS } location = /b { internal; return 401; } }",
+            "no access (return at ",
+        ),
+        (
+            "limit_req_zone $host zone=z:1m rate=1r/s; server { limit_req zone=z burst=9; location / { PASS } }",
+            "all clients together would reject them (limit_req at ",
+        ),
+        (
+            "limit_conn_zone $host zone=z:1m; server { listen 80; location / { limit_conn z 9; PASS } }",
+            "all clients together would reject them (limit_conn at ",
+        ),
+        (
+            "map $scheme $plain { https 0; default 1; } server { if ($plain) { return 301 /; } location / { PASS } }",
+            "go elsewhere (if at ",
+        ),
     ],
 )
 def test_unreachable_places_have_a_reason(tmp_path: Path, server: str, why: str) -> None:
