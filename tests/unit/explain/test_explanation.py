@@ -457,3 +457,17 @@ def test_all_kinds_are_read_together(capsys: pytest.CaptureFixture[str], tmp_pat
     assert capsys.readouterr() == ("", "")
     assert "error:" not in text
     assert [kind for kind in Kind if kind is not Kind.CAPTURE and f": {kind}\n" not in text] == []
+
+
+def test_the_same_messages_in_two_files_count_once(folder: Path) -> None:
+    """A log, and the container's output of the same time."""
+    lines = [
+        f"2026/11/26 09:00:0{second} [error] 7#7: *{second} no live upstreams while connecting to upstream, "
+        f'client: 10.0.0.9, server: a, request: "GET / HTTP/1.1", upstream: "http://app/", host: "a"'
+        for second in range(3)
+    ]
+    (folder / "error.log").write_text("\n".join(lines))
+    (folder / "docker.txt").write_text("\n".join(f"web-1  | {line}" for line in lines))
+    explanation = explained("error.log", "docker.txt")
+    assert [each.number for each in explanation.messages.problems] == [3]
+    assert explanation.found[1].warnings == ("has the same messages as error.log: they count once",)

@@ -87,6 +87,24 @@ def test_events_belong_to_existing_rows() -> None:
         ),
         ('open() "/a/passwd-api" failed (13: Permission denied), client: 10.0.0.9', "crit", "password_file_denied"),
         ('unknown "connection_upgrade" variable', "emerg", "unknown_variable"),
+        ('"server" directive is not allowed here in /a:1', "emerg", "directive_not_allowed"),
+        ('"daemon" directive is duplicate in /a:1', "emerg", "directive_duplicate"),
+        ('invalid number of arguments in "root" directive in /a:1', "emerg", "directive_arguments"),
+        ('pcre2_compile() failed: missing closing parenthesis in "(a" at "" in /a:1', "emerg", "regex_invalid"),
+        ('unknown log format "main" in /a:1', "emerg", "log_format_unknown"),
+        ('the "ssl" parameter requires ngx_http_ssl_module in /a:1', "emerg", "module_not_built"),
+        ('no "events" section in configuration', "emerg", "events_missing"),
+        ('zero size shared memory zone "one"', "emerg", "zone_undefined"),
+        ('zone "one" is too small in /a:1', "emerg", "zone_too_small"),
+        ('invalid host in upstream "http://a:3000" in /a:1', "emerg", "upstream_address_invalid"),
+        ('invalid host in upstream ""', "error", "upstream_bad_address"),
+        ('host not found in upstream "a" in /a:1', "emerg", "upstream_host_not_found_at_start"),
+        (
+            'limit_req "a" uses the "$x" key while previously it used the "$y" key',
+            "emerg",
+            "zone_changed",
+        ),
+        ("no ssl_client_certificate or ssl_trusted_certificate for ssl_verify_client", "emerg", "client_ca_missing"),
         (
             (
                 'cannot load certificate key "/a": PEM_read_bio_PrivateKey() failed (SSL: error:04800068:PEM routines::'

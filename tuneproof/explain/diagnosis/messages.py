@@ -54,6 +54,7 @@ class MessageFinding:
     answered: int | None = None  # how many requests of the access logs had its status; None if unknown
     of_requests: int | None = None  # of how many; None without access logs
     streams: int = 0  # how many are about connections of stream{} or mail{}, which have no status
+    subrequests: int = 0  # how many are about requests that nginx makes for another one, which gets the status
 
     @property
     def is_rare(self) -> bool:
@@ -202,14 +203,17 @@ def _finding(
 ) -> MessageFinding:
     all_counts = [count for _, count in counts]
     times = [count for count in all_counts if count.first]
-    number, streams = (sum(getattr(count, name) for count in all_counts) for name in ("number", "streams"))
+    number, streams, inner = (
+        sum(getattr(count, name) for count in all_counts) for name in ("number", "streams", "subrequests")
+    )
     example, only_streams = all_counts[0].example, 0 < number <= streams
-    if only_streams:
+    if only_streams or 0 < number <= inner:
         statuses, requests = {}, None
     return MessageFinding(
         row=applied(row, example, only_streams=only_streams, schemes=_sum(count.schemes for count in all_counts)),
         number=number - copies,
         streams=streams,
+        subrequests=inner,
         first=min((count.first for count in times), default=""),
         last=max((count.last for count in times), default=""),
         example=example,

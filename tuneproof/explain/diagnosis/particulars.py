@@ -10,7 +10,12 @@ from tuneproof.messages.rows import Message, WrongAdvice
 from tuneproof.nginx_modules import module_of
 from tuneproof.wording import as_numbers, close_to, each_once
 
-_UNKNOWN: Final = re.compile(r'unknown directive "([^"]{1,200})"')
+_NAMING: Final = {
+    "unknown_directive": re.compile(r'unknown directive "([^"]{1,200})"'),
+    "directive_not_allowed": re.compile(r'"([^"]{1,200})" directive is not allowed here'),
+    "directive_arguments": re.compile(r'invalid number of arguments in "([^"]{1,200})" directive'),
+}
+"""The directive of a message, by the row's id."""
 _MODULES: Final = {
     "fastcgi": "fastcgi",
     "uwsgi": "uwsgi",
@@ -60,7 +65,7 @@ def applied(row: Message, example: str, *, only_streams: bool, schemes: Iterable
     """
     if only_streams and row.in_stream is not None:
         return row.in_stream
-    if row.id == "unknown_directive" and (named := _UNKNOWN.match(example)) is not None:
+    if row.id in _NAMING and (named := _NAMING[row.id].match(example)) is not None:
         return _with_directive(row, named[1])
     modules = {_MODULES.get(scheme, "") for scheme in schemes}
     others = sorted(modules - {""})
@@ -96,10 +101,34 @@ def _renamed(directive: str, module: str) -> str:
 
 def _with_directive(row: Message, name: str) -> Message:
     """Return the row with what is known about the directive; unchanged if nothing is."""
+    if row.id != "unknown_directive":
+        use = _place_of(name) if row.id == "directive_not_allowed" else _arguments_of(name)
+        return replace(row, happened=f"{row.happened} {use}") if use else row
     why, first = _facts(name)
     if not why and (meant := close_to(name, directives.known())):
         first = f"{name}: {meant} {row.first}"
     return replace(row, why=why or row.why, first=first) if first else row
+
+
+def _place_of(name: str) -> str:
+    contexts = {context for each in directives.rows_of(name) for context in each.contexts}
+    places = [
+        "the main level, outside of all blocks" if each == "main" else each
+        for each in directives.CONTEXTS
+        if each in contexts
+    ]
+    return f"{name} is allowed in {each_once(places)}." if places else ""
+
+
+def _arguments_of(name: str) -> str:
+    rows = directives.rows_of(name)
+    if not rows:
+        return ""
+    least = min(each.least_args for each in rows)
+    if any(each.most_args is None for each in rows):
+        return f"{name} takes {least} or more."
+    most = max(each.most_args or 0 for each in rows)
+    return f"{name} takes {least if least == most else f'{least} to {most}'}."
 
 
 def _facts(name: str) -> tuple[str, str]:

@@ -97,6 +97,11 @@ def _often(finding: MessageFinding) -> str:
 def _affects(finding: MessageFinding) -> str:
     """Return who notices; connections of stream{} and mail{} have no status."""
     general = all_rows()[finding.row.id]
+    if general.statuses and 0 < finding.number <= finding.subrequests:
+        return (
+            "subrequests of nginx itself: if mirror makes them, nobody; with auth_request, the client gets 500; with "
+            "SSI, a part of the page is missing"
+        )
     if not finding.streams or not (general.statuses or general.area == "upstream"):
         return finding.row.affects
     own = general.in_stream.affects if general.in_stream is not None else general.affects

@@ -19,6 +19,7 @@ _MOST_UNKNOWN: Final = 3
 _SHOWN_CHARACTERS: Final = 300
 _SERIOUS: Final = frozenset({"error", "crit", "alert", "emerg"})
 _CLIENT: Final = ", client: "
+_SUBREQUEST: Final = '", subrequest: "'
 _UDP_CLIENT: Final = ", udp client: "
 _CIRCUMSTANCES: Final = re.compile(
     r', (?:udp )?client: ([^,\s]{1,64})(?:, server: ([^,"]{0,200}))?(?:, request: "([A-Z]{1,20}) ([^\s?"]{0,500}))?'
@@ -50,6 +51,7 @@ class MessageCount:
     zones: Mapping[str, int] = field(default_factory=dict)  # by name, of limits
     schemes: Mapping[str, int] = field(default_factory=dict)  # by the scheme of their upstream, such as "fastcgi"
     streams: int = 0  # how many are about connections of stream{} or mail{}, not about requests
+    subrequests: int = 0  # how many are about requests that nginx makes for another one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,12 +74,13 @@ class _Count:
         "schemes",
         "servers",
         "streams",
+        "subrequests",
         "upstreams",
         "zones",
     )
 
     def __init__(self, example: str) -> None:
-        self.number = self.streams = 0
+        self.number = self.streams = self.subrequests = 0
         self.again: dict[str, int] = {}  # by the words of lines that accompany the counted ones
         self.example = example[:_SHOWN_CHARACTERS]
         self.first = self.last = ""
@@ -100,6 +103,7 @@ class _Count:
             if method:
                 _more(self.requests, f"{method} {_IDENTIFIER.sub('/*', uri)}", times)
             end = match.end()
+        self.subrequests += times * (_SUBREQUEST in message)
         if ", upstream: " in message and (upstream := _UPSTREAM.search(message, max(end, 0))) is not None:
             _more(self.upstreams, upstream[2], times)
             _more(self.schemes, upstream[1] or "", times)
@@ -192,6 +196,7 @@ class MessageCounts:
                 zones=_most(count.zones),
                 schemes=_most(count.schemes),
                 streams=count.streams,
+                subrequests=count.subrequests,
             )
             for row, count in self._counts.items()
         )

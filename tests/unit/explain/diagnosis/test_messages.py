@@ -198,6 +198,17 @@ def test_connections_of_stream_get_advice_that_stream_has() -> None:
     assert "403" not in " ".join(line.text for line in answer(finding))
 
 
+def test_a_subrequest_has_no_status_of_its_own() -> None:
+    """A mirror's failure affects nobody."""
+    inner = [line.replace(', upstream: "', ', subrequest: "/m", upstream: "') for line in written(REFUSED, REFUSED)]
+    (finding,) = found(inner, requests(50, 5)).problems
+    told = {line.label: line.text for line in answer(finding)}
+    assert told["Affects"].startswith("subrequests of nginx itself: if mirror")
+    assert finding.answered is None
+    (finding,) = found([*inner, *written(REFUSED)], requests(50, 5)).problems
+    assert "else 502" in {line.label: line.text for line in answer(finding)}["Affects"]
+
+
 def test_a_start_that_failed_counts_once_in_log_and_journal_together() -> None:
     """It is written to both; another failure of the same kind is in the log only."""
     words = "bind() to 0.0.0.0:{} failed (98: Address already in use)"

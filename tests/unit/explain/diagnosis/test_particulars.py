@@ -80,3 +80,20 @@ def test_an_unknown_directive_is_explained_by_what_is_known_of_it(name: str, wor
 def test_other_words_keep_the_rows_own_text(name: str) -> None:
     row = messages()["unknown_directive"]
     assert applied(row, f'unknown directive "{name}" in /etc/nginx/nginx.conf:7', only_streams=False) is row
+
+
+@pytest.mark.parametrize(
+    ("row", "message", "words"),
+    [
+        ("directive_not_allowed", '"proxy_pass" directive is not allowed here', "allowed in location"),
+        ("directive_not_allowed", '"http" directive is not allowed here', "outside of all blocks"),
+        ("directive_arguments", 'invalid number of arguments in "proxy_set_header" directive', "takes 2."),
+        ("directive_arguments", 'invalid number of arguments in "server_name" directive', "takes 1 or more."),
+        ("directive_arguments", 'invalid number of arguments in "keepalive_timeout" directive', "takes 1 to 2."),
+    ],
+)
+def test_a_misplaced_directive_is_explained_by_what_nginx_takes(row: str, message: str, words: str) -> None:
+    told = applied(messages()[row], f"{message} in /etc/nginx/nginx.conf:7", only_streams=False)
+    assert words in told.happened
+    unknown = applied(messages()[row], message.replace('"', '"x'), only_streams=False)
+    assert unknown is messages()[row]
