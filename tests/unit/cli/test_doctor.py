@@ -234,7 +234,7 @@ def test_images_that_lack_security_updates_are_reported(told: Told) -> None:
         pytest.param(
             None,
             "other:1",
-            "ok      updates             unknown: apt on this machine has no package lists",
+            "ok      updates             unknown: apt on this machine does not know the updates",
             id="unknown",
         ),
     ],

@@ -1,7 +1,9 @@
 """A scenario's small parts: looks, expectations, backends, CPUs, preconditions."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +12,9 @@ from tests.support.fake_bench import claim
 from tuneproof.lab.load.stall_load import BULK_BYTES, SMALL_BYTES
 from tuneproof.lab.network.links import NetworkProfile
 from tuneproof.lab.network.profiles import BARE, PROFILES
+from tuneproof.lab.protocol.codec import to_plain
 from tuneproof.lab.protocol.cpus import Cpus
+from tuneproof.lab.protocol.links import Greeting
 from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.lab.subject.versions import MAINLINE
@@ -18,6 +22,7 @@ from tuneproof.lab.topology.roles import Role
 from tuneproof.proof.inference.verdicts import Verdict
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.proof.scenario.backends import STATIC, Backend
+from tuneproof.proof.scenario.bench import listening
 from tuneproof.proof.scenario.preconditions import PreconditionError, check_subject
 
 
@@ -139,6 +144,29 @@ def snapshot(*, backlogs: Mapping[int, tuple[int, ...]] | None = None, rmem: str
         cpu_model="Xeon",
         cpus=Cpus(allowed="0-1"),
     )
+
+
+@pytest.mark.parametrize(
+    ("printed", "looks"),
+    [({8000: (511, 511)}, 0), ({8000: (511,)}, 1), ({}, 1)],
+    ids=["in-time", "between-two", "too-early"],
+)
+def test_a_companion_that_looked_before_nginx_listened_looks_again(
+    printed: Mapping[int, tuple[int, ...]], looks: int
+) -> None:
+    """On a busy machine, nginx may take longer to its first socket than the companion to its first look."""
+    asked = []
+
+    def text(backlogs: Mapping[int, tuple[int, ...]] | None) -> str:
+        return f"{json.dumps(to_plain(Greeting(snapshot=snapshot(backlogs=backlogs))))}\n"
+
+    def run(command: Sequence[str]) -> bytes:
+        asked.append(command)
+        return text(None).encode()
+
+    companion: Any = SimpleNamespace(wait_for_log=lambda _text: text(printed), run=run)
+    assert listening(companion, SUBJECT.config) == snapshot()
+    assert len(asked) == looks
 
 
 def test_a_subject_as_requested_passes_and_is_recorded() -> None:
