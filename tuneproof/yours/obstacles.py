@@ -167,6 +167,13 @@ def common_limit(block: Block) -> Statement | None:
     return None
 
 
+def cache_of(block: Block, kind: str) -> Statement | None:
+    """Return the cache that keeps a stand-in's responses although they say no-store; None if there is none."""
+    cache, ignored = block.setting(f"{kind}_cache"), block.setting(f"{kind}_ignore_headers")
+    is_kept = ignored is not None and "cache-control" in map(str.lower, ignored.args)
+    return cache if cache is not None and cache.value != "off" and is_kept else None
+
+
 def _has_room(said: Statement) -> bool:
     """Tell whether a limit does not show in the trials."""
     if said.name == "limit_conn":

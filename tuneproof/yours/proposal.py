@@ -35,6 +35,7 @@ from tuneproof.yours.claims import OwnClaim
 from tuneproof.yours.installed import Installed, installed
 from tuneproof.yours.needs import EMPTY, JAVASCRIPT, PLACES, Needs, needs_of
 from tuneproof.yours.no_places import no_places
+from tuneproof.yours.obstacles import cache_of, shown
 from tuneproof.yours.peers import Peers, own_ports, peers_of
 from tuneproof.yours.refusers import LIMITING, limits
 from tuneproof.yours.routes import Route, Unreachable, entries_of, files_wanted, ports_of, routes_of
@@ -222,6 +223,7 @@ class _Proposer:
         kinds = _kinds([route for route in all_routes if isinstance(route, Route)])
         self._routes, self._further = kinds[:_MOST_ROUTES], kinds[_MOST_ROUTES:]
         self._unreachable = [route for route in all_routes if isinstance(route, Unreachable)]
+        self._skipped: list[str] = []  # what is not tested of the routes, with the reasons
         self._yours = self._subject("yours")
         self._patches = {
             name: self._patched(name, what, cost, [edit for one in self._advice(name) for edit in one.edits])
@@ -247,7 +249,7 @@ class _Proposer:
             beside=(CLIENT,),
             many_clients=True,
         )
-        left_out = [f"{_place(one)}: {one.why}" for one in self._unreachable]
+        left_out = [*(f"{_place(one)}: {one.why}" for one in self._unreachable), *self._skipped]
         left_out += [
             f"{_place(route)}: like others that are; alone: --location {route.path}" for route in self._further
         ]
@@ -319,6 +321,10 @@ class _Proposer:
             change, subject = kept
             after = _arm(arms, f"{name}-requests-kept", subject, trials.requests(route))
             yield claims.keeps_connections(name, route, (asked, after), change)
+        cache = cache_of(route.proxied.target.block, route.proxied.target.kind)
+        if cache is not None:
+            self._skipped.append(f"{_place(route)}: large responses, since a cache answers ({shown(cache)})")
+            return
         held = route.proxied.reader_bytes
         if held is not None:
             slow = _arm(arms, f"{name}-slow-readers", self._yours, trials.slow_readers(route, held))

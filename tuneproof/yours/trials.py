@@ -114,7 +114,7 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
         # A limit, or a cache with a short response, leaves readers that hold nothing.
         numbers = [answer.numbered for answer in answers_of(became[0]) if answer.numbered]
         own = len(set(numbers)) if is_cached else len(numbers)
-        rig.must(own == readers, f"{own} of {readers} slow readers got a response from a stand-in")
+        rig.must(own == readers, f"only {own} of {readers} slow readers got a response from a stand-in")
         return {"readers": readers, "grown_bytes": max(0, peak - before) / readers}
 
     return script

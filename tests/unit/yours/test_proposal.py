@@ -239,6 +239,20 @@ def test_what_is_missing_is_empty_in_the_lab_and_hides_no_location(tmp_path: Pat
     assert "/etc/letsencrypt/options-ssl-nginx.conf: created, empty" in found.told
 
 
+@pytest.mark.parametrize(("ignored", "is_skipped"), [("Cache-Control", True), ("Expires", False)])
+def test_large_responses_are_not_tested_where_a_cache_answers(
+    tmp_path: Path, ignored: str, *, is_skipped: bool
+) -> None:
+    """A stand-in's own ones are not cached, unless nginx ignores that."""
+    cached = f"proxy_cache c; proxy_ignore_headers {ignored}; proxy_pass http://a;"
+    text = f"proxy_cache_path /c keys_zone=c:1m; server {{ listen 80; location / {{ {cached} }} }}"
+    found = proposed(tmp_path, http(text))
+    names = [claim.name for claim in found.scenario.claims]
+    assert "root_connects_every_time" in names
+    assert ("root_slow_reader_is_bounded" in names) != is_skipped
+    assert any("large responses, since a cache answers (proxy_cache at" in line for line in found.told) == is_skipped
+
+
 def test_workers_have_a_master(tmp_path: Path) -> None:
     """Trials begin with fresh workers."""
     found = proposed(tmp_path, {"nginx.conf": f"{HEAD}master_process off;\nhttp {{ server {{ listen 80; }} }}\n"})
