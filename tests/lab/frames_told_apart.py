@@ -38,7 +38,7 @@ class _Sent:
         return any(low <= start and end <= high for low, high in self.spans)
 
     def overtaken_since_ns(self, frame: Frame) -> int:
-        """Return when the first frame was captured that is further on."""
+        """Return the capture time of the first frame after this position."""
         start, _ = self._span(frame)
         return next((time_ns for first, time_ns in self.firsts if first > start), frame.time_ns)
 

@@ -135,7 +135,7 @@ class Judge:
 
     def _start(self, text: str, name: str) -> None:
         put(self._nginx, {"judged/nginx.conf": text})
-        status, said = self._nginx.exec_run(["sh", "/judged/start.sh", f"/tmp/{name}.pid"])  # noqa: S108 - its own
+        status, said = self._nginx.exec_run(["sh", "/judged/start.sh", f"/tmp/{name}.pid"])  # noqa: S108 - in a container
         assert status == 0, said.decode()
 
     def _asked(self, questions: Sequence[Any], *, lists: int = 4, by_address: bool = False) -> list[Any]:

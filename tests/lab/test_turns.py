@@ -151,7 +151,7 @@ def test_the_tracer_and_the_recorder_count_the_same(traced: list[int], unrecorde
         calls = {name: call.made for name, call in inside[pid].calls.items()}
         assert {name: call.made for name, call in outside[pid].calls.items()} == pytest.approx(calls, rel=0.02)
         seconds = [record[pid].counters["cpu_ns"] / 1e9 for record in (inside, outside)]
-        print(f"\nworker {pid}: {counts}; CPU seconds, inside and outside: {seconds}")  # noqa: T201 - part of the answer
+        print(f"\nworker {pid}: {counts}; CPU seconds, inside and outside: {seconds}")  # noqa: T201 - a result
     assert sum(inside[pid].counters["read_bytes"] for pid in traced) > 1 << 20, "bulk downloads came through"
 
 

@@ -34,7 +34,7 @@ def short_header(size_bytes: int = 60) -> bytes:
 
 
 def frame(time_ns: int, source: bytes, destination: bytes, payload: bytes, *, cut_to: int = 100) -> Packet:
-    """Return a datagram over IPv4 behind an Ethernet header, as captured up to a length."""
+    """Return an Ethernet frame with a datagram over IPv4, truncated to the captured length."""
     udp = source[4:] + destination[4:] + struct.pack("!HH", 8 + len(payload), 0) + payload
     ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0) + source[:4] + destination[:4]
     data = bytes(12) + b"\x08\x00" + ip + udp
@@ -43,7 +43,7 @@ def frame(time_ns: int, source: bytes, destination: bytes, payload: bytes, *, cu
 
 @dataclass(kw_only=True)
 class QuicTalk:
-    """What one client and the server send, and its clock."""
+    """What one client and the server send, and the client's clock."""
 
     reader: QuicReader = field(default_factory=QuicReader)
     server: bytes = SERVER

@@ -28,7 +28,7 @@ class Behaviour:
     worker_pids: tuple[int, ...] = (11, 12)  # process ids of the workers; connections go to them in turn
     delays_s: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
     """A worker's delay before each response, by process id."""
-    statuses: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))  # answers other than 200, by path
+    statuses: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))  # statuses if not 200, by path
     small_bytes: int = 100_000  # announced length of /small.bin
     small_sent_bytes: int | None = None  # the connection is closed after this many bytes of it; None: it is sent whole
     bulk_bytes: int | None = None  # /bulk.bin ends after this many bytes; None: it never ends
@@ -39,7 +39,7 @@ class Behaviour:
     """Until :meth:`FakeNginx.listen`, nothing is accepted, and the kernel drops the packets of all but one or two
     connections.
     """
-    answers_after: threading.Event | None = None  # no answer comes before this is set; None: each comes when it can
+    answers_after: threading.Event | None = None  # no response before this is set; None: each at once
     broken: int = 0  # this many connections are closed without a response before the first gets one
 
 

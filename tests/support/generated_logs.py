@@ -101,7 +101,7 @@ def lines_of(truth: Truth) -> list[str]:
 class _Log:
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
-        self._random = random = Random(truth.seed + 1_000_000)  # noqa: S311 - no secret
+        self._random = random = Random(truth.seed + 1_000_000)  # noqa: S311 - reproducible
         self._has = truth.alternatives.__contains__
         stall_share = random.uniform(0.1, 0.6)
         self._until_s = max(_SHORTEST_S, _STALLS * truth.stall_s / stall_share)

@@ -188,7 +188,7 @@ def _run(words: Sequence[str], place: Path, row: Mapping[str, Any]) -> None:
             os.dup2(os.open(name, flags, 0o600), number)
         encoding = row.get("encoding", "utf-8")
         sys.stdin, sys.stdout, sys.stderr = (
-            open(number, mode, encoding=encoding, closefd=False)  # noqa: SIM115 - for all
+            open(number, mode, encoding=encoding, closefd=False)  # noqa: SIM115 - closed at exit
             for number, mode in enumerate(("r", "w", "w"))
         )
         if "output" in row:

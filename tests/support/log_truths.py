@@ -55,7 +55,7 @@ class Truth:
 
 def truth_of(seed: int) -> Truth:
     """Choose the ingredients of a log."""
-    random = Random(seed)  # noqa: S311 - no secret
+    random = Random(seed)  # noqa: S311 - reproducible
     alternatives = frozenset(name for name in ALTERNATIVES if random.random() < 0.3)
     causes = set()
     stall_s = 0.0

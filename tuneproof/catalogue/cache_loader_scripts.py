@@ -65,7 +65,7 @@ Script = Callable[[Rig], Figures]
 
 
 def _restarted(rig: Rig, files: int, *, delay_ms: int = _SOON_MS) -> int:
-    """Let nginx cache pages, end, and start again with so many files more; return how many files there are."""
+    """Let nginx cache pages, end, and start again with this many further files; return how many files there are."""
     rig.ok(rig.flow(_ASKING), requests=PAGES)
     rig.must(upstream_requests(rig, PAGES) == PAGES, "not all pages came from the upstream")
     rig.run("perl", "-e", _SECOND_NGINX, str(files), str(_USUAL_MS), str(delay_ms))
@@ -132,7 +132,7 @@ def unread(rig: Rig) -> Figures:
 
 
 def beyond_the_zone(rig: Rig) -> Figures:
-    """Count the files that are left when the loader is through."""
+    """Count the files that are left when the loader has finished."""
     before = _restarted(rig, SURPLUS)
     _until_loader_is_gone(rig)
     return {"left_share": _files(rig) / before}

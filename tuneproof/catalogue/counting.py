@@ -126,7 +126,7 @@ def claims_of(
     Args:
         scenario: Its name.
         code: The functions that its rows name.
-        arms: The arms that a name in its rows stands for, where the host decides what they are called.
+        arms: The arms that a name in its rows stands for, if the host determines their real names.
         numbers: The numbers that its sentences name.
     """
     rows = [

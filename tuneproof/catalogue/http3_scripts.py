@@ -25,7 +25,7 @@ _FILE: Final = f"/{FILE_MB}000000.bin"
 _FLIGHTS_S: Final = 1.5
 # As long as nginx takes to notice worker_shutdown_timeout, several times.
 _AFTER_TIMEOUT_S: Final = 1.0
-# What is sent on one machine has arrived by then.
+# Data that is sent on one machine has arrived after this time.
 _ARRIVES_S: Final = 0.2
 _ASKED: Final = 2  # requests with curl: the first one sees the header
 

@@ -39,7 +39,7 @@ _AT_ONCE: Final = 'return 200 "ok";'
 _BROKEN: Final = "return 500;"
 _SLOWLY: Final = f"proxy_pass http://{BACKEND.upstream}/wait/{WAIT_MS};"
 _FIRST_PORT: Final = 9001
-_DEAD: Final = "127.0.0.1:9"  # nobody listens there
+_DEAD: Final = "127.0.0.1:9"  # no listener there
 _KEYED: Final = """log_format keyed escape=json '{"uri":"$uri","key":"$arg_k","upstream":"$upstream_addr"}';"""
 
 
@@ -57,7 +57,7 @@ def upstream(method: str, *peers: str, name: str = "peers") -> str:
 
 
 def addresses(number: int) -> list[str]:
-    """Return the addresses of so many of :func:`servers`."""
+    """Return the addresses of this many of :func:`servers`."""
     return [f"127.0.0.1:{port}" for port in range(_FIRST_PORT, _FIRST_PORT + number)]
 
 

@@ -31,7 +31,7 @@ Lines = Iterable[Mapping[str, str]]
 
 
 def _fail(rig: Rig, workers: int) -> int:
-    """Let the server fail, and so many workers find that out; return how many requests that took."""
+    """Let the server fail until this many workers have noticed; return how many requests that took."""
     rig.write(DOWN, 0)
     rig.ok(rig.flow(Flow(connections=_FINDING_OUT, at_once=WORKERS)), requests=_FINDING_OUT)
     tried = {line["pid"] for line in rig.logged(_FINDING_OUT) if RETURNING in line["upstream"]}
@@ -51,7 +51,7 @@ def _got(lines: Lines) -> int:
 def _returned(flow: Flow, workers: int) -> Callable[[Rig], Figures]:
     """Return the script that counts what a server gets of the first requests after its return.
 
-    workers: how many of nginx's must have tried it before; with a zone, one does for all.
+    workers: how many of nginx's workers must have tried it before; with a zone, one tries for all.
     """
 
     def script(rig: Rig) -> Figures:
@@ -71,7 +71,7 @@ def long_requests(workers: int) -> Callable[[Rig], Figures]:
 
 
 def short_requests(workers: int) -> Callable[[Rig], Figures]:
-    """Return that script with requests of which each ends before the next."""
+    """Return that script with requests one after the other."""
     return _returned(_SHORT, workers)
 
 

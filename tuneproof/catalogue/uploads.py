@@ -33,7 +33,7 @@ _UNBUFFERED: Final = "proxy_request_buffering off; proxy_http_version 1.1;"
 _BUFFERED: Final = "proxy_http_version 1.1;"
 _LIMITED: Final = f"client_max_body_size {LIMIT_BYTES};"
 _STALLED: Final = f"client_body_timeout {STALLED_AFTER_MS}ms; {LOG}"
-_REFUSES: Final = "127.0.0.1:9"  # nobody listens there
+_REFUSES: Final = "127.0.0.1:9"  # no listener there
 
 
 def _proxied(name: str, location: str, script: Script, *, server: str = "", to: str = BACKEND.upstream) -> Setting:

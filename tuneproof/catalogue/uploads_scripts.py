@@ -42,7 +42,7 @@ def whole(size_bytes: int, *headers: str) -> str:
 def halted(upload: str, *, sent_bytes: int = _SENT_BYTES) -> Script:
     """Return the script in which clients send this part of an upload's body and wait.
 
-    It counts nginx's responses by then, and the requests that the backend has; then the clients leave.
+    It counts the responses of nginx and the requests at the backend up to then; then the clients leave.
     """
     head_bytes = upload.index("\r\n\r\n") + 4
 

@@ -2,8 +2,8 @@
 
 The run is split into shards, as for several CI jobs; each engine takes one after the other from a pool, with its own
 pytest. What a lost engine had decided is kept; the rest of its shard goes to another one. No cell gets a second chance
-to err once its data were looked at: inconclusive cells are not measured again, and a cell is unsupported if its engine
-was lost after the first look.
+to err after a look at its data: inconclusive cells are not measured again, and a cell is unsupported if its engine was
+lost after the first look.
 
 Not pytest-xdist (3.8): when a worker's process ends, it either ends the whole run (--max-worker-restart=0) or starts
 another process for the same worker, thus on the same lost engine. Its scheduler for groups of tests cannot take a test
@@ -241,7 +241,7 @@ def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequenc
 
 
 def _looked_at(results: Results) -> set[str]:
-    """Return the labs of an unfinished run with data that were looked at."""
+    """Return the labs of an unfinished run after a look at their data."""
     journal = results.path.parent / "trials.jsonl"
     trials = map(json.loads, journal.read_text(encoding="utf-8").splitlines()) if journal.exists() else ()
     return {trial["lab"] for trial in trials if trial["block"] >= FEWEST_BLOCKS}
@@ -269,7 +269,7 @@ def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> l
 
 
 def _not_measured(cell: Cell) -> bool:
-    """Tell whether another engine may measure a cell: not if a control made it unsupported, since it was looked at."""
+    """Tell whether another engine may measure a cell: not if a control made it untestable after a look at the data."""
     return cell.verdict == Verdict.UNSUPPORTED and cell.effect is None
 
 

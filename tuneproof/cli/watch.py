@@ -86,7 +86,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _locations(named: str) -> Callable[[str], str]:
-    from tuneproof.audit.auditing import audit  # noqa: PLC0415 - crossplane: only who asks for it pays
+    from tuneproof.audit.auditing import audit  # noqa: PLC0415 - crossplane: loaded only when needed
     from tuneproof.watch.locations import locations  # noqa: PLC0415 - the same
 
     audited = audit(str(named if named == "-" else called_from() / named))
@@ -179,7 +179,7 @@ def _close(file: TextIO) -> None:
 
 
 def _served(listen: str, stack: ExitStack) -> Callable[[tuple[LoopSecond, ...]], None]:
-    from tuneproof.watch.metrics import Metrics, serve  # noqa: PLC0415 - http.server: only who asks for it pays
+    from tuneproof.watch.metrics import Metrics, serve  # noqa: PLC0415 - http.server: loaded only when needed
 
     host, _, port = listen.rpartition(":")
     metrics = Metrics()

@@ -194,7 +194,7 @@ def _opened(named: str, *, prefix: str) -> Source:
             return found
         is_there = path.exists()
     except OSError as error:
-        # Too long a name, a folder that nobody may enter, or a process of /proc that has ended.
+        # Too long a name, an inaccessible folder, or a process of /proc that has ended.
         raise BadInputError(f"{named} cannot be read: {error.strerror}") from error
     if not is_there:
         raise BadInputError(f"{named}: no such file or folder", remedy="name an nginx.conf, its folder, or a dump")

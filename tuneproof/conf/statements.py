@@ -141,7 +141,7 @@ def _contexts_of(path: tuple[str, ...]) -> Sequence[str]:
 
 
 def _without_parentheses(args: list[str]) -> list[str]:
-    """Return the arguments of an ``if`` as words: the parentheses may be separate words or not."""
+    """Return the arguments of an ``if`` as words: the parentheses may be separate words."""
     inner = " ".join(args).removeprefix("(").removesuffix(")").split(" ")
     return [word for word in inner if word]
 

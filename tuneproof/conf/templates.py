@@ -146,7 +146,7 @@ def _filled(match: re.Match[str], directive: str, word: str, values: Values) -> 
 
 
 def _stand_in(name: str, directive: str, *, is_alone: bool) -> str:
-    """Return a plausible value: the directive's default if the placeholder is the whole argument, else by name."""
+    """Return a plausible value: the directive's default if the placeholder is the whole argument; otherwise by name."""
     if not is_alone and any(row.value for row in rows_of(directive)):
         return "1"  # of the unit behind it
     defaults: Iterator[str] = (row.default for row in rows_of(directive) if row.default and " " not in row.default)

@@ -31,7 +31,7 @@ def size_bytes(text: str) -> int | None:
 
 
 def time_ms(text: str) -> int | None:
-    """Return a time such as "90", "1m 30s" or "500ms" in milliseconds (default unit: seconds); None if it is none."""
+    """Return a time such as "90", "1m 30s" or "500ms" in milliseconds (default unit: seconds); None if invalid."""
     total, at = 0, 0
     left = list(_TIMES_MS)
     while at < len(text):

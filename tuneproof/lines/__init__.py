@@ -91,7 +91,7 @@ class Line:
     condition: str = ""  # a function that decides whether a block meets the claim's condition
     condition_name: str = ""  # that in words
     moderator: str = ""  # a function that returns what decides the claim on this host
-    table: str = ""  # a function that returns lines to show beside the verdict
+    table: str = ""  # a function that returns lines to show next to the verdict
     metric: str = ""  # the metric that it is computed from, if it is not ``figure``
     scale: str = ""  # "ratio" or "share", for an effect that code returns
     needs: str = ""  # the control that must hold, a row with ``is_control``

@@ -15,7 +15,7 @@ _BEGINNING: Final = re.compile(rf"^.*?\[({LEVELS})\] (?:\d+#\d+: )?(?:\*\d+ )?",
 _STAMP: Final = re.compile(r"^.*?\[ *\d+\.\d+\] ")
 _WORD: Final = re.compile(r"[a-z0-9_]+")
 _FEWEST_CHARACTERS: Final = 4
-# So many characters are no chance: fewer begin the words of many rows.
+# A text of this length rarely matches by chance; many rows begin with shorter common words.
 _ENOUGH_CHARACTERS: Final = 15
 
 

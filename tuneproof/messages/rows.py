@@ -1,4 +1,4 @@
-"""The rows of the TOML files beside this module, as typed records.
+"""The rows of the TOML files next to this module, as typed records.
 
 A row has the words of one message. In them, ``<name>`` stands for whatever the program writes, ``<n>`` and ``<number>``
 for digits, ``<n+>`` for a number above zero, ``<function>`` for what reads or writes a connection.
@@ -78,7 +78,7 @@ class Message:
     page: str = ""  # the page of the documentation that measures it
     provoke: str = ""  # what provokes it in a container
     unprovoked: str = ""  # why no container can; one of the two is set
-    in_stream: "Message | None" = None  # the facts about connections of stream{} and mail{}, where they differ
+    in_stream: "Message | None" = None  # the facts about connections of stream{} and mail{}, if different
     in_fastcgi: "Message | None" = None  # those about upstreams of fastcgi_pass
     in_grpc: "Message | None" = None  # those about upstreams of grpc_pass
 

@@ -8,7 +8,7 @@ from tuneproof.lab.subject.versions import ALL, choose_versions
 
 QUICK: Final = "quick"
 FULL: Final = "full"
-# After how many blocks the data are looked at; inference/plan.py enumerates how many must agree then.
+# The numbers of blocks at which the data are examined; inference/plan.py computes how many must agree then.
 LOOKS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType({QUICK: (5, 9), FULL: (12, 18, 24)})
 
 

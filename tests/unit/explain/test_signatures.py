@@ -42,7 +42,7 @@ def test_shares_refer_only_to_connections_to_nginx() -> None:
 
 
 @pytest.mark.parametrize("in_one_file", [True, False])
-def test_counters_are_shown_by_their_increase(in_one_file: bool) -> None:  # noqa: FBT001 - pytest names it
+def test_counters_are_shown_by_their_increase(in_one_file: bool) -> None:  # noqa: FBT001 - a parameter
     before, after = readings({"TcpExt.ListenOverflows": 5, "TcpExt.ListenDrops": 5}, {"TcpExt.ListenDrops": 308})
     told = of(seen((before, after)) if in_one_file else seen((before,), (after,)))
     assert (told.listen_overflows, told.listen_drops) == (0, 303)

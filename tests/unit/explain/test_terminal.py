@@ -104,7 +104,7 @@ def test_a_long_value_is_wrapped_next_to_its_name() -> None:
 
 
 @pytest.mark.parametrize("color", [True, False])
-def test_a_strangers_file_name_or_line_sends_no_control_sequence(color: bool) -> None:  # noqa: FBT001 - both ways
+def test_a_strangers_file_name_or_line_sends_no_control_sequence(color: bool) -> None:  # noqa: FBT001 - a parameter
     found = Found(name="\x1b]0;x\x07.log", kind=None, error="[red]line[/red] \x1b[2J")
     load = load_run(notes=("\x1b[31m\rConnection refused",))
     text = render_text((found,), diagnose(seen(load)), width=80, color=color, everything=True)

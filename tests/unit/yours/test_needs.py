@@ -68,7 +68,7 @@ def test_folders_for_files_that_nginx_writes_are_created(tmp_path: Path) -> None
         "proxy_cache_path /data/cache/a keys_zone=a:1m; client_body_temp_path /tmp/body;",
         main="pid /run/n/nginx.pid;\n",
     )
-    assert set(found.folders) == {"/run/n", "/var/log/app", "/data/cache", "/tmp"}  # noqa: S108 - theirs
+    assert set(found.folders) == {"/run/n", "/var/log/app", "/data/cache", "/tmp"}  # noqa: S108 - user files
 
 
 def test_relative_logs_are_below_the_folder_of_nginx_conf(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ class LoopSecond:
     wait_s: float | None  # time ready to run, without a CPU
     calls: tuple[Call, ...] = ()
     long: tuple[LongIteration, ...] = ()  # those that ended in this second
-    unfinished: LongIteration | None = None  # the one that had not ended by then
+    unfinished: LongIteration | None = None  # the one that had not ended at that time
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The engine of an environment or a Docker context, with the docker command's rules, in one place.
 
-DOCKER_HOST, else the context that DOCKER_CONTEXT or else config.json names, else the default socket; and the context
-called "default" is DOCKER_HOST, else the default socket, whatever config.json says:
+The order is DOCKER_HOST, the context in DOCKER_CONTEXT, the context in config.json, and the default socket. The context
+called "default" means DOCKER_HOST or the default socket, whatever config.json says:
 https://docs.docker.com/engine/manage-resources/contexts/ and https://docs.docker.com/reference/cli/docker/
 # environment-variables. Callers pass the address to docker's library, so that it does not search for one.
 """

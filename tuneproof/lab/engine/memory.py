@@ -22,7 +22,7 @@ _EVERY_S: Final = 1.0
 
 
 def taken_bytes(container_id: str, *, root: Path = CGROUPS) -> int | None:
-    """Return what a container takes; None where it has ended, or runs elsewhere."""
+    """Return a container's memory; None if it has ended, or runs elsewhere."""
     folders = (root / place.format(container_id) for place in _PLACES)
     with suppress(OSError):
         for folder in folders:

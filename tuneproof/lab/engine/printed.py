@@ -9,7 +9,7 @@ from tuneproof.lab.engine.reach import hang_up
 
 
 def printed(api: docker.APIClient, container_id: str, text: str, *, times: int = 1, within_s: float) -> str:
-    """Return all that a container has printed on both streams, as soon as it has printed a text so many times.
+    """Return everything that a container has printed on both streams, once it has printed a text this many times.
 
     within_s: after that, or after the container's end, it returns what was printed until then.
     """

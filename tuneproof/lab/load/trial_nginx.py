@@ -125,7 +125,7 @@ class TrialNginx:
         return self._stage.subject.fetch(path).decode("utf-8", errors="replace")
 
     def test(self) -> Said:
-        """Return what ``nginx -t`` says of the configuration, for trials that do not start it."""
+        """Return the output of ``nginx -t`` for the configuration, for trials that do not start it."""
         return self._stage.supervisor.test(self._configuration)
 
     def write(self, name: str, size_bytes: int) -> None:

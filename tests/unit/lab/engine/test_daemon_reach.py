@@ -109,7 +109,7 @@ class Engine(http.server.BaseHTTPRequestHandler):
         self.wfile.write(said)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class
-        """Say nothing."""
+        """Print nothing."""
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def tls_engine(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.usefixtures("docker_config")
-@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # docker-py forgets the connection whose TLS failed
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # docker-py leaks a connection with failed TLS
 @pytest.mark.parametrize("bundle", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
 def test_an_engines_certificate_is_checked_against_its_own_authority(
     tls_engine: str, bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -38,7 +38,7 @@ class Ends:
 @pytest.fixture(autouse=True)
 def ends(monkeypatch: pytest.MonkeyPatch) -> Ends:
     made = Ends()
-    monkeypatch.setattr(machines, "Lab", lambda _session, *, engines: nullcontext(made))  # noqa: ARG005 - as it is called
+    monkeypatch.setattr(machines, "Lab", lambda _session, *, engines: nullcontext(made))  # noqa: ARG005 - a signature
     return made
 
 

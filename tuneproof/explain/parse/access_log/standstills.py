@@ -23,7 +23,7 @@ from tuneproof.explain.parse.access_log.records import LogRecord
 
 # Beyond the server's distance: more than a scheduler's gaps on a busy machine with two cores.
 LATE_MS: Final = 30
-# Without a sign of the worker, for so long that on average it would have shown this many: e^-3 is 5 %.
+# A silence in which the worker would on average have shown this many signs: by chance, e^-3 is 5 %.
 SILENT_MS: Final = 50
 _EXPECTED: Final = 3
 # Other clients' requests that continue with the late one: a single one may be chance, or the same client's.

@@ -40,7 +40,7 @@ class Sample:
             self._keep_new()
 
     def distribution(self) -> Distribution | None:
-        """Summarise the values so far; None where there are none."""
+        """Summarise the values so far; None without any."""
         self._keep_new()
         if not self._count:
             return None

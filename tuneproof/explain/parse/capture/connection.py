@@ -19,7 +19,7 @@ https://www.wireshark.org/docs/wsug_html_chunked/ChAdvTCPAnalysis.html) but for 
 - Keep-alive probe: 0 or 1 byte at the next sequence number - 1.
 - Zero window: a window of 0, whatever its scale, in a segment without SYN, FIN or RST.
 
-Where a capture lacks a direction or the beginning, the first segment of a side says where it is. A packet that was
+If a capture lacks a direction or the beginning, the first segment of a side says where it is. A packet that was
 captured twice counts as a retransmission here as there; see records.Side.suspected_copies.
 """
 

@@ -21,7 +21,7 @@ from tuneproof.explain.parse.figures import MOST_FIGURES, Figure, distribution
 def flow(number: int = 0, *, port: int = 80, **fields: object) -> FlowRecord:
     client = Endpoint(address="10.0.0.1", port=number)
     server = Endpoint(address="10.0.0.2", port=port)
-    return FlowRecord(client=client, server=server, **fields)  # type: ignore[arg-type]  # each test its own
+    return FlowRecord(client=client, server=server, **fields)  # type: ignore[arg-type]  # differ in each test
 
 
 def test_a_distribution_is_within_a_percent_of_the_exact_one() -> None:
