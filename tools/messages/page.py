@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tuneproof.messages.patterns import GLIBC_WORDS
 from tuneproof.messages.render import shown
-from tuneproof.messages.rows import FILES, Message, Problem, messages
+from tuneproof.messages.rows import FILES, Message, Problem, depends_on, messages
 
 SCENARIO: Final = "error_messages"
 _WIDTH: Final = 120
@@ -97,7 +97,7 @@ def _entry(row: Message, verdicts: Mapping[str, Mapping[str, str]]) -> str:
 def _paragraphs(row: Message) -> Iterator[str]:
     problem = {
         Problem.YES: "",
-        Problem.SOMETIMES: " Whether it is a problem depends on how many there are, and from whom.",
+        Problem.SOMETIMES: f" Whether it is a problem depends on {depends_on(row)}.",
         Problem.NO: " It is not a problem.",
     }[row.problem]
     yield f"**{_code(row.happened)}** {_code(row.why)}{problem}"

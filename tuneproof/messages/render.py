@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from tuneproof.messages.patterns import PLACE
-from tuneproof.messages.rows import Message, Problem, Words
+from tuneproof.messages.rows import Message, Problem, Words, depends_on
 
 _PROBLEMS = {
     Problem.YES: "yes",
-    Problem.SOMETIMES: "it depends on how many there are, and from whom",
+    Problem.SOMETIMES: "it depends on",
     Problem.NO: "no",
 }
 
@@ -19,7 +19,8 @@ def lines(message: Message) -> Iterator[tuple[str, str]]:
         yield ("Words" if not index else ""), shown(words)
     if message.levels:
         yield "Level", ", ".join(message.levels)
-    yield "Problem", _PROBLEMS[message.problem]
+    depends = f" {depends_on(message)}" if message.problem is Problem.SOMETIMES else ""
+    yield "Problem", f"{_PROBLEMS[message.problem]}{depends}"
     yield "What", message.happened
     yield "Why", message.why
     yield "Affects", message.affects

@@ -35,7 +35,7 @@ class Problem(StrEnum):
     """Whether a message means a problem of the service."""
 
     YES = "yes"
-    SOMETIMES = "sometimes"  # depends on how many there are, and from whom
+    SOMETIMES = "sometimes"
     NO = "no"  # it is ordinary, or about strangers
 
 
@@ -81,6 +81,11 @@ class Message:
     in_stream: "Message | None" = None  # the facts about connections of stream{} and mail{}, if different
     in_fastcgi: "Message | None" = None  # those about upstreams of fastcgi_pass
     in_grpc: "Message | None" = None  # those about upstreams of grpc_pass
+
+
+def depends_on(row: Message) -> str:
+    """Return what decides whether a message of a row that is sometimes a problem is one."""
+    return "how many there are, and from whom" if row.area == "client" else "how often it happens, and when"
 
 
 @cache

@@ -18,7 +18,7 @@ from tuneproof.explain.parse import system_lines
 from tuneproof.explain.parse.figures import Figure
 from tuneproof.explain.parse.message_counts import MessageCount, MessageCounts, Unknown
 from tuneproof.explain.parse.problems import MalformedEvidenceError
-from tuneproof.explain.parse.wrapped import nginx_line
+from tuneproof.explain.parse.wrapped import inner_lines, nginx_line
 from tuneproof.messages.patterns import find_one, words_again
 from tuneproof.messages.rows import LEVELS, messages
 from tuneproof.wording import plain_quotes
@@ -171,11 +171,13 @@ class Collector:
         if match is None:
             # A line that begins with a request has none: most lines are skipped cheaply.
             beginning = line[:_BEGINNING]
-            if "#" in beginning or ": [" in beginning or line[:1] in "{\x1b":
+            if "#" in beginning or ": [" in beginning or line[:1] in "{\x1b" or line[:2] == "[{":
                 repeated = _REPEATED_AS.search(beginning)
                 line = nginx_line(line).lstrip(_LISTED)
                 line = line[quoted_from.end() :] if (quoted_from := _ELLIPSIS.match(line)) is not None else line
                 match = _LINE.match(line)
+                if match is None and (inner := inner_lines(line)):
+                    return bool([self.add(each) for each in inner])
                 if match is not None and repeated is not None:
                     return self._add(match, line.rstrip().removesuffix("]"), int(repeated[1]))
             if match is None:

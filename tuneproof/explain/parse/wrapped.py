@@ -40,8 +40,9 @@ _KEYS: Final = (
 )
 # The keys in search results.
 _INNER_KEYS: Final = ("_source", "jsonPayload", "content", "attributes", "result")
-# OpenTelemetry's texts, Elastic's original line, and what Ansible prints of a command.
-_ANY_TEXT: Final = re.compile(r'"(?:stringValue|original|stderr)"\s*:\s*"')
+# Lists of lines in one object: CloudWatch, OpenTelemetry, Loki (a time before each line), Elastic's original line, and
+# what Ansible prints of a command.
+_DEEP: Final = re.compile(r'"(message|stringValue|\d{16,19}|original|stderr)"\s*[:,]\s*"')
 _MOST_LAYERS: Final = 3
 
 # nginx's own beginning, anywhere in a line: other programs add columns, labels and keys.
@@ -49,7 +50,6 @@ _BEGINNING: Final = re.compile(
     rf"(?:\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d \[(?:{LEVELS})\] \d+#\d+: |(?<![\w/.-])(?:nginx|angie): \[(?:{LEVELS})\] )"
 )
 _LONGEST_PREFIX: Final = 1_000
-_LONGEST_JSON: Final = 10_000
 # A message does not follow a request, but a request may contain one, for example as user agent.
 _REQUEST: Final = re.compile(r'"[A-Z]{3,20} |HTTP/\d|^\W{0,9}\d{1,3}(?:\.\d{1,3}){3} ')
 # JSON in several lines may have a message twice: what a shipper read, and what it sends.
@@ -62,15 +62,22 @@ _STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)")
 def nginx_line(line: str) -> str:
     """Return a line from nginx's own beginning; without one, like ``unwrapped``."""
     line = unwrapped(plain_quotes(line))
-    if line.lstrip().startswith(_BEGINS_JSON):
-        texts = (key.end() for key in _ANY_TEXT.finditer(line, 0, _LONGEST_JSON))
-        return next((_field(line[at:]) for at in texts if _BEGINNING.match(line, at) is not None), line)
-    found = _BEGINNING.search(line, 0, _LONGEST_PREFIX)
+    found = None if line.lstrip().startswith(_BEGINS_JSON) else _BEGINNING.search(line, 0, _LONGEST_PREFIX)
     if found is None or _REQUEST.search(before := line[: found.start()]) is not None:
         return line
     if (key := _JSON_KEY.fullmatch(before)) is not None and key[1] not in _KEYS:
         return line
     return _field(line[found.start() :]) if before.endswith('"') else line[found.start() :]
+
+
+def inner_lines(line: str) -> list[str]:
+    """Return nginx's lines deep in JSON; empty for other text."""
+    if not line.lstrip("[ ").startswith(_BEGINS_JSON):
+        return []
+    found = [key for key in _DEEP.finditer(line) if _BEGINNING.match(line, key.end()) is not None]
+    # A record may have a message twice: what a shipper read, and what it sends.
+    names = ["1" if key[1].isdigit() else key[1] for key in found]
+    return [_field(line[key.end() :]) for key, name in zip(found, names, strict=True) if name == names[0]]
 
 
 def _field(text: str) -> str:

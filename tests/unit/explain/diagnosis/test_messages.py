@@ -198,6 +198,12 @@ def test_connections_of_stream_get_advice_that_stream_has() -> None:
     assert "403" not in " ".join(line.text for line in answer(finding))
 
 
+def test_what_decides_about_a_message_depends_on_what_it_is_about() -> None:
+    """A cache's file has nothing to do with who sent a request."""
+    told = found(written('[crit] 7#7: cache file "/a" has md5 collision'))
+    assert headline(diagnose(evidence([CLOSED])), told).endswith("depends on how often it happens, and when")
+
+
 def test_a_subrequest_has_no_status_of_its_own() -> None:
     """A mirror's failure affects nobody."""
     inner = [line.replace(', upstream: "', ', subrequest: "/m", upstream: "') for line in written(REFUSED, REFUSED)]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.printed_logs import PRINTED
 from tuneproof.explain.parse.error_log import quoted
-from tuneproof.explain.parse.wrapped import nginx_line, unwrapped
+from tuneproof.explain.parse.wrapped import inner_lines, nginx_line, unwrapped
 from tuneproof.wording import plain_quotes
 
 LINE = '2026/11/26 09:00:01 [error] 12#12: *1 access forbidden by rule, client: 10.0.0.9, request: "GET / HTTP/1.1"'
@@ -80,17 +80,22 @@ def test_what_vector_took_apart_is_put_together() -> None:
 
 
 @pytest.mark.parametrize(
-    "record",
+    ("record", "number"),
     [
-        {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": LINE}}]}]}]},
-        {"Timestamp": "1764147601000000000", "Body": LINE},
-        {"event": {"original": LINE}},
-        {"changed": False, "cmd": ["nginx", "-t"], "rc": 1, "stderr": LINE},
+        ({"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": LINE}}] * 3}]}]}, 3),
+        ({"event": {"original": LINE}}, 1),
+        ({"changed": False, "cmd": ["nginx", "-t"], "rc": 1, "stderr": LINE, "stderr_lines": [LINE]}, 1),
+        ({"events": [{"timestamp": 1764147601000, "message": LINE}] * 2}, 2),
+        ([{"timestamp": 1764147601000, "message": LINE}] * 2, 2),
+        ({"data": {"result": [{"stream": {"app": "a"}, "values": [["1764147601000000000", LINE]] * 2}]}}, 2),
+        ({"hits": {"hits": [{"_source": {"message": LINE, "event": {"original": LINE}}}] * 2}}, 2),
+        ({"status": 200, "ua": LINE}, 0),
     ],
-    ids=["OpenTelemetry", "an exporter of it", "Elastic", "Ansible"],
+    ids=["OpenTelemetry", "Elastic", "Ansible", "CloudWatch", "a list", "Loki", "Elasticsearch", "an access log"],
 )
-def test_a_line_may_be_deep_in_an_object(record: object) -> None:
-    assert nginx_line(json.dumps(record)) == LINE
+def test_lines_may_be_deep_in_an_object(record: object, number: int) -> None:
+    """With all of an export in one line; what a client sent is none of nginx's."""
+    assert inner_lines(json.dumps(record)) == [LINE] * number
 
 
 def test_a_line_in_quotes_keeps_its_own() -> None:
@@ -113,7 +118,10 @@ _PIECES: Final = (
 )
 
 
-@pytest.mark.parametrize(("read", "piece"), [*((nginx_line, piece) for piece in _PIECES), (quoted, "9")])
+@pytest.mark.parametrize(
+    ("read", "piece"),
+    [*((nginx_line, piece) for piece in _PIECES), (inner_lines, '{"message": "'), (quoted, "9")],
+)
 def test_a_hostile_lines_time_grows_only_with_its_length(read: Callable[[str], object], piece: str) -> None:
     """A line that is eight times as long must not take 64 times as long: no part is scanned for each other part."""
 
