@@ -183,6 +183,13 @@ _BY_HAND: Final = (
         instead="http2 on;",
         meaning="nginx warns about it at each start; `http2 on;` does the same for all listens of a server",
     ),
+    *_behaviour(
+        "1.25.1",
+        "listen",
+        "HTTP/1 clients are served there as well; before, only HTTP/2 clients were",
+        block="http",
+        args=r"(?!.*\bssl\b).*\bhttp2\b.*",
+    ),
     *_parameter("1.25.5", "listen", "deferred", "stream"),
     *_parameter("1.25.5", "listen", "default_server", "stream"),
     *_parameter("1.27.0", "proxy_limit_rate fastcgi_limit_rate scgi_limit_rate uwsgi_limit_rate", "$"),

@@ -10,7 +10,7 @@ from tuneproof.audit.changed_defaults import changed_defaults
 from tuneproof.audit.differences import Difference, Effect, place_in_files
 from tuneproof.audit.patches import Edit, Insert, Replace, setting
 from tuneproof.audit.remedies import tls_by_listen
-from tuneproof.audit.spoken import OWN_PROTOCOLS_SINCE, deciding, protocols
+from tuneproof.audit.spoken import OWN_PROTOCOLS_SINCE, deciding, protocols, speaks_tls
 from tuneproof.audit.version_choice import Concern, concerns
 from tuneproof.conf.facts import Facts, Proxied
 from tuneproof.conf.sources import Source
@@ -40,6 +40,13 @@ class Upgrade:
     def is_refused(self) -> bool:
         """Whether the new version does not start with the configuration."""
         return any(one.effect is Effect.REFUSED for one in self.differences)
+
+    @property
+    def starts(self) -> bool | None:
+        """Whether it starts; None if that depends on its package."""
+        if self.is_refused:
+            return False
+        return None if any(one.effect is Effect.MAY_BE_REFUSED for one in self.differences) else True
 
     def patch(self, *, defaults: bool) -> str:
         """Return the changes that the new version needs, or those that keep the old defaults, as a unified diff."""
@@ -136,6 +143,8 @@ def _matters(one: Concern, facts: Facts, *versions: tuple[int, ...]) -> bool:
         passed = [place for place in facts.proxied if one.said in place.target.block.in_effect(one.said.name)]
         is_meant = _INHERITED[one.said.name].get(one.change.version, _always)
         return any(map(is_meant, passed)) if passed else not facts.configuration.is_whole
+    if (one.said.name, one.change.version) == _HTTP1_AS_WELL:
+        return not speaks_tls(one.block, facts)
     if (one.said.name, one.change.version) == _COMPRESSION:
         spoken = [protocols(one.block, facts, version) for version in versions]
         return all(found is None or "TLSv1.3" in found[0] for found in spoken)
@@ -237,6 +246,7 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
 
 
 _COMPRESSION: Final = ("listen", "1.29.1")
+_HTTP1_AS_WELL: Final = ("listen", "1.25.1")
 # Directives that matter where a proxied location inherits them; and some changes only in some of these.
 _INHERITED: Final[Mapping[str, Mapping[str, Callable[[Proxied], bool]]]] = {
     "proxy_http_version": {"1.29.7": _sends_no_connection},
@@ -253,7 +263,7 @@ def as_document(found: Upgrade) -> dict[str, Any]:
         "schema": 1,
         "from": found.before.facts.version,
         "to": found.after.facts.version,
-        "starts": not found.is_refused,
+        "starts": found.starts,
         "differences": [
             {
                 "effect": one.effect.value,

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import docker
 
+from tuneproof.audit.auditing import version_of
 from tuneproof.audit.upgrade import Upgrade, upgrade
 from tuneproof.cli.output import say
 from tuneproof.conf.sources import Source
@@ -104,13 +105,17 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Calla
 
 
 def _versions(options: argparse.Namespace) -> tuple[str, str]:
-    for option, version in (("--from", options.old), ("--to", options.new)):
-        if version and version not in SUITES:
-            raise BadInputError(
-                f"{option} {version} --prove: the lab has {', '.join(SUITES)}",
-                remedy=f"{option}-image IMAGE for others",
-            )
-    return options.old, options.new
+    """Return the two versions; empty for one that an image has."""
+    return _version(options.old, "--from"), _version(options.new, "--to")
+
+
+def _version(written: str, option: str) -> str:
+    version = version_of(written, option=option) if written else ""
+    if version and version not in SUITES:
+        raise BadInputError(
+            f"{option} {written} --prove: the lab has {', '.join(SUITES)}", remedy=f"{option}-image IMAGE for others"
+        )
+    return version
 
 
 def _asked(

@@ -9,7 +9,7 @@ import pytest
 from tuneproof.audit.auditing import audit_source
 from tuneproof.audit.differences import Effect
 from tuneproof.audit.patches import apply
-from tuneproof.audit.upgrade import Upgrade, upgrade
+from tuneproof.audit.upgrade import Upgrade, as_document, upgrade
 from tuneproof.cli.main import main
 from tuneproof.conf.directives import newest
 from tuneproof.conf.sources import Dump
@@ -200,6 +200,14 @@ def test_where_the_default_server_changes_nothing_it_is_not_named(servers: str) 
     assert "1.29.2" not in [since for _, _, since in found]
 
 
+def test_http2_without_tls_no_longer_shuts_out_http1() -> None:
+    """By ``listen … http2``: ngx_http_init_connection of 1.25.0, and ngx_http_wait_request_handler of 1.25.1."""
+    plain = "server {\nlisten 80 http2;\n}"
+    assert ("listen", 4, "1.25.1") in of(changes(plain, old="1.22", new="1.26"), Effect.BEHAVIOUR)
+    shared = "server { listen 80 http2; } server { listen 80 ssl; server_name a; }"
+    assert of(changes(shared, old="1.22", new="1.26"), Effect.BEHAVIOUR) == []
+
+
 def test_certificates_were_compressed_only_in_tls_1_3() -> None:
     """Before 1.23.4, nginx does not speak it by default."""
     server = "server { listen 443 ssl; %s }"
@@ -217,6 +225,7 @@ def test_what_security_updates_bring_to_older_packages_is_not_certain() -> None:
     back = changes("server {\nmax_headers 100;\n}", old="1.30", new="1.22")
     assert of(back, Effect.MAY_BE_REFUSED) == [("max_headers", 4, "1.29.8")]
     assert not back.is_refused
+    assert as_document(back)["starts"] is None
     (why,) = [one.why for one in changes("server { }", old="1.22").differences if one.what == "max_headers"]
     assert why.endswith("Security updates of distributions added it to some older packages as well")
 
