@@ -1,10 +1,16 @@
 """Work that takes too long ends with one sentence, and the alarm is off afterwards."""
 
 import signal
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 import pytest
 
+from tests.support.command_line import Lab
+from tuneproof.cli import audit, upgrade
 from tuneproof.cli.budget import bounded
 from tuneproof.errors import BadInputError
 
@@ -26,3 +32,19 @@ def test_work_within_the_time_limit_continues() -> None:
     with bounded(600):
         assert signal.getitimer(signal.ITIMER_VIRTUAL)[0] > 0
     assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [(audit, ("audit",)), (upgrade, ("upgrade", "--from", "1.22", "--to", "1.30"))],
+    ids=["audit", "upgrade"],
+)
+def test_a_file_that_takes_too_long_ends_its_command(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType, words: Sequence[str]
+) -> None:
+    conf = tmp_path / "nginx.conf"
+    servers = "".join(f"server {{ listen {number}; server_name a{number}; }}\n" for number in range(1, 3000))
+    conf.write_text(f"events {{ }}\nhttp {{ {servers} }}\n", encoding="utf-8")
+    monkeypatch.setattr(module, "bounded", partial(bounded, 0.05))
+    status, _, err = lab(*words, str(conf))
+    assert (status, "not finished after 0.05 s of CPU time" in err) == (2, True)

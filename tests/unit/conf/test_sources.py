@@ -8,11 +8,12 @@ import threading
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from tuneproof.audit.auditing import NEWEST, Audit, audit
-from tuneproof.conf import sources
+from tuneproof.conf import sources, tree
 from tuneproof.conf.file_text import decode, without_terminal
 from tuneproof.conf.sources import open_source
 from tuneproof.conf.tree import read_configuration
@@ -241,6 +242,29 @@ def test_endless_includes_give_one_error(tmp_path: Path, write: Callable[[Path, 
     write(tmp_path, number)
     with pytest.raises(BadInputError, match=r"more than \d+ (?:deep|files)"):
         read_configuration(open_source(str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    ("module", "limit", "named", "message"),
+    [
+        (sources, "_MAX_BYTES", "nginx.conf", "no configuration is that large"),
+        (sources, "MOST_FILES", "sites", "more than 2 files"),
+        (sources, "_MOST_SEARCHED", "sites", "no nginx.conf among 2 files"),
+        (tree, "_MOST_BYTES", "nginx.conf", "MiB of configuration"),
+        (tree, "_MOST_STATEMENTS", "nginx.conf", "more than 2 directives"),
+    ],
+)
+def test_a_configuration_has_a_limit_of_each_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType, limit: str, named: str, message: str
+) -> None:
+    """Below the usual limits, everything is read."""
+    (tmp_path / "sites").mkdir()
+    for name in ("nginx.conf", "sites/a.conf", "sites/b.conf", "sites/c.conf"):
+        (tmp_path / name).write_text("events {}\nhttp { sendfile on; }\n", encoding="utf-8")
+    read_configuration(open_source(str(tmp_path / named)))
+    monkeypatch.setattr(module, limit, 2)
+    with pytest.raises(BadInputError, match=message):
+        read_configuration(open_source(str(tmp_path / named)))
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,12 @@ import docker
 import pytest
 import requests
 from docker.errors import APIError
+from urllib3 import HTTPConnectionPool
+from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
 from tests.support.served import serving
 from tuneproof.lab.engine import repeat
-from tuneproof.lab.engine.repeat import once_more, repeat_safe_calls
+from tuneproof.lab.engine.repeat import Repeats, once_more, repeat_safe_calls
 
 
 class Engine(http.server.BaseHTTPRequestHandler):
@@ -104,6 +106,15 @@ def test_only_a_query_that_fails_in_the_engine_is_repeated(
     with pytest.raises(APIError, match="in use"):
         getattr(api, call)("c")
     assert len(Engine.seen) == asked
+
+
+def test_an_engine_that_hangs_is_not_called_again() -> None:
+    """Each further call would wait as long; a connection that is closed at once costs no time."""
+    lost = ProtocolError("Connection aborted.")
+    assert Repeats(total=4).increment("GET", "/info", error=lost).total == 3
+    hangs = ReadTimeoutError(HTTPConnectionPool("localhost"), "/info", "Read timed out.")
+    with pytest.raises(ReadTimeoutError):
+        Repeats(total=4).increment("GET", "/info", error=hangs)
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
