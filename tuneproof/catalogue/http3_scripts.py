@@ -15,6 +15,10 @@ REQUESTS: Final = 3
 DOWNLOADS: Final = 5
 NEW_CLIENTS: Final = 40
 BURST: Final = 150
+# rcvbuf=64m, and 64k
+HUGE_BUFFER_BYTES: Final = 64 * 2**20
+SMALL_BUFFER_BYTES: Final = 64 * 2**10
+_DEFAULT_BUFFER_BYTES: Final = 212_992  # net.core.rmem_default, and rmem_max, unless raised
 STREAMS: Final = 30
 STRANGERS: Final = 10
 FILE_MB: Final = 4
@@ -150,6 +154,24 @@ def burst(rig: Rig) -> Figures:
         rig.http3.forged(*rig.tls_endpoint, BURST, _ARRIVES_S)
         dropped = rig.counters()["Udp.RcvbufErrors"] - before
     return {"dropped": dropped}
+
+
+def buffers(asked_bytes: int = 0) -> Callable[[Rig], Figures]:
+    """Return the script that reads the receive buffer of the UDP sockets; ``asked_bytes``: nginx's ``rcvbuf``.
+
+    Linux doubles what a program asks for, for its own use, up to twice net.core.rmem_max (sk_setsockopt() in
+    net/core/sock.c).
+    """
+    # Without a request for more, only a raised limit could show.
+    above = 0 if asked_bytes else _DEFAULT_BUFFER_BYTES
+
+    def script(rig: Rig) -> Figures:
+        most = int(rig.sysctl("net.core.rmem_max") or 0)
+        rig.must(above < most < HUGE_BUFFER_BYTES, f"net.core.rmem_max is {most} on this host, or not readable")
+        granted = min(rig.udp_receive_buffers(TLS_PORT))
+        return {"raised": float(granted >= most), "granted": float(granted >= 2 * asked_bytes)}
+
+    return script
 
 
 def replay(rig: Rig) -> Figures:

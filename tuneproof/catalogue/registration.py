@@ -116,7 +116,11 @@ def _around(scenario: Scenario[Any]) -> list[object]:
     """Return the surroundings of a scenario's arms: backends, companions, warm-up."""
     # The number of labs changes no result; its scripts show whether it has clients for HTTP/3.
     given = {each.name: getattr(scenario, each.name) for each in fields(scenario)}
-    return [value for name, value in given.items() if name not in ("name", "arms", "claims", "labs", "http3")]
+    return [
+        value
+        for name, value in given.items()
+        if name not in ("name", "arms", "claims", "labs", "http3", "post_quantum")
+    ]
 
 
 def described(value: object) -> object:

@@ -12,11 +12,15 @@ from tuneproof.catalogue.uploads_scripts import (
     BODY_BYTES,
     CLIENTS,
     LIMIT_BYTES,
+    SLOW_STALLED_AFTER_MS,
     STALLED_AFTER_MS,
     UPLOADS,
     Script,
     chunked,
     halted,
+    occupied,
+    paused,
+    slow,
     stalled,
     to_two_peers,
     too_large,
@@ -33,6 +37,10 @@ _UNBUFFERED: Final = "proxy_request_buffering off; proxy_http_version 1.1;"
 _BUFFERED: Final = "proxy_http_version 1.1;"
 _LIMITED: Final = f"client_max_body_size {LIMIT_BYTES};"
 _STALLED: Final = f"client_body_timeout {STALLED_AFTER_MS}ms; {LOG}"
+_OTHER_TIMEOUTS: Final = " ".join(
+    f"{name} {STALLED_AFTER_MS}ms;" for name in ("proxy_read_timeout", "proxy_send_timeout", "send_timeout")
+)
+_SOON_STALLED: Final = f"client_body_timeout {SLOW_STALLED_AFTER_MS}ms;"
 _REFUSES: Final = "127.0.0.1:9"  # no listener there
 
 
@@ -66,6 +74,12 @@ ARMS: Final = arms_of(
         _two_peers("refused-unbuffered", _UNBUFFERED, _REFUSES),
         _proxied("stalled", _STALLED, stalled),
         _proxied("stalled-too-large", f"{_STALLED} {_LIMITED}", stalled),
+        _proxied("stalled-unbuffered", f"{_UNBUFFERED} {_STALLED}", stalled),
+        _proxied("stalled-unbuffered-too-large", f"{_UNBUFFERED} {_STALLED} {_LIMITED}", stalled),
+        _proxied("occupied", f"{_UNBUFFERED} {_STALLED}", occupied),
+        _proxied("occupied-proxy-timeouts", f"{_UNBUFFERED} {_OTHER_TIMEOUTS}", occupied),
+        _proxied("slow", _SOON_STALLED, slow),
+        _proxied("paused", _SOON_STALLED, paused),
         _proxied("limit-length", _LIMITED, halted(whole(BODY_BYTES), sent_bytes=0)),
         _proxied("limit-chunked", _LIMITED, halted(chunked(BODY_BYTES), sent_bytes=0)),
         _proxied("limit-unbuffered", f"{_UNBUFFERED} {_LIMITED}", too_large, to=_SILENT),

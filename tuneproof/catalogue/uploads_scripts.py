@@ -13,6 +13,11 @@ CLIENTS: Final = 20
 UPLOADS: Final = 20
 LIMIT_BYTES: Final = 10_000  # client_max_body_size
 STALLED_AFTER_MS: Final = 300  # client_body_timeout
+# As long as nginx takes to notice that, several times.
+_NOTICED_AFTER_S: Final = 0.8
+SLOW_TIMES: Final = 2
+# Many times the pauses of a client that sends evenly, so that a busy machine adds none of that length.
+SLOW_STALLED_AFTER_MS: Final = 600
 # More than nginx reads before it connects to the upstream: client_body_buffer_size is 8 or 16 KiB.
 BODY_BYTES: Final = 100_000
 # Less than that, and less than LIMIT_BYTES.
@@ -84,6 +89,33 @@ def stalled(rig: Rig) -> Figures:
     rig.must(ended == CLIENTS, f"nginx ended {ended} of {CLIENTS} connections")
     logged = sum(line["status"] == "408" for line in rig.access_log())
     return {"answered_share": len(list(answers_of(done))) / CLIENTS, "logged_408_share": logged / CLIENTS}
+
+
+def occupied(rig: Rig) -> Figures:
+    """Let clients stop in the middle of a body for longer than nginx's timeouts; count those that hold a backend."""
+    rig.backend().play((Reply(),))
+    with rig.standing(Flow(connections=CLIENTS, says=whole(BODY_BYTES), head_bytes=_SENT_BYTES, stays=True)):
+        rig.wait_until(lambda: rig.backend().seen().connections == CLIENTS, "did not begin to send all uploads")
+        rig.wait(_NOTICED_AFTER_S)
+        held = rig.backend().seen().open_connections
+    return {"freed_share": 1 - held / CLIENTS}
+
+
+def slow(rig: Rig) -> Figures:
+    """Let clients send an upload evenly, for several times client_body_timeout; count those that fail."""
+    rig.backend().play((Reply(),))
+    per_s = 1000 * BODY_BYTES // (SLOW_TIMES * SLOW_STALLED_AFTER_MS)
+    done = rig.flow(Flow(connections=CLIENTS, says=whole(BODY_BYTES), sends_bytes_per_s=per_s))
+    return {"failed_share": 1 - statuses(done, 200) / CLIENTS}
+
+
+def paused(rig: Rig) -> Figures:
+    """Let clients pause once in an upload, for longer than client_body_timeout; count those that fail."""
+    rig.backend().play((Reply(),))
+    pausing = Flow(connections=CLIENTS, says=whole(BODY_BYTES), head_bytes=_SENT_BYTES, stays=True, goes_on=True)
+    with rig.standing(pausing) as became:
+        rig.wait(1.5 * SLOW_STALLED_AFTER_MS / 1000)
+    return {"failed_share": 1 - statuses(became[0], 200) / CLIENTS}
 
 
 def to_two_peers(rig: Rig) -> Figures:

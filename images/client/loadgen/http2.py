@@ -10,6 +10,8 @@ from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, Stre
 from tuneproof.lab.protocol.exchanges import Streams
 
 _READ_BYTES: Final = 65536
+# As much as browsers grant a connection, so that the server never waits for more (Chromium: 15 MiB).
+_WINDOW_BYTES: Final = 15 * 2**20
 
 
 def run(server: tuple[str, int], streams: int, *, path: str, timeout_s: float) -> tuple[int, ...]:
@@ -19,7 +21,9 @@ def run(server: tuple[str, int], streams: int, *, path: str, timeout_s: float) -
     """
     http2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
     with socket.create_connection(server, timeout=timeout_s) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         http2.initiate_connection()
+        http2.increment_flow_control_window(_WINDOW_BYTES)
         head = [(":method", "GET"), (":path", path), (":scheme", "http"), (":authority", "lab")]
         statuses: dict[int, int] = {}
         for _ in range(streams):

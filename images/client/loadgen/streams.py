@@ -110,6 +110,7 @@ class Stream:
         try:
             address, port = server
             plain.connect((address, asked.port or port))
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if asked.proxy_protocol:
                 plain.sendall(proxy_protocol.header(plain))
             if asked.tls:

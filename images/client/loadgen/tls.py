@@ -44,6 +44,7 @@ class Connection:
         self, address: tuple[str, int], context: ssl.SSLContext, *, session: ssl.SSLSession | None, timeout_s: float
     ) -> None:
         self._socket = socket.create_connection(address, timeout=timeout_s)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname="lab", session=session)
         self.sent, self.received = Records(), Records()

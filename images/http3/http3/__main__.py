@@ -1,4 +1,4 @@
-"""``python3 -m http3`` runs the lab's clients for HTTP/3, as tuneproof/lab/protocol/http3.py describes."""
+"""``python3 -m http3`` runs the lab's clients for HTTP/3 and TLS, as tuneproof/lab/protocol/http3.py describes."""
 
 import subprocess
 import sys
@@ -13,6 +13,7 @@ from aioquic.tls import SessionTicket
 from tuneproof.lab.protocol import http3 as protocol
 from tuneproof.lab.protocol.serving import Answers, CannotDoError
 
+from . import tls
 from .clients import Client, run
 
 _TIMEOUT_S: Final = 30.0
@@ -118,6 +119,10 @@ class Http3(protocol.Http3):
             return tuple(
                 subprocess.run(command, capture_output=True, text=True, check=True).stdout for _ in range(times)
             )
+
+    def tls(self, address: str, port: int, asked: protocol.TlsRequest) -> protocol.TlsSeen:
+        """Send a request over TLS; see tls.py."""
+        return tls.ask((address, port), asked)
 
 
 def _connected(server: tuple[str, int], count: int) -> list[Client]:

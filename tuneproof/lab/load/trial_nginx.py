@@ -10,10 +10,12 @@ from contextlib import AbstractContextManager
 from typing import Final, TypeVar
 
 from tuneproof.errors import LabError
+from tuneproof.explain.parse.sockets import ss_text
 from tuneproof.lab.load.fresh_workers import start_fresh_workers
 from tuneproof.lab.load.observer import SocketFigures, WorkerFigures
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError
+from tuneproof.lab.network.agent import owner_name
 from tuneproof.lab.protocol.observer import Calls
 from tuneproof.lab.protocol.turns import Turns
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, ERROR_LOG_PATH
@@ -79,6 +81,12 @@ class TrialNginx:
     def sockets(self, port: int = 0) -> SocketFigures:
         """Count the subject's sockets by their state, around a port (default: the subject's)."""
         return self._stage.sockets(port)
+
+    def udp_receive_buffers(self, port: int) -> tuple[int, ...]:
+        """Return how many bytes each of the subject's UDP sockets on a port may hold: SO_RCVBUF (socket(7))."""
+        beside = self._stage.lab[owner_name(self._stage.subject_name)]
+        table = ss_text.parse(beside.run(["ss", "-uanm", f"sport = :{port}"]).decode())
+        return tuple(entry.memory["rb"] for entry in table.entries)
 
     def workers(self) -> tuple[WorkerFigures, ...]:
         """Read the workers' figures."""

@@ -35,6 +35,7 @@ class Flow:
     """
     awaits_end: bool = False  # whether a connection waits after its last response until the server closes it
     read_bytes_per_s: int = 0  # 0 for at once
+    sends_bytes_per_s: int = 0  # of its only request, in 20 parts per second; 0 for at once
     receive_buffer_bytes: int = 0  # SO_RCVBUF (socket(7)); 0 for the kernel's default
     fast_open: bool = False  # requests may be in the SYN (RFC 7413), as soon as the server has given a cookie
     keeps_heads: bool = False  # whether the header lines of responses are returned, too

@@ -1,4 +1,4 @@
-"""What the clients for HTTP/3 can do; images/http3/http3 implements it.
+"""What the clients for HTTP/3 and post-quantum TLS can do; images/http3/http3 implements it.
 
 Each connection has a UDP socket of its own. It counts as lost after several probes (RFC 9002, section 6.2.4) without
 any answer, and not after a fixed time: the pauses follow the measured round-trip time.
@@ -49,6 +49,26 @@ class Http3Flow:
     """
 
 
+@dataclass(frozen=True, kw_only=True)
+class TlsRequest:
+    """A request on a new TLS connection."""
+
+    path: str = "/"
+    post_quantum: bool = True  # whether the client offers X25519MLKEM768 with a key, as OpenSSL 3.5 does
+    mtu_bytes: int = 1500  # of the path: the longest IPv4 packet that it sends and announces
+    pause_s: float = 0.0  # between the two halves of the ClientHello; 0 sends it at once
+
+
+@dataclass(frozen=True, kw_only=True)
+class TlsSeen:
+    """The result of that request."""
+
+    hellos: int  # ClientHellos: a second one answers a HelloRetryRequest (RFC 8446, section 4.1.4)
+    hello_bytes: int  # of the first, with the header of its record
+    hello_packets: int  # packets with data in which the first left
+    status: int  # of the response; 0 if the server closed or reset the connection
+
+
 class Http3(Protocol):
     """``python3 -m http3``."""
 
@@ -94,3 +114,7 @@ class Http3(Protocol):
     @_long
     def curl(self, address: str, port: int, path: str, times: int) -> tuple[str, ...]:
         """Use curl, which remembers Alt-Svc; return the version of HTTP of each request, such as "2" or "3"."""
+
+    @_long
+    def tls(self, address: str, port: int, asked: TlsRequest) -> TlsSeen:
+        """Send a request over TCP and TLS. An error if this OpenSSL has no post-quantum groups."""

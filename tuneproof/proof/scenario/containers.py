@@ -57,7 +57,7 @@ def container_specs(
     roles = [*[item.spec(image=images.backend, cpuset=beside_subject) for item in scenario.backends], client]
     joining = [replace(role, joins=owner_name(role.name)) if role.name in shaped else role for role in roles]
     probers = [replace(client, name=PROBER)] if CLIENT in shaped else []
-    if scenario.http3:
+    if scenario.http3 or scenario.post_quantum:
         joins = owner_name(CLIENT) if CLIENT in shaped else ""
         joining.append(replace(client, name=HTTP3, image=images.http3, joins=joins, answers=True))
     # Those that own the links come first; a subject resolves its upstreams when it starts.

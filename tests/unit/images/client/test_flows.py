@@ -77,6 +77,38 @@ def test_every_request_of_a_connection_is_reported() -> None:
     assert (connection.error, connection.closed_by_server) == ("", False)
 
 
+def test_small_writes_are_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default, asyncio leaves sockets that do not name their protocol to Nagle's algorithm; requests would wait."""
+    options: list[int] = []
+    connect = asyncio.open_connection
+
+    async def noted(**given: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await connect(**given)
+        options.append(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        return reader, writer
+
+    monkeypatch.setattr(asyncio, "open_connection", noted)
+    run(answering(OK))
+    assert options == [1]
+
+
+def test_a_request_may_be_sent_in_parts() -> None:
+    """As by a client with a slow uplink."""
+    parts: list[bytes] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while b"\r\n\r\n" not in b"".join(parts):
+            parts.append(await reader.read(65536))
+        writer.write(OK)
+        writer.close()
+
+    asked = f"GET / HTTP/1.1\r\nX: {'x' * 200}\r\n\r\n"
+    (connection,) = run(handle, says=asked, sends_bytes_per_s=20 * 50)
+    assert b"".join(parts) == asked.encode()
+    assert len(parts) > 1
+    assert connection.answers[0].status == 200
+
+
 def test_header_lines_are_reported_on_request() -> None:
     """As received, including repeated names."""
     answer = OK.replace(b"X-Worker: 7", b"Set-Cookie: a\r\nset-cookie: b")

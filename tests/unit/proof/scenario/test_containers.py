@@ -15,16 +15,16 @@ HTTP3 = next(scenario for scenario in EVERY_SCENARIO if scenario.name == "http3"
 
 
 @pytest.mark.parametrize("shaped", [(), ("client",)])
-@pytest.mark.parametrize("needed", [True, False])
-def test_a_scenario_that_needs_http3_clients_has_them(*, needed: bool, shaped: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("needed", ["http3", "post_quantum", ""])
+def test_a_scenario_that_needs_http3_clients_has_them(needed: str, shaped: tuple[str, ...]) -> None:
     """Their link is the client's, shaped or not."""
-    scenario = replace(HTTP3, http3=needed)
+    scenario = replace(HTTP3, http3=needed == "http3", post_quantum=needed == "post_quantum")
     placement = CpuPlacement.on(Cpus(allowed="0-1"), shares=(CpuShare.FIRST,))
     specs = container_specs(
         scenario, subjects_of(scenario.arms), images=IMAGES, placement=placement, shaper="native", shaped=shaped
     )
     found = {spec.name: spec for spec in specs}
-    assert [spec.image for spec in specs].count("h") == needed
+    assert [spec.image for spec in specs].count("h") == bool(needed)
     if needed:
         assert found["http3"].joins == found["client"].joins
         assert bool(found["http3"].joins) is bool(shaped)

@@ -1,0 +1,1 @@
+"""Tests of the clients for HTTP/3 and post-quantum TLS."""
