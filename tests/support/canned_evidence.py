@@ -234,12 +234,12 @@ def _socket(state: str, recv_queue: int, send_queue: int, port: int) -> SocketEn
 
 
 def softnet(*dropped: int) -> tuple[CounterSnapshot, ...]:
-    """Return readings of one CPU that has dropped this much."""
+    """Return readings of one CPU that has dropped this much, with a million packets between them."""
     return tuple(
         CounterSnapshot(
-            source="softnet", counters={"cpu0.processed": 1_000_000, "cpu0.dropped": each, "cpu0.squeezed": 3}
+            source="softnet", counters={"cpu0.processed": number * 1_000_000, "cpu0.dropped": each, "cpu0.squeezed": 3}
         )
-        for each in dropped
+        for number, each in enumerate(dropped, start=1)
     )
 
 

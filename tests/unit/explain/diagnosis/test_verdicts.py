@@ -60,6 +60,7 @@ from tuneproof.explain.parse.access_log.upstream_times import NOT_LOGGED
 from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
 from tuneproof.explain.parse.capture.records import Endpoint, Side
 from tuneproof.explain.parse.capture.services import ServiceSummary
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
 from tuneproof.explain.parse.error_log import ErrorLog, Event, parse
 from tuneproof.explain.parse.figures import distribution
 from tuneproof.explain.parse.sockets.table import SocketAddress
@@ -193,6 +194,12 @@ LEFT_A_WORKER: Final = parse(["2026/11/22 14:50:07 [notice] 29#29: gracefully sh
 SECOND: Final = int(datetime(2026, 11, 22, 14, 50, 8, tzinfo=UTC).timestamp())
 
 
+def accepting(connections: int, **counted: int) -> tuple[CounterSnapshot, ...]:
+    """Return two readings, between which a host accepted so many connections."""
+    after = {f"TcpExt.{name}": number for name, number in counted.items()}
+    return readings({"Tcp.PassiveOpens": 0}, {"Tcp.PassiveOpens": connections, **after})
+
+
 def hung_up(reused: int, new: int = 0) -> dict[str, Any]:
     """Return the fields of a service that closed connections during a request."""
     return {"hung_up_flows": reused + new, "hung_up_reused_flows": reused}
@@ -215,6 +222,10 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         ),
         row("one reading", POSSIBLE, "decides 1: nstat", readings({"TcpExt.ListenOverflows": 12})),
         row("increments", FOUND, readings({"TcpExt.ListenOverflows": 12}, relative=True)),
+        # Three are more than a single event, and one connection in a hundred explains a complaint.
+        row("two connections", RARE, grown(ListenOverflows=2, ListenDrops=2)),
+        row("12 of 10000", RARE, accepting(10_000, ListenOverflows=12)),
+        row("300 of 10000", FOUND, accepting(10_000, ListenOverflows=300)),
         row("above its backlog", FOUND, table(listening(queued=129, backlog=128), listening(backlog=128))),
         row("at its backlog", NOT_SEEN, table(listening(queued=128, backlog=128), listening(backlog=128))),
         # Some kernels do not report it.
@@ -246,6 +257,8 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
     ],
     syn_queue_drop.assess: [
         *ALIKE,
+        row("two SYNs", RARE, grown(TCPReqQFullDrop=2)),
+        row("12 SYNs beside 10000 connections", RARE, accepting(10_000, TCPReqQFullDrop=12)),
         row("full queue", FOUND, "for 1: 703 SYNs", grown(TCPReqQFullDrop=703, ListenDrops=703)),
         row(
             "cookies had to do",
@@ -412,6 +425,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             softnet(5, 505),
         ),
         row("a CPU's backlog, once", POSSIBLE, softnet(500)),
+        row("ten of millions", RARE, softnet(5, 15)),
         row("a bad moment", NOT_SEEN, softnet(0, 9)),
         row("long ago", NOT_SEEN, softnet(500), softnet(500)),
         row("backwards", NOT_SEEN, softnet(905), softnet(900)),
@@ -630,6 +644,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         ),
         # The worker finds the request and the client's FIN in one iteration.
         row("three 499s without time", POSSIBLE, log(closed_499_without_time=3)),
+        row("three of a thousand", NOT_SEEN, log(requests=1000, closed_499_without_time=3)),
         row("two 499s without time", NOT_SEEN, log(closed_499_without_time=2)),
         row("499s of unknown time", NOT_SEEN, log(closed_499_without_time=None)),
         # Clients answer with RST; without it they had only closed their half.
@@ -775,7 +790,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row(
             "limited by the clients' windows",
             FOUND,
-            "for 1: 1 socket of nginx's side hold up to 773 KiB",
+            "for 1: 1 socket at port 8000 hold up to 773 KiB",
             table(listening(), established(792_024, **LIMITED)),
         ),
         row("a window that is closed now", FOUND, table(listening(), established(792_024, is_persisting=True))),
