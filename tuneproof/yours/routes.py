@@ -167,16 +167,16 @@ def _route(
         paths = [location or f"/{_LAST}"]
     else:
         paths = list(_paths_to(around, server, facts))
-    first = f"no path is known for location {target.location}; see --location"
-    for number, (headers, host, door, path) in enumerate(
-        itertools.product(((), _FORWARDED), hosts, sorted(its, key=_Door.order), paths)
-    ):
+    failed = []
+    for headers, host, door, path in itertools.product(((), _FORWARDED), hosts, sorted(its, key=_Door.order), paths):
         probe = _probe(server, door, host=host, path=path, headers=headers)
-        found = next(_obstacles(probe, block, server, door), "")
+        found = list(_obstacles(probe, block, server, door))
         if not found:
             return Route(proxied=proxied, **vars(probe))
-        first = first if number else found
-    return Unreachable(proxied=proxied, why=first)
+        failed.append(found)
+    # The request that comes closest shows the reason.
+    nearest = min(failed, key=len, default=[f"no path is known for location {target.location}; see --location"])
+    return Unreachable(proxied=proxied, why=nearest[0])
 
 
 def _never_proxied(facts: Facts, proxied: Proxied, peers: Peers) -> str:

@@ -164,6 +164,15 @@ def test_a_server_without_a_host_of_its_own_is_not_tested_by_another_ones_answer
         assert "server at" in found.why
 
 
+def test_the_reason_is_that_of_the_request_that_comes_closest(tmp_path: Path) -> None:
+    """Over TLS there is no redirect, but still an account."""
+    ports = f"listen 80; listen 443 ssl; if ($scheme = http) {{ {MOVED} }}"
+    redirected = f"server {{ {ports} location / {{ auth_basic a; PASS }} }}"
+    (found,) = routes(tmp_path, redirected.replace("PASS", PASSES_ON))
+    assert isinstance(found, Unreachable)
+    assert "no access (auth_basic at " in found.why
+
+
 def test_a_redirect_to_https_behind_a_load_balancer_is_avoided_as_the_balancer_does(tmp_path: Path) -> None:
     text = f"server {{ listen 80; if ($http_x_forwarded_proto != https) {{ {MOVED} }} location / {{ {PASSES_ON} }} }}"
     (found,) = routes(tmp_path, text)
