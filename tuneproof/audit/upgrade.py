@@ -147,7 +147,7 @@ def _matters(one: Concern, facts: Facts, *versions: tuple[int, ...]) -> bool:
         return not speaks_tls(one.block, facts)
     if (one.said.name, one.change.version) == _COMPRESSION:
         spoken = [protocols(one.block, facts, version) for version in versions]
-        return all(found is None or "TLSv1.3" in found[0] for found in spoken)
+        return all(found is not None and "TLSv1.3" in found[0] for found in spoken)
     return True
 
 

@@ -215,6 +215,8 @@ def test_certificates_were_compressed_only_in_tls_1_3() -> None:
         ("", "1.22", False),
         ("", "1.26", True),
         ("ssl_protocols TLSv1.2;", "1.26", False),
+        # A missing file may say.
+        ("include ssl.conf;", "1.26", False),
     ):
         found = of(changes(server % protocols, old=old), Effect.BEHAVIOUR)
         assert ("1.29.1" in [since for _, _, since in found]) == is_named
