@@ -13,6 +13,7 @@ import pytest
 from tests.support.written_results import a_cell
 from tuneproof.errors import DiskFullError
 from tuneproof.report.html import write_report, writing
+from tuneproof.report.results.files import point_link
 from tuneproof.report.results.run_file import FILE_NAME, ResultsWriter, load
 
 KILLS: Final = 25
@@ -108,3 +109,19 @@ def test_a_full_disk_costs_only_the_pages(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(DiskFullError):
         write_report(load(writer.folder), writer.folder)
     assert [cell.name for cell in load(writer.folder).cells] == ["first"]
+
+
+def test_a_run_that_starts_within_the_start_of_another_finds_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one points ``latest`` at itself while the first one is about to."""
+    link, replace, others = tmp_path / "latest", Path.replace, ["second"]
+
+    def replace_late(self: Path, target: Path) -> Path:
+        while others:
+            point_link(link, others.pop())
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", replace_late)
+    point_link(link, "first")
+    assert [str(path.readlink()) for path in tmp_path.iterdir()] == ["first"]
