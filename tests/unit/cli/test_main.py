@@ -1,9 +1,11 @@
 """The command line's frame: usage, exit statuses, and messages instead of tracebacks."""
 
+import signal
 import subprocess
 import sys
 import types
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import pytest
 
@@ -135,3 +137,33 @@ def test_a_reader_that_stops_early_causes_no_complaint() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+_INTERRUPTS_AN_IMPORT: Final = """
+import os, signal, sys
+class Interrupts:
+    def find_spec(self, name, *_):
+        if name == sys.argv[-1]:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupts())
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from tuneproof.cli.__main__ import installed
+sys.argv[1:] = ["why", sys.argv[-1]]
+sys.exit(installed())
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "status", "said"),
+    [("tuneproof.cli.main", -signal.SIGINT, ""), ("tuneproof.cli.why", cli.INTERRUPTED, "interrupted")],
+)
+def test_ctrl_c_while_a_command_is_loaded_shows_no_traceback(module: str, status: int, said: str) -> None:
+    """Before the command line is read, nothing can have begun."""
+    ended = subprocess.run(
+        [sys.executable, "-c", _INTERRUPTS_AN_IMPORT, module],
+        cwd=CHECKOUT,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert (ended.returncode, ended.stderr.strip().rpartition(": ")[2]) == (status, said)
