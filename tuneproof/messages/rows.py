@@ -17,7 +17,7 @@ from typing import Any, Final
 
 FILES: Final = ("upstream", "client", "resources", "start", "stream", "applications", "backends", "kernel")
 """The order of the files: of several matching wordings with equally many fixed characters, the first one decides."""
-_VARIANTS: Final = ("in_stream", "in_fastcgi", "in_grpc")
+_VARIANTS: Final = ("in_stream", "in_fastcgi", "in_uwsgi", "in_grpc")
 _KNOWN: Final = frozenset(
     {
         *_VARIANTS,
@@ -80,12 +80,14 @@ class Message:
     unprovoked: str = ""  # why no container can; one of the two is set
     in_stream: "Message | None" = None  # the facts about connections of stream{} and mail{}, if different
     in_fastcgi: "Message | None" = None  # those about upstreams of fastcgi_pass
+    in_uwsgi: "Message | None" = None  # those of uwsgi_pass
     in_grpc: "Message | None" = None  # those about upstreams of grpc_pass
 
 
 def depends_on(row: Message) -> str:
     """Return what decides whether a message of a row that is sometimes a problem is one."""
-    return "how many there are, and from whom" if row.area == "client" else "how often it happens, and when"
+    by_area = {"client": "how many there are, and from whom", "start": "what was intended"}
+    return by_area.get(row.area, "how often it happens, and when")
 
 
 @cache

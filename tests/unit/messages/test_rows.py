@@ -163,6 +163,8 @@ def test_events_belong_to_existing_rows() -> None:
             "upstream_reset",
         ),
         ('call_sv("main::a") failed: "Can\'t locate"', "error", "perl_error"),
+        ("disable check peer: 10.0.0.5:3000 ", "error", "upstream_check_failed"),
+        ("shm_add_node::ngx_slab_alloc_locked() failed: used_size[1]", "error", "vts_zone_full"),
         ("NAXSI_FMT: ip=10.0.0.9&server=a", "error", "naxsi"),
         ("init_by_lua error: init_by_lua:2: module 'a' not found:", "error", "lua_init_failed"),
         ("detected a LuaJIT version which is not OpenResty's; many", "alert", "lua_notice"),

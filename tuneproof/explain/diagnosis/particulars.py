@@ -77,7 +77,7 @@ def applied(row: Message, example: str, *, only_streams: bool, schemes: Iterable
 
 def _for_module(row: Message, module: str) -> Message:
     """Return the row with the directives and tools of the module that passes requests to the upstream."""
-    row = {"fastcgi": row.in_fastcgi, "grpc": row.in_grpc}.get(module) or row
+    row = {"fastcgi": row.in_fastcgi, "uwsgi": row.in_uwsgi, "grpc": row.in_grpc}.get(module) or row
 
     def own(text: str) -> str:
         return _OF_PROXY.sub(lambda found: _renamed(found[0], module), text)

@@ -42,6 +42,10 @@ _LINE: Final = re.compile(
 )
 # Prefixes of lists and code in web threads; a quote may begin a log's own column.
 _LISTED: Final = " \t>*-`"
+# Without a process, other programs log like this as well: the message must be known.
+_BARE: Final = re.compile(
+    rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d),? )?(?:\[({LEVELS})\]|({LEVELS})):? (?:\*\d+ )?(?=[a-zA-Z\"])"
+)
 # How people begin a quotation from the middle of a line.
 _ELLIPSIS: Final = re.compile(r"[\"'\u201c]?(?:\.\.\.|\u2026) ?(?=\[)")
 # Prefixes of a message quoted alone, and of a process without its level.
@@ -180,6 +184,8 @@ class Collector:
                     return bool([self.add(each) for each in inner])
                 if match is not None and repeated is not None:
                     return self._add(match, line.rstrip().removesuffix("]"), int(repeated[1]))
+            if match is None and (bare := _BARE.match(line)) is not None and _CLIENT in line:
+                match = bare if find_one(line[bare.end() :], bare[2] or bare[3]) is not None else None
             if match is None:
                 return self._repeats(line) or self._goes_on(line) or self._closes(line) or self._add_system(line)
         return self._add(match, line, 1)

@@ -15,13 +15,14 @@ _STAMP: Final = re.compile(
     r"(?:<\d{1,3}>)?(?:\w+ *: *\w+ *: )?\[(?:[ \d]+\.\d+|\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\] "
 )
 # Prefixes of other logs: auditd, also in the kernel's log; klog, as of ingress-nginx; PHP-FPM; gunicorn; uWSGI;
-# Passenger; nginx without a level.
+# supervisord; Passenger; nginx without a level.
 _OWN: Final = re.compile(
     r"(?:audit: )?type=\w+ (?:msg=)?audit\([\d.:]+\): "
     r"|[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\] "
     r"|\[\d\d-\w{3}-\d{4} \d\d:\d\d:\d\d(?:\.\d+)?\] (?:[A-Z]+: )?(?:pid \d+, \w+\(\), line \d+: )?"
     r"|\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}\] \[\d+\] \[[A-Z]+\] "
     r"|\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4} - "
+    r"|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]{4,5} "
     r"|\[ [A-Z] \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [^\]]{1,200}\]: "
     r"|(?:nginx|angie): "
 )
@@ -30,7 +31,8 @@ _BLANKS: Final = re.compile(r"\s+")
 _EVENT: Final = re.compile(
     r"^(?:\S+ )?(?:Warning|Normal) \S+ (.{1,200}? )?(?=(?:Liveness|Readiness|Startup) probe failed: |"
     r"Back-off restarting|MountVolume\.SetUp failed|The node was low|Pod ephemeral|Usage of EmptyDir|"
-    r"Container \S+ exceeded its)"
+    r"Container \S+ exceeded its|Failed to pull image|Error: (?:ErrImagePull|ImagePullBackOff)|Back-off pulling|"
+    r"\d+/\d+ nodes are available)"
 )
 _TIMES: Final = re.compile(r"\(x(\d{1,6}) over ")
 # Parts of all rows' words: most other lines have none. One by one, they take a tenth of the time of a pattern.
@@ -61,17 +63,10 @@ _ANY_OF_THEM: Final = (
     *("vice-versa", "exec format error", "no such file", "docker-entrypoint", "envsubst-on", "listen-on-ipv6"),
     *("obtaining Endpoints", 'SSL certificate "', "reloading the backend", "denied the request", "Back-off restarting"),
     *("MountVolume", "low on resource", "ephemeral", "EmptyDir", "[pool ", "listening socket", "FPM instance"),
-    *(
-        "Could not spawn process",
-        "shared libraries",
-        "symbol lookup",
-        "' not found",
-        "WORKER TIMEOUT",
-        "SIGKILL",
-        "due to signal 9",
-        "uWSGI listen",
-        "SIGPIPE: ",
-    ),
+    *("HARAKIRI", "DAMN ! worker", "exited: nginx", "gave up: nginx", "ErrImagePull", "ImagePullBackOff", "pull image"),
+    *("pulling image", "nodes are available", "CrashLoopBackOff", "ExecStart", "Could not spawn process"),
+    *("shared libraries", "symbol lookup", "' not found", "WORKER TIMEOUT", "SIGKILL", "due to signal 9"),
+    *("uWSGI listen", "SIGPIPE: "),
 )
 _LONGEST: Final = 1_000
 _REQUEST: Final = re.compile(r'(?<!\(request: )"[A-Z]+ ')

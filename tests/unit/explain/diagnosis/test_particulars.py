@@ -32,9 +32,10 @@ def test_the_directives_are_those_of_the_module_that_logged_it(scheme: str, name
 
 
 @pytest.mark.parametrize("row", ["upstream_reset", "upstream_closed_early", "upstream_no_port", "upstream_refused"])
-def test_php_gets_no_advice_to_keep_connections(row: str) -> None:
-    """With fastcgi_keep_conn, each idle connection keeps a child of PHP-FPM."""
-    told = applied(messages()[row], "", only_streams=False, schemes=["fastcgi"])
+@pytest.mark.parametrize("scheme", ["fastcgi", "uwsgi"])
+def test_neither_php_nor_uwsgi_gets_advice_to_keep_connections(row: str, scheme: str) -> None:
+    """With fastcgi_keep_conn, each idle connection keeps a child of PHP-FPM; uwsgi_pass has none."""
+    told = applied(messages()[row], "", only_streams=False, schemes=[scheme])
     assert "keepalive" not in told.first
     assert "gunicorn" not in told.why
 

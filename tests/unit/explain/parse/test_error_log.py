@@ -131,11 +131,21 @@ BIG = (
     [
         [f"2026/11/26 09:00:01 [error] xxxx#xxxx: *xx {BIG}"],
         [f"2026/11/26 09:00:01 [error] 7#7: 12 {BIG}"],
+        [f"2026/11/26 09:00:01 [error] {BIG}"],
+        [f"error: *12 {BIG}"],
         [f'"...[error] 7#7: *12 {BIG}"'],
         [f"\u2026 [error] 7#7: *12 {BIG}"],
         [f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG[:21]}", BIG[21:90], BIG[90:]],
     ],
-    ids=["hidden numbers", "no asterisk", "an ellipsis", "another", "wrapped by a terminal"],
+    ids=[
+        "hidden numbers",
+        "no asterisk",
+        "no process",
+        "no brackets",
+        "an ellipsis",
+        "another",
+        "wrapped by a terminal",
+    ],
 )
 def test_a_line_may_be_pasted_imperfectly(lines: list[str]) -> None:
     log = parse([*lines, "something else"])
@@ -143,6 +153,12 @@ def test_a_line_may_be_pasted_imperfectly(lines: list[str]) -> None:
     assert (count.row, count.number, count.clients) == ("upstream_too_big_header", 1, {"10.0.0.9": 1})
     assert (count.requests, count.upstreams) == ({"GET /a": 1}, {"10.0.0.5:80": 1})
     assert log.unknown.number == 0
+
+
+def test_another_programs_line_with_a_level_is_no_message() -> None:
+    """Go's log has nginx's form of a time."""
+    line = "2026/11/26 09:00:01 [error] cannot reach the database, client: 10.0.0.9"
+    assert Collector().add(line) is False
 
 
 def test_a_number_of_connections_is_not_that_of_the_connection() -> None:

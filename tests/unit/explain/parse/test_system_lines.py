@@ -175,6 +175,14 @@ OTHERS = [
         ),
         "passenger_spawn",
     ),
+    ("Thu Nov 26 09:00:01 2026 - *** HARAKIRI ON WORKER 1 (pid: 12, try: 1) ***", "uwsgi_harakiri"),
+    ("2026-11-26 09:00:01,456 INFO exited: nginx (exit status 0; not expected)", "supervisor_daemon"),
+    ("2026-11-26 09:00:01,456 INFO exited: nginx (exit status 1; not expected)", "supervisor_failed"),
+    ('  Warning  Failed  12s  kubelet  Failed to pull image "nginx:1.99": rpc error: not found', "image_not_pulled"),
+    (
+        "  Warning  FailedScheduling  2m  default-scheduler  0/3 nodes are available: 3 node(s) didn't have free ports",
+        "pod_unscheduled",
+    ),
     ("/usr/sbin/nginx: error while loading shared libraries: libssl.so.1.1: cannot open", "library_missing"),
     ("[2026-11-26 09:00:01 +0000] [7] [CRITICAL] WORKER TIMEOUT (pid:9)", "gunicorn_timeout"),
     (
