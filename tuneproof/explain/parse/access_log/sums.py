@@ -157,6 +157,8 @@ class ShortBodies:
 
 _CLIENT_CLOSED_REQUEST: Final = 499
 _GATEWAY_TIMEOUT: Final = 504
+# Linux' default send buffer (tcp_wmem).
+_SENT_AT_ONCE_BYTES: Final = 16 << 10
 _GIVEN_UP: Final = frozenset({_CLIENT_CLOSED_REQUEST, _GATEWAY_TIMEOUT})
 
 
@@ -166,7 +168,8 @@ class Upstreams:
     def __init__(self) -> None:
         self.retried: int | None = None  # passed to more than one server; None as long as no server was logged
         # Per request: from the connect to the response header of its last server; and the request's time beyond its
-        # servers', if it has no body, for which nginx also waits.
+        # servers', if it has no body, for which nginx also waits, and its response does not fit into a socket at once:
+        # otherwise the client is not the reason (limit_req and auth_request may be).
         self.header_minus_connect_s, self.client_s = Sample(), Sample()
         # Attempts that nginx or the client gave up: after the connect without a header, and before the connect.
         self.unanswered_s = Sample()
@@ -187,7 +190,8 @@ class Upstreams:
             self._add_given_up(record)
         known = [time_s for time_s in responses if time_s is not None]
         has_body = record.request is not None and may_have_body(record)
-        if known and record.request_time_s is not None and not has_body:
+        is_small = record.body_bytes is not None and record.body_bytes <= _SENT_AT_ONCE_BYTES
+        if known and record.request_time_s is not None and not has_body and not is_small:
             # Both are rounded, and a stalled worker's clock is late: the difference may be negative.
             self.client_s.add(max(0.0, record.request_time_s - sum(known)))
 

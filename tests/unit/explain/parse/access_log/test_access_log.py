@@ -250,6 +250,12 @@ def test_the_time_of_a_body_is_not_the_reading_clients() -> None:
     assert summary(lines).client_time_s == distribution([7.9])
 
 
+def test_a_response_that_fits_into_the_socket_does_not_wait_for_its_client() -> None:
+    """limit_req and auth_request make the request last."""
+    lines = [a_line(bytes=size, rt="8.000", urt="0.100") for size in ("16384", "16385", "-")]
+    assert summary(lines).client_time_s == distribution([7.9, 7.9])
+
+
 def test_lines_out_of_order_are_counted_and_change_nothing_else() -> None:
     seconds = (16, 18, 17, 15)
     result = summary([a_line().replace(":16 ", f":{second} ") for second in seconds])
