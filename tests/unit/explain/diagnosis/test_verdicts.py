@@ -783,6 +783,11 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             NOT_SEEN,
             legs({"zero_window_flows": 2, "from_client": Side(zero_windows=3, zero_window_s=0.9)}, matched=0),
         ),
+        row(
+            "one client of a thousand",
+            RARE,
+            legs({"flows": 1000, "zero_window_flows": 2, "from_client": CLOSED.from_client}),
+        ),
         # Then nginx may not read; its listeners show it.
         row("closed to an unknown service", POSSIBLE, CLOSED),
         row("closed to nginx", FOUND, CLOSED, ALONE),
@@ -790,7 +795,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row(
             "limited by the clients' windows",
             FOUND,
-            "for 1: 1 socket at port 8000 hold up to 773 KiB",
+            "for 1: 1 socket at port 8000 holds up to 773 KiB",
             table(listening(), established(792_024, **LIMITED)),
         ),
         row("a window that is closed now", FOUND, table(listening(), established(792_024, is_persisting=True))),

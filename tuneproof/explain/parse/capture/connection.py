@@ -41,6 +41,9 @@ WATCH_AFTER_FIN: Final = 2
 _ASKED_FOR: Final = 2
 _COPY_NS: Final = 1_000_000
 _NS: Final = 1e9
+# A request that crosses the end of an idle connection is reset within a round trip. A server that had it for longer
+# gave up, or ended.
+_CROSSING_NS: Final = 200_000_000
 # If the round trip is unknown; as in Wireshark.
 _REORDERING_NS: Final = 3_000_000
 
@@ -402,7 +405,10 @@ class FlowState:
                 "client_left_before_response": conversation.left_before or conversation.left_in,
                 "client_left_in_response": conversation.left_in,
                 "hung_up_ns": conversation.hung_up_ns,
-                "hung_up_reused": conversation.awaiting and conversation.exchanges > 1,
+                "hung_up_reused": conversation.awaiting
+                and conversation.exchanges > 1
+                and conversation.hung_up_ns is not None
+                and conversation.hung_up_ns - self.client.advanced_ns <= _CROSSING_NS,
             }
         return FlowRecord(
             client=endpoint(self.client.raw),

@@ -128,6 +128,8 @@ CLIENT_GOES, SERVER_GOES = client(flags=FIN | ACK), server(flags=FIN | ACK)
         ((WHOLE, client(get()), server(flags=RST)), {"answered", "hung up", "reused"}),
         # A client that sends a request after the FIN crossed with it.
         ((WHOLE, SERVER_GOES, client(get()), CLIENT_GOES), {"answered", "hung up", "reused"}),
+        # A server that had the request for a second did not close an idle connection.
+        ((WHOLE, client(get()), server(flags=FIN | ACK, after_s=1.0)), {"answered", "hung up"}),
         ((PART, SERVER_GOES), {"answered", "hung up"}),
         ((WHOLE, SERVER_GOES), {"answered"}),
         ((PART, CLIENT_GOES, SERVER_GOES), {"answered", "left before", "left in"}),
