@@ -42,10 +42,18 @@ SHARED = {
     "        location /c { proxy_pass http://b; proxy_buffers 4 64k; proxy_buffer_size 64k; }\n    }\n}\n",
     "peers.conf": "server 10.0.0.1:81;\nserver 10.0.0.2:81;\n",
 }
+# In the second server, a header of the included location would replace the outer ones.
+INCLUDED = {
+    "nginx.conf": f"{HEAD}http {{\n    upstream a {{ server 10.0.0.1:81; keepalive 8; }}\n"
+    "    server { listen 80; include app.conf; }\n"
+    "    server { listen 81; proxy_set_header X-A b; include app.conf; }\n}\n",
+    "app.conf": "location / { proxy_pass http://a; }\nlocation /b { proxy_pass http://10.0.0.2:81; }\n",
+}
 TEXTS = {
     **{name: case.files for name, case in CASES.items() if not case.problems},
     "dense": DENSE.files,
     "inner": INNER,
     "shared": SHARED,
+    "included": INCLUDED,
     "dense-crlf": {name: text.replace("\n", "\r\n") for name, text in DENSE.files.items()},
 }

@@ -135,7 +135,7 @@ def _leaves_bodies(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
 
 
 def _denies_nobody(at: Statement | Block, block: Block, _facts: Facts) -> str:
-    """Return what an ``allow`` without a ``deny`` does to addresses that no line names, in words; empty for nothing.
+    """Return the block of an ``allow`` without a ``deny``, in words; empty if addresses that no line names are denied.
 
     A list replaces the outer ones (ngx_http_access_merge_loc_conf); with "satisfy any", the others need a password.
     """
@@ -145,7 +145,7 @@ def _denies_nobody(at: Statement | Block, block: Block, _facts: Facts) -> str:
     if own[:1] != [at] or is_meant or block.may_say_more:
         return ""
     outer = block.parent.in_effect("deny") if block.parent is not None else []
-    return f": the deny at {outer[0].file}:{outer[0].line} does not count here" if outer else " "
+    return f"this block, which does not inherit that at {outer[0].file}:{outer[0].line}," if outer else "this block,"
 
 
 def _reads_forwarded_recursively(_at: Statement | Block, block: Block, _facts: Facts) -> bool:

@@ -32,6 +32,7 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
         or match is None
         or not _stands_alone(block)
         or _is_key_of_cache(block)
+        or facts.names_proxied_address
     ):
         return []
     address, path = match["socket"] or match["host"], match["uri"] or match["path"] or ""

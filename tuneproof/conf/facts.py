@@ -28,6 +28,7 @@ _DEFAULT_OUTPUT_BUFFERS: Final = ("2", "32k")
 _OLD_OUTPUT_BUFFERS: Final = ("1", "32k")
 _SECOND_OUTPUT_BUFFER_SINCE: Final = (1, 9, 5)
 _PARAMETER: Final = re.compile(r'invalid parameter "(\w+)"')
+_PROXIED_ADDRESS: Final = re.compile(r"\$\{?proxy_(?:host|port)\b")
 # gRPC and memcached forward each part as it arrives.
 _NEVER_BUFFERED: Final = frozenset({"grpc", "memcached"})
 
@@ -92,6 +93,11 @@ class Facts:
         """Why no path reaches a location, by its id."""
         servers = self.configuration.main.all("server")
         return {id(one.block): one for server in servers for one in unreachable_in(server)}
+
+    @cached_property
+    def names_proxied_address(self) -> bool:
+        """Whether a variable with the address of a proxied location is used, which may be an upstream block's name."""
+        return any(map(_PROXIED_ADDRESS.search, self.configuration.texts.values()))
 
     @cached_property
     def _names(self) -> tuple[tuple[Proxied, frozenset[str] | None], ...]:

@@ -12,6 +12,11 @@ _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _TABLES: Final = ("map", "split_clients", "geo")
 # Parameters of map and geo, not values: https://nginx.org/en/docs/http/ngx_http_map_module.html
 _PARAMETERS: Final = frozenset({"hostnames", "volatile", "include", "delete", "proxy", "proxy_recursive", "ranges"})
+_OTHERWISE: Final = {"map": "default", "geo": "default", "split_clients": "*"}
+_FLAGS: Final = frozenset({"break", "redirect", "permanent"})
+_SETTER: Final = re.compile(r"\w+_set|set_\w+")
+# Phases before that in which requests are proxied.
+_BY_LUA: Final = re.compile(r"(?:server_)?rewrite_by_lua|access_by_lua")
 _MAX_VALUES: Final = 64
 _MAX_DEPTH: Final = 8
 
@@ -62,13 +67,15 @@ def _filled(text: str, values: dict[str, str]) -> str:
 
 def _values_of(name: str, block: Block, *, depth: int) -> frozenset[str] | None:
     written = [statement.args[1] for statement in _sets(name, block) if len(statement.args) > 1]
+    if written and _is_set_otherwise(name, block):
+        return None
     if (table := table_of(name, block)) is not None:
         written += entries(table).values()
-        if any(statement.name == "include" for statement in table.own):
+        if table.unseen:
             return None
-        if "default" not in entries(table) and table.name == "map":
+        if _OTHERWISE[table.name] not in entries(table):
             written.append("")
-    if not written or (written == [""] and _has_lua(block)):
+    if not written:
         return None
     found = [possible_values(value, block, depth=depth) for value in written]
     known = [values for values in found if values is not None]
@@ -80,16 +87,36 @@ def _sets(name: str, block: Block) -> Iterator[Statement]:
     for around in block.within():
         inner = [around, *around.all("if")] if around.name in {"server", "location", "if"} else [around]
         for place in inner:
-            yield from (item for item in place.local("set") if item.value.lower() == f"${name}")
+            yield from _local_sets(name, place)
+    server = block.around("server")
+    if server is None or any(_local_sets(name, around) for around in block.within() if around.name == "location"):
+        return
+    for location in server.all("location"):
+        if _leads_on(location):
+            yield from _local_sets(name, location)
 
 
-def _has_lua(block: Block) -> bool:
-    """Tell whether Lua may set a variable here: an empty ``set`` usually prepares that."""
-    return any(
-        "_by_lua" in name
-        for around in block.within()
-        for name in (*(said.name for said in around.own), *(inner.name for inner in around.blocks))
-    )
+def _local_sets(name: str, block: Block) -> list[Statement]:
+    return [said for said in block.local("set") if said.value.lower() == f"${name}"]
+
+
+def _leads_on(location: Block) -> bool:
+    """Tell whether a request may go on in another location, with the variables that this one has set."""
+    rewrites = (said for said in location.local("rewrite") if _FLAGS.isdisjoint(said.args))
+    return any(rewrites) or bool(location.local("try_files") or location.local("error_page"))
+
+
+def _is_set_otherwise(name: str, block: Block) -> bool:
+    """Tell whether something other than ``set`` may set a variable: Lua, another module, or a group of a regex."""
+    for around in block.within():
+        made: list[Statement | Block] = [*around.own, *around.blocks]
+        if any(_BY_LUA.match(one.name) for one in made):
+            return True
+        if any(_SETTER.fullmatch(one.name) and "".join(one.args[:1]).lower() == f"${name}" for one in made):
+            return True
+        if any(f"<{name}>" in arg for one in (around, *made) for arg in one.args):
+            return True
+    return False
 
 
 def entries(table: Block) -> dict[str, str]:

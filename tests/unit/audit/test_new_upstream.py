@@ -48,6 +48,12 @@ def test_redirects_of_the_address_are_still_rewritten_to_the_location(
     assert lines == [*expected, f"proxy_set_header Host {host};"]
 
 
+@pytest.mark.parametrize("variable", ["$proxy_host", "${proxy_host}", "a:$proxy_port"])
+def test_an_address_that_a_variable_shows_stays(variable: str) -> None:
+    assert named("location / {\nproxy_pass http://10.0.0.1;\nproxy_set_header Host $host;\n}")
+    assert named(f"location / {{\nproxy_pass http://10.0.0.1;\nproxy_set_header Host {variable};\n}}") == []
+
+
 @pytest.mark.parametrize(
     ("said", "expected"),
     [

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.configurations import HEAD
-from tests.support.patched_texts import DENSE, SHARED, TEXTS
+from tests.support.patched_texts import DENSE, INCLUDED, SHARED, TEXTS
 from tests.support.unified_diffs import applied
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
@@ -55,6 +55,13 @@ def test_no_patch_reaches_blocks_that_share_a_line_or_a_file() -> None:
     kept = [one for one in before.advice if one.name == "upstream_keepalive" and one.edits]
     assert {file for one in kept for file in apply(one.edits, texts)} == {"nginx.conf"}
     assert [(one.at.name, one.edits) for one in before.advice if one.name == "proxy_buffering"] == [("proxy_pass", ())]
+
+
+def test_no_patch_changes_a_file_for_one_of_its_includes_only() -> None:
+    found = audited(dict(INCLUDED), "1.22")
+    assert [one.edits for one in found.advice if one.name == "upstream_keepalive"] == [()] * 4
+    alike = audited({**INCLUDED, "nginx.conf": INCLUDED["nginx.conf"].replace("proxy_set_header X-A b;", "")}, "1.22")
+    assert all(one.edits for one in alike.advice if one.name == "upstream_keepalive")
 
 
 def same_place(one: Advised, other: Advised, before: Audit, after: Audit) -> bool:

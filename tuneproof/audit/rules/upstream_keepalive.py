@@ -1,11 +1,12 @@
 """Keep connections to the upstream: "Upstream keepalive doubles an ingress controller's throughput"."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.new_upstream import named_block
-from tuneproof.audit.patches import Before, Edit, Insert, Replace, setting
+from tuneproof.audit.patches import Before, Edit, Insert, Replace, place_of, setting
 from tuneproof.conf.facts import Facts, Proxied
 from tuneproof.conf.reuse import Lack, Reuse, connection_header
 from tuneproof.conf.statements import Statement
@@ -29,6 +30,11 @@ def advise(facts: Facts) -> Iterator[Advised]:
     """Yield whether each proxied location reuses connections."""
     # With non_idempotent, nginx sends a POST again if a reused connection fails: a person must choose.
     is_safe = not any("non_idempotent" in said.args for said, _ in facts.configuration.main.everything())
+    remedies = {id(one): _remedy(facts, one) for one in facts.proxied if is_safe and _may_be_changed(one)}
+    included: defaultdict[tuple[str, int], list[Proxied]] = defaultdict(list)
+    for proxied in facts.proxied:
+        said = proxied.target.statement
+        included[said.file, said.span.start].append(proxied)
     for proxied in facts.proxied:
         reuse = proxied.reuse
         at = proxied.target.statement
@@ -39,7 +45,11 @@ def advise(facts: Facts) -> Iterator[Advised]:
         elif reuse.reuse is Reuse.NO and proxied.target.kind == "fastcgi" and Lack.BLOCK not in reuse.lacks:
             yield Advised(name=NAME, claim=CLAIM, state=State.CANNOT_TELL, at=at, why=f"{reuse.why}; {_PINNED}")
         elif reuse.reuse is Reuse.NO:
-            edits = _remedy(facts, proxied) if is_safe and _is_all_here(proxied.target.block) else ()
+            edits = remedies.get(id(proxied), ())
+            others = included[at.file, at.span.start]
+            if any(_of_file(at, remedies.get(id(one), ())) != _of_file(at, edits) for one in others):
+                # Another server that includes the file needs other changes.
+                edits = ()
             tried = reuse.culprit is not None or _is_asked_for(facts, proxied)
             state = State.WITHOUT_EFFECT if tried and Lack.BLOCK not in reuse.lacks else State.MISSING
             is_routine = state is State.MISSING
@@ -126,9 +136,15 @@ def _is_asked_for(facts: Facts, proxied: Proxied) -> bool:
     return upstream is not None and upstream.statement is not None and upstream.keepalive > 0
 
 
-def _is_all_here(block: Block) -> bool:
+def _may_be_changed(proxied: Proxied) -> bool:
     """Tell whether all includes of a location and its server are here: a missing one may have the additions."""
-    return not any(level.unseen for level in block.within() if level.around("server"))
+    reuse = proxied.reuse
+    is_wanted = reuse.reuse is Reuse.NO and Lack.PROTOCOL not in reuse.lacks
+    return is_wanted and not any(level.unseen for level in proxied.target.block.within() if level.around("server"))
+
+
+def _of_file(at: Statement, edits: Sequence[Edit]) -> list[Edit]:
+    return [edit for edit in edits if not isinstance(edit, Before) and place_of([edit]).startswith(f"{at.file}:")]
 
 
 def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
