@@ -6,8 +6,10 @@ import pytest
 
 from tests.support.canned_loops import IDLE, SECOND, STALL, TEXT
 from tuneproof.explain.diagnosis.causes import event_loop_stall
+from tuneproof.explain.diagnosis.diagnose import diagnose
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet, Named
 from tuneproof.explain.diagnosis.findings import CauseVerdict
+from tuneproof.explain.diagnosis.render import rows
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.parse.event_loop import LongIteration, LoopRecording, LoopSecond, parse
 from tuneproof.explain.parse.event_loop_summary import Reason, WorkerLoop, summarise
@@ -77,6 +79,15 @@ def test_the_diagnosis_of_watch() -> None:
     )
     assert next(iter(diagnosis(loops(IDLE)))) == "No problem found in the event loops."
     assert next(iter(diagnosis(()))).startswith("No iteration of an event loop was seen")
+
+
+def test_explain_advises_what_watch_advises() -> None:
+    """A recording shows more than that there is a stall."""
+    computing = replace(SECOND, long=(replace(STALL, called_s=0.001),) * 40)
+    for second, words in ((SECOND, "separate large downloads"), (computing, "find what computes in the worker")):
+        evidence = EvidenceSet(event_loops=(Named(name="loops.json", content=loops(second)),))
+        (step,) = [row.text for row in rows(diagnose(evidence)) if row.label == "Next"]
+        assert step.startswith(words)
 
 
 def test_explain_weighs_the_recording() -> None:
