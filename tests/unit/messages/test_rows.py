@@ -14,7 +14,7 @@ LEVELS = {"info", "notice", "warn", "error", "crit", "alert", "emerg", "debug"}
 SAMPLES = {"end": "", "n": "7", "number": "24", "n+": "7", "function": "recv"}
 REFUSED_BY_WINDOWS = "No connection could be made because the target machine actively refused it"
 CLOSED_BY_WINDOWS = "An existing connection was forcibly closed by the remote host"
-WITHOUT_LEVEL = {"configuration_ok", "configuration_test_failed"}
+WITHOUT_LEVEL = {"configuration_ok", "configuration_syntax_ok", "configuration_test_failed"}
 """What nginx -t prints without one."""
 VERSION = re.compile(r"1\.\d+\.\d+")
 
@@ -94,6 +94,9 @@ def test_events_belong_to_existing_rows() -> None:
         ('unknown log format "main" in /a:1', "emerg", "log_format_unknown"),
         ('the "ssl" parameter requires ngx_http_ssl_module in /a:1', "emerg", "module_not_built"),
         ('no "events" section in configuration', "emerg", "events_missing"),
+        ('"keepalive_timeout" directive invalid value in /a:1', "emerg", "value_invalid"),
+        ('invalid value "yes" in "gzip" directive, it must be "on" or "off" in /a:1', "emerg", "value_invalid"),
+        ('invalid parameter "quic" in /a:1', "emerg", "parameter_invalid"),
         ('zero size shared memory zone "one"', "emerg", "zone_undefined"),
         ('zone "one" is too small in /a:1', "emerg", "zone_too_small"),
         ('invalid host in upstream "http://a:3000" in /a:1', "emerg", "upstream_address_invalid"),
@@ -181,6 +184,11 @@ def test_events_belong_to_existing_rows() -> None:
         ("connect() failed (99: Address not available) while connecting to upstream", "", "upstream_no_port"),
         ("cache manager process 7 exited on signal 8", "alert", "worker_crashed"),
         ('shared memory zone "push_module" was locked by 7', "alert", "zone_unlocked"),
+        (
+            "[lua] balancer.lua:348: balance(): no peer was returned, balancer: round_robin while connecting to upstream",
+            "warn",
+            "ingress_no_peer",
+        ),
         ("stream [lua] balancer.lua:7: no backends, context: ngx.timer", "error", "lua_message"),
         ("failed to send stream cancellation while closing request", "error", "http3_closed_with_requests"),
         ('ioctl(FIOASYNC) failed while spawning "worker process" (25: Not a tty)', "alert", "worker_channel_failed"),

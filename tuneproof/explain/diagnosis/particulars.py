@@ -35,6 +35,8 @@ _CONFIRM: Final = {
 }
 # Of these, the port does speak HTTP.
 _SPEAK_HTTP: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not_http2", "upstream_tls_plain"})
+# What is left of "\d{4}$" behind the brace.
+_QUANTITY: Final = re.compile(r"\d*,?\d*\}")
 _INSTEAD: Final = {"http2": "listen 443 ssl http2", "ssl": "listen 443 ssl"}
 """What means the same in versions without a directive."""
 # Modules that Debian does not package, by their directives.
@@ -141,6 +143,13 @@ def _facts(name: str) -> tuple[str, str]:
             ),
             "Type that line again in a plain editor, or save the file as UTF-8 without a byte order mark.",
         )
+    if _QUANTITY.match(name):
+        return (
+            "nginx took the braces of a regular expression for a block, since the pattern has no quotes.",
+            'Put the pattern in quotes: location ~ "^/a/\\d{4}$" { … }',
+        )
+    if (word := name.rstrip(":;={")) != name and word in directives.known():
+        return f"{name} is {word} with other characters behind it.", f"Write {word} and a blank: nginx.conf is no YAML."
     module = module_of(name, in_stream=False)
     package = f" Debian's and Ubuntu's package is {module.packages[0]}." if module is not None else ""
     if directives.rows_of(name):

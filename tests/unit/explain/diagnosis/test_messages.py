@@ -234,14 +234,23 @@ def test_a_start_that_failed_counts_once_in_log_and_journal_together() -> None:
 
 
 def test_a_configuration_that_loads_is_no_problem() -> None:
+    read = "nginx: the configuration file /etc/nginx/nginx.conf syntax is ok"
+    told = found([read, "nginx: configuration file /etc/nginx/nginx.conf test is successful"])
+    assert {each.row.id for each in told.ordinary} == {"configuration_ok", "configuration_syntax_ok"}
+    assert headline(diagnose(evidence([CLOSED])), told).startswith("No problem in these messages")
+
+
+def test_a_configuration_that_nginx_can_read_may_still_fail() -> None:
+    """Zones, logs and ports come after the syntax."""
     told = found(
         [
             "nginx: the configuration file /etc/nginx/nginx.conf syntax is ok",
-            "nginx: configuration file /etc/nginx/nginx.conf test is successful",
+            '2026/11/26 09:00:01 [emerg] 7#7: zero size shared memory zone "one"',
+            "nginx: configuration file /etc/nginx/nginx.conf test failed",
         ]
     )
-    assert [(each.row.id, each.number) for each in told.ordinary] == [("configuration_ok", 1)]
-    assert told.all_messages == 1
+    assert [each.row.id for each in told.problems] == ["zone_undefined"]
+    assert [each.row.id for each in told.ordinary] == ["configuration_syntax_ok"]
 
 
 def test_a_consequence_with_another_status_says_so() -> None:

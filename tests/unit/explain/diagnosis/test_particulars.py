@@ -66,6 +66,8 @@ def test_messages_about_several_modules_name_them() -> None:
         ("passenger_enabled", "Phusion Passenger"),
         ("vhost_traffic_status_zone", "nginx-module-vts"),
         ("listn", "did you mean listen"),
+        ("4}$", "Put the pattern in quotes"),
+        ("events:", "Write events and a blank"),
         ("\ufeffserver", "byte order mark"),
         ("\u201cserver\u201d", "typographic quote"),
     ],

@@ -84,7 +84,8 @@ SYSTEMD = "Nov 26 09:00:01 web systemd[1]: "
 AVC = 'type=AVC msg=audit(1764147601.123:4): avc:  denied  {{ {} }} for  pid=9 comm="nginx" {} permissive={}'
 OOM = "total-vm:812340kB, anon-rss:512340kB, file-rss:0kB, shmem-rss:0kB, UID:33"
 OTHERS = [
-    ("nginx: the configuration file /etc/nginx/nginx.conf syntax is ok", "configuration_ok"),
+    ("nginx: the configuration file /etc/nginx/nginx.conf syntax is ok", "configuration_syntax_ok"),
+    ("nginx: configuration file /etc/nginx/nginx.conf test is successful", "configuration_ok"),
     ("angie: configuration file /etc/angie/angie.conf test failed", "configuration_test_failed"),
     (f"[12345.678901] Out of memory: Killed process 12 (php-fpm8.2) {OOM}", "oom_host_other"),
     (f"[12345.678901] Memory cgroup out of memory: Killed process 12 (java) {OOM}", "oom_cgroup_other"),
