@@ -166,6 +166,11 @@ def test_events_belong_to_existing_rows() -> None:
             "upstream_reset",
         ),
         ('call_sv("main::a") failed: "Can\'t locate"', "error", "perl_error"),
+        (
+            "SSL_do_handshake() failed (SSL: a:unsafe legacy renegotiation disabled) while SSL handshaking to upstream",
+            "error",
+            "upstream_tls_renegotiation",
+        ),
         ("disable check peer: 10.0.0.5:3000 ", "error", "upstream_check_failed"),
         ("shm_add_node::ngx_slab_alloc_locked() failed: used_size[1]", "error", "vts_zone_full"),
         ("NAXSI_FMT: ip=10.0.0.9&server=a", "error", "naxsi"),
@@ -185,7 +190,7 @@ def test_events_belong_to_existing_rows() -> None:
         ("cache manager process 7 exited on signal 8", "alert", "worker_crashed"),
         ('shared memory zone "push_module" was locked by 7', "alert", "zone_unlocked"),
         (
-            "[lua] balancer.lua:348: balance(): no peer was returned, balancer: round_robin while connecting to upstream",
+            "[lua] balancer.lua:348: balance(): no peer was returned, balancer: round_robin while connecting",
             "warn",
             "ingress_no_peer",
         ),
