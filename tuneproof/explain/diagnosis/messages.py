@@ -210,7 +210,13 @@ def _finding(
     if only_streams or 0 < number <= inner:
         statuses, requests = {}, None
     return MessageFinding(
-        row=applied(row, example, only_streams=only_streams, schemes=_sum(count.schemes for count in all_counts)),
+        row=applied(
+            row,
+            example,
+            only_streams=only_streams,
+            schemes=_sum(count.schemes for count in all_counts),
+            codes=_sum(count.codes for count in all_counts),
+        ),
         number=number - copies,
         streams=streams,
         subrequests=inner,

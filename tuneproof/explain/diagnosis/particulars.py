@@ -1,11 +1,12 @@
 """Rows as they apply to what was logged: the module that connects to the upstream, and an unknown directive."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Final
 
 from tuneproof.conf import directives
+from tuneproof.messages.codes import only_about
 from tuneproof.messages.rows import Message, WrongAdvice
 from tuneproof.nginx_modules import module_of
 from tuneproof.wording import as_numbers, close_to, each_once
@@ -59,12 +60,19 @@ _LOAD: Final = (
 )
 
 
-def applied(row: Message, example: str, *, only_streams: bool, schemes: Iterable[str] = ()) -> Message:
+def applied(
+    row: Message, example: str, *, only_streams: bool, schemes: Iterable[str] = (), codes: Collection[str] = ()
+) -> Message:
     """Return a row for its messages.
 
     ``example``: the first of them. ``only_streams``: whether all of them are about connections of stream{} or mail{}.
-    ``schemes``: those of their upstreams.
+    ``schemes``: those of their upstreams. ``codes``: the numbers in them, such as errno; "" for a message without.
     """
+    own = _of_place(row, example, only_streams=only_streams, schemes=schemes)
+    return replace(own, why=only_about(own.why, codes)) if codes and "" not in codes else own
+
+
+def _of_place(row: Message, example: str, *, only_streams: bool, schemes: Iterable[str]) -> Message:
     if only_streams and row.in_stream is not None:
         return row.in_stream
     if row.id in _NAMING and (named := _NAMING[row.id].match(example)) is not None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from tuneproof.messages.codes import code_of, coded
 from tuneproof.messages.patterns import find_cut, find_one, words_again
 from tuneproof.messages.rows import Message, messages
 
@@ -49,6 +50,7 @@ class MessageCount:
     requests: Mapping[str, int] = field(default_factory=dict)
     """By method and URI, without its query, and with a star for each number, hash or UUID in it."""
     zones: Mapping[str, int] = field(default_factory=dict)  # by name, of limits
+    codes: Mapping[str, int] = field(default_factory=dict)  # by the number in the message, if the row depends on it
     schemes: Mapping[str, int] = field(default_factory=dict)  # by the scheme of their upstream, such as "fastcgi"
     streams: int = 0  # how many are about connections of stream{} or mail{}, not about requests
     subrequests: int = 0  # how many are about requests that nginx makes for another one
@@ -66,6 +68,7 @@ class _Count:
     __slots__ = (
         "again",
         "clients",
+        "codes",
         "example",
         "first",
         "last",
@@ -90,6 +93,7 @@ class _Count:
         self.requests: dict[str, int] = {}
         self.zones: dict[str, int] = {}
         self.schemes: dict[str, int] = {}
+        self.codes: dict[str, int] = {}
 
     def add_names(self, row: str, message: str, end: int, times: int) -> None:
         """Count a message's subjects; ``end``: where its circumstances begin, or -1."""
@@ -107,6 +111,8 @@ class _Count:
         if ", upstream: " in message and (upstream := _UPSTREAM.search(message, max(end, 0))) is not None:
             _more(self.upstreams, upstream[2], times)
             _more(self.schemes, upstream[1] or "", times)
+        if row in coded():
+            _more(self.codes, code_of(message), times)
         if row in _OF_ZONES and (zone := _ZONE.search(message)) is not None:
             _more(self.zones, zone[1], times)
 
@@ -194,6 +200,7 @@ class MessageCounts:
                 servers=_most(count.servers),
                 requests=_most(count.requests),
                 zones=_most(count.zones),
+                codes=_most(count.codes),
                 schemes=_most(count.schemes),
                 streams=count.streams,
                 subrequests=count.subrequests,

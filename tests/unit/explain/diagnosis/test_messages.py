@@ -204,6 +204,19 @@ def test_what_decides_about_a_message_depends_on_what_it_is_about() -> None:
     assert headline(diagnose(evidence([CLOSED])), told).endswith("depends on how often it happens, and when")
 
 
+def test_the_cause_is_that_of_the_number_in_the_messages() -> None:
+    """Of all the reasons that a row knows, those that are logged."""
+    denied = '[emerg] 7#7: open() "/a/b.log" failed (13: Permission denied)'
+    (finding,) = found(written(denied)).problems
+    assert finding.row.why.startswith("nginx -t or nginx was run without sudo")
+    assert "does not exist" not in finding.row.why
+    crashed = [f"[alert] 1#1: worker process 7 exited on signal {number}" for number in (6, 8)]
+    (finding,) = found(written(*crashed)).problems
+    assert "6: " in finding.row.why
+    assert "8: " in finding.row.why
+    assert "7: " not in finding.row.why
+
+
 def test_a_subrequest_has_no_status_of_its_own() -> None:
     """A mirror's failure affects nobody."""
     inner = [line.replace(', upstream: "', ', subrequest: "/m", upstream: "') for line in written(REFUSED, REFUSED)]
