@@ -42,6 +42,12 @@ class Audit:
         """Return a file's name for display: relative to the given folder."""
         return file.removeprefix(f"{self.source.folder.rstrip('/')}/") if self.source.folder else file
 
+    def reason(self, advised: Advised) -> str:
+        """Return the reason of a piece of advice, with files named as :meth:`shown` does."""
+        return (
+            advised.reason.replace(f"{self.source.folder.rstrip('/')}/", "") if self.source.folder else advised.reason
+        )
+
     @property
     def patched_from(self) -> str:
         """The folder to apply a patch in: the given one, or / for files elsewhere; empty for the current one."""

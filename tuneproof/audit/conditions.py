@@ -108,7 +108,8 @@ def _tried_twice(at: Statement | Block, facts: Facts) -> list[Target]:
 def _proxied_under(at: Statement | Block, facts: Facts) -> list[Proxied]:
     """Return the places that a directive is in effect for: those of its own module."""
     kind = at.name.partition("_")[0]
-    return [one for one in facts.proxied if one.target.kind == kind and one.target.block.setting(at.name) is at]
+    places = [one for one in facts.proxied if one.target.kind == kind and not one.target.block.hides(at.name)]
+    return [one for one in places if one.target.block.setting(at.name) is at]
 
 
 def _tries(target: Target, at: Statement | Block) -> int:

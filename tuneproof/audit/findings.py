@@ -80,7 +80,7 @@ def _finding(advised: Advised, audit: Audit) -> Finding:
         file=audit.shown(advised.at.file),
         line=advised.at.line,
         text=" ".join((advised.at.name, *advised.at.args)),
-        why=one_line(advised.reason),
+        why=one_line(audit.reason(advised)),
     )
 
 

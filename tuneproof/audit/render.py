@@ -105,7 +105,7 @@ def _group(group: Sequence[Advised], audit: Audit, width: int) -> str:
     on = f", on nginx {each_once(first.versions)}" if first.versions else ""
     label = _LABELS.get(first.state, first.state.value)
     name = first.claim if first.name == DOCUMENTED else first.name
-    lines = [f"{', '.join(places[:_PLACES])}{more}: {label}, {name}{on}", _wrapped(first.reason, width, "  ")]
+    lines = [f"{', '.join(places[:_PLACES])}{more}: {label}, {name}{on}", _wrapped(audit.reason(first), width, "  ")]
     lines += [_wrapped(line, width, "  ") for line in _grounds(first, audit)]
     return "\n".join(lines)
 

@@ -55,7 +55,7 @@ def deciding_handshakes(at: Statement | Block, block: Block, facts: Facts) -> li
         return block.servers()
     sockets = facts.sockets.found
     defaults = [one.default for one in sockets if {"ssl", "quic"} & one.protocols or one.default.is_on("ssl")]
-    return [server for server in defaults if server.setting(at.name) is at]
+    return [server for server in defaults if server.setting(at.name) is at and not server.hides(at.name)]
 
 
 def _delays_handshakes(at: Statement | Block, block: Block, facts: Facts) -> bool:

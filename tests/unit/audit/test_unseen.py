@@ -20,6 +20,12 @@ def advised(server: str, name: str, *, http: str = "") -> list[Advised]:
     [
         ("headers_need_the_first_buffer", "location / { proxy_pass http://127.0.0.1:1; proxy_buffers 64 32k; %s }", ""),
         ("headers_need_the_first_buffer", "%s location / { proxy_pass http://127.0.0.1; proxy_buffers 64 32k; }", ""),
+        ("secp384r1_costs_a_round_trip", "listen 443 ssl; %s", "ssl_protocols TLSv1.3; ssl_ecdh_curve secp384r1;"),
+        (
+            "listed_5xx_take_the_service_down",
+            "location / { proxy_pass http://a; %s }",
+            "upstream a { server 127.0.0.1:1; server 127.0.0.1:2; } proxy_next_upstream error http_500;",
+        ),
         (
             "dying_connections",
             "proxy_http_version 1.1; proxy_set_header Connection ''; location / { proxy_pass http://a; }",

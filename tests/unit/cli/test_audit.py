@@ -74,6 +74,14 @@ def test_the_exit_status_reports_a_forbidden_state(lab: Lab, states: str, status
     assert audited(lab, "--fail-on", states)[0] == status
 
 
+def test_a_reason_names_files_as_places_do(lab: Lab, folder: Path) -> None:
+    text = "server { listen 81; add_header A b; location / { add_header C d; } }"
+    (folder / "my deploy/conf.d/other.conf").write_text(text, encoding="utf-8")
+    for form in ("text", "sarif", "github"):
+        out = " ".join(lab("audit", folder / "my deploy", "--format", form).out.split())
+        assert "does not inherit A (conf.d/other.conf:1)" in out
+
+
 def test_places_are_relative_to_the_folder(lab: Lab, folder: Path) -> None:
     """Without a forbidden state nothing fails; nor does a file outside."""
     status, out = audited(lab)
