@@ -72,7 +72,7 @@ def test_measurements_are_of_that_configuration_on_that_version(generator: Gener
         ("ssl_buffer_size 4k;", "1.30", Status.TESTED),
         ("keepalive_timeout 75;", "1.18", Status.DEFAULT),
         ("client_body_timeout 1m;", "1.30", Status.DEFAULT),
-        ("client_body_timeout 61s;", "1.30", Status.UNTESTED),
+        ("lingering_timeout 61s;", "1.30", Status.UNTESTED),
         ("proxy_buffers 8 4096;", "1.30", Status.DEFAULT),
         ("keepalive_requests 1000;", "1.30", Status.DEFAULT),
         ("keepalive_requests 1000;", "1.18", Status.UNTESTED),
