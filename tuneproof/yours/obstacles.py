@@ -142,11 +142,9 @@ def refusing(block: Block, *, tls: bool) -> list[Statement]:
     verifies = server.in_effect("ssl_verify_client") if server is not None and tls else []
     accounts = [said for said in block.in_effect("auth_basic")[-1:] if said.value != "off"]
     denied, satisfy = _denied(block), block.setting("satisfy")
-    if satisfy is not None and satisfy.value == "any":
-        is_either = block.in_effect("auth_request") or any(map(_rules, block.within()))
-        found = [*accounts, *denied] if (accounts and denied) or not is_either else []
-    else:
-        found = [*accounts, *denied]
+    may_pass = bool(block.in_effect("auth_request")) or (any(map(_rules, block.within())) and not denied)
+    is_enough = satisfy is not None and satisfy.value == "any" and may_pass
+    found = [] if is_enough else [*accounts, *denied]
     found += [
         said
         for inner in block.blocks
@@ -162,7 +160,8 @@ def common_limit(block: Block) -> Statement | None:
     for said in (*block.in_effect("limit_req"), *block.in_effect("limit_conn")):
         name = next((arg.removeprefix("zone=") for arg in said.args if arg.startswith("zone=")), said.value)
         zones = [one for one in everything if one.name == f"{said.name}_zone" and f"zone={name}:" in " ".join(one.args)]
-        if zones and set(variables(zones[0].value)) <= _COMMON and not _has_room(said):
+        is_common = bool(zones) and set(variables(zones[0].value)) <= _COMMON
+        if is_common and not _has_room(said) and not block.is_on(f"{said.name}_dry_run"):
             return said
     return None
 

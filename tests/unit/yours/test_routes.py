@@ -54,6 +54,10 @@ def routes(folder: Path, text: str, **options: str) -> list[Route | Unreachable]
         ("server { listen 80; satisfy any; allow 172.16.0.0/12; deny all; auth_basic a; location / { PASS } }",
          "http://lab/tuneproof"),
         ("server { listen 80; auth_basic a; location / { auth_basic off; PASS } }", "http://lab/tuneproof"),
+        ("server { satisfy any; allow ::1; deny all; auth_basic a; location / { auth_request /b; PASS } }",
+         "http://lab/tuneproof"),
+        ("limit_conn_zone $host zone=z:1m; server { limit_conn z 1; limit_conn_dry_run on; location / { PASS } }",
+         "http://lab/tuneproof"),
         ("server { listen 80; location / { auth_request /b; PASS } location = /b { return 204; } }",
          "http://lab/tuneproof"),
         ("server { listen 80; location / { proxy_ssl_verify on; PASS } }", "http://lab/tuneproof"),
@@ -99,6 +103,7 @@ def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, serve
         ("server { listen 80; location / { limit_except POST { deny all; } PASS } }", "no access (deny at "),
         ("server { listen 80; location / { internal; PASS } }", "only nginx itself gets there (internal at "),
         ("server { listen 80; auth_basic a; location / { PASS } }", "no access (auth_basic at "),
+        ("server { listen 80; satisfy any; deny all; location / { PASS } }", "no access (deny at "),
         (
             "server { listen 80; allow 127.0.0.1; allow 2001:db8::/32; deny all; location / { PASS } }",
             "access (deny at ",
