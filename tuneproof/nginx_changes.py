@@ -348,7 +348,7 @@ def of_directive(name: str) -> tuple[Change, ...]:
 def since(kind: str, directive: str, parameter: str = "") -> str:
     """Return the version that changed a directive, or a parameter of it, in this way.
 
-    Raises LookupError: There is none.
+    Raises LookupError: No change matches.
     """
     for change in CHANGES:
         if (change.kind, change.directive, change.parameter) == (kind, directive, parameter):

@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 FILES: Final = ("upstream", "client", "resources", "start", "stream", "applications", "backends", "kernel")
-"""The order of the files: of several matching wordings with equally many fixed characters, the first one decides."""
+"""The order of the files: if several wordings match with equally many fixed characters, the first one decides."""
 _VARIANTS: Final = ("in_stream", "in_fastcgi", "in_uwsgi", "in_grpc")
 _KNOWN: Final = frozenset(
     {

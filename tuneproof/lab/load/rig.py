@@ -83,9 +83,9 @@ class Rig(TrialNginx):
         self.seen.append(Told(function=call.function, asked=call.arguments, answer=answered.answer))
 
     def must(self, is_so: bool, otherwise: str) -> None:  # noqa: FBT001 - it reads as a sentence
-        """Make the trial void unless a precondition of what it counts is met.
+        """Make the trial void unless a precondition is met.
 
-        Raises VoidTrialError: it is not, for this reason.
+        Raises VoidTrialError: it is not met, with the reason.
         """
         if not is_so:
             raise VoidTrialError(otherwise)
@@ -194,10 +194,10 @@ class Rig(TrialNginx):
     def flows_behind_stopped_workers(
         self, *flows: Flow, then: Callable[[], object] = lambda: None
     ) -> list[tuple[Connection, ...]]:
-        """Run flows that the workers meet in one iteration of their event loops, after something was done.
+        """Stop the workers until all requests are queued and ``then`` was called; they get them in one loop iteration.
 
-        The listening socket must be ``deferred``, so that a connection is queued with its request. The workers notice
-        what is done while they are stopped after the requests.
+        The listening socket must be ``deferred``, so that a connection is queued with its request. The workers handle
+        the requests before they notice the effect of ``then``.
         """
         connections = sum(flow.connections for flow in flows)
         with ThreadPoolExecutor(max_workers=1) as pool:
@@ -213,7 +213,7 @@ class Rig(TrialNginx):
     def fresh_port(self, ports: Sequence[int]) -> int:
         """Return the first of these ports of the subject without a socket in TIME-WAIT from an earlier trial.
 
-        Raises LabError: there is none.
+        Raises LabError: all are in use.
         """
         for port in ports:
             if not self.sockets(port).local.get("TIME-WAIT", 0):
@@ -254,5 +254,5 @@ class Rig(TrialNginx):
             self.client.leave_streams()
 
     def wait(self, seconds: float) -> None:
-        """Wait for something that nginx or the kernel does after a time."""
+        """Wait while a timer of nginx or the kernel runs."""
         time.sleep(seconds)

@@ -123,7 +123,7 @@ def test_several_sockets_on_one_address_are_one_listener() -> None:
 
 
 def test_a_full_queue_of_a_unix_domain_socket_is_seen() -> None:
-    """As PHP-FPM listens on; it is no TCP socket."""
+    """For example that of PHP-FPM; it does not count as a TCP socket."""
     table = parse(
         "Netid State  Recv-Q Send-Q Local Address:Port Peer Address:Port\n"
         "u_str LISTEN 129    128    /run/php/php-fpm.sock 12345 * 0\n"
