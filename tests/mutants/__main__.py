@@ -26,7 +26,7 @@ from tests.support.places import CHECKOUT
 
 
 @dataclass(frozen=True, kw_only=True)
-class Room:
+class Part:
     """Code, by patterns of the checkout, and the tests that must find a fault in it."""
 
     code: tuple[str, ...]
@@ -43,18 +43,18 @@ class Place:
     line: int
 
 
-ROOMS: Final = {
-    "inference": Room(
+PARTS: Final = {
+    "inference": Part(
         code=("tuneproof/proof/inference/*.py",),
         tests=("tests/unit/proof/inference", "tests/unit/proof/scenario/test_parts.py"),
     ),
-    "conf": Room(
+    "conf": Part(
         code=tuple(
             f"tuneproof/conf/{name}.py" for name in ("effective", "hosts", "locations", "sockets", "unreachable")
         ),
         tests=("tests/unit/conf",),
     ),
-    "patches": Room(
+    "patches": Part(
         code=("tuneproof/audit/patches.py", "tuneproof/audit/new_upstream.py"),
         tests=(
             "tests/unit/audit/test_patches.py",
@@ -62,8 +62,8 @@ ROOMS: Final = {
             "tests/unit/conf/test_sources.py",
         ),
     ),
-    "causes": Room(code=("tuneproof/explain/diagnosis/causes/*.py",), tests=("tests/unit/explain/diagnosis",)),
-    "results": Room(code=("tuneproof/report/results/*.py",), tests=("tests/unit/report/results",)),
+    "causes": Part(code=("tuneproof/explain/diagnosis/causes/*.py",), tests=("tests/unit/explain/diagnosis",)),
+    "results": Part(code=("tuneproof/report/results/*.py",), tests=("tests/unit/report/results",)),
 }
 # For members of an enumeration, equal means identical.
 _EQUIVALENT: Final = ("Operator_Eq_Is", "Operator_Is_Eq", "Operator_NotEq_IsNot", "Operator_IsNot_NotEq")
@@ -96,9 +96,9 @@ def without_annotations(text: str) -> str:
     return ast.unparse(tree)
 
 
-def drawn(room: Room, *, mutants: int, seed: int) -> Iterator[tuple[Place, str]]:
+def drawn(part: Part, *, mutants: int, seed: int) -> Iterator[tuple[Place, str]]:
     """Yield this many places of a part with the faulty code, none twice."""
-    files = sorted(str(path.relative_to(CHECKOUT)) for pattern in room.code for path in CHECKOUT.glob(pattern))
+    files = sorted(str(path.relative_to(CHECKOUT)) for pattern in part.code for path in CHECKOUT.glob(pattern))
     everywhere = [place for file in files for place in places(file)]
     random.Random(seed).shuffle(everywhere)  # noqa: S311 - a draw that can be repeated
     for place in everywhere:
@@ -122,9 +122,9 @@ def copied(folder: Path) -> None:
             shutil.copy2(CHECKOUT / name, folder / name)
 
 
-def passes(room: Room, folder: Path, *, limit_s: float | None = None) -> bool:
+def passes(part: Part, folder: Path, *, limit_s: float | None = None) -> bool:
     """Tell whether all tests of a part pass; tests that do not end in time fail."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *room.tests]
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *part.tests]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     try:
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=limit_s, check=False)
@@ -133,19 +133,19 @@ def passes(room: Room, folder: Path, *, limit_s: float | None = None) -> bool:
     return done.returncode == 0
 
 
-def survivors(room: Room, folder: Path, *, mutants: int, seed: int) -> Iterator[tuple[Place, str, str]]:
+def survivors(part: Part, folder: Path, *, mutants: int, seed: int) -> Iterator[tuple[Place, str, str]]:
     """Yield the places where no test found a fault, with the original line and the changed one."""
     began_s = time.monotonic()
-    if not passes(room, folder):
-        raise SystemExit(f"{' '.join(room.tests)}: not all tests pass without a fault")
+    if not passes(part, folder):
+        raise SystemExit(f"{' '.join(part.tests)}: not all tests pass without a fault")
     limit_s = _PATIENCE * (time.monotonic() - began_s)
-    for number, (place, wrong) in enumerate(drawn(room, mutants=mutants, seed=seed)):
+    for number, (place, wrong) in enumerate(drawn(part, mutants=mutants, seed=seed)):
         file = folder / place.file
         right = file.read_text(encoding="utf-8")
         file.write_text(wrong, encoding="utf-8")
         # Python would reuse compiled code of the same size and second for this text.
         os.utime(file, (number, number))
-        if passes(room, folder, limit_s=limit_s):
+        if passes(part, folder, limit_s=limit_s):
             before, after = right.splitlines(), wrong.splitlines()
             at = next(index for index, (one, other) in enumerate(zip(before, after, strict=False)) if one != other)
             yield place, before[at].strip(), after[at].strip()
@@ -162,17 +162,17 @@ def say(line: str) -> None:
 def main(arguments: Sequence[str]) -> int:
     """Try the parts one after the other, and print the survivors of each."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
-    parser.add_argument("rooms", nargs="*", metavar="ROOM", help=f"default: all of {', '.join(ROOMS)}")
-    parser.add_argument("--mutants", type=int, default=40, metavar="N", help="per room; default: 40")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"default: all of {', '.join(PARTS)}")
+    parser.add_argument("--mutants", type=int, default=40, metavar="N", help="per part; default: 40")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="same seed, same mutants; default: 0")
     chosen = parser.parse_args(arguments)
-    if unknown := set(chosen.rooms) - ROOMS.keys():
-        parser.error(f"no such room: {', '.join(sorted(unknown))}")
+    if unknown := set(chosen.parts) - PARTS.keys():
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory(prefix="tuneproof-mutants-") as folder:
         copied(Path(folder))
-        for name in chosen.rooms or ROOMS:
+        for name in chosen.parts or PARTS:
             left = 0
-            for place, before, after in survivors(ROOMS[name], Path(folder), mutants=chosen.mutants, seed=chosen.seed):
+            for place, before, after in survivors(PARTS[name], Path(folder), mutants=chosen.mutants, seed=chosen.seed):
                 left += 1
                 say(f"{place.file}:{place.line}: {before}  ->  {after}")
             say(f"{name}: {chosen.mutants - left} of {chosen.mutants} killed, seed {chosen.seed}")

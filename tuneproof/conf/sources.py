@@ -270,9 +270,7 @@ def _limited(name: str, file: IO[bytes]) -> bytes:
 def _as_text(name: str, raw: bytes) -> str:
     text = decode(raw)
     if is_binary(text):
-        raise BadInputError(
-            f"{name} is a binary file, and no configuration", remedy="name an nginx.conf, or its folder"
-        )
+        raise BadInputError(f"{name} is a binary file, not a configuration", remedy="name an nginx.conf, or its folder")
     return text
 
 

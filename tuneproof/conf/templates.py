@@ -94,7 +94,7 @@ def refuse_template(name: str, text: str) -> None:
                 raise BadInputError(
                     f"a template, not a configuration: {found[0][:60]} has yet to be filled in",
                     where=f"{name}:{number}",
-                    remedy="audit what it becomes: `nginx -T` where it runs prints that with all its includes",
+                    remedy="audit the result: on its own machine, `nginx -T` prints it with all includes",
                 )
 
 

@@ -64,8 +64,8 @@ def _about_capture(summary: CaptureSummary) -> Iterator[str]:
         yield f"not read to its end: {summary.truncated}"
     if summary.dropped_packets:
         yield (
-            f"the kernel dropped {count(summary.dropped_packets, 'packet')} while this was captured: what the capture "
-            "lacks may have been on the wire (tcpdump -B 65536 has a larger buffer)"
+            f"the kernel dropped {count(summary.dropped_packets, 'packet')} while this was captured: packets "
+            "that the capture lacks may have been on the wire (tcpdump -B 65536 has a larger buffer)"
         )
     if summary.snapped_packets and summary.tcp_segments:
         yield (

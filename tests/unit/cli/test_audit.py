@@ -224,7 +224,7 @@ def test_files_that_nginx_would_refuse_get_no_patch_and_a_status_of_their_own(la
 def test_a_binary_file_is_reported_as_binary(lab: Lab, folder: Path, raw: bytes) -> None:
     (folder / "a").write_bytes(raw)
     told = lab("audit", "a")
-    assert (told.status, "a is a binary file, and no configuration" in told.err) == (2, True)
+    assert (told.status, "a is a binary file, not a configuration" in told.err) == (2, True)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git applies it")

@@ -61,4 +61,4 @@ def test_missing_parts_of_a_capture_are_reported(tmp_path: Path) -> None:
     (found,) = explained(pcapng(refused_tries()) + dropped, tmp_path).found
     assert any(warning.startswith("the kernel dropped 12 packets") for warning in found.warnings)
     (found,) = explained(b"\xd4\xc3\xb2\xa1short", tmp_path).found
-    assert (found.kind, found.error) == (Kind.CAPTURE, "byte 9: not a capture: pcap, but its header is cut")
+    assert (found.kind, found.error) == (Kind.CAPTURE, "byte 9: not a capture: pcap with a truncated header")

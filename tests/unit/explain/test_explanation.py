@@ -20,7 +20,7 @@ from tuneproof.explain.terminal import render_text
 COMBINED = '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/8"'
 OWN_FORMAT = "$remote_addr|$status|$request_time|$request"
 OWN = "10.0.0.2|499|0.000|GET / HTTP/1.1"
-DROPPED = "packets dropped, a CPU's backlog was full"
+DROPPED = "packets dropped because a CPU's backlog was full"
 CONFIGURATION = f"http {{\n  log_format own '{OWN_FORMAT}';\n  access_log /var/log/nginx/access.log own;\n}}\n"
 
 

@@ -36,7 +36,7 @@ _UPDATE: Final = re.compile(r"^Inst (\S+) \[[^\]]*\] \([^)]*\bDebian-Security:",
 
 @dataclass(frozen=True, kw_only=True)
 class Updates:
-    """The security updates that wait."""
+    """The available security updates."""
 
     packages: tuple[str, ...]  # names of the packages that have one
     listed: date  # date of the package list: it has no later updates
@@ -54,7 +54,7 @@ def package_lists(client: docker.DockerClient, images: Iterable[str]) -> Iterato
                     content = archive.extractfile(archive.getmembers()[0])
                     yield content.read().decode() if content else ""
         finally:
-            # All that were made, also if a response was lost.
+            # Removes all that were made, even if a response was lost.
             remove_session(client, session.id)
 
 

@@ -375,7 +375,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             table(listening(), SENT_AGAIN),
         ),
         # Data that this host sends to others is not served by anything here.
-        row("no socket shows it", POSSIBLE, "against 1: ss -tanmi would show (retrans)", LOST, ALONE),
+        row("no socket shows it", POSSIBLE, "against 1: ss -tanmi would show whose", LOST, ALONE),
         row(
             "rsync to another host",
             POSSIBLE,
@@ -390,7 +390,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             table(listening(), RSYNC),
             log(server_connects=(connects(11, spread(0.001), "10.0.0.7:873"),)),
         ),
-        row("what is served is not known", POSSIBLE, "against 1: anything else, ss -ltn would tell", LOST),
+        row("what is served is not known", POSSIBLE, "against 1: ss -ltn would show whether it serves", LOST),
         row(
             "a database",
             POSSIBLE,
@@ -398,7 +398,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
             LOST,
             table(listening(), listening(5432)),
         ),
-        row("a capture without loss", POSSIBLE, "against 2: nothing that was captured of this", LOST, ALONE, service()),
+        row("a capture without loss", POSSIBLE, "against 2: no captured data of this", LOST, ALONE, service()),
         # In every container, on a loopback address.
         row(
             "an engine's resolver",
@@ -546,7 +546,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row(
             "a worker stood still",
             FOUND,
-            "for 1: Worker 12 stood still for up to 300 ms: 20 times several of its requests went on within",
+            "for 1: Worker 12 was stalled for up to 300 ms: 20 times several of its requests went on within",
             "for 1: among them late connections to 10.0.1.3:9000",
             log(standstills=(stood_still(),)),
         ),
@@ -731,7 +731,7 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row(
             "502 within a moment",
             POSSIBLE,
-            "for 1: 3 of 200 requests were answered 502, within 1 ms (p90): what failed, failed at once",
+            "for 1: 3 of 200 requests were answered 502, within 1 ms (p90): the failures were immediate",
             log(status_counts={502: 3}, connect_time_s=None, bad_gateway_s=spread(0.001)),
         ),
         row("502 after a while", NOT_SEEN, log(status_counts={502: 100}, bad_gateway_s=spread(0.2))),

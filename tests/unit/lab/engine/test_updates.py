@@ -1,4 +1,4 @@
-"""Security updates that wait, from what apt and an engine say that exist only here."""
+"""Security updates that images lack, with simulated output of apt and a simulated engine."""
 
 import io
 import os
@@ -17,7 +17,7 @@ from tuneproof.lab.engine.commands import Finished, Run
 from tuneproof.lab.engine.updates import Updates, package_lists, updates_for
 
 PACKAGES = "Package: adduser\nArchitecture: all\nVersion: 3\n\nPackage: openssl\nArchitecture: amd64\nVersion: 3.0.15\n"
-# As apt-get 2.6 of Debian 12 prints it: an update of each archive, one of both, and a package that is new.
+# As apt-get 2.6 of Debian 12 prints it: an update in each archive, one in both, and a package that is new.
 SIMULATED = """\
 Inst base-files [12.4+deb12u10] (12.4+deb12u13 Debian:12.13/oldstable [amd64])
 Inst openssl [3.0.15-1~deb12u1] (3.0.17-1~deb12u3 Debian-Security:12/oldstable-security [amd64]) [libssl3:amd64 ]
@@ -29,7 +29,7 @@ Conf openssl (3.0.17-1~deb12u3 Debian-Security:12/oldstable-security [amd64])
 
 @pytest.fixture
 def lists(tmp_path: Path) -> str:
-    """What apt says of the lists of Debian that it has."""
+    """Output of apt about the package lists that it has from Debian."""
     security = tmp_path / "security"
     security.touch()
     os.utime(security, (0, 86_400 * 365))
@@ -37,7 +37,7 @@ def lists(tmp_path: Path) -> str:
 
 
 def apt(lists: str, *, status: int = 0) -> Run:
-    """Return a stand-in for apt-get, which looks at the list of packages that it is given."""
+    """Return a stand-in for apt-get, which checks the list of packages that it gets."""
 
     def run(command: Sequence[str], **_: float) -> Finished:
         if "indextargets" in command:
@@ -50,7 +50,7 @@ def apt(lists: str, *, status: int = 0) -> Run:
 
 
 def test_updates_of_the_security_archive_are_named(lists: str) -> None:
-    """With the date of the list; neither those of a point release alone, nor packages that would be new."""
+    """They have the date of the list. Updates that only a point release has, and new packages, are left out."""
     wanted = Updates(packages=("libc6", "openssl"), listed=date(1971, 1, 1))
     assert updates_for([PACKAGES, PACKAGES], "bookworm", run=apt(lists)) == wanted
 
@@ -64,19 +64,19 @@ def test_updates_of_the_security_archive_are_named(lists: str) -> None:
         pytest.param("bookworm", "", "", id="no-packages"),
     ],
 )
-def test_lists_of_something_else_say_nothing(lists: str, suite: str, more: str, packages: str) -> None:
+def test_lists_of_something_else_give_no_updates(lists: str, suite: str, more: str, packages: str) -> None:
     assert updates_for([packages], suite, run=apt(lists + more)) is None
 
 
 def test_without_apt_or_lists_nothing_is_known(lists: str) -> None:
-    """A list that was not fetched yet is named, and does not exist."""
+    """The list that has not been fetched yet is named by apt, but does not exist."""
     assert updates_for([PACKAGES], "bookworm", run=lambda *_, **__: Finished(status=127, output="not found")) is None
     assert updates_for([PACKAGES], "bookworm", run=apt(lists, status=100)) is None
     assert updates_for([PACKAGES], "bookworm", run=apt(lists.replace("security\n", "security.missing\n"))) is None
 
 
 def test_the_containers_that_packages_are_read_from_are_removed() -> None:
-    """Also one of which the engine's response is lost."""
+    """So is one whose creation succeeds while the engine's response is lost."""
     api = FakeApi()
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:

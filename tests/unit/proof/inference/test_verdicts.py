@@ -146,7 +146,7 @@ def test_the_limits_of_a_share_are_exact(right: int, blocks: int, look: int) -> 
 
 
 def test_blocks_with_different_numbers_of_units_are_rejected() -> None:
-    with pytest.raises(ValueError, match="as many units"):
+    with pytest.raises(ValueError, match="the same number of units"):
         decided([Tally(count=1, of=1)] * 4 + [Tally(count=1, of=2)], scale=Scale.SHARE, threshold=0.5)
 
 

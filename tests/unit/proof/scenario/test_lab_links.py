@@ -176,7 +176,7 @@ def test_a_rate_that_the_host_does_not_carry_is_lowered_for_every_arm_and_report
         assert [way.rate_mbit for way in lab.programs["backend"].link.directions.values()] == [rate_mbit] * 2
     assert links.notes([slower]) == []
     assert links.notes([FAST, slower]) == [
-        f"the backend's link, {name}: 280 Mbit/s are set, since the host does not carry the 500 that were asked for"
+        f"the backend's link, {name}: 280 Mbit/s are set, since the host does not carry the 500 that were requested"
         for name in ("egress", "ingress")
     ]
     records = links.records([FAST])

@@ -131,7 +131,7 @@ def test_a_truncated_capture_gives_its_whole_packets_and_says_so() -> None:
         (struct.pack("<III", ENHANCED_PACKET, 8, 8), "byte 48: a block of 8 bytes"),
         (struct.pack("<III", NAME_RESOLUTION, 13, 13) + b"\0", "byte 48: a block of 13 bytes"),
         (struct.pack("<II", ENHANCED_PACKET, 1 << 30), "byte 48: a block of 1073741824 bytes"),
-        (struct.pack("<III", NAME_RESOLUTION, 12, 16), "byte 48: a block of 12 bytes whose end tells another length"),
+        (struct.pack("<III", NAME_RESOLUTION, 12, 16), "byte 48: a block of 12 bytes whose end states another length"),
         (block(ENHANCED_PACKET, bytes(16)), "byte 48: a packet without its lengths"),
         (block(SIMPLE_PACKET, b""), "byte 48: a packet without its length"),
         (simple(b"1234", wire_bytes=5), "byte 48: a packet of 5 bytes in a block with room for 4"),
@@ -146,7 +146,7 @@ def test_a_truncated_capture_gives_its_whole_packets_and_says_so() -> None:
         (interface((TIME_OFFSET, b"\x06")), "byte 48: an interface's clock in 1 bytes"),
         (
             block(INTERFACE, bytes(8) + struct.pack("<HH", 2, 5) + b"1234"),
-            "byte 48: an interface's option runs over the end of its block",
+            "byte 48: an interface's option extends beyond the end of its block",
         ),
         (section(major=2), "byte 60: pcapng of version 2, expected 1"),
         # An earlier section's interface, and a place after a block that is skipped.

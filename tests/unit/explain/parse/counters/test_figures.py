@@ -55,7 +55,7 @@ def test_the_share_of_retransmissions_may_be_unknown() -> None:
 
 def test_softnet_figures_are_totals_and_the_worst_cpus() -> None:
     told = {figure.name: figure.value for figure in softnet.figures(softnet.snapshots(OLD_SOFTNET)[0].counters)}
-    assert told["packets dropped, a CPU's backlog was full"] == 2
+    assert told["packets dropped because a CPU's backlog was full"] == 2
     assert told["times a CPU stopped with packets left"] == 3
     assert told["packets dropped by CPU 1"] == 2
     assert "packets dropped by CPU 0" not in told

@@ -71,7 +71,7 @@ def test_samples_beyond_the_limit_are_counted() -> None:
     found = report(header + row * (MAX_SAMPLES + 3))
     assert (len(found.samples), found.omitted_samples) == (MAX_SAMPLES, 3)
     told = {figure.name: figure.value for figure in figures(found)}
-    assert told["samples beyond the bound, not looked at"] == 3
+    assert told["samples beyond the limit, ignored"] == 3
 
 
 def test_figures_show_the_busiest_first_without_the_averages() -> None:
