@@ -124,10 +124,12 @@ def _is_strangers(service: ServiceSummary, others: Sequence[ServiceSummary]) -> 
     """Tell whether an unanswered port is not nginx's, since another service there works.
 
     It is a closed port of the same machine, or its IPv6 address, which clients try before the working one (RFC 8305),
-    or vice versa.
+    or vice versa; unless one of the working services tries it, as nginx does its upstream on the same machine.
     """
     if service.refused + service.unanswered < service.flows:
         return False
     address = service.server.address
     beside = {other.server.address for other in others}
+    if service.clients & beside:
+        return False
     return address in beside or all((":" in address) != (":" in other) for other in beside)

@@ -111,6 +111,10 @@ def _of_captures(evidence: EvidenceSet) -> Iterator[Reason]:
         if again >= REPEATED_SEGMENTS and again >= REPEATED_SHARE * sent:
             text = f"{again} of {sent} segments with data appear in the capture more than once ({share(again / sent)})"
             yield Reason(text=f"{text}, to and from {where.label}: sent again, or captured twice.", files=(where.file,))
+        failed = service.server_errors
+        if lower_limit(failed, service.requests) >= TOUCHED_SHARE:
+            text = f"{failed} of {service.requests} responses of {where.label} have a status of 500 or above"
+            yield Reason(text=f"{text} ({share(failed / service.requests)}).", files=(where.file,))
         answer, handshake = service.response_s, service.handshake_s
         if answer is None or answer.maximum < SLOW_S:
             continue

@@ -132,6 +132,13 @@ def test_loss_of_other_services_is_not_nginxs() -> None:
     assert told(given)[-1].startswith("Left out: 12 connections to 5 other services")
 
 
+def test_an_upstream_on_nginxs_own_machine_that_refuses_is_no_strangers_port() -> None:
+    """A scanner's packets come from elsewhere."""
+    for clients, found in (({"10.0.0.2"}, [Cause.REFUSED]), ({"198.51.100.7"}, [])):
+        upstream = silent("10.0.0.2", 9000, 60, refused=60, handshakes={"refused": 60}, clients=frozenset(clients))
+        assert causes(diagnose(seen(capture(service(), upstream)))) == found
+
+
 def test_a_scan_of_more_ports_than_a_summary_has_is_counted_whole() -> None:
     tries = [other(port, flows=1, refused=1, handshakes={"refused": 1}) for port in range(1000, 1063)]
     beside = replace(capture(service(), *tries), flows=500)
@@ -227,6 +234,10 @@ REPEATED = service(
         (seen(load_run(tool="wrk", failed_share=1.0, non_2xx=900)), "wrk: 100 % of the requests failed."),
         (seen(load_run(tool="wrk", latency_ms={"p50": 29_000.0})), "wrk: p50 latency is 29 s."),
         (seen(load_run(errors={"timeout": 3})), "ab counted errors: timeout 3."),
+        (
+            seen(service(server_errors=50)),
+            "50 of 200 responses of 10.0.0.2:8000 have a status of 500 or above (25 %).",
+        ),
         (seen(capture(REPEATED)), "5000 of 6200 segments with data appear in the capture more than once"),
         (
             seen(service(response_s=spread(0.01, 1.03, slow_share=0.01), handshake_s=spread(0.035))),
@@ -246,7 +257,7 @@ REPEATED = service(
             "10 responses with status 200 have fewer bytes than most of their URI: cut short, or other versions of it.",
         ),
     ],
-    ids=["errors", "slow", "timeouts", "repeated", "late-answer", "since-boot", "5xx", "429", "short"],
+    ids=["errors", "slow", "timeouts", "captured-5xx", "repeated", "late-answer", "since-boot", "5xx", "429", "short"],
 )
 def test_symptoms_that_users_notice_are_always_a_problem(given: EvidenceSet, said: str) -> None:
     """Without a cause it is reported as a symptom, with the data that would show the cause."""

@@ -100,7 +100,8 @@ def reload(evidence: EvidenceSet) -> CauseAssessment:
             )
         else:
             touched = service.hung_up_flows / service.requests
-            case.suggests(f"{text}, as at a reload.", where.file, touched=touched)
+            why = "as at a reload" if where.leg is Leg.FRONT else "as nginx at a reload, or a backend that ends"
+            case.suggests(f"{text}, {why}.", where.file, touched=touched)
     return case.assessment(_NOTICES)
 
 

@@ -41,6 +41,7 @@ WATCH_AFTER_FIN: Final = 2
 _ASKED_FOR: Final = 2
 _COPY_NS: Final = 1_000_000
 _NS: Final = 1e9
+_SERVER_ERROR: Final = 500
 # A request that crosses the end of an idle connection is reset within a round trip. A server that had it for longer
 # gave up, or ended.
 _CROSSING_NS: Final = 200_000_000
@@ -209,6 +210,7 @@ class Conversation:
     exchanges: int = 0  # requests
     awaiting: bool = False  # whether the latest one has no response yet
     response_times: Durations = field(default_factory=Durations)  # from a request to its response's first byte
+    server_errors: int = 0  # responses with a status of 500 or above
     left_before: bool = False  # whether the client left before a response
     left_in: bool = False  # whether the client left during a response
     hung_up_ns: int | None = None  # when the server closed before the end of a response
@@ -243,6 +245,7 @@ class Conversation:
         self.awaiting = False
         self._end_seq = UNKNOWN if begun.size_bytes is None else (seq + begun.size_bytes) & MASK
         self.response_times.add_ns(time_ns - client.advanced_ns)
+        self.server_errors += begun.status is not None and begun.status >= _SERVER_ERROR
         server.watch &= ~WATCH_HTTP
         client.watch |= WATCH_HTTP
         if self.observer is not None:
@@ -402,6 +405,7 @@ class FlowState:
             told |= {
                 "exchanges": conversation.exchanges,
                 "response_times": conversation.response_times,
+                "server_errors": conversation.server_errors,
                 "client_left_before_response": conversation.left_before or conversation.left_in,
                 "client_left_in_response": conversation.left_in,
                 "hung_up_ns": conversation.hung_up_ns,

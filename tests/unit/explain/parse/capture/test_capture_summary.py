@@ -69,6 +69,7 @@ def test_flows_are_summed_by_service() -> None:
     assert (str(first.server), first.flows, first.handshakes) == ("10.0.0.2:80", 2, {"complete": 1, "refused": 1})
     assert (first.refused, first.syn_retransmitted_flows) == (1, 1)
     assert (first.requests, first.from_server.data_segments) == (1, 1)
+    assert first.clients == {"10.0.0.1"}
     assert first.response_s is not None
     assert first.response_s.mean == pytest.approx(0.5)
     assert first.syn_retransmission_delay_s is not None

@@ -77,6 +77,14 @@ def test_exchanges_of_a_keepalive_connection_are_timed_one_by_one() -> None:
     assert not flow.client_left_before_response
 
 
+def test_responses_with_a_status_of_500_or_above_are_counted() -> None:
+    talk = asked("/a")
+    talk.send(SERVER, b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+    talk.send(CLIENT, get("/b"))
+    talk.send(SERVER, b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+    assert talk.record().server_errors == 1
+
+
 def test_a_request_sent_again_is_not_a_second_request() -> None:
     talk = asked()
     talk.send(CLIENT, get(), seq=1001, after_s=0.2)
