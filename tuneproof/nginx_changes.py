@@ -211,6 +211,7 @@ _BY_HAND: Final = (
         block="http",
         args=r".*\bssl\b.*",
     ),
+    Change(version="1.29.3", kind=Kind.NEW, directive="volatile", block="geo"),
     *_parameter("1.29.4", "proxy_http_version", "2"),
     *_behaviour(
         "1.29.4",

@@ -82,11 +82,16 @@ def upgrade(source: Source, *, old: str, new: str) -> Upgrade:
 def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
     low, high = sorted((as_numbers(old), as_numbers(new)))
     is_upgrade = as_numbers(old) <= as_numbers(new)
-    passed = [one for one in concerns(audit.facts.configuration) if low < one.change.numbers <= high]
-    for concern in passed:
+    for concern in concerns(audit.facts.configuration):
         change = concern.change
-        # Additions matter only for a downgrade, removals only for an upgrade.
-        if change.kind is Kind.BEHAVIOUR or (change.kind is Kind.NEW) == is_upgrade:
+        is_passed = low < change.numbers <= high
+        if change.kind is Kind.NEW and change.is_backported:
+            # The old version has it, whatever its number; its package need not be that of the new one.
+            is_meant = old != new and as_numbers(new) < change.numbers
+        else:
+            # Additions matter only for a downgrade, removals only for an upgrade.
+            is_meant = is_passed and change.kind is not Kind.BEHAVIOUR and (change.kind is Kind.NEW) != is_upgrade
+        if not is_meant:
             continue
         instead = f"; instead: {change.instead}" if change.instead else ""
         unknown = f"nginx {new} does not know it{_UNLESS_FIXED if change.is_backported else ''}"

@@ -91,7 +91,7 @@ def concerns(configuration: Configuration) -> Iterator[Concern]:
     """Yield each directive of a configuration that some version lacks or treats differently, with the change."""
     yield from _new_variables(configuration.main)
     for said, block in configuration.main.everything():
-        if TABLES & set(block.path):
+        if TABLES & set(block.path) and (block.name, said.name, said.args) != ("geo", "volatile", ()):
             continue
         for change in of_directive(said.name):
             is_meant = change.kind is not Kind.DEFAULT and is_in(change.block, block) and change.concerns(said.args)

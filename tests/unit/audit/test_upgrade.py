@@ -227,6 +227,10 @@ def test_what_security_updates_bring_to_older_packages_is_not_certain() -> None:
     back = changes("server {\nmax_headers 100;\n}", old="1.30", new="1.22")
     assert of(back, Effect.MAY_BE_REFUSED) == [("max_headers", 4, "1.29.8")]
     assert not back.is_refused
+    between = changes("server { max_headers 100; }", old="1.18", new="1.22")
+    assert [one[0] for one in of(between, Effect.MAY_BE_REFUSED)] == ["max_headers"]
+    assert of(changes("server { max_headers 100; }", old="1.22", new="1.30"), Effect.MAY_BE_REFUSED) == []
+    assert of(changes("server { max_headers 100; }", old="1.22", new="1.22"), Effect.MAY_BE_REFUSED) == []
     assert as_document(back)["starts"] is None
     (why,) = [one.why for one in changes("server { }", old="1.22").differences if one.what == "max_headers"]
     assert why.endswith("Security updates of distributions added it to some older packages as well")
@@ -413,6 +417,8 @@ def test_nothing_changes_between_a_version_and_itself() -> None:
         ("proxy_cache_path /a keys_zone=a:1m min_free=1g;", "1.22", "proxy_cache_path min_free="),
         ("proxy_socket_rcvbuf 32k;", "1.31", "proxy_socket_rcvbuf"),
         ("map $a $b { default 1; http2 2; }", "1.18", ""),
+        ("geo $a { volatile; default 1; }", "1.30", "volatile"),
+        ("geo $a { default volatile; } map $a $b { volatile; }", "1.18", ""),
         ("server { set $a b; server_name x; }", "1.18", ""),
     ],
 )
