@@ -1,5 +1,6 @@
 """Files that are recognised but not read: what they are, and what to give instead."""
 
+import json
 import re
 from typing import Final
 
@@ -123,11 +124,21 @@ def other_text(text: str) -> str | None:
     if known is not None:
         return known
     if said.lstrip().startswith(("{", "[")):
-        return (
-            "JSON, but no request per line: one object on each line, with nginx's names (status, request_time ...), is "
-            "read; jq -c '.[]' or jq -c . prints such lines"
-        )
+        return _about_json(said.lstrip().partition("\n")[0])
     return "binary data, or UTF-16 without its mark" if "\0" in said else None
+
+
+def _about_json(line: str) -> str:
+    try:
+        is_object = isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        is_object = False
+    if is_object:
+        return (
+            "JSON lines, but not with nginx's names (status, request_time ...): if it is an access log, --nginx-conf "
+            "FILE with its log_format, or --log-format, says what its fields are"
+        )
+    return "JSON, but not one object on each line: jq -c '.[]' or jq -c . prints such lines"
 
 
 def _beginning(text: str) -> str:

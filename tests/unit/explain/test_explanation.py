@@ -95,7 +95,12 @@ def test_a_configuration_gives_the_logs_next_to_it_their_format(folder: Path) ->
     assert (log.name, log.kind) == ("log", Kind.ACCESS_LOG)
     assert (figure(log, "format"), figure(log, "abandoned by the client (499)")) == ("own", 1)
     assert (configuration.kind, figure(configuration, "log_format own")) == (Kind.NGINX_CONF, OWN_FORMAT)
-    for given in (explained("log", log_formats=(OWN_FORMAT,)), explained("log", configurations=("conf",))):
+    copied = f"log_format own '{OWN_FORMAT}';"
+    for given in (
+        explained("log", log_formats=(OWN_FORMAT,)),
+        explained("log", log_formats=(copied,)),
+        explained("log", configurations=("conf",)),
+    ):
         assert [(file.name, figure(file, "requests")) for file in given.found] == [("log", 1)]
 
 
@@ -346,16 +351,16 @@ def test_the_log_of_another_server_is_named_and_not_read_as_nginxs(line: str, wr
         ("*   Trying 10.0.0.1:80...\n> GET / HTTP/1.1\n", "the output of curl -v"),
         ('[{"status": 200, "request": "GET / HTTP/1.1"}]\n', "jq -c '.[]'"),
         ('{\n  "status": 200\n}\n', "jq -c"),
+        ('{"st": 200, "rt": 0.1}\n{"st": 200, "rt": 0.1}\n', "--nginx-conf FILE with its log_format"),
     ],
 )
 def test_a_text_that_is_known_but_not_read_gets_one_sentence(text: str, said: str, folder: Path) -> None:
-    """What it is, or what to give instead; no option for log formats."""
+    """What it is, or what to give instead."""
     (folder / "text").write_text(text)
     (found,) = explained("text").found
     assert found.error is not None
     assert found.error.startswith("not read: ")
     assert said in found.error
-    assert "--log-format" not in found.error
 
 
 @pytest.mark.parametrize(
