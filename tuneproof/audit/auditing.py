@@ -73,7 +73,7 @@ class Audit:
         now = self
         for _ in range(_MOST_ROUNDS):
             texts = now.facts.configuration.texts
-            changed = apply(_compatible(now.advice), texts)
+            changed = apply(compatible(now.advice), texts)
             if now.facts.configuration.is_broken or changed.items() <= texts.items():
                 break
             version = None if self.versions else self.facts.version
@@ -153,7 +153,7 @@ def version_of(written: str, *, option: str = "--nginx") -> str:
     return found[1]
 
 
-def _compatible(advice: Sequence[Advised]) -> list[Edit]:
+def compatible(advice: Sequence[Advised]) -> list[Edit]:
     """Return the edits of all advice, except those that conflict with edits of more urgent advice."""
     replaced: dict[Statement, str] = {}
     edits: list[Edit] = []

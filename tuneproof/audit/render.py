@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
-from tuneproof.audit.auditing import Audit
+from tuneproof.audit.auditing import Audit, compatible
 from tuneproof.audit.recorded import recorded_of
 from tuneproof.audit.upgrade import Upgrade
 from tuneproof.conf.directives import newest
@@ -144,8 +144,7 @@ def _patches(shown: Sequence[Advised], audit: Audit) -> Iterator[str]:
     if audit.facts.configuration.is_broken:
         yield "No patch: nginx does not start with this configuration; see the problems above."
     for name in dict.fromkeys(advised.name for advised in shown):
-        edits = [edit for advised in shown if advised.name == name for edit in advised.edits]
-        if patch := audit.patch(edits):
+        if patch := audit.patch(compatible([advised for advised in shown if advised.name == name])):
             yield _patch(f"Patch for {name}", patch)
 
 

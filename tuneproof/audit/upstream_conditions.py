@@ -180,13 +180,21 @@ def _is_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     return bool(said) and all(one is not None and one.value == "off" for one in said)
 
 
+def _caches(at: Statement | Block, _block: Block, facts: Facts) -> bool:
+    """Tell whether responses under a directive are cached, or no request is proxied here."""
+    return not facts.proxied or any(_is_cached(block, _kind(at)) for block in _targets_under(at, facts))
+
+
+def _is_cached(block: Block, kind: str) -> bool:
+    cache, buffering = block.setting(f"{kind}_cache"), block.setting(f"{kind}_buffering")
+    return cache is not None and cache.value != "off" and (buffering is None or buffering.value != "off")
+
+
 def _caches_cookies(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     """Tell whether responses that set a cookie are cached somewhere, and nothing keeps it from other clients."""
     kind = _kind(at)
     for block in _targets_under(at, facts):
-        cache = block.setting(f"{kind}_cache")
-        buffering = block.setting(f"{kind}_buffering")
-        is_cached = cache is not None and cache.value != "off" and (buffering is None or buffering.value != "off")
+        is_cached = _is_cached(block, kind)
         hidden = any(one.value.lower() == "set-cookie" for one in block.in_effect(f"{kind}_hide_header"))
         # Headers of a subrequest, such as that of auth_request, go to nobody.
         if is_cached and not hidden and not block.local("internal") and not block.in_effect(f"{kind}_no_cache"):
@@ -204,6 +212,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "localhost": _is_localhost,
     "mixed resolvers": _mixed_resolvers,
     "proxied without buffering": _is_unbuffered,
+    "caches": _caches,
     "cached with cookies": _caches_cookies,
     "headers keep the default buffer": _keeps_default_buffer,
     "HTTP/1.1 to the upstream": _speaks_http11,

@@ -234,6 +234,14 @@ def test_a_person_reads_places_reasons_figures_and_patches() -> None:
     assert render(alone, width=80).splitlines()[-1] == "Nothing to change."
 
 
+def test_a_shown_patch_changes_a_line_once() -> None:
+    """Two locations of one finding want another value of a line that both inherit."""
+    places = [f"location /{size} {{ {PROXIED} proxy_buffer_size {size}; }}" for size in ("8k", "16k")]
+    text = render(of(f"proxy_buffers 256 64k; server {{ {' '.join(places)} }}"), width=100)
+    assert text.count("proxy_buffers 8 8k;") == 1
+    assert "proxy_buffers 8 16k;" not in text
+
+
 def test_the_summary_counts_servers_and_locations() -> None:
     """An ``if`` is not a location of its own, and mail{} also has servers."""
     text = (
