@@ -21,6 +21,10 @@ _CONF_PATH: Final = re.compile(r"--conf-path=(\S+)")
 _WAIT_S: Final = 2.0
 # Directives with the name of a new variable: blocks as their last argument, others as their first.
 _DEFINING: Final = frozenset({"set", "map", "geo", "split_clients", "auth_request_set", "js_set", "js_var", "perl_set"})
+# https://nginx.org/en/CHANGES, 1.27.2: ssl_trusted_certificate is enough.
+_VERIFIED_ALONE: Final = Change(
+    version="1.27.2", kind=Kind.NEW, directive="ssl_verify_client", parameter="without ssl_client_certificate"
+)
 _BEGINNINGS: Final = tuple(name for name in VARIABLES if name.endswith("_"))
 _OF_PERL: Final = frozenset({"perl", "perl_set"})
 
@@ -90,6 +94,7 @@ def lab_version(version: str) -> str:
 def concerns(configuration: Configuration) -> Iterator[Concern]:
     """Yield each directive of a configuration that some version lacks or treats differently, with the change."""
     yield from _new_variables(configuration.main)
+    yield from _verified_alone(configuration)
     for said, block in configuration.main.everything():
         if TABLES & set(block.path) and (block.name, said.name, said.args) != ("geo", "volatile", ()):
             continue
@@ -112,6 +117,16 @@ def _new_variables(main: Block) -> Iterator[Concern]:
             if since is not None:
                 change = Change(version=since, kind=Kind.NEW, directive=said.name, parameter=f"${name}")
                 yield Concern(change=change, said=said, block=block)
+
+
+def _verified_alone(configuration: Configuration) -> Iterator[Concern]:
+    """Yield each ``ssl_verify_client`` that has no ssl_client_certificate anywhere, which older versions refuse."""
+    everything = list(configuration.main.everything())
+    if not configuration.is_whole or any(said.name == "ssl_client_certificate" for said, _ in everything):
+        return
+    for said, block in everything:
+        if said.name == "ssl_verify_client" and said.value in {"on", "optional"}:
+            yield Concern(change=_VERIFIED_ALONE, said=said, block=block)
 
 
 def _blocks(level: Block) -> Iterator[Block]:
