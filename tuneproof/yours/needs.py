@@ -24,6 +24,8 @@ _MATERIALS: Final[Mapping[str, str]] = {
     **{f"{prefix}ssl_certificate": CERTIFICATE for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
     **{f"{prefix}ssl_certificate_key": KEY for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
     **{f"{prefix}ssl_trusted_certificate": CERTIFICATE for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
+    # The key's replacement needs no password.
+    **{f"{prefix}ssl_password_file": EMPTY for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
     "ssl_client_certificate": CERTIFICATE,
     "ssl_dhparam": PARAMETERS,
     "ssl_session_ticket_key": TICKET_KEY,
@@ -105,6 +107,8 @@ def _folders(said: list[Statement], prefix: str) -> Iterator[str]:
             path = posixpath.join(prefix, path)
         if not path.startswith("/"):
             continue
+        if one.name == "working_directory":
+            yield path
         if one.name in _WRITTEN_FILES:
             yield posixpath.dirname(path)
         elif one.name in _WRITTEN_FOLDERS:

@@ -52,6 +52,15 @@ def test_an_imported_script_is_created(tmp_path: Path) -> None:
     assert found.made == {"/etc/nginx/a/one.js": JAVASCRIPT, "/opt/two.js": JAVASCRIPT}
 
 
+def test_the_working_directory_and_password_files_exist(tmp_path: Path) -> None:
+    """Workers exit without the former, and nginx does not start without the latter."""
+    text = "server { ssl_password_file /etc/p; location / { proxy_ssl_password_file q; } }"
+    found, _ = opened(tmp_path, {"nginx.conf": f"working_directory /var/cores;\n{http(text)['nginx.conf']}"})
+    made = needs_of(found.facts.configuration, folder="/etc/nginx", there=set())
+    assert made.made == {"/etc/p": EMPTY, "/etc/nginx/q": EMPTY}
+    assert "/var/cores" in made.folders
+
+
 def test_a_missing_lua_file_is_empty(tmp_path: Path) -> None:
     """Without it, nginx answers each request with 500."""
     text = "server { location / { access_by_lua_file /etc/a.lua; content_by_lua_file $b; } }"
