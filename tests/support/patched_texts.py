@@ -49,11 +49,22 @@ INCLUDED = {
     "    server { listen 81; proxy_set_header X-A b; include app.conf; }\n}\n",
     "app.conf": "location / { proxy_pass http://a; }\nlocation /b { proxy_pass http://10.0.0.2:81; }\n",
 }
+# Several servers include the lines that change.
+SNIPPETS = {
+    "nginx.conf": f"{HEAD}http {{\n    upstream a {{ server 10.0.0.1:81; }}\n"
+    "    server { include listen.conf; server_name a; include app.conf; }\n"
+    "    server { include listen.conf; server_name b; include app.conf; }\n"
+    "    server { listen 8443; include tls.conf; }\n    server { listen 9443; include tls.conf; }\n}\n",
+    "listen.conf": "listen 80;\nlisten [::]:80;\n",
+    "app.conf": "location /a { proxy_pass http://a; proxy_set_header Accept text/event-stream; }\ngzip on;\n",
+    "tls.conf": "ssl on;\nssl_certificate a.pem;\nssl_certificate_key a.key;\n",
+}
 TEXTS = {
     **{name: case.files for name, case in CASES.items() if not case.problems},
     "dense": DENSE.files,
     "inner": INNER,
     "shared": SHARED,
     "included": INCLUDED,
+    "snippets": SNIPPETS,
     "dense-crlf": {name: text.replace("\n", "\r\n") for name, text in DENSE.files.items()},
 }

@@ -131,7 +131,8 @@ def apply(edits: Sequence[Edit], texts: Mapping[str, str]) -> dict[str, str]:
         if place.span is None:
             raise ValueError(f"{place.name} is written nowhere")
         changes.setdefault(place.file, []).append(_change(edit, place.span, texts[place.file]))
-    return {name: _changed(texts[name], found) for name, found in changes.items()}
+    # Blocks of a file that is included several times have the same place.
+    return {name: _changed(texts[name], list(dict.fromkeys(found))) for name, found in changes.items()}
 
 
 def _changed(text: str, changes: Sequence[_Change]) -> str:

@@ -100,7 +100,7 @@ def _sections(shown: Sequence[Advised], audit: Audit, width: int) -> Iterator[st
 
 def _group(group: Sequence[Advised], audit: Audit, width: int) -> str:
     first = group[0]
-    places = [_at(audit, advised.at) for advised in group]
+    places = list(dict.fromkeys(_at(audit, advised.at) for advised in group))
     more = f" and {len(places) - _PLACES} more" if len(places) > _PLACES else ""
     on = f", on nginx {each_once(first.versions)}" if first.versions else ""
     label = _LABELS.get(first.state, first.state.value)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.configurations import HEAD
-from tests.support.patched_texts import DENSE, INCLUDED, SHARED, TEXTS
+from tests.support.patched_texts import DENSE, INCLUDED, SHARED, SNIPPETS, TEXTS
 from tests.support.unified_diffs import applied
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
@@ -55,6 +55,16 @@ def test_no_patch_reaches_blocks_that_share_a_line_or_a_file() -> None:
     kept = [one for one in before.advice if one.name == "upstream_keepalive" and one.edits]
     assert {file for one in kept for file in apply(one.edits, texts)} == {"nginx.conf"}
     assert [(one.at.name, one.edits) for one in before.advice if one.name == "proxy_buffering"] == [("proxy_pass", ())]
+
+
+def test_a_patch_of_a_snippet_is_right_for_all_that_include_it() -> None:
+    before = audited(dict(SNIPPETS), "1.26")
+    [ssl] = [one for one in before.advice if one.claim == "ssl_on_starts"]
+    changed = {**SNIPPETS, **apply(ssl.edits, before.facts.configuration.texts)}
+    assert "ssl on" not in changed["tls.conf"]
+    sockets = audited(changed, "1.26").facts.sockets.found
+    encrypted = {one.address.port for one in sockets if "ssl" in one.protocols}
+    assert encrypted == {8443, 9443}
 
 
 def test_no_patch_changes_a_file_for_one_of_its_includes_only() -> None:

@@ -47,10 +47,11 @@ def _of_directives(rows: Sequence[tuple[Line, Concern]], facts: Facts) -> Iterat
     for line, concern in rows:
         for name in concern.directives:
             by_directive[name].append((line, concern))
-    main = facts.configuration.main
-    for said, block in main.everything():
-        if block.name in TABLES:  # its entries are data, whatever their names
-            continue
+    everything = [(said, block) for said, block in facts.configuration.main.everything() if block.name not in TABLES]
+    places: defaultdict[int, list[Block]] = defaultdict(list)
+    for said, block in everything:
+        places[id(said)].append(block)
+    for said, block in everything:
         for line, concern in by_directive[said.name]:
             if not _is_written(said, concern) or block.name == concern.outside:
                 continue
@@ -62,7 +63,22 @@ def _of_directives(rows: Sequence[tuple[Line, Concern]], facts: Facts) -> Iterat
             if key not in said_before and (found := _meant(concern, said, block, facts)) is not None:
                 said_before.add(key)
                 advised = _advised(line, concern, said, block, facts, found)
-                yield replace(advised, edits=()) if is_kept else advised
+                edits = () if is_kept else _of_all(places[id(said)], line, concern, said, facts)
+                yield replace(advised, edits=edits)
+
+
+def _of_all(blocks: Sequence[Block], line: Line, concern: Concern, said: Statement, facts: Facts) -> Sequence[Edit]:
+    """Return the changes for all blocks that include a directive; none if one of them needs it, or a person."""
+    edits: list[Edit] = []
+    for block in blocks:
+        found = _meant(concern, said, block, facts)
+        if found is None or (concern.patch == "" and _would_inherit(said, block)):
+            return ()
+        own = _advised(line, concern, said, block, facts, found).edits
+        if not own:
+            return ()
+        edits += own
+    return list(dict.fromkeys(edits))
 
 
 def _would_inherit(said: Statement, block: Block) -> bool:

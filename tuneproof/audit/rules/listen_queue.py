@@ -32,7 +32,9 @@ def advise(facts: Facts) -> Iterator[Advised]:
         else:
             why = f"{name} queues {room}; further connects wait a second or longer"
             edit = Replace(old=at, text=f"listen {' '.join(_without_backlog(at))} backlog={_WANTED};")
-            yield Advised(name=NAME, claim=CLAIM, state=State.MISSING, at=at, why=why, edits=(edit,), routine=True)
+            # A file that several servers include would give each of them the option.
+            edits = (edit,) if sum(one is at for one in socket.listens) == 1 else ()
+            yield Advised(name=NAME, claim=CLAIM, state=State.MISSING, at=at, why=why, edits=edits, routine=True)
 
 
 def _backlog(listen: Statement) -> int | None:
