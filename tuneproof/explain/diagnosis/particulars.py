@@ -36,6 +36,8 @@ _CONFIRM: Final = {
 }
 # Of these, the port does speak HTTP.
 _SPEAK_HTTP: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not_http2", "upstream_tls_plain"})
+_OWN: Final = r"(?:127\.0\.0\.1|\[?::1\]?)"
+_TO_ITSELF: Final = re.compile(rf', client: {_OWN}, .*upstream: "\w+://{_OWN}[:/]')
 # What is left of "\d{4}$" behind the brace.
 _QUANTITY: Final = re.compile(r"\d*,?\d*\}")
 _INSTEAD: Final = {"http2": "listen 443 ssl http2", "ssl": "listen 443 ssl"}
@@ -77,6 +79,14 @@ def _of_place(row: Message, example: str, *, only_streams: bool, schemes: Iterab
         return row.in_stream
     if row.id in _NAMING and (named := _NAMING[row.id].match(example)) is not None:
         return _with_directive(row, named[1])
+    if row.id == "worker_connections" and _TO_ITSELF.search(example) is not None:
+        return replace(
+            row,
+            why=f"{row.why} Here client and upstream are this machine: proxy_pass may lead back to nginx itself, so "
+            "that each request makes another one.",
+            first="See whether the upstream's port is nginx's own (nginx -T | grep -nE 'listen|proxy_pass'). "
+            f"{row.first}",
+        )
     modules = {_MODULES.get(scheme, "") for scheme in schemes}
     others = sorted(modules - {""})
     if len(modules) > 1 and _OF_PROXY.search(f"{row.happened} {row.first}") is not None:

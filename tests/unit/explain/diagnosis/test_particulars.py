@@ -100,3 +100,15 @@ def test_a_misplaced_directive_is_explained_by_what_nginx_takes(row: str, messag
     assert words in told.happened
     unknown = applied(messages()[row], message.replace('"', '"x'), only_streams=False)
     assert unknown is messages()[row]
+
+
+@pytest.mark.parametrize(("client", "is_loop"), [("127.0.0.1", True), ("10.0.0.9", False)])
+def test_a_proxy_that_asks_itself_is_suspected(client: str, *, is_loop: bool) -> None:
+    """It uses up worker_connections however many there are."""
+    told = applied(
+        messages()["worker_connections"],
+        f"512 worker_connections are not enough while connecting to upstream, client: {client}, server: a, "
+        'request: "GET / HTTP/1.0", upstream: "http://127.0.0.1:80/", host: "a"',
+        only_streams=False,
+    )
+    assert ("lead back to nginx itself" in told.why) is is_loop
