@@ -234,6 +234,16 @@ def test_a_person_reads_places_reasons_figures_and_patches() -> None:
     assert render(alone, width=80).splitlines()[-1] == "Nothing to change."
 
 
+@pytest.mark.parametrize(
+    ("value", "is_patched"), [('""', True), ("close", True), ("upgrade", False), ("$http_a", False)]
+)
+def test_a_patch_leaves_connections_open_or_is_not_given(value: str, *, is_patched: bool) -> None:
+    """HTTP/1.1 alone does not help if a header may close them."""
+    found = of(server(f"location / {{ {TO_U} proxy_set_header Connection {value}; }}"))
+    [one] = [one for one in found.advice if one.name == "upstream_keepalive"]
+    assert bool(one.edits) == is_patched
+
+
 def test_a_shown_patch_changes_a_line_once() -> None:
     """Two locations of one finding want another value of a line that both inherit."""
     places = [f"location /{size} {{ {PROXIED} proxy_buffer_size {size}; }}" for size in ("8k", "16k")]

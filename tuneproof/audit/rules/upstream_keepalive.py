@@ -157,7 +157,8 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
     names = target.names() or ()
     if Lack.BLOCK in lacks:
         return _with_new_block(facts, proxied)
-    if upstream is None or len(names) != 1:
+    header = connection_header(block, facts.version_numbers).reuse if target.kind == "proxy" else Reuse.YES
+    if upstream is None or len(names) != 1 or header not in {Reuse.YES, Reuse.NO}:
         return ()
     edits: list[Edit] = []
     if Lack.CACHE in lacks or Lack.ORDER in lacks:
@@ -171,10 +172,10 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
     if Lack.VERSION in lacks:
         edits.append(_set(block, "proxy_http_version", "1.1", behind))
     if Lack.HEADER in lacks:
-        header = _header(facts, block, behind)
-        if header is None:
+        added = _header(facts, block, behind)
+        if added is None:
             return ()
-        edits.append(header)
+        edits.append(added)
     return tuple(edits)
 
 
