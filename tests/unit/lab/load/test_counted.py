@@ -1,36 +1,51 @@
 """Counting trials: what surrounds a script, and what a script can call."""
 
+import base64
 import itertools
 import json
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from tests.support.exchanged import answered
-from tests.support.fake_stage import FakeClock, following, sockets
+from tests.support.canned_counters import SOFTNET
+from tests.support.exchanged import answered, seen
+from tests.support.fake_stage import FakeClock, following
+from tests.support.joined import Joined
+from tests.support.observed import STATUS, texts
 from tuneproof.errors import LabError
 from tuneproof.lab.load import rig as module
 from tuneproof.lab.load import trial_nginx
 from tuneproof.lab.load.counted import Counted, CountedRecord
 from tuneproof.lab.load.exchanges import answers_of, statuses
-from tuneproof.lab.load.observer import SocketFigures
 from tuneproof.lab.load.rig import Rig, Told
-from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.load.stage import Programs, Stage
 from tuneproof.lab.load.trial_nginx import CallCounts
-from tuneproof.lab.load.waiting import VoidTrialError, wait_until
+from tuneproof.lab.load.waiting import VoidTrialError
+from tuneproof.lab.network.agent import Agents
 from tuneproof.lab.protocol.codec import to_plain
-from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams
 from tuneproof.lab.protocol.loadgen import Loadgen
-from tuneproof.lab.protocol.observer import Calls
+from tuneproof.lab.protocol.observer import (
+    LEAVING,
+    Calls,
+    CounterTexts,
+    ListenerFigures,
+    Observer,
+    ProcessTexts,
+    SocketCounts,
+    WorkerTexts,
+)
 from tuneproof.lab.protocol.scripted import Scripted
+from tuneproof.lab.protocol.serving import CannotDoError
 from tuneproof.lab.subject.config import ERROR_LOG_PATH, RECORDER_PATH
-from tuneproof.lab.subject.supervisor import Said
-from tuneproof.lab.topology.program import Answered, Call, remote
+from tuneproof.lab.topology.program import Answered, Call
+
+if TYPE_CHECKING:
+    from tuneproof.lab.topology.lab import Lab
 
 CONNECTION = Connection(
     answers=(
@@ -46,13 +61,11 @@ ARRIVED = Arrived(status=200, body_bytes=5, end="")
 
 
 class Around:
-    """A stage whose parts all record their calls."""
+    """A lab whose programs record their calls; these and the responses pass as lines of JSON."""
 
     def __init__(self) -> None:
         self.did: list[Any] = []
-        self.workers: list[LabError | tuple[types.SimpleNamespace, ...]] = [
-            (types.SimpleNamespace(pid=7, run_s=0.5, is_asleep=True),)
-        ]
+        self.workers: list[CannotDoError | tuple[ProcessTexts, ...]] = [(worker(7),)]
         self.answers: dict[str, object] = {
             "flows": EXCHANGED,
             "stand": None,
@@ -65,76 +78,114 @@ class Around:
         self.drops = [100]
         self.refuses = ""  # why a command in the subject fails
         self.asked: list[Call] = []  # of the client
-        self.left = {8100: sockets(TIME_WAIT=3), 8101: sockets()}
+        self.left = {8100: sockets(local={6: 3}), 8101: sockets()}  # TIME-WAIT is state 6
+        self._waiting = iter([False, True])
+        self._calls = iter([{"read": Calls(made=3, failed=1)}, {"read": Calls(made=10, failed=2, moved_bytes=9)}])
 
     @property
     def stage(self) -> Stage:
-        log = json.dumps({"uri": "/", "status": "200"}) + "\n"
-        supervisor = types.SimpleNamespace(
-            start=lambda name, library: self.did.append(("start", name, library)),
-            stop=lambda: self.did.append("stop"),
-            test=lambda name: Said(status={"arm": 0}[name], said=""),
-            edit=lambda expression: self.did.append(("edit", expression)),
-            read=lambda name: {"access.log": log, "error.log": "failed"}[name],
-        )
-        observer = types.SimpleNamespace(
-            signal=lambda name, to: self.did.append(f"{name} {to}"),
-            masters_wait=iter([False, True]).__next__,
-            calls=iter([{"read": Calls(made=3, failed=1)}, {"read": Calls(made=10, failed=2, moved_bytes=9)}]).__next__,
-            sysctl=lambda name: None if name == "none" else "1",
-        )
-        stage = types.SimpleNamespace(
-            supervisor=supervisor,
-            observer=observer,
-            counters=lambda: types.SimpleNamespace(counters={"TcpExt.ListenDrops": self.drops.pop(0)}),
-            workers=self._workers,
-            sockets=self._sockets,
-            stopped_workers=partial(Stage.stopped_workers, cast("Stage", types.SimpleNamespace(observer=observer))),
-            reload=lambda: self.did.append("reload"),
-            subject=types.SimpleNamespace(
-                fetch=lambda path: f"fetched {path}".encode(),
-                run=self._run,
-            ),
-            addresses={"backend": "172.18.0.5"},
+        lab = cast("Lab", self)
+        return Stage(
+            lab=lab,
+            programs=Programs(lab, agents=Agents(lab), prober=False),
             subject_name="subject",
-            wait_until=wait_until,
-            address="172.18.0.4",
             port=8000,
-            client=remote(Loadgen, self),
+            addresses={"subject": "172.18.0.4", "backend": "172.18.0.5"},
             clients=self.clients,
-            programs=types.SimpleNamespace(of=self._backend),
         )
-        return cast("Stage", stage)
 
-    def _sockets(self, port: int) -> SocketFigures:
-        if port in self.left:
-            return self.left[port]
-        return sockets(queued=(0 if "CONT workers" in self.did else 2,))
+    def __getitem__(self, name: str) -> types.SimpleNamespace:
+        started = {
+            ("client", ""): (Loadgen, self._load),
+            ("netadmin-subject", "www-data"): (Observer, self._observe),
+        }
+        return types.SimpleNamespace(
+            converse=lambda _command, *, user: Program(*started[name, user]),
+            attach=lambda: Supervised(self.did) if name == "subject" else Program(Scripted, partial(self._seen, name)),
+            fetch=lambda path: f"fetched {path}".encode(),
+            run=self._run,
+            patience=1.0,
+        )
 
-    def _backend(self, name: str, interface: type) -> types.SimpleNamespace:
-        assert interface is Scripted
-        return types.SimpleNamespace(seen=lambda: self.did.append((name, "seen")))
+    def _load(self, call: Call) -> object:
+        self.did.append((call.function, call.arguments.get("port")))
+        self.asked.append(call)
+        return self.answers[call.function]
+
+    def _observe(self, call: Call) -> object:
+        match call.function:
+            case "signal":
+                self.did.append("{name} {to}".format(**call.arguments))
+                return None
+            case "workers":
+                found = following(self.workers)
+                if isinstance(found, CannotDoError):
+                    raise found
+                return WorkerTexts(workers=found, at_s=0.0)
+            case "counters":
+                dropped = f"TcpExt: ListenDrops\nTcpExt: {self.drops.pop(0)}\n"
+                return CounterTexts(counters=dropped, softnet=SOFTNET, at_s=0.0)
+            case "sockets":
+                queued = 0 if "CONT workers" in self.did else 2
+                return self.left.get(call.arguments["port"]) or sockets(queued)
+            case "sysctl":
+                return {"some": "1", "none": None}[call.arguments["name"]]
+        return next({"masters_wait": self._waiting, "calls": self._calls}[call.function])
+
+    def _seen(self, name: str, call: Call) -> object:
+        self.did.append((name, call.function))
+        return seen()
 
     def _run(self, command: Sequence[str], *, user: str = "") -> None:
         self.did.append((command[-1], user))
         if self.refuses:
             raise LabError("nginx ended with status 1", tail=self.refuses)
 
-    def _workers(self) -> object:
-        found = following(self.workers)
-        if isinstance(found, LabError):
-            raise found
-        return found
-
-    def ask(self, call: Call) -> Answered[Any]:
-        """Stand in for the client."""
-        self.did.append((call.function, call.arguments.get("port")))
-        self.asked.append(call)
-        return Answered(answer=self.answers[call.function], took_s=0.5, machine=MachineShares())
-
     @property
     def sources(self) -> list[tuple[str, ...]]:
         return [call.arguments["sources"] for call in self.asked if call.function == "flows"]
+
+
+class Program:
+    """A program's other end, where a function returns the responses; each takes half a second."""
+
+    def __init__(self, interface: type, answer: Callable[[Call], object]) -> None:
+        self._interface, self._answer = interface, answer
+
+    def ask(self, call: Call) -> Answered[Any]:
+        def answer(**arguments: object) -> object:
+            assert arguments == call.arguments
+            return self._answer(call)
+
+        program = types.SimpleNamespace(**{call.function: answer})
+        return replace(Joined(self._interface, program).ask(call), took_s=0.5)
+
+
+class Supervised:
+    """The other end of a supervisor, to which calls are words."""
+
+    def __init__(self, did: list[Any]) -> None:
+        self._did = did
+
+    def ask(self, call: Call) -> Answered[Any]:
+        _, *words = call.line(1).split(" ")
+        self._did.append(tuple(words))
+        log = {"access.log": json.dumps({"uri": "/", "status": "200"}) + "\n", "error.log": "failed"}
+        said = base64.b64encode(log.get(words[-1], "").encode()).decode()
+        answered = call.parse_answer({"answer": {"status": 0, "said": said}})
+        assert not isinstance(answered, str)
+        return answered
+
+
+def worker(pid: int, *, run_s: float = 0.5, is_asleep: bool = True, is_leaving: bool = False) -> ProcessTexts:
+    title = f"nginx: worker process{LEAVING if is_leaving else ''}"
+    status = STATUS if is_asleep else STATUS.replace("S (sleeping)", "R (running)")
+    return texts(pid, title=title, status=status, schedstat=f"{run_s * 1e9:.0f} 0 20\n")
+
+
+def sockets(*queued: int, local: Mapping[int, int] | None = None) -> SocketCounts:
+    listeners = tuple(ListenerFigures(queued=each, backlog=511) for each in queued)
+    return SocketCounts(listeners=listeners, local=local or {}, others={}, send_queue_bytes=0, unread_bytes=())
 
 
 def rig(around: Around) -> Rig:
@@ -153,7 +204,7 @@ def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
 
     load = Counted(configuration="arm", script=script, counts_calls=True)
     outcome = load.run(around.stage, label="arm-b1")
-    assert around.did == [("start", "arm", RECORDER_PATH), "script", "stop"]
+    assert around.did == [("start", "arm", RECORDER_PATH), "script", ("stop",)]
     observation = load.observe(outcome)
     assert observation["seen"] == 3
     assert observation.measuring_s == outcome.measuring_s == 0
@@ -161,7 +212,7 @@ def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
     assert load.metrics([]) == {"trials": 0}
     with pytest.raises(LabError, match="no answer"):
         replace(load, counts_calls=False).run(around.stage, label="arm-b2")
-    assert around.did[3:] == [("start", "arm", ""), "script", "stop"]
+    assert around.did[3:] == [("start", "arm"), "script", ("stop",)]
 
 
 def test_a_configuration_that_is_only_tested_starts_nothing() -> None:
@@ -169,7 +220,7 @@ def test_a_configuration_that_is_only_tested_starts_nothing() -> None:
     around = Around()
     load = Counted(configuration="arm", script=lambda rig: {"status": rig.test().status}, starts=False)
     assert load.run(around.stage, label="arm-b1").record.figures == {"status": 0}
-    assert around.did == []
+    assert around.did == [("test", "arm")]
 
 
 def test_the_clients_reports_are_kept_as_evidence() -> None:
@@ -269,7 +320,7 @@ def test_the_workers_rest_when_all_sleep_and_none_has_run() -> None:
     """A worker that has just fallen asleep may have been woken in between."""
     around = Around()
     states = [(0.1, False), (0.2, True), (0.3, True), (0.3, False), (0.3, True), (0.9, True)]
-    around.workers = [(types.SimpleNamespace(pid=7, run_s=run_s, is_asleep=asleep),) for run_s, asleep in states]
+    around.workers = [(worker(7, run_s=run_s, is_asleep=asleep),) for run_s, asleep in states]
     rig(around).rest()
     assert len(around.workers) == 1, "the fifth reading is like the fourth, and asleep"
 
@@ -278,7 +329,7 @@ def test_a_number_is_steady_after_several_readings_without_work(monkeypatch: pyt
     """A worker that is ready to run may still change it, however long it has not."""
     monkeypatch.setattr(trial_nginx, "_BETWEEN_READINGS_S", 0.0)
     around = Around()
-    busy, asleep = (types.SimpleNamespace(pid=7, is_asleep=is_asleep) for is_asleep in (False, True))
+    busy, asleep = worker(7, is_asleep=False), worker(7)
     around.workers = [*[(busy,)] * 20, (asleep,)]
     readings = [5] * 20 + [7] * 30
     assert rig(around).steady(lambda: readings.pop(0)) == 7
@@ -331,7 +382,7 @@ def test_a_condition_that_never_becomes_true_is_an_error_with_nginxs_log(monkeyp
 def test_an_nginx_without_its_title_is_awaited() -> None:
     """Between its start and its title, a search for the title finds none."""
     around = Around()
-    around.workers[:0] = [LabError("no process here")]
+    around.workers[:0] = [CannotDoError("no process here")]
     rig(around).settle(1)
     assert len(around.workers) == 1
 
@@ -367,7 +418,7 @@ def test_requests_wait_behind_stopped_workers_during_a_call() -> None:
     assert [done for done in around.did if isinstance(done, str)] == ["STOP workers", "done", "CONT workers"]
     with pytest.raises(ZeroDivisionError):
         rig(around).flows_behind_stopped_workers(Flow(connections=0), then=lambda: 1 / 0)
-    assert around.did[-1] == "CONT workers"
+    assert [done for done in around.did if isinstance(done, str)][3:] == ["STOP workers", "CONT workers"]
 
 
 def test_a_backend_resolves_names_for_the_system() -> None:
@@ -406,7 +457,7 @@ def test_a_signal_is_handled_before_the_script_continues() -> None:
 def test_old_workers_are_awaited_until_they_announce_their_exit_or_are_gone() -> None:
     """One that has announced it and still works is not finished; new ones do not matter."""
     working, leaving, new = (
-        (types.SimpleNamespace(pid=pid, is_leaving=is_leaving, is_asleep=is_asleep),)
+        (worker(pid, is_leaving=is_leaving, is_asleep=is_asleep),)
         for pid, is_leaving, is_asleep in ((7, True, False), (7, True, True), (8, False, True))
     )
     around = Around()
@@ -421,8 +472,8 @@ def test_old_workers_are_awaited_until_they_announce_their_exit_or_are_gone() ->
 def test_killed_workers_have_successors_when_the_trial_continues() -> None:
     """Between an old one and its successor there is none."""
     around = Around()
-    old, new = (types.SimpleNamespace(pid=pid, run_s=0.5, is_asleep=True) for pid in (7, 8))
-    around.workers = [(old,), (old,), LabError("no worker"), (old, new), (new,), (new,)]
+    old, new = worker(7), worker(8)
+    around.workers = [(old,), (old,), CannotDoError("no worker"), (old, new), (new,), (new,)]
     rig(around).kill_workers("KILL")
     assert around.did == ["KILL workers"]
     assert following(around.workers) == (new,)

@@ -5,23 +5,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.observed import IO, STATUS, texts
 from tuneproof.errors import LabError
 from tuneproof.lab.load.observer import Counters, SocketFigures, SoftnetFigures, WorkerFigures
 from tuneproof.lab.protocol.observer import CounterTexts, ListenerFigures, ProcessTexts, SocketCounts, WorkerTexts
 
-# Some of the lines that the kernel prints.
-STATUS = """\
-Name:\tnginx
-State:\tS (sleeping)
-Pid:\t{pid}
-VmRSS:\t       4 kB
-RssAnon:\t       1 kB
-voluntary_ctxt_switches:\t17
-nonvoluntary_ctxt_switches:\t3
-"""
 ZOMBIE = "Name:\tnginx\nState:\tZ (zombie)\nPid:\t{pid}\nvoluntary_ctxt_switches:\t17\n"
-SCHEDSTAT = "1500000000 250000000 20\n"
-IO = "rchar: 1\nwchar: 2\nread_bytes: 3\nwrite_bytes: 8192\ncancelled_write_bytes: 0\n"
 FIGURES: dict[str, Any] = {
     "rss_bytes": 4096,
     "rss_anon_bytes": 1024,
@@ -39,17 +28,6 @@ COUNTERS = CounterTexts(
     softnet=SOFTNET.format(9, 1, 2, 0) + SOFTNET.format(8, 0, 0, 3),
     at_s=12.5,
 )
-
-
-def texts(
-    pid: int,
-    *,
-    title: str = "nginx: worker process",
-    status: str = STATUS,
-    schedstat: str = SCHEDSTAT,
-    io: str = IO,
-) -> ProcessTexts:
-    return ProcessTexts(pid=pid, title=title, status=status.format(pid=pid), schedstat=schedstat, io=io)
 
 
 SOCKETS = SocketCounts(
