@@ -8,7 +8,7 @@ from typing import Any
 import docker
 import pytest
 import requests
-from docker.errors import APIError
+from docker.errors import APIError, DockerException
 from urllib3 import HTTPConnectionPool
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
@@ -132,3 +132,15 @@ def test_a_refusal_is_a_response_and_is_not_repeated(api: docker.APIClient) -> N
     with pytest.raises(APIError):
         once_more(lambda: api.create_container("image", name="n"))
     assert Engine.seen == ["POST /containers/create"]
+
+
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
+@pytest.mark.parametrize("loses", [0, 1])
+def test_a_new_client_is_made_again_if_its_first_response_was_lost_but_not_if_it_was_wrong(
+    api: docker.APIClient, loses: int
+) -> None:
+    """docker-py wraps both in an exception of its own."""
+    Engine.loses = loses
+    with pytest.raises(DockerException, match="ApiVersion"):
+        once_more(lambda: docker.APIClient(api.base_url, version="auto"))
+    assert Engine.seen == ["GET /version"] * (loses + 1)
