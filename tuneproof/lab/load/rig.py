@@ -127,14 +127,14 @@ class Rig(TrialNginx):
         The block begins once all connections that stay are open and the other flows have ended.
         """
         became: list[tuple[Connection, ...]] = []
-        began_s = time.monotonic()
         with self.before(_ENDED_AFTER_S, _ENDS):
             self.client.stand(*self.at(port), flows, self._sources(flows))
+            stood_s = time.monotonic()
             try:
                 yield became
             finally:
+                self.measured_s += time.monotonic() - stood_s
                 became.extend(self._in_time(flows, self.client.end_flows()))
-                self.measured_s += time.monotonic() - began_s
 
     def during(self, flow: Flow, read: Callable[[], Read], *, port: int = 0) -> tuple[Read, tuple[Connection, ...]]:
         """Run a flow; return what is read while it runs, and what happened to its connections.

@@ -42,6 +42,7 @@ from tuneproof.lab.protocol.observer import (
 from tuneproof.lab.protocol.scripted import Scripted
 from tuneproof.lab.protocol.serving import CannotDoError
 from tuneproof.lab.subject.config import ERROR_LOG_PATH, RECORDER_PATH
+from tuneproof.lab.subject.written_config import TLS_PORT
 from tuneproof.lab.topology.program import Answered, Call
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class Around:
         self.drops = [100]
         self.refuses = ""  # why a command in the subject fails
         self.asked: list[Call] = []  # of the client
+        self.clock = FakeClock()  # each call of the client takes half a second
         self.left = {8100: sockets(local={6: 3}), 8101: sockets()}  # TIME-WAIT is state 6
         self._waiting = iter([False, True])
         self._calls = iter([{"read": Calls(made=3, failed=1)}, {"read": Calls(made=10, failed=2, moved_bytes=9)}])
@@ -110,6 +112,7 @@ class Around:
     def _load(self, call: Call) -> object:
         self.did.append((call.function, call.arguments.get("port")))
         self.asked.append(call)
+        self.clock.now_s += 0.5
         return self.answers[call.function]
 
     def _observe(self, call: Call) -> object:
@@ -208,7 +211,8 @@ def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
     observation = load.observe(outcome)
     assert observation["seen"] == 3
     assert observation.measuring_s == outcome.measuring_s == 0
-    assert load.metrics([observation, observation]) == {"trials": 2, "seen": 3}
+    assert load.metrics([observation]) == {"trials": 1, "seen": 3}
+    assert load.metrics([observation, replace(observation, figures={"seen": 5})]) == {"trials": 2, "seen": 4}
     assert load.metrics([]) == {"trials": 0}
     with pytest.raises(LabError, match="no answer"):
         replace(load, counts_calls=False).run(around.stage, label="arm-b2")
@@ -262,8 +266,9 @@ def test_streams_are_opened_read_and_closed() -> None:
     ]
 
 
-def test_backends_are_reached_by_their_names() -> None:
+def test_backends_are_reached_by_their_names_and_nginx_at_its_ports() -> None:
     around = Around()
+    assert (rig(around).at(), rig(around).tls_endpoint) == (("172.18.0.4", 8000), ("172.18.0.4", TLS_PORT))
     rig(around).backend().seen()
     rig(around).backend("other").seen()
     assert around.did == [("backend", "seen"), ("other", "seen")]
@@ -302,15 +307,17 @@ def test_a_required_response_is_a_precondition() -> None:
             rig(Around()).ok([replace(CONNECTION, answers=answers)], requests=2)
 
 
-def test_connections_stay_open_during_other_calls() -> None:
+def test_connections_stay_open_during_other_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     around = Around()
+    around.clock.replace_in(monkeypatch, module)
     trial = rig(around)
     with trial.standing(Flow(stays=True), port=8443) as became:
         assert became == []
         around.did.append("look")
+        around.clock.now_s += 5
     assert became == [(CONNECTION,)]
     assert around.did == [("stand", 8443), "look", ("end_flows", None)]
-    assert trial.measured_s >= 1.0, "both calls, and what is between"
+    assert trial.measured_s == 6.0, "both calls, and what is between"
     with pytest.raises(LabError, match="no answer"), trial.standing(Flow(stays=True)):
         raise LabError("no answer")
     assert around.did[-1] == ("end_flows", None)
