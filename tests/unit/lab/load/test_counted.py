@@ -41,9 +41,11 @@ from tuneproof.lab.protocol.observer import (
 )
 from tuneproof.lab.protocol.scripted import Scripted
 from tuneproof.lab.protocol.serving import CannotDoError
+from tuneproof.lab.protocol.turns import Turns
 from tuneproof.lab.subject.config import ERROR_LOG_PATH, RECORDER_PATH
 from tuneproof.lab.subject.written_config import TLS_PORT
-from tuneproof.lab.topology.program import Answered, Call
+from tuneproof.lab.topology.program import Answered, Asks, Call
+from tuneproof.lab.topology.roles import Role, RoleSpec
 
 if TYPE_CHECKING:
     from tuneproof.lab.topology.lab import Lab
@@ -81,8 +83,7 @@ class Around:
         self.asked: list[Call] = []  # of the client
         self.clock = FakeClock()  # each call of the client takes half a second
         self.left = {8100: sockets(local={6: 3}), 8101: sockets()}  # TIME-WAIT is state 6
-        self._waiting = iter([False, True])
-        self._calls = iter([{"read": Calls(made=3, failed=1)}, {"read": Calls(made=10, failed=2, moved_bytes=9)}])
+        self.observer = Observing(self)
 
     @property
     def stage(self) -> Stage:
@@ -97,43 +98,31 @@ class Around:
         )
 
     def __getitem__(self, name: str) -> types.SimpleNamespace:
-        started = {
-            ("client", ""): (Loadgen, self._load),
-            ("netadmin-subject", "www-data"): (Observer, self._observe),
+        started: dict[tuple[str, str], Asks] = {
+            ("client", ""): Program(Loadgen, self._load),
+            ("netadmin-subject", "www-data"): Joined(Observer, self.observer),
         }
         return types.SimpleNamespace(
-            converse=lambda _command, *, user: Program(*started[name, user]),
+            converse=lambda _command, *, user: started[name, user],
             attach=lambda: Supervised(self.did) if name == "subject" else Program(Scripted, partial(self._seen, name)),
             fetch=lambda path: f"fetched {path}".encode(),
             run=self._run,
             patience=1.0,
         )
 
+    def containers(self) -> list[types.SimpleNamespace]:
+        names = {"client": (Role.CLIENT, ""), "backend": (Role.BACKEND, "")}
+        names |= {"own": (Role.BACKEND, "subject"), "others": (Role.BACKEND, "large")}
+        return [
+            types.SimpleNamespace(spec=RoleSpec(name=name, role=role, image="", joins=joins))
+            for name, (role, joins) in names.items()
+        ]
+
     def _load(self, call: Call) -> object:
         self.did.append((call.function, call.arguments.get("port")))
         self.asked.append(call)
         self.clock.now_s += 0.5
         return self.answers[call.function]
-
-    def _observe(self, call: Call) -> object:
-        match call.function:
-            case "signal":
-                self.did.append("{name} {to}".format(**call.arguments))
-                return None
-            case "workers":
-                found = following(self.workers)
-                if isinstance(found, CannotDoError):
-                    raise found
-                return WorkerTexts(workers=found, at_s=0.0)
-            case "counters":
-                dropped = f"TcpExt: ListenDrops\nTcpExt: {self.drops.pop(0)}\n"
-                return CounterTexts(counters=dropped, softnet=SOFTNET, at_s=0.0)
-            case "sockets":
-                queued = 0 if "CONT workers" in self.did else 2
-                return self.left.get(call.arguments["port"]) or sockets(queued)
-            case "sysctl":
-                return {"some": "1", "none": None}[call.arguments["name"]]
-        return next({"masters_wait": self._waiting, "calls": self._calls}[call.function])
 
     def _seen(self, name: str, call: Call) -> object:
         self.did.append((name, call.function))
@@ -147,6 +136,39 @@ class Around:
     @property
     def sources(self) -> list[tuple[str, ...]]:
         return [call.arguments["sources"] for call in self.asked if call.function == "flows"]
+
+
+class Observing:
+    """The observer's program."""
+
+    def __init__(self, around: Around) -> None:
+        self._around = around
+        self.masters_wait = iter([False, True]).__next__
+        self.calls = iter(
+            [{"read": Calls(made=3, failed=1)}, {"read": Calls(made=10, failed=2, moved_bytes=9)}]
+        ).__next__
+
+    def signal(self, name: str, to: str) -> None:
+        self._around.did.append(f"{name} {to}")
+
+    def workers(self) -> WorkerTexts:
+        found = following(self._around.workers)
+        if isinstance(found, CannotDoError):
+            raise found
+        return WorkerTexts(workers=found, at_s=0.0)
+
+    def counters(self) -> CounterTexts:
+        dropped = f"TcpExt: ListenDrops\nTcpExt: {self._around.drops.pop(0)}\n"
+        return CounterTexts(counters=dropped, softnet=SOFTNET, at_s=12.5)
+
+    def sockets(self, port: int) -> SocketCounts:
+        return self._around.left.get(port) or sockets(0 if "CONT workers" in self._around.did else 2)
+
+    def turns(self, start_s: float, end_s: float) -> Turns:
+        return Turns(workers=(), start_s=start_s, end_s=end_s)
+
+    def sysctl(self, name: str) -> str | None:
+        return {"some": "1", "none": None}[name]
 
 
 class Program:
@@ -272,6 +294,7 @@ def test_backends_are_reached_by_their_names_and_nginx_at_its_ports() -> None:
     rig(around).backend().seen()
     rig(around).backend("other").seen()
     assert around.did == [("backend", "seen"), ("other", "seen")]
+    assert rig(around).backends() == ["backend", "own"], "neither another subject's nor another role's"
 
 
 def test_a_client_that_waited_without_success_makes_the_trial_void() -> None:
@@ -354,6 +377,10 @@ def test_connections_of_many_clients_use_the_next_addresses_in_turn() -> None:
     alone = Around()
     rig(alone).flow(Flow(connections=2))
     assert alone.sources == [()]
+
+
+def test_turns_are_those_from_now_on_by_the_clock_of_the_observer() -> None:
+    assert rig(Around()).turns(3.0) == Turns(workers=(), start_s=12.5, end_s=15.5)
 
 
 def test_calls_are_those_made_meanwhile() -> None:
