@@ -3,7 +3,6 @@
 Everything that a load does is recorded in one list, in order.
 """
 
-import json
 import types
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -13,14 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pytest
 
+from tests.support.joined import Answering
 from tuneproof.lab.load.observer import Counters, SocketFigures, SoftnetFigures, WorkerFigures
 from tuneproof.lab.load.stage import Programs, Stage
-from tuneproof.lab.protocol.codec import from_plain, to_plain
 from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.netadmin import HalfOpened
 from tuneproof.lab.protocol.observer import ListenerFigures, Observer, WatchSample
-from tuneproof.lab.topology.program import Answered, Call, remote
+from tuneproof.lab.topology.program import Call, remote
 
 if TYPE_CHECKING:
     from tuneproof.errors import LabError
@@ -72,9 +71,9 @@ class FakeStage:
     @property
     def stage(self) -> Stage:
         """The stage itself, which only uses what this class has."""
-        observer = remote(Observer, _Asked(self._observe))
+        observer = _remote(Observer, self._observe)
         programs = types.SimpleNamespace(
-            client=remote(Loadgen, _Asked(self._load)),
+            client=_remote(Loadgen, self._load),
             observer=lambda name: {"subject": observer}[name],
             agents={
                 role: types.SimpleNamespace(
@@ -105,7 +104,7 @@ class FakeStage:
         self.asked.append(call)
         self.do(call.function)
         self.clock.now_s += 1.0
-        return over_the_wire(call.returns, following(self.answers[call.function]))
+        return following(self.answers[call.function])
 
     def _observe(self, call: Call) -> object:
         if call.function == "signal":
@@ -132,17 +131,6 @@ class FakeStage:
         return following(self.cgroups).encode()
 
 
-class _Asked:
-    """A program's other end, where a function returns the responses."""
-
-    def __init__(self, answer: Callable[[Call], object]) -> None:
-        self._answer = answer
-
-    def ask(self, call: Call) -> Answered[Any]:
-        machine = MachineShares(busy_pct=50.0, steal_pct=1.5)
-        return Answered(answer=self._answer(call), took_s=1.0, machine=machine)
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Stage(Stage):
     """Its readings come from a test."""
@@ -163,9 +151,9 @@ class _Stage(Stage):
         return following(self.fake.sockets)
 
 
-def over_the_wire(wanted: type[_T], message: object) -> _T:
-    """Return a message after a round trip through JSON."""
-    return from_plain(wanted, json.loads(json.dumps(to_plain(message))), place="message")
+def _remote(interface: type[_T], answer: Callable[[Call], object]) -> _T:
+    machine = MachineShares(busy_pct=50.0, steal_pct=1.5)
+    return remote(interface, Answering(interface=interface, answer=answer, took_s=1.0, machine=machine))
 
 
 def following(readings: list[_T]) -> _T:

@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import Any, ParamSpec, TypeVar
 
 import pytest
 
 from tuneproof.errors import LabError
+from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.serving import Answers
 from tuneproof.lab.topology.program import Answered, Call, remote
 
@@ -18,7 +21,7 @@ class Joined:
     """The lab's end."""
 
     def __init__(self, interface: type, program: object) -> None:
-        self._answers = Answers(interface, program)
+        self._answers = Answers(interface, program, tells=(LabError,))
         self.asked: list[Call] = []
         self.closed = False
 
@@ -31,6 +34,24 @@ class Joined:
 
     def close(self) -> None:
         self.closed = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answering:
+    """The lab's end of a program whose responses a function returns."""
+
+    interface: type
+    answer: Callable[[Call], object]
+    took_s: float
+    machine: MachineShares = field(default_factory=MachineShares)
+
+    def ask(self, call: Call) -> Answered[Any]:
+        def answer(**arguments: object) -> object:
+            assert arguments == call.arguments
+            return self.answer(call)
+
+        program = SimpleNamespace(**{call.function: answer})
+        return replace(Joined(self.interface, program).ask(call), took_s=self.took_s, machine=self.machine)
 
 
 def joined(interface: type[T], program: object) -> T:

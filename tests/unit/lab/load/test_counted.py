@@ -4,7 +4,7 @@ import base64
 import itertools
 import json
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -14,7 +14,7 @@ import pytest
 from tests.support.canned_counters import SOFTNET
 from tests.support.exchanged import answered, seen
 from tests.support.fake_stage import FakeClock, following
-from tests.support.joined import Joined
+from tests.support.joined import Answering, Joined
 from tests.support.observed import STATUS, texts
 from tuneproof.errors import LabError
 from tuneproof.lab.load import rig as module
@@ -39,7 +39,7 @@ from tuneproof.lab.protocol.observer import (
     SocketCounts,
     WorkerTexts,
 )
-from tuneproof.lab.protocol.scripted import Scripted
+from tuneproof.lab.protocol.scripted import Scripted, Seen
 from tuneproof.lab.protocol.serving import CannotDoError
 from tuneproof.lab.protocol.turns import Turns
 from tuneproof.lab.subject.config import ERROR_LOG_PATH, RECORDER_PATH
@@ -99,12 +99,13 @@ class Around:
 
     def __getitem__(self, name: str) -> types.SimpleNamespace:
         started: dict[tuple[str, str], Asks] = {
-            ("client", ""): Program(Loadgen, self._load),
+            ("client", ""): Answering(interface=Loadgen, answer=self._load, took_s=0.5),
             ("netadmin-subject", "www-data"): Joined(Observer, self.observer),
         }
+        backend = types.SimpleNamespace(seen=partial(self._seen, name))
         return types.SimpleNamespace(
             converse=lambda _command, *, user: started[name, user],
-            attach=lambda: Supervised(self.did) if name == "subject" else Program(Scripted, partial(self._seen, name)),
+            attach=lambda: Supervised(self.did) if name == "subject" else Joined(Scripted, backend),
             fetch=lambda path: f"fetched {path}".encode(),
             run=self._run,
             patience=1.0,
@@ -124,8 +125,8 @@ class Around:
         self.clock.now_s += 0.5
         return self.answers[call.function]
 
-    def _seen(self, name: str, call: Call) -> object:
-        self.did.append((name, call.function))
+    def _seen(self, name: str) -> Seen:
+        self.did.append((name, "seen"))
         return seen()
 
     def _run(self, command: Sequence[str], *, user: str = "") -> None:
@@ -169,21 +170,6 @@ class Observing:
 
     def sysctl(self, name: str) -> str | None:
         return {"some": "1", "none": None}[name]
-
-
-class Program:
-    """A program's other end, where a function returns the responses; each takes half a second."""
-
-    def __init__(self, interface: type, answer: Callable[[Call], object]) -> None:
-        self._interface, self._answer = interface, answer
-
-    def ask(self, call: Call) -> Answered[Any]:
-        def answer(**arguments: object) -> object:
-            assert arguments == call.arguments
-            return self._answer(call)
-
-        program = types.SimpleNamespace(**{call.function: answer})
-        return replace(Joined(self._interface, program).ask(call), took_s=0.5)
 
 
 class Supervised:
