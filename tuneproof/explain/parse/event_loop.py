@@ -116,7 +116,7 @@ def parse(text: str) -> LoopRecording:
                 notes.append(str(value["note"]))
             else:
                 seconds.append(_second(value))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             if number == numbered[-1][0] and began:
                 notes.append("the last line is cut short")
                 break
@@ -135,10 +135,13 @@ def _header(value: Mapping[str, Any]) -> str:
 def _second(value: Mapping[str, Any]) -> LoopSecond:
     plain = {name: each for name, each in value.items() if name not in {"histogram", "calls", "long", "unfinished"}}
     unfinished = value.get("unfinished")
+    histogram = {int(exponent): int(number) for exponent, number in value["histogram"].items()}
+    if not all(0 <= exponent < _LARGEST.bit_length() and number >= 0 for exponent, number in histogram.items()):
+        raise ValueError(f"histogram: {histogram!r}")
     return _checked(
         LoopSecond(
             **plain,
-            histogram={int(exponent): int(number) for exponent, number in value["histogram"].items()},
+            histogram=histogram,
             calls=tuple(_checked(Call(**call)) for call in value["calls"]),
             long=tuple(_checked(LongIteration(**each)) for each in value["long"]),
             unfinished=None if unfinished is None else _checked(LongIteration(**unfinished)),
@@ -159,7 +162,7 @@ def _checked(record: _Record) -> _Record:
         ):
             raise TypeError(f"{name}: {value!r}")
         if isinstance(value, bool) is not (bool in wanted) or (
-            isinstance(value, (int, float)) and not abs(value) < _LARGEST
+            isinstance(value, (int, float)) and not 0 <= value < _LARGEST
         ):
             raise TypeError(f"{name}: {value!r}")
     return record
