@@ -40,7 +40,6 @@ from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.explain.parse.processes import pidstat, schedstat, status
 from tuneproof.explain.parse.sockets import ss_text
-from tuneproof.explain.parse.sockets.table import SocketTable
 from tuneproof.explain.parse.sockets.table import figures as socket_figures
 from tuneproof.explain.terminal import render_text
 from tuneproof.lab.protocol.loadgen import Loadgen
@@ -175,8 +174,9 @@ def _error_log(content: bytes) -> None:
     told(error_log.figures(log))
 
 
-def _sockets(parse: Callable[[str], SocketTable], content: bytes) -> None:
-    told(socket_figures(parse(_text(content))))
+def _sockets(content: bytes) -> None:
+    for table in ss_text.readings(_text(content)):
+        told(socket_figures(table))
 
 
 def _load_run(parse: Callable[[str], LoadRun], content: bytes) -> None:
@@ -285,7 +285,7 @@ READERS: Final[Mapping[str, Callable[[bytes], None]]] = {
     "schedstat": _schedstat,
     "pidstat": _pidstat,
     "event-loops": _event_loops,
-    "ss": partial(_sockets, ss_text.parse),
+    "ss": _sockets,
     "ab": partial(_load_run, ab.parse),
     "wrk": partial(_load_run, wrk.parse),
     "wrk2": partial(_load_run, wrk.parse_wrk2),

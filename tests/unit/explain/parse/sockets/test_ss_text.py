@@ -160,6 +160,9 @@ def test_two_calls_for_different_sockets_are_one_table() -> None:
     assert (len(table.listeners), table.states) == (1, {"LISTEN": 1, "ESTAB": 1})
     first, second = readings(f"{both}now\n{ESTAB} 10.0.0.2:50112\nwhat\n")
     assert (first.unread_lines, [line.number for line in second.unread_samples]) == (0, [5, 7])
+    # A repeated line that is no socket begins no table.
+    (table,) = readings(f"{ESTAB} 10.0.0.2:5\nnow\nESTAB 0 0 nowhere x\nnow\nESTAB 0 0 nowhere x\n")
+    assert len(table.entries) == 1
     (reuseport,) = readings(HEADER + LISTENS.format(0) * 2)
     assert reuseport.listeners[0].sockets == 2
 
