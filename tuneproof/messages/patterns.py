@@ -88,7 +88,6 @@ _OTHER_WORDS: Final = re.compile(
 _GLIBC_BY_LOWER: Final = {other.lower(): words for other, words in GLIBC_WORDS.items()}
 # With this many characters a match is unique; with fewer, the level or the rest must confirm it.
 _FEWEST: Final = 15
-_OF_UPSTREAM: Final = re.compile(r"\w+\(\) failed .{1,300} while (?:[\w ]+ upstream|proxying )")
 _SERIOUS: Final = frozenset({"crit", "alert", "emerg"})
 # The number of first characters that select the patterns to try.
 _KEY: Final = 5
@@ -219,20 +218,17 @@ def find_one(text: str, level: str = "") -> Message | None:
     if (own := _decides(text, level)) is not None or not level:
         return own
     elsewhere = _decides(text, "")
-    return None if elsewhere is not None and _is_belittled(elsewhere, level, text) else elsewhere
+    return None if elsewhere is not None and _is_belittled(elsewhere, level) else elsewhere
 
 
-def _is_belittled(row: Message, level: str, text: str) -> bool:
-    """Tell whether a row says that a message is no problem, although nginx logged it at a more serious level.
-
-    At level error, a failed call on a connection is about the upstream's: about a client's, nginx logs info
-    (ngx_connection_error in src/core/ngx_connection.c).
-    """
-    if row.problem is not Problem.NO or not row.levels:
-        return False
-    if level in _SERIOUS:
-        return not any(each in _SERIOUS for each in row.levels)
-    return level == "error" and level not in row.levels and _OF_UPSTREAM.match(text) is not None
+def _is_belittled(row: Message, level: str) -> bool:
+    """Tell whether a row says that a message is no problem, although nginx logged it at a much more serious level."""
+    return (
+        row.problem is Problem.NO
+        and bool(row.levels)
+        and level in _SERIOUS
+        and not any(each in _SERIOUS for each in row.levels)
+    )
 
 
 def words_again(row: Message, text: str) -> str:

@@ -146,14 +146,6 @@ def test_events_belong_to_existing_rows() -> None:
         ('rename() "/t/1" to "/srv/dav/x" failed (13: Permission denied)', "crit", "rename_denied"),
         ('mkdir() "/srv/dav/x" failed (13: Permission denied), client: 10.0.0.9', "error", "dav_denied"),
         ('mkdir() "/t/1" failed (13: Permission denied) while reading upstream', "crit", "temp_denied"),
-        ("readv() failed (32: Broken pipe) while reading upstream", "error", "upstream_reset"),
-        ("SSL_write() failed (SSL:) (104: reset) while reading upstream", "error", "upstream_reset"),
-        ("SSL_read() failed (SSL:) (104: reset) while proxying upgraded connection", "error", "upstream_reset"),
-        (
-            "SSL_read() failed (SSL:) (104: reset) while proxying and reading from upstream",
-            "error",
-            "stream_upstream_reset",
-        ),
         ("client disconnected, bytes from/to client:102/315", "info", "stream_ordinary"),
         ("client SSL certificate verify error: (10:certificate has expired)", "info", "tls_client_certificate_expired"),
         ("client SSL certificate verify error: (12:CRL has expired)", "info", "tls_client_crl"),
@@ -326,8 +318,6 @@ def test_the_most_specific_row_decides(text: str, level: str, row: str) -> None:
     [
         ("we see it in app/views.py:23", ""),
         ("client sent DATA frame", "crit"),
-        ("recv() failed (104: Connection reset by peer) while connecting to upstream", "error"),
-        ("SSL_read() failed (SSL:) (113: No route to host) while proxying connection", "error"),
         ("a module's own words in /etc/nginx/a.conf:12", "error"),
         ('"listen" directive and others', ""),
         ("connect() failed (111: Connection refused)", "error"),
