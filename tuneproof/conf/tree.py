@@ -11,6 +11,7 @@ from tuneproof.conf.sources import MOST_FILES, Changed, Source
 from tuneproof.conf.spelling import slips
 from tuneproof.conf.statements import GUESSED, TABLES, ParsedFile, Problem, Span, Statement, parse_file
 from tuneproof.conf.templates import Filled, Values, refuse_template
+from tuneproof.conf.wrapped import refuse_wrapped
 from tuneproof.errors import BadInputError
 
 HTTP: Final = ("http",)
@@ -212,6 +213,7 @@ class _Reader:
     def read_root(self, main: Block, name: str) -> bool:
         """Read a file that nothing includes; return whether it is a fragment."""
         path = context_of(self._parsed_file(name, (GUESSED,)).statements)
+        refuse_wrapped(name, self.texts[name])
         self._is_fragment = bool(path)
         block = main
         for part in path:

@@ -1,0 +1,47 @@
+"""A configuration inside something else is rejected: its first directive would be an argument of something else."""
+
+import pytest
+
+from tuneproof.conf.sources import Dump
+from tuneproof.conf.tree import read_configuration
+from tuneproof.errors import BadInputError
+
+CONFIGURATION = "worker_processes 4;\nevents { }\nhttp {\n    server { listen 80; }\n}\n"
+
+
+def indented(text: str, by: str) -> str:
+    return "".join(f"{by}{line}\n" for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (f"kind: ConfigMap\ndata:\n  nginx.conf: |\n{indented(CONFIGURATION, '    ')}", "YAML"),
+        (f"data:\n  default.conf.template: |-\n{indented(CONFIGURATION, '    ')}", "YAML"),
+        (f"My configuration:\n\n```nginx\n{CONFIGURATION}```\n", "Markdown"),
+        (f"diff --git a/n.conf b/n.conf\n@@ -0,0 +1,5 @@\n{indented(CONFIGURATION, '+')}", "a patch"),
+        (indented(CONFIGURATION, "+"), "a patch"),
+        ("".join(f"{number:6}\t{line}\n" for number, line in enumerate(CONFIGURATION.splitlines(), 1)), "line numbers"),
+        (f"$ cat /etc/nginx/nginx.conf\n{CONFIGURATION}", "output after a command"),
+        (f"root@web-1:/etc/nginx# cat nginx.conf\n{CONFIGURATION}", "output after a command"),
+        (f"[root@web ~]# docker exec web cat /etc/nginx/nginx.conf\n{CONFIGURATION}", "output after a command"),
+    ],
+)
+def test_a_configuration_inside_something_else_is_rejected(text: str, what: str) -> None:
+    with pytest.raises(BadInputError, match=what):
+        read_configuration(Dump({"pasted": text}, is_complete=False))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CONFIGURATION,
+        f"# cat /etc/nginx/nginx.conf\n{CONFIGURATION}",
+        f"# ```nginx\n{CONFIGURATION}# ```\n",
+        "map $uri $a {\n1 a;\n2 b;\n3 c;\n}\n",
+        "404 a;\n410 b;\n500 c;\n",
+        "server {\n    location / { return 200 'nginx.conf: |'; }\n}\n",
+    ],
+)
+def test_a_configuration_alone_is_read(text: str) -> None:
+    assert read_configuration(Dump({"pasted": text}, is_complete=False)).problems == ()

@@ -1,0 +1,50 @@
+"""Texts with a configuration inside something else: read as a configuration, they would have other directives."""
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Final
+
+from tuneproof.conf.file_text import lines_of
+from tuneproof.errors import BadInputError
+from tuneproof.nginx_lua import without_lua
+
+_FENCE: Final = re.compile(r"^(?:```|~~~)", re.MULTILINE)
+_SCALAR: Final = re.compile(r"^ {1,12}[\w.-]{1,80}\.conf[\w.-]{0,40}:[ \t]*[|>][-+0-9]*[ \t]*$", re.MULTILINE)
+_DIFF: Final = re.compile(r"^(?:diff --git |@@ -\d)", re.MULTILINE)
+_PROMPT: Final = re.compile(
+    r"(?:\[?[\w.-]+@[\w.-]+[^$#%>\n]{0,80}[$#%>]|[$%>]) ?(?:sudo )?(?:cat|less|more|head|tail|nginx|docker|kubectl)\b"
+)
+_NUMBER: Final = re.compile(r"\s{0,12}(\d{1,6})[:|\s]")
+_FEWEST_NUMBERED: Final = 3
+
+
+def _is_numbered(lines: Sequence[str]) -> bool:
+    """Tell whether each line begins with its number; an included table has no blocks."""
+    found = [_NUMBER.match(line) for line in lines]
+    numbers = [int(one[1]) for one in found if one is not None]
+    is_rising = all(later > earlier for earlier, later in pairwise(numbers))
+    has_block = any("{" in line for line in lines)
+    return len(numbers) == len(lines) >= _FEWEST_NUMBERED and is_rising and has_block
+
+
+_WRAPPERS: Final[Sequence[tuple[Callable[[str, Sequence[str]], object], str, str]]] = (
+    (lambda text, _: _SCALAR.search(text), "YAML", "audit the value of its key, without its indentation"),
+    (lambda text, _: _FENCE.search(text), "Markdown", "audit the lines between its fences"),
+    (lambda text, _: _DIFF.search(text), "a patch", "audit the files that it changes"),
+    (lambda _, lines: lines and all(line.startswith("+") for line in lines), "a patch", "remove each line's plus sign"),
+    (lambda _, lines: _is_numbered(lines), "text with line numbers", "print it without them"),
+    (lambda _, lines: lines and _PROMPT.match(lines[0].strip()), "output after a command", "remove the first line"),
+)
+
+
+def refuse_wrapped(name: str, text: str) -> None:
+    """Reject a first file with a configuration inside something else.
+
+    Raises BadInputError: It is such a file; the error says what it is.
+    """
+    code = without_lua(text)
+    lines = [line for line in lines_of(code) if line.strip()]
+    for is_so, what, remedy in _WRAPPERS:
+        if is_so(code, lines):
+            raise BadInputError(f"{what}, not a configuration", where=name, remedy=remedy)
