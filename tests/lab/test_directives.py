@@ -97,11 +97,11 @@ class Question:
 
 
 def questions(row: Directive, turn: int) -> Iterator[Question]:
-    """Yield what shows that a row is right, in other contexts each time.
+    """Yield configurations that show whether a row is right, in other contexts for each turn.
 
-    In contexts that it allows: the smallest and the largest number of arguments, one less and one more, and a block if
-    it has none, or none if it has one. Also two contexts that it does not allow: after four calls, all of http's have
-    been tried.
+    In contexts that the row allows, they have the smallest and the largest number of arguments, one less and one more,
+    and a block if the directive takes none, or no block if it takes one. Two more use contexts that the row does not
+    allow: after four turns, all contexts of http have been tried.
     """
     allowed, refused = (
         [context for context in CONTEXTS if (context in row.contexts) == is_allowed] for is_allowed in (True, False)

@@ -1,4 +1,4 @@
-"""The output of a small report with everything, in each of its forms, as it was last read and found right."""
+"""Every form of output of a small but complete report is as it was when somebody last read and approved it."""
 
 import re
 from collections.abc import Iterator

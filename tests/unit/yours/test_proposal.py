@@ -248,7 +248,7 @@ def test_what_is_missing_is_empty_in_the_lab_and_hides_no_location(tmp_path: Pat
     ],
 )
 def test_large_responses_are_not_tested_where_a_cache_answers(tmp_path: Path, cached: str, *, is_skipped: bool) -> None:
-    """A stand-in's own ones are not cached, unless nginx ignores that."""
+    """The stand-in forbids caching, but nginx may ignore that."""
     location = f"location / {{ {cached} proxy_pass http://a; }}"
     text = f"proxy_cache_path /c keys_zone=c:1m; server {{ listen 80; {location} }}"
     found = proposed(tmp_path, http(text))

@@ -31,7 +31,7 @@ class DepartureObservation(Observation):
 
 @dataclass(frozen=True, kw_only=True)
 class ImpatientClients(Load[Exchanged, DepartureObservation]):
-    """One crowd."""
+    """The load of one trial."""
 
     patient: int = 120  # clients that wait for their response, each on its own connection
     impatient: int = 30  # clients that leave
@@ -50,7 +50,7 @@ class ImpatientClients(Load[Exchanged, DepartureObservation]):
         return outcome_of(answered, Exchanged(flows=answered.answer))
 
     def observe(self, outcome: Outcome[Exchanged]) -> DepartureObservation:
-        """Return the observation of a crowd."""
+        """Return the observation of a trial."""
         connections = [connection for flow in outcome.record.flows for connection in flow]
         answered = sum(answer.complete for answer in answers_of(connections))
         return DepartureObservation(**host_figures(outcome), answered=answered, left=len(connections) - answered)

@@ -162,7 +162,7 @@ def test_an_endless_iteration_is_reported_and_left_out(tmp_path: Path, monkeypat
 
 
 def test_the_observer_returns_every_worker(proc: Proc) -> None:
-    """Those in the process table with a worker's title, and no other record."""
+    """Workers are the processes with a worker's title; records of others are ignored."""
     for pid in (9, 12):
         proc.add(pid, f"{WORKER}\0")
         canned_turns.write(proc.folder, pid, canned_turns.content(pid))

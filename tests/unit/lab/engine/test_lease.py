@@ -1,4 +1,4 @@
-"""Waiting for a lease's output is limited, on an engine that exists only here."""
+"""Waiting for a lease's output is limited, with a simulated engine."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""An engine's lock, on an engine that exists only here."""
+"""An engine's lock, with a simulated engine."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""A container's output is read until it is sufficient, on an engine that exists only here."""
+"""A container's output is read until it is sufficient, with a simulated engine."""
 
 import threading
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Stream:
-    """Parts of a log, and then its end, or silence until it is closed."""
+    """A log that arrives in parts, and then ends or is silent until it is closed."""
 
     def __init__(self, *parts: bytes, ends: bool) -> None:
         self._parts = parts
@@ -66,7 +66,7 @@ def until_ready_twice(engine: Engine, within_s: float = 60) -> str:
     ids=["first-in-two-parts", "one-part", "second-in-two-parts", "bytes"],
 )
 def test_a_log_is_read_until_it_is_sufficient(parts: tuple[bytes, ...]) -> None:
-    """Once, and not further; a word may arrive in parts."""
+    """It is followed once and not to its end, and a word may arrive in parts."""
     stream = Stream(*parts, b"more\n", ends=False)
     engine = Engine(stream)
     assert until_ready_twice(engine) == b"".join(parts).decode()

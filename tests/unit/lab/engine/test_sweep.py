@@ -1,4 +1,4 @@
-"""What is removed, and above all what is not, on an engine that exists only here."""
+"""What is removed, and above all what is not, with a simulated engine."""
 
 import pytest
 from docker.errors import APIError, NotFound

@@ -22,7 +22,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 
 
 def test_nginx_reloads_and_the_new_workers_are_awaited(fake: FakeStage) -> None:
-    """An old one that still shuts down has its memory, and one that is not there yet will have some."""
+    """Old workers that are still shutting down use memory, and so will new workers that have not started yet."""
     fake.workers = [OLD, OLD, (*OLD, *NEW), (OLD[1], *NEW), (OLD[1], NEW[0]), NEW[:1], NEW, OLD]
     start_fresh_workers(fake.stage)
     assert fake.did == ["workers", "HUP master", *["workers"] * 6]

@@ -25,7 +25,7 @@ def test_a_timer_fires_a_little_late(slow_s: float, is_timer: bool) -> None:  # 
 
 
 def test_late_connects_are_far_from_the_fastest() -> None:
-    """Five times; twenty of them are enough."""
+    """They must take at least five times as long; twenty of them are enough."""
     assert late_connects(log(connect_time_s=spread(0.02, 0.1, count=20)))
     assert late_connects(log(connect_time_s=spread(0.02, 0.1, count=19))) is None
     assert late_connects(log(connect_time_s=spread(0.021, 0.1))) is None

@@ -139,8 +139,8 @@ def test_a_summary_shows_the_stall_of_the_article() -> None:
 def test_an_unknown_size_is_the_most_frequent_one() -> None:
     """Without the file's size, the one of most requests counts as complete: per URI, without the query.
 
-    A page of changing size is never short, nor is a size that occurs again, such as that of the compressed body. Where
-    most were cut short, as in the article, none seems to be.
+    A page of changing size is never short, nor is a size that occurs again, such as that of the compressed body. If
+    most responses were cut short, as in the article, none looks short.
     """
     sizes = [("/a?x=1", "100"), ("/a?x=2", "100"), ("/a", "99"), ("/b", "9"), ("/b", "9"), ("/b", "7")]
     sizes += [("/c", size) for size in ("100", "100", "30", "30")]
@@ -229,7 +229,7 @@ def test_the_time_of_a_502_is_that_of_the_request() -> None:
         # The client left before the connection was open: nobody knows why it was not.
         ("499", "-", "-", "5.000", [], 0),
         ("200", "0.001", "0.002", "60.000", [], 0),
-        # A refusal, and a backend that closed, gave nobody up.
+        # nginx did not give up: the backend refused, or closed the connection.
         ("502", "0.001", "-", "0.001", [], 0),
         ("504", "0.001, 0.001", "-, -", "0.001, 60.001", [60.0], 0),
         ("504", "0.001, -", "-, -", "0.001, 60.000", [], 1),
@@ -244,8 +244,8 @@ def test_a_server_that_was_given_up_before_it_answered_is_counted(
     assert given_up is None or given_up.maximum == pytest.approx(unanswered[0])
 
 
-def test_the_time_of_a_body_is_not_the_reading_clients() -> None:
-    """Nginx reads it before it connects."""
+def test_a_request_with_a_body_says_nothing_about_how_fast_its_client_reads() -> None:
+    """Nginx reads the body before it connects to the upstream, so the client may have sent slowly."""
     lines = [a_line(request=f"{method} / HTTP/1.1", rt="8.000", urt="0.100") for method in ("POST", "GET")]
     assert summary(lines).client_time_s == distribution([7.9])
 
