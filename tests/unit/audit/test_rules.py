@@ -81,6 +81,7 @@ def server(inside: str) -> str:
             "in effect",
         ),
         # It has nothing to keep, so there is no advice.
+        ("upstream_keepalive", of("server { location / { fastcgi_pass a:1; } }"), "cannot tell"),
         ("upstream_keepalive", of("server { location / { uwsgi_pass a:1; } }"), ""),
         # If a header closes connections, the HTTP/1.1 setting in a missing file does not matter.
         ("upstream_keepalive", of(BESIDE % "proxy_set_header Connection close;", complete=False), "without effect"),

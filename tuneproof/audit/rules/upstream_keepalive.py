@@ -42,8 +42,9 @@ def advise(facts: Facts) -> Iterator[Advised]:
             continue
         if reuse.reuse is Reuse.YES:
             yield _working(facts, proxied)
-        elif reuse.reuse is Reuse.NO and proxied.target.kind == "fastcgi" and Lack.BLOCK not in reuse.lacks:
-            yield Advised(name=NAME, claim=CLAIM, state=State.CANNOT_TELL, at=at, why=f"{reuse.why}; {_PINNED}")
+        elif reuse.reuse is Reuse.NO and proxied.target.kind == "fastcgi":
+            why, is_routine = f"{reuse.why}; {_PINNED}", Lack.BLOCK in reuse.lacks
+            yield Advised(name=NAME, claim=CLAIM, state=State.CANNOT_TELL, at=at, why=why, routine=is_routine)
         elif reuse.reuse is Reuse.NO:
             edits = remedies.get(id(proxied), ())
             others = included[at.file, at.span.start]
