@@ -180,6 +180,14 @@ def _is_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     return bool(said) and all(one is not None and one.value == "off" for one in said)
 
 
+def _passes_uploads_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
+    """Tell whether a directive is in effect where proxy_request_buffering is off."""
+    blocks = (proxied.target.block for proxied in facts.proxied if proxied.target.kind == "proxy")
+    under = [block for block in blocks if block.setting(at.name) is at and not block.may_say_more]
+    said = [block.setting("proxy_request_buffering") for block in under]
+    return any(one is not None and one.value == "off" for one in said)
+
+
 def _caches(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     """Tell whether responses under a directive are cached, or no request is proxied here."""
     return not facts.proxied or any(_is_cached(block, _kind(at)) for block in _targets_under(at, facts))
@@ -212,6 +220,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "localhost": _is_localhost,
     "mixed resolvers": _mixed_resolvers,
     "proxied without buffering": _is_unbuffered,
+    "unbuffered uploads": _passes_uploads_unbuffered,
     "caches": _caches,
     "cached with cookies": _caches_cookies,
     "headers keep the default buffer": _keeps_default_buffer,
