@@ -30,7 +30,7 @@ class Seen:
 
 
 def compare(drawn: Drawn, seen: Seen, version: Sequence[int]) -> Compared:
-    """Compare one set; if nginx starts it, every response, too."""
+    """Compare one set, and every response if nginx starts with it."""
     main = read_configuration(Dump({"nginx.conf": drawn.text}, is_complete=True)).main
     known = sockets.sockets_of(main, version)
     found = Compared(questions=1)

@@ -38,7 +38,7 @@ def test_damaged_evidence_gives_a_result_or_the_one_error(name: str) -> None:
     done = run(target(name), inputs=INPUTS)
     assert [failure.trace for failure in done.kept] == []
     assert done.answers + done.errors == INPUTS
-    # Not all inputs may be unrecognisable, either.
+    # The parser must also recognise some of the inputs.
     assert done.answers > INPUTS // 20
 
 
@@ -84,7 +84,7 @@ def fills(_: bytes) -> None:
 
 
 def is_vague(_: bytes) -> None:
-    """Reject without a place: the user would search the file for it."""
+    """Reject the input without naming a place: the user would have to search the whole file."""
     raise MalformedEvidenceError("somewhere")
 
 

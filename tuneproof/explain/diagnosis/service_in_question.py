@@ -123,8 +123,8 @@ def _is_silent(service: ServiceSummary) -> bool:
 def _is_strangers(service: ServiceSummary, others: Sequence[ServiceSummary]) -> bool:
     """Tell whether an unanswered port is not nginx's, since another service there works.
 
-    It is a closed port of the same machine, or its IPv6 address, which clients try before the working one (RFC 8305),
-    or vice versa; unless one of the working services tries it, as nginx does its upstream on the same machine.
+    It is a closed port of the same machine, or the IPv6 address that clients try before the working IPv4 address (RFC
+    8305), or vice versa. It may be nginx's if a working service connects to it, as nginx does to a local upstream.
     """
     if service.refused + service.unanswered < service.flows:
         return False
