@@ -125,7 +125,7 @@ MAINLINE_RELEASES: Final = {
     ".".join(map(str, release[:2])): release
     for release in ((1, 19, 10), (1, 21, 6), (1, 23, 4), (1, 25, 5), (1, 27, 5), (1, 29, 8), (1, 31, 3))
 }
-"""The last release of a mainline branch, where releases differ, unlike in a stable branch; of 1.31 the lab's."""
+"""The last release of each mainline branch, since its releases differ, unlike stable ones; for 1.31, the lab's."""
 
 
 def as_numbers(version: str) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ _PROGRAM: Final = Path(__file__).with_name("one_turn.c")
 def measure_turns() -> Iterator[str]:
     """Yield the figures in lines; one line says so if there is no C compiler."""
     if shutil.which("cc") is None:
-        yield "no C compiler on this machine (Debian: apt-get install gcc libc6-dev): no cost of recording turns"
+        yield "no C compiler here (Debian: apt-get install gcc libc6-dev): the cost of recording is not measured"
         return
     with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
         library, program = Path(folder) / "recorder.so", Path(folder) / "one_turn"

@@ -92,7 +92,7 @@ def test_a_selection_by_markers_includes_the_slow_tests(steps: list[str | list[s
 
 
 @pytest.mark.parametrize("status", [2, 3, 130, 143])
-def test_tests_that_did_not_complete_are_the_last(
+def test_nothing_runs_after_tests_that_did_not_complete(
     status: int, steps: list[str | list[str]], statuses: list[int]
 ) -> None:
     """Interrupted, broken or misused: the user would not want the next part."""

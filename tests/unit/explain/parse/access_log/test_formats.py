@@ -178,7 +178,7 @@ def test_ingress_nginx_is_read_with_its_retries() -> None:
 
 
 def test_known_formats_are_distinct() -> None:
-    """A line in one is not a line in another, so that a guess among them is certain."""
+    """A line fits only one of them, so there is no doubt which format a log has."""
     common = '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12'
     times = 'rt=0.100 uct="0.001" uht="0.002" urt="0.053"'
     article = f'10.0.0.1 [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" status=200 body_bytes_sent=1 {times}'
