@@ -267,7 +267,10 @@ def test_two_records_are_added() -> None:
 
 
 def test_programs_that_saw_different_workers_are_an_error() -> None:
-    """Otherwise one worker's downloads would be compared with another's lag. A program that did not look saw no worker."""
+    """Otherwise, one worker's downloads would be compared with another's lag.
+
+    A program that did not look for workers reports none.
+    """
     assert asked(Program(seen=replace(window(), workers=())), Program()).workers == (11, 12)
     with pytest.raises(LabError, match=r"reached the workers \[11, 13\], the prober \[11, 12\]"):
         asked(Program(seen=replace(window(), workers=(11, 13))), Program())
