@@ -61,7 +61,10 @@ def _is_tcp(listen: Statement) -> bool:
 
 
 def _lacks_descriptors(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell a limit below twice worker_connections; without temporary files, stream{} and mail{} need one for each."""
+    """Tell whether a limit is below twice worker_connections.
+
+    stream{} and mail{} have no temporary files, so they need only one descriptor per connection.
+    """
     limit = whole_number("".join(at.args[:1]))
     names = {block.name for block in facts.configuration.main.blocks}
     if "http" not in names and names & {"stream", "mail"}:
@@ -95,7 +98,7 @@ def _named_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
 
 
 def _named_other(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return a host name, requests to which may be sent twice; empty if requests may be anyway, or are not."""
+    """Return the name of a host that may get a request twice; empty without one, or if requests are repeated anyway."""
     if _is_tried_again(at, block, facts):
         return ""
     return next((name for target in _tried_twice(at, facts) if (name := _one_name(target, facts))), "")

@@ -72,7 +72,7 @@ def _loading(load: Callable[[Rig], float], control: str) -> Callable[[Rig], Figu
 
 def _setting(protocol: str, control: str, network: str) -> Setting:
     load = {"http2": _over_http2, "http1": _over_http1}[protocol]
-    # A container may always choose Reno; of others, only the one that the host uses.
+    # A container may always choose Reno; any other control only if the host uses it.
     sysctls = {_CONTROL: control} if control == RENO else {}
     name = f"{protocol}-{control}-{network}"
     return Setting(name=name, config=_CONFIG, script=_loading(load, control), sysctls=sysctls)

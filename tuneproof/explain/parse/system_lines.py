@@ -1,6 +1,6 @@
 """Lines of other programs with a row: the kernel, systemd, Docker, Kubernetes, and servers behind nginx.
 
-Rows without levels are of such lines.
+Rows that have no levels describe such lines.
 """
 
 import re

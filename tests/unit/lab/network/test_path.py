@@ -115,8 +115,8 @@ def test_a_loaded_link_shows_its_rate_however_busy_the_host_is(rate_mbit: float,
         assert least * rate_mbit < carried(rate_mbit, noise=noise, seed=seed) < 1.01 * rate_mbit
 
 
-def test_a_window_that_begins_in_a_pause_would_not() -> None:
-    """So the first and the last point are not enough: therefore the highest points are used."""
+def test_a_window_that_begins_in_a_pause_shows_the_rate_by_its_highest_points() -> None:
+    """The first and the last point alone would give a rate that is too high."""
     points = [[at_us, at_us * 10] for at_us in range(0, 400_000, 1000) if not 0 < at_us < 40_000]
     # 40 ms of pause at the beginning, made up for at once.
     points[0] = [38_000, 0]
