@@ -43,7 +43,7 @@ def scenario_with(script: Callable[[Rig], Figures]) -> Scenario[Any]:
 
 
 def dies_in_trials(*numbers: int) -> Callable[[Rig], Figures]:
-    """Return a script that sends one request; in trials with these numbers, it ends nginx's container before."""
+    """Return a script that sends one request; in trials with these numbers, it first ends nginx's container."""
     done = 0
 
     def script(rig: Rig) -> Figures:

@@ -83,7 +83,7 @@ def test_fine_and_useless_settings_are_reported() -> None:
 
 
 def test_undecided_and_untested_claims_have_their_reason_once() -> None:
-    """However many claims it concerns; and what spoils a figure is named next to it."""
+    """One reason may concern many claims; a problem with a figure is named next to the figure."""
     cells = [
         judged("a", "unsupported", reason="no path"),
         judged("b", "unsupported", reason="no path"),
@@ -98,7 +98,7 @@ def test_undecided_and_untested_claims_have_their_reason_once() -> None:
 
 
 def test_the_first_lines_say_what_was_tested_on_what_and_how_noisy_it_was() -> None:
-    """In two lines; of the lab's additions, the first, and the number of the others."""
+    """They are two lines, which name the lab's first addition and the number of the others."""
     noise = {"lost_p50_pct": 1.0, "lost_max_pct": 20.0}
     head = render_head("n.conf", ["the oldest"], [judged("a", "holds", host_noise=noise)], seconds=75.4)
     version = a_cell().nginx
