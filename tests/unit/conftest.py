@@ -1,14 +1,19 @@
 """Fixtures for several modules, and Hypothesis without a clock: other work on the machine fails no test."""
 
+import os
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.fake_kernel import Proc
+from tuneproof.cli.output import CALLED_FROM
 
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
+
+# `./lab test` sets it, and commands that the tests start would look for their files there.
+os.environ.pop(CALLED_FROM, None)
 
 
 @pytest.fixture

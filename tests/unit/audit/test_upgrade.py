@@ -487,7 +487,6 @@ def test_the_command_reports_places_and_writes_the_patch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TUNEPROOF_CALLED_FROM", raising=False)
     (tmp_path / "nginx").mkdir()
     (tmp_path / "nginx/nginx.conf").write_text(
         "events { }\nhttp { server {\nlisten 443 ssl;\nssl on;\n} }\n", encoding="utf-8"

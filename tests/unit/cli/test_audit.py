@@ -58,7 +58,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "my deploy/nginx.conf").write_text(MAIN, encoding="utf-8")
     (tmp_path / "my deploy/conf.d/site.conf").write_text(SITE, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TUNEPROOF_CALLED_FROM", raising=False)
     return tmp_path
 
 

@@ -21,8 +21,6 @@ AFTER = "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 905 905\n
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Work in a folder with counters before and after, a log, and another file."""
     monkeypatch.chdir(tmp_path)
-    # Also if ./lab itself started these tests.
-    monkeypatch.delenv(CALLED_FROM, raising=False)
     monkeypatch.setenv("COLUMNS", "100")
     (tmp_path / "before").write_text(BEFORE)
     (tmp_path / "after").write_text(AFTER)

@@ -12,7 +12,6 @@ import pytest
 from tests.support.canned_loops import IDLE, SECOND
 from tests.support.command_line import Lab
 from tuneproof.cli import watch
-from tuneproof.cli.output import CALLED_FROM
 from tuneproof.explain.parse.event_loop import LoopSecond, parse
 
 Made = tuple[LoopSecond, ...]
@@ -23,7 +22,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Work in a folder, and leave no signal handler behind."""
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(CALLED_FROM, raising=False)
     yield tmp_path
     for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
         signal.signal(number, handler)
