@@ -163,11 +163,14 @@ def _kind(at: Statement | Block) -> str:
     return at.name.partition("_")[0]
 
 
-def _targets_under(at: Statement | Block, facts: Facts) -> Iterator[Block]:
-    """Yield the blocks that a directive of a proxying module is in effect for."""
+def _targets_under(at: Statement | Block, facts: Facts, kind: str = "") -> Iterator[Block]:
+    """Yield the blocks that a directive is in effect for, and that proxy requests.
+
+    ``kind``: how they do (default: by the directive's own module).
+    """
     for proxied in facts.proxied:
         block = proxied.target.block
-        if proxied.target.kind == _kind(at) and block.setting(at.name) is at and not block.may_say_more:
+        if proxied.target.kind == (kind or _kind(at)) and block.setting(at.name) is at and not block.may_say_more:
             yield block
 
 
@@ -182,9 +185,7 @@ def _is_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
 
 def _passes_uploads_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     """Tell whether a directive is in effect where proxy_request_buffering is off."""
-    blocks = (proxied.target.block for proxied in facts.proxied if proxied.target.kind == "proxy")
-    under = [block for block in blocks if block.setting(at.name) is at and not block.may_say_more]
-    said = [block.setting("proxy_request_buffering") for block in under]
+    said = [block.setting("proxy_request_buffering") for block in _targets_under(at, facts, "proxy")]
     return any(one is not None and one.value == "off" for one in said)
 
 

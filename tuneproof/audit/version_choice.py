@@ -107,7 +107,7 @@ def concerns(configuration: Configuration) -> Iterator[Concern]:
 def _new_variables(main: Block) -> Iterator[Concern]:
     """Yield the uses of variables that older versions lack, and that no directive here defines."""
     everything: list[tuple[Statement | Block, Block]] = list(main.everything())
-    everything += [(block, block.parent or main) for block in _blocks(main)]
+    everything += [(block, block.parent or main) for block in main.below()]
     defining = [said for said, _ in everything if said.name in _DEFINING and said.args]
     own = {said.args[-isinstance(said, Block)].lower().removeprefix("$") for said in defining}
     for said, block in everything:
@@ -127,12 +127,6 @@ def _verified_alone(configuration: Configuration) -> Iterator[Concern]:
     for said, block in everything:
         if said.name == "ssl_verify_client" and said.value in {"on", "optional"}:
             yield Concern(change=_VERIFIED_ALONE, said=said, block=block)
-
-
-def _blocks(level: Block) -> Iterator[Block]:
-    for block in level.blocks:
-        yield block
-        yield from _blocks(block)
 
 
 def choose_version(configuration: Configuration) -> Choice:

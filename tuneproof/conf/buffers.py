@@ -11,6 +11,7 @@ _KINDS: Final = ("proxy", "fastcgi", "uwsgi", "scgi")
 # The default size of buffers; x86 has the first.
 _PAGES_BYTES: Final = (4 << 10, 16 << 10, 64 << 10)
 _NAMES: Final = ("buffer_size", "buffers", "busy_buffers_size", "temp_file_write_size", "max_temp_file_size")
+_LEVELS: Final = frozenset({"server", "location", "if", "limit_except"})
 _DEFAULT_NUMBER: Final = "8"
 _FEWEST: Final = 2
 
@@ -24,7 +25,8 @@ def buffer_problems(
     """
     names = {said.name for said, _ in http.everything()}
     kinds = [kind for kind in _KINDS if any(f"{kind}_{name}" in names for name in _NAMES)]
-    for block in _blocks(http) if kinds and not http.absent_sites else ():
+    levels = (block for block in http.below() if block.name in _LEVELS)
+    for block in levels if kinds and not http.absent_sites else ():
         for kind in kinds:
             own = [said for name in _NAMES for said in block.local(f"{kind}_{name}")]
             if (own or block.name == "server") and not block.may_say_more:
@@ -32,13 +34,6 @@ def buffer_problems(
                 if all(messages):
                     at = own[-1] if own else block
                     yield Problem(file=at.file, line=at.line, message=messages[0])
-
-
-def _blocks(level: Block) -> Iterator[Block]:
-    for block in level.blocks:
-        if block.name in {"server", "location", "if", "limit_except"}:
-            yield block
-            yield from _blocks(block)
 
 
 def _refusal(block: Block, kind: str, page_bytes: int, changed: Mapping[int, Sequence[str]]) -> str:

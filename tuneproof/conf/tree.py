@@ -64,19 +64,20 @@ class Block:
         if self.parent is not None:
             yield from self.parent.within()
 
+    def below(self) -> Iterator["Block"]:
+        """Yield every block below this one, in the order of the files."""
+        for block in self.blocks:
+            yield block
+            yield from block.below()
+
     def all(self, name: str) -> Iterator["Block"]:
         """Yield every block with that name below this one, in the order of the files."""
-        for block in self.blocks:
-            if block.name == name:
-                yield block
-            yield from block.all(name)
+        return (block for block in self.below() if block.name == name)
 
     def everything(self) -> "Iterator[tuple[Statement, Block]]":
         """Yield every directive of this block and of those in it, each with the block that it is in."""
-        for statement in self.own:
-            yield statement, self
-        for block in self.blocks:
-            yield from block.everything()
+        for block in (self, *self.below()):
+            yield from ((statement, block) for statement in block.own)
 
     def around(self, name: str) -> "Block | None":
         """Return the innermost block with that name around this one, itself included."""
