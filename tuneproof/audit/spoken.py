@@ -6,11 +6,11 @@ from tuneproof.conf.effective import Origin, effective
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
+from tuneproof.wording import as_numbers
 
 # https://nginx.org/en/CHANGES: "now the ssl_protocols directive works in a virtual server different from the default
 # server when using OpenSSL 1.1.1 or newer".
 OWN_PROTOCOLS_SINCE: Final = "1.29.2"
-_OWN_SINCE: Final = (1, 29, 2)
 
 
 def speaks_tls(server: Block, facts: Facts) -> bool:
@@ -34,7 +34,7 @@ def speaks_plainly(server: Block, facts: Facts) -> bool:
 
 def deciding(server: Block, facts: Facts, version: tuple[int, ...]) -> Block:
     """Return the server with the ``ssl_protocols`` for clients that name this one: itself, or its socket's default."""
-    if version >= _OWN_SINCE:
+    if version >= as_numbers(OWN_PROTOCOLS_SINCE):
         return server
     encrypted = [socket for socket in facts.sockets.of(server) if "ssl" in socket.protocols]
     defaults = [socket.default for socket in encrypted]
@@ -49,5 +49,4 @@ def protocols(server: Block, facts: Facts, version: tuple[int, ...]) -> tuple[tu
     found = effective(deciding(server, facts, version), "ssl_protocols", version)
     if found.origin is Origin.UNKNOWN:
         return None
-    words = [word for said in found.statements for word in said.args] or (found.default or "").split()
-    return tuple(sorted(set(words))), found.statements[-1] if found.statements else None
+    return tuple(sorted(set(found.words))), found.statements[-1] if found.statements else None

@@ -63,12 +63,8 @@ def _delays_handshakes(at: Statement | Block, block: Block, facts: Facts) -> boo
 
 
 def _speaks_tls13(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    for server in deciding_handshakes(at, block, facts):
-        found = effective(server, "ssl_protocols", facts.version_numbers)
-        words = [word for said in found.statements for word in said.args] or (found.default or "").split()
-        if "TLSv1.3" in words:
-            return True
-    return False
+    servers = deciding_handshakes(at, block, facts)
+    return any("TLSv1.3" in effective(one, "ssl_protocols", facts.version_numbers).words for one in servers)
 
 
 def _has_small_preread(_at: Statement | Block, block: Block, facts: Facts) -> bool:

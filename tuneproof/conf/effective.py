@@ -48,6 +48,11 @@ class Effective:
         """The first argument of the last of them, or the default; None if neither is known."""
         return self.statements[-1].value if self.statements else self.default
 
+    @property
+    def words(self) -> list[str]:
+        """All their arguments, or those of the default."""
+        return [word for said in self.statements for word in said.args] or (self.default or "").split()
+
 
 def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
     """Return the setting of a directive in effect in a block, for a version of nginx."""
