@@ -50,6 +50,14 @@ def figure(found: Found, name: str) -> float | str | None:
     return value
 
 
+def test_times_of_an_unknown_unit_are_reported(folder: Path) -> None:
+    line = '{"request": "GET / HTTP/1.1", "status": 200, "request_time": 1350}'
+    (folder / "access.log").write_text(f"{line}\n" * 3)
+    (found,) = explained("access.log").found
+    (warning,) = found.warnings
+    assert warning.startswith("request_time is a whole number in 3 requests, which is left out")
+
+
 def test_a_log_in_a_usual_format_is_read(folder: Path) -> None:
     (folder / "core.dump").write_bytes(gzip.compress(f"{COMBINED}\n".encode() * 3))
     explanation = explained("core.dump")
@@ -476,3 +484,40 @@ def test_the_same_messages_in_two_files_count_once(folder: Path) -> None:
     explanation = explained("error.log", "docker.txt")
     assert [each.number for each in explanation.messages.problems] == [3]
     assert explanation.found[1].warnings == ("has the same messages as error.log: they count once",)
+
+
+def requests(*numbers: int) -> str:
+    return "".join(COMBINED.replace("GET /", f"GET /{number}") + "\n" for number in numbers)
+
+
+def test_requests_in_two_access_logs_count_once(folder: Path) -> None:
+    """The end of a log was copied before, and a container's output has the same lines."""
+    (folder / "end.log").write_text(requests(*range(60, 100)))
+    (folder / "access.log").write_text(requests(*range(100)))
+    (folder / "again.log").write_text(requests(*range(100)))
+    explanation = explained("end.log", "access.log", "again.log")
+    assert [log.name for log in explanation.evidence.access_logs] == ["access.log"]
+    said = "its requests are in access.log as well: they count once"
+    assert [file.warnings for file in explanation.found] == [(said,), (), (said,)]
+
+
+def test_access_logs_that_overlap_are_reported(folder: Path) -> None:
+    (folder / "a.log").write_text(requests(*range(100)))
+    (folder / "b.log").write_text(requests(*range(70, 190)))
+    (folder / "c.log").write_text(requests(*range(170, 400)))
+    (folder / "d.log").write_text(requests(*range(1000, 1100), *range(5)))
+    explanation = explained("a.log", "b.log", "c.log", "d.log")
+    assert [file.warnings for file in explanation.found] == [
+        ("about 30 % of its lines are in b.log as well: they count twice",),
+        ("about 16.7 % of its lines are in c.log as well: they count twice",),
+        (),
+        (),
+    ]
+    assert len(explanation.evidence.access_logs) == 4
+
+
+def test_equal_lines_without_a_time_are_different_requests(folder: Path) -> None:
+    for name in ("a.log", "b.log"):
+        (folder / name).write_text("10.0.0.2|200|0.001|GET / HTTP/1.1\n" * 50)
+    explanation = explained("a.log", "b.log", log_formats=(OWN_FORMAT,))
+    assert [log.content.requests for log in explanation.evidence.access_logs] == [50, 50]
