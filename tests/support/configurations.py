@@ -160,6 +160,7 @@ CASES: Final[Mapping[str, Case]] = {
     ),
     "grpc": whole(
         "upstream rpc { server 10.0.0.9:50051; keepalive 20; }\n"
+        "ssl_certificate /etc/ssl/a.pem; ssl_certificate_key /etc/ssl/a.key;\n"
         "server { listen 443 ssl http2; location /p.S/ { grpc_pass grpc://rpc; } location / { grpc_pass a:1; } }",
         proxied=(place("/p.S/", "yes", buffering=False, held=4096), place("/", "no", buffering=False, held=4096)),
         expects={"servers": [{"listens": ["443 ssl http2"], "names": []}]},
@@ -193,7 +194,7 @@ CASES: Final[Mapping[str, Case]] = {
         files={
             MAIN: "worker_processes 4;\nevents { worker_connections 8192; multi_accept on; use epoll; }\n"
             "http { server { listen 443 ssl reuseport backlog=4096; listen [::]:443 ssl; http2 on;\n"
-            "ssl_certificate /etc/ssl/a.pem; location / { return 204; } } }\n"
+            "ssl_certificate /etc/ssl/a.pem; ssl_certificate_key /etc/ssl/a.key; location / { return 204; } } }\n"
         },
         expects={
             "workers": 4,

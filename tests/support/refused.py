@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from typing import Final
 
 _URI: Final = '"proxy_pass" cannot have URI part in location given by regular expression'
+_NO_CERTIFICATE: Final = 'no "ssl_certificate" is defined for the'
+# With variables, nginx reads the files when it needs them.
+_CERTIFICATE: Final = "ssl_certificate $host.pem; ssl_certificate_key $host.key;"
 REFUSED: Final[Mapping[str, tuple[str, str]]] = {
     "prefix-twice": ("server { location / { } location / { } }", 'duplicate location "/"'),
     "exact-twice": ("server { location = /a { } location =/a { } }", 'duplicate location "/a"'),
@@ -83,6 +86,28 @@ REFUSED: Final[Mapping[str, tuple[str, str]]] = {
         "scgi_max_temp_file_size 64k; server { scgi_buffers 8 128k; }",
         '"scgi_max_temp_file_size" must be equal to zero to disable temporary files usage',
     ),
+    "condition-without-parentheses": ("server { if $host = a { return 403; } }", 'invalid condition "$host"'),
+    "condition-without-an-end": ("server { if ($host = a { return 403; } }", 'invalid condition "a"'),
+    "no-certificate": ("server { listen 443 ssl; }", f'{_NO_CERTIFICATE} "listen ... ssl" directive'),
+    "no-certificate-in-the-default-server": (
+        f"server {{ listen 443; server_name a; }} server {{ listen 443 ssl; {_CERTIFICATE} }}",
+        f'{_NO_CERTIFICATE} "listen ... ssl" directive',
+    ),
+    "no-certificate-for-one-address": (
+        (
+            "server { listen 127.0.0.1:443 ssl; listen 443; } "
+            f"server {{ listen 443 ssl default_server; {_CERTIFICATE} }}"
+        ),
+        f'{_NO_CERTIFICATE} "listen ... ssl" directive',
+    ),
+    "no-key": (
+        "ssl_certificate /a.pem; server { listen 80; }",
+        'no "ssl_certificate_key" is defined for certificate "/a.pem"',
+    ),
+    "fewer-keys": (
+        "server { ssl_certificate /a.pem; ssl_certificate /b.pem; ssl_certificate_key /a.key; }",
+        'no "ssl_certificate_key" is defined for certificate "/b.pem"',
+    ),
     "in-if-twice": ("server { location / { if ($arg_a) { root /a; root /b; } } }", '"root" directive is duplicate'),
 }
 LOADED: Final[Mapping[str, str]] = {
@@ -122,6 +147,18 @@ LOADED: Final[Mapping[str, str]] = {
     ),
     # A server without settings of its own has those of http{}; without a server, nothing is checked.
     "buffers-of-no-server": "proxy_buffers 1 64k;",
+    "certificate-in-http": f"{_CERTIFICATE} server {{ listen 443 ssl; }}",
+    "certificate-and-key-on-two-levels": (
+        "ssl_certificate_key $host.key; server { listen 443 ssl; ssl_certificate $host.pem; }"
+    ),
+    "certificate-in-the-default-server": (
+        f"server {{ listen 443 ssl; server_name a; }} server {{ listen 443 ssl default_server; {_CERTIFICATE} }}"
+    ),
+    "no-certificate-but-no-server": "ssl_certificate /a.pem;",
+    "conditions-with-spaces": (
+        'server { if ( $host = "a b" ) { return 403; } if ($uri ~ (a|(b))) { return 403; } '
+        'if ($host = "") { return 403; } }'
+    ),
     "down-only": "upstream a { server 127.0.0.1:1 down; }",
 }
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
+from tuneproof.conf.certificates import certificate_problems
 from tuneproof.conf.directives import known
 from tuneproof.conf.hosts import never_chosen
 from tuneproof.conf.refusals import refusals
@@ -128,6 +129,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
         *refusals(configuration, numbers),
         *port_problems(targets, upstreams, is_whole=configuration.is_whole),
         *refused,
+        *(certificate_problems(main, sockets, numbers) if configuration.is_whole and is_known else ()),
     )
     servers = [block for block in main.all("server") if "http" in block.path]
     events = next(iter(main.all("events")), None)
@@ -177,8 +179,7 @@ def _number(statement: Statement | None, *, default: int, known: bool) -> int | 
 def _is_buffered(target: Target) -> bool:
     if target.kind in _NEVER_BUFFERED:
         return False
-    said = target.block.setting(f"{target.kind}_buffering")
-    return said is None or said.value != "off"
+    return not target.block.is_off(f"{target.kind}_buffering")
 
 
 def _proxied(target: Target, reuse: Judgement, version: tuple[int, ...]) -> Proxied:

@@ -140,12 +140,6 @@ def _contexts_of(path: tuple[str, ...]) -> Sequence[str]:
     return [context_name(path)]
 
 
-def _without_parentheses(args: list[str]) -> list[str]:
-    """Return the arguments of an ``if`` as words: the parentheses may be separate words."""
-    inner = " ".join(args).removeprefix("(").removesuffix(")").split(" ")
-    return [word for word in inner if word]
-
-
 class _TooDeepError(Exception):
     pass
 
@@ -232,7 +226,7 @@ class _Parser:
         if not term:
             self._end_of_file()
         if first.text == "if":
-            args = _without_parentheses(args)
+            args = self._condition(args, line)
         filled: tuple[Filled, ...] = ()
         if self._own is not None:
             pairs = [fill(first.text, word, self._values, self._own) for word in args]
@@ -282,6 +276,17 @@ class _Parser:
         if message:
             self.problems.append(Problem(file=self._name, line=line, message=message))
         return message
+
+    def _condition(self, words: list[str], line: int) -> list[str]:
+        """Return the words of an ``if`` without its parentheses, which may be words; report the lack of one."""
+        if not words:
+            return []
+        wrong = words[0] if words[0][:1] != "(" else words[-1] if words[-1][-1:] != ")" else None
+        if wrong is not None:
+            self.problems.append(Problem(file=self._name, line=line, message=f'invalid condition "{wrong}"'))
+        bare = [words[0].removeprefix("("), *words[1:]]
+        bare[-1] = bare[-1].removesuffix(")")
+        return bare[not bare[0] : len(bare) - (not bare[-1])]
 
     def _end_of_file(self) -> None:
         """Report, once, that the text ends too early."""

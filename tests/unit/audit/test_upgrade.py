@@ -489,7 +489,8 @@ def test_the_command_reports_places_and_writes_the_patch(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "nginx").mkdir()
     (tmp_path / "nginx/nginx.conf").write_text(
-        "events { }\nhttp { server {\nlisten 443 ssl;\nssl on;\n} }\n", encoding="utf-8"
+        "events { }\nhttp { server {\nlisten 443 ssl;\nssl on;\nssl_certificate a; ssl_certificate_key b;\n} }\n",
+        encoding="utf-8",
     )
     options = ["upgrade", "--from", "1.22", "--to", "1.30", "nginx"]
     assert main([*options, "--patch", "up.patch"]) == 1

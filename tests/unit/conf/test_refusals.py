@@ -137,3 +137,69 @@ def test_stand_in_values_differ_if_they_are_names() -> None:
     values = {one.name: one.value for one in found.facts.configuration.filled}
     assert len({*values.values()}) == len(values) == 5
     assert (values["A_PORT"], values["B_PORT"]) == ("8080", "8081")
+
+
+_OF_LISTEN = 'is defined for the "listen ... ssl" directive'
+_OTHER = "server { listen 443 ssl; ssl_certificate a; ssl_certificate_key b; }"
+
+
+@pytest.mark.parametrize(
+    ("text", "version", "message"),
+    [
+        ("http { server { listen 443 ssl; ssl_reject_handshake on; } }", "1.22", ""),
+        (
+            "http { server { listen 443 ssl; ssl_reject_handshake on; } server { listen 443 ssl; server_name a; } }",
+            "1.22",
+            f'no "ssl_certificate" {_OF_LISTEN}',
+        ),
+        ("http { server { listen 443; ssl on; } }", "1.22", 'no "ssl_certificate" is defined for the "ssl" directive'),
+        (
+            "http { server { listen 443 quic; } }",
+            "1.26",
+            'no "ssl_certificate" is defined for the "listen ... quic" directive',
+        ),
+        ("http { server { listen 443 ssl; } }", "1.14", ""),
+        ("http { server { listen 443 ssl; enable_ntls on; ssl_sign_certificate a; } }", "1.22", ""),
+        ("stream { server { listen 443 ssl; proxy_pass a:1; } }", "1.22", f'no "ssl_certificate" {_OF_LISTEN}'),
+        (
+            "stream { ssl_certificate a; server { listen 443 ssl; proxy_pass a:1; } }",
+            "1.22",
+            f'no "ssl_certificate_key" {_OF_LISTEN}',
+        ),
+        ("stream { server { listen 443; ssl_certificate a; proxy_pass a:1; } }", "1.22", ""),
+        (
+            "stream { server { listen 443; ssl_certificate a; proxy_pass a:1; } }",
+            "1.30",
+            'no "ssl_certificate_key" is defined for certificate "a"',
+        ),
+        (f"stream {{ server {{ listen 0.0.0.0:443 ssl; proxy_pass a:1; }} {_OTHER} }}", "1.30", ""),
+        ("mail { server { listen 993 ssl; } }", "1.30", f'no "ssl_certificate" {_OF_LISTEN}'),
+        (
+            "mail { starttls on; server { listen 143; } }",
+            "1.30",
+            'no "ssl_certificate" is defined for the "starttls" directive',
+        ),
+        (
+            "mail { ssl_certificate a; ssl_certificate b; server { listen 993 ssl; ssl_certificate_key c; } }",
+            "1.30",
+            'no "ssl_certificate_key" is defined for certificate "b" and the "listen ... ssl" directive',
+        ),
+        ("mail { starttls off; server { listen 143; ssl_certificate a; } }", "1.30", ""),
+    ],
+)
+def test_a_certificate_is_missing_where_nginx_misses_it(text: str, version: str, message: str) -> None:
+    """The messages are those of nginx 1.18 to 1.31 with the modules of Debian 12 for stream{} and mail{}."""
+    assert problems(f"events {{ }} {text}", version) == ([message] if message else [])
+
+
+def test_a_certificate_may_be_in_a_file_that_is_not_here() -> None:
+    text = "events { } http { server { listen 443 ssl; include /etc/nginx/snippets/tls.conf; } }"
+    assert problems(text, is_complete=False) == []
+    assert problems("events { } http { server { listen ${PORT} ssl; } }", is_complete=False) == []
+
+
+def test_quoted_words_of_a_condition_stay_together() -> None:
+    text = """events { } http { server { if ( $http_user_agent = "a b" ) { return 403; } if ($uri ~ (a|(b))) { } } }"""
+    main = audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.30").facts.configuration.main
+    found = [block.args for block in main.all("if")]
+    assert found == [("$http_user_agent", "=", "a b"), ("$uri", "~", "(a|(b))")]

@@ -99,7 +99,8 @@ def test_workers_that_start_large_are_measured(tmp_path: Path) -> None:
 
 def test_the_queue_is_tested_if_nothing_is_proxied(tmp_path: Path) -> None:
     """By the port that the client connects to: one without TLS if there is one."""
-    servers = "server { listen 127.0.0.1:8443 ssl; listen 8080; return 200; } server { listen 81; }"
+    tls = "ssl_certificate a.pem; ssl_certificate_key a.key;"
+    servers = f"{tls} server {{ listen 127.0.0.1:8443 ssl; listen 8080; return 200; }} server {{ listen 81; }}"
     (claim,) = proposed(tmp_path, http(servers)).scenario.claims
     assert claim.name == "port_8080_patch_queues_bursts"
 

@@ -1,0 +1,91 @@
+"""nginx's error messages about servers with TLS that lack a certificate, or the key of one.
+
+ngx_http_ssl_merge_srv_conf and ngx_http_ssl_init, and the same of stream{} and mail{}.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from tuneproof.conf.directives import directive, known
+from tuneproof.conf.sockets import Socket, Sockets
+from tuneproof.conf.statements import Problem, Statement
+from tuneproof.conf.tree import Block
+
+# https://nginx.org/en/CHANGES: before that, nginx started, and handshakes failed.
+_SOCKETS_CHECKED_SINCE: Final = (1, 15, 0)
+# Since then, stream{} also has several servers on one address, and only the default one needs a certificate.
+_STREAM_LIKE_HTTP_SINCE: Final = (1, 25, 5)
+_LISTEN: Final = "listen ... {}"
+
+
+def certificate_problems(main: Block, sockets: Sockets, version: tuple[int, ...]) -> Iterator[Problem]:
+    """Yield the error message for each server of a complete configuration that lacks a certificate or a key."""
+    if any(said.name.endswith("_certificate") and said.name not in known() for said, _ in main.everything()):
+        # Another module has certificates of its own.
+        return
+    servers = [server for server in main.all("server") if server.parent is not None and server.parent.parent is main]
+    found = [problem for server in servers for problem in _of_server(server, servers, version)]
+    if not found and not sockets.problems and not sockets.unknown and version >= _SOCKETS_CHECKED_SINCE:
+        found = [problem for socket in sockets.found for problem in _of_socket(socket)]
+    # A server may have several sockets.
+    yield from dict.fromkeys(found)
+
+
+def _of_server(server: Block, servers: list[Block], version: tuple[int, ...]) -> Iterator[Problem]:
+    context = server.path[0]
+    certificates, keys = server.in_effect("ssl_certificate"), server.in_effect("ssl_certificate_key")
+    place, what = _request_for_tls(server, context, version)
+    is_alone = context != "stream" or version < _STREAM_LIKE_HTTP_SINCE or _is_alone(server, servers)
+    if not certificates:
+        if place is not None and is_alone and not _rejects(server):
+            yield _problem(place, f'no "ssl_certificate" is defined for the "{what}" directive')
+    elif len(keys) < len(certificates):
+        said, is_new = certificates[-1], context == "stream" and version >= _STREAM_LIKE_HTTP_SINCE
+        lacking = f'no "ssl_certificate_key" is defined for certificate "{said.value}"'
+        if is_new or (context == "http" and place is None):
+            yield _problem(said, lacking)
+        elif place is not None:
+            none = f'no "ssl_certificate_key" is defined for the "{what}" directive'
+            yield _problem(place, f'{lacking} and the "{what}" directive' if keys else none)
+
+
+def _of_socket(socket: Socket) -> Iterator[Problem]:
+    """Yield the message about a socket of http{}: if its default server rejects handshakes, the others count."""
+    if not {"ssl", "quic"} & socket.protocols or socket.default.in_effect("ssl_certificate"):
+        return
+    lacking = [one for one in socket.servers if not one.in_effect("ssl_certificate") and not _rejects(one)]
+    if lacking:
+        first = socket.default if socket.default in lacking else lacking[0]
+        what = _LISTEN.format("quic" if socket.address.is_udp else "ssl")
+        yield _problem(first, f'no "ssl_certificate" is defined for the "{what}" directive')
+
+
+def _request_for_tls(server: Block, context: str, version: tuple[int, ...]) -> tuple[Statement | None, str]:
+    """Return the directive with which a server itself asks for TLS, and nginx's name for it.
+
+    A ``listen`` of http{} does so for its socket.
+    """
+    listen = next((one for one in server.local("listen") if "ssl" in one.args), None)
+    if listen is not None and context != "http":
+        return listen, _LISTEN.format("ssl")
+    if server.is_on("ssl") and directive("ssl", version, context=context) is not None:
+        return server.setting("ssl"), "ssl"
+    return (server.in_use("starttls") if context == "mail" else None), "starttls"
+
+
+def _rejects(server: Block) -> bool:
+    return server.is_on("ssl_reject_handshake")
+
+
+def _is_alone(server: Block, servers: list[Block]) -> bool:
+    """Tell whether no other server of stream{} has a port of this one, and so might be the default."""
+    others = [one for one in servers if one is not server and one.path[0] == "stream"]
+    return not _ports(server) & {port for other in others for port in _ports(other)}
+
+
+def _ports(server: Block) -> set[str]:
+    return {listen.value.rpartition(":")[2] for listen in server.local("listen")}
+
+
+def _problem(at: Statement | Block, message: str) -> Problem:
+    return Problem(file=at.file, line=at.line, message=message)
