@@ -70,8 +70,8 @@ def _stands_alone(block: Block) -> bool:
 
 def _is_key_of_cache(block: Block) -> bool:
     """Tell whether responses are cached under the upstream's name, the default: none would be found again."""
-    cache, key = block.setting("proxy_cache"), block.setting("proxy_cache_key")
-    return cache is not None and cache.value != "off" and (key is None or "proxy_host" in key.value)
+    key = block.setting("proxy_cache_key")
+    return block.in_use("proxy_cache") is not None and (key is None or "proxy_host" in key.value)
 
 
 def _default_redirect(target: Target, address: str, path: str) -> list[Edit] | None:

@@ -179,14 +179,13 @@ def _is_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
 
     Source: ngx_http_upstream_send_response frees the cache entry of unbuffered responses.
     """
-    said = [block.setting("proxy_buffering") for block in _targets_under(at, facts)]
-    return bool(said) and all(one is not None and one.value == "off" for one in said)
+    blocks = list(_targets_under(at, facts))
+    return bool(blocks) and all(block.is_off("proxy_buffering") for block in blocks)
 
 
 def _passes_uploads_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     """Tell whether a directive is in effect where proxy_request_buffering is off."""
-    said = [block.setting("proxy_request_buffering") for block in _targets_under(at, facts, "proxy")]
-    return any(one is not None and one.value == "off" for one in said)
+    return any(block.is_off("proxy_request_buffering") for block in _targets_under(at, facts, "proxy"))
 
 
 def _caches(at: Statement | Block, _block: Block, facts: Facts) -> bool:
@@ -195,8 +194,7 @@ def _caches(at: Statement | Block, _block: Block, facts: Facts) -> bool:
 
 
 def _is_cached(block: Block, kind: str) -> bool:
-    cache, buffering = block.setting(f"{kind}_cache"), block.setting(f"{kind}_buffering")
-    return cache is not None and cache.value != "off" and (buffering is None or buffering.value != "off")
+    return block.in_use(f"{kind}_cache") is not None and not block.is_off(f"{kind}_buffering")
 
 
 def _caches_cookies(at: Statement | Block, _block: Block, facts: Facts) -> bool:

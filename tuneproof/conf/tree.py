@@ -109,6 +109,15 @@ class Block:
         said = self.setting(name)
         return said is not None and said.value == "on"
 
+    def is_off(self, name: str) -> bool:
+        """Tell whether a directive that can be off is off here."""
+        said = self.setting(name)
+        return said is not None and said.value == "off"
+
+    def in_use(self, name: str) -> Statement | None:
+        """Return the directive in effect here; None if there is none, or if it is off."""
+        return None if self.is_off(name) else self.setting(name)
+
     @property
     def may_say_more(self) -> bool:
         """Whether an include of it or an outer block is missing, which may have more directives for it."""

@@ -140,7 +140,7 @@ def refusing(block: Block, *, tls: bool) -> list[Statement]:
     """Return the directives with which nginx certainly rejects GET requests for a location; empty if it may not."""
     server = block.around("server")
     verifies = server.in_effect("ssl_verify_client") if server is not None and tls else []
-    accounts = [said for said in block.in_effect("auth_basic")[-1:] if said.value != "off"]
+    accounts = [said for said in (block.in_use("auth_basic"),) if said is not None]
     denied, satisfy = _denied(block), block.setting("satisfy")
     may_pass = bool(block.in_effect("auth_request")) or (any(map(_rules, block.within())) and not denied)
     is_enough = satisfy is not None and satisfy.value == "any" and may_pass
@@ -168,9 +168,9 @@ def common_limit(block: Block) -> Statement | None:
 
 def cache_of(block: Block, kind: str) -> Statement | None:
     """Return the cache that keeps a stand-in's responses although they say no-store; None if there is none."""
-    cache, ignored = block.setting(f"{kind}_cache"), block.setting(f"{kind}_ignore_headers")
+    ignored = block.setting(f"{kind}_ignore_headers")
     is_kept = ignored is not None and "cache-control" in map(str.lower, ignored.args)
-    return cache if cache is not None and cache.value != "off" and is_kept else None
+    return block.in_use(f"{kind}_cache") if is_kept else None
 
 
 def _has_room(said: Statement) -> bool:

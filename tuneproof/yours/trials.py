@@ -90,8 +90,7 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
     """
     readers = max(1, min(_MOST_READERS, _HELD_AT_ONCE_BYTES // max(held_bytes, 1)))
     size = held_bytes + _MORE_THAN_HELD_BYTES
-    cache = route.proxied.target.block.setting(f"{route.proxied.target.kind}_cache")
-    is_cached = cache is not None and cache.value != "off"
+    is_cached = route.proxied.target.block.in_use(f"{route.proxied.target.kind}_cache") is not None
 
     def script(rig: Rig) -> Figures:
         # Fresh workers, except for what a first request leaves in each.
