@@ -148,13 +148,13 @@ def _addresses(target: Target, facts: Facts, *, never: frozenset[str]) -> Iterat
             yield [server.value for server in servers] or [name]
 
 
-def _keeps_connections(_at: Statement | Block, block: Block, facts: Facts) -> bool:
+def _keeps_http(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     upstream = facts.upstreams.get(block.args[0].lower()) if block.args else None
     if upstream is None or not upstream.keepalive:
         return False
     users = facts.passing_to(upstream.name)
-    # Over the memcached protocol, nginx only reads.
-    keeping = [one for one in users if one.reuse.reuse is not Reuse.NO and one.target.kind != "memcached"]
+    # By default, PHP-FPM and most gRPC servers never close an idle connection; memcached requests are repeated.
+    keeping = [one for one in users if one.reuse.reuse is not Reuse.NO and one.target.kind == "proxy"]
     return bool(keeping) or (not users and _is_for_others(facts))
 
 
@@ -275,7 +275,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "peers if a name has several addresses": _named_peers,
     "reloads end idle connections": _reloads_end_idle,
     "never used": _is_unused,
-    "keeps connections": _keeps_connections,  # an upstream block has it, also by default
+    "keeps HTTP connections": _keeps_http,  # an upstream block has it, also by default
     "looked up once": _is_looked_up_once,
     "streams": _streams,  # a proxied location, buffered, that names text/event-stream
     "may stream": _may_stream,

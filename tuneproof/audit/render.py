@@ -143,9 +143,22 @@ def _rest(audit: Audit, shown: Sequence[Advised], *, width: int, details: bool) 
 def _patches(shown: Sequence[Advised], audit: Audit) -> Iterator[str]:
     if audit.facts.configuration.is_broken:
         yield "No patch: nginx does not start with this configuration; see the problems above."
+    for names, advice in _together(shown):
+        if patch := audit.patch(compatible(advice)):
+            yield _patch(f"Patch for {each_once(names)}", patch)
+
+
+def _together(shown: Sequence[Advised]) -> list[tuple[list[str], list[Advised]]]:
+    """Return the advice for each patch, with its names: two that make the same change share one."""
+    groups: list[tuple[list[str], list[Advised]]] = []
     for name in dict.fromkeys(advised.name for advised in shown):
-        if patch := audit.patch(compatible([advised for advised in shown if advised.name == name])):
-            yield _patch(f"Patch for {name}", patch)
+        names, advice = [name], [advised for advised in shown if advised.name == name]
+        edits = {edit for advised in advice for edit in advised.edits}
+        for group in [one for one in groups if any(not edits.isdisjoint(advised.edits) for advised in one[1])]:
+            groups.remove(group)
+            names, advice = [*group[0], *names], [*group[1], *advice]
+        groups.append((names, advice))
+    return groups
 
 
 def _patch(title: str, patch: str) -> str:

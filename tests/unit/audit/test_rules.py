@@ -253,6 +253,14 @@ def test_a_shown_patch_changes_a_line_once() -> None:
     assert "proxy_buffers 8 16k;" not in text
 
 
+def test_one_patch_makes_a_change_that_two_findings_need() -> None:
+    """Two patches, applied in turn, would add a line twice, which nginx refuses."""
+    places = f"location / {{ {TO_U} }} location /kept {{ {TO_U} {KEPT} }}"
+    text = render(of(server(places)), width=100)
+    assert text.count("keepalive_timeout 4s;") == 1
+    assert "Patch for dying_connections and upstream_keepalive:" in text
+
+
 def test_the_summary_counts_servers_and_locations() -> None:
     """An ``if`` is not a location of its own, and mail{} also has servers."""
     text = (
