@@ -96,7 +96,7 @@ def write_small_run(folder: Path) -> Results:
             expired_since="1.11.3",
             reason="expired since nginx 1.11.3: EPOLLEXCLUSIVE wakes one worker per connection",
         ),
-        cell("twins", verdict="inconclusive", reason="after 9 blocks too few of them agree"),
+        cell("twins", verdict="inconclusive", reason="too few of 9 rounds agree"),
         with_evidence(
             folder,
             cell(

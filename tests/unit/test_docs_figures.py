@@ -193,8 +193,23 @@ def test_common_reasons_and_verdicts_are_written_once(tmp_path: Path) -> None:
         a_cell(name, reason=f"too few agree; only {name}" if name == "rare" else "too few agree")
         for name in ("stalls", "rare")
     ]
-    page = fill("<!-- verdicts: stall --><!-- end -->", written(tmp_path / "one", *cells), where="page")
+    marker = "<!-- verdicts: stall --><!-- end -->"
+    page = fill(marker, written(tmp_path / "one", *cells), where="page")
+    assert "- all of these claims: too few agree.\n- `rare`: only rare.\n" in page
+    page = fill(marker, written(tmp_path / "two", *cells, a_cell("right")), where="page")
     assert "- `stalls`, `rare`: too few agree.\n- `rare`: only rare.\n" in page
+
+
+def test_a_condition_that_every_round_met_is_not_shown(tmp_path: Path) -> None:
+    """One that some rounds did not meet explains the verdict."""
+    cells = [a_cell(f"met{met}", reason=f"it was so in {met} of 9 rounds") for met in (8, 9)]
+    page = fill("<!-- verdicts: stall --><!-- end -->", written(tmp_path, *cells), where="page")
+    assert "- `met8`: it was so in 8 of 9 rounds.\n" in page
+    assert "9 of 9" not in page
+
+
+def test_adjacent_versions_share_a_verdict(tmp_path: Path) -> None:
+    """Each run of versions is named once."""
     verdicts = {"1.9": "holds", "1.18": "holds", "1.22": "refuted", "1.26": "holds"}
     several = [a_cell(nginx=version, verdict=verdict) for version, verdict in verdicts.items()]
     table = fill("<!-- versions: stall --><!-- end -->", written(tmp_path / "several", *several), where="page")

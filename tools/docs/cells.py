@@ -1,5 +1,6 @@
 """The parts of a cell that all tables of the pages show alike."""
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from string import ascii_uppercase
 from typing import Final
@@ -12,6 +13,8 @@ from tuneproof.wording import as_numbers, each_once, one_line
 
 NOTHING: Final = "-"
 MACHINES: Final = "verdicts.md#machines"
+_MET: Final = re.compile(r" in (\d+) of \1 (?:blocks|rounds)$")
+"""A condition that every round met."""
 
 
 def cells_of(results: Results, wanted: str) -> list[Cell]:
@@ -64,14 +67,19 @@ def _sentence(text: str) -> str:
 
 
 def reasons(cells: Iterable[Cell]) -> list[str]:
-    """Return the reasons of the cells' verdicts, each once, with its claims."""
+    """Return the reasons of the cells' verdicts, each once, with its claims; without conditions that all rounds met."""
+    shown = list(cells)
     claims_of: dict[str, list[str]] = {}
-    for cell in cells:
+    for cell in shown:
         for reason in filter(None, cell.reason.split("; ")):
-            claims_of.setdefault(reason, []).append(f"`{cell.name or cell.id}`")
+            if not _MET.search(reason):
+                claims_of.setdefault(reason, []).append(f"`{cell.name or cell.id}`")
     parts: dict[str, list[str]] = {}
     for reason, names in claims_of.items():
-        parts.setdefault(", ".join(dict.fromkeys(names)), []).append(plain(reason))
+        is_of_all = len(names) == len(shown) > 1
+        of = "all of these claims" if is_of_all else ", ".join(dict.fromkeys(names))
+        # Results from before 2026-11-27 call a round a block.
+        parts.setdefault(of, []).append(plain(reason.replace(" blocks", " rounds")))
     return [f"- {names}: {'; '.join(of)}." for names, of in parts.items()]
 
 

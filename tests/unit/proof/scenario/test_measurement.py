@@ -187,11 +187,11 @@ def test_an_aa_control_is_an_ordinary_claim_itself(decide: Deciding) -> None:
 @pytest.mark.parametrize(
     ("unmet", "verdict", "reason"),
     [
-        ((), "holds", "it was so in 5 of 5 blocks"),
-        ((3,), "holds", "it was so in 8 of 9 blocks"),
-        ((3, 7), "inconclusive", "after 9 blocks too few of them agree; it was so in 7 of 9 blocks"),
-        ((3, 4), "inconclusive", "after 5 blocks too few of them agree; it was so in 3 of 5 blocks"),
-        (range(10), "refuted", "it was so in 0 of 5 blocks"),
+        ((), "holds", "it was so in 5 of 5 rounds"),
+        ((3,), "holds", "it was so in 8 of 9 rounds"),
+        ((3, 7), "inconclusive", "too few of 9 rounds agree; it was so in 7 of 9 rounds"),
+        ((3, 4), "inconclusive", "too few of 5 rounds agree; it was so in 3 of 5 rounds"),
+        (range(10), "refuted", "it was so in 0 of 5 rounds"),
     ],
     ids=["always", "all-but-once", "all-but-twice", "twice-early", "never"],
 )
