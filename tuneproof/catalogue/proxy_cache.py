@@ -56,7 +56,7 @@ def _upstream_requests(rig: Rig, path: str) -> int:
 
 
 def _stampede(rig: Rig) -> Figures:
-    """Let all clients request a page at the same time that is not cached yet."""
+    """Let all clients at once request a page that is not cached yet."""
     path = f"/wait/{ANSWER_MS}"
     answered = rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path=path))[0], requests=CLIENTS)
     asked = _asked(rig, path)
@@ -68,7 +68,7 @@ def _stampede(rig: Rig) -> Figures:
 
 
 def _stampede_on_expired(rig: Rig) -> Figures:
-    """Let all clients request an expired page at the same time."""
+    """Let all clients at once request an expired page."""
     path = f"/wait/{ANSWER_MS}"
     rig.ok(rig.flow(Flow(path=path)), requests=1)
     # The first request's lines in the log do not count.

@@ -89,7 +89,7 @@ def stall(observation: StallObservation) -> float:
 
 def _recorded(worker: WorkerLag) -> WorkerTurns:
     if worker.turns is None:
-        raise ValueError(f"the turns of worker {worker.worker_pid} were not recorded")
+        raise ValueError(f"the loop iterations of worker {worker.worker_pid} were not recorded")
     return worker.turns
 
 

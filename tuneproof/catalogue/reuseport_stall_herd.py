@@ -38,13 +38,15 @@ def empty_accepts(observation: AcceptObservation) -> float:
 
 
 def contention(arms: Mapping[str, Mapping[str, Metric]]) -> str:
-    """Return how long workers wait for their CPU anyway: other programs on it make both arms wait, and hide the rest.
+    """Return how long workers wait for their CPU even with reuseport.
+
+    Other programs on that CPU make both arms wait, and hide the difference.
 
     In the article they waited for 1.3 to 1.6 % of the time.
     """
     share = arms[OWN.name].get("run_queue_wait_share")
     if share is None:
-        return "how long workers wait anyway is not known"
+        return "how long workers wait with reuseport is not known"
     return f"it depends on the host: with reuseport the workers waited for their CPU {share:.0%} of the time here"
 
 

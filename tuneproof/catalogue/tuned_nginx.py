@@ -65,7 +65,7 @@ def slow(observation: HttpObservation) -> float:
     Raises ValueError: The generator does not report it.
     """
     if observation.slow_connect_share is None:
-        raise ValueError("the generator does not tell how long its connects took")
+        raise ValueError("the generator did not report how long its connects took")
     return observation.slow_connect_share
 
 

@@ -120,7 +120,7 @@ def _audit(options: argparse.Namespace) -> int:
 
 
 def _show_as(form: str, audited: Audit, found: Sequence[Finding], *, has_baseline: bool) -> None:
-    from tuneproof.audit.document import document  # noqa: PLC0415 - brings jsonschema: a fifth of every start
+    from tuneproof.audit.document import document  # noqa: PLC0415 - imports jsonschema, which takes a fifth of every start
 
     here = Path.cwd()
     if form == "json":

@@ -73,7 +73,7 @@ def main(arguments: Sequence[str]) -> int:
     loops = summarise(recording)
     lines = [_shown(line) for line in (*table(loops), *diagnosis(loops, where))]
     if options.page:
-        from tuneproof.watch.page import write_page  # noqa: PLC0415 - brings plotly: a second of every start
+        from tuneproof.watch.page import write_page  # noqa: PLC0415 - imports plotly, which takes a second
 
         with _file_errors(options.page):
             write_page(recording, lines, called_from() / options.page)

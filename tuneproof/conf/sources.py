@@ -224,7 +224,7 @@ def dumped_files(text: str) -> dict[str, str]:
         lines = lines_of(body)
         while lines and (not lines[-1].strip() or _PROMPT.match(lines[-1])):
             lines.pop()
-        # Only newer versions dump a file once that several others include; the text is always the same.
+        # Older versions repeat a file that several others include; the text is always the same.
         files.setdefault(mark.group(1), "".join(lines))
     return files
 

@@ -544,9 +544,9 @@ CASES: Final[Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tupl
         row("with its CPU", FOUND, f"for 3: {WAITS} only 2 %", scheduled((98.0, 2.0)), HOLDS),
         # No distance, outage, TLS or client makes it continue with everything that waited while others worked.
         row(
-            "a worker stood still",
+            "a worker stalled",
             FOUND,
-            "for 1: Worker 12 was stalled for up to 300 ms: 20 times several of its requests went on within",
+            "for 1: Worker 12 was stalled for up to 300 ms: 20 times several of its requests continued within",
             "for 1: among them late connections to 10.0.1.3:9000",
             log(standstills=(stood_still(),)),
         ),

@@ -32,7 +32,7 @@ def test_each_worker_has_its_own_turns() -> None:
 def test_a_worker_without_recorded_turns_is_an_error() -> None:
     """Another worker's turns would be wrong."""
     turns = Turns(workers=(canned_turns.worker(11),), start_s=1.0, end_s=2.0)
-    with pytest.raises(ValueError, match="worker 12 is not among those whose turns were recorded"):
+    with pytest.raises(ValueError, match="worker 12 is not among those with recorded loop iterations"):
         observed(replace(stall_record(), turns=turns))
 
 

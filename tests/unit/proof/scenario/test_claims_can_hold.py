@@ -79,7 +79,7 @@ def test_every_counting_equal_or_refuted_claim_is_covered() -> None:
             per_arm(HTTP, slow_connect_share=(0.1, None)),
             "how long its connects",
         ),
-        ("reuseport_stall/loaded_worker_stalls", [STALL], "the turns of worker 12 were not recorded"),
+        ("reuseport_stall/loaded_worker_stalls", [STALL], "the loop iterations of worker 12 were not recorded"),
         ("reuseport_stall/small_rmem_bounds_a_turn", reads(0), "worker 1 has read nothing"),
         ("reuseport_stall/small_rmem_restores_loop", reads(100, 0), "worker 1 has read nothing"),
         ("network_quality/distant_client_still_stalls", takes(0), "worker 1 had no CPU time"),

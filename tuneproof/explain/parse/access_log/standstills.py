@@ -23,18 +23,18 @@ from tuneproof.explain.parse.access_log.records import LogRecord
 
 # Beyond the server's distance: more than a scheduler's gaps on a busy machine with two cores.
 LATE_MS: Final = 30
-# A silence in which the worker would on average have shown this many signs: by chance, e^-3 is 5 %.
 SILENT_MS: Final = 50
+# The signs that a worker would on average have shown during its silence: none at all has a chance of e^-3, 5 %.
 _EXPECTED: Final = 3
 # Other clients' requests that continue with the late one: a single one may be chance, or the same client's.
 TOGETHER: Final = 2
 TOGETHER_MS: Final = 3
 # A request with time that is not its upstream's: a slow body, a slow reader, a subrequest.
 _OTHER_MS: Final = 10
-# Two hosts' logs in one: their workers are not equally far from the server.
+# If distances differ more, the log joins those of two hosts.
 _SAME_DISTANCE: Final = 2
 _SAME_MS: Final = 3
-# At the edges of such a part of the log requests are missing.
+# The log is searched in parts of this many requests; at their edges, requests are missing.
 _AT_ONCE: Final = 50_000
 _MOST_WORKERS: Final = 256
 
@@ -53,7 +53,7 @@ class Standstills:
 
 class _Request(NamedTuple):
     read_ms: int
-    connected_ms: int | None  # None without a new connection known to the millisecond
+    connected_ms: int | None  # None unless it opened a connection, and the log has milliseconds
     ended_ms: int
     worker_pid: int
     server: str
@@ -68,7 +68,7 @@ class _Marks(NamedTuple):
 
     @property
     def silent_ms(self) -> float:
-        """The silence from which a stall stands out."""
+        """The shortest silence that counts as a stall."""
         return max(SILENT_MS, _EXPECTED * (self.at_ms[-1] - self.at_ms[0]) / len(self.at_ms))
 
     def held_up(self, requests: Sequence[_Request]) -> int:
@@ -145,7 +145,7 @@ class StandstillCounts:
 
     def _look(self) -> None:
         requests, self._requests = self._requests, []
-        # Whole seconds: where such a log's requests met is not known.
+        # In whole seconds, requests that continued together cannot be told from others.
         if not any(each.ended_ms % 1000 for each in requests):
             return
         marks = _marks(requests)
