@@ -145,7 +145,7 @@ class StandstillCounts:
 
     def _look(self) -> None:
         requests, self._requests = self._requests, []
-        # In whole seconds, requests that continued together cannot be told from others.
+        # In whole seconds, requests that continued together look like any others.
         if not any(each.ended_ms % 1000 for each in requests):
             return
         marks = _marks(requests)
