@@ -126,6 +126,7 @@ class _Candidate:
     pattern: str
     fixed: int  # how many characters of the wording are fixed: of several matches, the most specific one decides
     piece: str  # its longest fixed part
+    begun: str  # the beginning of its first fixed part: no message cut after fewer characters is found
 
     @cached_property
     def fits(self) -> re.Pattern[str]:
@@ -166,6 +167,7 @@ def _by_start() -> Mapping[str, tuple[_Candidate, ...]]:
                 pattern=pattern(text),
                 fixed=sum(map(len, pieces)),
                 piece=max((fixed for piece in pieces for fixed in _ERRNO.split(piece)[::3]), key=len),
+                begun=next(filter(None, pieces))[:_FEWEST],
             )
             made[start if len(start) == _KEY else ""].append(candidate)
     return {start: tuple(sorted(own, key=lambda each: -each.fixed)) for start, own in made.items()}
@@ -263,7 +265,8 @@ def find_cut(text: str, level: str = "") -> Message | None:
     starts = _by_start()
     reached: dict[Message, int] = {}
     for each in (*starts.get(beginning[:_KEY], ()), *starts[""]):
-        if each.is_at(level) and (fixed := _fixed_of(each.pieces, beginning)) is not None:
+        # Most have none of a wording's first fixed characters: a cheap search spares the others.
+        if each.begun in beginning and each.is_at(level) and (fixed := _fixed_of(each.pieces, beginning)) is not None:
             reached[each.message] = max(fixed, reached.get(each.message, 0))
     best = max(reached.values(), default=0)
     found = [message for message, fixed in reached.items() if fixed == best and best >= _FEWEST]

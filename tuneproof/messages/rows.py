@@ -17,7 +17,7 @@ from typing import Any, Final
 
 FILES: Final = ("upstream", "client", "resources", "start", "stream", "applications", "backends", "kernel")
 """The order of the files: if several wordings match with equally many fixed characters, the first one decides."""
-_VARIANTS: Final = ("in_stream", "in_fastcgi", "in_uwsgi", "in_grpc")
+_VARIANTS: Final = ("in_stream", "in_fastcgi", "in_uwsgi", "in_scgi", "in_grpc", "in_memcached")
 _KNOWN: Final = frozenset(
     {
         *_VARIANTS,
@@ -81,7 +81,9 @@ class Message:
     in_stream: "Message | None" = None  # the facts about connections of stream{} and mail{}, if different
     in_fastcgi: "Message | None" = None  # those about upstreams of fastcgi_pass
     in_uwsgi: "Message | None" = None  # those of uwsgi_pass
+    in_scgi: "Message | None" = None  # those of scgi_pass
     in_grpc: "Message | None" = None  # those about upstreams of grpc_pass
+    in_memcached: "Message | None" = None  # those of memcached_pass
 
 
 def depends_on(row: Message) -> str:

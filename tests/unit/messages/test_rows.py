@@ -1,11 +1,13 @@
 """The rows say what a person needs, and each of their wordings is found again."""
 
 import re
+from unittest.mock import Mock
 
 import pytest
 
 from tests.support.places import CHECKOUT
 from tuneproof.explain.parse.error_log import EVENTS
+from tuneproof.messages import patterns
 from tuneproof.messages.patterns import PLACE, find_cut, find_one
 from tuneproof.messages.rows import Message, Problem, messages
 
@@ -344,3 +346,27 @@ def test_a_few_words_are_not_a_message_at_another_level(text: str, level: str) -
 def test_a_truncated_message_is_found_if_only_one_row_continues_like_it(text: str, row: str | None) -> None:
     found = find_cut(text)
     assert (found.id if found is not None else None) == row
+
+
+def test_a_message_without_a_row_is_compared_with_few_wordings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log may have many thousands of them, and each wording that begins with a placeholder may fit any text."""
+    counted = Mock(wraps=patterns._fixed_of)
+    monkeypatch.setattr(patterns, "_fixed_of", counted)
+    texts = [f"module {number} cannot talk to its peer number {number * 7}: it said no" for number in range(200)]
+    assert [find_cut(text, "error") for text in texts] == [None] * len(texts)
+    assert counted.call_count <= 2 * len(texts)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_a_cheap_comparison_rejects_no_truncated_message(row: Message) -> None:
+    """Each wording, cut in its middle and before its last character."""
+    for words in row.words:
+        whole = sample(words.text)
+        for text in (whole[: len(whole) // 2], whole[:-1]):
+            compared = [
+                each
+                for own in patterns._by_start().values()
+                for each in own
+                if each.message is row and (patterns._fixed_of(each.pieces, text) or 0) >= patterns._FEWEST
+            ]
+            assert all(each.begun in text for each in compared)

@@ -24,6 +24,7 @@ _MODULES: Final = {
     "scgi": "scgi",
     "grpc": "grpc",
     "grpcs": "grpc",
+    "memcached": "memcached",
 }
 """The modules other than proxy, by the scheme with which they log an upstream."""
 _OF_PROXY: Final = re.compile(r"\bproxy_\w+")
@@ -33,6 +34,7 @@ _CONFIRM: Final = {
     "uwsgi": "the same request without nginx: uwsgi_curl ADDRESS /URI (uwsgi-tools)",
     "scgi": "the same request in the application's own log",
     "grpc": "the same call without nginx: grpcurl (with -plaintext for grpc://) ADDRESS SERVICE/METHOD",
+    "memcached": "printf 'version\\r\\n' | nc ADDRESS PORT, from nginx's own machine or container",
 }
 # Of these, the port does speak HTTP.
 _SPEAK_HTTP: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not_http2", "upstream_tls_plain"})
@@ -68,7 +70,8 @@ def applied(
     """Return a row for its messages.
 
     ``example``: the first of them. ``only_streams``: whether all of them are about connections of stream{} or mail{}.
-    ``schemes``: those of their upstreams. ``codes``: the numbers in them, such as errno; "" for a message without.
+    ``schemes``: those of their upstreams, the most frequent first.
+    ``codes``: the numbers in them, such as errno; "" for a message without.
     """
     own = _of_place(row, example, only_streams=only_streams, schemes=schemes)
     return replace(own, why=only_about(own.why, codes)) if codes and "" not in codes else own
@@ -87,17 +90,31 @@ def _of_place(row: Message, example: str, *, only_streams: bool, schemes: Iterab
             first="See whether the upstream's port is nginx's own (nginx -T | grep -nE 'listen|proxy_pass'). "
             f"{row.first}",
         )
-    modules = {_MODULES.get(scheme, "") for scheme in schemes}
-    others = sorted(modules - {""})
+    modules = list(dict.fromkeys(_MODULES.get(scheme, "proxy") for scheme in schemes)) or ["proxy"]
+    told = _for_module(row, modules[0])
+    own = _variant(row, modules[0])
+    also = [
+        f"For upstreams of {module}_pass: {_for_module(row, module).first}"
+        for module in modules[1:]
+        if _variant(row, module).first != own.first
+    ]
     if len(modules) > 1 and _OF_PROXY.search(f"{row.happened} {row.first}") is not None:
-        passes, begin = (each_once(f"{module}_{end}" for module in others) for end in ("pass", ""))
-        return replace(row, first=f"{row.first} For upstreams of {passes}, the directives begin with {begin}.")
-    return _for_module(row, others[0]) if len(modules) == 1 and others else row
+        passes, begin = (each_once(f"{module}_{end}" for module in modules[1:]) for end in ("pass", ""))
+        also.append(f"For upstreams of {passes}, the directives begin with {begin}.")
+    return replace(told, first=" ".join((told.first, *also))) if also else told
+
+
+def _variant(row: Message, module: str) -> Message:
+    """Return a row's own facts about upstreams of a module; the row itself if it has none."""
+    own: Message | None = getattr(row, f"in_{module}", None)
+    return own or row
 
 
 def _for_module(row: Message, module: str) -> Message:
     """Return the row with the directives and tools of the module that passes requests to the upstream."""
-    row = {"fastcgi": row.in_fastcgi, "uwsgi": row.in_uwsgi, "grpc": row.in_grpc}.get(module) or row
+    if module == "proxy":
+        return row
+    row = _variant(row, module)
 
     def own(text: str) -> str:
         return _OF_PROXY.sub(lambda found: _renamed(found[0], module), text)

@@ -31,13 +31,45 @@ def test_the_directives_are_those_of_the_module_that_logged_it(scheme: str, name
     assert ("curl -w" in row.confirm) == scheme.startswith("http")
 
 
-@pytest.mark.parametrize("row", ["upstream_reset", "upstream_closed_early", "upstream_no_port", "upstream_refused"])
-@pytest.mark.parametrize("scheme", ["fastcgi", "uwsgi"])
-def test_neither_php_nor_uwsgi_gets_advice_to_keep_connections(row: str, scheme: str) -> None:
-    """With fastcgi_keep_conn, each idle connection keeps a child of PHP-FPM; uwsgi_pass has none."""
+@pytest.mark.parametrize(
+    "row",
+    ["upstream_reset", "upstream_closed_early", "upstream_no_port", "upstream_refused", "upstream_connection_lost"],
+)
+@pytest.mark.parametrize("scheme", ["fastcgi", "uwsgi", "scgi"])
+def test_neither_php_nor_uwsgi_nor_scgi_gets_advice_to_keep_connections(row: str, scheme: str) -> None:
+    """With fastcgi_keep_conn, each idle connection keeps a child of PHP-FPM; uwsgi_pass and scgi_pass have none."""
     told = applied(messages()[row], "", only_streams=False, schemes=[scheme])
     assert "keepalive" not in told.first
     assert "gunicorn" not in told.why
+
+
+@pytest.mark.parametrize(
+    ("scheme", "words"),
+    [
+        *(("http", "proxy_http_version"), ("fastcgi", "fastcgi_pass unix:"), ("uwsgi", "uwsgi_pass unix:")),
+        *(("scgi", "scgi_pass unix:"), ("grpc", "that grpc_pass names"), ("memcached", "that memcached_pass names")),
+    ],
+)
+def test_each_protocol_has_its_own_remedy_without_local_ports(scheme: str, words: str) -> None:
+    told = applied(messages()["upstream_no_port"], "", only_streams=False, schemes=[scheme])
+    assert words in told.first
+    assert ("proxy_" in told.first) == (scheme == "http")
+
+
+def test_messages_about_several_protocols_have_the_remedy_of_each() -> None:
+    """The first one is that of the most frequent protocol, which need not be HTTP."""
+    row = messages()["upstream_no_port"]
+    told = applied(row, "", only_streams=False, schemes=["scgi", "uwsgi", "http"]).first
+    places = [told.index(words) for words in ("scgi_pass unix:", "For upstreams of uwsgi_pass: ", "proxy_http_version")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("name", ["upstream_reset", "upstream_closed_early", "upstream_header_timeout"])
+def test_what_is_said_about_memcached_is_about_memcached(name: str) -> None:
+    told = applied(messages()[name], "", only_streams=False, schemes=["memcached"])
+    assert "gunicorn" not in told.why
+    assert "curl" not in told.confirm
+    assert "proxy_" not in f"{told.happened} {told.first} {told.wrong}"
 
 
 def test_a_directive_that_the_module_lacks_is_not_invented() -> None:
