@@ -61,7 +61,7 @@ def why(word: str) -> str:
             raise BadInputError(f"{word}: declared, not measured yet", remedy=f"./lab run -k {word}")
         names = {*known(), *(name for key in every_recorded() for name in key.split("/"))}
         raise BadInputError(
-            f"{word}: no directive, claim or message", remedy=close_to(word, names) or "./lab matrix lists all claims"
+            f"{word}: no directive, claim or message", remedy=close_to(word, names) or "docs/README.md finds pages by symptom, directive and tool"
         )
     return "\n\n".join(parts)
 
@@ -79,7 +79,7 @@ def mentions(word: str) -> list[str]:
     meant = word.rpartition(".")[2] if _SYSCTL.match(word) else word
     if not meant or meant.startswith("$"):
         return []
-    has = re.compile(rf"(?<![\w.]){re.escape(meant)}(?![\w])", re.IGNORECASE)
+    has = re.compile(rf"(?<![\w.]){re.escape(meant)}s?(?!\w)", re.IGNORECASE)
     found = [f"  {key}: {cell['claim']}" for key, cell in every_recorded().items() if has.search(cell["claim"])]
     more = [f"  and {len(found) - _MOST_CLAIMS} more"] if len(found) > _MOST_CLAIMS else []
     return ["\n".join([f"Claims about {meant}:", *found[:_MOST_CLAIMS], *more])] if found else []

@@ -9,7 +9,7 @@ from tuneproof.cli.output import show
 from tuneproof.errors import BadInputError
 from tuneproof.messages.lookup import find
 from tuneproof.messages.render import lines
-from tuneproof.messages.rows import Message
+from tuneproof.messages.rows import Message, messages
 
 _MOST: Final = 5
 
@@ -38,11 +38,23 @@ def main(arguments: Sequence[str]) -> int:
     text = " ".join(" ".join(parser.parse_args(arguments).word).split())
     if not text:
         raise BadInputError("no word to look up", remedy="such as ./lab why multi_accept")
+    if of_status := _of_status(text):
+        show("\n\n".join([of_status, *mentions(text)]))
+        return 0
     # A single word may be in any message by chance.
     is_named = is_known(text) or text.startswith("$") or (" " not in text and bool(mentions(text)))
     rows = () if is_named else find(text)
     show("\n\n".join(map(_shown, rows[:_MOST])) if rows else why(text))
     return 0
+
+
+def _of_status(text: str) -> str:
+    """Return the messages that nginx logs when it answers with a status; empty if there are none."""
+    rows = [row for row in messages().values() if text in map(str, row.statuses)]
+    if not rows:
+        return ""
+    title = f"Messages that error.log has with a {text} ({output.program()} why ID explains one):"
+    return "\n".join([title, *(f"  {row.id}: {row.name}" for row in rows)])
 
 
 def _shown(row: Message) -> str:

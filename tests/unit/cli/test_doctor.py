@@ -205,6 +205,7 @@ def test_images_that_lack_security_updates_are_reported(told: Told) -> None:
         in told(lambda: built(31, [tag]))[1]
     )
     assert "ok      images              the oldest was built 29 days ago" in told(lambda: built(29, [tag]))[1]
+    assert "ok      images              the oldest was built 1 day ago" in told(lambda: built(1, [tag]))[1]
     assert "ok      images              the oldest was built 0 days ago" in told(lambda: built(31, ["other:1"]))[1]
     assert "ok      images              none are built yet" in told()[1]
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -126,6 +127,23 @@ def test_pytest_ends_with_our_statuses(
     (tmp_path / "test_it.py").write_text(f"def test_it():\n    {body}\n", encoding="utf-8")
     own = ["-c", os.devnull, "--rootdir", os.fspath(tmp_path), "-p", "no:cacheprovider"]
     assert suite._run(suite.pytest_command([*own, *words, os.fspath(tmp_path)])) == status
+
+
+@pytest.mark.parametrize(("place", "command"), [("tests/scenarios", "run"), ("tests/unit", "test")])
+def test_wrong_options_are_refused_in_the_name_of_the_command(place: str, command: str) -> None:
+    ended = subprocess.run([*PYTEST, place, "--no-such-option"], capture_output=True, text=True, check=False)
+    assert f"\n./lab {command}: error: unrecognized arguments: --no-such-option\n" in ended.stderr
+    assert "pytest.main" not in ended.stderr
+
+
+def test_a_list_of_claims_ends_quietly_once_nobody_reads_it() -> None:
+    """As ``./lab run --collect-only -q | head -1`` does."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = suite.pytest_command(["tests/scenarios", *PLAIN, "--collect-only", "-q"])
+    ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (cli.OUTPUT_CLOSED, "")
 
 
 _TELLS_WHAT_IT_GETS = """

@@ -22,6 +22,15 @@ def test_a_directive_a_claim_and_a_message_are_looked_up(lab: Lab, words: tuple[
     assert found.out.startswith(expected)
 
 
+def test_a_status_leads_to_its_messages_and_claims(lab: Lab) -> None:
+    """People look up what their users see; a sentence may have it in the plural."""
+    messages, claims = lab("why", "502").out.split("\n\n")
+    assert messages.startswith("Messages that error.log has with a 502 (")
+    assert "\n  upstream_closed_early: " in messages
+    assert "limit_req" not in messages
+    assert "\n  dying_connections/gets_are_retried: " in claims
+
+
 def test_an_unknown_word_is_bad_input(lab: Lab) -> None:
     for word in ("qqqqqqq", "", "  ", "$host"):
         assert lab("why", word).status == 2

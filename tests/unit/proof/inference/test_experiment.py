@@ -126,7 +126,7 @@ def test_too_many_void_blocks_make_a_question_untestable() -> None:
     assert answer.verdict is Verdict.UNSUPPORTED
     assert answer.assessment is None
     assert (answer.blocks, answer.void_blocks) == (3, 4)
-    assert answer.reason == "4 of 7 blocks were void, more than 3: idle: late"
+    assert answer.reason == "4 of 7 rounds failed, and at most 3 may: idle: late"
 
 
 @pytest.mark.parametrize("level", [0.0, math.nan, -1.0], ids=["zero", "nan", "negative"])
