@@ -61,7 +61,8 @@ def why(word: str) -> str:
             raise BadInputError(f"{word}: declared, not measured yet", remedy=f"./lab run -k {word}")
         names = {*known(), *(name for key in every_recorded() for name in key.split("/"))}
         raise BadInputError(
-            f"{word}: no directive, claim or message", remedy=close_to(word, names) or "docs/README.md finds pages by symptom, directive and tool"
+            f"{word}: no directive, claim or message",
+            remedy=close_to(word, names) or "docs/README.md finds pages by symptom, directive and tool",
         )
     return "\n\n".join(parts)
 

@@ -17,7 +17,7 @@ from tuneproof.cli import output
 from tuneproof.cli.budget import bounded
 from tuneproof.cli.output import called_from, say, show, show_json
 from tuneproof.conf.sources import Source, open_source
-from tuneproof.errors import BadInputError
+from tuneproof.errors import BadInputError, CannotRunHereError
 from tuneproof.user_files import write_text
 
 REFUSED = 1
@@ -46,7 +46,7 @@ not; 2 the configuration is unreadable or a template without values, or neither 
 def main(arguments: Sequence[str]) -> int:
     """Print what changes; return the exit status, as above.
 
-    BadInputError: The configuration cannot be read, or a version is invalid.
+    BadInputError: The configuration cannot be read, or a version is invalid. CannotRunHereError: There is no checkout.
     """
     options = _parser().parse_args(arguments)
     proves = options.prove or options.old_image or options.new_image
@@ -107,7 +107,10 @@ def _told(options: argparse.Namespace, found: Upgrade, *, proof: dict[str, Any] 
 def _proven(options: argparse.Namespace, source: Source) -> int:
     """Print the changes from the files and from running both versions; return the exit status."""
     if output.program() != "./lab":
-        raise BadInputError("--prove needs a checkout, with the images that the lab is built from", remedy="./lab")
+        raise CannotRunHereError(
+            "--prove needs the images of a checkout",
+            remedy="clone Tuneproof's repository, and type `./lab upgrade` there",
+        )
     # Here, since nothing else of it needs Docker.
     from tuneproof.cli.upgrade_proof import prove  # noqa: PLC0415 - see above
 

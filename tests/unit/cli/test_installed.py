@@ -1,5 +1,6 @@
 """The command ``tuneproof`` of an installed package: the same program, without the parts that need a checkout."""
 
+import os
 import sys
 
 import pytest
@@ -25,10 +26,14 @@ def test_it_uses_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert not cli.NEEDS_CHECKOUT & offered
 
 
-@pytest.mark.parametrize("name", sorted(cli.NEEDS_CHECKOUT))
-def test_a_command_that_needs_a_checkout_says_so(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([name]) == cli.MISSING_PACKAGE
-    assert f"fix: clone Tuneproof's repository, and type `./lab {name}` there" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    "words",
+    [*([name] for name in sorted(cli.NEEDS_CHECKOUT)), ["upgrade", "--from=1.26", "--to=1.30", "--prove", os.devnull]],
+    ids=lambda words: words[0],
+)
+def test_a_command_that_needs_a_checkout_says_so(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(words) == cli.MISSING_PACKAGE
+    assert f"fix: clone Tuneproof's repository, and type `./lab {words[0]}` there" in capsys.readouterr().err
 
 
 def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
