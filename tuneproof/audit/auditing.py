@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tuneproof.audit.advice import Advised
 from tuneproof.audit.patches import Edit, Replace, apply, diff, unified
@@ -13,11 +13,10 @@ from tuneproof.audit.version_choice import Choice, choose_version, installed_ver
 from tuneproof.conf.facts import Facts, facts_of
 from tuneproof.conf.refusals import of_later_versions
 from tuneproof.conf.sources import Changed, Source, open_source
+from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Configuration, read_configuration
 from tuneproof.errors import BadInputError
-
-if TYPE_CHECKING:
-    from tuneproof.conf.statements import Statement
+from tuneproof.wording import each_once
 
 NEWEST: Final = "1.30"
 """The newest version of nginx with known defaults."""
@@ -116,13 +115,23 @@ def audit_source(source: Source, *, version: str | None = None) -> Audit:
     audits = [_audit(configuration, source, one) for one in choice.versions]
     advice = tuple(sorted(_of_versions(audits), key=lambda advised: advised.urgency))
     versions = choice.versions if len(audits) > 1 else ()
-    return replace(audits[-1], advice=advice, choice=choice, versions=versions)
+    configuration = replace(configuration, problems=tuple(_problems_of_versions(audits)))
+    facts = replace(audits[-1].facts, configuration=configuration)
+    return replace(audits[-1], facts=facts, advice=advice, choice=choice, versions=versions)
 
 
 def _audit(configuration: Configuration, source: Source, version: str) -> Audit:
     facts = facts_of(configuration, version)
     found = [advised for rule in every_rule() for advised in rule(facts)]
     return Audit(facts=facts, advice=tuple(sorted(found, key=lambda advised: advised.urgency)), source=source)
+
+
+def _problems_of_versions(audits: Sequence[Audit]) -> Iterator[Problem]:
+    """Yield the newest version's problems; a problem of some versions names them."""
+    for problem in audits[-1].facts.configuration.problems:
+        versions = [one.facts.version for one in audits if problem in one.facts.configuration.problems]
+        only = f" (on nginx {each_once(versions)})" if len(versions) < len(audits) else ""
+        yield replace(problem, message=f"{problem.message}{only}")
 
 
 def _of_versions(audits: Sequence[Audit]) -> Iterator[Advised]:

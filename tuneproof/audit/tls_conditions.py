@@ -62,7 +62,8 @@ def _delays_handshakes(at: Statement | Block, block: Block, facts: Facts) -> boo
     return bool(deciding_handshakes(at, block, facts))
 
 
-def _speaks_tls13(at: Statement | Block, block: Block, facts: Facts) -> bool:
+def speaks_tls13(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    """Tell whether a server that begins TLS handshakes with a directive offers TLS 1.3."""
     servers = deciding_handshakes(at, block, facts)
     return any("TLSv1.3" in effective(one, "ssl_protocols", facts.version_numbers).words for one in servers)
 
@@ -84,6 +85,6 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "HTTP/2 with the default window": _has_small_preread,
     "HTTP/2 in a location": _speaks_http2_in_location,
     "begins TLS handshakes": _delays_handshakes,
-    "begins TLS 1.3 handshakes": _speaks_tls13,
+    "begins TLS 1.3 handshakes": speaks_tls13,
     "another source of OCSP responses": _has_other_responses,
 }

@@ -123,6 +123,14 @@ def _down_for_long(at: Statement | Block, block: Block, _facts: Facts) -> str:
     return f"{failures} failed requests within {avoided} take it out for {avoided}"
 
 
+def _asks_for_idle_connections(at: Statement | Block, _block: Block, facts: Facts) -> str:
+    """Return the ``keepalive`` of the upstream block that requests are passed to, with its place; empty for none."""
+    target = _target_of(at, facts)
+    names = target.names() or () if target is not None else ()
+    said = [facts.upstreams[name].statement for name in names if name in facts.upstreams]
+    return next((f"keepalive {one.value} ({one.file}:{one.line})" for one in said if one and one.value != "0"), "")
+
+
 def _is_localhost(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     target = _target_of(at, facts)
     host = "".join(at.args[:1]) if target is None else target.host
@@ -183,9 +191,12 @@ def _is_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     return bool(blocks) and all(block.is_off("proxy_buffering") for block in blocks)
 
 
-def _passes_uploads_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether a directive is in effect where proxy_request_buffering is off."""
-    return any(block.is_off("proxy_request_buffering") for block in _targets_under(at, facts, "proxy"))
+def _passes_uploads_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> str:
+    """Return why uploads are not buffered somewhere under a directive, in parentheses; empty if all are."""
+    for kind in ("proxy", "fastcgi", "uwsgi", "scgi"):
+        if any(block.is_off(f"{kind}_request_buffering") for block in _targets_under(at, facts, kind)):
+            return f" ({kind}_request_buffering off)"
+    return ""
 
 
 def _caches(at: Statement | Block, _block: Block, facts: Facts) -> bool:
@@ -220,6 +231,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "mixed resolvers": _mixed_resolvers,
     "proxied without buffering": _is_unbuffered,
     "unbuffered uploads": _passes_uploads_unbuffered,
+    "asks for idle connections": _asks_for_idle_connections,
     "caches": _caches,
     "cached with cookies": _caches_cookies,
     "headers keep the default buffer": _keeps_default_buffer,

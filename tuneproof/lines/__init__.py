@@ -42,8 +42,8 @@ class Concern:
     unless: str = ""  # a condition that must not hold, in the same form
     patch: str | None = None
     """The replacement for the directive, or the addition to the block: ``{arg}`` is the block's argument, and
-    ``{kind}`` the module that proxies its requests. "" removes the directive; "=name" is one of
-    tuneproof.audit.remedies."""
+    ``{kind}`` the module of the directive, or the one that proxies the block's requests. "" removes the directive;
+    "=name" is one of tuneproof.audit.remedies."""
     breaks: bool = False  # whether requests fail or protection is lost; otherwise it costs something
     routine: bool = False  # whether it applies to nearly every configuration
     source: str = ""  # nginx's documentation, if there is no claim

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tuneproof.audit.auditing import audit
+from tuneproof.audit.auditing import audit, audit_source
 from tuneproof.audit.render import render
 from tuneproof.audit.version_choice import installed_version, lab_version
+from tuneproof.conf.sources import Dump
 
 SAYS = "#!/bin/sh\necho 'nginx version: nginx/1.22.1 (Debian)' >&2\necho 'configure arguments: --conf-path={}' >&2\n"
 
@@ -43,3 +44,13 @@ def test_a_named_version_takes_precedence(installed: Path) -> None:
 
 def test_the_lab_has_the_release_of_an_installed_version() -> None:
     assert [lab_version(one) for one in ("1.22.1", "1.30.6", "1.24.0", "")] == ["1.22", "1.30", "", ""]
+
+
+def test_a_problem_of_some_versions_names_them() -> None:
+    """Before 1.19.7, nginx only warned about spdy."""
+    text = "events { }\nhttp { server { listen 80 spdy; } server { listen 80; listen 80; } }\n"
+    found = audit_source(Dump({"nginx.conf": text}, is_complete=True)).facts.configuration.problems
+    assert [one.message for one in found] == [
+        'invalid parameter "spdy" (on nginx 1.22, 1.26 and 1.30)',
+        "a duplicate listen 0.0.0.0:80",
+    ]

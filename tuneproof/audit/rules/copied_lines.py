@@ -120,7 +120,7 @@ def _advised(line: Line, concern: Concern, at: Statement | Block, block: Block, 
         edits = REMEDIES[text](at, block, facts)
     elif text is not None:
         kinds = [proxied.target.kind for proxied in facts.proxied if proxied.target.block is at]
-        edits = [_edit(concern, at, text.replace("{kind}", kinds[0] if kinds else ""))]
+        edits = [_edit(concern, at, text.replace("{kind}", kinds[0] if kinds else kind))]
     return Advised(
         name=line.scenario,
         claim=line.claim,
