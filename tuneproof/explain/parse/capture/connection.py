@@ -188,6 +188,7 @@ class Answered:
     request_start_ns: int  # the first segment of the request
     request_ns: int  # the last one
     first_byte_ns: int  # the first of its response
+    by_nginx: bool  # whether the response's header names nginx
     handshake: Handshake | None
     """The connection's handshake, for its first request; None for others, or if not seen."""
 
@@ -258,6 +259,7 @@ class Conversation:
                     request_start_ns=self._start_ns,
                     request_ns=client.advanced_ns,
                     first_byte_ns=time_ns,
+                    by_nginx=begun.from_nginx,
                     handshake=server.flow.handshake if first else None,
                 )
             )

@@ -54,6 +54,16 @@ def test_a_long_request_is_kept_in_part() -> None:
         (b"HTTP/1.1 101 Switching Protocols\r\n\r\n", False, Response(status=101, size_bytes=None)),
         (b"HTTP/1.1 100 Continue\r\n\r\n", False, None),
         (b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 404 \r\n\r\n", False, Response(status=404, size_bytes=None)),
+        (
+            b"HTTP/1.1 404 Not Found\r\nserver: openresty/1.25\r\n",
+            False,
+            Response(status=404, size_bytes=None, from_nginx=True),
+        ),
+        (
+            b"HTTP/1.1 204 No Content\r\nVia: nginx\r\n\r\nServer: nginx",
+            False,
+            Response(status=204, size_bytes=39),
+        ),
         (b"", False, Response(status=None, size_bytes=None)),
         (b"\0" * 20, False, Response(status=None, size_bytes=None)),
     ],
