@@ -7,7 +7,7 @@ from tuneproof.audit.why import is_known, mentions, why
 from tuneproof.cli import output
 from tuneproof.cli.output import show
 from tuneproof.errors import BadInputError
-from tuneproof.messages.lookup import find
+from tuneproof.messages.lookup import corrected, find
 from tuneproof.messages.render import lines
 from tuneproof.messages.rows import Message, messages
 
@@ -44,7 +44,12 @@ def main(arguments: Sequence[str]) -> int:
     # A single word may be in any message by chance.
     is_named = is_known(text) or text.startswith("$") or (" " not in text and bool(mentions(text)))
     rows = () if is_named else find(text)
-    show("\n\n".join(map(_shown, rows[:_MOST])) if rows else why(text))
+    if rows:
+        show(_all_shown(rows))
+    elif meant := () if is_named else _without_typos(text):
+        show(f"No message has these words. Did you mean:\n\n{_all_shown(meant)}")
+    else:
+        show(why(text))
     return 0
 
 
@@ -55,6 +60,16 @@ def _of_status(text: str) -> str:
         return ""
     title = f"Messages that error.log has with a {text} ({output.program()} why ID explains one):"
     return "\n".join([title, *(f"  {row.id}: {row.name}" for row in rows)])
+
+
+def _without_typos(text: str) -> tuple[Message, ...]:
+    """Return the messages with similar words: not of a single word, nor of a line of nginx.conf."""
+    meant = corrected(text)
+    return find(meant) if " " in text and meant != text and not text.endswith((";", "{")) else ()
+
+
+def _all_shown(rows: Sequence[Message]) -> str:
+    return "\n\n".join(map(_shown, rows[:_MOST]))
 
 
 def _shown(row: Message) -> str:

@@ -1,6 +1,7 @@
 """Finds the rows for text that a person pastes or remembers."""
 
 import re
+from difflib import get_close_matches
 from typing import Final
 
 from tuneproof.messages.patterns import PLACE, find_all, find_cut, find_one, in_glibc_words
@@ -15,6 +16,9 @@ _BEGINNING: Final = re.compile(rf"^.*?\[({LEVELS})\] (?:\d+#\d+: )?(?:\*\d+ )?",
 _STAMP: Final = re.compile(r"^.*?\[ *\d+\.\d+\] ")
 _WORD: Final = re.compile(r"[a-z0-9_]+")
 _FEWEST_CHARACTERS: Final = 4
+_TYPED: Final = re.compile(r"\b[A-Za-z_]{4,}\b")
+# As difflib measures it: one wrong letter of four.
+_ALIKE: Final = 0.75
 # A text of this length rarely matches by chance; many rows begin with shorter common words.
 _ENOUGH_CHARACTERS: Final = 15
 
@@ -35,6 +39,19 @@ def find(text: str) -> tuple[Message, ...]:
         return rows
     named = dict.fromkeys((*_by_words(in_glibc_words(message)), *_by_words(message)))
     return (tuple(named) or _by_beginning(message))[:MOST]
+
+
+def corrected(text: str) -> str:
+    """Return a text with the closest words of messages instead of those that no message has."""
+    known = {
+        word.lower(): word for row in messages().values() for said in row.words for word in _TYPED.findall(said.text)
+    }
+
+    def closest(found: re.Match[str]) -> str:
+        close = [] if found[0].lower() in known else get_close_matches(found[0].lower(), known, n=1, cutoff=_ALIKE)
+        return known[close[0]] if close else found[0]
+
+    return _TYPED.sub(closest, text)
 
 
 def _by_beginning(text: str) -> tuple[Message, ...]:

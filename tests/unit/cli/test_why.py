@@ -31,6 +31,25 @@ def test_a_status_leads_to_its_messages_and_claims(lab: Lab) -> None:
     assert "\n  dying_connections/gets_are_retried: " in claims
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("no live upsteams", "No message has these words. Did you mean:\n\nMessage: No upstream server"),
+        (
+            "worker_conections are not enough",
+            "No message has these words. Did you mean:\n\nMessage: worker_connections",
+        ),
+        ("upstream timd out (110: Conection timed out) while reading", "No message has these words. Did you mean:"),
+        # A line of nginx.conf is no message.
+        ("upstream bakend {", "upstream\n  ngx_http_upstream_module"),
+        ("listen 443 ssl defered", "listen\n  ngx_http_core_module"),
+    ],
+)
+def test_a_message_may_have_typos(lab: Lab, words: str, expected: str) -> None:
+    found = lab("why", *words.split())
+    assert (found.status, found.out[: len(expected)]) == (0, expected)
+
+
 def test_an_unknown_word_is_bad_input(lab: Lab) -> None:
     for word in ("qqqqqqq", "", "  ", "$host"):
         assert lab("why", word).status == 2
