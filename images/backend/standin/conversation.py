@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import secrets
 import socket
 import ssl
 from typing import Final
@@ -14,7 +15,8 @@ _FASTCGI_VERSION: Final = 1
 _UWSGI: Final = 0
 _LIMIT_BYTES: Final = 1 << 20
 
-_numbers = itertools.count(1)
+# An upstream may have stand-ins on two machines: if both started at 1, their responses would have the same numbers.
+_numbers = itertools.count(secrets.randbelow(1 << 48))
 
 
 async def converse(connection: socket.socket, tls: ssl.SSLContext) -> None:

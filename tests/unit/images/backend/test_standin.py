@@ -1,6 +1,7 @@
 """The stand-in: one port for all protocols that nginx proxies with."""
 
 import asyncio
+import importlib
 import socket
 import ssl
 import struct
@@ -8,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from images.backend.standin import events, fastcgi
+from images.backend.standin import conversation, events, fastcgi
 from images.backend.standin.conversation import converse
 from tests.support.questions import question
 from tuneproof.lab.protocol import names
@@ -54,6 +55,12 @@ def test_an_http_connection_stays_open_and_its_responses_are_numbered() -> None:
     heard = told(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")
     assert numbers(heard) == ["1", "2"]
     assert heard.count(b"Connection: keep-alive") == 2
+
+
+def test_stand_ins_on_two_machines_give_no_number_twice() -> None:
+    """A number that comes again means a response from the cache."""
+    one, other = (next(importlib.reload(conversation)._numbers) for _ in range(2))
+    assert abs(one - other) > 1000
 
 
 @pytest.mark.parametrize("request_", [b"GET / HTTP/1.0\r\n\r\n", b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"])
