@@ -43,7 +43,8 @@ wait
 cd /tmp/listens
 for file in *.status; do
     name=${file%.status}
-    printf '%s\\t%s\\t%s\\n' "$name" "$(cat "$file")" "$(grep -m1 emerg "$name.said")"
+    redefined=$(sed -n 's/.*protocol options redefined for .*://p' "$name.said" | tr '\\n' ' ')
+    printf '%s\\t%s\\t%s\\t%s\\n' "$name" "$(cat "$file")" "$redefined" "$(grep -m1 emerg "$name.said")"
 done
 """
 _END_ALL: Final = """
@@ -128,9 +129,15 @@ class Judge:
         answers = iter(self._asked(asked, lists=32))
         each = generated_listens.PORTS * len(judged_listens.ASKED)
         for one in drawn:
-            status, refusal = rows[str(one.number)]
+            status, redefined, refusal = rows[str(one.number)]
             found = [next(answers) for _ in range(each)] if one in started else []
-            yield judged_listens.Seen(status=int(status), refusal=refusal, bound=bound[one.number], answers=found)
+            yield judged_listens.Seen(
+                status=int(status),
+                refusal=refusal,
+                redefined=[int(line) for line in redefined.split()],
+                bound=bound[one.number],
+                answers=found,
+            )
         output(self._nginx, _END_ALL)
 
     def _start(self, text: str, name: str) -> None:

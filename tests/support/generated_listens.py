@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tuneproof.lab.subject.versions import MAINLINE
+from tuneproof.wording import as_numbers
+
 FIRST_PORT: Final = 20000
 PORTS: Final = 4
 """Each set has this many ports of its own, so that many nginx can run side by side."""
@@ -47,7 +50,7 @@ def draw(seed: int, number: int, version: Sequence[int]) -> Drawn:
     """Draw a set for a version of nginx; on Debian's builds QUIC comes with 1.25.0."""
     rng = random.Random(f"{seed} {number}")  # noqa: S311 - reproducible, not secret
     first = FIRST_PORT + number * PORTS
-    style = rng.random()
+    style, speaks = rng.random(), rng.choice((0.1, 0.9))
     lines = [
         f"pid /tmp/listens/{number}.pid; error_log /tmp/listens/{number}.log emerg; worker_processes 1;",
         "events { worker_connections 64; } http { access_log off; client_body_temp_path /tmp/body;",
@@ -59,13 +62,16 @@ def draw(seed: int, number: int, version: Sequence[int]) -> Drawn:
         lines.append(
             f"server {{ server_name s{server}; add_header X-Server s{server} always; location / {{ return 200; }}"
         )
-        lines += (f"listen {_listen(rng, first, number, style, version)};" for _ in range(rng.choice((1, 1, 2))))
+        lines += (
+            f"listen {_listen(rng, first, number, (style, speaks), version)};" for _ in range(rng.choice((1, 1, 2)))
+        )
         lines.append("}")
     return Drawn(number=number, text="\n".join([*lines, "}"]) + "\n")
 
 
-def _listen(rng: random.Random, first: int, number: int, style: float, version: Sequence[int]) -> str:
-    """Draw a listen; ``style`` is how often, from 0 to 1, a set has options."""
+def _listen(rng: random.Random, first: int, number: int, shares: tuple[float, float], version: Sequence[int]) -> str:
+    """Draw a listen; ``shares`` are how often, from 0 to 1, a set has options and protocols."""
+    style, speaks = shares
     is_wrong = rng.random() < 0.04
     if rng.random() < 0.003:
         return f"localhost:{first}"
@@ -73,10 +79,10 @@ def _listen(rng: random.Random, first: int, number: int, style: float, version: 
     port = first + rng.choice((0, 0, 1))
     address = address.replace("PORT", str(port)).replace("NEXT", str(port + 1)).replace("NUMBER", str(number))
     parameters = []
-    if rng.random() < 0.25:
+    if rng.random() < speaks:
         protocol = rng.choice(_PROTOCOLS)
         parameters.append(protocol if protocol != "quic" or tuple(version) >= (1, 25, 0) else "ssl")
-    if rng.random() < style * 0.6 and "quic" not in parameters:
+    if rng.random() < style * 0.75 and "quic" not in parameters:
         # Whether a unix socket can have SO_REUSEPORT depends on the kernel.
         of_no_family = ("reuseport", "ipv6only") if "unix" in address else ("ipv6only",) if "[" not in address else ()
         parameters.append(rng.choice([one for one in _OPTIONS if not one.startswith(of_no_family)]))
@@ -85,4 +91,7 @@ def _listen(rng: random.Random, first: int, number: int, style: float, version: 
     if is_wrong and rng.random() < 0.5:
         parameters.append(rng.choice(_WRONG_PARAMETERS))
     rng.shuffle(parameters)
+    if tuple(version)[:2] == as_numbers(MAINLINE):
+        # The lab's build is without it.
+        parameters = [parameter for parameter in parameters if "quic" not in parameter]
     return " ".join([address, *parameters])

@@ -14,6 +14,7 @@ from tuneproof.conf.tree import read_configuration
 
 _PLAIN_BESIDE_HTTP2: Final = (1, 25, 1)
 """From this version on, a socket with "http2" also speaks HTTP/1.1 without TLS."""
+_WARNS_SINCE: Final = (1, 23, 4)
 PROXY: Final = "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n"
 ASKED: Final = tuple(product(HOSTS, (("s1", ""), ("other", ""), ("other", PROXY))))
 """The requests to each port of a set: at an address, for a host, with or without the PROXY protocol's line."""
@@ -25,6 +26,7 @@ class Seen:
 
     status: int  # of the command that starts it
     refusal: str  # the first error that it printed
+    redefined: Sequence[int]  # the lines that, it warned, redefine protocols
     bound: frozenset[str]  # the kernel's sockets, such as "tcp 0.0.0.0:80", on the set's ports and its unix socket
     answers: Sequence[Sequence[Any]]  # to ASKED at each port, in the order of the ports
 
@@ -52,6 +54,7 @@ def _constructs(known: sockets.Sockets) -> set[str]:
         found |= {f"listen {protocol}" for protocol in socket.protocols}
         found |= {f"listen {parameter.partition('=')[0]}" for parameter in socket.parameters}
         found |= {"several servers"} if len(socket.servers) > 1 else set()
+        found |= {"redefined protocols"} if socket.redefined else set()
         found |= {"covered by all addresses"} if not socket.is_bound else set()
     return found
 
@@ -68,6 +71,9 @@ def _differences(drawn: Drawn, known: sockets.Sockets, seen: Seen, version: tupl
     mine = {_kernel_name(socket.address) for socket in known.found if socket.is_bound}
     if mine != seen.bound:
         yield f"{sorted(mine)}, kernel: {sorted(seen.bound)}"
+    redefined = sorted(place.line for socket in known.found for place in socket.redefined)
+    if version >= _WARNS_SINCE and redefined != seen.redefined:
+        yield f"redefined in lines {redefined}, nginx: {seen.redefined}"
     expected = [(port, *question, known.at(question[0], port)) for port in drawn.ports for question in ASKED]
     for (port, address, (host, proxy), socket), (status, headers, _) in zip(expected, seen.answers, strict=True):
         if socket is not None and _is_http2_alone(socket, version):

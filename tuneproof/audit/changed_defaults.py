@@ -160,8 +160,8 @@ def _keeps_clients(level: Block, _facts: Facts) -> bool:
 
 def _speaks_default_tls(level: Block, facts: Facts) -> bool:
     server = _server_of(level)
-    other = deciding(server, facts, facts.version_numbers)
-    return speaks_tls(server, facts) and (other is server or other.setting("ssl_protocols") is None)
+    others = deciding(server, facts, facts.version_numbers)
+    return speaks_tls(server, facts) and (server in others or any(_is_unset("ssl_protocols", one) for one in others))
 
 
 # https://nginx.org/en/docs/stream/ngx_stream_ssl_module.html

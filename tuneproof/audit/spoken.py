@@ -32,21 +32,26 @@ def speaks_plainly(server: Block, facts: Facts) -> bool:
     return is_plain and not server.is_on("ssl")
 
 
-def deciding(server: Block, facts: Facts, version: tuple[int, ...]) -> Block:
-    """Return the server with the ``ssl_protocols`` for clients that name this one: itself, or its socket's default."""
-    if version >= as_numbers(OWN_PROTOCOLS_SINCE):
-        return server
-    encrypted = [socket for socket in facts.sockets.of(server) if "ssl" in socket.protocols]
-    defaults = [socket.default for socket in encrypted]
-    return server if not defaults or server in defaults else defaults[0]
+def deciding(
+    server: Block, facts: Facts, version: tuple[int, ...], *, listen: Statement | None = None
+) -> tuple[Block, ...]:
+    """Return the servers with the ``ssl_protocols`` for clients that name this one: itself, or its sockets' defaults.
+
+    ``listen``: only for clients of its sockets.
+    """
+    sockets = [one for one in facts.sockets.of(server) if listen is None or listen in one.listens]
+    encrypted = [socket for socket in sockets if "ssl" in socket.protocols]
+    if version >= as_numbers(OWN_PROTOCOLS_SINCE) or not encrypted:
+        return (server,)
+    return tuple(dict.fromkeys(socket.default for socket in encrypted))
 
 
-def protocols(server: Block, facts: Facts, version: tuple[int, ...]) -> tuple[tuple[str, ...], Statement | None] | None:
-    """Return the versions of TLS for clients that name a server, and their directive; None for it: the default.
+def protocols(block: Block, version: tuple[int, ...]) -> tuple[tuple[str, ...], Statement | None] | None:
+    """Return the versions of TLS that a block's settings allow, and their directive; None for it: the default.
 
     Returns: None if a missing file may decide.
     """
-    found = effective(deciding(server, facts, version), "ssl_protocols", version)
+    found = effective(block, "ssl_protocols", version)
     if found.origin is Origin.UNKNOWN:
         return None
     return tuple(sorted(set(found.words))), found.statements[-1] if found.statements else None

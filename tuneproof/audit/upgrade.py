@@ -1,5 +1,7 @@
 """What another version of nginx changes for a configuration: errors, ignored lines, defaults, and advice."""
 
+import re
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -18,7 +20,7 @@ from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 from tuneproof.errors import BadInputError
 from tuneproof.nginx_changes import LAB_VERSIONS, Change, Kind, of_directive
-from tuneproof.wording import as_numbers
+from tuneproof.wording import as_numbers, each_once
 
 _EFFECTS: Final[Mapping[Kind, Effect]] = {
     Kind.REMOVED: Effect.REFUSED,
@@ -74,6 +76,7 @@ def upgrade(source: Source, *, old: str, new: str) -> Upgrade:
     newer = after if as_numbers(old) <= as_numbers(new) else before
     found += changed_defaults(before.facts, newer.facts, old=old, new=new)
     found += _of_behaviour(before, old=old, new=new)
+    found += _of_sockets(after, old=old, new=new)
     found += _of_names(before, old=old, new=new)
     found += [one for one in _of_advice(before, after) if one.is_new_danger or place_in_files(one.at) not in told]
     return Upgrade(before=before, after=after, differences=tuple(sorted(found, key=lambda one: one.urgency)))
@@ -110,10 +113,14 @@ def _of_problems(before: Audit, after: Audit, *, told: Container[tuple[str, int]
     """Yield the errors that only the new version prints, except at these files and lines."""
     known = before.facts.configuration.problems
     main = before.facts.configuration.main
-    places = {(said.file, said.line): said for said, _ in main.everything()}
+    places: defaultdict[tuple[str, int], list[Statement | Block]] = defaultdict(list)
+    everything: list[Statement | Block] = [*main.below(), *(said for said, _ in main.everything())]
+    for place in everything:
+        places[place.file, place.line].append(place)
     for problem in after.facts.configuration.problems:
-        at = places.get((problem.file, problem.line))
-        if problem not in known and at is not None and (at.file, at.line) not in told:
+        here = places[problem.file, problem.line]
+        if problem not in known and here and (problem.file, problem.line) not in told:
+            at = next((one for one in here if re.search(rf"\b{re.escape(one.name)}\b", problem.message)), here[0])
             yield Difference(effect=Effect.REFUSED, what=at.name, at=at, why=problem.message)
 
 
@@ -151,9 +158,15 @@ def _matters(one: Concern, facts: Facts, *versions: tuple[int, ...]) -> bool:
     if (one.said.name, one.change.version) == _HTTP1_AS_WELL:
         return not speaks_tls(one.block, facts)
     if (one.said.name, one.change.version) == _COMPRESSION:
-        spoken = [protocols(one.block, facts, version) for version in versions]
-        return all(found is not None and "TLSv1.3" in found[0] for found in spoken)
+        return all(_speaks_tls_1_3(one, facts, version) for version in versions)
     return True
+
+
+def _speaks_tls_1_3(one: Concern, facts: Facts, version: tuple[int, ...]) -> bool:
+    """Tell whether clients of a ``listen`` that name its server may use TLSv1.3."""
+    listen = one.said if isinstance(one.said, Statement) else None
+    spoken = [protocols(server, version) for server in deciding(one.block, facts, version, listen=listen)]
+    return any(found is not None and "TLSv1.3" in found[0] for found in spoken)
 
 
 def _always(_place: Proxied) -> bool:
@@ -169,30 +182,50 @@ def _speaks_http11(place: Proxied) -> bool:
     return said is None or said.value == "1.1"
 
 
+def _of_sockets(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
+    """Yield the listens that a newer nginx warns about, since others of the same socket have other protocols."""
+    if as_numbers(old) < as_numbers(_REDEFINED_SINCE) <= as_numbers(new):
+        for socket in audit.facts.sockets.found:
+            for place in socket.redefined:
+                yield Difference(
+                    effect=Effect.BEHAVIOUR,
+                    what="listen",
+                    at=place,
+                    why=f"nginx warns at each start: protocol options redefined for {socket.address.name}; as before, "
+                    f"all servers on this socket have {each_once(sorted(socket.protocols))}",
+                    since=_REDEFINED_SINCE,
+                )
+
+
 def _of_names(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
     """Yield the servers with other TLS versions because their own ssl_protocols apply, or the default server's."""
     numbers, since = (as_numbers(old), as_numbers(new)), as_numbers(OWN_PROTOCOLS_SINCE)
     if not min(numbers) < since <= max(numbers):
         return
     for server in (one.block for one in audit.facts.servers):
-        other = deciding(server, audit.facts, min(numbers))
-        if other is server:
-            continue
-        found = [protocols(server, audit.facts, version) for version in numbers]
-        if None in found:
-            continue
-        (before, was), (after, becomes) = (one for one in found if one is not None)
-        if before != after and (was or becomes):
-            default = f"of the default server ({other.file}:{other.line})"
-            owners = (default, "of its own") if numbers[0] < since else ("of its own", default)
-            yield Difference(
-                effect=Effect.BEHAVIOUR,
-                what="ssl_protocols",
-                at=server,
-                why=f"clients that name this server (SNI) get {' '.join(after)} {owners[1]}; "
-                f"before, {' '.join(before)} {owners[0]}",
-                since=OWN_PROTOCOLS_SINCE,
-            )
+        for other in deciding(server, audit.facts, min(numbers)):
+            found = [protocols(other if version < since else server, version) for version in numbers]
+            if other is server or None in found:
+                continue
+            (before, was), (after, becomes) = (one for one in found if one is not None)
+            if before != after and (was or becomes):
+                default = f"of the default server ({other.file}:{other.line})"
+                owners = (default, "of its own") if numbers[0] < since else ("of its own", default)
+                yield Difference(
+                    effect=Effect.BEHAVIOUR,
+                    what="ssl_protocols",
+                    at=server,
+                    why=f"clients that name this server (SNI){_on_sockets(server, other, audit.facts)} get "
+                    f"{' '.join(after)} {owners[1]}; before, {' '.join(before)} {owners[0]}",
+                    since=OWN_PROTOCOLS_SINCE,
+                )
+
+
+def _on_sockets(server: Block, default: Block, facts: Facts) -> str:
+    """Return the sockets of a server with this default server; empty for all that it has."""
+    found = [socket for socket in facts.sockets.of(server) if "ssl" in socket.protocols]
+    named = each_once(socket.address.name for socket in found if socket.default is default)
+    return f" on {named}" if any(socket.default is not default for socket in found) else ""
 
 
 def _remedy(concern: Concern, facts: Facts) -> Iterator[Edit]:
@@ -250,6 +283,7 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
             )
 
 
+_REDEFINED_SINCE: Final = "1.23.4"
 _COMPRESSION: Final = ("listen", "1.29.1")
 _HTTP1_AS_WELL: Final = ("listen", "1.25.1")
 # Directives that matter where a proxied location inherits them; and some changes only in some of these.

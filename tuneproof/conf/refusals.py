@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
 from tuneproof.conf.buffers import buffer_problems
 from tuneproof.conf.directives import directive, rows_of
+from tuneproof.conf.listens import Listen, ListenError
 from tuneproof.conf.locations import REGEXES, Kind, Location
 from tuneproof.conf.statements import TABLES, Problem, Statement
 from tuneproof.conf.tree import Block, Configuration
@@ -23,6 +26,10 @@ _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
 _ALSO_OLDER: Final = BACKPORTED | {"least_time", "sticky"}
 _PASSING: Final = frozenset({"location", "if", "limit_except"})
 _BUFFERED: Final = re.compile(r"buffer=|gzip$|gzip=")
+# https://nginx.org/en/CHANGES: "virtual servers in the stream module", "the stream module handler is not mandatory".
+_VIRTUAL_STREAMS_SINCE: Final = (1, 25, 5)
+_HANDLER_UNTIL: Final = (1, 27, 1)
+_HANDLERS: Final = ("proxy_pass", "return", "pass")
 _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in location"}
 
 
@@ -39,6 +46,9 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
             yield from _unknown_names(http) if configuration.is_whole else ()
             yield from _upstreams(http) if http.span is not None else ()
             yield from buffer_problems(http) if http.span is not None else ()
+    for stream in main.blocks:
+        if stream.name == "stream" and stream.span is not None:
+            yield from _stream_servers(stream, version)
 
 
 def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:
@@ -62,6 +72,25 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
             yield _problem(said, "buffered logs cannot have variables in name")
     for inner in block.blocks:
         yield from _of_block(inner, version)
+
+
+def _stream_servers(stream: Block, version: tuple[int, ...]) -> Iterator[Problem]:
+    """Yield what ngx_stream_core_server, ngx_stream_core_listen and the merging of servers refuse."""
+    seen = set()
+    for server in (block for block in stream.blocks if block.name == "server" and not block.unseen):
+        if not server.local("listen"):
+            yield _problem(server, 'no "listen" is defined for server')
+        # Other modules' directives may be handlers, too.
+        is_known = not server.blocks and all(rows_of(said.name) for said in server.own)
+        if is_known and version < _HANDLER_UNTIL and not any(map(server.local, _HANDLERS)):
+            yield _problem(server, "no handler for server")
+        for said in filter(_is_known, server.local("listen")):
+            with suppress(ListenError):
+                for address in Listen.of(replace(said, args=said.args[:1]), version).addresses:
+                    socket = (address, "udp" in said.args)
+                    if socket in seen and version < _VIRTUAL_STREAMS_SINCE:
+                        yield _problem(said, f'duplicate "{address.name}" address and port pair')
+                    seen.add(socket)
 
 
 def _is_known(at: Statement | Block) -> bool:

@@ -28,6 +28,8 @@ class Socket:
     protocols: frozenset[str]  # of PROTOCOLS
     listens: tuple[Statement, ...]  # in their order; empty for port 80 of a server without any
     options: Statement | None = None  # the listen with the socket's options, such as backlog; None for the defaults
+    redefined: tuple[Statement | Block, ...] = ()
+    """Where nginx warns since 1.23.4 that others of its listens have other PROTOCOLS; a server without any listen."""
     is_bound: bool = True  # whether it exists in the kernel; if not, the socket of all addresses takes its connections
 
     @property
@@ -91,6 +93,9 @@ class _Merged:
     listens: list[Statement]
     options: Statement | None = None
     has_default: bool = False
+    redefined: list[Statement | Block] = field(default_factory=list)
+    expected: frozenset[str] | None = None  # the protocols that the next listen may have without a warning
+    has_changed: bool = False  # whether the listens differ
 
     def add(self, server: Block, listen: Listen) -> None:
         """Merge a ``listen`` of its address, as ngx_http_add_addresses does.
@@ -109,9 +114,26 @@ class _Merged:
             if self.has_default:
                 raise ListenError(f"a duplicate default server for {self.address.name}")
             self.default, self.has_default = server, True
+        if self._is_redefined(listen):
+            self.redefined.append(listen.statement or server)
         self.protocols |= listen.protocols
         if listen.statement is not None:
             self.listens.append(listen.statement)
+
+    def _is_redefined(self, listen: Listen) -> bool:
+        """Tell whether nginx warns: not about one listen that differs, since another server may need no more."""
+        before, now = self.protocols, listen.protocols
+        if now == before:
+            is_other = (listen.has_options and self.has_changed) or self.expected not in {None, now}
+            self.expected = now
+        elif now < before:
+            is_other = listen.has_options or self.expected not in {None, now}
+            self.expected, self.has_changed = now, True
+        else:
+            had_options = self.options is not None and not listen.has_options
+            is_other = had_options or self.has_changed or not before < now
+            self.expected, self.has_changed = before, True
+        return is_other
 
 
 @dataclass(eq=False, kw_only=True)
@@ -126,7 +148,9 @@ class _Port:
         singles = [one for one in self.sockets if not one.address.is_wildcard]
         for one in sorted(singles, key=lambda one: one.options is None) + wildcards:
             values = {**vars(one), "servers": tuple(one.servers), "listens": tuple(one.listens)}
-            del values["has_default"]
+            values["redefined"] = tuple(one.redefined)
+            for name in ("has_default", "expected", "has_changed"):
+                del values[name]
             yield Socket(**values, is_bound=one in wildcards or one.options is not None or not wildcards)
 
 

@@ -88,6 +88,7 @@ def test_a_socket_is_the_same_in_all_spellings_of_listen(same: str) -> None:
     assert "ssl on;" in patched(found, defaults=False)
 
 
+HANDLED: Final = "proxy_pass 127.0.0.1:9;"
 PASSED: Final = "server {\nlocation / {\n%s; }\n}"
 PASSES: Final = "server { location / { proxy_pass http://a; } }"
 IN_LOCATION: Final = "location / {\nproxy_http_version 1.0;"
@@ -200,12 +201,59 @@ def test_where_the_default_server_changes_nothing_it_is_not_named(servers: str) 
     assert "1.29.2" not in [since for _, _, since in found]
 
 
+def test_each_socket_of_a_server_has_a_default_server_of_its_own() -> None:
+    """Which socket a client uses decides whose ssl_protocols it gets; other servers' own ones changed nothing."""
+    tls = "server {\nlisten 443 ssl;\nssl_protocols TLSv1.2;\n}\nserver {\nlisten 8443 ssl;\n}\n"
+    found = changes(f"{tls}server {{\nlisten 443 ssl;\nlisten 8443 ssl;\nserver_name a;\n}}", old="1.26", new="1.30")
+    (why,) = [one.why for one in found.differences if one.what == "ssl_protocols" and one.since == "1.29.2"]
+    assert why == (
+        "clients that name this server (SNI) on 0.0.0.0:443 get TLSv1.2 TLSv1.3 of its own; before, TLSv1.2 of the "
+        "default server (nginx.conf:3)"
+    )
+    assert [line for _, line, since in of(found, Effect.BEHAVIOUR) if since == "1.29.1"] == [8, 12]
+    assert ("ssl_protocols", 10, "1.27.3") in of(found, Effect.DEFAULT)
+
+
+def test_listens_with_other_protocols_are_warned_about() -> None:
+    """1.23.4: "now nginx issues a warning if protocol parameters of a listening socket are redefined"."""
+    servers = "server { listen 443 ssl; }\nserver { listen 443; server_name a; }\nserver { listen *:443 ssl; }"
+    for old, new, lines in (("1.22", "1.26", [5]), ("1.26", "1.30", []), ("1.26", "1.22", [])):
+        found = [one for one in changes(servers, old=old, new=new).differences if "protocol options" in one.why]
+        assert [one.at.line for one in found] == lines
+        assert all("redefined for 0.0.0.0:443; as before" in one.why for one in found)
+
+
+@pytest.mark.parametrize(
+    ("servers", "old", "new", "line", "message"),
+    [
+        ("server {\nlisten 1; ssl_preread on;\n}", "1.30", "1.26", 3, "no handler for server"),
+        ("server {\nlisten 1; ssl_preread on;\n}", "1.30", "1.27.1", 0, ""),
+        ("server {\nlisten 1; js_preread a;\n}", "1.30", "1.26", 0, ""),
+        ("server { listen 1; include a; }", "1.30", "1.26", 0, ""),
+        ("server { listen 1; return a; }", "1.30", "1.26", 0, ""),
+        (f"server {{ listen 1 udp; {HANDLED} }}\nserver {{ listen 1; {HANDLED} }}", "1.26", "1.22", 0, ""),
+        (
+            *(f"server {{ listen 1; {HANDLED} }}\nserver {{ listen *:1; {HANDLED} }}", "1.26", "1.22", 4),
+            'duplicate "0.0.0.0:1" address and port pair',
+        ),
+    ],
+)
+def test_servers_of_streams_that_an_older_version_refuses(
+    servers: str, old: str, new: str, line: int, message: str
+) -> None:
+    """1.27.1: "now the stream module handler is not mandatory"; 1.25.5: "virtual servers in the stream module"."""
+    found = upgrade(Dump({"nginx.conf": f"events {{ }}\nstream {{\n{servers}\n}}"}, is_complete=True), old=old, new=new)
+    assert [(one.at.line, one.why) for one in found.differences if one.effect is Effect.REFUSED] == (
+        [(line, message)] if line else []
+    )
+
+
 def test_http2_without_tls_no_longer_shuts_out_http1() -> None:
     """By ``listen … http2``: ngx_http_init_connection of 1.25.0, and ngx_http_wait_request_handler of 1.25.1."""
     plain = "server {\nlisten 80 http2;\n}"
     assert ("listen", 4, "1.25.1") in of(changes(plain, old="1.22", new="1.26"), Effect.BEHAVIOUR)
     shared = "server { listen 80 http2; } server { listen 80 ssl; server_name a; }"
-    assert of(changes(shared, old="1.22", new="1.26"), Effect.BEHAVIOUR) == []
+    assert "1.25.1" not in [since for _, _, since in of(changes(shared, old="1.22", new="1.26"), Effect.BEHAVIOUR)]
 
 
 def test_certificates_were_compressed_only_in_tls_1_3() -> None:

@@ -58,3 +58,25 @@ def test_connections_reach_the_socket_of_their_address() -> None:
         None,
     ]
     assert [said.value for said in found.unknown] == ["name.example:80"]
+
+
+@pytest.mark.parametrize(
+    ("listens", "redefined"),
+    [
+        # One server that differs may mean it: nginx warns about the next change.
+        (("ssl", "", ""), []),
+        (("ssl", "ssl http2", "ssl"), []),
+        (("", "ssl", "ssl"), [3]),
+        (("ssl", "", "ssl"), [3]),
+        (("ssl", "proxy_protocol"), [2]),
+        (("ssl", "reuseport"), [2]),
+        (("reuseport", "ssl"), [2]),
+        (("ssl reuseport", "", ""), []),
+        (("ssl", "ssl reuseport", ""), [3]),
+    ],
+)
+def test_listens_of_a_socket_with_other_protocols_are_redefined(listens: tuple[str, ...], redefined: list[int]) -> None:
+    """Without a warning, the socket still has all of them; ngx_http_add_addresses of 1.23.4."""
+    texts = (f"listen 443 {parameters};" for parameters in listens)
+    (socket,) = sockets_of(main_of(servers(*texts)), (1, 26)).found
+    assert [place.line for place in socket.redefined] == redefined
