@@ -139,7 +139,7 @@ _BY_HAND: Final = (
         "1.19.7",
         "listen",
         "HTTP/2 connections follow keepalive_timeout (75 s unless set; with 0, one request each) and "
-        "keepalive_requests; before, http2_idle_timeout (3 min) and http2_max_requests (1000)",
+        "keepalive_requests; before, http2_idle_timeout (3 min unless set) and http2_max_requests (1000 unless set)",
         args=r".*\bhttp2\b.*",
     ),
     *_parameter("1.19.8", "listen", "proxy_protocol", "mail"),

@@ -10,22 +10,27 @@ from tuneproof.conf.tree import Block
 
 
 def tls_by_listen(at: Statement | Block, block: Block, facts: Facts) -> Sequence[Edit]:
-    """Return what replaces ``ssl on``: "ssl" in each listen of its server.
+    """Return what replaces ``ssl on``: "ssl" in each listen of its servers.
 
-    Nothing if that would bring TLS to other servers of a socket, or if an outer level says it for many.
+    Nothing if that would bring TLS to other servers of a socket, or if a server's listens are not all known.
     """
-    if isinstance(at, Statement) and at.value == "off":
-        return (Replace(old=at, text=""),)
-    listens = block.local("listen")
-    others = {
-        id(server)
-        for socket in facts.sockets.of(block)
-        for server in socket.servers
-        if "ssl" not in socket.protocols and server is not block and not server.is_on("ssl")
-    }
-    is_clear = block.name == "server" and listens and not others and not facts.sockets.unknown
-    if not isinstance(at, Statement) or not is_clear:
+    if not isinstance(at, Statement):
         return ()
+    if at.value == "off":
+        return (Replace(old=at, text=""),)
+    servers = [server for server in block.servers() if server.setting("ssl") is at]
+    sockets = [socket for server in servers for socket in facts.sockets.of(server)]
+    others = [
+        server
+        for socket in sockets
+        if "ssl" not in socket.protocols
+        for server in socket.servers
+        if not server.is_on("ssl")
+    ]
+    is_clear = all(server.local("listen") and not server.unseen for server in servers) and not block.unseen
+    if others or facts.sockets.unknown or not is_clear:
+        return ()
+    listens = [listen for server in servers for listen in server.local("listen")]
     plain = [listen for listen in listens if "ssl" not in listen.args]
     added = [Replace(old=listen, text=f"listen {' '.join((*listen.args, 'ssl'))};") for listen in plain]
     return (Replace(old=at, text=""), *added)

@@ -2,17 +2,19 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
 from tuneproof.audit.advice import Advised, State
 from tuneproof.audit.auditing import Audit, compatible
+from tuneproof.audit.differences import Effect
 from tuneproof.audit.recorded import recorded_of
 from tuneproof.audit.upgrade import Upgrade
 from tuneproof.conf.directives import newest
+from tuneproof.conf.refusals import of_later_versions
 from tuneproof.conf.reuse import Reuse
-from tuneproof.conf.statements import Statement
+from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block
 from tuneproof.lines import DOCUMENTED
 from tuneproof.wording import as_numbers, count, each_once, one_line, plain
@@ -72,17 +74,17 @@ def _at(audit: Audit, at: Statement | Block) -> str:
     return f"{one_line(audit.shown(at.file))}:{at.line}"
 
 
-def _problems(audit: Audit, width: int) -> Iterator[str]:
+def _problems(audit: Audit, width: int, *, nginx: str = "NGINX", more: Iterable[Problem] = ()) -> Iterator[str]:
     configuration = audit.facts.configuration
     if stand_ins := [f"{one.written} = {one.value}" for one in configuration.filled if not one.is_given]:
         filled = ", ".join(map(one_line, stand_ins))
         yield _wrapped(f"A template: {filled} are placeholders; give yours with --set NAME=VALUE or --env FILE.", width)
     lines = [
         f"{one_line(audit.shown(problem.file))}:{problem.line}: {one_line(problem.message)}"
-        for problem in configuration.problems
+        for problem in (*configuration.problems, *more)
     ]
     if lines:
-        yield "\n".join(["NGINX DOES NOT START", *(f"  {line}" for line in lines)])
+        yield "\n".join([f"{nginx} DOES NOT START", *(f"  {line}" for line in lines)])
     if configuration.unseen:
         missing = ", ".join(map(one_line, configuration.unseen))
         yield _wrapped(f"Not found, though it may change the findings: {missing}. `nginx -T` prints all files.", width)
@@ -175,7 +177,9 @@ def render_upgrade(found: Upgrade, *, width: int) -> str:
     parts = [f"From nginx {_release(audit.facts.version)} to {_release(new)}: {number} in these files."]
     if as_numbers(new) > as_numbers(newest()):
         parts.append(f"Changes after {newest()} are not known to this release.")
-    parts += _problems(audit, width)
+    later = list(of_later_versions(audit.facts.configuration.main, audit.facts.version_numbers))
+    nginx = "NGINX" if found.after.facts.configuration.is_broken else f"NGINX {audit.facts.version}"
+    parts += _problems(audit, width, nginx=nginx, more=later)
     for _, group in groupby(found.differences, key=lambda one: (one.effect, one.what, one.since, one.why)):
         ones = list(group)
         first = ones[0]
@@ -187,8 +191,10 @@ def render_upgrade(found: Upgrade, *, width: int) -> str:
             + _wrapped(f"{since}{first.why}", width, "  ")
         )
     for title, defaults in ((f"Patch for nginx {new}", False), ("Only to keep the old defaults", True)):
+        left = [one for one in found.differences if one.effect is Effect.REFUSED and not one.edits and not defaults]
+        still = "; it still does not start then: change the other lines by hand" if left else ""
         if patch := found.patch(defaults=defaults):
-            parts.append(_patch(title, patch))
+            parts.append(_patch(f"{title}{still}", patch))
     return "\n\n".join(parts)
 
 

@@ -15,8 +15,9 @@ from tuneproof.audit.remedies import tls_by_listen
 from tuneproof.audit.spoken import OWN_PROTOCOLS_SINCE, deciding, protocols, speaks_tls
 from tuneproof.audit.version_choice import Concern, concerns
 from tuneproof.conf.facts import Facts, Proxied
+from tuneproof.conf.refusals import of_later_versions
 from tuneproof.conf.sources import Source
-from tuneproof.conf.statements import Statement
+from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block
 from tuneproof.errors import BadInputError
 from tuneproof.nginx_changes import LAB_VERSIONS, Change, Kind, of_directive
@@ -83,24 +84,35 @@ def upgrade(source: Source, *, old: str, new: str) -> Upgrade:
 
 
 def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
-    low, high = sorted((as_numbers(old), as_numbers(new)))
-    is_upgrade = as_numbers(old) <= as_numbers(new)
+    before, after = as_numbers(old), as_numbers(new)
+    later = {(said.file, said.line) for said in of_later_versions(audit.facts.configuration.main, after)}
     for concern in concerns(audit.facts.configuration):
         change = concern.change
-        is_passed = low < change.numbers <= high
-        if change.kind is Kind.NEW and change.is_backported:
-            # The old version has it, whatever its number; its package need not be that of the new one.
-            is_meant = old != new and as_numbers(new) < change.numbers
+        if change.kind is Kind.NEW:
+            # The old version need not know it either; of what is backported, its package has it.
+            is_meant = before != after < change.numbers
         else:
-            # Additions matter only for a downgrade, removals only for an upgrade.
-            is_meant = is_passed and change.kind is not Kind.BEHAVIOUR and (change.kind is Kind.NEW) != is_upgrade
+            is_meant = before < change.numbers <= after and change.kind is not Kind.BEHAVIOUR
+        if change.kind is Kind.IGNORED and after < change.numbers <= before:
+            yield Difference(
+                effect=Effect.BEHAVIOUR,
+                what=concern.what,
+                at=concern.said,
+                why=f"it takes effect again: nginx {old} ignores it",
+                since=change.version,
+            )
         if not is_meant:
             continue
         instead = f"; instead: {change.instead}" if change.instead else ""
-        unknown = f"nginx {new} does not know it{_UNLESS_FIXED if change.is_backported else ''}"
+        # What the old version cannot have either is of nginx Plus, Angie or a patched package.
+        is_others = before < change.numbers > after and (
+            (concern.said.file, concern.said.line) not in later or bool(change.parameter)
+        )
+        unless = _UNLESS_FIXED if change.is_backported else f", nor does {old}: {_OF_OTHERS}" if is_others else ""
+        unknown = f"nginx {new} does not know it{unless}"
         why = change.meaning or (unknown if change.kind is Kind.NEW else "it does nothing")
         yield Difference(
-            effect=Effect.MAY_BE_REFUSED if change.is_backported else _EFFECTS[change.kind],
+            effect=Effect.MAY_BE_REFUSED if change.is_backported or is_others else _EFFECTS[change.kind],
             what=concern.what,
             at=concern.said,
             why=f"{why}{instead}" if change.kind is not Kind.DEPRECATED else why,
@@ -111,7 +123,7 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
 
 def _of_problems(before: Audit, after: Audit, *, told: Container[tuple[str, int]]) -> Iterator[Difference]:
     """Yield the errors that only the new version prints, except at these files and lines."""
-    known = before.facts.configuration.problems
+    known = set(map(_kind, before.facts.configuration.problems))
     main = before.facts.configuration.main
     places: defaultdict[tuple[str, int], list[Statement | Block]] = defaultdict(list)
     everything: list[Statement | Block] = [*main.below(), *(said for said, _ in main.everything())]
@@ -119,9 +131,14 @@ def _of_problems(before: Audit, after: Audit, *, told: Container[tuple[str, int]
         places[place.file, place.line].append(place)
     for problem in after.facts.configuration.problems:
         here = places[problem.file, problem.line]
-        if problem not in known and here and (problem.file, problem.line) not in told:
+        if here and _kind(problem) not in known and (problem.file, problem.line) not in told:
             at = next((one for one in here if re.search(rf"\b{re.escape(one.name)}\b", problem.message)), here[0])
             yield Difference(effect=Effect.REFUSED, what=at.name, at=at, why=problem.message)
+
+
+def _kind(problem: Problem) -> tuple[str, str]:
+    """Return what versions that name another line or directive for the same error have in common."""
+    return problem.file, problem.message.partition(" for ")[0]
 
 
 def _of_modules(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
@@ -155,6 +172,9 @@ def _matters(one: Concern, facts: Facts, *versions: tuple[int, ...]) -> bool:
         passed = [place for place in facts.proxied if one.said in place.target.block.in_effect(one.said.name)]
         is_meant = _INHERITED[one.said.name].get(one.change.version, _always)
         return any(map(is_meant, passed)) if passed else not facts.configuration.is_whole
+    if (one.said.name, one.change.version) == _CHUNKS:
+        spoken = one.block.setting("proxy_http_version")
+        return spoken is None or spoken.value != "2"
     if (one.said.name, one.change.version) == _HTTP1_AS_WELL:
         return not speaks_tls(one.block, facts)
     if (one.said.name, one.change.version) == _COMPRESSION:
@@ -260,10 +280,11 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
         {(advised.name, advised.claim, place_in_files(advised.at)): advised for advised in audit.advice}
         for audit in (before, after)
     )
-    is_refused = before.facts.configuration.problems != after.facts.configuration.problems
+    is_refused = len({frozenset(map(_kind, audit.facts.configuration.problems)) for audit in (before, after)}) > 1
     for place in dict.fromkeys([*now, *then]):
         one, other = then.get(place), now.get(place)
-        if other is None and is_refused:
+        # What a version refuses hides what it would do.
+        if is_refused and (one is None or other is None):
             continue
         if one is not None and other is not None and one.state is other.state:
             continue
@@ -284,6 +305,8 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
 
 
 _REDEFINED_SINCE: Final = "1.23.4"
+# Of HTTP/1 only.
+_CHUNKS: Final = ("proxy_pass", "1.29.4")
 _COMPRESSION: Final = ("listen", "1.29.1")
 _HTTP1_AS_WELL: Final = ("listen", "1.25.1")
 # Directives that matter where a proxied location inherits them; and some changes only in some of these.
@@ -293,6 +316,7 @@ _INHERITED: Final[Mapping[str, Mapping[str, Callable[[Proxied], bool]]]] = {
     "grpc_set_header": {},
 }
 # max_headers is in Debian's 1.22.1 since a security update, although nginx's own 1.22.1 does not have it.
+_OF_OTHERS: Final = "nginx Plus, Angie and patched packages may"
 _UNLESS_FIXED: Final = ", unless a distribution's security update added it"
 
 

@@ -99,7 +99,7 @@ def _told(options: argparse.Namespace, found: Upgrade, *, proof: dict[str, Any] 
         if patch:
             write_text(options.patch, patch)
         say(f"written to {options.patch}" if patch else "nothing to patch")
-    if found.before.facts.configuration.is_broken:
+    if found.before.facts.configuration.is_broken and found.after.facts.configuration.is_broken:
         return BROKEN
     return REFUSED if found.is_refused else 0
 

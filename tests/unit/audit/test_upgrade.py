@@ -9,6 +9,7 @@ import pytest
 from tuneproof.audit.auditing import audit_source
 from tuneproof.audit.differences import Effect
 from tuneproof.audit.patches import apply
+from tuneproof.audit.render import render_upgrade
 from tuneproof.audit.upgrade import Upgrade, as_document, upgrade
 from tuneproof.cli.main import main
 from tuneproof.conf.directives import newest
@@ -75,6 +76,61 @@ def test_all_servers_on_a_socket_keep_http2() -> None:
     after = patched(changes(text), defaults=False)
     assert after.count("http2 on;") == 2
     assert "listen 444 ssl;\n}" in after
+
+
+TWO_SERVERS: Final = "ssl on;\nserver {\nlisten 443;\n}\nserver {\nlisten 80;\nssl off;\n}"
+
+
+@pytest.mark.parametrize("around", ["http", "mail"])
+def test_ssl_on_of_an_outer_level_is_replaced_in_its_servers(around: str) -> None:
+    """Only where it is in effect; nothing is proposed if a server's listens are unknown."""
+    for text, expected in (
+        (TWO_SERVERS, "server {\nlisten 443 ssl;\n}\nserver {\nlisten 80;\n}"),
+        (f"include a;\n{TWO_SERVERS}", "ssl on;\nserver {\nlisten 443;\n}"),
+        ("ssl on;\nserver {\nlisten 443;\n}\nserver {\ninclude a;\n}", "ssl on;\nserver {\nlisten 443;\n}"),
+    ):
+        whole = Dump({"nginx.conf": f"events {{ }}\n{around} {{\n{TLS}\n{text}\n}}\n"}, is_complete=True)
+        assert expected in patched(upgrade(whole, old="1.22", new="1.26"), defaults=False)
+
+
+def test_a_patch_that_is_not_enough_says_so() -> None:
+    """Two servers on a socket of which one has TLS: only a person knows what is meant."""
+    odd = f"server {{ listen 443; ssl on; {TLS} }}\nserver {{ listen 443; server_name b; }}"
+    shown = render_upgrade(changes(f"{odd}\nserver {{ listen 444; ssl on; {TLS} }}"), width=200)
+    assert "Patch for nginx 1.30; it still does not start then: change the other lines by hand:\n" in shown
+    assert "\nPatch for nginx 1.30:\n" in render_upgrade(changes(f"server {{ listen 444; ssl on; {TLS} }}"), width=200)
+
+
+def test_what_only_the_old_version_refuses_is_not_of_the_new_one() -> None:
+    """And the advice that a refusal hid does not change."""
+    back = changes("server { listen 80 spdy; }", old="1.22", new="1.18")
+    assert "NGINX 1.22 DOES NOT START\n  nginx.conf:3: invalid parameter" in render_upgrade(back, width=200)
+    assert (back.starts, of(back, Effect.ADVICE)) == (True, [])
+    early = changes("server { listen 80; early_hints 1; }", old="1.26", new="1.30")
+    assert 'NGINX 1.26 DOES NOT START\n  nginx.conf:3: unknown directive "early_hints"' in render_upgrade(
+        early, width=200
+    )
+    assert early.starts
+
+
+@pytest.mark.parametrize(
+    ("http", "effect", "what"),
+    [
+        ("server { early_hints 1; }", Effect.REFUSED, "early_hints"),
+        # nginx Plus had these before.
+        ("resolver 10.0.0.2; upstream u { server a resolve; }", Effect.MAY_BE_REFUSED, "server resolve"),
+        ("upstream u { server 10.0.0.1; sticky cookie a; }", Effect.MAY_BE_REFUSED, "sticky"),
+    ],
+)
+def test_what_both_versions_lack_is_reported(http: str, effect: Effect, what: str) -> None:
+    for old, new in (("1.22", "1.26"), ("1.26", "1.22")):
+        assert what in [one[0] for one in of(changes(http, old=old, new=new), effect)]
+
+
+def test_lines_that_an_older_version_still_obeys_take_effect_again() -> None:
+    found = changes("server { http2_max_requests 9; }", old="1.22", new="1.18")
+    assert of(found, Effect.BEHAVIOUR)[0] == ("http2_max_requests", 3, "1.19.7")
+    assert of(changes("server { http2_max_requests 9; }", old="1.22", new="1.20"), Effect.IGNORED) == []
 
 
 @pytest.mark.parametrize("same", ["443", "*:443", "0.0.0.0:443"])
@@ -411,6 +467,7 @@ def test_a_server_without_listen_is_one_with_port_80() -> None:
     ("http", "what", "since"),
     [
         ("server { http2 off; }", "http2", "1.31.0"),
+        (PASSES.replace("{ proxy", "{ proxy_http_version 2; proxy"), "proxy_pass", "1.29.4"),
         ("dav_methods PUT DELETE;", "dav_methods", "1.31.0"),
         (f'proxy_set_header Host ""; proxy_http_version 1.0; {PASSES}', "proxy_set_header", "1.31.4"),
         (f'proxy_set_header Host ""; {PASSES.replace("{", "{ proxy_set_header A b;")}', "proxy_set_header", "1.31.4"),
@@ -562,3 +619,5 @@ def test_the_command_reports_places_and_writes_the_patch(
     assert f"Changes after {newest()} are not known to this release." in capsys.readouterr().out
     (tmp_path / "nginx/nginx.conf").write_text("events { }\nhttp { server { listen 80; }\n", encoding="utf-8")
     assert main(options) == 2
+    (tmp_path / "nginx/nginx.conf").write_text("events { }\nhttp { server { listen 80 spdy; } }\n", encoding="utf-8")
+    assert main(["upgrade", "--from", "1.22", "--to", "1.18", "nginx"]) == 0
