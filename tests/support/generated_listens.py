@@ -91,7 +91,7 @@ def _listen(rng: random.Random, first: int, number: int, shares: tuple[float, fl
     if is_wrong and rng.random() < 0.5:
         parameters.append(rng.choice(_WRONG_PARAMETERS))
     rng.shuffle(parameters)
-    if tuple(version)[:2] == as_numbers(MAINLINE):
+    if tuple(version) == as_numbers(MAINLINE):
         # The lab's build is without it.
         parameters = [parameter for parameter in parameters if "quic" not in parameter]
     return " ".join([address, *parameters])
