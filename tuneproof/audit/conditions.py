@@ -60,16 +60,24 @@ def _is_tcp(listen: Statement) -> bool:
     return listen.name == "listen" and "udp" not in listen.args and not listen.value.startswith(("127.", "[::1]"))
 
 
-def _lacks_descriptors(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether a limit is below twice worker_connections.
+def _lacks_descriptors(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    return not _has_no_files(block) and _is_limit_below(2, at, facts)
 
-    stream{} and mail{} have no temporary files, so they need only one descriptor per connection.
-    """
+
+def _lacks_descriptors_of_streams(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    return _has_no_files(block) and _is_limit_below(1, at, facts)
+
+
+def _is_limit_below(each: int, at: Statement | Block, facts: Facts) -> bool:
+    """Tell whether a limit is below this many descriptors for each of worker_connections."""
     limit = whole_number("".join(at.args[:1]))
-    names = {block.name for block in facts.configuration.main.blocks}
-    if "http" not in names and names & {"stream", "mail"}:
-        return False
-    return limit is not None and facts.worker_connections is not None and limit < 2 * facts.worker_connections
+    return limit is not None and facts.worker_connections is not None and limit < each * facts.worker_connections
+
+
+def _has_no_files(main: Block) -> bool:
+    """Tell whether there is only stream{} or mail{}: without temporary files, a connection needs one descriptor."""
+    names = {block.name for block in main.blocks}
+    return "http" not in names and bool(names & {"stream", "mail"})
 
 
 def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
@@ -271,6 +279,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "another try": _is_tried_again,
     "another try if a name has several addresses": _named_other,
     "fewer descriptors than twice worker_connections": _lacks_descriptors,
+    "fewer descriptors than worker_connections": _lacks_descriptors_of_streams,
     "peers that may be ejected": _ejected_peers,
     "peers if a name has several addresses": _named_peers,
     "reloads end idle connections": _reloads_end_idle,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from tuneproof.audit.spoken import deciding, protocols
 from tuneproof.conf.effective import effective
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.statements import Statement
@@ -68,6 +69,20 @@ def speaks_tls13(at: Statement | Block, block: Block, facts: Facts) -> bool:
     return any("TLSv1.3" in effective(one, "ssl_protocols", facts.version_numbers).words for one in servers)
 
 
+def _is_decided_elsewhere(at: Statement | Block, block: Block, facts: Facts) -> str:
+    """Return the versions of TLS that another server sets for clients of this one, in words; empty if it does not."""
+    if block.path != ("http", "server") or facts.sockets.problems or facts.sockets.unknown or block.may_say_more:
+        return ""
+    others = deciding(block, facts, facts.version_numbers)
+    if block in others:
+        return ""
+    for other in others:
+        found = protocols(other, facts.version_numbers)
+        if found is not None and set(found[0]) != set(at.args):
+            return f"{', '.join(found[0])} from the socket's default server ({other.file}:{other.line})"
+    return ""
+
+
 def _has_small_preread(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     """Tell whether HTTP/2 is spoken, with a window that is not enlarged before the body is read."""
     size = block.setting("http2_body_preread_size")
@@ -86,5 +101,6 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "HTTP/2 in a location": _speaks_http2_in_location,
     "begins TLS handshakes": _delays_handshakes,
     "begins TLS 1.3 handshakes": speaks_tls13,
+    "another server decides ssl_protocols": _is_decided_elsewhere,
     "another source of OCSP responses": _has_other_responses,
 }

@@ -68,3 +68,14 @@ def test_advice_on_large_buffers_names_everything_that_a_reader_holds() -> None:
     ):
         found = audit_source(Dump({"nginx.conf": text % said}, is_complete=True), version="1.30")
         assert named in next(one.why for one in found.advice if one.name == "proxy_buffering")
+
+
+def test_the_price_of_smaller_buffers_without_temporary_files_is_named() -> None:
+    """The rest has no other place: nginx reads from the backend only as fast as the client does."""
+    text = "events { } http { server { location / { proxy_buffers 32 1m; %s proxy_pass http://b; } } }"
+    for said, price in (("", ""), ("proxy_max_temp_file_size 0;", "the backend waits for slow clients")):
+        found = audit_source(Dump({"nginx.conf": text % said}, is_complete=True), version="1.30")
+        [one] = [one for one in found.advice if one.name == "proxy_buffering"]
+        assert one.edits
+        assert one.price.startswith(price)
+        assert bool(one.price) == bool(price)

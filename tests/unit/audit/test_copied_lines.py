@@ -9,6 +9,7 @@ from tuneproof.audit.recorded import recorded_of
 from tuneproof.catalogue import every_advice
 from tuneproof.conf.sources import Dump
 from tuneproof.lines import Concern, Line, every_line
+from tuneproof.nginx_changes import STABLE_VERSIONS
 from tuneproof.wording import as_numbers
 
 
@@ -35,7 +36,8 @@ def whole(example: str) -> str:
 
 
 def said_of(line: Line, concern: Concern, example: str, *, version: str = "") -> list[Advised]:
-    on = version or line.since or NEWEST
+    is_over = bool(concern.until) and as_numbers(concern.until) <= as_numbers(NEWEST)
+    on = version or line.since or (STABLE_VERSIONS[0] if is_over else NEWEST)
     found = audit_source(Dump({"nginx.conf": whole(example)}, is_complete=True), version=on)
     words = concern.why.partition("{")[0]
     return [one for one in found.advice if one.claim == line.claim and words in one.why]

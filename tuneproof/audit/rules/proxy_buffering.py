@@ -62,11 +62,16 @@ def _what_it_holds(proxied: Proxied) -> str:
 
 
 def _price(proxied: Proxied, edits: Sequence[Edit]) -> str:
-    """Return what a smaller first buffer costs, in words."""
-    name = f"{proxied.target.kind}_buffer_size"
+    """Return what smaller buffers cost, in words: without temporary files, nothing takes what they no longer hold."""
+    kind, block = proxied.target.kind, proxied.target.block
+    name = f"{kind}_buffer_size"
     smaller = [edit.text for edit in edits if isinstance(edit, Replace) and edit.old.name == name]
     limit = "".join(smaller).removeprefix(f"{name} ").removesuffix(";")
-    return f"response headers above {limit} are answered with 502" if limit else ""
+    most = block.setting(f"{kind}_max_temp_file_size")
+    prices = [f"response headers above {limit} are answered with 502"] if limit else []
+    if most is not None and size_bytes(most.value) == 0:
+        prices.append(f"the backend waits for slow clients ({most.name} is 0)")
+    return " and ".join(prices)
 
 
 def _remedy(proxied: Proxied) -> tuple[Edit, ...]:
