@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from tuneproof.conf.buffers import refusal_on_x86
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.reuse import Reuse
 from tuneproof.conf.statements import Statement
@@ -160,6 +161,11 @@ def _keeps_default_buffer(at: Statement | Block, _block: Block, facts: Facts) ->
     return is_large and any(not block.in_effect(first) for block in _targets_under(at, facts))
 
 
+def _is_refused_on_x86(at: Statement | Block, block: Block, _facts: Facts) -> str:
+    http = block.around("http")
+    return refusal_on_x86(at, http) if isinstance(at, Statement) and http is not None and http.span else ""
+
+
 def _speaks_http11(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     """Tell whether nginx speaks HTTP/1.1 to upstreams here or in an inner block."""
     inner = [said for said, _ in block.everything() if said.name == "proxy_http_version"]
@@ -235,5 +241,6 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "caches": _caches,
     "cached with cookies": _caches_cookies,
     "headers keep the default buffer": _keeps_default_buffer,
+    "refused on x86": _is_refused_on_x86,
     "HTTP/1.1 to the upstream": _speaks_http11,
 }

@@ -36,6 +36,17 @@ def buffer_problems(
                     yield Problem(file=at.file, line=at.line, message=messages[0])
 
 
+def refusal_on_x86(said: Statement, http: Block) -> str:
+    """Return nginx's error about a size on machines with small pages of memory; empty if others have it as well."""
+    kind = said.name.partition("_")[0]
+    levels = (block for block in http.below() if block.name in _LEVELS and block.setting(said.name) is said)
+    for block in levels if not http.absent_sites else ():
+        first, *others = [_refusal(block, kind, page, {}) for page in _PAGES_BYTES]
+        if first and not all(others) and not block.may_say_more:
+            return first
+    return ""
+
+
 def _refusal(block: Block, kind: str, page_bytes: int, changed: Mapping[int, Sequence[str]]) -> str:
     """Return the error message of a machine with pages of that size; empty for none, or for unknown sizes."""
     said = {name: _args(block.setting(f"{kind}_{name}"), changed) for name in _NAMES}
