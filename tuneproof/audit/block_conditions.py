@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from tuneproof.conf.facts import Facts
+from tuneproof.conf.locations import Kind, Location
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 
@@ -17,6 +18,7 @@ _PASSED_ON: Final = {
     **{f"{kind}_set_header": kind for kind in ("proxy", "grpc")},
     **{f"{kind}_param": kind for kind in ("fastcgi", "uwsgi", "scgi")},
 }
+_BY_PREFIX: Final = frozenset({Kind.PREFIX, Kind.PREFIX_ONLY})
 _MERGED_SINCE: Final = (1, 29, 3)
 
 
@@ -43,6 +45,18 @@ def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
     for one in outer:
         lost.setdefault(f"{one.file}:{one.line}", []).append(one.value)
     return ", ".join(f"{' '.join(names)} ({place})" for place, names in lost.items())
+
+
+def _leaves_its_folder(at: Statement | Block, block: Block, _facts: Facts) -> str:
+    """Return a location's name if a path that begins with it and goes on with ".." leaves the folder of its alias."""
+    location = Location.of(block) if block.name == "location" and block.args else None
+    is_open = location is not None and location.kind in _BY_PREFIX and not location.name.endswith("/")
+    return block.args[-1] if is_open and "".join(at.args).endswith("/") else ""
+
+
+def _is_second_host(at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    hosts = [one for one in block.local(at.name) if one.value.lower() == "host" and one.args[1:] != ("",)]
+    return at in hosts[1:2]
 
 
 def _merges(block: Block) -> bool:
@@ -157,6 +171,8 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "outer lines are lost": _lost,
     "captures after arguments": _captures_after_arguments,
     "nested captures": _nested_captures,
+    "leaves its folder": _leaves_its_folder,
+    "second Host": _is_second_host,
     "never matches": _never_matches,
     "never chosen": _never_chosen,
     "returns at once": _limits_nothing,

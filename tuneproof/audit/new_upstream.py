@@ -54,7 +54,8 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
     in_effect = block.in_effect("proxy_set_header")
     if not any(item.value.lower() == "host" for item in in_effect):
         # It would become the block's name; the backend must get the same header as before.
-        seen = "localhost" if match["socket"] else address
+        # Without the default port: ngx_http_proxy_set_vars.
+        seen = "localhost" if match["socket"] else address.removesuffix(":80")
         if in_effect and not block.local("proxy_set_header"):
             # Added here, it would replace the outer ones; added there, it would affect every other location, too.
             return []

@@ -194,7 +194,7 @@ def _is_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     Source: ngx_http_upstream_send_response frees the cache entry of unbuffered responses.
     """
     blocks = list(_targets_under(at, facts))
-    return bool(blocks) and all(block.is_off("proxy_buffering") for block in blocks)
+    return bool(blocks) and all(block.is_off(f"{_kind(at)}_buffering") for block in blocks)
 
 
 def _passes_uploads_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> str:

@@ -12,6 +12,7 @@ from tuneproof.conf.listens import Listen, ListenError
 from tuneproof.conf.locations import REGEXES, Kind, Location
 from tuneproof.conf.statements import TABLES, Problem, Statement
 from tuneproof.conf.tree import Block, Configuration
+from tuneproof.conf.values import is_address
 from tuneproof.nginx_changes import BACKPORTED
 from tuneproof.wording import as_numbers
 
@@ -33,6 +34,9 @@ _HANDLERS: Final = ("proxy_pass", "return", "pass")
 _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in location"}
 
 
+_RESOLVED_SINCE: Final = (1, 27, 3)
+
+
 def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator[Problem]:
     """Yield the error messages of a version of nginx, beyond single directives and sockets."""
     main = configuration.main
@@ -40,6 +44,9 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
     whole = [] if configuration.is_fragment else [main, *(block for block in main.blocks if block.name == "events")]
     for block in whole:
         yield from _repeated(block, version)
+    for level in main.blocks if configuration.is_whole else ():
+        if level.name in {"http", "stream"}:
+            yield from _run_time_names(level, version)
     for http in main.blocks:
         if http.name == "http":
             yield from _of_block(http, version)
@@ -178,6 +185,26 @@ def _upstreams(http: Block) -> Iterator[Problem]:
         is_known = not block.unseen and not block.blocks and all(rows_of(said.name) for said in block.own)
         if is_known and not block.local("server"):
             yield _problem(block, "no servers are inside upstream")
+
+
+def _run_time_names(level: Block, version: tuple[int, ...]) -> Iterator[Problem]:
+    """Yield what ngx_http_upstream_init_round_robin, and that of stream{}, require for names resolved at run time."""
+    for block in _named(level, "upstream") if version >= _RESOLVED_SINCE else ():
+        if block.unseen or not any(map(_is_resolved, block.local("server"))):
+            continue
+        place = f'upstream "{block.args[0]}" in {block.file}:{block.line}'
+        if not block.local("zone"):
+            yield _problem(block, f"resolving names at run time requires {place} to be in shared memory")
+        elif not block.local("resolver") and not level.local("resolver"):
+            yield _problem(block, f"no resolver defined to resolve names at run time in {place}")
+
+
+def _is_resolved(server: Statement) -> bool:
+    host = (
+        server.value.partition("]")[0].lstrip("[") if server.value.startswith("[") else server.value.partition(":")[0]
+    )
+    is_name = host != "unix" and not is_address(host)
+    return _is_known(server) and is_name and any(one == "resolve" or one.startswith("service=") for one in server.args)
 
 
 def _unknown_names(http: Block) -> Iterator[Problem]:

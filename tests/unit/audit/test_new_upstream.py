@@ -48,6 +48,16 @@ def test_redirects_of_the_address_are_still_rewritten_to_the_location(
     assert lines == [*expected, f"proxy_set_header Host {host};"]
 
 
+def test_the_backend_gets_no_default_port_in_its_host() -> None:
+    """As $proxy_host: nginx 1.18 and 1.30 send "Host: 10.0.0.1" to http://10.0.0.1:80."""
+    lines = named("location / {\nproxy_pass http://10.0.0.1:80;\n}")
+    assert lines == [
+        "proxy_pass http://10_0_0_1_80;",
+        "proxy_redirect http://10.0.0.1:80/ /;",
+        "proxy_set_header Host 10.0.0.1;",
+    ]
+
+
 @pytest.mark.parametrize("variable", ["$proxy_host", "${proxy_host}", "a:$proxy_port"])
 def test_an_address_that_a_variable_shows_stays(variable: str) -> None:
     assert named("location / {\nproxy_pass http://10.0.0.1;\nproxy_set_header Host $host;\n}")

@@ -203,3 +203,28 @@ def test_quoted_words_of_a_condition_stay_together() -> None:
     main = audit_source(Dump({"nginx.conf": text}, is_complete=True), version="1.30").facts.configuration.main
     found = [block.args for block in main.all("if")]
     assert found == [("$http_user_agent", "=", "a b"), ("$uri", "~", "(a|(b))")]
+
+
+@pytest.mark.parametrize(
+    ("upstream", "message"),
+    [
+        (
+            "server b:1 resolve;",
+            'resolving names at run time requires upstream "a" in nginx.conf:1 to be in shared memory',
+        ),
+        (
+            "zone a 64k; server b:1 resolve;",
+            'no resolver defined to resolve names at run time in upstream "a" in nginx.conf:1',
+        ),
+        ("zone a 64k; resolver 10.0.0.1; server b:1 resolve;", ""),
+        ("server 10.0.0.2:1 resolve; server unix:/b resolve; server [::1]:1 resolve;", ""),
+        ("zone a 64k; server b:1;", ""),
+    ],
+)
+@pytest.mark.parametrize("block", ["http", "stream"])
+def test_names_resolved_at_run_time_need_a_zone_and_a_resolver(block: str, upstream: str, message: str) -> None:
+    """As nginx 1.30 and 1.31 do. Before 1.27.3, nginx does not know resolve."""
+    text = f"events {{ }} {block} {{ upstream a {{ {upstream} }} }}"
+    assert problems(text, "1.30") == ([message] if message else [])
+    assert problems(text, "1.26") == []
+    assert problems(text.replace(" }", " include /etc/nginx/a; }", 2), "1.30", is_complete=False) == []
