@@ -26,7 +26,7 @@ from tuneproof.lab.engine.labels import ROLE, Session
 from tuneproof.lab.load.counted import Counted, Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.network.profiles import BARE
-from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.exchanges import Flow, Step
 from tuneproof.lab.subject.own_nginx import DISK_BYTES, MEMORY_BYTES, PROCESSES
 from tuneproof.lab.topology.roles import Role
 from tuneproof.proof.inference.verdicts import Verdict
@@ -69,7 +69,7 @@ _ENDLESS: Final = """http { proxy_max_temp_file_size 102400m; server { listen 80
 
 def asks_slowly(rig: Rig) -> Figures:
     """Read four responses slowly, until nginx has been ended."""
-    flow = Flow(connections=4, path="/", read_bytes_per_s=20, receive_buffer_bytes=4096, stays=True)
+    flow = Flow(connections=4, path="/", read_bytes_per_s=20, receive_buffer_bytes=4096, then=(Step.STAY,))
     with rig.standing(flow, port=8080):
         while rig._stage.subject.is_running():
             time.sleep(0.1)

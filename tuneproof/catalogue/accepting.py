@@ -12,7 +12,7 @@ from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.rig import Rig
-from tuneproof.lab.protocol.exchanges import Connection, Flow
+from tuneproof.lab.protocol.exchanges import Connection, Flow, Step
 from tuneproof.lab.subject.written_config import written_config
 from tuneproof.proof.scenario.backends import ASYNCIO, Backend
 from tuneproof.proof.scenario.scenarios import Scenario
@@ -74,13 +74,13 @@ def _workers(rig: Rig, *, allowed_cpus: int) -> Figures:
 
 def _hold_many(rig: Rig) -> Figures:
     """Let more clients than there are slots request a response that never ends; count those that are answered."""
-    held = rig.flow(Flow(connections=2 * SLOTS, path="/hold", read_bytes_per_s=400, stays=True))
+    held = rig.flow(Flow(connections=2 * SLOTS, path="/hold", read_bytes_per_s=400, then=(Step.STAY,)))
     return {"clients_served": statuses(held, 200)}
 
 
 def _beside_idle(rig: Rig) -> Figures:
     """Let clients keep more idle connections than there is room for, and let others connect."""
-    return _beside(rig, Flow(connections=2 * SLOTS, path="/ok", stays=True))
+    return _beside(rig, Flow(connections=2 * SLOTS, path="/ok", then=(Step.STAY,)))
 
 
 def _beside_busy(rig: Rig) -> Figures:
@@ -92,7 +92,7 @@ def _beside_busy(rig: Rig) -> Figures:
         path="/4000000.bin",
         read_bytes_per_s=4000,
         receive_buffer_bytes=4096,
-        stays=True,
+        then=(Step.STAY,),
     )
     return _beside(rig, reading)
 
@@ -107,7 +107,13 @@ def _beside(rig: Rig, first: Flow) -> Figures:
 def _read_files(rig: Rig) -> Figures:
     """Let clients read large files slowly; each takes a socket and a file."""
     readers = rig.flow(
-        Flow(connections=READERS, path="/4000000.bin", read_bytes_per_s=20_000, receive_buffer_bytes=4096, stays=True)
+        Flow(
+            connections=READERS,
+            path="/4000000.bin",
+            read_bytes_per_s=20_000,
+            receive_buffer_bytes=4096,
+            then=(Step.STAY,),
+        )
     )
     return {"served": statuses(readers, 200), "failed": READERS - statuses(readers, 200)}
 

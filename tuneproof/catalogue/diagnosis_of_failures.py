@@ -17,7 +17,7 @@ from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.lab.load.counted import Counted, Figures
 from tuneproof.lab.load.http_load import HttpLoad
 from tuneproof.lab.load.rig import Rig
-from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.exchanges import Flow, Step
 from tuneproof.lab.protocol.scripted import Reply
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.effects import Scale
@@ -34,7 +34,7 @@ DYING_BACKEND: Final = Backend(name="dying", kind=SCRIPTED)
 def reload(rig: Rig) -> Figures:
     """Reload nginx while connections are idle, and send another request on each: it crosses the close."""
     old = {worker.pid for worker in rig.workers()}
-    with rig.standing(Flow(connections=CLIENTS, requests=2, stays=True, goes_on=True)):
+    with rig.standing(Flow(connections=CLIENTS, requests=2, then=(Step.STAY, Step.ASK))):
         rig.rest()
         rig.signal("HUP")
         rig.until_they_leave(old)

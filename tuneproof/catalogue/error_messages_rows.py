@@ -14,6 +14,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
+from tuneproof.lab.protocol.codec import MalformedMessageError, from_plain
 from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.protocol.scripted import Then
 from tuneproof.lab.subject.config import ERROR_LOG_PATH
@@ -101,7 +102,7 @@ def _cases() -> Iterator[Case]:
         for row in tomllib.loads(file.read_text(encoding="utf-8")).get("message", ()):
             try:
                 yield _case(_expanded(row))
-            except (TypeError, KeyError) as error:
+            except (TypeError, KeyError, MalformedMessageError) as error:
                 raise ValueError(f"tuneproof/lines/{_FOLDER}/{file.name}, {row.get('id')}: {error}") from error
 
 
@@ -129,7 +130,7 @@ def _change(provocation: Provocation, row: dict[str, Any]) -> Change:
 def _parts(row: Mapping[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = dict(row)
     if "asks" in row:
-        made["asks"] = tuple(Flow(**{"close": True, **flow}) for flow in row["asks"])
+        made["asks"] = tuple(from_plain(Flow, {"close": True, **flow}) for flow in row["asks"])
     if "fault" in row:
         made["fault"] = Fault(**row["fault"])
     return made

@@ -7,7 +7,7 @@ from tuneproof.catalogue.http2_frames import get, opening, upload
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import statuses
 from tuneproof.lab.load.rig import Rig
-from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.exchanges import Flow, Step
 from tuneproof.lab.protocol.scripted import Reply
 
 HTTP2_PORT: Final = 8002
@@ -81,4 +81,4 @@ def to_upstream(rig: Rig) -> Figures:
 
 def _raw(says: str, connections: int = 1) -> Flow:
     """Return connections that send this and wait."""
-    return Flow(connections=connections, says=says, head_bytes=len(says), stays=True)
+    return Flow(connections=connections, says=says, head_bytes=len(says), then=(Step.STAY,))

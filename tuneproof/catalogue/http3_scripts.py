@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from tuneproof.catalogue.reloads_scripts import Step, reload, start_binary, upgrade
+from tuneproof.catalogue.reloads_scripts import Action, reload, start_binary, upgrade
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow
@@ -101,12 +101,12 @@ def tls_download(rig: Rig) -> Figures:
     return {"sends": calls.made("write", "writev", "send", "sendfile")}
 
 
-def slow_downloads(step: Callable[[Rig], object], *, downloads: int = DOWNLOADS) -> Callable[[Rig], Figures]:
-    """Return the script that counts the downloads that do not survive a step."""
+def slow_downloads(action: Callable[[Rig], object], *, downloads: int = DOWNLOADS) -> Callable[[Rig], Figures]:
+    """Return the script that counts the downloads that do not survive an action."""
 
     def script(rig: Rig) -> Figures:
         rig.http3.begin(*rig.tls_endpoint, _FILE, downloads)
-        step(rig)
+        action(rig)
         made = rig.http3.go_on()
         return {"cut_share": sum(not one.whole for one in made) / downloads}
 
@@ -118,16 +118,16 @@ downloads_beside_upgrade: Final = slow_downloads(upgrade, downloads=3)
 downloads_alone: Final = slow_downloads(Rig.rest)
 
 
-def new_clients(step: Step, *, downloads: int = 0) -> Callable[[Rig], Figures]:
-    """Return the script that counts new connections that get no response after a step.
+def new_clients(action: Action, *, downloads: int = 0) -> Callable[[Rig], Figures]:
+    """Return the script that counts new connections that get no response after an action.
 
-    downloads: how many are in progress at the step, and stay so.
+    downloads: how many are in progress at the action, and stay so.
     """
 
     def script(rig: Rig) -> Figures:
         if downloads:
             rig.http3.begin(*rig.tls_endpoint, _FILE, downloads)
-        step(rig)
+        action(rig)
         made = rig.http3.flow(*rig.tls_endpoint, Http3Flow(connections=NEW_CLIENTS, path=PAGE))
         lost = sum(not one.whole for one in made)
         return {"lost_connections": lost, "served_share": 1 - lost / NEW_CLIENTS}

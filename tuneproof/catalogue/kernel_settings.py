@@ -11,7 +11,7 @@ from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.observer import SocketFigures
 from tuneproof.lab.load.rig import Rig
-from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.exchanges import Flow, Step
 from tuneproof.lab.subject.written_config import written_config
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -31,13 +31,13 @@ _CLOSING: Final = written_config(
 
 def _closed() -> Flow:
     """Return connections that nginx closes first: the client waits for it."""
-    return Flow(connections=CLOSED, at_once=10, close=True, awaits_end=True)
+    return Flow(connections=CLOSED, at_once=10, close=True, then=(Step.AWAIT_END,))
 
 
 def _closed_by_nginx(rig: Rig) -> Figures:
     """Let nginx close connections first, while some clients keep their end open; count the sockets a little later."""
     port = rig.fresh_port(PORTS)
-    with rig.standing(Flow(connections=HALF_CLOSED, close=True, stays=True), _closed(), port=port):
+    with rig.standing(Flow(connections=HALF_CLOSED, close=True, then=(Step.STAY,)), _closed(), port=port):
         rig.wait_until(lambda: not rig.sockets(port).local.get("ESTAB", 0), "did not close all connections")
         rig.wait(LATER_S)
         left = rig.sockets(port)

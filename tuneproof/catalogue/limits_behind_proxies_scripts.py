@@ -7,7 +7,7 @@ from typing import Final
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import statuses
 from tuneproof.lab.load.rig import Rig
-from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.exchanges import Flow, Step
 
 CLIENTS: Final = 30
 BURST: Final = 4
@@ -92,14 +92,14 @@ def full_zone(newcomers: Newcomers) -> Callable[[Rig], Figures]:
 
 def beside_connections(*, reading: bool) -> Callable[[Rig], Figures]:
     """Return the script: a client has many connections, idle or downloading, and sends a request on another one."""
-    idle = Flow(connections=_IDLE, path=_FILE, stays=True)
+    idle = Flow(connections=_IDLE, path=_FILE, then=(Step.STAY,))
     # More than nginx and the kernel buffer, so that it is sent only as fast as it is read.
     download = Flow(
         connections=_IDLE,
         path="/4000000.bin",
         read_bytes_per_s=50_000,
         receive_buffer_bytes=4096,
-        stays=True,
+        then=(Step.STAY,),
     )
 
     def script(rig: Rig) -> Figures:

@@ -7,7 +7,7 @@ from typing import Final
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import statuses
 from tuneproof.lab.load.rig import Rig
-from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.exchanges import Flow, Step
 
 WORKERS: Final = 4
 SERVERS: Final = 16
@@ -42,14 +42,14 @@ def by_server(lines: Iterable[Mapping[str, str]]) -> Counter[str]:
 
 def busiest(rig: Rig) -> Figures:
     """Send as many requests as there are servers, and keep them open; count those of the busiest server."""
-    done = rig.flow(Flow(connections=SERVERS, path="/hold", read_bytes_per_s=1000, stays=True))
+    done = rig.flow(Flow(connections=SERVERS, path="/hold", read_bytes_per_s=1000, then=(Step.STAY,)))
     rig.must(statuses(done, _SERVED) == SERVERS, "not all responses began")
     return {"busiest": max(by_server(rig.logged(SERVERS)).values())}
 
 
 def held(rig: Rig) -> Figures:
     """Send requests that stay open; count those that reach the server."""
-    done = rig.flow(Flow(connections=HELD, path="/hold", read_bytes_per_s=1000, stays=True))
+    done = rig.flow(Flow(connections=HELD, path="/hold", read_bytes_per_s=1000, then=(Step.STAY,)))
     return {"reached": statuses(done, _SERVED), "refused": statuses(done, 502)}
 
 

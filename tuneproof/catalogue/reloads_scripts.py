@@ -7,7 +7,7 @@ from tuneproof.catalogue.streams_scripts import settle
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.rig import Rig
-from tuneproof.lab.protocol.exchanges import Flow, Streams
+from tuneproof.lab.protocol.exchanges import Flow, Step, Streams
 from tuneproof.lab.protocol.scripted import Reply
 from tuneproof.lab.subject.written_config import PORT
 
@@ -22,7 +22,7 @@ SLOW_BYTES_PER_S: Final = 20_000
 HALF_A_HEAD: Final = 10
 SWITCHING_PROTOCOLS: Final = 101
 
-Step = Callable[[Rig], None]
+Action = Callable[[Rig], None]
 Script = Callable[[Rig], Figures]
 
 
@@ -56,42 +56,41 @@ def upgrade(rig: Rig) -> None:
     rig.until_they_leave(old)
 
 
-def stop(signal: str) -> Step:
-    """Return the step that stops nginx with a signal."""
+def stop(signal: str) -> Action:
+    """Return the action that stops nginx with a signal."""
 
-    def step(rig: Rig) -> None:
+    def action(rig: Rig) -> None:
         rig.signal(signal)
         rig.wait_until(lambda: not rig.sockets().listeners, f"still listens after {signal}")
 
-    return step
+    return action
 
 
-def downloads(step: Step) -> Script:
-    """Return the script that counts the downloads that a step cuts."""
+def downloads(action: Action) -> Script:
+    """Return the script that counts the downloads that an action cuts."""
     flow = Flow(
         connections=DOWNLOADS,
         path="/4000000.bin",
         read_bytes_per_s=SLOW_BYTES_PER_S,
         receive_buffer_bytes=16_384,
-        stays=True,
-        goes_on=True,
+        then=(Step.STAY, Step.ASK),
     )
 
     def script(rig: Rig) -> Figures:
         with rig.standing(flow) as became:
-            step(rig)
+            action(rig)
         rig.must(statuses(became[0], 200) == DOWNLOADS, "not all downloads began")
         return _cut(sum(not answer.complete for answer in answers_of(became[0])), of=DOWNLOADS)
 
     return script
 
 
-def websockets(step: Step) -> Script:
-    """Return the script that counts WebSockets without further data after a step."""
+def websockets(action: Action) -> Script:
+    """Return the script that counts WebSockets without further data after an action."""
 
     def script(rig: Rig) -> Figures:
         _open_websockets(rig, WEBSOCKETS)
-        step(rig)
+        action(rig)
         before = [it.body_bytes for it in rig.arrived()]
         rig.backend().send("hello", 1)
         settle(rig, {"plain": PORT})
@@ -102,17 +101,17 @@ def websockets(step: Step) -> Script:
     return script
 
 
-def idle(step: Step, *, asked: int) -> Script:
-    """Return the script that has idle connections at a step, after some requests on each, and sends another request.
+def idle(action: Action, *, asked: int) -> Script:
+    """Return the script that has idle connections at an action, after some requests on each, and sends another request.
 
     It does so even if nginx has closed the connection: that request crosses the close on its way.
     """
 
     def script(rig: Rig) -> Figures:
-        flow = Flow(connections=CLIENTS, requests=asked, path=PAGE, stays=True, goes_on=True)
+        flow = Flow(connections=CLIENTS, requests=asked, path=PAGE, then=(Step.STAY, Step.ASK))
         with rig.standing(flow, Flow(path=PAGE, close=True)) as became:
             rig.rest()
-            step(rig)
+            action(rig)
         before = [answer for one in became[0] for answer in one.answers[:asked]]
         rig.must(sum(answer.status == 200 for answer in before) == CLIENTS * asked, "not all were answered before")  # noqa: PLR2004 - OK
         told = sum(answer.says_close for answer in answers_of(became[0]))
@@ -123,7 +122,7 @@ def idle(step: Step, *, asked: int) -> Script:
 
 def half_asked(rig: Rig) -> Figures:
     """Send half a request before a reload, and the rest afterwards."""
-    flow = Flow(connections=CLIENTS, path=PAGE, head_bytes=HALF_A_HEAD, stays=True, goes_on=True)
+    flow = Flow(connections=CLIENTS, path=PAGE, head_bytes=HALF_A_HEAD, then=(Step.STAY, Step.ASK))
     with rig.standing(flow, Flow(path=PAGE, close=True)) as became:
         rig.rest()
         reload(rig)
@@ -131,17 +130,17 @@ def half_asked(rig: Rig) -> Figures:
     return {**_lost(CLIENTS - statuses(became[0], 200), of=CLIENTS), "told_share": told, "untold_share": 1 - told}
 
 
-def load(step: Step, *, keeps: bool) -> Script:
-    """Return the script of a step under load: clients keep their connections, or open a new one for each request.
+def load(action: Action, *, keeps: bool) -> Script:
+    """Return the script of an action under load: clients keep their connections, or open a new one for each request.
 
-    They send requests until the step is done, and then once more, when only new workers can answer.
+    They send requests until the action is done, and then once more, when only new workers can answer.
     """
-    flow = Flow(connections=CLIENTS, path=PAGE, close=not keeps, stays=True, asks_on=True)
+    flow = Flow(connections=CLIENTS, path=PAGE, close=not keeps, then=(Step.REPEAT,))
 
     def script(rig: Rig) -> Figures:
         old = _workers(rig)
         with rig.standing(flow) as became:
-            step(rig)
+            action(rig)
         answers = list(answers_of(became[0]))
         lost = sum(not answer.complete for answer in answers)
         # A client without a connection sends no request.
@@ -164,7 +163,7 @@ def queue(*, edit: str = "", needs: str = "") -> Script:
         rig.must(not needs or rig.kernel_has(needs), f"this kernel has no {needs}")
         old = _workers(rig)
         rig.rest()
-        flow = Flow(connections=QUEUED, path=PAGE, requests=0, stays=True, goes_on=True)
+        flow = Flow(connections=QUEUED, path=PAGE, requests=0, then=(Step.STAY, Step.ASK))
         with rig.stopped_workers() as go_on, rig.standing(flow) as became:
             rig.wait_until(lambda: _queued(rig) == QUEUED, f"did not queue {QUEUED} connections")
             if edit:

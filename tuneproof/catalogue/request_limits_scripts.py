@@ -6,7 +6,7 @@ from tuneproof.catalogue.counting import HALF
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.rig import Rig
-from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.exchanges import Flow, Step
 
 OBJECTS: Final = 30
 RATE_PER_S: Final = 5
@@ -42,7 +42,7 @@ def page(rig: Rig) -> Figures:
 
 def half_headers(rig: Rig) -> Figures:
     """Open connections that never finish their headers; a later request shows that all have been accepted."""
-    held, _ = rig.flows(Flow(connections=CONNECTIONS, head_bytes=20, stays=True), Flow())
+    held, _ = rig.flows(Flow(connections=CONNECTIONS, head_bytes=20, then=(Step.STAY,)), Flow())
     return {"ended_share": sum(one.closed_by_server for one in held) / CONNECTIONS}
 
 
@@ -53,7 +53,7 @@ def slow_downloads(rig: Rig) -> Figures:
         path=f"/{FILE_BYTES}.bin",
         read_bytes_per_s=50_000,
         receive_buffer_bytes=4096,
-        stays=True,
+        then=(Step.STAY,),
     )
     done = rig.flow(slow)
     # None may have ended before the last one sends its request.
@@ -73,7 +73,7 @@ def endless_headers(rig: Rig) -> Figures:
     """Let connections send as much of an endless header as they can, until nginx accepts no more."""
     before = _memory_bytes(rig)
     path = f"/{'x' * HEADER_BYTES}"
-    with rig.standing(Flow(connections=ATTACKERS, path=path, head_bytes=HEADER_BYTES, stays=True), Flow()):
+    with rig.standing(Flow(connections=ATTACKERS, path=path, head_bytes=HEADER_BYTES, then=(Step.STAY,)), Flow()):
         meanwhile = rig.steady(lambda: _memory_bytes(rig))
     return {"kept_bytes": max(meanwhile - before, 0)}
 
@@ -131,5 +131,5 @@ def _from_full_sockets(bytes_per_s: int) -> Flow:
         path="/4000000.bin",
         read_bytes_per_s=bytes_per_s,
         receive_buffer_bytes=4096,
-        stays=True,
+        then=(Step.STAY,),
     )

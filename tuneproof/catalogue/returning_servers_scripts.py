@@ -6,7 +6,7 @@ from typing import Final
 from tuneproof.catalogue.load_balancing_scripts import by_server, last
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.rig import Rig
-from tuneproof.lab.protocol.exchanges import Flow, Streams
+from tuneproof.lab.protocol.exchanges import Flow, Step, Streams
 
 WORKERS: Final = 4
 REQUESTS: Final = 40
@@ -24,7 +24,7 @@ _LATER_S: Final = FAIL_TIMEOUT_S + 1.1
 # After this many requests, nginx knows that a server works again.
 _CHECKING: Final = 8
 _SERVED: Final = 200
-_HELD: Final = Flow(connections=REQUESTS, path="/hold", read_bytes_per_s=1000, stays=True)
+_HELD: Final = Flow(connections=REQUESTS, path="/hold", read_bytes_per_s=1000, then=(Step.STAY,))
 _SHORT: Final = Flow(requests=REQUESTS)
 
 Lines = Iterable[Mapping[str, str]]

@@ -6,7 +6,7 @@ from typing import Final
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of, statuses
 from tuneproof.lab.load.rig import Rig
-from tuneproof.lab.protocol.exchanges import Flow
+from tuneproof.lab.protocol.exchanges import Flow, Step
 from tuneproof.lab.protocol.scripted import Reply, Then
 
 CLIENTS: Final = 20
@@ -53,7 +53,7 @@ def halted(upload: str, *, sent_bytes: int = _SENT_BYTES) -> Script:
 
     def script(rig: Rig) -> Figures:
         rig.backend().play((Reply(),))
-        waiting = Flow(connections=CLIENTS, says=upload, head_bytes=head_bytes + sent_bytes, stays=True)
+        waiting = Flow(connections=CLIENTS, says=upload, head_bytes=head_bytes + sent_bytes, then=(Step.STAY,))
         with rig.standing(waiting) as became:
             seen, _sent = rig.steady(lambda: (rig.backend().seen(), rig.counters()["Tcp.OutSegs"]))
         return {
@@ -70,7 +70,7 @@ def too_large(rig: Rig) -> Figures:
     """Let clients exceed the limit once nginx has read a part of their body; count nginx's connects to the backend."""
     before = rig.counters()["Tcp.ActiveOpens"]
     upload = chunked(3 * LIMIT_BYTES)
-    waiting = Flow(connections=CLIENTS, says=upload, head_bytes=_SENT_BYTES, stays=True, goes_on=True)
+    waiting = Flow(connections=CLIENTS, says=upload, head_bytes=_SENT_BYTES, then=(Step.STAY, Step.ASK))
     with rig.standing(waiting) as became:
         connects = rig.steady(lambda: rig.counters()["Tcp.ActiveOpens"]) - before
     rejected = statuses(became[0], 413)
@@ -82,7 +82,7 @@ def stalled(rig: Rig) -> Figures:
     """Let clients stop in the middle of a body until nginx closes their connections; count the responses."""
     rig.backend().play((Reply(),))
     done = rig.flow(
-        Flow(connections=CLIENTS, says=whole(BODY_BYTES), head_bytes=_SENT_BYTES, awaits_end=True),
+        Flow(connections=CLIENTS, says=whole(BODY_BYTES), head_bytes=_SENT_BYTES, then=(Step.AWAIT_END,)),
     )
     rig.rest()
     ended = sum(one.closed_by_server for one in done)
@@ -94,7 +94,7 @@ def stalled(rig: Rig) -> Figures:
 def occupied(rig: Rig) -> Figures:
     """Let clients stop in the middle of a body for longer than nginx's timeouts; count those that hold a backend."""
     rig.backend().play((Reply(),))
-    with rig.standing(Flow(connections=CLIENTS, says=whole(BODY_BYTES), head_bytes=_SENT_BYTES, stays=True)):
+    with rig.standing(Flow(connections=CLIENTS, says=whole(BODY_BYTES), head_bytes=_SENT_BYTES, then=(Step.STAY,))):
         rig.wait_until(lambda: rig.backend().seen().connections == CLIENTS, "did not begin to send all uploads")
         rig.wait(_NOTICED_AFTER_S)
         held = rig.backend().seen().open_connections
@@ -112,7 +112,7 @@ def slow(rig: Rig) -> Figures:
 def paused(rig: Rig) -> Figures:
     """Let clients pause once in an upload, for longer than client_body_timeout; count those that fail."""
     rig.backend().play((Reply(),))
-    pausing = Flow(connections=CLIENTS, says=whole(BODY_BYTES), head_bytes=_SENT_BYTES, stays=True, goes_on=True)
+    pausing = Flow(connections=CLIENTS, says=whole(BODY_BYTES), head_bytes=_SENT_BYTES, then=(Step.STAY, Step.ASK))
     with rig.standing(pausing) as became:
         rig.wait(1.5 * SLOW_STALLED_AFTER_MS / 1000)
     return {"failed_share": 1 - statuses(became[0], 200) / CLIENTS}

@@ -11,7 +11,7 @@ from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.load.waiting import wait_until
-from tuneproof.lab.protocol.exchanges import Connection, Streams
+from tuneproof.lab.protocol.exchanges import Connection, Step, Streams
 from tuneproof.wording import format_number, size
 from tuneproof.yours import trials
 from tuneproof.yours.routes import Probe, Route
@@ -150,7 +150,7 @@ def reloaded(probe: Probe) -> trials.Script:
 
     def script(rig: Rig) -> Figures:
         flow = trials.flow_to(
-            probe, connections=_CONNECTIONS, stays=True, goes_on=True, timeout_s=trials.ANSWERED_WITHIN_S
+            probe, connections=_CONNECTIONS, then=(Step.STAY, Step.ASK), timeout_s=trials.ANSWERED_WITHIN_S
         )
         with rig.standing(flow, port=probe.port) as became:
             rig.fresh_workers()

@@ -9,7 +9,7 @@ from tuneproof.conf.values import time_ms, whole_number
 from tuneproof.lab.load.counted import Figures
 from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.rig import Rig
-from tuneproof.lab.protocol.exchanges import Flow, Streams
+from tuneproof.lab.protocol.exchanges import Flow, Step, Streams
 from tuneproof.lab.protocol.standin import EVENT, Streaming
 from tuneproof.yours.refusers import LIMITED, LIMITING, limits
 from tuneproof.yours.routes import AGENT, Probe, Route
@@ -106,7 +106,7 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
             body_bytes=size,
             read_bytes_per_s=_SLOW_BYTES_PER_S,
             receive_buffer_bytes=_RECEIVE_BUFFER_BYTES,
-            stays=True,
+            then=(Step.STAY,),
         )
         with rig.standing(flow, port=route.port) as became:
             peak = _peak(rig, before)
@@ -216,13 +216,13 @@ def fresh_workers(rig: Rig) -> Figures:
     return {"workers": len(workers), "worker_bytes": _held_bytes(rig) / len(workers)}
 
 
-def flow_to(probe: Probe, *, body_bytes: int = 0, **fields: float) -> Flow:
+def flow_to(probe: Probe, *, body_bytes: int = 0, then: tuple[Step, ...] = (), **fields: float) -> Flow:
     """Return a flow of requests to a place, each for this many bytes from a stand-in, if any."""
     headers = {"Host": probe.host, "User-Agent": AGENT, **dict(probe.headers)}
     if body_bytes:
         headers["X-Tuneproof-Bytes"] = str(body_bytes)
     place = {"path": probe.path, "tls": probe.tls, "proxy_protocol": probe.proxy_protocol}
-    return Flow(headers=headers, **place, **fields)  # type: ignore[arg-type]  # whole numbers where asked
+    return Flow(headers=headers, then=then, **place, **fields)  # type: ignore[arg-type]  # whole numbers where asked
 
 
 def _keeps_clients(block: Block) -> bool:

@@ -1,51 +1,42 @@
 """A load in a process of its own, so that the interpreter's lock does not let two loads disturb each other."""
 
-import json
-import os
-import sys
-import traceback
+import multiprocessing
 from collections.abc import Callable
-from typing import Generic, TypeVar
-
-from tuneproof.lab.protocol.codec import from_plain, to_plain
+from multiprocessing.connection import Connection
+from typing import Generic, TypeVar, cast
 
 T = TypeVar("T")
 
+# A forked child has this process's connections.
+_FORK = multiprocessing.get_context("fork")
+
 
 class Background(Generic[T]):
-    """A forked child that runs one function and returns its result through a pipe.
+    """A forked child that runs one function and returns its result."""
 
-    result_type: type of the result; see the codec.
-    """
-
-    def __init__(self, work: Callable[[], T], result_type: type[T]) -> None:
-        self._result_type = result_type
-        reader, writer = os.pipe()
-        self._pid = os.fork()
-        if self._pid == 0:
-            os.close(reader)
-            os._exit(_run(work, writer))
-        os.close(writer)
-        self._reader = reader
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._results, writer = _FORK.Pipe(duplex=False)
+        self._process = _FORK.Process(target=_run, args=(work, writer))
+        self._process.start()
+        # Only the child's copy is left, so that its end is noticed.
+        writer.close()
 
     def result(self) -> T:
         """Wait for the child and return its result.
 
         Raises ChildProcessError: the child failed; its traceback is on standard error.
         """
-        with os.fdopen(self._reader, "rb") as stream:
-            raw = stream.read()
-        _, status = os.waitpid(self._pid, 0)
-        if status:
-            raise ChildProcessError(f"a load's process ended with status {os.waitstatus_to_exitcode(status)}")
-        return from_plain(self._result_type, json.loads(raw))
+        with self._results:
+            try:
+                result = self._results.recv()
+            except (EOFError, OSError):
+                # The child's status says why nothing, or only a part, has come.
+                result = None
+        self._process.join()
+        if self._process.exitcode:
+            raise ChildProcessError(f"a load's process ended with status {self._process.exitcode}")
+        return cast("T", result)
 
 
-def _run(work: Callable[[], object], writer: int) -> int:
-    try:
-        with os.fdopen(writer, "wb") as stream:
-            stream.write(json.dumps(to_plain(work())).encode())
-    except Exception:  # noqa: BLE001 - the parent must learn of any error, and not hang
-        traceback.print_exc(file=sys.stderr)
-        return 1
-    return 0
+def _run(work: Callable[[], object], writer: Connection) -> None:
+    writer.send(work())

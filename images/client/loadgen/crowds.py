@@ -26,7 +26,7 @@ _LISTEN_EVERY_S = 0.05
 _STATUS_LINE = b"HTTP/1.1 200 "
 
 
-def storm(server: tuple[str, int], count: int, wait_s: float) -> StormSeen:
+def storm(address: str, port: int, connections: int, wait_s: float) -> StormSeen:
     """Start connections as fast as possible, as after a restart, and send nothing; wait until all are established.
 
     Raises OSError: there are not enough file descriptors.
@@ -35,11 +35,11 @@ def storm(server: tuple[str, int], count: int, wait_s: float) -> StormSeen:
     sockets: list[socket.socket] = []
     try:
         # One by one: if the descriptors do not suffice, those that were made are still closed.
-        sockets.extend(new_socket() for _ in range(count))
+        sockets.extend(new_socket() for _ in range(connections))
         first_s = last_s = time.monotonic()
         for index, connection in enumerate(sockets, start=1):
             last_s = time.monotonic()
-            crowd.begin(connection, server)
+            crowd.begin(connection, (address, port))
             if index % _LOOK_EVERY == 0:
                 crowd.look(0.0)
         while crowd.waiting and (left_s := last_s + wait_s - time.monotonic()) > 0:
@@ -64,15 +64,15 @@ class Holder:
     def __init__(self) -> None:
         self._crowd = Crowd(awaits_answer=True)
 
-    def hold(self, server: tuple[str, int], path: str, count: int, timeout_s: float) -> Held:
+    def hold(self, address: str, port: int, path: str, count: int, timeout_s: float = 10.0) -> Held:
         """Open further connections, and keep those that get a response."""
-        crowd, request = self._crowd, http1.get(path, host=server[0], trial="hold")
+        crowd, request = self._crowd, http1.get(path, host=address, trial="hold")
         started = 0
         while started < count or crowd.waiting:
             while started < count and len(crowd.waiting) < _BURST:
                 started += 1
                 try:
-                    crowd.begin(new_socket(), server, request)
+                    crowd.begin(new_socket(), (address, port), request)
                 except OSError as error:
                     crowd.failed[errno_name(error.errno)] += 1
             if crowd.waiting:

@@ -7,11 +7,12 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow
+from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow, Step
+from tuneproof.lab.protocol.serving import CannotDoError
 
 from . import http1, proxy_protocol
 from .tls import unchecked
@@ -95,11 +96,36 @@ class Standing:
             self._loop.close()
 
 
-def run(flows: Sequence[Flow], server: Server) -> tuple[tuple[Connection, ...], ...]:
-    """Run flows at once, and return the results of each one's connections."""
-    standing = Standing(flows, server)
-    standing.wait()
-    return standing.end()
+class Flows:
+    """The client's flows."""
+
+    def __init__(self) -> None:
+        self._standing: Standing | None = None
+
+    def run(
+        self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = (), host: str = "lab"
+    ) -> tuple[tuple[Connection, ...], ...]:
+        """Run flows at once, and return the results of each one's connections."""
+        standing = Standing(flows, Server(address=address, port=port, sources=sources, host=host))
+        standing.wait()
+        return standing.end()
+
+    def stand(self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = ()) -> None:
+        """Run flows, and keep some of their connections open."""
+        self._standing = Standing(flows, Server(address=address, port=port, sources=sources))
+        self._standing.wait()
+
+    def end(self) -> tuple[tuple[Connection, ...], ...]:
+        """End the open flows; CannotDoError: there are none."""
+        if self._standing is None:
+            raise CannotDoError("no connections stay")
+        standing, self._standing = self._standing, None
+        return standing.end()
+
+    def close(self) -> None:
+        """End them if there are any."""
+        if self._standing is not None:
+            self.end()
 
 
 class _Crowd:
@@ -133,10 +159,18 @@ class _Crowd:
         async def one(number: int) -> list[Connection]:
             made: list[Connection] = []
             await room.acquire()
+            # Once: its successor may start when it has ended, or stays.
+            settles = [room.release, *([self._one_stands] if flow.stays else [])]
+
+            def settled() -> None:
+                while settles:
+                    settles.pop()()
+
             is_last = False
             while not is_last:
-                is_last = self._ended.is_set() or not flow.asks_on
-                made.append(await self._connection(flow, number, None if made else room))
+                is_last = self._ended.is_set() or Step.REPEAT not in flow.then
+                made.append(await _connection(_Talk(flow, self._server, number, self._ended, settled)))
+                settled()
                 # A connection that has lost a request sends no more: the loss is counted once.
                 is_last |= not (made[-1].answers and made[-1].answers[-1].complete)
             return made
@@ -144,36 +178,25 @@ class _Crowd:
         made = await asyncio.gather(*(one(number) for number in range(flow.connections)))
         return tuple(itertools.chain.from_iterable(made))
 
-    async def _connection(self, flow: Flow, number: int, room: asyncio.Semaphore | None) -> Connection:
-        talk = _Talk(flow, self._server, number)
-        began_s = time.monotonic()
-        try:
-            try:
-                await asyncio.wait_for(talk.run(), flow.timeout_s)
-            finally:
-                # Its successor may start when it has ended, or stays open.
-                if room:
-                    room.release()
-                    if flow.stays:
-                        self._one_stands()
-            if flow.stays:
-                await (talk.ask_on(self._ended) if flow.asks_on else talk.stay(self._ended))
-                if flow.goes_on:
-                    await asyncio.wait_for(talk.go_on(), flow.timeout_s)
-        except TimeoutError:
-            talk.report.error = "TIMEOUT"
-        except (OSError, EOFError, ValueError) as error:
-            talk.report.error = type(error).__name__
-            talk.report.closed_by_server = isinstance(error, ConnectionError | EOFError)
-        finally:
-            talk.close()
-        talk.report.open_s = time.monotonic() - began_s
-        return talk.report.told()
-
     def _one_stands(self) -> None:
         self._coming -= 1
         if not self._coming:
             self._all_stand.set()
+
+
+async def _connection(talk: "_Talk") -> Connection:
+    began_s = time.monotonic()
+    try:
+        await talk.run()
+    except TimeoutError:
+        talk.report.error = "TIMEOUT"
+    except (OSError, EOFError, ValueError) as error:
+        talk.report.error = type(error).__name__
+        talk.report.closed_by_server = isinstance(error, ConnectionError | EOFError)
+    finally:
+        talk.close()
+    talk.report.open_s = time.monotonic() - began_s
+    return talk.report.told()
 
 
 def request(flow: Flow, host: str, *, connection: int, number: int) -> bytes:
@@ -190,21 +213,40 @@ def request(flow: Flow, host: str, *, connection: int, number: int) -> bytes:
 
 
 class _Talk:
-    """The conversation on one connection."""
+    """The conversation on one connection.
 
-    def __init__(self, flow: Flow, server: Server, number: int) -> None:
+    ended: set when all flows have ended.
+    settled: called when it begins to stay.
+    """
+
+    def __init__(
+        self, flow: Flow, server: Server, number: int, ended: asyncio.Event, settled: Callable[[], None]
+    ) -> None:
         self._flow = flow
         self._server = server
         self._number = number
+        self._ended = ended
+        self._settled = settled
         self._writer: asyncio.StreamWriter | None = None
         self._rest: Coroutine[Any, Any, None] | None = None
         self._body_length = 0
         self.report = _Connection()  # the result so far
 
     async def run(self) -> None:
-        """Send the request and read the responses, up to the point where the connection stays open, if it does."""
+        """Send the requests and read the responses, then take all steps."""
+        await asyncio.wait_for(self._ask_all(), self._flow.timeout_s)
+        for step in self._flow.then:
+            if step is Step.STAY:
+                await self._stay()
+            elif step is Step.REPEAT:
+                await self._repeat()
+            else:
+                await asyncio.wait_for(self._ask_on() if step is Step.ASK else self._await_end(), self._flow.timeout_s)
+
+    async def _ask_all(self) -> None:
         flow, server = self._flow, self._server
         reader, self._writer = await _connect(flow, server, self._number)
+        self._reader = reader
         if flow.sends_bytes_per_s:
             await self._send_slowly(self._writer)
             await _receive(reader, self._begin_answer(), flow)
@@ -222,9 +264,6 @@ class _Talk:
                     self._rest = _receive_bytes(reader, answer, head.content_length, flow.read_bytes_per_s)
                 else:
                     await _receive(reader, answer, flow)
-        if flow.awaits_end:
-            await self._await_end(reader)
-        self._reader = reader
 
     async def _send_slowly(self, writer: asyncio.StreamWriter) -> None:
         """Send the request in equal parts."""
@@ -246,18 +285,20 @@ class _Talk:
         writer.write(asked[self._flow.head_bytes :])
         return answer
 
-    async def ask_on(self, ended: asyncio.Event) -> None:
-        """Send requests repeatedly until the event, and once after it; none if the server announced that it closes."""
+    async def _repeat(self) -> None:
+        """Send no request if the server has announced that it closes."""
+        self._settled()
         is_last = False
         while self._writer is not None and not is_last and not self.report.answers[-1].says_close:
-            is_last = ended.is_set()
+            is_last = self._ended.is_set()
             answer = self._ask(self._writer, self._flow.requests)
             await asyncio.wait_for(_receive(self._reader, answer, self._flow), self._flow.timeout_s)
 
-    async def stay(self, ended: asyncio.Event) -> None:
-        """Stay open until the event; note what the server does meanwhile."""
-        meanwhile = asyncio.ensure_future(self._rest or self._await_end(self._reader))
-        waiting = asyncio.ensure_future(ended.wait())
+    async def _stay(self) -> None:
+        """Note what the server does meanwhile."""
+        self._settled()
+        meanwhile = asyncio.ensure_future(self._rest or self._await_end())
+        waiting = asyncio.ensure_future(self._ended.wait())
         await asyncio.wait([meanwhile, waiting], return_when=asyncio.FIRST_COMPLETED)
         if meanwhile.done():
             # The socket stays: the server has closed it, this side has not.
@@ -266,8 +307,7 @@ class _Talk:
         with contextlib.suppress(asyncio.CancelledError):
             await meanwhile
 
-    async def go_on(self) -> None:
-        """Read the rest of the response, or send the rest of the request, or another one, and read its response."""
+    async def _ask_on(self) -> None:
         flow, writer = self._flow, self._writer
         if self._rest is not None:
             await _receive_bytes(self._reader, self.report.answers[-1], self._body_length, 0)
@@ -280,8 +320,8 @@ class _Talk:
         if self._writer is not None:
             self._writer.transport.abort()
 
-    async def _await_end(self, reader: asyncio.StreamReader) -> None:
-        data = await reader.read(_CHUNK_BYTES)
+    async def _await_end(self) -> None:
+        data = await self._reader.read(_CHUNK_BYTES)
         self.report.closed_by_server = True
         if data.startswith(b"HTTP/"):
             # A response to an incomplete request, such as 408 or 400.

@@ -14,13 +14,13 @@ _READ_BYTES: Final = 65536
 _WINDOW_BYTES: Final = 15 * 2**20
 
 
-def run(server: tuple[str, int], streams: int, *, path: str, timeout_s: float) -> tuple[int, ...]:
+def run(address: str, port: int, streams: int, path: str, timeout_s: float) -> tuple[int, ...]:
     """Send several requests at once; return the statuses in the same order, 0 for none.
 
     Raises OSError: there is no connection, or it was silent for too long.
     """
     http2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
-    with socket.create_connection(server, timeout=timeout_s) as connection:
+    with socket.create_connection((address, port), timeout=timeout_s) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         http2.initiate_connection()
         http2.increment_flow_control_window(_WINDOW_BYTES)

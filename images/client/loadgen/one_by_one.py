@@ -44,7 +44,7 @@ def run(asked: Round) -> RoundSeen:
         for connection in connections:
             connection.sendall(request)
         began_s = time.monotonic()
-        child = Background(downloads, Downloads)
+        child = Background(downloads)
     except BaseException:
         os.close(tell)
         raise

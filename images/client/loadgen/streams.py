@@ -162,10 +162,11 @@ class OpenStreams:
     def __init__(self) -> None:
         self._streams: list[Stream] = []
 
-    def open(self, server: tuple[str, int], asked: Streams) -> None:
+    def open(self, address: str, port: int, asked: tuple[Streams, ...]) -> None:
         """Open further responses."""
-        for _ in range(asked.count):
-            self._streams.append(Stream(server, asked))
+        for each in asked:
+            for _ in range(each.count):
+                self._streams.append(Stream((address, port), each))
 
     def arrived(self) -> tuple[Arrived, ...]:
         """Read what has arrived on each."""

@@ -2,7 +2,7 @@
 
 import socket
 import ssl
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final, TypeVar
 
 from tuneproof.lab.protocol.exchanges import TlsConnection
@@ -108,17 +108,17 @@ class Client:
         self._context = unchecked()
 
     def connect(
-        self, server: tuple[str, int], count: int, *, path: str, version: str, timeout_s: float
+        self, address: str, port: int, count: int, path: str = "/", version: str = "", timeout_s: float = 10.0
     ) -> tuple[TlsConnection, ...]:
         """Make new connections one after the other, each with one request, and forget all earlier sessions."""
         self._context, self._sessions = unchecked(version), []
-        return tuple(self._connect(server, path, None, timeout_s=timeout_s, keep=True) for _ in range(count))
+        return tuple(self._connect((address, port), path, None, timeout_s=timeout_s, keep=True) for _ in range(count))
 
     def resume(
-        self, server: tuple[str, int], which: Iterable[int], *, path: str, timeout_s: float
+        self, address: str, port: int, which: tuple[int, ...], path: str = "/", timeout_s: float = 10.0
     ) -> tuple[TlsConnection, ...]:
         """Try to resume the sessions of the last :meth:`connect`."""
-        sessions = [self._sessions[number] for number in which]
+        server, sessions = (address, port), [self._sessions[number] for number in which]
         return tuple(self._connect(server, path, session, timeout_s=timeout_s, keep=False) for session in sessions)
 
     def _connect(

@@ -26,11 +26,6 @@ _LAST_ANSWER_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Fast:
-    requests: tuple[FastRequest, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Rehearsed:
     """A trial that only waits for its start."""
 
@@ -70,10 +65,10 @@ class Trials:
         return measure(rehearsed, start_s=start_s)
 
 
-def _fast_open_loop(spec: Trial, *, start_s: float, end_s: float) -> _Fast:
+def _fast_open_loop(spec: Trial, *, start_s: float, end_s: float) -> tuple[FastRequest, ...]:
     client = _fast_client(spec, origin_s=start_s)
     client.run_open_loop((start_s + tick / spec.fast_rate_hz for tick in itertools.count()), end_s=end_s)
-    return _Fast(requests=client.records)
+    return client.records
 
 
 def _fast_baseline(spec: Trial) -> tuple[FastRequest, ...]:
@@ -142,13 +137,13 @@ def measure(prepared: Rehearsed, *, start_s: float) -> Went:
     first = {pid: connections[0] for pid, connections in prepared.placed.items() if connections}
     bulk_connections = [connections[1:] for connections in prepared.placed.values()]
     bulk: Background[BulkSamples] | None = None
-    fast: Background[_Fast] | None = None
+    fast: Background[tuple[FastRequest, ...]] | None = None
     if any(bulk_connections):
-        bulk = Background(lambda: _bulk(spec, bulk_connections, start_s=start_s, end_s=end_s), BulkSamples)
+        bulk = Background(lambda: _bulk(spec, bulk_connections, start_s=start_s, end_s=end_s))
         for connection in itertools.chain.from_iterable(bulk_connections):
             connection.close()
     if spec.fast_rate_hz:
-        fast = Background(lambda: _fast_open_loop(spec, start_s=start_s, end_s=end_s), _Fast)
+        fast = Background(lambda: _fast_open_loop(spec, start_s=start_s, end_s=end_s))
     _sleep_until(start_s)
     before = CpuTimes.read()
     request = http1.get("/probe", host=spec.address, trial=spec.trial)
@@ -157,7 +152,7 @@ def measure(prepared: Rehearsed, *, start_s: float) -> Went:
         samples = probe(first, start_s=start_s, end_s=end_s, interval_s=spec.probe_interval_s, request=request)
     _sleep_until(end_s)
     machine = CpuTimes.read().since(before)
-    brought, requests = bulk.result() if bulk else None, fast.result().requests if fast else ()
+    brought, requests = bulk.result() if bulk else None, fast.result() if fast else ()
     # Fast requests that began in the window run to their end.
     loaded_s = time.monotonic() - start_s
     # A worker that deletes a bulk download's temporary file is busy for a while: the next trial must not be slowed by

@@ -10,7 +10,8 @@ from tuneproof.catalogue import error_messages_rows as module
 from tuneproof.catalogue.error_messages import CLAIMS
 from tuneproof.catalogue.error_messages_rows import cases
 from tuneproof.catalogue.error_messages_scripts import SCRIPTS, failed, lines_of
-from tuneproof.lab.protocol.exchanges import Connection, Flow
+from tuneproof.lab.protocol.codec import MalformedMessageError
+from tuneproof.lab.protocol.exchanges import Connection, Flow, Step
 from tuneproof.lab.protocol.scripted import Then
 from tuneproof.messages.rows import messages
 from tuneproof.proof.inference.verdicts import Verdict
@@ -44,7 +45,7 @@ def test_lines_are_counted_by_the_words_of_a_messages_row() -> None:
 def test_an_unanswered_request_fails_unless_its_client_stays() -> None:
     """A connection that was never established has no responses at all."""
     ok, bad, none = (Connection(answers=found, error="", closed_by_server=False, open_s=1.0) for found in ANSWERS)
-    asked = (Flow(connections=3), Flow(connections=2, requests=2), Flow(connections=3, stays=True))
+    asked = (Flow(connections=3), Flow(connections=2, requests=2), Flow(connections=3, then=(Step.STAY,)))
     assert failed(asked, [(ok, ok, ok), (none, none), (none, none, none)]) == 4
     assert failed(asked, [(ok, bad, none), (ok, ok), (ok, bad, none)]) == 2 + 2 + 1
 
@@ -66,7 +67,7 @@ def test_placeholders_are_replaced() -> None:
 
 @pytest.mark.parametrize(("slip", "named"), [({"servr": "x"}, "servr"), ({"asks": [{"pth": "/"}]}, "pth")])
 def test_a_misspelling_is_named(slip: dict[str, Any], named: str) -> None:
-    with pytest.raises(TypeError, match=named):
+    with pytest.raises((TypeError, MalformedMessageError), match=named):
         module._case(row(**slip))
 
 

@@ -18,7 +18,7 @@ from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.stage import HTTP3, Stage
 from tuneproof.lab.load.trial_nginx import CallCounts, Read, TrialNginx
 from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError
-from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams
+from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Step, Streams
 from tuneproof.lab.protocol.http3 import Http3
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.scripted import Scripted
@@ -164,7 +164,7 @@ class Rig(TrialNginx):
             The workers' system calls until the queue was empty, in trials with ``counts_calls``.
         """
         before = self._stage.observer.calls()
-        flow = Flow(connections=connections, requests=0, stays=True)
+        flow = Flow(connections=connections, requests=0, then=(Step.STAY,))
         with self.stopped_workers() as go_on, self.standing(flow):
             self.wait_until(lambda: self._queued() >= connections, f"did not queue {connections} of them")
             go_on()

@@ -1,5 +1,6 @@
 """Frozen dataclasses to plain JSON types and back, checked against their annotations on the way back."""
 
+import enum
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -28,8 +29,8 @@ def to_plain(value: object) -> Any:
 def from_plain(wanted: type[Value], plain: object, *, place: str = "") -> Value:
     """Build a value from the result of :func:`to_plain`; missing fields keep their defaults.
 
-    wanted: its type: str, int, float, bool, None, a dataclass, a NamedTuple, and tuples, mappings and unions of them.
-        An int is accepted as a float.
+    wanted: its type: str, int, float, bool, None, an enum of strings, a dataclass, a NamedTuple, and tuples, mappings
+        and unions of them. An int is accepted as a float.
     place: its name in messages (default: its type's name).
     Raises MalformedMessageError: it has another type; the message says where.
     """
@@ -58,6 +59,8 @@ def _build(wanted: Any, plain: object, place: str) -> Any:
         return _build_dataclass(typing.cast("type", wanted), plain, place)
     if issubclass(wanted, tuple):
         return wanted(*_build_tuple(tuple(_hints(wanted).values()), plain, place))
+    if issubclass(wanted, enum.StrEnum):
+        return _build_member(wanted, plain, place)
     if wanted is float and type(plain) is int:
         return float(plain)
     return _checked(wanted, plain, place)
@@ -69,6 +72,14 @@ def _build_union(wanted: tuple[Any, ...], plain: object, place: str) -> Any:
         return None
     (other,) = (one for one in wanted if one is not type(None))
     return _build(other, plain, place)
+
+
+def _build_member(wanted: type[enum.StrEnum], plain: object, place: str) -> enum.StrEnum:
+    text = _checked(str, plain, place)
+    try:
+        return wanted(text)
+    except ValueError as error:
+        raise MalformedMessageError(f"{place} is {plain!r:.80}, which is no {wanted.__name__}") from error
 
 
 def _build_tuple(wanted: tuple[Any, ...], plain: object, place: str) -> tuple[Any, ...]:

@@ -1,8 +1,27 @@
 """Requests with a detailed result each, over HTTP/1.1, TLS and HTTP/2. images/client/loadgen makes them."""
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+
+
+class Step(enum.StrEnum):
+    """What a connection does after its requests."""
+
+    STAY = "stay"
+    """Stay until all flows have ended, even if the server closes it. Flows without this step start once all connections
+    with it have got that far or failed.
+    """
+    REPEAT = "repeat"
+    """Stay likewise, but repeat the request meanwhile, and once after that. If the server announces that it will close
+    the connection, or ``close`` asks for that, its client opens another one; if a request is lost, it sends no more.
+    """
+    ASK = "ask"
+    """Send one more request, or the rest of the begun one, and read its response, or the rest of the begun one, whether
+    or not the server has closed the connection: the request may cross the close on its way.
+    """
+    AWAIT_END = "await_end"  # wait until the server closes it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,23 +37,8 @@ class Flow:
     body_bytes: int = 0
     close: bool = False  # whether the last request of a connection asks to close it
     head_bytes: int = 0  # how much of the first request's headers is sent, and nothing more; 0 for everything
-    stays: bool = False
-    """Whether each connection, once it has its response, stays until all flows have ended, even if the server has
-    closed it; then it is reset. With ``head_bytes`` it stays once it has sent them; with ``read_bytes_per_s``, once its
-    response has begun. Other flows start when all that stay have got that far or failed.
-    """
-    goes_on: bool = False
-    """Whether a connection that stays continues its work when all flows have ended, instead of being reset: it sends
-    the rest of its request and reads the response, or reads the rest of its response, or sends one more request,
-    whether or not the server has closed it: the request may cross the close on its way.
-    """
-    asks_on: bool = False
-    """Whether a connection that stays repeats its request until all flows have ended, and once after that. If the
-    server announces that it will close it, or ``close`` asks for that, its client opens another one; if a request is
-    lost, its client sends no more.
-    """
-    awaits_end: bool = False  # whether a connection waits after its last response until the server closes it
-    read_bytes_per_s: int = 0  # 0 for at once
+    then: tuple[Step, ...] = ()  # what each does after that; at last it is reset
+    read_bytes_per_s: int = 0  # 0 for at once; a connection that stays does so once its response has begun
     sends_bytes_per_s: int = 0  # of its only request, in 20 parts per second; 0 for at once
     receive_buffer_bytes: int = 0  # SO_RCVBUF (socket(7)); 0 for the kernel's default
     fast_open: bool = False  # requests may be in the SYN (RFC 7413), as soon as the server has given a cookie
@@ -47,7 +51,12 @@ class Flow:
     """Whether a connection begins with its own addresses, as a load balancer passes on a client's
     (https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt, section 2.1).
     """
-    timeout_s: float = 30.0  # the longest that a connection may take
+    timeout_s: float = 30.0  # the longest that a connection's requests, and then each step, may take
+
+    @property
+    def stays(self) -> bool:
+        """Whether its connections stay until all flows have ended."""
+        return Step.STAY in self.then or Step.REPEAT in self.then
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -73,7 +73,7 @@ def test_the_first_reply_with_a_matching_path_is_sent() -> None:
 def test_a_stream_continues_as_requested_and_ends() -> None:
     with playing(EVENTS) as (backend, address):
         streams = OpenStreams()
-        streams.open(address, Streams(path="/events"))
+        streams.open(*address, (Streams(path="/events"),))
         assert until(streams, lambda it: it.status == 200) == Arrived(status=200, body_bytes=0, end="")
         assert backend.send(EVENT, 3) == 1
         assert until(streams, lambda it: it.body_bytes == 3 * len(EVENT)).end == ""
@@ -127,7 +127,7 @@ def test_a_stream_that_the_backend_ends_early_does_not_count_as_left(*, resets: 
     """The client sees how it ended; the counts start again with other replies."""
     with playing(EVENTS) as (backend, address):
         streams = OpenStreams()
-        streams.open(address, Streams(path="/events"))
+        streams.open(*address, (Streams(path="/events"),))
         until(streams, lambda it: it.status == 200)
         backend.end_connections(resets=resets)
         assert until(streams, lambda it: it.end != "").end == end
@@ -135,7 +135,7 @@ def test_a_stream_that_the_backend_ends_early_does_not_count_as_left(*, resets: 
         assert (backend.seen().connections, backend.seen().left_connections) == (1, 0)
         backend.play((Reply(body="hello"),))
         assert backend.seen().connections == 0
-        streams.open(address, Streams())
+        streams.open(*address, (Streams(),))
         assert until(streams, lambda it: it.end != "") == Arrived(status=200, body_bytes=5, end="whole")
         streams.leave()
 
@@ -181,7 +181,7 @@ def test_names_have_the_given_addresses() -> None:
 
 def test_a_stream_without_a_server_is_an_error() -> None:
     with closed_port() as port, pytest.raises(ConnectionRefusedError):
-        OpenStreams().open(("127.0.0.1", port), Streams())
+        OpenStreams().open("127.0.0.1", port, (Streams(),))
 
 
 def test_data_that_the_peer_has_not_received_is_reported() -> None:
@@ -204,7 +204,7 @@ def test_a_stream_with_a_beat_gets_its_text_repeatedly() -> None:
     """The longest pause between two is known, so that a trial can tell whether a timeout was possible."""
     with playing(Reply(streams=True, beat=": \n\n")) as (backend, address):
         streams = OpenStreams()
-        streams.open(address, Streams())
+        streams.open(*address, (Streams(),))
         assert until(streams, lambda it: it.body_bytes >= 3 * len(": \n\n")).end == ""
         assert backend.seen().longest_pause_s > 0
         streams.leave()

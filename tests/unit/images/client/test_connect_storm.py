@@ -15,7 +15,7 @@ from tuneproof.lab.protocol.loadgen import StormSeen
 
 def storm(port: int, connections: int, *, address: str = "127.0.0.1", wait_s: float = HANG_S) -> StormSeen:
     """Run a storm with a test's patience by default."""
-    return crowds.storm((address, port), connections, wait_s)
+    return crowds.storm(address, port, connections, wait_s)
 
 
 def test_all_established_connections_of_a_storm_have_a_time() -> None:

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from images.client.loadgen import flows
+from images.client.loadgen.flows import Flows
 from images.client.loadgen.streams import OpenStreams
 from images.client.loadgen.tls import Records
 from tuneproof.lab.load.waiting import wait_until
-from tuneproof.lab.protocol.exchanges import Connection, Flow, Streams
+from tuneproof.lab.protocol.exchanges import Connection, Flow, Step, Streams
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\nX-Worker: 7\r\nContent-Length: 5\r\n\r\nhello"
@@ -63,7 +64,7 @@ def answering(*answers: bytes, then_close: bool = True) -> Handler:
 
 def run(handler: Handler, **fields: Any) -> tuple[Connection, ...]:
     with server(handler) as port:
-        (connections,) = flows.run([Flow(**fields)], flows.Server(address="127.0.0.1", port=port))
+        (connections,) = Flows().run("127.0.0.1", port, (Flow(**fields),))
     return connections
 
 
@@ -128,7 +129,7 @@ def test_connections_come_from_the_given_addresses_in_turn() -> None:
 
     with server(handle) as port:
         sources = ("127.0.0.2", "127.0.0.3")
-        flows.run([Flow(connections=3)], flows.Server(address="127.0.0.1", port=port, sources=sources))
+        Flows().run("127.0.0.1", port, (Flow(connections=3),), sources)
     assert sorted(seen) == ["127.0.0.2", "127.0.0.2", "127.0.0.3"]
 
 
@@ -145,12 +146,12 @@ def test_a_connection_may_begin_with_its_own_addresses(*, stream: bool) -> None:
     with server(handle) as port:
         if stream:
             streams = OpenStreams()
-            streams.open(("127.0.0.1", port), Streams(host="a.example", proxy_protocol=True))
+            streams.open("127.0.0.1", port, (Streams(host="a.example", proxy_protocol=True),))
             wait_until(lambda: streams.arrived()[0].end == "whole", "nothing arrived")
             streams.leave()
         else:
             flow = Flow(proxy_protocol=True, headers={"Host": "a.example"})
-            flows.run([flow], flows.Server(address="127.0.0.1", port=port))
+            Flows().run("127.0.0.1", port, (flow,))
     ((said, (address, client_port)),) = heard
     line, request, host, *_ = said.decode().split("\r\n")
     assert line == f"PROXY TCP4 {address} 127.0.0.1 {client_port} {port}"
@@ -207,15 +208,15 @@ class Waiting:
 def standing(handler: Handler, *several: Flow) -> Iterator[Callable[[], tuple[tuple[Connection, ...], ...]]]:
     """Run flows, of which some stay; the yielded function ends them."""
     with server(handler) as port:
-        running = flows.Standing(several, flows.Server(address="127.0.0.1", port=port))
-        running.wait()
+        running = Flows()
+        running.stand("127.0.0.1", port, several)
         yield running.end
 
 
 def test_part_of_the_headers_is_sent_and_nothing_more() -> None:
     """The connection then stays until it is ended; others start after it."""
     waiting = Waiting()
-    with standing(waiting, Flow(head_bytes=9, stays=True, connections=2)) as end:
+    with standing(waiting, Flow(head_bytes=9, then=(Step.STAY,), connections=2)) as end:
         while len(waiting.heard) < 2:
             time.sleep(0.001)
         assert (waiting.heard, waiting.open) == ([b"GET / HTT"] * 2, 2)
@@ -236,15 +237,15 @@ def test_headers_are_sent_when_the_kernel_has_them(monkeypatch: pytest.MonkeyPat
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         # Less than asyncio buffers before it signals that this is too much.
-        flow = Flow(path=f"/{'x' * 60_000}", head_bytes=60_000, stays=True, timeout_s=0.2)
-        ((connection,),) = flows.run([flow], flows.Server(address="", port=0))
+        flow = Flow(path=f"/{'x' * 60_000}", head_bytes=60_000, then=(Step.STAY,), timeout_s=0.2)
+        ((connection,),) = Flows().run("", 0, (flow,))
     assert connection.error == "TIMEOUT"
 
 
 def test_the_servers_response_to_a_waiting_connection_is_reported() -> None:
     """For example 408 for headers that do not end; the socket stays although the server has closed it."""
     with standing(
-        Waiting(b"HTTP/1.1 408 Request Time-out\r\n\r\n", hangs_up=True), Flow(head_bytes=9, stays=True)
+        Waiting(b"HTTP/1.1 408 Request Time-out\r\n\r\n", hangs_up=True), Flow(head_bytes=9, then=(Step.STAY,))
     ) as end:
         time.sleep(0.2)
         ((connection,),) = end()
@@ -256,7 +257,7 @@ def test_the_servers_response_to_a_waiting_connection_is_reported() -> None:
 def test_others_start_when_all_that_stay_have_their_response() -> None:
     """They stay until the others have ended, and longer; a slow reader stays once its response has begun."""
     waiting = Waiting(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n" + bytes(50_000))
-    slow = Flow(connections=3, read_bytes_per_s=1000, stays=True, path="/slow")
+    slow = Flow(connections=3, read_bytes_per_s=1000, then=(Step.STAY,), path="/slow")
     with standing(waiting, slow, Flow(path="/later", timeout_s=0.3)) as end:
         assert [line.split()[1] for line in waiting.heard] == [b"/slow"] * 3 + [b"/later"]
         readers, (late,) = end()
@@ -268,16 +269,16 @@ def test_others_start_when_all_that_stay_have_their_response() -> None:
 def test_a_connection_that_continues_sends_one_more_request_and_sees_a_close() -> None:
     """If the server has closed it meanwhile, there is no response."""
     closing = OK.replace(b"X-Worker", b"Connection: close\r\nX-Worker")
-    with standing(answering(OK, closing), Flow(stays=True, goes_on=True)) as end:
+    with standing(answering(OK, closing), Flow(then=(Step.STAY, Step.ASK))) as end:
         ((connection,),) = end()
     assert [(answer.status, answer.says_close) for answer in connection.answers] == [(200, False), (200, True)]
-    (closed,) = run(answering(OK), stays=True, goes_on=True)
+    (closed,) = run(answering(OK), then=(Step.STAY, Step.ASK))
     assert [answer.status for answer in closed.answers] == [200, 0]
     assert closed.closed_by_server
 
 
 def test_the_rest_of_a_request_follows_when_its_connection_continues() -> None:
-    with standing(answering(OK, then_close=False), Flow(head_bytes=9, stays=True, goes_on=True)) as end:
+    with standing(answering(OK, then_close=False), Flow(head_bytes=9, then=(Step.STAY, Step.ASK))) as end:
         ((connection,),) = end()
     assert [answer.status for answer in connection.answers] == [200]
 
@@ -286,7 +287,7 @@ def test_the_rest_of_a_response_is_read_when_its_connection_continues() -> None:
     """At once, however slowly it was read before; if the server has cut it, it is incomplete."""
     body = bytes(200_000)
     whole = b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + body
-    slow = Flow(read_bytes_per_s=1000, stays=True, goes_on=True)
+    slow = Flow(read_bytes_per_s=1000, then=(Step.STAY, Step.ASK))
     with standing(answering(whole), slow) as end:
         ((connection,),) = end()
     assert [(answer.complete, answer.body_bytes) for answer in connection.answers] == [(True, 200_000)]
@@ -321,9 +322,9 @@ class Counting:
 @pytest.mark.parametrize(
     ("flow", "closes"),
     [
-        (Flow(connections=2, stays=True, asks_on=True), False),
-        (Flow(connections=2, stays=True, asks_on=True, close=True), True),
-        (Flow(connections=2, stays=True, asks_on=True), True),
+        (Flow(connections=2, then=(Step.REPEAT,)), False),
+        (Flow(connections=2, then=(Step.REPEAT,), close=True), True),
+        (Flow(connections=2, then=(Step.REPEAT,)), True),
     ],
     ids=["kept", "closed by the client", "closed by the server"],
 )
@@ -343,24 +344,24 @@ def test_a_repeating_client_sends_one_more_request_after_the_end(flow: Flow, *, 
 
 def test_a_client_that_lost_a_request_sends_no_more() -> None:
     """The loss is counted once."""
-    with standing(answering(OK, OK), Flow(stays=True, asks_on=True)) as end:
+    with standing(answering(OK, OK), Flow(then=(Step.REPEAT,))) as end:
         (connections,) = end()
     assert [[answer.complete for answer in one.answers] for one in connections] == [[True, True, False]]
 
 
 def test_a_failing_connection_keeps_no_other_waiting() -> None:
     """Nor does one that is never answered, after its time; it is distinguished from those that were ended here."""
-    (connection,) = run(answering(b""), stays=True)
+    (connection,) = run(answering(b""), then=(Step.STAY,))
     assert (connection.closed_by_server, [answer.status for answer in connection.answers]) == (True, [0])
-    (silent,) = run(Waiting(), stays=True, timeout_s=0.1)
+    (silent,) = run(Waiting(), then=(Step.STAY,), timeout_s=0.1)
     assert (silent.error, silent.closed_by_server) == ("TIMEOUT", False)
 
 
 def test_a_client_may_wait_for_the_server_to_close_the_connection() -> None:
     """It reports if that never happens."""
-    (closed,) = run(answering(OK), awaits_end=True)
+    (closed,) = run(answering(OK), then=(Step.AWAIT_END,))
     assert (closed.error, closed.closed_by_server) == ("", True)
-    (kept,) = run(answering(OK, then_close=False), awaits_end=True, timeout_s=0.1)
+    (kept,) = run(answering(OK, then_close=False), then=(Step.AWAIT_END,), timeout_s=0.1)
     assert (kept.error, kept.closed_by_server) == ("TIMEOUT", False)
 
 
@@ -384,7 +385,7 @@ def test_only_this_many_connections_are_open_at_a_time() -> None:
 def test_connections_that_stay_make_room_once_they_are_established(at_once: int) -> None:
     """So that all of them are open at the end, although each has its response before the next one starts."""
     waiting = Waiting(OK)
-    with standing(waiting, Flow(connections=6, at_once=at_once, stays=True)) as end:
+    with standing(waiting, Flow(connections=6, at_once=at_once, then=(Step.STAY,))) as end:
         assert waiting.open == len(waiting.heard) == 6
         end()
     assert (waiting.most_unheard == 1) == bool(at_once)
@@ -412,6 +413,6 @@ def test_other_bytes_may_be_sent_instead_of_a_request() -> None:
 
     with server(handle) as port:
         flow = Flow(says="\x16PROXY \xff\n")
-        ((connection,),) = flows.run([flow], flows.Server(address="127.0.0.1", port=port))
+        ((connection,),) = Flows().run("127.0.0.1", port, (flow,))
     assert heard == [b"\x16PROXY \xff\n"]
     assert [answer.status for answer in connection.answers] == [200]

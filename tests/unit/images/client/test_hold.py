@@ -18,7 +18,7 @@ def held(
     holder: Holder, port: int, path: str, count: int, *, address: str = "127.0.0.1", timeout_s: float = 10.0
 ) -> Held:
     """Hold this many more connections on this machine by default."""
-    return holder.hold((address, port), path, count, timeout_s)
+    return holder.hold(address, port, path, count, timeout_s)
 
 
 def test_connections_are_held_between_calls_until_they_are_released() -> None:

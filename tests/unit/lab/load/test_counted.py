@@ -27,7 +27,7 @@ from tuneproof.lab.load.trial_nginx import CallCounts
 from tuneproof.lab.load.waiting import VoidTrialError
 from tuneproof.lab.network.agent import Agents
 from tuneproof.lab.protocol.codec import to_plain
-from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Streams
+from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Step, Streams
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.observer import (
     LEAVING,
@@ -294,7 +294,7 @@ def test_connections_as_old_as_nginxs_timeout_make_the_trial_void(monkeypatch: p
     """Silent connections and streams alike, starting with the first of them."""
     clock, trial = FakeClock(), rig(Around())
     clock.replace_in(monkeypatch, module)
-    with pytest.raises(VoidTrialError, match="after 60 s nginx closes"), trial.standing(Flow(stays=True)):
+    with pytest.raises(VoidTrialError, match="after 60 s nginx closes"), trial.standing(Flow(then=(Step.STAY,))):
         clock.now_s += 61
     for _ in range(2):
         trial.open_streams(Streams())
@@ -320,14 +320,14 @@ def test_connections_stay_open_during_other_calls(monkeypatch: pytest.MonkeyPatc
     around = Around()
     around.clock.replace_in(monkeypatch, module)
     trial = rig(around)
-    with trial.standing(Flow(stays=True), port=8443) as became:
+    with trial.standing(Flow(then=(Step.STAY,)), port=8443) as became:
         assert became == []
         around.did.append("look")
         around.clock.now_s += 5
     assert became == [(CONNECTION,)]
     assert around.did == [("stand", 8443), "look", ("end_flows", None)]
     assert trial.measured_s == 6.0, "both calls, and what is between"
-    with pytest.raises(LabError, match="no answer"), trial.standing(Flow(stays=True)):
+    with pytest.raises(LabError, match="no answer"), trial.standing(Flow(then=(Step.STAY,))):
         raise LabError("no answer")
     assert around.did[-1] == ("end_flows", None)
 

@@ -1,5 +1,6 @@
 """Dataclasses are sent as JSON and come back unchanged, and nothing else is accepted."""
 
+import enum
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,11 @@ from tuneproof.lab.protocol.codec import MalformedMessageError, from_plain, to_p
 class Point(NamedTuple):
     at: int
     name: str
+
+
+class Way(enum.StrEnum):
+    UP = "up"
+    DOWN = "down"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +41,7 @@ class Whole:
     parts: tuple[Part, ...]
     nested: tuple[tuple[int, ...], ...]
     pair: tuple[int, str]
+    ways: tuple[Way, ...]
     point: Point
     points: tuple[Point, ...]
     by_name: Mapping[str, Part]
@@ -56,6 +63,7 @@ FULL = Whole(
     parts=(Part(), Part(size=3)),
     nested=((1, 2), ()),
     pair=(8, "eight"),
+    ways=(Way.UP, Way.DOWN),
     point=Point(9, "nine"),
     points=(Point(1, "one"), Point(2, "two")),
     by_name={"first": Part(size=4)},
@@ -116,6 +124,8 @@ def test_a_whole_number_is_accepted_for_one_with_a_fraction() -> None:
             {"by_number": {"many": []}},
             "Whole.by_number has a name that is none: invalid literal for int() with base 10: 'many'",
         ),
+        ({"ways": ["left"]}, "Whole.ways[] is 'left', which is no Way"),
+        ({"ways": [1]}, "Whole.ways[] is 1, which is no str"),
         ({"pair": [8]}, "Whole.pair has 1 values instead of 2"),
         ({"pair": [8, "eight", 8]}, "Whole.pair has 3 values instead of 2"),
         ({"points": [[1, "one"], []]}, "Whole.points[] has 0 values instead of 2"),

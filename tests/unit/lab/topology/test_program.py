@@ -1,5 +1,6 @@
 """A program as an object: every call and its response survive the way as lines of JSON, whatever is in them."""
 
+import enum
 import importlib
 import inspect
 import json
@@ -49,6 +50,8 @@ def example(wanted: Any, *, full: bool) -> Any:
     if is_dataclass(wanted) or issubclass(wanted, tuple):
         values = {name: example(hint, full=full) for name, hint in typing.get_type_hints(wanted).items()}
         return wanted(**values)
+    if issubclass(wanted, enum.StrEnum):
+        return list(wanted)[-1]
     # Not the values that these types have by default.
     return {str: "text", int: 7, float: 0.5, bool: True, type(None): None}[wanted]
 
