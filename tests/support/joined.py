@@ -1,5 +1,6 @@
 """A channel to a program in this process: calls and responses pass as lines of JSON."""
 
+import inspect
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -57,6 +58,16 @@ class Answering:
 def joined(interface: type[T], program: object) -> T:
     """Return a program as the lab sees it, through its calls only."""
     return remote(interface, Joined(interface, program))
+
+
+def differences(interface: type, program: object) -> list[str]:
+    """Return the functions of a program's Protocol for which its arguments, which are sent by name, are different."""
+    functions = inspect.getmembers(interface, lambda each: inspect.isfunction(each) and each.__name__[0] != "_")
+    return [
+        name
+        for name, function in functions
+        if [*inspect.signature(function).parameters][1:] != [*inspect.signature(getattr(program, name)).parameters]
+    ]
 
 
 def refused(function: Callable[P, object], /, *args: P.args, **given: P.kwargs) -> str:

@@ -32,7 +32,7 @@ class Fault:
     """What the broken server of the backend does."""
 
     says: str
-    then: str = Then.CLOSES
+    then: Then = Then.CLOSES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ def _parts(row: Mapping[str, Any]) -> dict[str, Any]:
     if "asks" in row:
         made["asks"] = tuple(from_plain(Flow, {"close": True, **flow}) for flow in row["asks"])
     if "fault" in row:
-        made["fault"] = Fault(**row["fault"])
+        made["fault"] = from_plain(Fault, row["fault"])
     return made
 
 

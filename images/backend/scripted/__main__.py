@@ -2,10 +2,11 @@
 
 import asyncio
 import contextlib
+import functools
 import sys
 import threading
-from collections.abc import Coroutine, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, ParamSpec, TypeVar
 
 from tuneproof.lab.protocol import scripted as protocol
 from tuneproof.lab.protocol.names import answer_names
@@ -19,46 +20,24 @@ _BACKLOG: Final = 4096
 _DNS_PORT: Final = 53
 
 A = TypeVar("A")
+P = ParamSpec("P")
 
 
-class Scripted(protocol.Scripted):
-    """The backend's methods, called from another thread than that of its event loop."""
+class Scripted:
+    """The functions of player and faults, called from another thread than that of their event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, player: Player, faults: Faults | None = None) -> None:
-        self._loop = loop
-        self._player = player
-        self._faults = faults or Faults()
+        def on_loop(function: Callable[P, Coroutine[Any, Any, A]]) -> Callable[P, A]:
+            @functools.wraps(function)
+            def call(*args: P.args, **given: P.kwargs) -> A:
+                return asyncio.run_coroutine_threadsafe(function(*args, **given), loop).result()
 
-    def play(self, replies: tuple[protocol.Reply, ...]) -> None:
-        """Start over; see player.py."""
-        self._run(self._player.play(replies))
+            return call
 
-    def send(self, text: str, times: int, path: str = "/") -> int:
-        """Write to open streams."""
-        return self._run(self._player.send(text, times, path))
-
-    def end_streams(self) -> None:
-        """End open streams."""
-        self._run(self._player.end_streams())
-
-    def end_connections(self, resets: bool) -> int:  # noqa: FBT001 - see the protocol
-        """End open connections."""
-        return self._run(self._player.end_connections(resets=resets))
-
-    def name(self, addresses: Mapping[str, str], ttl_s: int) -> None:
-        """Set the addresses of names."""
-        self._run(self._player.name(addresses, ttl_s))
-
-    def fault(self, says: str, then: str) -> None:
-        """Set the response for BROKEN_PORT."""
-        self._run(self._faults.say(says, then))
-
-    def seen(self) -> protocol.Seen:
-        """Return what the backend has seen."""
-        return self._run(self._player.seen())
-
-    def _run(self, what: Coroutine[Any, Any, A]) -> A:
-        return asyncio.run_coroutine_threadsafe(what, self._loop).result()
+        self.play, self.name, self.seen = on_loop(player.play), on_loop(player.name), on_loop(player.seen)
+        self.send, self.end_streams = on_loop(player.send), on_loop(player.end_streams)
+        self.end_connections = on_loop(player.end_connections)
+        self.fault = on_loop((faults or Faults()).say)
 
 
 def main() -> None:
@@ -71,8 +50,9 @@ def main() -> None:
     asyncio.run_coroutine_threadsafe(faults.serve(), loop).result()
     sys.stdout.write(f"Serving HTTP on port {PORT} as it is told\n")
     sys.stdout.flush()
+    scripted: protocol.Scripted = Scripted(loop, player, faults)
     with contextlib.suppress(KeyboardInterrupt):
-        Answers(protocol.Scripted, Scripted(loop, player, faults)).serve(sys.stdin, sys.stdout)
+        Answers(protocol.Scripted, scripted).serve(sys.stdin, sys.stdout)
     server.close()
 
 

@@ -22,7 +22,7 @@ class Faults:
         self._silent: list[asyncio.WriteTransport] = []
         self._open: list[asyncio.Server | socket.socket | asyncio.BaseTransport] = []
 
-    async def say(self, text: str, then: str) -> None:
+    async def say(self, says: str, then: Then) -> None:
         """From now on, send this text as the response, then do this with the connection.
 
         Connections that wait in silence are forgotten.
@@ -30,7 +30,7 @@ class Faults:
         for transport in self._silent:
             transport.abort()
         self._silent.clear()
-        self._says, self._then = text.encode("latin-1"), Then(then)
+        self._says, self._then = says.encode("latin-1"), then
 
     async def serve(self, address: str = "0.0.0.0", *, first_port: int = BROKEN_PORT) -> None:  # noqa: S104 - the lab's
         """Listen; ports are counted from the first one."""

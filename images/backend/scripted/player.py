@@ -73,7 +73,7 @@ class Player:
                 writer.write_eof()
         self._streams = {}
 
-    async def end_connections(self, *, resets: bool) -> int:
+    async def end_connections(self, resets: bool) -> int:  # noqa: FBT001 - see the protocol
         """End all open connections; they are not counted as left by the peer."""
         ended, self._open, self._streams = self._open, set(), {}
         for writer in ended:

@@ -46,12 +46,12 @@ class Trials:
     def __init__(self) -> None:
         self._waiting: Rehearsed | None = None
 
-    def prepare(self, asked: Trial) -> float:
+    def prepare(self, trial: Trial) -> float:
         """Prepare a trial; return when it was ready. One that still waits is dropped."""
         if self._waiting is not None:
             self._waiting.give_up()
             self._waiting = None
-        self._waiting = prepare(asked)
+        self._waiting = prepare(trial)
         return time.monotonic()
 
     def go(self, start_s: float) -> Went:

@@ -81,8 +81,8 @@ class Scripted(Protocol):
         Others keep their usual ones.
         """
 
-    def fault(self, says: str, then: str) -> None:
-        """From now on, answer each connection to BROKEN_PORT with this text (Latin-1); ``then`` is a :class:`Then`."""
+    def fault(self, says: str, then: Then) -> None:
+        """From now on, answer each connection to BROKEN_PORT with this text (Latin-1)."""
 
     def seen(self) -> Seen:
         """Return what was seen."""

@@ -13,8 +13,10 @@ from images.backend.scripted.__main__ import Scripted
 from images.backend.scripted.player import Player
 from images.client.loadgen.streams import OpenStreams
 from tests.support.closed_ports import closed_port
+from tests.support.joined import differences
 from tests.support.questions import question
 from tuneproof.lab.load.waiting import wait_until
+from tuneproof.lab.protocol import scripted as protocol
 from tuneproof.lab.protocol.exchanges import Arrived, Streams
 from tuneproof.lab.protocol.scripted import Reply
 
@@ -54,6 +56,12 @@ def until(streams: OpenStreams, done: Callable[[Arrived], bool]) -> Arrived:
     """Read one stream until a condition is true, and return what has arrived."""
     wait_until(lambda: done(streams.arrived()[0]), "nothing arrived")
     return streams.arrived()[0]
+
+
+def test_every_function_takes_the_protocols_arguments() -> None:
+    loop = asyncio.new_event_loop()
+    assert differences(protocol.Scripted, Scripted(loop, Player())) == []
+    loop.close()
 
 
 def test_the_first_reply_with_a_matching_path_is_sent() -> None:

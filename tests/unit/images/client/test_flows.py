@@ -14,9 +14,9 @@ import pytest
 from images.client.loadgen import flows
 from images.client.loadgen.flows import Flows
 from images.client.loadgen.streams import OpenStreams
-from images.client.loadgen.tls import Records
 from tuneproof.lab.load.waiting import wait_until
 from tuneproof.lab.protocol.exchanges import Connection, Flow, Step, Streams
+from tuneproof.lab.protocol.tls_records import Records
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 OK = b"HTTP/1.1 200 OK\r\nX-Worker: 7\r\nContent-Length: 5\r\n\r\nhello"

@@ -12,7 +12,7 @@ import pytest
 from images.client.loadgen import __main__ as program
 from images.client.loadgen.__main__ import Loadgen as Program
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
-from tests.support.joined import joined, refused
+from tests.support.joined import differences, joined, refused
 from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.protocol.loadgen import Loadgen, Round, SlowReading, Tool
 from tuneproof.lab.topology.program import Answered, Call, timed
@@ -71,6 +71,10 @@ def test_every_call_reports_its_time_and_the_machines_load(able: Loadgen) -> Non
     assert article.took_s > 0
     assert gaps.took_s >= 0.01
     assert sum(each.took_s for each in told) <= took_s
+
+
+def test_every_function_takes_the_protocols_arguments() -> None:
+    assert differences(Loadgen, Program()) == []
 
 
 def test_a_tool_is_selected_by_its_name(able: Loadgen) -> None:

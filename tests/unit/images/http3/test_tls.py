@@ -7,6 +7,7 @@ import pytest
 from images.http3.http3 import tls
 from tuneproof.lab.protocol.http3 import TlsRequest
 from tuneproof.lab.protocol.serving import CannotDoError
+from tuneproof.lab.protocol.tls_records import Records
 
 CHANGE_CIPHER_SPEC = b"\x14\x03\x03\x00\x01\x01"
 
@@ -31,7 +32,9 @@ def client_hello() -> bytes:
 )
 def test_client_hellos_of_a_flight_are_counted(flight: bytes, expected: int) -> None:
     """The second one follows a change_cipher_spec (RFC 8446, appendix D.4)."""
-    assert tls._hellos(flight) == expected
+    records = Records()
+    records.add(flight)
+    assert records.hellos == expected
 
 
 def test_an_openssl_without_post_quantum_groups_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
