@@ -21,10 +21,16 @@ _MOST_SENT: Final = 400_000
 # capture.
 _SENDS: Final = f"""
 import os, signal, socket, sys
-for name in set(filter(str.isdigit, os.listdir("/proc"))) - {{str(os.getpid())}}:
-    with open(f"/proc/{{name}}/cmdline", "rb") as command:
-        if b"netadmin.capture" in command.read():
-            capture = int(name)
+with open("/proc/net/packet") as table:
+    (captured,) = [line.split()[-1] for line in table.readlines()[1:]]
+for name in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        files = [os.readlink(f"/proc/{{name}}/fd/{{number}}") for number in os.listdir(f"/proc/{{name}}/fd")]
+    except OSError:
+        # Another user's process, or one that has just ended.
+        continue
+    if f"socket:[{{captured}}]" in files:
+        capture = int(name)
 def drops():
     with open("/proc/net/packet") as table:
         return any(int(line.split()[6]) >= 64 << 20 for line in table.readlines()[1:])

@@ -7,11 +7,12 @@ import math
 import os
 import socket
 import time
+from multiprocessing.connection import Connection
 
+from tuneproof.lab.protocol.children import Child
 from tuneproof.lab.protocol.loadgen import Round, RoundSeen
 
 from . import http1
-from .background import Background
 from .bulk import Downloads, download
 from .fast import FastClient
 
@@ -29,7 +30,7 @@ def run(asked: Round) -> RoundSeen:
     connections: list[socket.socket] = []
     told, tell = os.pipe()
 
-    def downloads() -> Downloads:
+    def downloads(_pipe: Connection) -> Downloads:
         # This process's own copy would keep the pipe open.
         os.close(tell)
         return download(connections, told=told)
@@ -44,7 +45,7 @@ def run(asked: Round) -> RoundSeen:
         for connection in connections:
             connection.sendall(request)
         began_s = time.monotonic()
-        child = Background(downloads)
+        child = Child(downloads)
     except BaseException:
         os.close(tell)
         raise

@@ -8,12 +8,12 @@ import socket
 import time
 from dataclasses import dataclass
 
+from tuneproof.lab.protocol.children import Child
 from tuneproof.lab.protocol.cpu_times import CpuTimes
 from tuneproof.lab.protocol.serving import CannotDoError
 from tuneproof.lab.protocol.stall import BulkSamples, FastRequest, Trial, Went, Window
 
 from . import http1
-from .background import Background
 from .bulk import download
 from .fast import FastClient
 from .placement import place
@@ -136,14 +136,14 @@ def measure(prepared: Rehearsed, *, start_s: float) -> Went:
     end_s = start_s + spec.measure_s
     first = {pid: connections[0] for pid, connections in prepared.placed.items() if connections}
     bulk_connections = [connections[1:] for connections in prepared.placed.values()]
-    bulk: Background[BulkSamples] | None = None
-    fast: Background[tuple[FastRequest, ...]] | None = None
+    bulk: Child[BulkSamples] | None = None
+    fast: Child[tuple[FastRequest, ...]] | None = None
     if any(bulk_connections):
-        bulk = Background(lambda: _bulk(spec, bulk_connections, start_s=start_s, end_s=end_s))
+        bulk = Child(lambda _: _bulk(spec, bulk_connections, start_s=start_s, end_s=end_s))
         for connection in itertools.chain.from_iterable(bulk_connections):
             connection.close()
     if spec.fast_rate_hz:
-        fast = Background(lambda: _fast_open_loop(spec, start_s=start_s, end_s=end_s))
+        fast = Child(lambda _: _fast_open_loop(spec, start_s=start_s, end_s=end_s))
     _sleep_until(start_s)
     before = CpuTimes.read()
     request = http1.get("/probe", host=spec.address, trial=spec.trial)

@@ -1,20 +1,26 @@
 """Answers the lab's calls about its role's link, as tuneproof/lab/protocol/netadmin.py describes."""
 
 import subprocess
-import sys
 from collections.abc import Mapping
-from typing import IO, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from tuneproof.lab.protocol import links, netadmin
 from tuneproof.lab.protocol.serving import Answers
 
 from . import native_agent
 from .addresses import add_addresses, lead_addresses, open_entries
-from .capture import Capture
 from .links import LINKS_OF_ROLE, ROLE_LINK
 from .path_probe import answer_probes, probe_path
 from .steering import steer_receive
 from .wire import LOG, Wire, WireError, why_impossible
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from tuneproof.lab.protocol.children import Child
+
+    from .capture import Capture
 
 _LOG_BYTES: Final = 65536
 _TELLS: Final = (WireError, OSError, ValueError, RuntimeError, subprocess.CalledProcessError, native_agent.NativeError)
@@ -39,7 +45,7 @@ class Agent(netadmin.Agent):
         self._wire = wire
         self._greeting = greeting
         self._capture: Capture | None = None
-        self._street: IO[bytes] | None = None
+        self._street: Child[None] | None = None
         # The state of every interface at the start.
         self._segmentation = True
 
@@ -82,6 +88,8 @@ class Agent(netadmin.Agent):
 
     def start_capture(self, filter_: str, snap_bytes: int = 192) -> None:
         """Capture what passes the role's link."""
+        from .capture import Capture  # noqa: PLC0415 - multiprocessing, too, is only for some
+
         self._capture = Capture(filter_=filter_, snap_bytes=snap_bytes)
 
     def stop_capture(self) -> str:
@@ -101,13 +109,11 @@ class Agent(netadmin.Agent):
     def street(self, part: str, address: str = "") -> None:
         """Take a part of the street around a service, and talk to an address, or to nobody; see street.py."""
         if self._street is None:
-            command = [sys.executable, "-m", "netadmin.street", part]
-            began = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            if began.stdin is None or began.stdout is None or not began.stdout.readline():
-                raise RuntimeError(f"the street's {part} ended with status {began.wait()}")
-            self._street = began.stdin
-        self._street.write(f"{address}\n".encode())
-        self._street.flush()
+            from tuneproof.lab.protocol.children import Child  # noqa: PLC0415 - as above
+
+            self._street = Child(partial(_live, part))
+            self._street.receive()
+        self._street.pipe.send(address)
 
     def shapers(self) -> links.Shapers:
         """Return why this host cannot shape natively, and why not with a wire."""
@@ -126,3 +132,11 @@ def _flood(address: str, port: int, count: int) -> netadmin.HalfOpened:
     from .half_open import flood  # noqa: PLC0415 - scapy takes much more memory
 
     return flood(address, port=port, count=count)
+
+
+def _live(part: str, pipe: "Connection") -> None:
+    import asyncio  # noqa: PLC0415 - most agents do not need it
+
+    from . import street  # noqa: PLC0415
+
+    asyncio.run(street.live(part, pipe))

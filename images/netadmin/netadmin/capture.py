@@ -1,4 +1,4 @@
-"""Captures what passes the role's link: ``python3 -m netadmin.capture FILE SNAP_BYTES FILTER`` runs until SIGTERM.
+"""Captures what passes the role's link.
 
 tcpdump(8) itself cannot be used: started by root, it always switches to another user, which needs capabilities that no
 container has here. It still compiles the filter; the packets come from a packet(7) socket. The file is a pcapng
@@ -7,17 +7,16 @@ packets that the kernel dropped.
 """
 
 import ctypes
-import signal
 import socket
 import struct
 import subprocess
-import sys
 from collections import deque
 from collections.abc import Iterator
-from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
-from types import FrameType
 from typing import Final
+
+from tuneproof.lab.protocol.children import Child
 
 from .links import arrives_on
 
@@ -38,28 +37,20 @@ _SECTION_BLOCK, _INTERFACE_BLOCK, _STATISTICS_BLOCK, _PACKET_BLOCK = 0x0A0D0D0A,
 _ETHERNET: Final = 1
 _INSTRUCTION: Final = struct.Struct("=HBBI")
 _TIMESTAMP: Final = struct.Struct("=qq")
-_WITHIN_S: Final = 5.0
 
 
 class Capture:
     """A capture with a pcap-filter(7) in a process of its own (OSError: it is invalid, or capturing is not allowed)."""
 
     def __init__(self, *, filter_: str, snap_bytes: int) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "netadmin.capture", str(FILE), str(snap_bytes), filter_],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        if not (self._process.stdout and self._process.stdout.readline()):
-            _, errors = self._process.communicate(timeout=_WITHIN_S)
-            last = errors.decode(errors="replace").strip().splitlines()[-1:]
-            raise OSError(f"nothing can be captured: {''.join(last)}")
+        self._child = Child(lambda pipe: _capture(pipe, filter_, snap_bytes))
+        if fault := self._child.receive():
+            raise OSError(f"nothing can be captured: {fault}")
 
     def stop(self) -> str:
         """End the capture, with everything that has arrived so far, and return the file's path."""
-        self._process.terminate()
-        self._process.communicate(timeout=_WITHIN_S)
-        return str(FILE)
+        self._child.pipe.send("")
+        return self._child.result()
 
 
 def compile_filter(filter_: str) -> bytes:
@@ -72,30 +63,29 @@ def compile_filter(filter_: str) -> bytes:
     return b"".join(_INSTRUCTION.pack(*row) for row in rows)
 
 
-def main(path: str, snap_bytes: int, filter_: str) -> None:
-    """Capture until SIGTERM; print a line at the start."""
-    ended = False
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        nonlocal ended
-        ended = True
-
-    signal.signal(signal.SIGTERM, end)
+def _capture(pipe: Connection, filter_: str, snap_bytes: int) -> str:
+    """Send why this cannot capture, or an empty text; then capture until a text arrives."""
+    try:
+        opened = _open(filter_)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pipe.send(f"{type(error).__name__}: {error}")
+        return ""
     kept = Newest(most_bytes=_MOST_BYTES)
-    with _open(filter_) as packets:
-        sys.stdout.write("capturing\n")
-        sys.stdout.flush()
+    with opened as packets:
         packets.settimeout(0.1)
-        with suppress(TimeoutError):
-            while True:
-                try:
-                    kept.add(_received(packets, snap_bytes))
-                except TimeoutError:
-                    # Only once the socket's buffer is empty.
-                    if ended:
-                        raise
+        pipe.send("")
+        # It ends only once the socket's buffer is empty.
+        is_empty = False
+        while not (is_empty and pipe.poll()):
+            try:
+                kept.add(_received(packets, snap_bytes))
+            except TimeoutError:
+                is_empty = True
+            else:
+                is_empty = False
         _, lost = struct.unpack("II", packets.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8))
-    Path(path).write_bytes(b"".join([*head(snap_bytes), *kept.records, dropped(lost)]))
+    FILE.write_bytes(b"".join([*head(snap_bytes), *kept.records, dropped(lost)]))
+    return str(FILE)
 
 
 def head(snap_bytes: int) -> Iterator[bytes]:
@@ -153,7 +143,3 @@ def record(frame: bytes, *, time_ns: int, snap_bytes: int) -> bytes:
     """Return a packet of a file, truncated to this many bytes."""
     data = frame[:snap_bytes]
     return _block(_PACKET_BLOCK, _PACKET.pack(0, time_ns >> 32, time_ns & 0xFFFFFFFF, len(data), len(frame)) + data)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

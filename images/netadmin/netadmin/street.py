@@ -1,4 +1,4 @@
-"""``python3 -m netadmin.street PART``: other traffic around a service, on a machine that strangers can reach.
+"""Other traffic around a service, on a machine that strangers can reach.
 
 An incident's capture never contains only one service. Three parts make the rest of it, each in a role's own network
 namespace:
@@ -12,9 +12,8 @@ strangers
     next to the client: they scan ports without a listener, and ports that the firewall blocks; they log in by ssh, talk
     to the database, and try IPv6 before IPv4, without success.
 
-Each line on standard input is the IPv4 address that a part talks to from then on; an empty one means nobody. The first
-response, "ready", means that its own services listen. All of it is ordinary traffic of ordinary sockets, except IPv6:
-the lab's containers have none, so the attempts and their refusals are sent as frames.
+All of it is ordinary traffic of ordinary sockets, except IPv6: the lab's containers have none, so the attempts and
+their refusals are sent as frames.
 """
 
 import asyncio
@@ -22,8 +21,8 @@ import contextlib
 import itertools
 import socket
 import subprocess
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
+from multiprocessing.connection import Connection
 from typing import Final
 
 from .links import ROLE_LINK
@@ -256,22 +255,13 @@ async def _walk(errand: Errand, target: Callable[[], str]) -> None:
         await asyncio.sleep(_PAUSE_S)
 
 
-async def _lines() -> AsyncIterator[str]:
-    reader = asyncio.StreamReader()
-    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    while line := await reader.readline():
-        yield line.decode().strip()
+async def live(part: str, pipe: Connection) -> None:
+    """Be a part of the street, and talk to the IPv4 address that arrives last; an empty one means nobody.
 
-
-async def live(part: str) -> None:
-    """Be a part of the street until standard input ends."""
-    address = [""]
-    _KEPT.extend([asyncio.create_task(_walk(errand, lambda: address[0])) for errand in await _PARTS[part]()])
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    async for line in _lines():
-        address[0] = line
-
-
-if __name__ == "__main__":
-    asyncio.run(live(sys.argv[1]))
+    A first message says that its own services listen.
+    """
+    addresses = [""]
+    asyncio.get_running_loop().add_reader(pipe, lambda: addresses.append(pipe.recv()))
+    _KEPT.extend([asyncio.create_task(_walk(errand, lambda: addresses[-1])) for errand in await _PARTS[part]()])
+    pipe.send("ready")
+    await asyncio.Event().wait()
