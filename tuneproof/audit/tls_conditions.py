@@ -1,6 +1,6 @@
 """Conditions of rows about TLS and HTTP/2."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from tuneproof.audit.spoken import deciding, protocols
@@ -25,8 +25,15 @@ def _is_tls_only(_at: Statement | Block, block: Block, facts: Facts) -> bool:
         {"ssl", "quic"} & set(listen.args) or id(listen) in encrypted or server.is_on("ssl")
         for server, listen in listens
     )
-    by_kernel = any("KTLS" in one.args for server in servers for one in server.in_effect("ssl_conf_command"))
-    return bool(listens) and all(server.local("listen") for server in servers) and is_tls and not by_kernel
+    return bool(listens) and all(server.local("listen") for server in servers) and is_tls and not _by_kernel(servers)
+
+
+def _by_kernel(servers: Iterable[Block]) -> bool:
+    return any("KTLS" in arg for server in servers for one in server.in_effect("ssl_conf_command") for arg in one.args)
+
+
+def _has_no_kernel_tls(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    return not _by_kernel(block.servers())
 
 
 def _never_calls_sendfile(at: Statement | Block, block: Block, facts: Facts) -> bool:
@@ -95,6 +102,7 @@ def _has_other_responses(_at: Statement | Block, block: Block, _facts: Facts) ->
 
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
     "TLS only": _is_tls_only,  # all servers of a directive of the block use it
+    "no kernel TLS": _has_no_kernel_tls,
     "sendfile never called": _never_calls_sendfile,
     "HTTP/2": _speaks_http2,  # one of them does
     "HTTP/2 with the default window": _has_small_preread,

@@ -17,6 +17,8 @@ from tuneproof.wording import each_once
 _TLS: Final = frozenset({"https", "grpcs", "suwsgi"})
 _LONG_MS: Final = 10 * 60 * 1000
 _PAGE_BYTES: Final = 4 << 10
+# The whole host, with or without a port.
+_CLIENTS: Final = re.compile(r"(\$\{?(?:arg|http|cookie)_\w+\}?)(?::.*)?", re.IGNORECASE)
 _NAME: Final = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
 
 
@@ -88,6 +90,13 @@ def _cannot_be_looked_up(at: Statement | Block, block: Block, facts: Facts) -> s
     known = {*facts.upstreams, *(one.target.host.lower() for one in facts.proxied if "$" not in one.target.to)}
     names = [name for name in sorted(target.names() or ()) if name not in known and not name.startswith(("unix:", "["))]
     return next((host for name in names if (host := _host(name)) and not is_address(host)), "")
+
+
+def _is_chosen_by_client(at: Statement | Block, _block: Block, facts: Facts) -> str:
+    """Return the variable with which a client names the host; empty if something else does."""
+    target = _target_of(at, facts)
+    found = _CLIENTS.fullmatch(target.host) if target is not None else None
+    return found[1] if found is not None else ""
 
 
 def _protocols(_at: Statement | Block, block: Block, facts: Facts) -> str:
@@ -231,6 +240,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "SNI of the block": _sends_wrong_name,
     "certificate of the block": _checks_wrong_name,
     "no resolver": _cannot_be_looked_up,
+    "chosen by the client": _is_chosen_by_client,
     "several protocols": _protocols,
     "down for long": _down_for_long,
     "localhost": _is_localhost,
