@@ -37,13 +37,12 @@ AS_IT_IS: Final = "as it is"
 REFUSED: Final[Mapping[str, str]] = {
     "buffers-that-cannot-be-read": "a number that is none",
     "generated-with-lua": "Lua",
-    "grpc": "no certificate",
     "http-2-to-the-upstream": "since 1.29.4",
     "keepalive-with-local": "since 1.29.7",
     "lua-fills-the-variable": "Lua",
     "missing-semicolon": "two directives in one",
     "switched-off-on-the-newest": "keepalive 0, since 1.29.7",
-    "tls-and-reuseport": "http2 on, since 1.25.1; no key",
+    "tls-and-reuseport": "http2 on, since 1.25.1",
 }
 _RUN: Final = """
 cat /variants/hosts >>/etc/hosts

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from tuneproof.conf.facts import Facts
-from tuneproof.conf.locations import Kind, Location
+from tuneproof.conf.locations import REGEXES, Kind, Location
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 
@@ -52,6 +52,14 @@ def _leaves_its_folder(at: Statement | Block, block: Block, _facts: Facts) -> st
     location = Location.of(block) if block.name == "location" and block.args else None
     is_open = location is not None and location.kind in _BY_PREFIX and not location.name.endswith("/")
     return block.args[-1] if is_open and "".join(at.args).endswith("/") else ""
+
+
+def _takes_any_path(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    """Tell whether nothing limits the characters of the paths here: neither an exact location nor a regex."""
+    location = block.around("location")
+    if any(level.name == "if" and "uri" in level.args[0] for level in block.within() if level.args):
+        return False
+    return location is None or Location.of(location).kind not in {Kind.EXACT, *REGEXES}
 
 
 def _is_second_host(at: Statement | Block, block: Block, _facts: Facts) -> bool:
@@ -172,6 +180,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "captures after arguments": _captures_after_arguments,
     "nested captures": _nested_captures,
     "leaves its folder": _leaves_its_folder,
+    "any path": _takes_any_path,
     "second Host": _is_second_host,
     "never matches": _never_matches,
     "never chosen": _never_chosen,

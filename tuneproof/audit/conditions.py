@@ -15,6 +15,7 @@ from tuneproof.conf.values import size_bytes, time_ms, whole_number
 from tuneproof.wording import size
 
 _ADDRESS: Final = re.compile(r"unix:|\[|(?:\d+\.){3}\d+(?::|$)")
+_OF_PHP: Final = re.compile(r"php|fpm")
 # https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server
 _NEVER_EJECTED: Final = frozenset({"max_fails=0", "fail_timeout=0", "fail_timeout=0s"})
 SLOT_BYTES: Final = 424
@@ -163,7 +164,8 @@ def _keeps_http(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     users = facts.passing_to(upstream.name)
     # By default, PHP-FPM and most gRPC servers never close an idle connection; memcached requests are repeated.
     keeping = [one for one in users if one.reuse.reuse is not Reuse.NO and one.target.kind == "proxy"]
-    return bool(keeping) or (not users and _is_for_others(facts))
+    is_of_php = any(map(_OF_PHP.search, upstream.servers))
+    return bool(keeping) or (not users and not is_of_php and _is_for_others(facts))
 
 
 def _is_unused(_at: Statement | Block, block: Block, facts: Facts) -> bool:

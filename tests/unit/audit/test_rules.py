@@ -299,3 +299,11 @@ def test_breaking_findings_come_before_costly_and_ineffective_ones() -> None:
     titles = [line for line in text.splitlines() if line.isupper()]
     assert titles == ["BREAKS OR LEAKS", "COSTS", "NO EFFECT"]
     assert "does not inherit Host (nginx.conf:3)" in " ".join(text.split())
+
+
+def test_upstreams_of_php_alone_close_no_idle_connections() -> None:
+    """In a file of its own, an upstream block's servers show the protocol."""
+    for server_, is_named in (("unix:/run/php/php8.2-fpm.sock", False), ("10.0.0.1:3000", True)):
+        text = f"upstream a {{ server {server_}; keepalive 8; }}"
+        found = audit_source(Dump({"up.conf": text}, is_complete=False), version="1.22")
+        assert bool(states(found, "dying_connections")) == is_named
