@@ -1,6 +1,7 @@
 """``./lab run`` and ``./lab test`` hand over to pytest."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from tuneproof.cli import main as cli
 from tuneproof.cli import suite
 from tuneproof.cli.output import say
 from tuneproof.cli.test import IN_PARALLEL, NO_HANG
-from tuneproof.errors import EngineUnavailableError
+from tuneproof.errors import EngineUnavailableError, OutputError
 
 
 class ReplacedError(Exception):
@@ -136,14 +137,22 @@ def test_wrong_options_are_refused_in_the_name_of_the_command(place: str, comman
     assert "pytest.main" not in ended.stderr
 
 
-def test_a_list_of_claims_ends_quietly_once_nobody_reads_it() -> None:
-    """As ``./lab run --collect-only -q | head -1`` does."""
-    reading, writing = os.pipe()
-    os.close(reading)
-    command = suite.pytest_command(["tests/scenarios", *PLAIN, "--collect-only", "-q"])
-    ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
-    os.close(writing)
-    assert (ended.returncode, ended.stderr) == (cli.OUTPUT_CLOSED, "")
+@pytest.mark.parametrize(
+    ("output", "status", "said"),
+    [
+        ("| head -n 0", cli.OUTPUT_CLOSED, ""),
+        (">/dev/full", OutputError.exit_status, "lab: the output cannot be written: No space left on device\n"),
+        (">&-", 0, ""),
+    ],
+)
+def test_a_list_of_claims_survives_any_output(output: str, status: int, said: str) -> None:
+    listing = shlex.join(suite.pytest_command(["tests/scenarios", *PLAIN, "--collect-only", "-q"]))
+    # head closes the pipe before the list begins.
+    script = f"set -o pipefail; {listing} {output}"
+    ended = subprocess.run(
+        ["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (status, said)
 
 
 _TELLS_WHAT_IT_GETS = """
