@@ -1,7 +1,9 @@
 """Reads and writes single files that users name: strangers may have written them, and they may be devices or pipes."""
 
 import json
+import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,9 +50,13 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text with its line ends as they are (BadInputError: the file cannot be written)."""
+    """Write a text with its line ends as they are (BadInputError: the file cannot be written; a new one is removed)."""
+    is_new = not os.path.lexists(path)
     try:
         # A name on the command line may have bytes of no encoding, which a patch repeats.
         path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
     except OSError as error:
+        if is_new:
+            with suppress(OSError):
+                path.unlink()
         raise BadInputError(f"{path} cannot be written: {error.strerror}") from error

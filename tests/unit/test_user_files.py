@@ -1,6 +1,7 @@
 """Files that users name, and that strangers may have written: a limit for each, and one error."""
 
 import os
+import resource
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -65,3 +66,15 @@ def test_a_text_is_written_as_it_is(tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_one_error(name: str, tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="cannot be written: "):
         write_text(tmp_path / name, "a")
+
+
+def test_a_file_that_does_not_fit_is_not_left_behind(tmp_path: Path) -> None:
+    """An empty patch or baseline would look complete."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        with pytest.raises(BadInputError, match="cannot be written: File too large"):
+            write_text(tmp_path / "patch", "a")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not list(tmp_path.iterdir())

@@ -149,10 +149,15 @@ def test_a_list_of_claims_survives_any_output(output: str, status: int, said: st
     listing = shlex.join(suite.pytest_command(["tests/scenarios", *PLAIN, "--collect-only", "-q"]))
     # head closes the pipe before the list begins.
     script = f"set -o pipefail; {listing} {output}"
-    ended = subprocess.run(
-        ["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
-    )
+    ended = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (status, said)
+
+
+def test_a_run_needs_no_cache() -> None:
+    """The checkout may be read-only, or on a full disk."""
+    words = ["tests/scenarios", *PLAIN, "-o", "cache_dir=/dev/null/cache", "-k", "no_such_claim"]
+    ended = subprocess.run(suite.pytest_command(words), capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (5, "")
 
 
 _TELLS_WHAT_IT_GETS = """
