@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from tuneproof.conf.facts import Facts
-from tuneproof.conf.locations import REGEXES, Kind, Location
+from tuneproof.conf.locations import REGEXES, Kind, Location, named
+from tuneproof.conf.regexes import as_bytes_read
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 
@@ -32,7 +33,7 @@ def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
     name = at.name
     if block.parent is None or block.local(name)[0] is not at or block.may_say_more:
         return ""
-    if facts.version_numbers >= _MERGED_SINCE and name == "add_header" and _merges(block):
+    if facts.version_numbers >= _MERGED_SINCE and name == "add_header" and _says_what_it_inherits(block):
         return ""
     if name in _PASSED_ON and not _proxies(block, name, facts):
         return ""
@@ -51,6 +52,8 @@ def _leaves_its_folder(at: Statement | Block, block: Block, _facts: Facts) -> st
     """Return a location's name if a path that begins with it and goes on with ".." leaves the folder of its alias."""
     location = Location.of(block) if block.name == "location" and block.args else None
     is_open = location is not None and location.kind in _BY_PREFIX and not location.name.endswith("/")
+    if block.local("internal"):
+        return ""
     return block.args[-1] if is_open and "".join(at.args).endswith("/") else ""
 
 
@@ -62,14 +65,22 @@ def _takes_any_path(_at: Statement | Block, block: Block, _facts: Facts) -> bool
     return location is None or Location.of(location).kind not in {Kind.EXACT, *REGEXES}
 
 
+def _lacks_named_location(at: Statement | Block, block: Block, _facts: Facts) -> str:
+    """Return the named location that a directive sends requests to, and that its server lacks; empty for none."""
+    server, name = block.around("server"), "".join(at.args[-1:])
+    if server is None or block.may_say_more or not name.startswith("@") or "$" in name:
+        return ""
+    return "" if named(server, as_bytes_read(name)) is not None else name
+
+
 def _is_second_host(at: Statement | Block, block: Block, _facts: Facts) -> bool:
     hosts = [one for one in block.local(at.name) if one.value.lower() == "host" and one.args[1:] != ("",)]
     return at in hosts[1:2]
 
 
-def _merges(block: Block) -> bool:
+def _says_what_it_inherits(block: Block) -> bool:
     said = block.setting("add_header_inherit")
-    return said is not None and said.value == "merge"
+    return said is not None and said.value in {"merge", "off"}
 
 
 def _proxies(block: Block, name: str, facts: Facts) -> bool:
@@ -181,6 +192,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "nested captures": _nested_captures,
     "leaves its folder": _leaves_its_folder,
     "any path": _takes_any_path,
+    "no such named location": _lacks_named_location,
     "second Host": _is_second_host,
     "never matches": _never_matches,
     "never chosen": _never_chosen,
