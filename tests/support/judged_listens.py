@@ -11,6 +11,7 @@ from tuneproof.conf import hosts, sockets
 from tuneproof.conf.listens import Address
 from tuneproof.conf.sources import Dump
 from tuneproof.conf.tree import read_configuration
+from tuneproof.messages.patterns import in_glibc_words
 
 _PLAIN_BESIDE_HTTP2: Final = (1, 25, 1)
 """From this version on, a socket with "http2" also speaks HTTP/1.1 without TLS."""
@@ -61,10 +62,12 @@ def _constructs(known: sockets.Sockets) -> set[str]:
 
 def _refusal(known: sockets.Sockets, seen: Seen) -> Iterator[str]:
     problem = known.problems[0] if known.problems else None
-    if problem is None or not seen.status or problem.message not in seen.refusal:
-        yield f"{problem}, nginx: {seen.status} {seen.refusal}"
-    elif "bind()" not in seen.refusal and not seen.refusal.endswith(f":{problem.line}"):
-        yield f"line {problem.line}, nginx: {seen.refusal}"
+    # The lab's build of mainline has musl's words.
+    refusal = in_glibc_words(seen.refusal)
+    if problem is None or not seen.status or problem.message not in refusal:
+        yield f"{problem}, nginx: {seen.status} {refusal}"
+    elif "bind()" not in refusal and not refusal.endswith(f":{problem.line}"):
+        yield f"line {problem.line}, nginx: {refusal}"
 
 
 def _differences(drawn: Drawn, known: sockets.Sockets, seen: Seen, version: tuple[int, ...]) -> Iterator[str]:

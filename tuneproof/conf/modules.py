@@ -1,21 +1,15 @@
 """The modules that a configuration needs in addition to nginx's binary."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tuneproof.conf.spelling import KNOWN
+from tuneproof.conf.directives import rows_of
 from tuneproof.conf.statements import TABLES, Statement
 from tuneproof.conf.tree import Block, Configuration
 from tuneproof.nginx_modules import Module, module_in, module_of, needed_by
 
 _LOADING: Final = "load_module"
-# Directives of nginx's commercial subscription (https://nginx.org/en/docs/): no packaged module has them.
-_COMMERCIAL: Final = re.compile(
-    r"(f4f|health_check|hls|keyval|mp4_limit_rate|session_log|status|zone_sync)(_\w+)?"
-    r"|api|least_time|ntlm|queue|state|sticky_cookie_insert|upstream_conf"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +44,8 @@ def unpackaged(configuration: Configuration) -> Iterator[str]:
     """Yield the directives that neither nginx nor a packaged module knows, with their places, in words."""
     for said, block in _said(configuration.main):
         module = module_in(said.value) if isinstance(said, Statement) and _loads(said) else None
-        is_known = said.name in KNOWN and not _COMMERCIAL.fullmatch(said.name)
-        is_known = is_known or module_of(said.name, in_stream="stream" in block.path) is not None
+        # nginx's documentation also has directives of its commercial subscription, and of modules that are apart.
+        is_known = bool(rows_of(said.name)) or module_of(said.name, in_stream="stream" in block.path) is not None
         if module is None and (_loads(said) or not is_known):
             yield f"{_shown(said)} ({said.file}:{said.line})"
 
@@ -61,7 +55,7 @@ def _said(block: Block) -> Iterator[tuple[Statement | Block, Block]]:
     yield from ((said, block) for said in block.own)
     for inner in block.blocks:
         yield inner, block
-        if inner.name in KNOWN and inner.name not in TABLES:
+        if rows_of(inner.name) and inner.name not in TABLES:
             yield from _said(inner)
 
 

@@ -19,6 +19,8 @@ _ABROAD: Final = ("http://", "https://", "$scheme")
 _COMMON: Final = frozenset({"server_name", "host", "http_host", "uri", "request_uri", "scheme", "server_port"})
 # Slow readers, and requests before them.
 _MOST_AT_ONCE: Final = 128
+# Addresses in other words, or from elsewhere.
+_GEO_MORE: Final = frozenset({"delete", "include", "proxy", "ranges"})
 _NO: Final = frozenset({"", "0"})
 _OF_FILES: Final = frozenset({"-f", "!-f", "-d", "!-d", "-e", "!-e", "-x", "!-x"})
 _OF_CLIENTS: Final = ("arg_", "cookie_", "http_")
@@ -66,12 +68,15 @@ class Request:
             "uri": self.path,
             "args": query,
             "query_string": query,
+            # The client has no certificate.
+            "ssl_client_verify": "NONE" if self.tls else "",
             **{f"http_{key.lower().replace('-', '_')}": value for key, value in self.headers.items()},
         }
         if name in known:
             return known[name]
         # The client sends neither cookies nor, without a query, arguments.
-        is_empty = name.startswith(("http_", "cookie_")) or (name.startswith("arg_") and not query)
+        is_empty = name.startswith(("http_", "cookie_", "ssl_client_"))
+        is_empty = is_empty or (not query and (name.startswith("arg_") or name == "secure_link"))
         return "" if is_empty else None
 
 
@@ -98,14 +103,42 @@ def holds(condition: Block, request: Request) -> bool | None:
 def _value(text: str, block: Block, request: Request) -> str | None:
     """Return a text with its variables; a single one may be of a ``map`` that compares whole texts."""
     names = variables(text)
-    table = table_of(names[0], block) if len(names) == 1 and text.strip("${}").lower() == names[0] else None
+    is_one = len(names) == 1 and text.strip("${}").lower() == names[0]
+    if is_one and names[0] == "invalid_referer":
+        allowed = block.in_effect("valid_referers")
+        return "" if not allowed or any("none" in said.args for said in allowed) else "1"
+    table = table_of(names[0], block) if is_one else None
+    if table is not None and table.name == "geo":
+        return _of_address(table)
     if table is None or table.name != "map":
         return request.value(text)
-    known, source = entries(table), request.value(table.args[0])
-    is_plain = not any(key.startswith(("~", "*", ".")) or key.endswith(".*") for key in known) and not table.unseen
-    if source is None or not is_plain or any(said.name in {"include", "hostnames"} for said in table.own):
+    source = request.value(table.args[0])
+    if source is None or table.unseen or any(said.name in {"include", "hostnames"} for said in table.own):
         return None
-    return request.value(known.get(source, known.get("default", "")))
+    return _mapped(source, entries(table), request)
+
+
+def _mapped(source: str, known: Mapping[str, str], request: Request) -> str | None:
+    """Return a map's value for a text: that of the same text, of the first regular expression, or the default."""
+    if source in known:
+        return request.value(known[source])
+    for key, value in known.items():
+        if key.startswith("~"):
+            try:
+                regex = compiled(key.lstrip("~").removeprefix("*"), ignores_case=key.startswith("~*"))
+            except ForeignRegexError:
+                return None
+            if regex.search(as_bytes_read(source)):
+                return request.value(value)
+    return request.value(known.get("default", ""))
+
+
+def _of_address(table: Block) -> str | None:
+    """Return a geo's value for the lab's client; None if that depends on its address, or a missing file."""
+    known = entries(table)
+    is_plain = len(table.args) == 1 and not table.unseen and not any(said.name in _GEO_MORE for said in table.own)
+    is_abroad = not any(_may_be_in_lab(network) for network in known if network != "default")
+    return known.get("default", "") if is_plain and is_abroad else None
 
 
 def diversion(levels: Sequence[Block], request: Request) -> Statement | Block | None:

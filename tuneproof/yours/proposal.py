@@ -9,7 +9,7 @@ from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit, audit_source
 from tuneproof.audit.conditions import SLOT_BYTES
 from tuneproof.audit.patches import Edit, apply, diff, place_of, setting
-from tuneproof.audit.version_choice import Choice
+from tuneproof.audit.version_choice import Choice, concerns
 from tuneproof.conf.directives import directive
 from tuneproof.conf.facts import Facts
 from tuneproof.conf.modules import Used, unpackaged, used_modules
@@ -22,7 +22,7 @@ from tuneproof.lab.load.stage import CLIENT
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.lab.subject.own_nginx import OwnNginx
 from tuneproof.lines import line_of
-from tuneproof.nginx_changes import LAB_VERSIONS
+from tuneproof.nginx_changes import LAB_VERSIONS, Kind
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.backends import STANDIN, Backend
 from tuneproof.proof.scenario.placement import CpuShare
@@ -132,7 +132,9 @@ def propose(wanted: Wanted, source: Source | None = None) -> Proposal:
 
     Raises BadInputError: It cannot be read, has mistakes, or has nothing that can be tested.
     """
-    return _proposer(wanted, source or open_source(wanted.configuration)).proposal()
+    proposer = _proposer(wanted, source or open_source(wanted.configuration))
+    _must_know(wanted, proposer.configuration)
+    return proposer.proposal()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,6 +172,22 @@ def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
     places = installed(found.facts.configuration, source, main=wanted.main)
     _without_missing(found.facts.configuration.main)
     return _Proposer(wanted, found, places, modules, stand_ins)
+
+
+def _must_know(wanted: Wanted, configuration: Configuration) -> None:
+    """Check that the lab's nginx of that version knows what the files use; the user's own image may know more.
+
+    Raises BadInputError: It does not.
+    """
+    for concern in concerns(configuration) if not wanted.image else ():
+        change = concern.change
+        newer = [version for version in LAB_VERSIONS if as_numbers(version) >= change.numbers]
+        if change.kind is Kind.NEW and not change.is_backported and change.numbers > as_numbers(wanted.version):
+            raise BadInputError(
+                f"nginx {wanted.version} does not know {concern.what}, which came with {change.version}",
+                where=f"{concern.said.file}:{concern.said.line}",
+                remedy=f"--nginx {newer[0]} or later" if newer else f"{wanted.image_option} IMAGE, one that has it",
+            )
 
 
 def _without_missing(block: Block) -> None:
@@ -229,6 +247,11 @@ class _Proposer:
             name: self._patched(name, what, cost, [edit for one in self._advice(name) for edit in one.edits])
             for name, (what, cost) in _PROVEN.items()
         }
+
+    @property
+    def configuration(self) -> Configuration:
+        """The files, with the values of placeholders."""
+        return self._audit.facts.configuration
 
     def proposal(self) -> Proposal:
         arms: dict[str, Arm[CountedObservation]] = {}
@@ -324,6 +347,11 @@ class _Proposer:
         cache = cache_of(route.proxied.target.block, route.proxied.target.kind)
         if cache is not None:
             self._skipped.append(f"{_place(route)}: large responses, since a cache answers ({shown(cache)})")
+            return
+        target = route.proxied.target
+        passes = f"{target.kind}_pass_request_headers"
+        if target.block.is_off(passes):
+            self._skipped.append(f"{_place(route)}: large responses, for which a header asks ({passes} off)")
             return
         held = route.proxied.reader_bytes
         if held is not None:

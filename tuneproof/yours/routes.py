@@ -4,6 +4,7 @@ import itertools
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
@@ -12,6 +13,7 @@ from tuneproof.conf.answers import answer
 from tuneproof.conf.facts import Facts, Proxied
 from tuneproof.conf.hosts import server_for
 from tuneproof.conf.locations import REGEXES, Kind, Location, taken
+from tuneproof.conf.regexes import ForeignRegexError, as_bytes_read, compiled
 from tuneproof.conf.sockets import Socket
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
@@ -37,10 +39,14 @@ _GUESSES: Final = (
     "/v1/tuneproof",
     "/graphql",
 )
-# Parts of regular expressions, each with a match; names of groups first, escapes last.
+# A class of characters, and how many of them at least; one of these is in most classes.
+_CLASS: Final = re.compile(r"(\\[dw]|\[[^]]*\])(?:[+*?]|\{(\d+)[^}]*\})?")
+_IN_CLASSES: Final = ("1", "a", "A", "-")
+_MOST_CHARACTERS: Final = 64
+# Parts of regular expressions, each with a match; what must not follow, names of groups, and at last escapes.
 _SAMPLES: Final = (
+    (r"\(\?<?![^()]*\)", ""),
     (r"\(\?(?:P?<\w+>|:)", "("),
-    (r"(?:\\[dw]|\[[^]]*\])(?:[+*?]|\{[^}]*\})?", "1"),
     (r"(?<!\\)\.[+*]\??", "tuneproof"),
     (r"\\(.)", r"\1"),
 )
@@ -398,11 +404,21 @@ def _plain_candidates(location: Block) -> Iterator[str]:
 
 def _sample(regex: str) -> str:
     """Return a text that a typical regular expression matches: the first alternative of each group."""
+    regex = _CLASS.sub(_some_of, regex)
     for pattern, sample in _SAMPLES:
         regex = re.sub(pattern, sample, regex)
     while (shorter := _GROUP.sub(r"\1", regex)) != regex:
         regex = shorter
     return regex.strip("^$")
+
+
+def _some_of(found: re.Match[str]) -> str:
+    """Return as many characters of a class as it needs."""
+    first, one = _IN_CLASSES[0], None
+    with suppress(ForeignRegexError):
+        regex = compiled(found[1], ignores_case=False)
+        one = next((text for text in _IN_CLASSES if regex.search(as_bytes_read(text))), None)
+    return (one or first) * min(int(found[2] or 1), _MOST_CHARACTERS)
 
 
 def files_wanted(routes: Sequence[Route]) -> Iterator[str]:

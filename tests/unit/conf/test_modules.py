@@ -52,7 +52,8 @@ def test_modules_that_the_files_load_are_not_loaded_again() -> None:
 def test_unpackaged_modules_are_reported_with_their_place() -> None:
     """A module, one of its directives, and commercial ones; not directives inside a packaged module's own blocks."""
     configuration = read(
-        "server { no_such_directive on; echo a; status_zone a; }\ngeoip2 /a { $b country; }\nrtmp { no_such; }",
+        "server { no_such_directive on; echo a; status_zone a; }\ngeoip2 /a { $b country; }\nrtmp { no_such; }\n"
+        "otel_exporter { endpoint a:1; } server { auth_jwt a; } upstream b { least_time header; }",
         main="load_module modules/ngx_http_nobodys_module.so;",
     )
     found = list(unpackaged(configuration))
@@ -60,6 +61,8 @@ def test_unpackaged_modules_are_reported_with_their_place() -> None:
         "load_module modules/ngx_http_nobodys_module.so",
         "no_such_directive",
         "status_zone",
+        "otel_exporter",
+        "auth_jwt",
     ]
 
 

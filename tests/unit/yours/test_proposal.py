@@ -89,6 +89,24 @@ def test_older_versions_have_only_the_kernels_setting(tmp_path: Path) -> None:
     assert change.reaches_others
 
 
+def test_a_version_that_lacks_what_the_files_use_is_rejected_before_anything_starts(tmp_path: Path) -> None:
+    """Except in an image of the user's own, which may know more."""
+    files = http("server { listen 80; http2 on; location / { proxy_pass http://b:1; } }")
+    with pytest.raises(BadInputError, match=r"nginx 1\.22 does not know http2, which came with 1\.25\.1") as raised:
+        proposed(tmp_path, files)
+    assert raised.value.remedy == "--nginx 1.26 or later"
+    assert proposed(tmp_path, files, version="1.26").scenario.claims
+    assert proposed(tmp_path, files, image="a").scenario.claims
+
+
+def test_large_responses_are_not_tested_where_no_header_can_ask_for_them(tmp_path: Path) -> None:
+    """The stand-in would send short ones, and slow readers would hold nothing."""
+    files = http("server { listen 80; location / { proxy_pass_request_headers off; proxy_pass http://b:1; } }")
+    found = proposed(tmp_path, files)
+    assert not [claim.name for claim in found.scenario.claims if "slow" in claim.name or "bulk" in claim.name]
+    assert any(one.endswith("(proxy_pass_request_headers off)") for one in found.left_out)
+
+
 def test_workers_that_start_large_are_measured(tmp_path: Path) -> None:
     files = http("server { listen 80; return 200; }")
     files["nginx.conf"] = files["nginx.conf"].replace("events { }", "events { worker_connections 1000000; }")

@@ -71,8 +71,18 @@ def routes(folder: Path, text: str, **options: str) -> list[Route | Unreachable]
          "http://lab/tuneproof"),
         ("map $scheme $x { ~s 1; include a; } server { listen 80; if ($x) { return 301 /; } location / { PASS } }",
          "http://lab/tuneproof"),
-        ("map $scheme $x { ~s 0; default 1; } server { listen 80; if ($x) { return 301 /; } location / { PASS } }",
+        ("map $scheme $x { ~*T+P$ 0; default 1; } server { if ($x) { return 301 /; } location / { PASS } }",
          "http://lab/tuneproof"),
+        ("map $scheme $x { ~(s) $1; default 0; } server { if ($x) { return 301 /; } location / { PASS } }",
+         "http://lab/tuneproof"),
+        (r'server { location ~ "^/[0-9]{8}/(?!b)[a-z]{2}-\w+$" { PASS } }', "http://lab/11111111/aa-1"),
+        ("geo $a { 10.0.0.0/8 1; } server { if ($a = '') { return 403; } location / { PASS } }", "http://lab/tuneproof"),
+        ("geo $a { default 1; include a; } server { if ($a) { return 403; } location / { PASS } }",
+         "http://lab/tuneproof"),
+        ("server { valid_referers none b; if ($invalid_referer) { return 403; } location / { PASS } }",
+         "http://lab/tuneproof"),
+        ("server { listen 443 ssl; if ($ssl_client_verify = FAILED) { return 403; } location / { PASS } }",
+         "https://lab/tuneproof"),
         ("server { listen 80; location / { limit_except GET { deny all; } PASS } }", "http://lab/tuneproof"),
         ("server { listen 80; location / { internal; PASS } location /b { try_files /x /; } }", "http://lab/b/tuneproof"),
     ],
@@ -92,7 +102,7 @@ def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, serve
         ("server { listen 443 quic; location / { PASS } }", "cannot connect"),
         ("server { listen 80; location / { grpc_pass grpc://a:1; } }", "stand-ins do not speak gRPC"),
         ("server { listen 80; location / { memcached_pass a:1; } }", "stand-ins do not speak memcached's protocol"),
-        (r'server { listen 80; location ~ "^/[0-9]{8}/x$" { PASS } }', "no path is known"),
+        (r'server { listen 80; location ~ "^/(?=[0-9]{8}y)x$" { PASS } }', "no path is known"),
         ("server { listen 80; location / { return 404; } location @never { PASS } }", "no path is known"),
         (f"server {{ listen 80; {MOVED} location / {{ PASS }} }}", "go elsewhere (return at "),
         ("server { listen 80; location / { return 403; PASS } }", "go elsewhere (return at "),
@@ -152,6 +162,16 @@ def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, serve
             "map $scheme $plain { https 0; default 1; } server { if ($plain) { return 301 /; } location / { PASS } }",
             "go elsewhere (if at ",
         ),
+        ("map $http_user_agent $x { ~*TUNE 1; } server { if ($x) { return 403; } location / { PASS } }", "(if at "),
+        ("map $scheme $x { ~s 0; default 1; } server { if ($x) { return 403; } location / { PASS } }", "(if at "),
+        ("geo $x { default 1; 203.0.113.0/24 0; } server { if ($x) { return 403; } location / { PASS } }", "(if at "),
+        ("server { valid_referers b; if ($invalid_referer) { return 403; } location / { PASS } }", "(if at "),
+        ("server { if ($secure_link = '') { return 403; } location / { PASS } }", "(if at "),
+        (
+            "server { listen 443 ssl; if ($ssl_client_verify != SUCCESS) { return 403; } location / { PASS } }",
+            "(if at ",
+        ),
+        ("server { listen 443 ssl; if ($ssl_client_s_dn !~ CN=a) { return 403; } location / { PASS } }", "(if at "),
     ],
 )
 def test_unreachable_places_have_a_reason(tmp_path: Path, server: str, why: str) -> None:
@@ -261,7 +281,7 @@ def test_every_location_is_probed_over_tls_and_without(tmp_path: Path) -> None:
     """Also a nested location; one without a known path is left out."""
     text = (
         "server { listen 80; listen 443 ssl; server_name a; location = /x { return 200; }\n"
-        r'location /in/ { location /in/ner/ { deny all; } } location ~ "^/[0-9]{8}$" { return 200; } }'
+        r'location /in/ { location /in/ner/ { deny all; } } location ~ "^/(?=[0-9]y)x$" { return 200; } }'
     )
     paths = ("/", "/x", "/in/", "/in/ner/")
     assert probes(tmp_path, text) == [f"{scheme}://a{path}" for scheme in ("http", "https") for path in paths]
