@@ -11,6 +11,8 @@ from tuneproof.report.words import before_and_after, measured
 from tuneproof.wording import count, one_line
 
 _DECIDED: Final = ("holds", "refuted")
+_MEASURED: Final = "measured change gains anything here"
+_UNMEASURED: Final = "change was measured"
 _SHOWN_OF_THE_LAB: Final = 3
 _MINUTE_S: Final = 60
 
@@ -54,9 +56,11 @@ def render_own(cells: Sequence[Cell], *, left_out: Sequence[str] = ()) -> str:
     sections = {
         "CHANGE": chain.from_iterable(map(_gain, changes))
         if changes
-        else ["  nothing: no measured change gains anything here"],
+        else [f"  nothing: no {_MEASURED if any(cell.remedy for cell in cells) else _UNMEASURED}"],
         "CONSIDER": chain.from_iterable(_gain(gain) for gain in gains if _is_a_choice(gain.remedy)),
         "ALREADY FINE": _fine(cells),
+        # What is not as it should be, if no change cures anything.
+        "SEEN": _contrary(cells) if not gains else (),
         "NOTE": (f"  {one_line(reason)}" for reason in _reasons(cells, decided=True)),
         "NOT DECIDED": _undecided(cells),
         "NOT TESTED": (f"  {one_line(line)}" for line in left_out),
@@ -121,6 +125,12 @@ def _fine(cells: Sequence[Cell]) -> Iterator[str]:
         if cell.remedy and cell.verdict == "refuted" and not _is_a_choice(cell.remedy):
             at = f" at {cell.remedy.place}" if cell.remedy.place else ""
             yield f"  no gain in: {cell.remedy.what}{at}; {_figures(cell)}"
+
+
+def _contrary(cells: Sequence[Cell]) -> Iterator[str]:
+    for cell in cells:
+        if cell.fine and cell.verdict in _DECIDED and cell.verdict != cell.fine.verdict:
+            yield f"  {one_line(cell.claim)}: {cell.verdict}, {measured(cell)}"
 
 
 def _undecided(cells: Sequence[Cell]) -> Iterator[str]:

@@ -79,7 +79,20 @@ def test_fine_and_useless_settings_are_reported() -> None:
     assert render_own(cells).partition("ALREADY FINE\n")[2].splitlines() == [
         "  connections are reused (1 of 2 places)",
         "  no gain in: keep connections at /d; connects: 32 \u2192 32",
+        "",
+        "SEEN",
+        "  claim b: holds, 1\u00d7 [1\u20131]",
+        "  claim c: holds, 1\u00d7 [1\u20131]",
     ]
+
+
+def test_what_no_change_cures_is_still_reported() -> None:
+    """A run of one claim, or a place without a patch, has no change to measure; what it shows is not lost."""
+    problem = judged("a", "holds", fine=Fine(what="connections are reused", verdict="refuted"))
+    assert render_own([problem]) == (
+        "CHANGE\n  nothing: no change was measured\n\nSEEN\n  claim a: holds, 1\u00d7 [1\u20131]"
+    )
+    assert "SEEN" not in render_own([problem, own("b", 2.0)])
 
 
 def test_undecided_and_untested_claims_have_their_reason_once() -> None:
