@@ -155,6 +155,7 @@ LOADED: Final[Mapping[str, str]] = {
         f"server {{ listen 443 ssl; server_name a; }} server {{ listen 443 ssl default_server; {_CERTIFICATE} }}"
     ),
     "no-certificate-but-no-server": "ssl_certificate /a.pem;",
+    "table-with-a-key-named-if": "map $arg_lang $name { default a; if b; }",
     "conditions-with-spaces": (
         'server { if ( $host = "a b" ) { return 403; } if ($uri ~ (a|(b))) { return 403; } '
         'if ($host = "") { return 403; } }'

@@ -225,7 +225,7 @@ class _Parser:
         term = "" if last.is_word else last.text
         if not term:
             self._end_of_file()
-        if first.text == "if":
+        if first.text == "if" and not TABLES & set(context):
             args = self._condition(args, line)
         filled: tuple[Filled, ...] = ()
         if self._own is not None:
