@@ -10,10 +10,11 @@ from tuneproof.audit.recorded import every_recorded
 from tuneproof.conf.directives import Directive, Inheritance, known, rows_of
 from tuneproof.errors import BadInputError
 from tuneproof.lines import Concern, Line, every_line
-from tuneproof.nginx_changes import BACKPORTED, Kind, of_directive
+from tuneproof.nginx_changes import BACKPORTED, LAB_VERSIONS, Kind, of_directive
 from tuneproof.nginx_modules import module_of
 from tuneproof.wording import VERDICT_WORDS, as_numbers, close_to
 
+_APART: Final = "removed before, of a module that comes separately (njs, OpenTelemetry, ACME), or of nginx Plus"
 # By state, if the row has no replacement for the directive.
 _WORDS: Final = {
     State.HARMFUL: "change",
@@ -92,7 +93,7 @@ def _of_module(word: str) -> Iterator[str]:
     if module is not None:
         yield f"{word}\n  of the module {module.name}, which Debian packages as {module.packages[0]}"
     elif word in known():
-        yield f"{word}\n  in nginx's documentation, but not in its sources: of njs or the commercial subscription"
+        yield f"{word}\n  in nginx's documentation, but not in the sources since {LAB_VERSIONS[0]}: {_APART}"
 
 
 def _of_directive(word: str) -> Iterator[str]:

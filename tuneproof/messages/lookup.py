@@ -4,7 +4,7 @@ import re
 from difflib import get_close_matches
 from typing import Final
 
-from tuneproof.messages.patterns import PLACE, find_all, find_cut, find_one, in_glibc_words
+from tuneproof.messages.patterns import PLACE, find_all, find_cut, find_cut_of_all, find_one, in_glibc_words
 from tuneproof.messages.rows import LEVELS, Message, messages
 from tuneproof.wording import plain_quotes
 
@@ -38,7 +38,7 @@ def find(text: str) -> tuple[Message, ...]:
     if rows := tuple(find_all(message)):
         return rows
     named = dict.fromkeys((*_by_words(in_glibc_words(message)), *_by_words(message)))
-    return (tuple(named) or _by_beginning(message))[:MOST]
+    return (tuple(named) or tuple(find_cut_of_all(message, level)) or _by_beginning(message))[:MOST]
 
 
 def corrected(text: str) -> str:

@@ -257,11 +257,17 @@ _CUT: Final = ("...", "\u2026", ">")
 
 def find_cut(text: str, level: str = "") -> Message | None:
     """Return the row of a message that was cut, or wrapped when pasted; None if several rows begin with it."""
+    found = find_cut_of_all(text, level)
+    return found[0] if len(found) == 1 else None
+
+
+def find_cut_of_all(text: str, level: str = "") -> list[Message]:
+    """Return all rows that begin with a message that was cut, in their order."""
     beginning = in_glibc_words(text)
     for mark in _CUT:
         beginning = beginning.removesuffix(mark).rstrip()
     if len(beginning) < _FEWEST:
-        return None
+        return []
     starts = _by_start()
     reached: dict[Message, int] = {}
     for each in (*starts.get(beginning[:_KEY], ()), *starts[""]):
@@ -269,8 +275,7 @@ def find_cut(text: str, level: str = "") -> Message | None:
         if each.begun in beginning and each.is_at(level) and (fixed := _fixed_of(each.pieces, beginning)) is not None:
             reached[each.message] = max(fixed, reached.get(each.message, 0))
     best = max(reached.values(), default=0)
-    found = [message for message, fixed in reached.items() if fixed == best and best >= _FEWEST]
-    return found[0] if len(found) == 1 else None
+    return [message for message, fixed in reached.items() if fixed == best and best >= _FEWEST]
 
 
 def _fixed_of(pieces: Sequence[str], beginning: str) -> int | None:

@@ -76,6 +76,13 @@ def wordings(errno_words: str) -> list[str]:
     return [words.text for row in messages().values() for words in row.words if f": {errno_words})" in words.text]
 
 
+def test_a_message_that_was_cut_before_its_error_number_leads_to_all_that_begin_with_it() -> None:
+    """People paste what fits their screen."""
+    found = [row.id for row in find("bind() to 0.0.0.0:80 failed")]
+    assert {row.id for row in find("bind() to 0.0.0.0:80 failed (98: Address already in use)")} < set(found)
+    assert all("bind() to" in " ".join(words.text for words in messages()[row].words) for row in found)
+
+
 @pytest.mark.parametrize(("musl", "glibc"), MUSL.items())
 def test_musls_words_lead_to_the_same_row(musl: str, glibc: str) -> None:
     """In a whole message, in one that was cut after them, with another system's number, and alone."""
