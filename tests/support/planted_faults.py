@@ -96,5 +96,9 @@ FAULTS: Final = (
         name="reuseport is of no socket", part="listens", owner=listens, attribute="_FLAGS",
         replacement=listens._FLAGS - {"reuseport"},
     ),
+    Fault(
+        name="no listen redefines protocols", part="listens", owner=sockets._Merged, attribute="_is_redefined",
+        replacement=_NEVER,
+    ),
     Fault(name="the last of two names wins", part="hosts", owner=hosts, attribute="_put", replacement=_last_wins),
 )  # fmt: skip
