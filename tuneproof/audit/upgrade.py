@@ -91,6 +91,9 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
         if change.kind is Kind.NEW:
             # The old version need not know it either; of what is backported, its package has it.
             is_meant = before != after < change.numbers
+        elif change.kind is Kind.REMOVED:
+            # The old version may refuse it, too.
+            is_meant = change.numbers <= after != before
         else:
             is_meant = before < change.numbers <= after and change.kind is not Kind.BEHAVIOUR
         if change.kind is Kind.IGNORED and after < change.numbers <= before:

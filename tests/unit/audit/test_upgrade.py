@@ -65,7 +65,8 @@ def test_lines_that_a_newer_nginx_rejects_are_reported_and_patched(
     at = as_numbers(since)
     just_before = f"{at[0]}.{at[1]}.{at[2] - 1}"
     assert of(changes(text, new=just_before), effect) == []
-    assert of(changes(text, old=since), effect) == []
+    # What both refuse is still an error.
+    assert bool(of(changes(text, old=since), effect)) == found.is_refused
     again = upgrade(Dump({"nginx.conf": patched(found, defaults=False)}, is_complete=True), old="1.18", new="1.30")
     assert of(again, effect) == []
 
@@ -125,6 +126,14 @@ def test_what_only_the_old_version_refuses_is_not_of_the_new_one() -> None:
 def test_what_both_versions_lack_is_reported(http: str, effect: Effect, what: str) -> None:
     for old, new in (("1.22", "1.26"), ("1.26", "1.22")):
         assert what in [one[0] for one in of(changes(http, old=old, new=new), effect)]
+
+
+def test_what_both_versions_refuse_is_no_start_of_the_new_one() -> None:
+    """Tried: nginx -t of 1.26 and of 1.30 says `unknown directive "ssl"`."""
+    for old, new in (("1.26", "1.30"), ("1.30", "1.26")):
+        found = changes(f"server {{ listen 443; ssl on; {TLS} }}", old=old, new=new)
+        assert of(found, Effect.REFUSED) == [("ssl", 3, "1.25.1")]
+        assert found.starts is False
 
 
 def test_lines_that_an_older_version_still_obeys_take_effect_again() -> None:
