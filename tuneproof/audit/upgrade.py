@@ -47,7 +47,7 @@ class Upgrade:
     @property
     def starts(self) -> bool | None:
         """Whether it starts; None if that depends on its package."""
-        if self.is_refused:
+        if self.is_refused or self.after.facts.configuration.is_broken:
             return False
         return None if any(one.effect is Effect.MAY_BE_REFUSED for one in self.differences) else True
 

@@ -134,6 +134,8 @@ def test_what_both_versions_refuse_is_no_start_of_the_new_one() -> None:
         found = changes(f"server {{ listen 443; ssl on; {TLS} }}", old=old, new=new)
         assert of(found, Effect.REFUSED) == [("ssl", 3, "1.25.1")]
         assert found.starts is False
+    misplaced = changes("server { ssl_object_cache_inheritable off; }", old="1.22", new="1.30")
+    assert as_document(misplaced)["starts"] is False
 
 
 def test_lines_that_an_older_version_still_obeys_take_effect_again() -> None:
