@@ -121,6 +121,13 @@ def interface(lab: Lab, container: str) -> tuple[str, str, str]:
     )
 
 
+@pytest.mark.usefixtures("links")
+def test_a_wire_leaves_the_subjects_cpu_alone_once_it_is_up(lab: Lab) -> None:
+    """Its kernel starts on all CPUs; then every process of its container is on the others' CPU."""
+    allowed = lab[owner_name("client")].run(["sh", "-c", "grep -h Cpus_allowed_list /proc/[0-9]*/status | sort -u"])
+    assert allowed.decode().split() == ["Cpus_allowed_list:", "1"]
+
+
 def test_a_wire_keeps_the_mac_address_the_ip_address_and_the_routes(lab: Lab, links: ShapedLinks) -> None:
     links.apply(PROFILES["bare"], subject=PEER)
     before = interface(lab, "client")

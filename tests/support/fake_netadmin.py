@@ -142,6 +142,7 @@ def container(program: Program, *, name: str = "netadmin-client") -> "LabContain
         types.SimpleNamespace(
             spec=types.SimpleNamespace(name=name),
             attach=lambda: program,
+            stay_on_cpus=lambda: None,
             fetch=lambda path: f"content of {path}".encode(),
         ),
     )

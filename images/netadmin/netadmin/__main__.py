@@ -6,16 +6,13 @@ its input.
 """
 
 import json
-import os
 import signal
 import sys
 
 from tuneproof.lab.protocol.codec import to_plain
-from tuneproof.lab.protocol.cpus import cpus_of
 from tuneproof.lab.protocol.links import Greeting
 
 from .agent import Agent, answers
-from .placement import stay_on
 from .wire import Wire, WireError
 
 
@@ -32,12 +29,9 @@ def _look() -> tuple[Greeting, Wire | None]:
 def _wire() -> tuple[Greeting, Wire | None]:
     wire = Wire()
     try:
-        ready_s = wire.raise_()
-        if cpus := os.environ.get("STAY_ON_CPUS"):
-            stay_on(cpus_of(cpus))
+        return Greeting(ready_s=wire.raise_()), wire
     except WireError as error:
         return Greeting(error=str(error)), wire
-    return Greeting(ready_s=ready_s), wire
 
 
 if __name__ == "__main__":

@@ -34,8 +34,7 @@ def test_a_links_netadmin_container_has_its_roles_place_in_the_network(
     client, backend = owner_specs(shaper=shaper, image="netadmin:1", cpuset="1")
     names = (client.name, client.aliases, client.role, client.image)
     assert names == (owner_name("client"), (owner_name("client"), "client"), Role.NETADMIN, "netadmin:1")
-    # A wire starts on all CPUs and moves to these by itself.
-    assert (client.cpuset, dict(client.environment)) == (("", {"STAY_ON_CPUS": "1"}) if shaper == "wire" else ("1", {}))
+    assert (client.cpuset, client.starts_on_all_cpus) == ("1", shaper == "wire")
     assert (backend.name, backend.aliases) == ("netadmin-backend", ("netadmin-backend", "backend"))
     assert client.command == ("python3", "-m", "netadmin", command)
     assert (client.devices, bool(client.memory_folders)) == (devices, bool(devices))

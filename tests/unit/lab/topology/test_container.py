@@ -31,6 +31,7 @@ class StandIn:
         self.keywords: dict[str, Any] = {}
         self.starts: list[str] = []
         self.removed: list[str] = []
+        self.updates: list[tuple[str, dict[str, str]]] = []
         self.losses = 0
 
     def with_kwargs(self, **keywords: Any) -> Self:
@@ -63,6 +64,7 @@ class StandIn:
             adapters={},
             remove_container=self.remove_container,
             stats=self.stats,
+            update_container=lambda name, **limits: self.updates.append((name, limits)),
         )
         return types.SimpleNamespace(client=types.SimpleNamespace(api=api))
 
@@ -96,6 +98,17 @@ def test_a_container_on_another_engine_is_made_there_with_that_machines_cpus() -
     here = cast("StandIn", made(client)._container).docker_client_kw
     assert here["environment"]["DOCKER_HOST"] != "far"
     assert here["timeout"] > DEFAULT_TIMEOUT_SECONDS, "an engine on slow CPUs is waited for longer than docker-py does"
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_container_may_be_limited_to_its_cpus_after_its_start(*, late: bool) -> None:
+    """A wire's kernel starts faster on all of them."""
+    new = made(replace(CLIENT, cpuset="1", starts_on_all_cpus=late))
+    new.start()
+    told = cast("StandIn", new._container)
+    assert ("cpuset_cpus" in told.keywords) is not late
+    new.stay_on_cpus()
+    assert told.updates == ([("id-of-client:1", {"cpuset_cpus": "1"})] if late else [])
 
 
 @pytest.mark.parametrize(("losses", "starts"), [(0, 1), (1, 2)])
