@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-import docker
 import requests
 from docker.errors import DockerException, ImageNotFound, NotFound
 
 from tuneproof.errors import BadInputError, CannotRunHereError
-from tuneproof.lab.engine.contexts import resolved
+from tuneproof.lab.engine.base import downloading_client
 from tuneproof.lab.engine.failures import engine_errors
 
 PUBLISHED: Final = Path(__file__).parents[3] / "images" / "published.json"
@@ -42,30 +41,25 @@ def pull_published(
     if not digest or os.environ.get(BUILD_IMAGES):
         return False
     report(f"pulling image {tag}")
-    # A separate client: a download may take longer than other calls.
-    around = resolved(os.environ if environment is None else environment)
-    pulling = docker.from_env(timeout=_PULL_TIMEOUT_S, environment=around)
-    try:
-        image = pulling.images.pull(repository, tag=digest)
-    except (DockerException, requests.RequestException) as error:
-        words = str(getattr(error, "explanation", None) or error)
-        if isinstance(error, (NotFound, ImageNotFound)) or _UNVERIFIED in words:
-            raise CannotRunHereError(
-                f"the registry does not have the image that this release names ({words[:200]})",
-                where=f"{repository}@{digest}",
-                remedy=f"{BUILD_IMAGES}=1 builds the images here instead",
-            ) from error
-        report(f"no registry answers for {repository} ({words[:120]}); building {tag}")
-        return False
-    else:
+    with downloading_client(environment, timeout_s=_PULL_TIMEOUT_S) as pulling:
+        try:
+            image = pulling.images.pull(repository, tag=digest)
+        except (DockerException, requests.RequestException) as error:
+            words = str(getattr(error, "explanation", None) or error)
+            if isinstance(error, (NotFound, ImageNotFound)) or _UNVERIFIED in words:
+                raise CannotRunHereError(
+                    f"the registry does not have the image that this release names ({words[:200]})",
+                    where=f"{repository}@{digest}",
+                    remedy=f"{BUILD_IMAGES}=1 builds the images here instead",
+                ) from error
+            report(f"no registry answers for {repository} ({words[:120]}); building {tag}")
+            return False
         with engine_errors(f"tagging {tag}"):
             name, _, version = tag.partition(":")
             image.tag(name, tag=version)
             # The registry's name would keep the image when `clean` removes ours.
             pulling.images.remove(f"{repository}@{digest}")
-        return True
-    finally:
-        pulling.close()
+    return True
 
 
 def _published() -> Mapping[str, tuple[str, str]]:
