@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import pytest
 
 from tests.support.joined import Answering
-from tuneproof.lab.load.observer import Counters, SocketFigures, SoftnetFigures, WorkerFigures
+from tuneproof.lab.load.observer import Counters, SoftnetFigures, WorkerFigures
 from tuneproof.lab.load.stage import Programs, Stage
 from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.netadmin import HalfOpened
-from tuneproof.lab.protocol.observer import ListenerFigures, Observer, WatchSample
+from tuneproof.lab.protocol.observer import ListenerFigures, Observer, SocketCounts, WatchSample
 from tuneproof.lab.topology.program import Call, remote
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class FakeStage:
         self.did: list[str] = []  # calls to observer, client, neighbours and subject, in order
         self.workers: list[tuple[WorkerFigures, ...]] = [(worker(11), worker(12))]
         self.counters: list[Counters] = [counters()]
-        self.sockets: list[SocketFigures] = [sockets()]
+        self.sockets: list[SocketCounts] = [sockets()]
         self.cgroups: list[str] = [cgroup()]
         self.samples: tuple[WatchSample, ...] = (sample(0.0, 4 * MIB),)
         self.answers: dict[str, list[object]] = defaultdict(lambda: [None])  # the client's; each takes a second
@@ -145,7 +145,7 @@ class _Stage(Stage):
         self.fake.do("workers")
         return tuple(replace(one, at_s=self.fake.clock.now_s) for one in following(self.fake.workers))
 
-    def sockets(self, port: int = PORT) -> SocketFigures:
+    def sockets(self, port: int = PORT) -> SocketCounts:
         assert port == PORT
         self.fake.do("sockets")
         return following(self.fake.sockets)
@@ -206,9 +206,9 @@ def sockets(
     unread_bytes: tuple[int, ...] = (),
     others: Mapping[str, int] | None = None,
     **local: int,
-) -> SocketFigures:
+) -> SocketCounts:
     """Return a reading; an underscore stands for the hyphen in a state's name."""
-    return SocketFigures(
+    return SocketCounts(
         listeners=tuple(ListenerFigures(queued=each, backlog=511) for each in queued),
         local={"LISTEN": len(queued), **{name.replace("_", "-"): count for name, count in local.items()}},
         others=others or {},

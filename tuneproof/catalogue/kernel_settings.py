@@ -9,9 +9,9 @@ from typing import Final
 from tuneproof.catalogue.advice import Advice
 from tuneproof.catalogue.counting import Setting, arms_of, claims_of
 from tuneproof.lab.load.counted import Figures
-from tuneproof.lab.load.observer import SocketFigures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.protocol.exchanges import Flow, Step
+from tuneproof.lab.protocol.observer import SocketCounts
 from tuneproof.lab.subject.written_config import written_config
 from tuneproof.proof.scenario.scenarios import Scenario
 
@@ -44,7 +44,7 @@ def _closed_by_nginx(rig: Rig) -> Figures:
     return _left(left)
 
 
-def _left(sockets: SocketFigures) -> Figures:
+def _left(sockets: SocketCounts) -> Figures:
     return {name: sockets.local.get(state, 0) for name, state in LEFT.items()}
 
 

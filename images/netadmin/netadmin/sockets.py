@@ -11,9 +11,13 @@ from tuneproof.lab.protocol.observer import ListenerFigures, SocketCounts
 _ESTABLISHED: Final = 1
 _TIME_WAIT: Final = 6
 _LISTEN: Final = 10
-_STATES: Final = range(1, 12)
+NAMES: Final = (
+    *("", "ESTAB", "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2", "TIME-WAIT", "UNCONN", "CLOSE-WAIT", "LAST-ACK"),
+    *("LISTEN", "CLOSING", "SYN-RECV"),
+)
+"""ss(8)'s names of the states, by number; two have one name."""
 # The kernel takes a bit mask of them. Many ended connections are counted differently: see time_waits().
-EVERY: Final = sum(1 << number for number in _STATES)
+EVERY: Final = sum(1 << number for number in range(1, 12))
 UNENDED: Final = EVERY & ~(1 << _TIME_WAIT)
 LISTENING: Final = 1 << _LISTEN
 MANY_ENDED: Final = 100
@@ -69,24 +73,24 @@ def ended(sockstat: str) -> int:
 def figures(sockets: Iterable[Mapping[str, Any]], *, time_waits: Mapping[int, int], port: int) -> SocketCounts:
     """Count sockets around a listening port."""
     listeners = []
-    local: Counter[int] = Counter()
-    others: Counter[int] = Counter()
+    local: Counter[str] = Counter()
+    others: Counter[str] = Counter()
     send_queue_bytes = 0
     unread_bytes = []
     for entry in sockets:
         state = entry["idiag_state"]
         if entry["idiag_sport"] != port:
-            others[state] += 1
+            others[NAMES[state]] += 1
             if state == _ESTABLISHED:
                 unread_bytes.append(entry["idiag_rqueue"])
             continue
-        local[state] += 1
+        local[NAMES[state]] += 1
         if state == _LISTEN:
             listeners.append(ListenerFigures(queued=entry["idiag_rqueue"], backlog=entry["idiag_wqueue"]))
         elif state == _ESTABLISHED:
             send_queue_bytes += entry["idiag_wqueue"]
     for sport, count in time_waits.items():
-        (local if sport == port else others)[_TIME_WAIT] += count
+        (local if sport == port else others)[NAMES[_TIME_WAIT]] += count
     return SocketCounts(
         listeners=tuple(listeners),
         local=dict(local),

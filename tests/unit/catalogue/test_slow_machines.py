@@ -21,12 +21,12 @@ from tuneproof.catalogue import (
 )
 from tuneproof.lab.load import rig as module
 from tuneproof.lab.load.counted import Counted, CountedObservation, Figures
-from tuneproof.lab.load.observer import SocketFigures
 from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.load.waiting import VoidTrialError
 from tuneproof.lab.protocol.cpu_times import MachineShares
 from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow, TlsConnection
 from tuneproof.lab.protocol.loadgen import Loadgen
+from tuneproof.lab.protocol.observer import SocketCounts
 from tuneproof.lab.topology.program import Answered, Call, remote
 from tuneproof.proof.scenario.arms import Arm
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tuneproof.lab.load.stage import Stage
 
 OK = answered(200)
-NO_SOCKETS = SocketFigures(listeners=(), local={}, others={}, send_queue_bytes=0, unread_bytes=())
+NO_SOCKETS = SocketCounts(listeners=(), local={}, others={}, send_queue_bytes=0, unread_bytes=())
 BACKEND = types.SimpleNamespace(**dict.fromkeys(("play", "seen", "name", "end_connections"), lambda *_: seen()))
 
 

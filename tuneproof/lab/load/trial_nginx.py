@@ -12,11 +12,11 @@ from typing import Final, TypeVar
 from tuneproof.errors import LabError
 from tuneproof.explain.parse.sockets import ss_text
 from tuneproof.lab.load.fresh_workers import start_fresh_workers
-from tuneproof.lab.load.observer import SocketFigures, WorkerFigures
+from tuneproof.lab.load.observer import WorkerFigures
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError
 from tuneproof.lab.network.agent import owner_name
-from tuneproof.lab.protocol.observer import Calls
+from tuneproof.lab.protocol.observer import Calls, SocketCounts
 from tuneproof.lab.protocol.turns import Turns
 from tuneproof.lab.subject.config import ACCESS_LOG_PATH, ERROR_LOG_PATH
 from tuneproof.lab.subject.supervisor import Said, configuration_path
@@ -78,7 +78,7 @@ class TrialNginx:
         """Return a sysctl of the subject's network namespace; None if it has none of that name."""
         return self._stage.observer.sysctl(name)
 
-    def sockets(self, port: int = 0) -> SocketFigures:
+    def sockets(self, port: int = 0) -> SocketCounts:
         """Count the subject's sockets by their state, around a port (default: the subject's)."""
         return self._stage.sockets(port)
 

@@ -72,11 +72,11 @@ class SocketCounts:
     """TCP sockets of the subject's network namespace, around one of its listening ports."""
 
     listeners: tuple[ListenerFigures, ...]  # those that listen on the port
-    local: Mapping[int, int]
-    """Number of sockets with this local port by state, including listeners. States are the kernel's numbers
-    (include/net/tcp_states.h). Connections that wait for accept(2) are already established.
+    local: Mapping[str, int]
+    """Number of sockets with this local port by state, including listeners. States have ss(8)'s names: "ESTAB",
+    "TIME-WAIT". Connections that wait for accept(2) are already established.
     """
-    others: Mapping[int, int]  # likewise for all other sockets, including the connections to the upstream
+    others: Mapping[str, int]  # likewise for all other sockets, including the connections to the upstream
     send_queue_bytes: int
     """For established sockets with this local port, the bytes that the client has not acknowledged yet, sent or not
     (tcp_diag_get_info in net/ipv4/tcp_diag.c).

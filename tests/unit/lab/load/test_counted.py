@@ -82,7 +82,7 @@ class Around:
         self.refuses = ""  # why a command in the subject fails
         self.asked: list[Call] = []  # of the client
         self.clock = FakeClock()  # each call of the client takes half a second
-        self.left = {8100: sockets(local={6: 3}), 8101: sockets()}  # TIME-WAIT is state 6
+        self.left = {8100: sockets(local={"TIME-WAIT": 3}), 8101: sockets()}
         self.observer = Observing(self)
 
     @property
@@ -194,7 +194,7 @@ def worker(pid: int, *, run_s: float = 0.5, is_asleep: bool = True, is_leaving: 
     return texts(pid, title=title, status=status, schedstat=f"{run_s * 1e9:.0f} 0 20\n")
 
 
-def sockets(*queued: int, local: Mapping[int, int] | None = None) -> SocketCounts:
+def sockets(*queued: int, local: Mapping[str, int] | None = None) -> SocketCounts:
     listeners = tuple(ListenerFigures(queued=each, backlog=511) for each in queued)
     return SocketCounts(listeners=listeners, local=local or {}, others={}, send_queue_bytes=0, unread_bytes=())
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.observed import IO, STATUS, texts
 from tuneproof.errors import LabError
-from tuneproof.lab.load.observer import Counters, SocketFigures, SoftnetFigures, WorkerFigures
-from tuneproof.lab.protocol.observer import CounterTexts, ListenerFigures, ProcessTexts, SocketCounts, WorkerTexts
+from tuneproof.lab.load.observer import Counters, SoftnetFigures, WorkerFigures
+from tuneproof.lab.protocol.observer import CounterTexts, ProcessTexts, WorkerTexts
 
 ZOMBIE = "Name:\tnginx\nState:\tZ (zombie)\nPid:\t{pid}\nvoluntary_ctxt_switches:\t17\n"
 FIGURES: dict[str, Any] = {
@@ -27,15 +27,6 @@ COUNTERS = CounterTexts(
     counters="TcpExt: ListenDrops\nTcpExt: 3\nTcp: MaxConn ActiveOpens\nTcp: -1 40\n",
     softnet=SOFTNET.format(9, 1, 2, 0) + SOFTNET.format(8, 0, 0, 3),
     at_s=12.5,
-)
-
-
-SOCKETS = SocketCounts(
-    listeners=(ListenerFigures(queued=3, backlog=511),),
-    local={10: 1, 1: 4},
-    others={6: 2, 1: 1},
-    send_queue_bytes=1234,
-    unread_bytes=(77,),
 )
 
 
@@ -114,16 +105,6 @@ def test_a_worker_in_another_format_is_an_error(worker: ProcessTexts, expected: 
     """A zero in place of a missing figure would be believed."""
     with pytest.raises(LabError, match=f"nginx's workers cannot be read: .*{expected}"):
         WorkerFigures.of(WorkerTexts(workers=(worker,), at_s=12.5))
-
-
-def test_sockets_are_counted_by_the_names_of_their_states() -> None:
-    assert SocketFigures.of(SOCKETS) == SocketFigures(
-        listeners=(ListenerFigures(queued=3, backlog=511),),
-        local={"LISTEN": 1, "ESTAB": 4},
-        others={"TIME-WAIT": 2, "ESTAB": 1},
-        send_queue_bytes=1234,
-        unread_bytes=(77,),
-    )
 
 
 def test_a_difference_is_what_was_added_in_between() -> None:

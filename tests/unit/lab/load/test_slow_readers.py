@@ -9,10 +9,11 @@ import pytest
 from tests.support.fake_stage import ADDRESS, MIB, PORT, FakeStage, about, cgroup, sample, sockets, worker
 from tuneproof.lab.load import slow_readers, waiting
 from tuneproof.lab.load.base import Outcome
-from tuneproof.lab.load.observer import SocketFigures, WorkerFigures
+from tuneproof.lab.load.observer import WorkerFigures
 from tuneproof.lab.load.slow_readers import MemoryObservation, SlowReaders
 from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError
 from tuneproof.lab.protocol.loadgen import Loadgen, SlowReadersSeen, SlowReading
+from tuneproof.lab.protocol.observer import SocketCounts
 from tuneproof.lab.topology.program import Call
 
 LOAD = SlowReaders(readers=3)
@@ -149,14 +150,14 @@ def test_a_slow_machine_gets_more_time(fake: FakeStage) -> None:
 
 
 NOT_YET = sockets()
-FULL: dict[str, SocketFigures] = {
+FULL: dict[str, SocketCounts] = {
     "one-upstream-each": sockets(ESTAB=2, unread_bytes=(4096, 1)),
     "a-kept-one-besides": sockets(ESTAB=2, unread_bytes=(4096, 1, 0)),
     "no-upstream": sockets(ESTAB=2, send_queue_bytes=1),
     "a-reader-was-closed": sockets(ESTAB=1, unread_bytes=(4096, 0)),
     "all-were-closed": sockets(),
 }
-GOING_ON: dict[str, SocketFigures] = {
+GOING_ON: dict[str, SocketCounts] = {
     "a-slow-upstream": sockets(ESTAB=2, unread_bytes=(4096, 0)),
     "upstreams-that-have-sent-nothing": sockets(ESTAB=2, unread_bytes=(0, 0)),
     "no-upstream-yet": sockets(ESTAB=2),
@@ -166,7 +167,7 @@ GOING_ON: dict[str, SocketFigures] = {
 @pytest.mark.parametrize("full", FULL.values(), ids=FULL)
 @pytest.mark.parametrize("going_on", GOING_ON.values(), ids=GOING_ON)
 def test_a_slow_upstream_is_awaited_however_long_memory_does_not_grow(
-    going_on: SocketFigures, full: SocketFigures, fake: FakeStage
+    going_on: SocketCounts, full: SocketCounts, fake: FakeStage
 ) -> None:
     """On a slow host it needs seconds to fill nginx's buffers; unread data shows that they are full."""
     fake.sockets = [NOT_YET, *[going_on] * 200, full]
