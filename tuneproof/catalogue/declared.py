@@ -1,7 +1,8 @@
 """Every claim of the catalogue in a few words, and where it is declared: enough to select claims, without a lab."""
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -52,13 +53,12 @@ def _declared(advice: "Advice") -> Iterator[Declared]:
 
 def place_of(scenario: str, claim: str) -> str:
     """Return file and line of a claim's declaration: of its row, or of its name in a module of the catalogue."""
-    names = [claim, *re.findall(_MADE_OF_ROWS, claim)]
-    files = sorted(_files(), key=lambda path: (_is_elsewhere(path, scenario), path.suffix == ".py", path))
-    for name in names:
-        for path in files:
-            if found := re.search(rf'"{re.escape(name)}"', _text(path)):
-                line = _text(path).count("\n", 0, found.start()) + 1
-                return f"{path.relative_to(_PACKAGE.parent)}:{line}"
+    for name in (claim, *re.findall(_MADE_OF_ROWS, claim)):
+        if places := _places().get(name):
+            path, line = min(
+                places, key=lambda place: (_is_elsewhere(place[0], scenario), place[0].suffix == ".py", place)
+            )
+            return f"{path.relative_to(_PACKAGE.parent)}:{line}"
     return str(_PACKAGE.name)
 
 
@@ -68,10 +68,11 @@ def _is_elsewhere(path: Path, scenario: str) -> bool:
 
 
 @cache
-def _files() -> tuple[Path, ...]:
-    return (*(_PACKAGE / "lines").rglob("*.toml"), *(_PACKAGE / "catalogue").glob("*.py"))
-
-
-@cache
-def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8")
+def _places() -> Mapping[str, Sequence[tuple[Path, int]]]:
+    """Return the files and lines that have a word in quotes, by that word."""
+    places = defaultdict(list)
+    for path in (*(_PACKAGE / "lines").rglob("*.toml"), *(_PACKAGE / "catalogue").glob("*.py")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+            for word in re.findall(r'"(\w+)(?=")', line):
+                places[word].append((path, number))
+    return places
