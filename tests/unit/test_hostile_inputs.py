@@ -26,7 +26,7 @@ def test_hostile_inputs_do_no_harm() -> None:
 def test_outputs_contain_only_text() -> None:
     """Escape sequences, markup, commands for GitHub, and marks that reverse the direction, through every output."""
     made = outcome(
-        "escapes", "command", "hostile name", "nest", "include", "gzip", "endless", "C1 controls", "results with"
+        "escapes", "command", "hostile name", "that nest", "include", "gzip", "endless", "C1 controls", "results with"
     )
     assert made["wrong"] == {}
     assert made["tried"] > 50

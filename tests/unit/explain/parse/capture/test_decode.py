@@ -49,7 +49,7 @@ LINKS: list[tuple[int, Any]] = [
     (1, ETHERNET),
     (1, ETHERNET / Dot1Q(vlan=5)),
     (1, ETHERNET / Dot1AD(vlan=5) / Dot1Q(vlan=6) / Dot1Q(vlan=7)),
-    (1, Ether(type=0x9100) / Dot1Q(vlan=6)),  # the older outer VLAN tag
+    (1, Ether(dst=ETHERNET.dst, type=0x9100) / Dot1Q(vlan=6)),  # the older outer VLAN tag
     (113, CookedLinux()),
     (113, CookedLinux() / Dot1Q(vlan=5)),
     (276, CookedLinuxV2()),

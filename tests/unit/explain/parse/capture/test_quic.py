@@ -190,6 +190,8 @@ def test_memory_is_bounded_and_forgotten_connections_are_counted() -> None:
     assert len(others) == 63
 
 
+ANY_MAC = "02:00:00:00:00:01"
+"""Without an address, scapy asks the network for one, and waits."""
 INNER = {4: IP(src="10.0.0.1", dst="10.0.0.2"), 6: IPv6(src="fd00::1", dst="fd00::2")}
 UNREACHABLE = {4: IP(src="10.0.0.2", dst="10.0.0.1") / ICMP(type=3, code=3), 6: IPv6() / ICMPv6DestUnreach(code=4)}
 TOO_BIG = IP(src="10.0.0.2", dst="10.0.0.1") / ICMP(type=3, code=4)
@@ -197,7 +199,7 @@ TOO_BIG = IP(src="10.0.0.2", dst="10.0.0.1") / ICMP(type=3, code=4)
 
 def service_of(*packets: object) -> QuicService:
     """Read packets, one a second, behind Ethernet; they are QUIC or ICMP."""
-    frames = [bytes(Ether() / packet) for packet in packets]
+    frames = [bytes(Ether(dst=ANY_MAC) / packet) for packet in packets]
     reader = SegmentReader((number * 10**9, 1, data, len(data)) for number, data in enumerate(frames))
     assert list(reader) == []
     assert reader.quic.datagrams + sum(reader.others.values()) == len(packets)
@@ -224,7 +226,7 @@ def test_a_packet_that_was_too_big_does_not_count_as_undeliverable() -> None:
 
 
 def test_a_packet_truncated_after_its_header_counts_with_its_length_on_the_wire() -> None:
-    sent = bytes(Ether() / INNER[4] / UDP(sport=40_000, dport=443) / long_header(INITIAL, FIRST_ID, CLIENT_ID))
+    sent = bytes(Ether(dst=ANY_MAC) / INNER[4] / UDP(sport=40_000, dport=443) / long_header(INITIAL, FIRST_ID, CLIENT_ID))
     reader = SegmentReader([(0, 1, sent[:96], len(sent))])
     assert list(reader) == []
     assert (reader.quic.datagrams, reader.others) == (1, {})
