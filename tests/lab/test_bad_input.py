@@ -59,9 +59,8 @@ def test_an_image_that_does_not_build_shows_the_end_of_its_log(engine: docker.Do
     assert raised.value.where == str(folder / "Dockerfile")
 
 
-@pytest.mark.parametrize(
-    "comes_back", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["restarted", "stays away"]
-)
+@pytest.mark.slow  # tests/unit/lab/topology/test_holdings.py has both cases, with fake engines
+@pytest.mark.parametrize("comes_back", [True, False], ids=["restarted", "stays away"])
 def test_a_run_survives_or_reports_an_engine_that_stops(
     engine: docker.DockerClient, tmp_path: Path, *, comes_back: bool
 ) -> None:

@@ -48,7 +48,6 @@ class Sabotage:
     scenario: Scenario[Any]  # The scenario
     stand_ins: Mapping[str, str]  # By an arm's name, the arm in its place
     claims: tuple[str, ...]  # Names of the claims that must no longer hold
-    slow: bool = False  # Whether it takes long, and other claims test the same code
 
 
 _DIAGNOSIS = differential_diagnosis
@@ -72,47 +71,40 @@ SABOTAGES = {
         scenario=upstream_keepalive.SCENARIO,
         stand_ins={"keepalive": "off"},
         claims=("keepalive_raises_throughput", "twins_are_as_fast"),
-        slow=True,
     ),
     "twin-with-the-remedy": Sabotage(
         scenario=_STALL,
         stand_ins={"twin": _STALL.arms[_DOSES - 1].name},
         claims=("twins_are_alike",),
-        slow=True,
     ),
     "distant-keepalive-left-out": Sabotage(
         scenario=upstream_keepalive_distance.SCENARIO,
         stand_ins={"keepalive-1-ms": "plain-1-ms", "keepalive-10-ms": "plain-10-ms"},
         claims=("keepalive_saves_a_round_trip_of_2_ms", "keepalive_saves_a_round_trip_of_20_ms"),
-        slow=True,
     ),
     "backlog-left-short": Sabotage(
         scenario=_QUEUES.SCENARIO,
         stand_ins={_QUEUES.LONG: _QUEUES.SHORT},
         # Like the next one, but with waits of a second and more.
         claims=("long_backlog_spares_connects",),
-        slow=True,
     ),
     "backlog-made-long": Sabotage(
         scenario=_QUEUES.SCENARIO,
         stand_ins={arm.name: _QUEUES.LONG for arm in _QUEUES.QUEUE_ARMS},
         # Decided by counting, like those that tests/lab/test_turned_claims.py reverses.
         claims=("queue_holds_backlog_plus_one", "overflows_and_drops_rise_together"),
-        slow=True,
     ),
     "syn-backlog-made-long": Sabotage(
         scenario=_HALF_OPEN.SCENARIO,
         stand_ins={_HALF_OPEN.SHORT.name: _HALF_OPEN.LONG.name},
         # The claim that cookies end the drops is the same function of another arm.
         claims=("half_open_drops_without_overflows", "long_syn_backlog_ends_drops"),
-        slow=True,
     ),
     "recipe-left-out": Sabotage(
         scenario=_TUNED.SCENARIO,
         stand_ins={_TUNED.DEFAULTS.name: _TUNED.RECIPE.name},
         # Its slow connects are caused by its dropped SYNs.
         claims=("recipe_ends_dropped_syns",),
-        slow=True,
     ),
     "readers-fewer-and-buffers-off": Sabotage(
         scenario=_BUFFERS.SCENARIO,
@@ -123,19 +115,16 @@ SABOTAGES = {
             _BUFFERS.KILLED.name: _BUFFERS.SPARED.name,
         },
         claims=tuple(claim.name for claim in _BUFFERS.CLAIMS),
-        slow=True,
     ),
     "slots-all-alike": Sabotage(
         scenario=worker_connections.SCENARIO,
         stand_ins=dict.fromkeys(_SLOTS, _SLOTS[0]),
         claims=("a_connection_costs_424_bytes", "a_million_connections_cost_14_gb"),
-        slow=True,
     ),
     "mitigations-left-out": Sabotage(
         scenario=_LEAGUE.League().scenario(),
         stand_ins={_LEAGUE.SMALL: _LEAGUE.DEFAULT, "limit-rate": _LEAGUE.DEFAULT},
         claims=("small_rmem_halves_lag", "limit_rate_halves_lag"),
-        slow=True,
     ),
     "socket-buffers-left-alone": Sabotage(
         scenario=_RCVBUF.SocketBuffers(largest_rmem_bytes=33554432).scenario(),
@@ -147,37 +136,28 @@ SABOTAGES = {
             "socket_rcvbuf_is_tcp_rmem_for_a_location",
             "socket_rcvbuf_beats_buffering_off",
         ),
-        slow=True,
     ),
     "distant-socket-buffers-left-alone": Sabotage(
         scenario=reuseport_stall_rcvbuf_distance.SCENARIO,
         stand_ins={_RCVBUF.CURE: _RCVBUF.DEFAULT},
         claims=("socket_rcvbuf_slows_distant_bulk", "socket_rcvbuf_is_one_buffer_per_round_trip"),
-        slow=True,
     ),
     "causes-left-out": Sabotage(
         scenario=_DIAGNOSIS.SCENARIO,
         # The same function of other arms finds the other causes.
         stand_ins={_DIAGNOSIS.STALL.name: _DIAGNOSIS.HEALTHY.name, _DIAGNOSIS.OVERFLOW.name: _DIAGNOSIS.HEALTHY.name},
         claims=("stall_is_told", "overflow_is_told", "stalled_nginx_sends_to_nobody", "overflow_repeats_syns"),
-        slow=True,
     ),
     "queues-not-shared": Sabotage(
         scenario=reuseport_stall_herd.SCENARIO,
         stand_ins={"shared-queue": "reuseport"},
         claims=("shared_queue_makes_workers_wait",),
-        slow=True,
     ),
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, id=name, marks=pytest.mark.slow if sabotage.slow else ())
-        for name, sabotage in SABOTAGES.items()
-    ],
-)
+@pytest.mark.slow  # tests/lab/test_turned_claims.py reverses a claim everywhere, and the last test here another
+@pytest.mark.parametrize("name", SABOTAGES)
 def test_a_claim_does_not_hold_without_its_cause_or_remedy(name: str, nginx: str, measure: Measure) -> None:
     """Whatever the verdict is then (mostly refuted), it is not the expected one."""
     sabotage = SABOTAGES[name]
@@ -213,6 +193,7 @@ def test_without_bulk_downloads_no_worker_stalls(nginx: str, host_snapshot: Snap
     assert cell.verdict == Verdict.REFUTED
 
 
+@pytest.mark.slow  # like the one above, with the remedy left out in place of the cause
 def test_with_tcp_rmem_left_alone_the_loop_is_not_restored(
     nginx: str, host_snapshot: Snapshot, measure: Measure
 ) -> None:

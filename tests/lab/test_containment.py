@@ -119,6 +119,7 @@ def test_the_lease_runs_as_nobody_without_capabilities(
     assert found
 
 
+@pytest.mark.slow  # tests/unit/proof/scenario/test_own_subjects.py has the sentence for what a stage reports
 def test_a_configuration_with_too_many_processes_ends_with_one_sentence(
     images: BuiltImages, lab_session: Session, place_cpus: PlaceCpus, nginx: str, tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ CPUS_ALLOWED: Final = (
 )
 
 
+@pytest.mark.slow  # tests/unit/catalogue/test_many_cpus.py has the arms, and test_isolation.py a container's CPUs
 def test_each_worker_has_its_cpu_and_gets_load(lab_session: Session, images: BuiltImages, nginx: str) -> None:
     """Pinned if the arm says so, otherwise wherever the container may run; every arm can be measured."""
     scenario = many_cpus.scenario(RunConditions(subject_cpus=lambda: cpus_of(PLACEMENT.subject)))

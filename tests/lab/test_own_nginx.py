@@ -27,12 +27,9 @@ from tuneproof.yours.proposal import Proposal, Wanted, propose
 
 pytestmark = [pytest.mark.engine]
 
-# One with surroundings that have to be made; the whole run below uses the usual shape.
-QUICK: Final = ("unix-socket",)
-NOT_FOR_ALL: Final = pytest.mark.slow
 STARTED: Final = (
     "classic",
-    *QUICK,
+    "unix-socket",
     "address",
     "http-1.1-forgotten",
     "header-forgotten",
@@ -58,12 +55,6 @@ STARTED: Final = (
 )
 
 
-def parameters() -> list[object]:
-    """Return the cases; most of them run only if this module is named."""
-    names = (*STARTED, *SURROUNDINGS)
-    return [pytest.param(name, id=name, marks=() if name in QUICK else NOT_FOR_ALL) for name in names]
-
-
 def first_file(case: Case, folder: Path) -> str:
     """Write a case's files; return the path that a user would name."""
     return str(written(folder, case.files))
@@ -79,7 +70,8 @@ def asked(
         return {arm.name: bench.run(arm, label="requests").record.figures for arm in arms}
 
 
-@pytest.mark.parametrize("name", parameters())
+@pytest.mark.slow  # a whole run below has the usual shape, and test_containment.py a unix socket
+@pytest.mark.parametrize("name", [*STARTED, *SURROUNDINGS])
 def test_a_configuration_starts_and_behaves_as_audit_says(
     name: str,
     tmp_path: Path,

@@ -25,6 +25,7 @@ Description: old
 """
 
 
+@pytest.mark.slow  # tests/unit/lab/engine/test_updates.py reads recorded lists; Debian's archive is what may change
 def test_updates_of_an_image_are_found(engine: docker.DockerClient, images: BuiltImages) -> None:
     """Its list of packages is read, and apt, with this machine's own lists, knows what replaces an old one."""
     if shutil.which("apt-get") is None:

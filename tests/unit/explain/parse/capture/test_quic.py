@@ -226,7 +226,9 @@ def test_a_packet_that_was_too_big_does_not_count_as_undeliverable() -> None:
 
 
 def test_a_packet_truncated_after_its_header_counts_with_its_length_on_the_wire() -> None:
-    sent = bytes(Ether(dst=ANY_MAC) / INNER[4] / UDP(sport=40_000, dport=443) / long_header(INITIAL, FIRST_ID, CLIENT_ID))
+    sent = bytes(
+        Ether(dst=ANY_MAC) / INNER[4] / UDP(sport=40_000, dport=443) / long_header(INITIAL, FIRST_ID, CLIENT_ID)
+    )
     reader = SegmentReader([(0, 1, sent[:96], len(sent))])
     assert list(reader) == []
     assert (reader.quic.datagrams, reader.others) == (1, {})
