@@ -1,0 +1,131 @@
+"""Rows of evidence with the verdict that one cause gives it: tests/unit/explain/diagnosis/test_*_verdicts.py."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import pytest
+
+from tests.support.canned_evidence import (
+    capture,
+    listening,
+    log,
+    lossy,
+    repeated_syns,
+    seen,
+    service,
+    spread,
+    table,
+)
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.findings import CauseAssessment, CauseVerdict
+from tuneproof.explain.parse.capture.records import Side
+from tuneproof.explain.parse.error_log import ErrorLog, Event
+
+FOUND, POSSIBLE, RARE = CauseVerdict.FOUND, CauseVerdict.POSSIBLE, CauseVerdict.RARE
+RULED_OUT, NOT_SEEN = CauseVerdict.RULED_OUT, CauseVerdict.NOT_SEEN
+Assess = Callable[[EvidenceSet], CauseAssessment]
+Rows = Mapping[Assess, Sequence[tuple[str, EvidenceSet, CauseVerdict, tuple[str, ...]]]]
+
+
+def row(name: str, verdict: CauseVerdict, *parts: Any) -> tuple[str, EvidenceSet, CauseVerdict, tuple[str, ...]]:
+    """Return one case: pieces of evidence, and their effect, such as "against 1: short of CPU"."""
+    said = tuple(part for part in parts if isinstance(part, str))
+    return name, seen(*(part for part in parts if not isinstance(part, str))), verdict, said
+
+
+def said_so(event: Event, number: int, *upstreams: str) -> ErrorLog:
+    """Return an error log that repeats one message this often, for each upstream."""
+    at = datetime(2026, 11, 22, tzinfo=UTC)
+    return ErrorLog(
+        messages=number,
+        levels={"error": number},
+        events={event: number},
+        upstreams={event: dict.fromkeys(upstreams, number)},
+        workers_left=(),
+        first=at,
+        last=at,
+    )
+
+
+def check(assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
+    """Compare an assessment with a row: its verdict, and words of its numbered reasons, followed by their files."""
+    found = assess(given)
+    assert found.verdict is verdict
+    told = [
+        *(f"for {at}: {each.text} [{each.file}]" for at, each in enumerate(found.for_, start=1)),
+        *(f"against {at}: {each.text} [{each.file}]" for at, each in enumerate(found.against, start=1)),
+        *(f"decides {at}: {each}" for at, each in enumerate(found.would_decide, start=1)),
+    ]
+    for each in said:
+        place, _, words = each.partition(": ")
+        assert any(line.startswith(f"{place}: ") and words in line for line in told), told
+
+
+AT_THE_CLIENT: Final[dict[str, Any]] = {"syn_to_synack_s": spread(0.0005), "synack_to_ack_s": spread(0.00001)}
+
+
+AT_THE_SERVER: Final[dict[str, Any]] = {"synack_to_ack_s": spread(0.02)}
+
+
+SYNS_AGAIN_AT_CLIENT: Final = service(**repeated_syns(), **AT_THE_CLIENT)
+
+
+# They arrived, so no path lost them; counters show which queue dropped them.
+SYNS_AGAIN_AT_SERVER: Final = service(**repeated_syns(), **AT_THE_SERVER)
+
+
+# A server without room drops the last ACK of the handshake with the request after it, and sends its SYN/ACK again.
+UNHEARD: Final = capture(
+    service(
+        **lossy(
+            from_client=Side(packets=500, data_segments=240, retransmitted_segments=40),
+            from_server=Side(packets=500, data_segments=300),
+        ),
+        **repeated_syns(synack_retransmitted_flows=40),
+    )
+)
+
+
+ALONE: Final = table(listening())
+
+
+LATE: Final = spread(0.001, 0.3)
+
+
+# A SYN without an answer was dropped by a queue or lost, and a client cannot distinguish the two.
+ALIKE: Final = [
+    row(
+        "SYNs again at the client",
+        POSSIBLE,
+        "for 1: 40 of 200 connections to 10.0.0.2:8000 retransmitted their SYN after 1.0 s",
+        "decides 1: ",
+        SYNS_AGAIN_AT_CLIENT,
+    ),
+    row("connects of 300 ms", NOT_SEEN, log(connect_time_s=spread(0.001, 0.3))),
+    row("connects of 1 s", POSSIBLE, log(connect_time_s=spread(0.001, 1.02))),
+]
+
+
+def rows_of(cases: Rows) -> pytest.MarkDecorator:
+    """Return the mark that runs a test with every row of every cause."""
+    return pytest.mark.parametrize(
+        ("assess", "given", "verdict", "said"),
+        [
+            pytest.param(assess, *case[1:], id=f"{assess.__module__.rpartition('.')[2]}.{assess.__name__}: {case[0]}")
+            for assess, rows in cases.items()
+            for case in rows
+        ],
+    )
+
+
+def parametrized(rows: Rows) -> pytest.MarkDecorator:
+    """Return the parameters of one test for each row."""
+    return pytest.mark.parametrize(
+        ("assess", "given", "verdict", "said"),
+        [
+            pytest.param(assess, *case[1:], id=f"{assess.__module__.rpartition('.')[2]}.{assess.__name__}: {case[0]}")
+            for assess, cases in rows.items()
+            for case in cases
+        ],
+    )

@@ -1,0 +1,227 @@
+"""Cases of a worker that serves all connections late."""
+
+from typing import Final
+
+from tests.support.canned_evidence import (
+    BACK,
+    FRONT,
+    connects,
+    legs,
+    log,
+    pidstat,
+    repeated_syns,
+    scheduled,
+    service,
+    spread,
+    stood_still,
+    worker,
+)
+from tests.support.verdict_rows import (
+    FOUND,
+    LATE,
+    NOT_SEEN,
+    POSSIBLE,
+    RARE,
+    RULED_OUT,
+    Assess,
+    Rows,
+    check,
+    row,
+    rows_of,
+)
+from tuneproof.explain.diagnosis.causes import (
+    event_loop_stall,
+)
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.findings import CauseVerdict
+from tuneproof.explain.parse.access_log.upstream_times import NOT_LOGGED
+from tuneproof.explain.parse.capture.records import Side
+
+LATE_LOG: Final = log(connect_time_s=LATE)
+
+
+HOLDS: Final = legs(request_s=spread(0.1))
+
+
+WAITS: Final = "nginx waits for a CPU"
+
+
+CASES: Final[Rows] = {
+    # The time that nginx holds requests, and connects that are late only in its log, are its own; unless it has no CPU.
+    event_loop_stall.assess: [
+        row(
+            "a request is held",
+            FOUND,
+            "for 1: holds a request for 33 ms (median), 400 ms (p90) and 400 ms (p99)",
+            legs(request_s=spread(0.033, 0.4)),
+        ),
+        row("a response is held", FOUND, legs(request_s=spread(0.001, 0.06), response_held_s=spread(0.001, 0.2))),
+        # limit_req and auth_request do that; a small first part of a response waits for more.
+        row(
+            "only requests are held",
+            POSSIBLE,
+            "against 1: A stall delays whatever a worker waits for, and nothing else is late.",
+            "decides 1: tuneproof watch",
+            legs(request_s=spread(0.1), response_held_s=spread(0.001)),
+        ),
+        row("only responses are held", POSSIBLE, legs(response_held_s=spread(0.001, 0.2))),
+        # They arrived while the machine paused for 110 ms.
+        row(
+            "a burst of responses is held once",
+            POSSIBLE,
+            "against 1: It was held 1 time: one pause of the machine does that.",
+            legs(response_held_s=spread(0.018, 0.11), backend_s=spread(0.02), moments=1),
+        ),
+        # The kernel has finished the handshake, and nginx does not look: this is the log's long uct.
+        row(
+            "a connection stands unused",
+            FOUND,
+            "for 1: a request with an open backend connection for 1 ms (median), 300 ms (p90)",
+            legs(connected_held_s=spread(0.001, 0.3)),
+        ),
+        # As in the article.
+        row("one in fifty 500 ms", FOUND, legs(request_s=spread(0.001, 0.5, slow_share=0.02))),
+        row("one in fifty 90 ms", NOT_SEEN, legs(request_s=spread(0.001, 0.09, slow_share=0.02))),
+        row("21 ms each", FOUND, legs(request_s=spread(0.021))),
+        row("19 ms each", RULED_OUT, legs(request_s=spread(0.019))),
+        row("a scheduler's gaps", RULED_OUT, "against 1: within 30 ms (p99)", legs(request_s=spread(0.001, 0.03))),
+        row("19 requests", NOT_SEEN, legs(request_s=spread(0.4), matched=19)),
+        row("20 requests", FOUND, legs(request_s=spread(0.4), matched=20)),
+        row("no CPU by schedstat", POSSIBLE, f"against 1: {WAITS} 50 %", scheduled((1.0, 0.0), (2.0, 1.0)), HOLDS),
+        row("no CPU by pidstat", POSSIBLE, f"against 1: {WAITS} 50 %", pidstat("%wait", 40.0, 60.0), HOLDS),
+        row("with its CPU", FOUND, f"for 3: {WAITS} only 2 %", scheduled((98.0, 2.0)), HOLDS),
+        # No distance, outage, TLS or client makes it continue with everything that waited while others worked.
+        row(
+            "a worker stalled",
+            FOUND,
+            "for 1: Worker 12 was stalled for up to 300 ms: 20 times several of its requests continued within",
+            "for 1: among them late connections to 10.0.1.3:9000",
+            log(standstills=(stood_still(),)),
+        ),
+        row("still, and nginx is prompt on the wire", RULED_OUT, log(standstills=(stood_still(),)), legs()),
+        row(
+            "still, without a CPU",
+            POSSIBLE,
+            f"against 1: {WAITS} 50 %",
+            log(standstills=(stood_still(),)),
+            scheduled((1.0, 0.0), (2.0, 1.0)),
+        ),
+        row("three of three", FOUND, log(standstills=(stood_still(alone=3, moments=3),))),
+        row("two of two", NOT_SEEN, log(standstills=(stood_still(alone=2, moments=2),))),
+        # By chance in one of fifty.
+        row("20 of 300", FOUND, log(standstills=(stood_still(moments=300),))),
+        row("20 of 900", NOT_SEEN, log(standstills=(stood_still(moments=900),))),
+        row("it delayed few", RARE, log(standstills=(stood_still(delayed=4),))),
+        # The backend's kernel answers all workers alike, but perhaps not at another moment.
+        row(
+            "one worker connects late",
+            POSSIBLE,
+            "for 1: Worker 12 takes 300 ms (p90) to connect to 10.0.1.3:9000, worker 11 1 ms",
+            log(server_connects=(connects(11, spread(0.001)), connects(12, LATE))),
+        ),
+        row(
+            "to servers that the log does not name",
+            POSSIBLE,
+            "for 1: its upstream servers, which the log does not name",
+            log(server_connects=(connects(11, spread(0.001), NOT_LOGGED), connects(12, LATE, NOT_LOGGED))),
+        ),
+        row(
+            "to another server",
+            NOT_SEEN,
+            log(server_connects=(connects(11, spread(0.001), "near"), connects(12, spread(0.08), "far"))),
+        ),
+        row(
+            "a far server beside a near one",
+            NOT_SEEN,
+            log(
+                connect_time_s=spread(0.001, 0.08),
+                server_connects=(connects(11, spread(0.001), "near"), connects(11, spread(0.08), "far")),
+            ),
+        ),
+        row(
+            "one worker connects late, and nginx is prompt on the wire",
+            RULED_OUT,
+            log(server_connects=(connects(11, spread(0.001)), connects(12, spread(0.033)))),
+            legs(),
+        ),
+        *(
+            row(name, verdict, log(server_connects=(connects(11, spread(fast_s)), connects(12, spread(slow_s)))))
+            for name, slow_s, fast_s, verdict in (
+                ("32 and 1 ms", 0.032, 0.001, POSSIBLE),
+                ("30 and 1 ms", 0.03, 0.001, NOT_SEEN),
+                ("90 and 20 ms", 0.09, 0.02, NOT_SEEN),
+            )
+        ),
+        row(
+            "all workers connect late",
+            POSSIBLE,
+            "decides 1: tcpdump",
+            "decides 2: $pid $connection",
+            log(connect_time_s=LATE, workers=(worker(11, LATE), worker(12, LATE))),
+        ),
+        # The log's times are wrong: the kernel answered at once, and nginx looked late.
+        row(
+            "fast on the wire",
+            FOUND,
+            "for 1: 300 ms (p90), but on the wire the backend answers within 20 ms (p90)",
+            "for 1: [access_logs 1, captures 1]",
+            LATE_LOG,
+            legs(matched=0),
+        ),
+        # The log's time includes a TLS handshake with a busy backend.
+        row(
+            "fast on the wire but for TLS",
+            POSSIBLE,
+            LATE_LOG,
+            legs(back={"tls_flows": 200}, matched=0),
+        ),
+        row(
+            "late on the wire",
+            POSSIBLE,
+            LATE_LOG,
+            legs(back=repeated_syns(handshake_s=spread(0.0001, 1.0)), matched=0),
+        ),
+        *(
+            row(name, NOT_SEEN, log(connect_time_s=times))
+            for name, times in (
+                ("connects of 40 ms", spread(0.0, 0.04)),
+                ("a SYN timer", spread(0.0, 1.02)),
+                ("a far backend", spread(0.1, 0.12)),
+                ("few connects", spread(0.0, 0.3, count=15)),
+            )
+        ),
+        # The worker finds the request and the client's FIN in one iteration.
+        row("three 499s without time", POSSIBLE, log(closed_499_without_time=3)),
+        row("three of a thousand", NOT_SEEN, log(requests=1000, closed_499_without_time=3)),
+        row("two 499s without time", NOT_SEEN, log(closed_499_without_time=2)),
+        row("499s of unknown time", NOT_SEEN, log(closed_499_without_time=None)),
+        # Clients answer with RST; without it they had only closed their half.
+        row(
+            "data after a FIN",
+            POSSIBLE,
+            service(data_after_peer_fin_flows=5, from_client=Side(packets=400, data_segments=200, resets=5)),
+        ),
+        row("a half-closed connection", NOT_SEEN, service(data_after_peer_fin_flows=5, from_client=Side(packets=400))),
+        row(
+            "nginx closes its window",
+            POSSIBLE,
+            "for 1: nginx closed its own receive window to 10.0.1.3:9000 2 times",
+            legs(back={"from_client": Side(zero_windows=9, zero_window_episodes=2)}, matched=0),
+        ),
+        row("slow answers", POSSIBLE, service(FRONT, response_s=spread(0.2))),
+        row("fast answers", NOT_SEEN, service(BACK)),
+        # A tenth of the requests was held for 70 ms, and all of them waited for the backend for 200 ms.
+        row("a burst before a slow backend", POSSIBLE, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.2))),
+        row("a burst before a fast backend", FOUND, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.02))),
+    ],
+}
+
+
+@rows_of(CASES)
+def test_each_cause_judges_evidence_as_expected(
+    assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]
+) -> None:
+    check(assess, given, verdict, said)
+    # The share that a cause affected determines its place among others; 0 if it is unknown.
+    reasons = assess(given).for_
+    assert [reason for reason in reasons if not 0 <= reason.touched <= 1] == []

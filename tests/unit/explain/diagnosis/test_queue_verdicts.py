@@ -1,0 +1,181 @@
+"""Cases of the two queues of a listener: connections that wait for accept(), and half-open ones."""
+
+from typing import Final
+
+from tests.support.canned_evidence import (
+    FRONT,
+    grown,
+    half_open,
+    legs,
+    listening,
+    log,
+    lossy,
+    readings,
+    repeated_syns,
+    service,
+    spread,
+    table,
+)
+from tests.support.verdict_rows import (
+    ALIKE,
+    FOUND,
+    NOT_SEEN,
+    POSSIBLE,
+    RARE,
+    RULED_OUT,
+    SYNS_AGAIN_AT_CLIENT,
+    SYNS_AGAIN_AT_SERVER,
+    UNHEARD,
+    Assess,
+    Rows,
+    check,
+    row,
+    rows_of,
+    said_so,
+)
+from tuneproof.explain.diagnosis.causes import (
+    accept_queue_overflow,
+    syn_queue_drop,
+)
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.findings import CauseVerdict
+from tuneproof.explain.parse.counters.snapshot import CounterSnapshot
+from tuneproof.explain.parse.error_log import Event
+from tuneproof.explain.parse.figures import distribution
+
+MANY_HALF_OPEN: Final = service(half_open=100, handshakes={"complete": 100, "half-open": 100})
+
+
+def accepting(connections: int, **counted: int) -> tuple[CounterSnapshot, ...]:
+    """Return two readings, between which a host accepted so many connections."""
+    after = {f"TcpExt.{name}": number for name, number in counted.items()}
+    return readings({"Tcp.PassiveOpens": 0}, {"Tcp.PassiveOpens": connections, **after})
+
+
+CASES: Final[Rows] = {
+    # Only its own counter and a listener above its backlog show it; a client sees three causes in the same way.
+    accept_queue_overflow.assess: [
+        *ALIKE,
+        row("grown", FOUND, "for 1: 976 connections", grown(ListenOverflows=976, ListenDrops=976)),
+        row(
+            "two files with a reading each",
+            FOUND,
+            "for 1: [counters 1, counters 2]",
+            *((each,) for each in readings({}, {"TcpExt.ListenOverflows": 12})),
+        ),
+        row("one reading", POSSIBLE, "decides 1: nstat", readings({"TcpExt.ListenOverflows": 12})),
+        row("increments", FOUND, readings({"TcpExt.ListenOverflows": 12}, relative=True)),
+        # Three are more than a single event, and one connection in a hundred explains a complaint.
+        row("two connections", RARE, grown(ListenOverflows=2, ListenDrops=2)),
+        row("12 of 10000", RARE, accepting(10_000, ListenOverflows=12)),
+        row("300 of 10000", FOUND, accepting(10_000, ListenOverflows=300)),
+        row("above its backlog", FOUND, table(listening(queued=129, backlog=128), listening(backlog=128))),
+        row("at its backlog", NOT_SEEN, table(listening(queued=128, backlog=128), listening(backlog=128))),
+        # Some kernels do not report it.
+        row("no backlog", NOT_SEEN, table(listening(queued=1, backlog=0))),
+        row("SYNs again at the server", POSSIBLE, SYNS_AGAIN_AT_SERVER),
+        row("in nginx's namespace", POSSIBLE, legs(repeated_syns())),
+        # Counters of another namespace do not rule it out, nor do nginx's rule out a backend's.
+        row("front", POSSIBLE, "against 2: namespace", legs(repeated_syns()), grown()),
+        row("back", POSSIBLE, legs(back=repeated_syns()), grown()),
+        row("backend's timer", POSSIBLE, grown(), log(connect_time_s=spread(0.001, 1.02))),
+        row("no overflows beside SYNs again", RULED_OUT, SYNS_AGAIN_AT_CLIENT, grown()),
+        row(
+            "loss hits data and SYNs alike",
+            NOT_SEEN,
+            "against 1: data was lost as well",
+            service(**lossy(), **repeated_syns()),
+        ),
+        row("SYN/ACKs again", POSSIBLE, "for 2: SYN/ACK again in 40 of 200", UNHEARD),
+        row("two SYNs again", NOT_SEEN, service(**repeated_syns(2))),
+        # No timer is that short.
+        row("every packet twice", NOT_SEEN, service(**repeated_syns(200, syn_retransmission_delay_s=spread(0.00001)))),
+        # As in a recorded stall: 72 ms for a tenth, and 1.04 s for one in a hundred.
+        row(
+            "a second in a stall", NOT_SEEN, log(connect_time_s=distribution([0.0] * 170 + [0.072] * 20 + [1.04] * 10))
+        ),
+        row("handshakes at once", RULED_OUT, "against 1: 200 handshakes", service(FRONT)),
+        row("timeouts in the error log", POSSIBLE, said_so(Event.CONNECT_TIMED_OUT, 3)),
+        row("few timeouts", NOT_SEEN, said_so(Event.CONNECT_TIMED_OUT, 2)),
+    ],
+    syn_queue_drop.assess: [
+        *ALIKE,
+        row("two SYNs", RARE, grown(TCPReqQFullDrop=2)),
+        row("12 SYNs beside 10000 connections", RARE, accepting(10_000, TCPReqQFullDrop=12)),
+        row("full queue", FOUND, "for 1: 703 SYNs", grown(TCPReqQFullDrop=703, ListenDrops=703)),
+        row(
+            "cookies had to do",
+            FOUND,
+            "for 1: dropped 20 SYNs",
+            grown(ListenDrops=30, ListenOverflows=10, SyncookiesSent=5),
+        ),
+        row(
+            "drops alone may be memory",
+            POSSIBLE,
+            "for 1: without memory",
+            "decides 4: page allocation failure",
+            grown(ListenDrops=703),
+        ),
+        row(
+            "cookies did", POSSIBLE, "against 1: no SYN was dropped", grown(TCPReqQFullDoCookies=50, SyncookiesSent=50)
+        ),
+        row("overflows alone", RULED_OUT, grown(ListenDrops=10, ListenOverflows=10)),
+        row("half-open", POSSIBLE, MANY_HALF_OPEN),
+        # Without any other segment, the capture's filter left them out; a server sends its SYN/ACK again.
+        row("half-open by a filter", NOT_SEEN, service(half_open=100, handshakes={"half-open": 100})),
+        row(
+            "half-open alone",
+            POSSIBLE,
+            service(half_open=100, handshakes={"half-open": 100}, synack_retransmitted_flows=50),
+        ),
+        row("half-open without a drop", RULED_OUT, MANY_HALF_OPEN, grown()),
+        row("few half-open", NOT_SEEN, service(half_open=19, handshakes={"complete": 10})),
+        row("sockets at the backlog", POSSIBLE, table(listening(backlog=128), *half_open(128))),
+        row("sockets below the backlog", NOT_SEEN, table(listening(backlog=128), *half_open(127))),
+        row("each socket has its own backlog", POSSIBLE, table(*[listening(backlog=128)] * 2, *half_open(128))),
+        row(
+            "a locked socket", POSSIBLE, "for 2: 7 packets met a locked socket", grown(TCPBacklogDrop=7, ListenDrops=7)
+        ),
+        row(
+            "SYN/ACK again",
+            POSSIBLE,
+            "against 1: sent its SYN/ACK again in 5",
+            service(**repeated_syns(synack_retransmitted_flows=5)),
+        ),
+        row(
+            "drops beside a flood",
+            FOUND,
+            "for 1: 20 connections were half-open",
+            grown(ListenDrops=303),
+            table(listening(backlog=4096), *half_open(20)),
+        ),
+        row("drops beside nineteen", POSSIBLE, grown(ListenDrops=303), table(listening(backlog=4096), *half_open(19))),
+        row("drops beside a captured flood", FOUND, grown(ListenDrops=303), MANY_HALF_OPEN),
+        row(
+            "no answer",
+            POSSIBLE,
+            "for 1: 20 of 200 connections",
+            service(unanswered=20, handshakes={"unanswered": 20}),
+        ),
+        # A capture of nothing but SYNs has a filter; clients without an answer send theirs again.
+        row("a filter on SYNs", NOT_SEEN, service(unanswered=200, handshakes={"unanswered": 200})),
+        row("all without an answer", POSSIBLE, service(unanswered=200, syn_retransmitted_flows=150)),
+        row("504 without a connect time", POSSIBLE, "for 1: 3 connections to upstreams timed", log(connect_timeouts=3)),
+        row("few 504s", NOT_SEEN, log(connect_timeouts=2)),
+        row("few without an answer", NOT_SEEN, service(unanswered=19, handshakes={"unanswered": 19})),
+        row("SYNs again at the server", POSSIBLE, SYNS_AGAIN_AT_SERVER),
+        row("timer", POSSIBLE, grown(), log(connect_time_s=spread(0.001, 1.02))),
+        row("timeouts in the error log", POSSIBLE, said_so(Event.CONNECT_TIMED_OUT, 3)),
+        row("few timeouts", NOT_SEEN, said_so(Event.CONNECT_TIMED_OUT, 2)),
+    ],
+}
+
+
+@rows_of(CASES)
+def test_each_cause_judges_evidence_as_expected(
+    assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]
+) -> None:
+    check(assess, given, verdict, said)
+    # The share that a cause affected determines its place among others; 0 if it is unknown.
+    reasons = assess(given).for_
+    assert [reason for reason in reasons if not 0 <= reason.touched <= 1] == []

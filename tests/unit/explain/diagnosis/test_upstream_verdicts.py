@@ -1,0 +1,218 @@
+"""Cases of upstreams that refuse connections, close them, or are left out."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from tests.support.canned_evidence import (
+    BACK,
+    capture,
+    established,
+    grown,
+    legs,
+    load_run,
+    log,
+    seen,
+    service,
+    spread,
+    table,
+)
+from tests.support.verdict_rows import (
+    FOUND,
+    LATE,
+    NOT_SEEN,
+    POSSIBLE,
+    RARE,
+    RULED_OUT,
+    Assess,
+    Rows,
+    check,
+    row,
+    rows_of,
+    said_so,
+)
+from tuneproof.explain.diagnosis.causes import (
+    refused,
+)
+from tuneproof.explain.diagnosis.causes.failed_upstreams import (
+    MANY_PORTS,
+    kept_connection_closed,
+    no_live_upstream,
+    no_port,
+    reload,
+)
+from tuneproof.explain.diagnosis.diagnose import diagnose
+from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
+from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict
+from tuneproof.explain.diagnosis.symptoms import symptoms
+from tuneproof.explain.parse.capture.capture_summary import CaptureSummary
+from tuneproof.explain.parse.capture.records import Endpoint
+from tuneproof.explain.parse.error_log import Event, parse
+
+FAILED: Final = log(status_counts={200: 100, 502: 100}, connect_time_s=None)
+
+
+SCANNED: Final = service(Endpoint(address="10.0.0.2", port=23), flows=2, refused=2, handshakes={"refused": 2})
+
+
+REFUSED_RUN: Final = load_run(errors={"connect": 1}, notes=("apr_socket_connect(): Connection refused (111)",))
+
+
+ANSWERED_502: Final = log(status_counts={200: 150, 502: 50})
+
+
+LEFT_A_WORKER: Final = parse(["2026/11/22 14:50:07 [notice] 29#29: gracefully shutting down"])
+
+
+SECOND: Final = int(datetime(2026, 11, 22, 14, 50, 8, tzinfo=UTC).timestamp())
+
+
+def hung_up(reused: int, new: int = 0) -> dict[str, Any]:
+    """Return the fields of a service that closed connections during a request."""
+    return {"hung_up_flows": reused + new, "hung_up_reused_flows": reused}
+
+
+def closed_at(second: int) -> CaptureSummary:
+    return legs({**hung_up(8), "hung_up_seconds": {second: 8}})
+
+
+CASES: Final[Rows] = {
+    # A RST in answer to a SYN, and messages about it, are proof; a count of failures is not.
+    refused.assess: [
+        row(
+            "RST",
+            FOUND,
+            "for 1: 50 of 200 connections to 10.0.1.3:9000",
+            "for 1: [captures 1]",
+            service(BACK, refused=50, handshakes={"complete": 150, "refused": 50}),
+        ),
+        row("1 of 5000", RARE, "for 1: 1 of 5000 connections to ", service(refused=1, flows=5000)),
+        # Strangers try other ports of every machine.
+        row("a scanned port beside a service", RARE, capture(service(flows=10), SCANNED)),
+        row("a port alone", FOUND, SCANNED),
+        # By the exact lower limit.
+        row("20 of 1000", FOUND, service(BACK, flows=1000, refused=20)),
+        row("10 of 1000", RARE, service(BACK, flows=1000, refused=10)),
+        row("20 handshakes", RULED_OUT, service(handshakes={"complete": 20})),
+        row("19 handshakes", NOT_SEEN, service(handshakes={"complete": 19})),
+        row("a tool says so", FOUND, REFUSED_RUN),
+        row("a tool's count", POSSIBLE, load_run(errors={"connect": 1})),
+        row("a tool's clean run", NOT_SEEN, load_run()),
+        row(
+            "502 at once",
+            POSSIBLE,
+            "decides 2: error.log",
+            log(status_counts={200: 100, 502: 100}, connect_time_s=spread(0.0)),
+        ),
+        row("502 of unknown time", NOT_SEEN, log(status_counts={502: 3}, connect_time_s=None)),
+        row(
+            "502 within a moment",
+            POSSIBLE,
+            "for 1: 3 of 200 requests were answered 502, within 1 ms (p90): the failures were immediate",
+            log(status_counts={502: 3}, connect_time_s=None, bad_gateway_s=spread(0.001)),
+        ),
+        row("502 after a while", NOT_SEEN, log(status_counts={502: 100}, bad_gateway_s=spread(0.2))),
+        row("502 after long connects", NOT_SEEN, log(status_counts={502: 100}, connect_time_s=LATE)),
+        # A backend that accepts and closes fails no connection attempt; and with no live upstream there is no attempt.
+        row(
+            "502 and as many failed attempts",
+            FOUND,
+            "for 1: and 100 attempts to connect failed (AttemptFails)",
+            "for 1: [access_logs 1, counters 1]",
+            FAILED,
+            grown(AttemptFails=100),
+        ),
+        row("502 and fewer attempts", POSSIBLE, FAILED, grown(AttemptFails=99)),
+        # The whole machine's: including a monitor's.
+        row("502 and many more attempts", POSSIBLE, FAILED, grown(AttemptFails=126)),
+        row("502 and a few more attempts", FOUND, FAILED, grown(AttemptFails=125)),
+        row("attempts alone", NOT_SEEN, grown(AttemptFails=9)),
+        row(
+            "attempts beside a sign",
+            POSSIBLE,
+            "for 1: [load_runs 1]",
+            "for 2: [counters 1]",
+            grown(AttemptFails=9),
+            load_run(errors={"connect": 1}),
+        ),
+        row(
+            "the error log names it",
+            FOUND,
+            "for 1: Error log: 5 connections that upstreams refused, of 10.0.0.5:8080.",
+            said_so(Event.REFUSED, 5, "10.0.0.5:8080"),
+        ),
+        row("four in the error log", RARE, said_so(Event.REFUSED, 4)),
+        *(
+            row(f"5 of {number}", verdict, said_so(Event.REFUSED, 5), log(requests=number))
+            for number, verdict in ((100, FOUND), (100_000, RARE), (3, FOUND))
+        ),
+    ],
+    no_port: [
+        row(
+            "nginx says so",
+            FOUND,
+            "for 1: 20 connections to upstreams without a free local port, of 10.0.1.3:9000",
+            said_so(Event.NO_PORT, 20, "10.0.1.3:9000"),
+            ANSWERED_502,
+        ),
+        row("once in thousands", RARE, said_so(Event.NO_PORT, 20), replace(ANSWERED_502, requests=100_000)),
+        row("no 502", RULED_OUT, log()),
+        row("nothing", NOT_SEEN),
+        # To one address; the port range may be another one.
+        row("as many sockets as ports", POSSIBLE, table(*[established()] * MANY_PORTS)),
+        row("fewer sockets", NOT_SEEN, table(*[established()] * (MANY_PORTS - 1))),
+    ],
+    no_live_upstream: [
+        row("nginx says so", FOUND, "for 1: 20 requests for which no live", said_so(Event.NONE_LEFT, 20), ANSWERED_502),
+        row("once in thousands", RARE, said_so(Event.NONE_LEFT, 20), replace(ANSWERED_502, requests=100_000)),
+        row("no 502", RULED_OUT, log()),
+        row("nothing", NOT_SEEN),
+    ],
+    # A backend that closes new connections as often fails for another reason; the error log does not distinguish them.
+    kept_connection_closed: [
+        row("kept", FOUND, legs(back=hung_up(20))),
+        row("kept and new", POSSIBLE, legs(back=hung_up(20, new=20))),
+        row("once", RARE, legs(back=hung_up(1))),
+        row("new", NOT_SEEN, legs(back=hung_up(0, new=20))),
+        row("none", RULED_OUT, legs()),
+        row("in the error log", POSSIBLE, "decides 1: tcpdump", said_so(Event.HUNG_UP, 20), ANSWERED_502),
+        row("captured outside", POSSIBLE, service(BACK, **hung_up(20))),
+    ],
+    reload: [
+        row("as a worker left", FOUND, closed_at(SECOND), LEFT_A_WORKER),
+        row("in India", FOUND, closed_at(SECOND - 5 * 3600 - 30 * 60), LEFT_A_WORKER),
+        row("a minute later", POSSIBLE, closed_at(SECOND + 60), LEFT_A_WORKER),
+        row("without a log", POSSIBLE, closed_at(SECOND)),
+        # Workers exit every day.
+        row("closed nothing", RULED_OUT, legs(), LEFT_A_WORKER),
+    ],
+}
+
+
+@rows_of(CASES)
+def test_each_cause_judges_evidence_as_expected(
+    assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]
+) -> None:
+    check(assess, given, verdict, said)
+    # The share that a cause affected determines its place among others; 0 if it is unknown.
+    reasons = assess(given).for_
+    assert [reason for reason in reasons if not 0 <= reason.touched <= 1] == []
+
+
+def test_a_single_error_log_line_is_not_a_problem() -> None:
+    """Nor does its silence show health: more may have been below its level."""
+    given = seen(said_so(Event.TO_FILE, 1))
+    assert not list(symptoms(given))
+    assert all(one.verdict is NOT_SEEN for one in diagnose(given).assessments)
+
+
+def test_servers_that_are_left_out_are_a_consequence_of_their_failures() -> None:
+    """And no live upstream is a consequence of both."""
+    both = replace(said_so(Event.NO_PORT, 20), events={Event.NO_PORT: 20, Event.NONE_LEFT: 20})
+    diagnosis = diagnose(seen(both, ANSWERED_502))
+    assert [each.cause for each in diagnosis.found] == [Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM]
+    assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.NO_LIVE_UPSTREAM, Cause.NO_PORT)]
+
+
+def test_workers_that_exited_and_closed_nothing_are_healthy() -> None:
+    assert diagnose(seen(LEFT_A_WORKER, legs())).healthy
