@@ -2,14 +2,16 @@
 
 The definitions are Wireshark's (epan/dissectors/packet-tcp.c; here 4.0, Debian 12's). Ours differ as follows:
 
-- Repeated or overtaken. Both tell of the same segments: payload below the highest sequence number seen. Which of them
-  were only overtaken on their way, Wireshark decides by the time since the latest new data, which on a busy flow is
-  always short; it so takes segments for overtaken whose every byte the capture has seen before. Here a segment is
-  overtaken only when it brings bytes that were never seen, within a round trip, and before two duplicate
-  acknowledgements ask for it.
-- Repeated SYNs, SYN/ACKs and FINs are retransmissions there, and have counts of their own here: no payload was lost.
-- What looks like a keep-alive probe while the window is closed is a window probe here: so Linux probes closed windows.
-- The handshake's time begins with the first SYN here, with the latest one there: who waits, waits from the first.
+- Repeated or overtaken. Together these are the same segments: payload below the highest sequence number seen. Wireshark
+  calls such a segment overtaken if the latest new data came shortly before, which on a busy flow is always true, even
+  if the capture has seen every byte of the segment. Here a segment is overtaken only if it brings bytes that were never
+  seen, within a round trip, and before two duplicate acknowledgements ask for it.
+- Wireshark counts repeated SYNs, SYN/ACKs and FINs as retransmissions. Here they have counts of their own, since no
+  payload was lost.
+- A segment that looks like a keep-alive probe while the window is closed is a window probe here: Linux probes closed
+  windows in this way.
+- The handshake's time begins with the first SYN here, since the client waits from then on, and with the latest one in
+  Wireshark.
 """
 
 import gzip

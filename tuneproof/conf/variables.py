@@ -101,7 +101,7 @@ def _local_sets(name: str, block: Block) -> list[Statement]:
 
 
 def _leads_on(location: Block) -> bool:
-    """Tell whether a request may go on in another location, with the variables that this one has set."""
+    """Tell whether a request may continue in another location, with the variables that this one has set."""
     rewrites = (said for said in location.local("rewrite") if _FLAGS.isdisjoint(said.args))
     return any(rewrites) or bool(location.local("try_files") or location.local("error_page"))
 

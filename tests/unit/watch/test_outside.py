@@ -1,4 +1,4 @@
-"""From outside: which connections are late together; and a real server gets requests."""
+"""`watch URL`: connections that are late together, and requests to a real server."""
 
 import asyncio
 import random

@@ -34,10 +34,10 @@ PLACEMENT = CpuPlacement(subject="0", others="1")
 def waited(
     *looks: int, running: bool = True, full: bool = False, oom: bool = False, memory: str = "", lost_bytes: int = 0
 ) -> int:
-    """Return how many workers a container finally has, with these numbers of processes from one look to the next.
+    """Return how many workers a container has in the end.
 
-    full: whether it has reached its limit of processes; oom, memory: whether it was killed for lack of memory, or its
-    cgroup's report; lost_bytes: what the disk has lost.
+    looks: its numbers of processes, from one look to the next; full: whether it has reached its limit of processes;
+    oom, memory: whether it was killed for lack of memory, or its cgroup's report; lost_bytes: what the disk has lost.
     """
     workers = iter(looks)
     container = SimpleNamespace(

@@ -1,26 +1,25 @@
 """One connection while its segments are read: two sides, a handshake, an HTTP/1 conversation, and its end.
 
-Which segments of a side are new, repeated, overtaken or probes:
-
-The rules are those of Wireshark (tcp_analyze_sequence_number() in epan/dissectors/packet-tcp.c, described at
-https://www.wireshark.org/docs/wsug_html_chunked/ChAdvTCPAnalysis.html) but for what is said here.
+A side's segments are new, repeated, overtaken or probes according to the rules of Wireshark
+(tcp_analyze_sequence_number() in epan/dissectors/packet-tcp.c, described at
+https://www.wireshark.org/docs/wsug_html_chunked/ChAdvTCPAnalysis.html), with the differences that are named here.
 
 - Retransmission: payload below the highest sequence number seen, and not out of order. Wireshark's kinds (fast,
-  spurious, other) are one here, and SYNs and FINs count elsewhere. When only its first byte is below, a segment is new
-  data after a probe.
-- Out of order: such a segment that fills a gap which the capture has seen, and comes less than a round trip after the
-  gap was opened (3 ms where the handshake was not seen), while fewer than two duplicate acknowledgements ask for it. A
-  retransmission cannot come earlier. Wireshark does not ask for a gap, and counts the time from the latest new data,
-  which on a busy flow is always short: it calls many retransmissions out of order. Both together are the same segments.
+  spurious, other) are one kind here, and SYNs and FINs have counts of their own. If only its first byte is below, a
+  segment is new data after a probe.
+- Out of order: payload below the highest sequence number seen that fills a gap in the capture, less than a round trip
+  after the gap was opened (3 ms if the handshake was not seen), and before two duplicate acknowledgements ask for it. A
+  retransmission cannot come that early. Wireshark requires no gap, and measures the time from the latest new data,
+  which on a busy flow is always short: it calls many retransmissions out of order. The sum of both is the same.
 - Duplicate acknowledgement: same acknowledgement and window as before, not 0, no payload, at the next sequence number,
   and no answer to a keep-alive probe.
-- Window probe: one byte at the next sequence number while the peer's window is 0. Also what looks like a keep-alive
-  probe at that time, for so Linux probes (tcp_xmit_probe_skb() in net/ipv4/tcp_output.c); Wireshark says keep-alive.
+- Window probe: one byte at the next sequence number while the peer's window is 0. Linux' probes then look like
+  keep-alive probes (tcp_xmit_probe_skb() in net/ipv4/tcp_output.c), and Wireshark counts them as such.
 - Keep-alive probe: 0 or 1 byte at the next sequence number - 1.
 - Zero window: a window of 0, whatever its scale, in a segment without SYN, FIN or RST.
 
 If a capture lacks a direction or the beginning, the first segment of a side says where it is. A packet that was
-captured twice counts as a retransmission here as there; see records.Side.suspected_copies.
+captured twice counts as a retransmission, as in Wireshark; see records.Side.suspected_copies.
 """
 
 from dataclasses import dataclass, field

@@ -39,7 +39,7 @@ def test_a_requests_time_is_split_by_its_holder() -> None:
 
 
 def test_a_keepalive_connection_to_the_backend_has_no_handshake_to_report() -> None:
-    """On one from before the request, the proxied request itself is the start."""
+    """On an older connection, nginx started with the proxied request itself."""
     found = held(proxied(kept=True))
     assert found.request_held_s.mean == pytest.approx(0.020)
     assert found.connected_held_s is None
