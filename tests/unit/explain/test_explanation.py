@@ -486,6 +486,57 @@ def test_the_same_messages_in_two_files_count_once(folder: Path) -> None:
     assert explanation.found[1].warnings == ("has the same messages as error.log: they count once",)
 
 
+def refusals(*connections: int, pid: int = 7) -> str:
+    """Return messages, each a minute after the previous one, except a last one without a connection."""
+    lines = [
+        f"2026/11/26 09:{number % 60:02}:00 [error] {pid}#{pid}: *{number} connect() failed (111: Connection refused) "
+        f'while connecting to upstream, client: 10.0.0.9, server: a, request: "GET / HTTP/1.1", upstream: '
+        f'"http://10.0.0.5:80/", host: "a"\n'
+        for number in connections
+    ]
+    return "".join(lines)
+
+
+def test_messages_in_two_error_logs_count_once(folder: Path) -> None:
+    """The end of a log was copied before it went on, as another program's prefixed output."""
+    (folder / "copy.txt").write_text("".join(f"web-1  | {line}\n" for line in refusals(*range(20, 30)).splitlines()))
+    (folder / "error.log").write_text(refusals(*range(40)))
+    explanation = explained("copy.txt", "error.log")
+    assert [each.number for each in explanation.messages.problems] == [40]
+    said = "its messages are in error.log as well: they count once"
+    assert [file.warnings for file in explanation.found] == [(said,), ()]
+
+
+def test_error_logs_that_overlap_are_reported(folder: Path) -> None:
+    (folder / "error.log.1").write_text(refusals(*range(30)))
+    (folder / "error.log").write_text(refusals(*range(24, 50)))
+    explanation = explained("error.log.1", "error.log")
+    said = "about 23.1 % of its messages about connections are in error.log.1 as well: they count twice"
+    assert [file.warnings for file in explanation.found] == [(), (said,)]
+    assert [each.number for each in explanation.messages.problems] == [56]
+
+
+def test_other_connections_and_hosts_have_other_messages(folder: Path) -> None:
+    """Equal counts and times are no copies, nor are starts of two containers in the same second."""
+    started = '2026/11/26 09:00:00 [emerg] 1#1: host not found in upstream "app" in /etc/nginx/nginx.conf:9\n'
+    (folder / "a.log").write_text(refusals(*range(10)))
+    (folder / "b.log").write_text(refusals(*range(10), pid=9))
+    (folder / "c.log").write_text(started * 2)
+    (folder / "d.log").write_text(started)
+    explanation = explained("a.log", "b.log", "c.log", "d.log")
+    assert [file.warnings for file in explanation.found] == [(), (), (), ()]
+    assert sorted(each.number for each in explanation.messages.problems) == [3, 20]
+
+
+def test_a_log_with_later_starts_is_no_copy(folder: Path) -> None:
+    later = '2026/11/26 10:00:00 [emerg] 1#1: host not found in upstream "app" in /etc/nginx/nginx.conf:9\n'
+    (folder / "a.log").write_text(refusals(*range(10)))
+    (folder / "b.log").write_text(refusals(*range(5)) + later)
+    explanation = explained("a.log", "b.log")
+    said = "about 100 % of its messages about connections are in a.log as well: they count twice"
+    assert [file.warnings for file in explanation.found] == [(), (said,)]
+
+
 def requests(*numbers: int) -> str:
     return "".join(COMBINED.replace("GET /", f"GET /{number}") + "\n" for number in numbers)
 

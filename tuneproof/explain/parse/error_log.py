@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Final
 
 from tuneproof.explain.parse import system_lines
+from tuneproof.explain.parse.access_log.overlap import LineSample, LineSampler
 from tuneproof.explain.parse.figures import Figure
 from tuneproof.explain.parse.message_counts import MessageCount, MessageCounts, Unknown
 from tuneproof.explain.parse.problems import MalformedEvidenceError
@@ -46,6 +47,8 @@ _LISTED: Final = " \t>*-`"
 _BARE: Final = re.compile(
     rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d),? )?(?:\[({LEVELS})\]|({LEVELS})):? (?:\*\d+ )?(?=[a-zA-Z\"])"
 )
+# The number of a connection, which no other one of its process has.
+_CONNECTION: Final = re.compile(r"\d+#\d+: \*\d+ \Z")
 # How people begin a quotation from the middle of a line.
 _ELLIPSIS: Final = re.compile(r"[\"'\u201c]?(?:\.\.\.|\u2026) ?(?=\[)")
 # Prefixes of a message quoted alone, and of a process without its level.
@@ -138,6 +141,8 @@ class ErrorLog:
     logged: Mapping["Said", int] = field(default_factory=dict)
     """How often a message of the start was written to the log, but not to the terminal."""
     printed: Mapping["Said", int] = field(default_factory=dict)  # and to the terminal (or journal), but not to the log
+    of_connections: LineSample = field(default_factory=LineSample)
+    """A sample of the messages with a time and the number of a connection."""
 
     def of(self, event: Event) -> int:
         """Return how often an event happened."""
@@ -168,6 +173,7 @@ class Collector:
         # At start nginx writes a message to its log and, with another prefix, to its terminal. By level and message.
         self._logged: Counter[tuple[str, str]] = Counter()
         self._printed: Counter[tuple[str, str]] = Counter()
+        self._of_connections = LineSampler()
 
     def add(self, line: str) -> bool:
         """Count a line; return whether it is a message."""
@@ -199,6 +205,8 @@ class Collector:
         if level not in _NEVER_PRINTED and _CLIENT not in message:
             times -= self._copies((level, message), times, is_printed=bool(match[3]))
         self._levels[level] += times
+        if at and _CONNECTION.search(match[0]):
+            self._of_connections.add(f"{match[0]}{message}")
         if _WORKER_LEFT.match(message):
             self._left[at] += times
         self._count_cut()
@@ -330,6 +338,7 @@ class Collector:
             unknown=self._counts.unknown(),
             logged=_by_row(self._logged),
             printed=_by_row(self._printed),
+            of_connections=self._of_connections.sample(),
             first=_time(self._first),
             last=_time(self._last),
         )

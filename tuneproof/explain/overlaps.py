@@ -1,0 +1,93 @@
+"""Logs with lines that another of the files has, too, such as a rotated log and a copy of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from tuneproof.explain.found import Found
+from tuneproof.explain.parse.error_log import ErrorLog
+from tuneproof.wording import share
+
+# Two hosts may have equal lines of one monitor, in the same seconds.
+_ENOUGH_LINES: Final = 20
+_PART_SHARED: Final = 0.05
+_ALL_SHARED: Final = 0.95
+
+
+def logs_once(files: Sequence[Found]) -> list[Found]:
+    """Leave out the logs that are in other ones as well, and warn of logs that overlap."""
+    return _access_logs_once(_error_logs_once(_each_log_once(files)))
+
+
+def _each_log_once(files: Sequence[Found]) -> list[Found]:
+    """Leave out the messages of a file that an earlier one has, such as a log and a container's output."""
+    made: list[Found] = []
+    for file in files:
+        own = [log.content for log in file.evidence.error_logs]
+        same = next((each for each in made if own and [log.content for log in each.evidence.error_logs] == own), None)
+        if same is None:
+            made.append(file)
+            continue
+        warning = f"has the same messages as {same.name}: they count once"
+        rest = replace(file.evidence, error_logs=())
+        made.append(replace(file, evidence=rest, warnings=(*file.warnings, warning)))
+    return made
+
+
+def _access_logs_once(files: Sequence[Found]) -> list[Found]:
+    """Leave out an access log if its lines are all in another one, and warn of logs that overlap."""
+    # Without a time, lines of different requests are often equal.
+    kept = [file for file in files if any(log.content.first_time for log in file.evidence.access_logs)]
+    made = {id(file): file for file in files}
+    # The larger of two logs stays; of equals, the first.
+    by_size = sorted(kept, key=_requests, reverse=True)
+    for number, file in enumerate(by_size):
+        for other in by_size[:number]:
+            shared, compared = file.lines.shared(other.lines)
+            if compared < _ENOUGH_LINES and not (file.lines.has_all and other.lines.has_all):
+                continue
+            if compared and shared >= _ALL_SHARED * compared:
+                warning = f"its requests are in {other.name} as well: they count once"
+                rest = replace(file.evidence, access_logs=())
+                made[id(file)] = replace(file, evidence=rest, warnings=(*file.warnings, warning))
+                break
+            if shared >= max(_ENOUGH_LINES, _PART_SHARED * compared):
+                of = made[id(file)]
+                warning = f"about {share(shared / compared)} of its lines are in {other.name} as well: they count twice"
+                made[id(file)] = replace(of, warnings=(*of.warnings, warning))
+    return list(made.values())
+
+
+def _error_logs_once(files: Sequence[Found]) -> list[Found]:
+    """Leave out an error log if its messages are all in another one, and warn of logs that overlap."""
+    logs = [(file, log.content) for file in files for log in file.evidence.error_logs]
+    made = {id(file): file for file in files}
+    # The larger of two logs stays; of equals, the first.
+    by_size = sorted(logs, key=lambda each: each[1].messages, reverse=True)
+    for number, (file, log) in enumerate(by_size):
+        for other, larger in by_size[:number]:
+            # No two connections of one process have the same number: even a single equal line is the same message.
+            shared, compared = log.of_connections.shared(larger.of_connections)
+            if not shared or other is file:
+                continue
+            if shared == compared and _lasts_within(log, larger):
+                warning = f"its messages are in {other.name} as well: they count once"
+                rest = replace(file.evidence, error_logs=())
+                made[id(file)] = replace(file, evidence=rest, warnings=(*file.warnings, warning))
+                break
+            of = made[id(file)]
+            part = share(shared / compared)
+            warning = f"about {part} of its messages about connections are in {other.name} as well: they count twice"
+            made[id(file)] = replace(of, warnings=(*of.warnings, warning))
+    return list(made.values())
+
+
+def _lasts_within(log: ErrorLog, larger: ErrorLog) -> bool:
+    """Tell whether a log has no message, such as one without a connection, from before or after a larger one."""
+    if log.first is None or log.last is None or larger.first is None or larger.last is None:
+        return False
+    return larger.first <= log.first and log.last <= larger.last
+
+
+def _requests(file: Found) -> int:
+    return sum(log.content.requests for log in file.evidence.access_logs)
