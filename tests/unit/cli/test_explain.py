@@ -67,6 +67,13 @@ def test_the_status_is_2_when_nothing_was_read(names: list[str], status: int, la
     assert (found, "Skipped  other: not recognised: first line 'hello'" in out) == (status, True)
 
 
+def test_a_configuration_alone_leads_to_audit(folder: Path, lab: Lab) -> None:
+    (folder / "site.conf").write_text("events {}\nhttp { server { listen 80; } }\n")
+    hint = "audit FILE says what to change"
+    assert hint in lab("explain", "site.conf").out
+    assert hint not in lab("explain", "site.conf", "log").out
+
+
 def test_a_missing_file_is_bad_input_before_anything_is_read(lab: Lab) -> None:
     status, out, err = lab("explain", "log", "no such file")
     assert (status, out) == (2, "")

@@ -24,6 +24,7 @@ def test_a_directive_a_claim_and_a_message_are_looked_up(lab: Lab, words: tuple[
 
 def test_a_status_leads_to_its_messages_and_claims(lab: Lab) -> None:
     """People look up what their users see; a sentence may have it in the plural."""
+    assert "\n  client_closed_waiting: " in lab("why", "499").out
     messages, claims = lab("why", "502").out.split("\n\n")
     assert messages.startswith("Messages that error.log has with a 502 (")
     assert "\n  upstream_closed_early: " in messages

@@ -256,10 +256,11 @@ def test_whole_numbers_in_json_may_have_another_unit_than_seconds() -> None:
         ('"request_time_ms": 1350, "upstream_response_time_ms": "4, 1340"', 1.35, (0.004, 1.34)),
         ('"request_time_us": 250, "urt_msec": 12.5', 0.00025, (0.0125,)),
         ('"request_time_seconds": 12, "upstream_response_time_s": "-"', 12.0, (None,)),
+        ('"requestTime": 0.5, "upstreamResponseTimeMs": 250', 0.5, (0.25,)),
         ('"request_time": "35ms", "upstream_response_time": "1.5s, 20ms"', 0.035, (1.5, 0.02)),
         ('"request_time": 0.5, "request_time_ms": 500, "upstream_response_time": "250µs"', 0.5, (0.00025,)),
     ],
-    ids=["milliseconds", "microseconds", "seconds", "value", "both"],
+    ids=["milliseconds", "microseconds", "seconds", "camel case", "value", "both"],
 )
 def test_times_with_a_unit_are_read_in_it(fields: str, request_s: float, response_s: tuple[float | None, ...]) -> None:
     """Loggers of other programs, and pipelines such as Vector's, name the unit in the field or behind the number."""
