@@ -31,6 +31,31 @@ def test_one_row_is_found(text: str, row: str) -> None:
     assert [found.id for found in find(text)] == [row]
 
 
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("a.test could not be resolved (110: Operation timed out) while requesting certificate status", "ocsp_failed"),
+        ("send() failed (111: Connection refused) while requesting certificate status", "ocsp_failed"),
+        (
+            "connect() to 10.0.0.9:80 failed (101: Network is unreachable) while requesting certificate status",
+            "ocsp_failed",
+        ),
+        ("10.0.0.9 could not be resolved (3: Host not found) while in resolving client address", "mail_client_unnamed"),
+        (
+            '"a.test" could not be resolved (2: Server failure) while in resolving client hostname',
+            "mail_client_unnamed",
+        ),
+        (
+            "a.test could not be resolved (3: Host not found) while connecting to upstream",
+            "upstream_not_resolved_nxdomain",
+        ),
+    ],
+)
+def test_a_failure_to_resolve_or_connect_is_about_what_nginx_was_doing(text: str, row: str) -> None:
+    """Only proxied requests need an upstream: nginx also asks for OCSP answers, and for names of SMTP clients."""
+    assert [found.id for found in find(f"2026/11/26 09:00:01 [error] 7#7: {text}, client: 10.0.0.9")] == [row]
+
+
 def test_words_of_several_rows_name_them_all() -> None:
     found = [row.id for row in find("too many open files")]
     assert {"files_accept", "files_upstream", "files_open"} <= set(found)
