@@ -8,7 +8,7 @@ from tuneproof.explain.found import Found
 from tuneproof.explain.parse.error_log import ErrorLog
 from tuneproof.wording import share
 
-# Two hosts may have equal lines of one monitor, in the same seconds.
+# Two hosts may have equal lines of one monitor, in the same seconds: these differ from each other only in their times.
 _ENOUGH_LINES: Final = 20
 _PART_SHARED: Final = 0.05
 _ALL_SHARED: Final = 0.95
@@ -45,6 +45,8 @@ def _access_logs_once(files: Sequence[Found]) -> list[Found]:
         for other in by_size[:number]:
             shared, compared = file.lines.shared(other.lines)
             if compared < _ENOUGH_LINES and not (file.lines.has_all and other.lines.has_all):
+                continue
+            if file.lines.shared_texts(other.lines) < min(_ENOUGH_LINES, shared):
                 continue
             if compared and shared >= _ALL_SHARED * compared:
                 warning = f"its requests are in {other.name} as well: they count once"

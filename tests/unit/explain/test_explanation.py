@@ -567,6 +567,21 @@ def test_access_logs_that_overlap_are_reported(folder: Path) -> None:
     assert len(explanation.evidence.access_logs) == 4
 
 
+@pytest.mark.parametrize("number", [8, 600])
+def test_one_monitors_requests_to_two_hosts_are_different_requests(number: int, folder: Path) -> None:
+    """It asks both in the same seconds, so that their lines are equal."""
+    lines = [
+        f"10.0.0.1 - - [20/Nov/2026:{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02} +0000] "
+        '"GET /health HTTP/1.1" 200 2 "-" "kube-probe/1.30"\n'
+        for second in range(0, 5 * number, 5)
+    ]
+    for name in ("web1.log", "web2.log"):
+        (folder / name).write_text("".join(lines))
+    explanation = explained("web1.log", "web2.log")
+    assert [log.content.requests for log in explanation.evidence.access_logs] == [number, number]
+    assert [file.warnings for file in explanation.found] == [(), ()]
+
+
 def test_equal_lines_without_a_time_are_different_requests(folder: Path) -> None:
     for name in ("a.log", "b.log"):
         (folder / name).write_text("10.0.0.2|200|0.001|GET / HTTP/1.1\n" * 50)

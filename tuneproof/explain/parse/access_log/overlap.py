@@ -1,11 +1,15 @@
 """A sample of a log's lines that shows which part of them another log has, too."""
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 from zlib import crc32
 
 MOST_LINES: Final = 16_384
 _ALL: Final = 1 << 32
+# A time of day, or seconds since 1970.
+_MOMENT: Final = re.compile(r"(?<!\d)\d\d:\d\d:\d\d(?:[.,]\d+)?|(?<!\d)\d{10}(?!\d)(?:\.\d+)?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +17,7 @@ class LineSample:
     """The different lines of a log with the lowest checksums; equal lines of two logs are in the samples of both."""
 
     below: int = _ALL  # every line with a checksum below this is in the sample
-    checksums: frozenset[int] = frozenset()
+    checksums: Mapping[int, int] = field(default_factory=dict)  # a line's, and the one of its text without the time
 
     @property
     def has_all(self) -> bool:
@@ -24,7 +28,11 @@ class LineSample:
         """Return how many lines of a sample the other log has, and how many were compared."""
         below = min(self.below, other.below)
         own = {checksum for checksum in self.checksums if checksum < below}
-        return len(own & other.checksums), len(own)
+        return len(own & other.checksums.keys()), len(own)
+
+    def shared_texts(self, other: "LineSample") -> int:
+        """Return how many different lines, apart from their times, a sample shares with the other log's."""
+        return len({self.checksums[checksum] for checksum in self.checksums.keys() & other.checksums.keys()})
 
 
 class LineSampler:
@@ -33,7 +41,7 @@ class LineSampler:
     def __init__(self, most_lines: int = MOST_LINES) -> None:
         self._most = most_lines
         self._below = _ALL
-        self._checksums: set[int] = set()
+        self._checksums: dict[int, int] = {}
 
     def add(self, line: str) -> None:
         """Add a line, with or without its line end; blank ones do not count."""
@@ -41,11 +49,11 @@ class LineSampler:
         checksum = crc32(text.encode("utf-8", "surrogatepass"))
         if checksum >= self._below or not text:
             return
-        self._checksums.add(checksum)
+        self._checksums[checksum] = crc32(_MOMENT.sub("", text).encode("utf-8", "surrogatepass"))
         while len(self._checksums) > self._most:
             self._below //= 2
-            self._checksums = {kept for kept in self._checksums if kept < self._below}
+            self._checksums = {line: rest for line, rest in self._checksums.items() if line < self._below}
 
     def sample(self) -> LineSample:
         """Return the sample of the lines so far."""
-        return LineSample(below=self._below, checksums=frozenset(self._checksums))
+        return LineSample(below=self._below, checksums=dict(self._checksums))
