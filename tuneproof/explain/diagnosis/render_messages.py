@@ -35,7 +35,7 @@ def answer(finding: MessageFinding) -> Iterator[Line]:
     yield Line("Affects", f"{_affects(finding)}.")
     for each in finding.consequences:
         # If there are several statuses, the client gets that of the last message.
-        differs = each.row.statuses and each.row.statuses != row.statuses
+        differs = each.row.statuses and each.row.statuses != row.statuses and each.streams < each.number
         answered = f", answered {' or '.join(map(str, each.row.statuses))}" if differs else ""
         yield Line("Follows", f"{each.row.name}: {count(each.number, 'message')}{answered}.", each.files)
     yield Line("Why", row.why)

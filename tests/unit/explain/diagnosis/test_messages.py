@@ -182,6 +182,14 @@ def test_stream_connections_get_no_status() -> None:
     assert finding.of_requests == 50
 
 
+def test_stream_connections_get_no_status_from_what_follows_either() -> None:
+    timed_out = f"[error] 7#7: *1 upstream timed out (110: Connection timed out) while connecting to upstream, {STREAM}"
+    none_left = f"{NONE_LEFT}{STREAM}"
+    (finding,) = found(written(timed_out, none_left)).problems
+    (follows,) = (line.text for line in answer(finding) if line.label == "Follows")
+    assert follows == "No upstream server is considered alive: 1 message."
+
+
 def test_connections_of_stream_get_advice_that_stream_has() -> None:
     """No keepalive, no http_500; both, where requests are hit as well."""
     no_port = (
