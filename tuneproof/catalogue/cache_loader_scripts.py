@@ -1,6 +1,6 @@
-"""What trials of the cache loader do: nginx fills a cache, ends, finds many more files there, and reads them.
+"""Trials of the cache loader: nginx fills a cache and exits; the next one finds many more files there.
 
-The files are further names of those that nginx has cached itself, so they are made in a moment, with valid headers.
+The added files are hard links to pages that nginx has cached, so they have valid headers and are made in a moment.
 The loader starts a minute after nginx (ngx_cache_loader_ctx in src/os/unix/ngx_process_cycle.c, in milliseconds). The
 second nginx is a copy of the first with another number there; the binary has this number only once.
 """
@@ -98,7 +98,7 @@ def _until_loader_is_gone(rig: Rig) -> None:
 def loaded(files: int, *, clients_ask: bool) -> Script:
     """Return the script that compares the workers' CPU time, since their start, with the loader's.
 
-    clients_ask: whether clients ask for all pages meanwhile.
+    clients_ask: whether clients request all pages while it loads.
     """
 
     def script(rig: Rig) -> Figures:
@@ -119,7 +119,7 @@ def all_files(rig: Rig) -> Figures:
 
 
 def few_files(rig: Rig) -> Figures:
-    """Let it read those of the pages alone, for which clients ask meanwhile."""
+    """Let it read only the cached pages, while clients request them."""
     return loaded(_FEW, clients_ask=True)(rig)
 
 

@@ -102,7 +102,7 @@ def websockets(action: Action) -> Script:
 
 
 def idle(action: Action, *, asked: int) -> Script:
-    """Return the script that has idle connections at an action, after some requests on each, and sends another request.
+    """Return the script that sends requests on each connection, leaves it idle during an action, and sends one more.
 
     It does so even if nginx has closed the connection: that request crosses the close on its way.
     """
@@ -153,7 +153,7 @@ def load(action: Action, *, keeps: bool) -> Script:
 
 
 def queue(*, edit: str = "", needs: str = "") -> Script:
-    """Return the script that has connections in the accept queues of stopped workers at a reload.
+    """Return the script that reloads while connections wait in the accept queues of stopped workers.
 
     edit: a change of the configuration before the reload.
     needs: a sysctl that the kernel must have.
@@ -180,7 +180,7 @@ def queue(*, edit: str = "", needs: str = "") -> Script:
 def reload_often(opens_before: Collection[int], *, waits: bool = False) -> Script:
     """Return the script that opens a WebSocket before some of many reloads, and counts the workers afterwards.
 
-    waits: whether until all old workers have exited.
+    waits: whether each reload waits until all old workers have exited.
     """
 
     def script(rig: Rig) -> Figures:

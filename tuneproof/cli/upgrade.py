@@ -111,7 +111,7 @@ def _proven(options: argparse.Namespace, source: Source) -> int:
             "--prove needs the images of a checkout",
             remedy="clone Tuneproof's repository, and type `./lab upgrade` there",
         )
-    # Here, since nothing else of it needs Docker.
+    # Imported here, since nothing else in this command needs Docker.
     from tuneproof.cli.upgrade_proof import prove  # noqa: PLC0415 - see above
 
     seed = secrets.randbelow(_SEEDS) if options.seed is None else options.seed

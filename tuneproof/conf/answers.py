@@ -18,7 +18,7 @@ from tuneproof.conf.uris import normalised
 from tuneproof.conf.values import whole_number
 
 MOST_REDIRECTS: Final = 10
-"""The most internal redirects of a request, after which nginx answers 500 (NGX_HTTP_MAX_URI_CHANGES)."""
+"""How many internal redirects nginx allows for a request before it answers 500 (NGX_HTTP_MAX_URI_CHANGES)."""
 _ERROR: Final = 400
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _MOVED: Final = 301

@@ -23,7 +23,7 @@ CONTEXTS: Final = (
 )
 
 
-# Only what no ngx_parse_size, ngx_parse_offset, ngx_parse_time or ngx_atoi takes fails to match.
+# Matches whatever ngx_parse_size, ngx_parse_offset, ngx_parse_time or ngx_atoi accepts, and possibly more.
 VALUES: Final = {
     "number": re.compile(r"[0-9]+"),
     "size": re.compile(r"[0-9]+[kKmM]?"),
@@ -54,7 +54,7 @@ class Directive:
     least_args: int
     most_args: int | None  # None: any number
     is_flag: bool  # on or off
-    is_once: bool  # whether a block takes only one; may be unknown where it is false
+    is_once: bool  # whether a block takes only one; false may also mean unknown
     is_block: bool
     value: str  # the form of its argument, one of VALUES; empty for others
     inheritance: Inheritance

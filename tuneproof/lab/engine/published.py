@@ -34,8 +34,8 @@ def pull_published(
 ) -> bool:
     """Pull an image by its published digest, and tag it with its local name; False if it has to be built.
 
-    environment: what leads to the engine (default: this process's own). Raises CannotRunHereError: a registry answers
-    with other content than the release's.
+    environment: variables that name the engine (default: this process's own). Raises CannotRunHereError: the registry
+    returned other content than the release's.
     """
     repository, digest = _published().get(tag, ("", ""))
     if not digest or os.environ.get(BUILD_IMAGES):

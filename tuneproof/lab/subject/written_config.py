@@ -48,7 +48,7 @@ def written_config(
     main: str = "",
     events: str = "worker_connections 1024;",
 ) -> str:
-    """Return the text of an nginx.conf; ``http`` goes before its server, such as upstream blocks."""
+    """Return the text of an nginx.conf; ``http`` is what goes before the server, such as upstream blocks."""
     return _TEMPLATE.format(
         main=f"worker_processes {workers};\n{main}",
         error_log=ERROR_LOG_PATH,
