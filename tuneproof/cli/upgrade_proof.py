@@ -94,7 +94,7 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Calla
     if all(found.refused):
         raise BadInputError(
             "neither version starts with these files in the lab",
-            remedy="see what nginx says; --from-image and --to-image for what the lab's builds lack, such as a module",
+            remedy="read nginx's message; --from-image and --to-image name builds with further modules",
             tail=found.refused[1],
         )
     report = write_report(load(writer.path), writer.folder)

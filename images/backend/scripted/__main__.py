@@ -48,7 +48,7 @@ def main() -> None:
     server = asyncio.run_coroutine_threadsafe(serving, loop).result()
     asyncio.run_coroutine_threadsafe(answer_names(_DNS_PORT, player.answer_to_name), loop).result()
     asyncio.run_coroutine_threadsafe(faults.serve(), loop).result()
-    sys.stdout.write(f"Serving HTTP on port {PORT} as it is told\n")
+    sys.stdout.write(f"Serving HTTP on port {PORT} by script\n")
     sys.stdout.flush()
     scripted: protocol.Scripted = Scripted(loop, player, faults)
     with contextlib.suppress(KeyboardInterrupt):

@@ -37,7 +37,7 @@ class Flow:
     body_bytes: int = 0
     close: bool = False  # whether the last request of a connection asks to close it
     head_bytes: int = 0  # how much of the first request's headers is sent, and nothing more; 0 for everything
-    then: tuple[Step, ...] = ()  # what each does after that; at last it is reset
+    then: tuple[Step, ...] = ()  # what each does after that; in the end it is reset
     read_bytes_per_s: int = 0  # 0 for at once; a connection that stays does so once its response has begun
     sends_bytes_per_s: int = 0  # of its only request, in 20 parts per second; 0 for at once
     receive_buffer_bytes: int = 0  # SO_RCVBUF (socket(7)); 0 for the kernel's default
@@ -81,7 +81,7 @@ class Connection:
     """The result of one connection."""
 
     answers: tuple[Answer, ...]  # in the order of the requests
-    error: str  # what ended it early, by Python's name, such as ConnectionResetError; TIMEOUT; empty for nothing
+    error: str  # what ended it early, by Python's name, such as ConnectionResetError, or TIMEOUT; empty if nothing did
     closed_by_server: bool  # by FIN or by a reset
     open_s: float
 
