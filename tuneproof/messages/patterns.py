@@ -253,10 +253,17 @@ def find_all(text: str) -> Iterator[Message]:
 
 _CUT: Final = ("...", "\u2026", ">")
 """How journalctl, systemctl and people mark the end of a cut line."""
+_WHOLE: Final = re.compile(r"\w+\(\) failed \(\d+: [^()]+\)\Z")
+"""A failed system call without context: a whole message of several modules, such as Tengine's health checks."""
 
 
 def find_cut(text: str, level: str = "") -> Message | None:
-    """Return the row of a message that was cut, or wrapped when pasted; None if several rows begin with it."""
+    """Return the row of a message that was cut, or wrapped when pasted.
+
+    Returns: None if several rows begin with it, or if it may be a whole message.
+    """
+    if _WHOLE.match(text) is not None:
+        return None
     found = find_cut_of_all(text, level)
     return found[0] if len(found) == 1 else None
 

@@ -370,3 +370,11 @@ def test_a_cheap_comparison_rejects_no_truncated_message(row: Message) -> None:
                 if each.message is row and (patterns._fixed_of(each.pieces, text) or 0) >= patterns._FEWEST
             ]
             assert all(each.begun in text for each in compared)
+
+
+def test_a_whole_message_is_not_taken_for_a_cut_one() -> None:
+    whole = "send() failed (111: Connection refused)"
+    assert find_cut(whole, "error") is None
+    cut = find_cut(f"{whole}...", "error")
+    assert cut is not None
+    assert cut.id == "stream_udp_refused"
