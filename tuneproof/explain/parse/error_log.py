@@ -62,8 +62,11 @@ _ENDS: Final = ', host: "'
 _MOST_WRAPPED: Final = 4
 _REQUEST: Final = re.compile(r"\S+ - ")
 # Output of applications has its own line ends; nginx's circumstances follow the last one.
-_OF_SEVERAL_LINES: Final = ('FastCGI sent in stderr: "', "lua ", "[lua] ", "failed to run ", "js ")
+_STDERR: Final = 'FastCGI sent in stderr: "'
+_OF_SEVERAL_LINES: Final = (_STDERR, "lua ", "[lua] ", "failed to run ", "js ")
 _MOST_LINES: Final = 100
+# PHP writes the error that ends a script after the script's warnings.
+_PHP_STOPPED: Final = re.compile(r"(?:PHP message: )?PHP (?:Fatal|Parse) error")
 _CLIENT: Final = ", client: "
 _CIRCUMSTANCES: Final = re.compile(r", client: [^,\s]{1,64}, server: ")
 # How syslog reports repeated lines: a separate sentence, or one around the last line.
@@ -246,6 +249,9 @@ class Collector:
             return False
         self._lines += 1
         found = _CIRCUMSTANCES.search(line) if _CLIENT in line and _REQUEST.match(line) is None else None
+        if message.startswith(_STDERR) and _PHP_STOPPED.match(line) is not None:
+            message = f"{_STDERR}{line[: found.start() if found is not None else _LONGEST].rstrip()}"
+            self._open = (message, level, at)
         if found is None and self._lines < _MOST_LINES:
             return False
         self._open = ("", "", "")

@@ -207,6 +207,23 @@ def test_a_message_of_several_lines_has_the_context_of_its_last_one() -> None:
     assert (count.row, count.number, count.requests) == ("php_fatal", 2, {"GET /a.php": 1})
 
 
+@pytest.mark.parametrize("prefix", ["PHP message: ", ""])
+@pytest.mark.parametrize("trace", [[], ["Stack trace:", "#0 {main}"]])
+def test_a_php_error_behind_a_warning_is_the_message(prefix: str, trace: list[str]) -> None:
+    """In the last line or before a trace; the message counts once."""
+    *lines, last = [f"{prefix}PHP Warning:  a in /a.php", f"{prefix}PHP Fatal error:  b in /a.php", *trace]
+    first, *others = lines
+    log = parse(
+        [
+            f'{AT.format(0, "error", 7)}FastCGI sent in stderr: "{first}',
+            *others,
+            f'{last}" while reading response header from upstream{BEHIND}',
+        ]
+    )
+    assert [(count.row, count.number) for count in log.known] == [("php_fatal", 1)]
+    assert log.messages == 1
+
+
 def test_stream_connections_are_distinguished_from_requests() -> None:
     """By the address in place of a server's name; mail writes its upstream without quotes."""
     refused = (
