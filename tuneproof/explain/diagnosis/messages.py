@@ -174,7 +174,13 @@ def _origins(found: Mapping[str, MessageFinding]) -> dict[str, str]:
     direct = {
         row: max(causes, key=lambda origin: found[origin].number)
         for row, finding in found.items()
-        if (causes := [origin for origin in finding.row.follows if origin in found and origin != row])
+        if (
+            causes := [
+                origin
+                for origin in finding.row.follows
+                if origin in found and origin != row and _share_a_server(finding, found[origin])
+            ]
+        )
     }
     origins = {}
     for row, origin in direct.items():
@@ -184,6 +190,11 @@ def _origins(found: Mapping[str, MessageFinding]) -> dict[str, str]:
             place = direct[place]
         origins[row] = place
     return origins
+
+
+def _share_a_server(one: MessageFinding, other: MessageFinding) -> bool:
+    """Tell whether two messages may be about one server block: not if each names only others."""
+    return not one.servers or not other.servers or bool(one.servers.keys() & other.servers.keys())
 
 
 def _with(finding: MessageFinding, consequences: Sequence[MessageFinding]) -> MessageFinding:

@@ -301,3 +301,10 @@ def test_lines_of_one_event_count_once() -> None:
     assert (finding.row.id, finding.number) == ("oom_cgroup", 2)
     (finding,) = found(killed[1:2] * 2).problems
     assert (finding.row.id, finding.number) == ("oom_cgroup", 2)
+
+
+def test_messages_of_different_servers_do_not_follow_from_each_other() -> None:
+    lines = written(REFUSED, NONE_LEFT)
+    assert len(found(lines).problems) == 1
+    apart = [line.replace("server: ", f"server: {number}.") for number, line in enumerate(lines)]
+    assert [each.consequences for each in found(apart).problems] == [(), ()]
