@@ -84,6 +84,7 @@ def test_what_vector_took_apart_is_put_together() -> None:
     [
         ({"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": LINE}}] * 3}]}]}, 3),
         ({"event": {"original": LINE}}, 1),
+        ([{"PodName": "web", "LogMessage": LINE}] * 2, 2),
         ({"changed": False, "cmd": ["nginx", "-t"], "rc": 1, "stderr": LINE, "stderr_lines": [LINE]}, 1),
         ({"events": [{"timestamp": 1764147601000, "message": LINE}] * 2}, 2),
         ([{"timestamp": 1764147601000, "message": LINE}] * 2, 2),
@@ -91,7 +92,17 @@ def test_what_vector_took_apart_is_put_together() -> None:
         ({"hits": {"hits": [{"_source": {"message": LINE, "event": {"original": LINE}}}] * 2}}, 2),
         ({"status": 200, "ua": LINE}, 0),
     ],
-    ids=["OpenTelemetry", "Elastic", "Ansible", "CloudWatch", "a list", "Loki", "Elasticsearch", "an access log"],
+    ids=[
+        "OpenTelemetry",
+        "Elastic",
+        "Azure",
+        "Ansible",
+        "CloudWatch",
+        "a list",
+        "Loki",
+        "Elasticsearch",
+        "an access log",
+    ],
 )
 def test_lines_may_be_deep_in_an_object(record: object, number: int) -> None:
     """With all of an export in one line; what a client sent is none of nginx's."""
