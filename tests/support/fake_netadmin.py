@@ -94,7 +94,7 @@ class Program(Joined):
         return "/var/log/link.pcap"
 
     def _carried(self, link: LinkProfile) -> dict[str, tuple[tuple[int, int], ...]]:
-        """Return what arrived of loads on links that are faster than the host."""
+        """Return the part of the loads that this host can carry on a link that is faster."""
         return {
             name: tuple((at_us, int(at_us * self.carries_mbit / 8)) for at_us in range(0, 300_000, 1000))
             for name, way in link.directions.items()

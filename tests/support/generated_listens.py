@@ -70,7 +70,7 @@ def draw(seed: int, number: int, version: Sequence[int]) -> Drawn:
 
 
 def _listen(rng: random.Random, first: int, number: int, shares: tuple[float, float], version: Sequence[int]) -> str:
-    """Draw a listen; ``shares`` are how often, from 0 to 1, a set has options and protocols."""
+    """Draw a listen; ``shares`` are the probabilities that it has options, and protocols."""
     style, speaks = shares
     is_wrong = rng.random() < 0.04
     if rng.random() < 0.003:

@@ -64,7 +64,7 @@ def diagnoses_table(_results: Results, wanted: str) -> str:
     """
     document = json.loads((FOLDER / wanted.strip()).read_text(encoding="utf-8"))
     found = {(each["built"], each["captured"], each["whole"]): each for each in document["sets"]}
-    lines = head(("built", *_PLACES.values(), *(f"a file missing, {place}" for place in _PLACES.values())))
+    lines = head(("cause created", *_PLACES.values(), *(f"a file missing, {place}" for place in _PLACES.values())))
     for built in dict.fromkeys(each["built"] for each in document["sets"]):
         sets = [found[built, captured, whole] for whole in (True, False) for captured in _PLACES]
         lines.append(row([built, *("/".join(str(each[name]) for name in _COUNTED) for each in sets)]))

@@ -128,7 +128,7 @@ def _rest(audit: Audit, shown: Sequence[Advised], *, width: int, details: bool) 
     if not shown and not audit.facts.configuration.problems:
         yield "Nothing to change."
     if not details:
-        # Once for each place, although versions may differ in the patch.
+        # Each place counts once, even if versions differ in the patch.
         routine = Counter(name for name, _ in {(one.name, id(one.at)): one for one in audit.advice if one.routine})
         if routine:
             hints = ", ".join(f"{name} ({number})" for name, number in routine.items())

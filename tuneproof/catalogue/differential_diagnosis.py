@@ -82,8 +82,8 @@ def arm(
 
 HEALTHY: Final = arm("healthy", SERVES_FILES, HEALTHY_LOAD)
 DOUBLED_LOAD: Final = (
-    "twice as many downloads as elsewhere were chosen after trials with fewer, in which nginx was little behind its "
-    "backend, and the diagnosis rightly called the stall possible, not found"
+    "the number of downloads was doubled after trials in which nginx was only a little later than its backend, and the "
+    "diagnosis rightly called the stall possible, not found"
 )
 STALL: Final = arm(
     "event-loop-stall",

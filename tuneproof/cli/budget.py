@@ -11,6 +11,9 @@ from tuneproof.errors import BadInputError
 CPU_S: Final = 120.0
 """CPU time: the largest configurations within the limits of tuneproof/conf take a third of it on a slow machine."""
 
+# Python drops an exception that is raised in a finalizer or in a callback of the garbage collector.
+_AGAIN_S: Final = 1.0
+
 
 @contextmanager
 def bounded(cpu_s: float = CPU_S) -> Iterator[None]:
@@ -29,7 +32,7 @@ def bounded(cpu_s: float = CPU_S) -> Iterator[None]:
         )
 
     before = signal.signal(signal.SIGVTALRM, end)
-    signal.setitimer(signal.ITIMER_VIRTUAL, cpu_s)
+    signal.setitimer(signal.ITIMER_VIRTUAL, cpu_s, _AGAIN_S)
     try:
         yield
     finally:

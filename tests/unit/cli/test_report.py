@@ -88,7 +88,7 @@ def test_incomplete_results_are_shown_as_incomplete(lab: Lab, tmp_path: Path, fo
     """The cells of an interrupted run are valid; no decision, or no effect, is a result, too."""
     cut = lab("report", write(tmp_path / "cut", a_cell(), finished=None, seconds=None), *form)
     assert (cut.status, "stalls" in cut.out) == (0, True)
-    assert "lab: Interrupted, or still running: 1 cells were decided so far." in cut.err
+    assert "lab: Interrupted, or still running: 1 result so far." in cut.err
     empty = lab("report", write(tmp_path / "empty", host={}), *form)
     assert empty.status == 0
     assert ('"cells": []' if form == ["--json"] else "No results.") in empty.out

@@ -60,7 +60,7 @@ CASES: Final[Rows] = {
         row(
             "only requests are held",
             POSSIBLE,
-            "against 1: A stall delays whatever a worker waits for, and nothing else is late.",
+            "against 1: A stall would delay everything that a worker waits for, and only this is late.",
             "decides 1: tuneproof watch",
             legs(request_s=spread(0.1), response_held_s=spread(0.001)),
         ),
@@ -69,7 +69,7 @@ CASES: Final[Rows] = {
         row(
             "a burst of responses is held once",
             POSSIBLE,
-            "against 1: It was held 1 time: one pause of the machine does that.",
+            "against 1: It was held only 1 time: a pause of the machine does that, too.",
             legs(response_held_s=spread(0.018, 0.11), backend_s=spread(0.02), moments=1),
         ),
         # The kernel has finished the handshake, and nginx does not look: this is the log's long uct.

@@ -96,7 +96,7 @@ def test_readers_without_a_listener_are_counted() -> None:
     assert (answer.alive, answer.ended, answer.failed) == (0, 0, {"ECONNREFUSED": 2})
 
 
-# Once read, once not: the start of the response is in two places.
+# With the short interval, the start of the response has been read; with the long one, it is in the receive buffer.
 @pytest.mark.parametrize("interval_s", [0.02, 3.0])
 def test_a_response_without_status_200_is_an_error_that_shows_it(interval_s: float) -> None:
     """An error page is short: it would not fill any buffer. No connection is left open."""
@@ -113,7 +113,7 @@ def test_a_response_without_status_200_is_an_error_that_shows_it(interval_s: flo
 
 @pytest.fixture
 def background() -> Iterator[SlowReaders]:
-    """There are no readers yet, nor after the test."""
+    """No readers are running yet; those that the test starts are closed."""
     readers = SlowReaders()
     yield readers
     readers.close()
@@ -125,7 +125,7 @@ def begin(readers: SlowReaders, port: int) -> None:
 
 
 def test_there_is_one_set_of_readers_in_the_background(background: SlowReaders) -> None:
-    """The first continues when a second is refused; readers that were not started cannot be ended, nor twice."""
+    """The first set continues when a second is refused; ending readers that are not running is an error."""
     with pytest.raises(RuntimeError, match="there are no slow readers"):
         background.end()
     with FakeNginx(Behaviour()) as server:

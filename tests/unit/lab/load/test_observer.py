@@ -1,4 +1,4 @@
-"""What is made of the texts that an observer has read."""
+"""How the texts that an observer reads are parsed."""
 
 import dataclasses
 from typing import Any
@@ -50,9 +50,7 @@ def cpu(processed: int, dropped: int = 0, squeezed: int = 0) -> SoftnetFigures:
     ],
     ids=["asleep", "leaving", "running", "on-a-disk", "stopped"],
 )
-def test_each_worker_has_its_figures_and_the_time_of_their_reading(
-    told: dict[str, str], changed: dict[str, Any]
-) -> None:
+def test_each_worker_has_its_figures_and_when_they_were_read(told: dict[str, str], changed: dict[str, Any]) -> None:
     """And whether it is about to exit, or has work to do."""
     assert WorkerFigures.of(WorkerTexts(workers=(texts(9, **told), texts(12)), at_s=12.5)) == (
         WorkerFigures(pid=9, at_s=12.5, **{**FIGURES, **changed}),

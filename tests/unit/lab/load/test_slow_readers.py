@@ -65,9 +65,9 @@ def grow(fake: FakeStage, sizes_bytes: Sequence[int], *, ran_s: Sequence[float] 
 
 
 def test_readers_get_fresh_workers_and_are_sampled_before_they_end(fake: FakeStage) -> None:
-    """Their costs exist only while they do; the watch surrounds everything.
+    """Memory is sampled while the readers exist; the watch starts before them and ends after them.
 
-    Growth is relative to fresh workers; the largest size of all workers together refers to one moment.
+    Growth is relative to fresh workers; the peak is the largest size of all workers together at one moment.
     """
     recorded = LOAD.run(fake.stage, label="a-b1")
     looks = fake.did.count("workers") - BEFORE - 2
@@ -131,7 +131,7 @@ def test_readers_end_once_memory_has_not_changed_for_a_while(
 def test_only_time_in_which_a_worker_had_the_cpu_counts_unless_it_sleeps(
     share: float, waited_s: float, fake: FakeStage
 ) -> None:
-    """Here it is ready to run for two seconds, and gets a share of a CPU: without any it could not have taken more."""
+    """Here it is ready to run for two seconds, and gets a share of a CPU: without one, it could not have grown."""
     ran_s = [look * 0.05 * share for look in range(40)]
     assert grow(fake, [4 * MIB] * 40 + [9 * MIB], ran_s=ran_s) == pytest.approx(waited_s, abs=0.06)
 
@@ -152,7 +152,7 @@ def test_a_slow_machine_gets_more_time(fake: FakeStage) -> None:
 NOT_YET = sockets()
 FULL: dict[str, SocketCounts] = {
     "one-upstream-each": sockets(ESTAB=2, unread_bytes=(4096, 1)),
-    "a-kept-one-besides": sockets(ESTAB=2, unread_bytes=(4096, 1, 0)),
+    "an-idle-upstream-besides": sockets(ESTAB=2, unread_bytes=(4096, 1, 0)),
     "no-upstream": sockets(ESTAB=2, send_queue_bytes=1),
     "a-reader-was-closed": sockets(ESTAB=1, unread_bytes=(4096, 0)),
     "all-were-closed": sockets(),
@@ -166,7 +166,7 @@ GOING_ON: dict[str, SocketCounts] = {
 
 @pytest.mark.parametrize("full", FULL.values(), ids=FULL)
 @pytest.mark.parametrize("going_on", GOING_ON.values(), ids=GOING_ON)
-def test_a_slow_upstream_is_awaited_however_long_memory_does_not_grow(
+def test_it_waits_for_a_slow_upstream_even_while_memory_does_not_grow(
     going_on: SocketCounts, full: SocketCounts, fake: FakeStage
 ) -> None:
     """On a slow host it needs seconds to fill nginx's buffers; unread data shows that they are full."""

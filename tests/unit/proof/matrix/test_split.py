@@ -37,7 +37,7 @@ def test_the_order_of_collection_does_not_matter(seconds: dict[Key, float], coun
 
 @given(GROUPS, COUNTS)
 def test_no_shard_is_longer_than_the_bound_of_list_scheduling(seconds: dict[Key, float], count: int) -> None:
-    """At most the mean plus the share of the longest group that the others cannot take (Graham 1969)."""
+    """At most the mean load plus (1 - 1/shards) of the longest group (Graham 1969)."""
     chosen = split(seconds, count)
     loads = [sum(seconds[group] for group in chosen if chosen[group] == number) for number in range(1, count + 1)]
     longest = max(seconds.values(), default=0.0)
@@ -52,7 +52,7 @@ def test_the_longest_goes_first_and_each_to_the_shortest_shard() -> None:
 
 
 def test_another_split_has_another_fingerprint() -> None:
-    """Another number of shards, too, even if every group is in the first."""
+    """Another number of shards changes it, too, even if every group is in the first shard."""
     chosen = {Key("a", "", "1.22", "bare"): 1}
     marks = {digest(chosen, 1), digest(chosen, 2), digest({Key("a", "", "1.22", "wan"): 1}, 1), digest({}, 1)}
     assert len(marks) == 4

@@ -73,7 +73,7 @@ def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
     """The page shows the decisions so far, and says that they are incomplete."""
     results = written(tmp_path, cell("a"), finished=None, seconds=None)
     write_report(results, tmp_path)
-    assert "Interrupted, or still running: 1 cells were decided so far." in Page(tmp_path / "index.html").text
+    assert "Interrupted, or still running: 1 result so far." in Page(tmp_path / "index.html").text
 
 
 def test_a_run_without_a_cell_says_so(tmp_path: Path) -> None:

@@ -128,9 +128,9 @@ def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> N
     merged = merge([one, cut])
     assert (merged.finished, merged.seconds) == (False, None)
     assert remarks(merged) == (
-        f"Interrupted, or still running: 1 cells were decided so far ({cut.path}, started 2026-11-20T09:36:16Z).",
+        f"Interrupted, or still running: 1 result so far ({cut.path}, started 2026-11-20T09:36:16Z).",
     )
-    assert remarks(cut) == ("Interrupted, or still running: 1 cells were decided so far.",)
+    assert remarks(cut) == ("Interrupted, or still running: 1 result so far.",)
 
 
 def test_facts_of_one_machine_alone_are_not_those_of_all() -> None:

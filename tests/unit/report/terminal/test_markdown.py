@@ -25,7 +25,7 @@ def test_a_result_without_an_expectation_contradicts_nothing(tmp_path: Path) -> 
 def test_incomplete_results_do_not_look_complete(tmp_path: Path) -> None:
     """Without a cell there is no table, and no machine that measured."""
     text = render_markdown(written(tmp_path, a_cell(), finished=None, seconds=None))
-    assert text.index("> Interrupted, or still running: 1 cells were decided so far.") < text.index("| claim")
+    assert text.index("> Interrupted, or still running: 1 result so far.") < text.index("| claim")
     empty = render_markdown(written(tmp_path, host={}))
     assert "No results." in empty
     assert "\n| " not in empty

@@ -1,4 +1,4 @@
-"""Events that nginx's error log has more than once or twice: it may span years, and has no number of requests."""
+"""Events that occur in an error log more than once or twice: it may span years, and does not count requests."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ def said_often(evidence: EvidenceSet, event: Event) -> Iterator[SaidOften]:
 
 
 def weigh(evidence: EvidenceSet, case: Case, event: Event, *, proves: bool = True, least: int = ENOUGH_EVENTS) -> None:
-    """Weigh an event, each of which is a request that failed or went to another upstream.
+    """Weigh an event; each occurrence is a request that failed or went to another upstream.
 
-    ``proves``: whether no other cause makes nginx log it. ``least``: how many are more than a single event.
+    ``proves``: whether no other cause makes nginx log it. ``least``: how many occurrences count as evidence.
     """
     requests = sum(log.content.requests for log in evidence.access_logs)
     for named in evidence.error_logs:

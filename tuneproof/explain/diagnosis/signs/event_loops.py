@@ -29,7 +29,7 @@ NEXT: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.STARVED: "give the worker CPU: look at its cgroup's cpu.stat (throttled), at cpusets, at what else runs "
         "there; fewer worker_processes help only where they compete.",
         Reason.MANY_EVENTS: "the worker is at its limit with ordinary requests: add workers or CPUs.",
-        Reason.BLOCKED: "take the file from the slow disk, or let threads wait for it (aio threads, "
+        Reason.BLOCKED: "move the file off the slow disk, or let threads wait for it (aio threads, "
         "open_file_cache): docs/watch.md.",
         Reason.CALLS: BULK_STEP,
         Reason.COMPUTING: "find what computes in the worker (gzip_comp_level, TLS handshakes, Lua, regular "
@@ -109,8 +109,8 @@ def _late(loop: WorkerLoop, what: str, *reasons: Reason) -> Iterator[LoopSign]:
         reason=main,
         verdict=CauseVerdict.FOUND if is_found else CauseVerdict.RARE,
         text=f"Worker {loop.worker} {what} ({main}): {count(len(long), 'iteration')} of {seconds(LONG_S)} or longer in "
-        f"{seconds(loop.watched_s)}, the longest {seconds(longest_s)} for this alone; {share(round(late, 3))} of new "
-        f"events wait {seconds(LONG_S)} or longer.{spent}",
+        f"{seconds(loop.watched_s)}, of which the longest spent {seconds(longest_s)} on this; "
+        f"{share(round(late, 3))} of new events wait {seconds(LONG_S)} or longer.{spent}",
     )
 
 

@@ -69,9 +69,10 @@ def test_the_diagnosis_of_watch() -> None:
     """Finding, longest iteration, remedy, what is ruled out; and nothing for a healthy one."""
     told = list(diagnosis(loops(SECOND, IDLE)))
     assert told[0] == (
-        "Found: Worker 4711 stalls (busy in system calls): 10 iterations of 5 ms or longer in 1 s, the longest 38 ms "
-        "for this alone; 33.7 % of new events wait 5 ms or longer. Its own time: 60 % in readv 8 MiB each on upstream "
-        "10.0.0.3:8000, 30 % in pwritev 6 MiB each on /var/cache/nginx/proxy_temp/1, 11 % in user space."
+        "Found: Worker 4711 stalls (busy in system calls): 10 iterations of 5 ms or longer in 1 s, of which the "
+        "longest spent 38 ms on this; 33.7 % of new events wait 5 ms or longer. Its own time: 60 % in readv 8 MiB "
+        "each on upstream 10.0.0.3:8000, 30 % in pwritev 6 MiB each on /var/cache/nginx/proxy_temp/1, 11 % in user "
+        "space."
     )
     assert told[-2].startswith("  Next: separate large downloads")
     assert told[-1] == (
