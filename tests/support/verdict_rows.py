@@ -52,6 +52,8 @@ def check(assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple
     """Compare an assessment with a row: its verdict, and words of its numbered reasons, followed by their files."""
     found = assess(given)
     assert found.verdict is verdict
+    # The share that a cause affected determines its place among others; 0 if it is unknown.
+    assert [reason for reason in found.for_ if not 0 <= reason.touched <= 1] == []
     told = [
         *(f"for {at}: {each.text} [{each.file}]" for at, each in enumerate(found.for_, start=1)),
         *(f"against {at}: {each.text} [{each.file}]" for at, each in enumerate(found.against, start=1)),
