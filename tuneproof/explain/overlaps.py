@@ -28,9 +28,7 @@ def _each_log_once(files: Sequence[Found]) -> list[Found]:
         if same is None:
             made.append(file)
             continue
-        warning = f"has the same messages as {same.name}: they count once"
-        rest = replace(file.evidence, error_logs=())
-        made.append(replace(file, evidence=rest, warnings=(*file.warnings, warning)))
+        made.append(_warned(file, f"has the same messages as {same.name}: they count once", error_logs=()))
     return made
 
 
@@ -50,13 +48,11 @@ def _access_logs_once(files: Sequence[Found]) -> list[Found]:
                 continue
             if compared and shared >= _ALL_SHARED * compared:
                 warning = f"its requests are in {other.name} as well: they count once"
-                rest = replace(file.evidence, access_logs=())
-                made[id(file)] = replace(file, evidence=rest, warnings=(*file.warnings, warning))
+                made[id(file)] = _warned(file, warning, access_logs=())
                 break
             if shared >= max(_ENOUGH_LINES, _PART_SHARED * compared):
-                of = made[id(file)]
                 warning = f"about {share(shared / compared)} of its lines are in {other.name} as well: they count twice"
-                made[id(file)] = replace(of, warnings=(*of.warnings, warning))
+                made[id(file)] = _warned(made[id(file)], warning)
     return list(made.values())
 
 
@@ -74,13 +70,11 @@ def _error_logs_once(files: Sequence[Found]) -> list[Found]:
                 continue
             if shared == compared and _lasts_within(log, larger):
                 warning = f"its messages are in {other.name} as well: they count once"
-                rest = replace(file.evidence, error_logs=())
-                made[id(file)] = replace(file, evidence=rest, warnings=(*file.warnings, warning))
+                made[id(file)] = _warned(file, warning, error_logs=())
                 break
-            of = made[id(file)]
             part = share(shared / compared)
             warning = f"about {part} of its messages about connections are in {other.name} as well: they count twice"
-            made[id(file)] = replace(of, warnings=(*of.warnings, warning))
+            made[id(file)] = _warned(made[id(file)], warning)
     return list(made.values())
 
 
@@ -93,3 +87,8 @@ def _lasts_within(log: ErrorLog, larger: ErrorLog) -> bool:
 
 def _requests(file: Found) -> int:
     return sum(log.content.requests for log in file.evidence.access_logs)
+
+
+def _warned(file: Found, warning: str, **evidence: tuple[()]) -> Found:
+    """Return a file with one more warning, and with this in place of evidence that another file has, too."""
+    return replace(file, evidence=replace(file.evidence, **evidence), warnings=(*file.warnings, warning))
