@@ -1,7 +1,6 @@
 """``./lab audit``: check an nginx configuration against measured advice. Needs neither nginx nor root."""
 
 import argparse
-import contextlib
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from tuneproof.audit.findings import (
 from tuneproof.audit.render import render
 from tuneproof.cli import output
 from tuneproof.cli.budget import bounded
-from tuneproof.cli.output import called_from, say, show, show_json
+from tuneproof.cli.output import in_users_folder, say, show, show_json
 from tuneproof.errors import BadInputError
 from tuneproof.user_files import read_text, write_text
 from tuneproof.wording import count
@@ -55,8 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     BadInputError: It cannot be read, or is a template; or an option is wrong.
     """
     options = _parser().parse_args(arguments)
-    # In the user's folder, so that messages and patches name the files as the user does.
-    with contextlib.chdir(called_from()), bounded():
+    with in_users_folder(), bounded():
         return _audit(options)
 
 

@@ -4,7 +4,6 @@ Reading the files needs no Docker; with ``--prove`` both versions run side by si
 """
 
 import argparse
-import contextlib
 import secrets
 import shutil
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from tuneproof.audit.render import render_upgrade
 from tuneproof.audit.upgrade import Upgrade, as_document, upgrade
 from tuneproof.cli import output
 from tuneproof.cli.budget import bounded
-from tuneproof.cli.output import called_from, say, show, show_json
+from tuneproof.cli.output import in_users_folder, say, show, show_json
 from tuneproof.conf.sources import Source, open_source
 from tuneproof.errors import BadInputError, CannotRunHereError
 from tuneproof.user_files import write_text
@@ -50,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     """
     options = _parser().parse_args(arguments)
     proves = options.prove or options.old_image or options.new_image
-    with contextlib.chdir(called_from()):
+    with in_users_folder():
         source = open_source(options.configuration, prefix=options.prefix, values=output.template_values(options))
         if not proves:
             with bounded():
@@ -120,12 +119,12 @@ def _proven(options: argparse.Namespace, source: Source) -> int:
 
     def tell(found: Upgrade) -> None:
         if not options.json:
-            with contextlib.chdir(called_from()):
+            with in_users_folder():
                 _told(options, found)
 
     proven = prove(options, source, seed=seed, tell=tell)
     if options.json:
-        with contextlib.chdir(called_from()):
+        with in_users_folder():
             _told(options, proven.files, proof=proven.document)
     else:
         show(f"\n{proven.text}")

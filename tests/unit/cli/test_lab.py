@@ -1,9 +1,10 @@
 """The shell bootstrap, in a folder of its own, with a Python that only records its calls."""
 
+import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,10 +39,10 @@ class Checkout:
     folder: Path
     programs: Path
 
-    def command(self, *arguments: str) -> "subprocess.Popen[str]":
-        """Start ``./lab`` from another folder."""
+    def command(self, *arguments: str, under: Sequence[str] = ()) -> "subprocess.Popen[str]":
+        """Start ``./lab`` from another folder, under another program."""
         return subprocess.Popen(
-            [self.folder / "lab", *arguments],
+            [*under, self.folder / "lab", *arguments],
             cwd="/",
             env={"PATH": f"{self.programs}:/usr/bin:/bin"},
             stdout=subprocess.PIPE,
@@ -49,9 +50,9 @@ class Checkout:
             text=True,
         )
 
-    def run(self, *arguments: str) -> tuple[int, str]:
+    def run(self, *arguments: str, under: Sequence[str] = ()) -> tuple[int, str]:
         """Run ``./lab`` to its end; return its status and its messages about its work."""
-        with self.command(*arguments) as process:
+        with self.command(*arguments, under=under) as process:
             _, err = process.communicate(timeout=30)
         return process.returncode, err
 
@@ -136,6 +137,24 @@ def test_a_failed_installation_shows_pips_output_and_recovers(checkout: Checkout
     (checkout.folder / "broken").unlink()
     assert checkout.run("doctor")[0] == 0
     assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
+
+
+def test_a_checkout_of_another_user_is_named(checkout: Checkout) -> None:
+    checkout.folder.chmod(0o555)
+    # Root may write everywhere unless it gives up that capability.
+    under = () if os.getuid() else ("setpriv", "--bounding-set=-dac_override")
+    status, err = checkout.run("doctor", under=under)
+    assert status == 3
+    assert "/.venv cannot be set up: you may not write there. Call ./lab once as " in err
+    assert checkout.calls() == []
+
+
+def test_a_removed_folder_is_reported(checkout: Checkout, tmp_path: Path) -> None:
+    (removed := tmp_path / "removed").mkdir()
+    status, err = checkout.run("doctor", under=("sh", "-c", f'cd "{removed}"; rmdir "{removed}"; exec "$@"', "sh"))
+    assert status == 3
+    assert err.endswith("lab: the current folder was removed: change to another one\n")
+    assert checkout.calls() == []
 
 
 def test_two_simultaneous_calls_set_up_once(checkout: Checkout) -> None:

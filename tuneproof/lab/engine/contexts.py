@@ -26,15 +26,19 @@ def resolved(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 
 def chosen_context(environment: Mapping[str, str]) -> tuple[str, str]:
-    """Return the context of an environment, and its source: a variable, a file, or nothing."""
+    """Return the context of an environment, and its source: a variable, a file, or nothing.
+
+    BadInputError: the file cannot be read.
+    """
     if environment.get("DOCKER_HOST"):
         return DEFAULT, "DOCKER_HOST"
     if name := environment.get("DOCKER_CONTEXT"):
         return name, "DOCKER_CONTEXT"
     path = _folder(environment) / "config.json"
-    if not path.is_file():
+    try:
+        name = _read(path, option="Docker's current context").get("currentContext", "")
+    except (FileNotFoundError, NotADirectoryError):
         return DEFAULT, ""
-    name = _read(path, option="Docker's current context").get("currentContext", "")
     return (name, str(path)) if name else (DEFAULT, "")
 
 
@@ -78,13 +82,16 @@ def _of_context(name: str, environment: Mapping[str, str], *, option: str) -> di
 
 
 def _folder(environment: Mapping[str, str]) -> Path:
-    home = environment.get("HOME")
-    return Path(environment.get("DOCKER_CONFIG") or (Path(home) if home else Path.home()) / ".docker")
+    # Path.home() raises an error for a user without a name, as in many containers.
+    home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - see above
+    return Path(environment.get("DOCKER_CONFIG") or Path(home) / ".docker")
 
 
 def _read(path: Path, *, option: str) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise
     except (OSError, ValueError) as error:
         raise _unreadable(option, path) from error
     if not isinstance(found, dict):
@@ -93,4 +100,8 @@ def _read(path: Path, *, option: str) -> dict[str, Any]:
 
 
 def _unreadable(option: str, path: Path) -> BadInputError:
-    return BadInputError(f"{option}: Docker's contexts cannot be read", where=str(path))
+    return BadInputError(
+        f"{option}: Docker's contexts cannot be read",
+        where=str(path),
+        remedy="make the file readable, set HOME to your own folder, or name the engine in DOCKER_HOST",
+    )

@@ -1,9 +1,13 @@
 """Which engine the docker command would use, with a test's own variables and files."""
 
 import json
+import os
+import pwd
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import docker
 import pytest
@@ -84,11 +88,27 @@ def test_the_docker_command_agrees(tmp_path: Path, variables: dict[str, str]) ->
     assert default == docker_says("context", "inspect", "default", "-f", asked)
 
 
-@pytest.mark.parametrize("text", ["{", "[]"])
-def test_an_unreadable_file_gives_one_message(folder: Path, text: str) -> None:
-    (folder / "config.json").write_text(text, encoding="utf-8")
+@pytest.mark.parametrize("make", [lambda file: file.write_text("{"), lambda file: file.write_text("[]"), Path.mkdir])
+def test_an_unreadable_file_gives_one_message(folder: Path, make: Callable[[Path], object]) -> None:
+    make(folder / "config.json")
     with pytest.raises(BadInputError, match="current context: Docker's contexts cannot be read"):
         resolved({"DOCKER_CONFIG": str(folder)})
+
+
+def test_a_folder_that_nobody_may_enter_gives_one_message(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is another user's home, as after sudo -u."""
+    monkeypatch.setattr(os, "stat", Mock(side_effect=PermissionError(13, "Permission denied")))
+    monkeypatch.setattr(Path, "read_text", Mock(side_effect=PermissionError(13, "Permission denied")))
+    with pytest.raises(BadInputError, match="current context: Docker's contexts cannot be read"):
+        resolved({"DOCKER_CONFIG": str(folder)})
+
+
+@pytest.mark.parametrize("home", ["", "/dev/null"])
+def test_a_user_without_a_home_has_the_default_engine(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No name belongs to the number of a user in many containers."""
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", Mock(side_effect=KeyError))
+    assert resolved({"HOME": home})["DOCKER_HOST"] == LOCAL
 
 
 def test_a_missing_context_gives_one_message(folder: Path) -> None:
