@@ -17,6 +17,7 @@ from typing import Final
 from tuneproof.explain.parse import system_lines
 from tuneproof.explain.parse.access_log.overlap import LineSample, LineSampler
 from tuneproof.explain.parse.figures import Figure
+from tuneproof.explain.parse.joined_messages import CLIENT, LONGEST, NEVER_PRINTED, NONE, Begun, JoinedMessages
 from tuneproof.explain.parse.message_counts import MessageCount, MessageCounts, Unknown
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.explain.parse.wrapped import inner_lines, nginx_line
@@ -27,13 +28,9 @@ from tuneproof.wording import plain_quotes
 UPSTREAMS: Final = "upstreams"
 """The upstream of an event with several upstreams or none."""
 _BEGINNING: Final = 400
-# NGX_MAX_ERROR_STR is 2048 bytes; the rest of a longer line is not from nginx.
-_LONGEST: Final = 4096
 _NUMBERS: Final = re.compile(r"[/ :]")
 _MOST_TIMES: Final = 1_000
 _MOST_SAID: Final = 1_000
-# ngx_log_error_core() writes no message below warn to the terminal.
-_NEVER_PRINTED: Final = frozenset({"debug", "info", "notice"})
 # People also hide numbers: "xxxx#xxxx: *xx".
 _ID: Final = r"(?:\d+|[xX*]{1,10})"
 _LINE: Final = re.compile(
@@ -55,20 +52,6 @@ _ELLIPSIS: Final = re.compile(r"[\"'\u201c]?(?:\.\.\.|\u2026) ?(?=\[)")
 _QUOTED: Final = f"{_LISTED}\"'"
 _PROCESS: Final = re.compile(r"(?<!\d)\d+#\d+: (?:\*\d+ )?")
 _WRAPPED: Final = re.compile(r"\)[ \t\r]*\n[ \t>*]*(?=while )")
-# How a message wrapped by hand breaks off and continues, up to the name of the host.
-_GOES_ON: Final[Mapping[str, str]] = {")": "while ", " failed": "(", " while": ""}
-_BREAKS: Final = tuple(_GOES_ON)
-_ENDS: Final = ', host: "'
-_MOST_WRAPPED: Final = 4
-_REQUEST: Final = re.compile(r"\S+ - ")
-# Output of applications has its own line ends; nginx's circumstances follow the last one.
-_STDERR: Final = 'FastCGI sent in stderr: "'
-_OF_SEVERAL_LINES: Final = (_STDERR, "lua ", "[lua] ", "failed to run ", "js ")
-_MOST_LINES: Final = 100
-# PHP writes the error that ends a script after the script's warnings.
-_PHP_STOPPED: Final = re.compile(r"(?:PHP message: )?PHP (?:Fatal|Parse) error")
-_CLIENT: Final = ", client: "
-_CIRCUMSTANCES: Final = re.compile(r", client: [^,\s]{1,64}, server: ")
 # How syslog reports repeated lines: a separate sentence, or one around the last line.
 _REPEATED: Final = re.compile(r"last message repeated (\d{1,7}) times?$")
 _REPEATED_AS: Final = re.compile(r"message repeated (\d{1,7}) times: \[ ")
@@ -167,12 +150,8 @@ class Collector:
         self._has_system = False
         # As text, which sorts like time; most of a log's lines are from a few seconds.
         self._first = self._last = self._latest = ""
-        self._cut = ("", "", "")  # a message that may continue in the next line, with its level and time
-        self._wrapped = 0  # how often it did
-        self._glue = " "  # what was between the lines of a message that continues; nothing, if a terminal wrapped it
-        self._before = ("", "", "")  # the message of the previous line
-        self._open = ("", "", "")  # a message with several lines, up to the one with its circumstances
-        self._lines = 0  # how many lines it has so far
+        self._joined = JoinedMessages(self._counts)
+        self._before = NONE  # the message of the previous line
         # At start nginx writes a message to its log and, with another prefix, to its terminal. By level and message.
         self._logged: Counter[tuple[str, str]] = Counter()
         self._printed: Counter[tuple[str, str]] = Counter()
@@ -193,10 +172,10 @@ class Collector:
                     return bool([self.add(each) for each in inner])
                 if match is not None and repeated is not None:
                     return self._add(match, line.rstrip().removesuffix("]"), int(repeated[1]))
-            if match is None and (bare := _BARE.match(line)) is not None and _CLIENT in line:
+            if match is None and (bare := _BARE.match(line)) is not None and CLIENT in line:
                 match = bare if find_one(line[bare.end() :], bare[2] or bare[3]) is not None else None
             if match is None:
-                return self._repeats(line) or self._goes_on(line) or self._closes(line) or self._add_system(line)
+                return self._repeats(line) or self._joined.goes_on(line) or self._add_system(line)
         return self._add(match, line, 1)
 
     def _add(self, match: re.Match[str], line: str, times: int) -> bool:
@@ -204,22 +183,16 @@ class Collector:
         if at and at != self._latest and not self._is_time(at):
             return False
         level = match[2] or match[3]
-        message = plain_quotes(line[match.end() : match.end() + _LONGEST].rstrip())
-        if level not in _NEVER_PRINTED and _CLIENT not in message:
+        message = plain_quotes(line[match.end() : match.end() + LONGEST].rstrip())
+        if level not in NEVER_PRINTED and CLIENT not in message:
             times -= self._copies((level, message), times, is_printed=bool(match[3]))
         self._levels[level] += times
         if at and _CONNECTION.search(match[0]):
             self._of_connections.add(f"{match[0]}{message}")
         if _WORKER_LEFT.match(message):
             self._left[at] += times
-        self._count_cut()
-        self._before = (message, level, at)
-        if times == 1 and self._may_go_on(message, level):
-            self._cut = self._before
-        elif message.startswith(_OF_SEVERAL_LINES) and _CLIENT not in message:
-            self._open, self._lines = self._before, 0
-        else:
-            self._counts.add(message, level=level, at=at, times=times)
+        self._before = Begun(message, level, at)
+        self._joined.add(self._before, times)
         return True
 
     def _copies(self, said: tuple[str, str], times: int, *, is_printed: bool) -> int:
@@ -233,30 +206,14 @@ class Collector:
         return copies
 
     def _repeats(self, line: str) -> bool:
-        (message, level, at), self._before = self._before, ("", "", "")
+        (message, level, at), self._before = self._before, NONE
         repeated = _REPEATED.search(line) if message and "repeated" in line else None
         if repeated is None:
             return False
-        self._count_cut()
+        self._joined.end()
         self._levels[level] += int(repeated[1])
         self._counts.add(message, level=level, at=at, times=int(repeated[1]))
         return True
-
-    def _closes(self, line: str) -> bool:
-        """Tell whether a line ends a message with several lines; in between are traces, and other requests."""
-        message, level, at = self._open
-        if not message:
-            return False
-        self._lines += 1
-        found = _CIRCUMSTANCES.search(line) if _CLIENT in line and _REQUEST.match(line) is None else None
-        if message.startswith(_STDERR) and _PHP_STOPPED.match(line) is not None:
-            message = f"{_STDERR}{line[: found.start() if found is not None else _LONGEST].rstrip()}"
-            self._open = (message, level, at)
-        if found is None and self._lines < _MOST_LINES:
-            return False
-        self._open = ("", "", "")
-        self._counts.add(message + (line[found.start() :].rstrip() if found is not None else ""), level=level, at=at)
-        return found is not None
 
     def _is_time(self, at: str) -> bool:
         """Record a message's time; return whether it is valid."""
@@ -271,42 +228,6 @@ class Collector:
             self._first = at
         return True
 
-    def _may_go_on(self, message: str, level: str) -> bool:
-        """Tell whether a message may continue in the next line: wrapped by hand, or by a terminal anywhere."""
-        if message.endswith(_BREAKS):
-            self._glue = " "
-            return True
-        self._glue = ""
-        is_unknown = (
-            level not in _NEVER_PRINTED and _CLIENT not in message and not message.startswith(_OF_SEVERAL_LINES)
-        )
-        return is_unknown and find_one(message, level) is None
-
-    def _goes_on(self, line: str) -> bool:
-        message, level, at = self._cut
-        if not message or self._wrapped >= _MOST_WRAPPED:
-            return False
-        more = line[:_LONGEST].strip() if self._glue else line[:_LONGEST].rstrip("\r\n")
-        whole = f"{message}{self._glue}{more}"
-        if not more.strip() or _ENDS in message or _REQUEST.match(more):
-            return False
-        if not self._wrapped and not (
-            any(message.endswith(end) and more.startswith(goes_on) for end, goes_on in _GOES_ON.items())
-            if self._glue
-            else find_one(whole, level) is not None
-        ):
-            self._count_cut()
-            return False
-        self._cut = (whole, level, at)
-        self._wrapped += 1
-        return True
-
-    def _count_cut(self) -> None:
-        for message, level, at in (self._cut, self._open):
-            if message:
-                self._counts.add(message, level=level, at=at)
-        self._cut, self._open, self._wrapped = ("", "", ""), ("", "", ""), 0
-
     def _add_system(self, line: str) -> bool:
         said = system_lines.message_of(line)
         if said is None:
@@ -319,7 +240,7 @@ class Collector:
         """Return the result; None without messages."""
         if not self._levels and not self._has_system:
             return None
-        self._count_cut()
+        self._joined.end()
         known = self._counts.known()
         by_row = {count.row: count for count in known}
         events: dict[Event, int] = {}

@@ -37,14 +37,14 @@ _BEGINS_JSON: Final = '{"'
 _KEYS: Final = (
     *("log", "MESSAGE", "message", "msg", "line", "textPayload", "full_message", "short_message", "_raw", "@message"),
     *("body", "Body"),
-    # Azure's tables ContainerLogV2 and ContainerLog.
-    *("LogMessage", "LogEntry"),
+    # Azure's tables ContainerLogV2, ContainerLog, ContainerAppConsoleLogs_CL and AppServiceConsoleLogs.
+    *("LogMessage", "LogEntry", "Log_s", "ResultDescription"),
 )
 # The keys in search results.
 _INNER_KEYS: Final = ("_source", "jsonPayload", "content", "attributes", "result")
 # Lists of lines in one object: CloudWatch, OpenTelemetry, Loki (a time before each line), Elastic's original line, and
 # what Ansible prints of a command.
-_DEEP: Final = re.compile(r'"(message|stringValue|\d{16,19}|original|stderr|LogMessage|LogEntry)"\s*[:,]\s*"')
+_DEEP: Final = re.compile(r'"(message|stringValue|\d{16,19}|original|stderr|LogMessage|LogEntry|Log_s|ResultDescription)"\s*[:,]\s*"')
 _MOST_LAYERS: Final = 3
 
 # nginx's own beginning, anywhere in a line: other programs add columns, labels and keys.

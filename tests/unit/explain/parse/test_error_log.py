@@ -136,6 +136,9 @@ BIG = (
         [f'"...[error] 7#7: *12 {BIG}"'],
         [f"\u2026 [error] 7#7: *12 {BIG}"],
         [f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG[:21]}", BIG[21:90], BIG[90:]],
+        [f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG[:42]}", BIG[43:]],
+        [f"> 2026/11/26 09:00:01 [error] 7#7: *12 {BIG[:17]}", f"> {BIG[18:42]}", f"> {BIG[43:]}"],
+        f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG}".replace(", r", ",\n  r").replace(" HTTP", "\nHTTP").split("\n"),
     ],
     ids=[
         "hidden numbers",
@@ -145,6 +148,9 @@ BIG = (
         "an ellipsis",
         "another",
         "wrapped by a terminal",
+        "wrapped within its words",
+        "wrapped twice",
+        "wrapped within its circumstances",
     ],
 )
 def test_a_line_may_be_pasted_imperfectly(lines: list[str]) -> None:
