@@ -46,6 +46,8 @@ PRINTED: Final[dict[str, Callable[[str], str]]] = {
     "Datadog": lambda line: json.dumps({"id": "a", "content": {"message": line}}),
     "Google Cloud": lambda line: json.dumps({"severity": "ERROR", "textPayload": line}),
     "Azure's ContainerLogV2": lambda line: json.dumps({"PodName": "web", "LogMessage": line}),
+    "Azure's console log": lambda line: json.dumps({"RevisionName_s": "web", "Log_s": line}),
+    "Azure's App Service": lambda line: json.dumps({"Level": "Error", "ResultDescription": line}),
     "Azure's ContainerLog": lambda line: json.dumps({"LogEntrySource": "stderr", "LogEntry": line}),
     "Fluentd": lambda line: f"2026-11-26 09:00:01.0 +0000 kubernetes.web: {json.dumps({'log': line + chr(10)})}",
     "Heroku": lambda line: f"2026-11-26T09:00:01.000000+00:00 app[web.1]: {line}",

@@ -253,7 +253,7 @@ def find_all(text: str) -> Iterator[Message]:
 
 _CUT: Final = ("...", "\u2026", ">")
 """How journalctl, systemctl and people mark the end of a cut line."""
-_WHOLE: Final = re.compile(r"\w+\(\) failed \(\d+: [^()]+\)\Z")
+_WHOLE: Final = re.compile(r"\w+\(\)(?: to \S+)? failed \(\d+: [^()]+\)\Z")
 """A failed system call without context: a whole message of several modules, such as Tengine's health checks."""
 
 

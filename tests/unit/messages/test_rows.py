@@ -128,6 +128,12 @@ def test_events_belong_to_existing_rows() -> None:
             "emerg",
             "certificate_denied",
         ),
+        ('pcre2_match() failed: -47 on "/a" using "^/(a+)+$", client: 10.0.0.9', "alert", "regex_failed"),
+        ("ignoring stale global SSL error (SSL: error:0A000126:SSL routines::a)", "alert", "tls_stale_error"),
+        ("failed to load BPF program (1: Operation not permitted)", "alert", "quic_bpf_failed"),
+        ('BIO_new_file("/a/dh.pem") failed (SSL: a:system library::No such file', "emerg", "tls_file_unreadable"),
+        ('BIO_new_file("/a/dh.pem") failed (SSL: a:system library::Permission denied', "emerg", "tls_file_unreadable"),
+        ('PEM_read_bio_DHparams("/a/dh.pem") failed (SSL: a:PEM::no start line', "emerg", "tls_file_unreadable"),
         (
             'cannot load certificate "/a": PEM_read_bio_X509_AUX() failed (SSL: a:PEM routines::no start line:',
             "emerg",
@@ -337,7 +343,7 @@ def test_a_few_words_are_not_a_message_at_another_level(text: str, level: str) -
     [
         ("upstream timed out (110: Connection timed out) while reading respon\u2026", "upstream_header_timeout"),
         ("upstream timed out (110: Connection timed out) while reading respo...", "upstream_header_timeout"),
-        ("connect() to unix:/run/php.sock failed (13: Permission denied)", "upstream_socket_denied"),
+        ("connect() to unix:/run/php.sock failed (13: Permission denied)...", "upstream_socket_denied"),
         ("upstream timed out (110: Connection timed out)", None),
         ("upstream", None),
         ("a message of nobody's that is long enough", None),
@@ -372,9 +378,15 @@ def test_a_cheap_comparison_rejects_no_truncated_message(row: Message) -> None:
             assert all(each.begun in text for each in compared)
 
 
-def test_a_whole_message_is_not_taken_for_a_cut_one() -> None:
-    whole = "send() failed (111: Connection refused)"
-    assert find_cut(whole, "error") is None
-    cut = find_cut(f"{whole}...", "error")
+@pytest.mark.parametrize(
+    ("whole", "level", "row"),
+    [
+        ("send() failed (111: Connection refused)", "error", "stream_udp_refused"),
+        ("connect() to unix:/run/a.sock failed (2: No such file or directory)", "crit", "upstream_socket_missing"),
+    ],
+)
+def test_a_whole_message_is_not_taken_for_a_cut_one(whole: str, level: str, row: str) -> None:
+    assert find_cut(whole, level) is None
+    cut = find_cut(f"{whole}...", level)
     assert cut is not None
-    assert cut.id == "stream_udp_refused"
+    assert cut.id == row

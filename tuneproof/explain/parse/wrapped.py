@@ -44,7 +44,10 @@ _KEYS: Final = (
 _INNER_KEYS: Final = ("_source", "jsonPayload", "content", "attributes", "result")
 # Lists of lines in one object: CloudWatch, OpenTelemetry, Loki (a time before each line), Elastic's original line, and
 # what Ansible prints of a command.
-_DEEP: Final = re.compile(r'"(message|stringValue|\d{16,19}|original|stderr|LogMessage|LogEntry|Log_s|ResultDescription)"\s*[:,]\s*"')
+_DEEP: Final = re.compile(
+    r'"(message|stringValue|\d{16,19}|original|stderr|LogMessage|LogEntry|Log_s|ResultDescription)"'
+    r'\s*[:,]\s*"'
+)
 _MOST_LAYERS: Final = 3
 
 # nginx's own beginning, anywhere in a line: other programs add columns, labels and keys.
