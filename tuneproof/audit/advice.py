@@ -53,7 +53,7 @@ class Advised:
 
     @property
     def urgency(self) -> tuple[int, int]:
-        """The order: what breaks or leaks, then what costs, then what has no effect, then routine hints."""
+        """The sort key: findings that break or leak something, costly ones, those without effect, routine hints."""
         states = list(State)
         if self.state is State.IN_EFFECT or self.routine:
             return 3, states.index(self.state)

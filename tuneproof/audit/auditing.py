@@ -28,7 +28,7 @@ _MOST_ROUNDS: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """What was found."""
+    """The result of an audit."""
 
     facts: Facts
     advice: tuple[Advised, ...]  # the findings, the most urgent first
@@ -127,7 +127,7 @@ def _audit(configuration: Configuration, source: Source, version: str) -> Audit:
 
 
 def _problems_of_versions(audits: Sequence[Audit]) -> Iterator[Problem]:
-    """Yield the newest version's problems; a problem of some versions names them."""
+    """Yield the newest version's problems; a problem that only some versions have names them."""
     for problem in audits[-1].facts.configuration.problems:
         versions = [one.facts.version for one in audits if problem in one.facts.configuration.problems]
         only = f" (on nginx {each_once(versions)})" if len(versions) < len(audits) else ""

@@ -26,7 +26,7 @@ _MERGED_SINCE: Final = (1, 29, 3)
 def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the lines of an outer block that a list replaces here, in words; empty for none.
 
-    Files of tables that are not here, such as fastcgi_params, may repeat them.
+    Missing table files, such as fastcgi_params, may repeat them.
 
     Source: "inherited from the previous configuration level if and only if there are no … on the current level".
     """
@@ -84,7 +84,7 @@ def _says_what_it_inherits(block: Block) -> bool:
 
 
 def _proxies(block: Block, name: str, facts: Facts) -> bool:
-    """Tell whether requests get a list of a block: they are proxied in it, or in one inside it without its own."""
+    """Tell whether a block's list applies to requests proxied in it, or in an inner block without its own list."""
     for proxied in facts.proxied:
         levels = list(proxied.target.block.within())
         if proxied.target.kind == _PASSED_ON[name] and block in levels:
@@ -156,14 +156,14 @@ def _returns_at_once(_at: Statement | Block, block: Block, _facts: Facts) -> boo
 def _limits_nothing(at: Statement | Block, block: Block, facts: Facts) -> bool:
     """Tell whether a limit counts for no request: inner locations inherit it, but not the ``return``.
 
-    From a server's return, an error page leads to a named location.
+    After a server's return, an error page may still lead to a named location.
     """
     inner = [one for one in block.all("location") if block.name == "location" or "".join(one.args).startswith("@")]
     return _returns_at_once(at, block, facts) and not inner
 
 
 def _leaves_bodies(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether nothing names a body's file, such as a header for the application, which may remove it."""
+    """Tell whether nothing passes on the name of a body's file: an application that gets it may remove the file."""
     return not any("request_body_file" in text for text in facts.configuration.texts.values())
 
 

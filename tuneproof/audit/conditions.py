@@ -41,7 +41,7 @@ def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> s
 
 
 def _has_larger_first_buffer(at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    """Tell whether headers fit into the first buffer that do not fit into one of the large ones."""
+    """Tell whether some headers fit into the first buffer, but not into a large one."""
     first = block.setting("client_header_buffer_size")
     return first is not None and (size_bytes(first.value) or 0) > (size_bytes("".join(at.args[1:])) or 0)
 
@@ -70,7 +70,7 @@ def _lacks_descriptors_of_streams(at: Statement | Block, block: Block, facts: Fa
 
 
 def _is_limit_below(each: int, at: Statement | Block, facts: Facts) -> bool:
-    """Tell whether a limit is below this many descriptors for each of worker_connections."""
+    """Tell whether a limit is below this many descriptors for each of a worker's connections."""
     limit = whole_number("".join(at.args[:1]))
     return limit is not None and facts.worker_connections is not None and limit < each * facts.worker_connections
 

@@ -35,15 +35,15 @@ class Difference:
 
     @property
     def is_new_danger(self) -> bool:
-        """Whether something breaks in a block because it lacks something, whatever else changes in the block."""
+        """Whether a block breaks because it lacks a directive, no matter what else changes in it."""
         return self.breaks and isinstance(self.at, Block)
 
     @property
     def urgency(self) -> tuple[bool, int]:
-        """The order: what is refused and what breaks first, then by effect."""
+        """The sort key: first changes that nginx refuses, and those that break something; then by effect."""
         return not (self.breaks or self.effect is Effect.REFUSED), list(Effect).index(self.effect)
 
 
 def place_in_files(at: Statement | Block) -> tuple[object, ...]:
-    """Return what is the same in two audits of the same files."""
+    """Return a key that is the same in two audits of the same files."""
     return at.file, at.line, at.name, at.args

@@ -13,7 +13,7 @@ _OVER_QUIC_SINCE: Final = (1, 29, 1)
 
 
 def _is_shared_by_workers(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether several workers read from the UDP socket of a ``listen``, the options of which may be elsewhere."""
+    """Tell whether several workers read from the UDP socket of a ``listen``; another ``listen`` may set its options."""
     workers = facts.configuration.main.setting("worker_processes")
     bound = [socket for socket in facts.sockets.found if socket.is_bound]
     is_shared = any(at in socket.listens and not socket.reuseport for socket in bound)

@@ -53,11 +53,11 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
     ]
     in_effect = block.in_effect("proxy_set_header")
     if not any(item.value.lower() == "host" for item in in_effect):
-        # It would become the block's name; the backend must get the same header as before.
-        # Without the default port: ngx_http_proxy_set_vars.
+        # The Host header would become the block's name; the backend must get the same one as before, which has no
+        # default port (ngx_http_proxy_set_vars).
         seen = "localhost" if match["socket"] else address.removesuffix(":80")
         if in_effect and not block.local("proxy_set_header"):
-            # Added here, it would replace the outer ones; added there, it would affect every other location, too.
+            # A header added here would replace the outer ones; added there, it would affect every other location, too.
             return []
         behind = in_effect[-1] if in_effect else target.statement
         edits.append(Insert(after=behind, text=f"proxy_set_header Host {seen};"))
@@ -65,12 +65,12 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
 
 
 def _stands_alone(block: Block) -> bool:
-    """Tell whether nothing else in a location is proxied that would inherit the additions for this one."""
+    """Tell whether nothing else that is proxied in a location would inherit the additions for this one."""
     return block.name == "location" and not any(True for _ in targets_of(block))
 
 
 def _is_key_of_cache(block: Block) -> bool:
-    """Tell whether responses are cached under the upstream's name, the default: none would be found again."""
+    """Tell whether responses are cached under the upstream's name, the default: a new name would lose them all."""
     key = block.setting("proxy_cache_key")
     return block.in_use("proxy_cache") is not None and (key is None or "proxy_host" in key.value)
 

@@ -27,7 +27,7 @@ class RecordedVerdict:
 def recorded_of(scenario: str, claim: str, version: str) -> RecordedVerdict | None:
     """Return the recorded verdict on a claim for a version of nginx; None if there is none.
 
-    It is that of the newest measured version that is not newer; before all of them, the oldest.
+    It is the verdict on the newest measured version up to the given one; if all are newer, on the oldest.
     """
     found = _document()["cells"].get(f"{scenario}/{claim}")
     if found is None:

@@ -35,7 +35,7 @@ def speaks_plainly(server: Block, facts: Facts) -> bool:
 def deciding(
     server: Block, facts: Facts, version: tuple[int, ...], *, listen: Statement | None = None
 ) -> tuple[Block, ...]:
-    """Return the servers with the ``ssl_protocols`` for clients that name this one: itself, or its sockets' defaults.
+    """Return the servers that set ``ssl_protocols`` for clients of this one: itself, or its sockets' default servers.
 
     ``listen``: only for clients of its sockets.
     """
@@ -47,7 +47,7 @@ def deciding(
 
 
 def protocols(block: Block, version: tuple[int, ...]) -> tuple[tuple[str, ...], Statement | None] | None:
-    """Return the versions of TLS that a block's settings allow, and their directive; None for it: the default.
+    """Return the versions of TLS that a block's settings allow, and the directive that sets them (None: the default).
 
     Returns: None if a missing file may decide.
     """

@@ -89,7 +89,7 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
     for concern in concerns(audit.facts.configuration):
         change = concern.change
         if change.kind is Kind.NEW:
-            # The old version need not know it either; of what is backported, its package has it.
+            # Even if the old version lacks it: if it was backported, the old version's package has it.
             is_meant = before != after < change.numbers
         elif change.kind is Kind.REMOVED:
             # The old version may refuse it, too.
@@ -107,7 +107,7 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
         if not is_meant:
             continue
         instead = f"; instead: {change.instead}" if change.instead else ""
-        # What the old version cannot have either is of nginx Plus, Angie or a patched package.
+        # A directive that the old version cannot have either is from nginx Plus, Angie or a patched package.
         is_others = before < change.numbers > after and (
             (concern.said.file, concern.said.line) not in later or bool(change.parameter)
         )
@@ -140,7 +140,7 @@ def _of_problems(before: Audit, after: Audit, *, told: Container[tuple[str, int]
 
 
 def _kind(problem: Problem) -> tuple[str, str]:
-    """Return what versions that name another line or directive for the same error have in common."""
+    """Return the part of an error that stays the same if versions name different lines or directives."""
     return problem.file, problem.message.partition(" for ")[0]
 
 
@@ -278,7 +278,7 @@ def _without_parameter(said: Statement, change: Change) -> Edit:
 
 
 def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
-    """Yield the changed advice: what nginx now does by default, and what now matters."""
+    """Yield the changed advice: what nginx now does by default, and what matters only now."""
     then, now = (
         {(advised.name, advised.claim, place_in_files(advised.at)): advised for advised in audit.advice}
         for audit in (before, after)
@@ -286,7 +286,7 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
     is_refused = len({frozenset(map(_kind, audit.facts.configuration.problems)) for audit in (before, after)}) > 1
     for place in dict.fromkeys([*now, *then]):
         one, other = then.get(place), now.get(place)
-        # What a version refuses hides what it would do.
+        # If a version refuses the files, its findings are incomplete.
         if is_refused and (one is None or other is None):
             continue
         if one is not None and other is not None and one.state is other.state:
@@ -308,7 +308,7 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
 
 
 _REDEFINED_SINCE: Final = "1.23.4"
-# Of HTTP/1 only.
+# These changes concern HTTP/1 only.
 _CHUNKS: Final = ("proxy_pass", "1.29.4")
 _COMPRESSION: Final = ("listen", "1.29.1")
 _HTTP1_AS_WELL: Final = ("listen", "1.25.1")

@@ -187,9 +187,9 @@ def _kind(at: Statement | Block) -> str:
 
 
 def _targets_under(at: Statement | Block, facts: Facts, kind: str = "") -> Iterator[Block]:
-    """Yield the blocks that a directive is in effect for, and that proxy requests.
+    """Yield the blocks that proxy requests and in which a directive is in effect.
 
-    ``kind``: how they do (default: by the directive's own module).
+    ``kind``: how they proxy (default: by the directive's own module).
     """
     for proxied in facts.proxied:
         block = proxied.target.block

@@ -1,4 +1,4 @@
-"""Chooses the version of nginx for a configuration, if not given, and finds what a version does not know."""
+"""Chooses the version of nginx for a configuration, if none is given, and finds what a version lacks."""
 
 import re
 import shutil
@@ -56,7 +56,7 @@ class Need:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """The oldest lab version that knows a configuration, and what an older one lacks."""
+    """The oldest lab version that supports a configuration, and what an older one lacks."""
 
     version: str
     because: Need | None = None  # None if the lab's oldest version is enough

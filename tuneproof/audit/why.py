@@ -38,7 +38,7 @@ _INHERITED: Final = {
     Inheritance.REPLACED: "inherited, unless the block has any of its own",
     Inheritance.NEVER: "not inherited",
 }
-# More would bury what the word is about.
+# With more claims, nobody would find the important ones.
 _MOST_CLAIMS: Final = 8
 
 
@@ -48,7 +48,7 @@ def is_known(word: str) -> bool:
 
 
 def why(word: str) -> str:
-    """Return the facts about a directive, a scenario or a claim, as text; of other words, the claims that have them.
+    """Return the facts about a directive, a scenario or a claim as text; for other words, claims that mention them.
 
     A line of nginx.conf means its directive. Raises BadInputError: The name is unknown.
     """
@@ -74,9 +74,9 @@ def is_directive(word: str) -> bool:
 
 
 def mentions(word: str) -> list[str]:
-    """Return the claims that have a word in their sentence, up to some, each in a line; empty for none.
+    """Return the claims with a word in their sentence, one per line, up to a maximum; empty for none.
 
-    A kernel setting is meant with its path or without it. Variables are not looked up.
+    A kernel setting may be given with or without its path. Variables are not looked up.
     """
     meant = word.rpartition(".")[2] if _SYSCTL.match(word) else word
     if not meant or meant.startswith("$"):
@@ -88,7 +88,7 @@ def mentions(word: str) -> list[str]:
 
 
 def _of_module(word: str) -> Iterator[str]:
-    """Yield where a directive is from that nginx's own sources do not have."""
+    """Yield the origin of a directive that nginx's own sources lack."""
     module = module_of(word, in_stream=False) or module_of(word, in_stream=True)
     if module is not None:
         yield f"{word}\n  of the module {module.name}, which Debian packages as {module.packages[0]}"
@@ -173,7 +173,7 @@ def to_do(concern: Concern) -> str:
 
 
 def reason(line: Line, concern: Concern) -> str:
-    """Return the reason without what only a user's file shows: an ellipsis, or nothing inside a word."""
+    """Return the reason with an ellipsis (inside a word: nothing) for what only a user's file shows."""
     kind = named(concern).partition("_")[0]
     return concern.why.format(version=line.version, kind=kind, found="" if _GOES_ON.search(concern.why) else "…")
 

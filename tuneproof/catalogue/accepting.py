@@ -51,7 +51,7 @@ def _slow_trickle(rig: Rig) -> Figures:
 
 
 def _one_client(rig: Rig) -> Figures:
-    """Let one client send as many requests on one connection, which one worker has: what the share would show."""
+    """Let one client send as many requests on one connection, so that one worker gets all: the share must show this."""
     return _spread(rig.flow(Flow(requests=VISITORS)))
 
 

@@ -40,7 +40,8 @@ HELD: Final = Arm(
 def machine_bytes(observation: HeldObservation) -> float:
     """Return what each of four machines would need for its quarter of a million connections.
 
-    Kernel and workers together, without what 32 workers need for themselves: the scenario worker_connections has that.
+    Kernel and workers together, without what 32 workers need for themselves: the scenario worker_connections measures
+    that.
     """
     per_connection = observation.worker_bytes_per_connection + observation.kernel_bytes_per_connection
     return per_connection * MILLION / MACHINES

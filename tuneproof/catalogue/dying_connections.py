@@ -52,7 +52,7 @@ def _kept(
 
 
 def _raced(location: str = "", *, server: str = "", reuse: str = REUSE) -> str:
-    """Return one in which a worker accepts all waiting connections and their requests before any other event."""
+    """Return one in which a worker accepts all waiting connections, with their requests, before any other event."""
     events = "worker_connections 1024; multi_accept on;"
     return _kept(location, server=server, reuse=reuse, listen="deferred", events=events)
 

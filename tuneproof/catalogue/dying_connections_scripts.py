@@ -73,7 +73,7 @@ def asked_in_turn(
 
 
 def asked_after_pauses(rig: Rig) -> Figures:
-    """Do the same, but send each request only after nginx has closed its idle connections by their timeout."""
+    """Send requests one after the other, each only after nginx has closed its idle connections by their timeout."""
     _play(rig, Reply(answers=1))
     became: dict[str, tuple[Connection, ...]] = dict.fromkeys(SERVERS, ())
     for _ in range(ASKED):

@@ -29,7 +29,7 @@ _HALVES: Final = "map $uri $half { ~[02468]$ 1; default 2; }"
 
 
 def _ask(rig: Rig) -> Figures:
-    """Send requests one after the other, to an address of the peer without connections of an earlier trial."""
+    """Send requests one after the other, to an address of the peer that no earlier trial used."""
     pid = rig.workers()[0].pid
     done = rig.flow(Flow(requests=ASKED, path=f"/{pid >> _BITS & 255}.{pid & 255}/{{n}}"))
     answered, failed = statuses(done, 200), statuses(done, 502)

@@ -2,7 +2,7 @@
 
 The rows are in tuneproof/lines/error_messages/*.toml. A row's configuration has the parts of written_config; in them,
 ``{certificate}`` is the lab's, ``{backend}`` a server that answers every request, and ``{x*N}`` is x repeated N times.
-``remedy`` and ``wrong`` (popular advice) say in ``is`` what they change: their own parts replace the row's; without
+In ``remedy`` and ``wrong`` (popular advice), ``is`` describes the change: their own parts replace the row's; without
 any, ``is`` is a directive to add to the server.
 """
 

@@ -6,7 +6,7 @@ _DATA, _HEADERS, _RST_STREAM, _SETTINGS = 0x0, 0x1, 0x3, 0x4
 _END_STREAM, _END_HEADERS, _ACK = 0x1, 0x4, 0x1
 _CANCEL: Final = b"\x00\x00\x00\x08"
 _FRAME_BYTES: Final = 16_384  # the largest that every server takes
-# Fields of the static table (RFC 7541, appendix A), as its indexes say them; then those that have a value of their own.
+# Fields of the static table (RFC 7541, appendix A), by index; then fields with a value of their own.
 _GET, _POST, _HTTP, _ROOT = b"\x82", b"\x83", b"\x86", b"\x84"
 _AUTHORITY: Final = b"\x01\x03lab"
 _CONTENT_LENGTH: Final = b"\x0f\x0d"

@@ -1,4 +1,4 @@
-"""A page of many small files, some way from nginx: over HTTP/2, and over HTTP/1.1 on six connections, as in browsers.
+"""A distant page of many small files: over HTTP/2, and over HTTP/1.1 on six connections, as in browsers.
 
 Both clients are without TLS, so that nothing but the protocol differs. Over HTTP/2, all requests leave at once, and the
 client's window is a browser's, so only TCP limits the one connection.

@@ -58,7 +58,7 @@ def early_uploads(rig: Rig) -> Figures:
 def in_flight(rig: Rig) -> Figures:
     """Let more than 64 KiB of an upload arrive before nginx reads any; count the uploads that nginx accepts.
 
-    So much is on its way over a long distance, where a client learns of a larger window a round trip later.
+    Over a long distance, so much is in flight before a client learns of a larger window.
     """
     rig.backend().play((Reply(),))
     says = opening(acknowledges=True) + upload(1, IN_FLIGHT_BYTES)

@@ -27,7 +27,7 @@ ORDER: Final = "/order"
 _FILE: Final = f"/{FILE_MB}000000.bin"
 # The first flight is sent at once, and again after a second (RFC 9002, section 6.2).
 _FLIGHTS_S: Final = 1.5
-# As long as nginx takes to notice worker_shutdown_timeout, several times.
+# Several times as long as nginx takes to notice worker_shutdown_timeout.
 _AFTER_TIMEOUT_S: Final = 1.0
 # Data that is sent on one machine has arrived after this time.
 _ARRIVES_S: Final = 0.2
@@ -64,7 +64,7 @@ def handshake(rig: Rig) -> Figures:
 
 
 def resumption(rig: Rig) -> Figures:
-    """Count those of a request of a returning client."""
+    """Count the round trips of a returning client's request."""
     return _trips(rig, rig.http3.resumed_round_trips(*rig.tls_endpoint, PAGE))
 
 
@@ -95,7 +95,7 @@ def download(rig: Rig) -> Figures:
 
 
 def tls_download(rig: Rig) -> Figures:
-    """Download it over HTTP/1.1 and TLS."""
+    """Download a file over HTTP/1.1 and TLS; count the same."""
     flow = Flow(path=_FILE, tls=True)
     calls = rig.calls(lambda: rig.ok(rig.flow(flow, port=TLS_PORT), requests=1))
     return {"sends": calls.made("write", "writev", "send", "sendfile")}
@@ -162,7 +162,7 @@ def buffers(asked_bytes: int = 0) -> Callable[[Rig], Figures]:
     Linux doubles what a program asks for, for its own use, up to twice net.core.rmem_max (sk_setsockopt() in
     net/core/sock.c).
     """
-    # Without a request for more, only a raised limit could show.
+    # Without ``rcvbuf``, only a raised default could have an effect.
     above = 0 if asked_bytes else _DEFAULT_BUFFER_BYTES
 
     def script(rig: Rig) -> Figures:

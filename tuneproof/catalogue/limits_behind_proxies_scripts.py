@@ -64,7 +64,7 @@ def flood(rig: Rig) -> Figures:
 
 
 def flood_at_once(rig: Rig) -> Figures:
-    """Let the worker get all of them at once, so that the rate alone admits none."""
+    """Let the worker get the requests of many connections at once, so that the rate alone admits none."""
     (done,) = rig.flows_behind_stopped_workers(Flow(connections=FLOOD, path=_FILE))
     return {"admitted": statuses(done, _SERVED), "rejected": statuses(done, _REJECTED)}
 

@@ -107,7 +107,7 @@ CLAIMS: Final = (
         scale=Scale.SHARE,
         threshold=LAW_THRESHOLD,
         why="a rule that fails in one storm of four is no rule",
-        # Two storms per block: 14 exact ones of 14 prove 78 %.
+        # Two storms per block: if all 14 are exact, the share is at least 78 %.
         own_looks=(7, 14),
     ),
     Claim[StormObservation](

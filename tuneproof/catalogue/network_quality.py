@@ -169,9 +169,10 @@ class NetworkQuality:
                 figure=TURN_CPU,
                 threshold=WORSE_THRESHOLD,
                 why="25 % more CPU time is the least that anybody with a stall would call worse",
-                # A probe over the slow link would wait in that link's queue, and seem late. These do not.
+                # A probe over the slow link would wait in that link's queue, and seem late; probes over this link do
+                # not.
                 expected=Verdict.REFUTED,
-                # Trials differ by several times, and are cheap.
+                # Results of trials differ severalfold, and trials are cheap.
                 further_looks=(6,),
                 control=control,
             ),

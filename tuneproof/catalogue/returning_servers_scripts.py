@@ -66,12 +66,12 @@ def _returned(flow: Flow, workers: int) -> Callable[[Rig], Figures]:
 
 
 def long_requests(workers: int) -> Callable[[Rig], Figures]:
-    """Return that script with requests that do not end."""
+    """Return the script of :func:`_returned` with requests that do not end."""
     return _returned(_HELD, workers)
 
 
 def short_requests(workers: int) -> Callable[[Rig], Figures]:
-    """Return that script with requests one after the other."""
+    """Return the script of :func:`_returned` with requests one after the other."""
     return _returned(_SHORT, workers)
 
 

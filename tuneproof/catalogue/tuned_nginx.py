@@ -1,6 +1,7 @@
 """An article's whole recipe compared with nginx's and the kernel's defaults: which of its promises are true?
 
-Source: "nginx under high concurrency drops SYNs" (2020): 20 000 became 40 000 requests per second, time-outs gone.
+Source: "nginx under high concurrency drops SYNs" (2020): 20 000 requests per second became 40 000, and time-outs
+disappeared.
 """
 
 from collections.abc import Mapping

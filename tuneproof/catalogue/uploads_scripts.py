@@ -13,14 +13,14 @@ CLIENTS: Final = 20
 UPLOADS: Final = 20
 LIMIT_BYTES: Final = 10_000  # client_max_body_size
 STALLED_AFTER_MS: Final = 300  # client_body_timeout
-# As long as nginx takes to notice that, several times.
+# Several times as long as nginx takes to notice that timeout.
 _NOTICED_AFTER_S: Final = 0.8
 SLOW_TIMES: Final = 2
 # Many times the pauses of a client that sends evenly, so that a busy machine adds none of that length.
 SLOW_STALLED_AFTER_MS: Final = 600
 # More than nginx reads before it connects to the upstream: client_body_buffer_size is 8 or 16 KiB.
 BODY_BYTES: Final = 100_000
-# Less than that, and less than LIMIT_BYTES.
+# Less than BODY_BYTES and LIMIT_BYTES.
 _SENT_BYTES: Final = 5000
 _CHUNK_BYTES: Final = 1000
 _HTTP_ERROR: Final = 400

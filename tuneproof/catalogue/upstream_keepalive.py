@@ -21,7 +21,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 ARTICLE: Final = "Upstream keepalive doubles an ingress controller's throughput (2021)"
 
-# By name in the lab; the article's backend had 0.06 CPU.
+# The backends of the lab; the article's had 0.06 CPU.
 BACKENDS: Final = (
     Backend(name="static", kind=STATIC),
     Backend(name="asyncio", kind=ASYNCIO),

@@ -15,7 +15,7 @@ from tuneproof.proof.matrix.pool import Part
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.run_file import load
 
-# Current work and verdicts, failures and their reasons. A table's title has no colon.
+# Lines about current work, verdicts, failures and their reasons; a table's title, which has no colon, is none of them.
 _NEWS: Final = re.compile(r", nginx [^)]*: |^\S+: .* (→|->) |, setup: |^(building|engine |E  |ERROR: |lab:)")
 
 

@@ -121,7 +121,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
     targets = list(targets_of(main))
     sockets = sockets_of(main, numbers)
     listens = [listen for block in main.all("server") for listen in block.local("listen")]
-    # In a folder of fragments, it is unknown which are included together, and the values of placeholders are.
+    # In a folder of fragments, it is unknown which are included together; so are the values of placeholders.
     is_known = not configuration.is_fragment and all(one.is_given for listen in listens for one in listen.filled)
     refused = sockets.problems if is_known else tuple(filter(_is_torn, sockets.problems))
     problems = (

@@ -1,4 +1,4 @@
-"""Which server of a socket takes a host, and which servers never get a request: ngx_http_server_names.
+"""Which server of a socket answers for a host, and which servers never get a request: ngx_http_server_names.
 
 https://nginx.org/en/docs/http/server_names.html
 """

@@ -89,7 +89,7 @@ class Line:
     all claims that depend on it."""
     effect: str = ""  # a function of the module that returns the effect of a block
     condition: str = ""  # a function that decides whether a block meets the claim's condition
-    condition_name: str = ""  # that in words
+    condition_name: str = ""  # the condition in words
     moderator: str = ""  # a function that returns what decides the claim on this host
     table: str = ""  # a function that returns lines to show next to the verdict
     metric: str = ""  # the metric that it is computed from, if it is not ``figure``
@@ -99,7 +99,7 @@ class Line:
     further_looks: tuple[int, ...] = ()  # numbers of rounds for additional looks
     subject_cpus: int = 1  # minimum for nginx
     form: str = "more"  # or "same", "order"
-    threshold: float | None = None  # of two arms
+    threshold: float | None = None  # the effect of two arms must exceed it
     why: str = ""  # the reason for the threshold: the source's figure, or what would matter to whom
     at_least: float | str = 1.0  # the smallest value of the figure, so that zero can be a denominator; or "1/20"
     exploratory: str = ""  # what was chosen after measuring, and how

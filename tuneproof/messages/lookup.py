@@ -10,14 +10,14 @@ from tuneproof.wording import plain_quotes
 
 MOST: Final = 5
 """The number of rows returned for words that several have."""
-# Any prefix of another program ends at nginx's own beginning.
+# Prefixes of other programs end where nginx's own line begins.
 _BEGINNING: Final = re.compile(rf"^.*?\[({LEVELS})\] (?:\d+#\d+: )?(?:\*\d+ )?", re.DOTALL)
-# The kernel's is its time.
+# The kernel's prefix is its time.
 _STAMP: Final = re.compile(r"^.*?\[ *\d+\.\d+\] ")
 _WORD: Final = re.compile(r"[a-z0-9_]+")
 _FEWEST_CHARACTERS: Final = 4
 _TYPED: Final = re.compile(r"\b[A-Za-z_]{4,}\b")
-# As difflib measures it: one wrong letter of four.
+# The similarity in difflib's measure: one wrong letter of four.
 _ALIKE: Final = 0.75
 # A text of this length rarely matches by chance; many rows begin with shorter common words.
 _ENOUGH_CHARACTERS: Final = 15
@@ -55,7 +55,7 @@ def corrected(text: str) -> str:
 
 
 def _by_beginning(text: str) -> tuple[Message, ...]:
-    """Return the rows of which a text has the beginning, up to what is filled in there."""
+    """Return the rows that begin with a text, up to their first placeholder."""
     begun = {
         row.id: row
         for row in messages().values()
@@ -66,7 +66,7 @@ def _by_beginning(text: str) -> tuple[Message, ...]:
 
 
 def _by_words(text: str) -> tuple[Message, ...]:
-    """Return the rows that have a text somewhere in their words, or at least all of its words."""
+    """Return the rows that contain a text, or at least all of its words."""
     wanted = text.lower()
     if len(wanted) < _FEWEST_CHARACTERS:
         return ()

@@ -122,7 +122,7 @@ def in_glibc_words(text: str) -> str:
 @dataclass(frozen=True, kw_only=True)
 class _Candidate:
     message: Message
-    pieces: tuple[str, ...]  # its fixed parts: what is filled in is between them
+    pieces: tuple[str, ...]  # its fixed parts, without the placeholders between them
     pattern: str
     fixed: int  # how many characters of the wording are fixed: of several matches, the most specific one decides
     piece: str  # its longest fixed part

@@ -21,7 +21,7 @@ _LEAST: Final = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One thing at one place, on the old version and on the new one."""
+    """One compared property at one place, on the old version and on the new one."""
 
     at: str
     what: str

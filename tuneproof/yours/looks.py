@@ -22,10 +22,10 @@ WARNS: Final = "nginx warns"
 HEADER: Final = "header"
 _ASKED: Final = 3
 _CONNECTIONS: Final = 4
-# One more than any version allows by default.
+# One request more than any version allows on a connection by default.
 _MOST_REQUESTS: Final = 1001
 _TLS: Final = ("1.2", "1.3")
-# On standard error until it has opened a log; in some packages, that is the log.
+# nginx writes to standard error until it has opened a log; in some packages, standard error is the log.
 _WARNING: Final = re.compile(r"^(?:nginx: |[\d/]+ [\d:]+ )\[warn\] (?:\d+#\d+: )?(?!\*|\d+#)(.+)", re.MULTILINE)
 _VERSION: Final = re.compile(r"\b(nginx|angie|openresty)/[\d.]+")
 # They depend on when the lab created a file.

@@ -17,14 +17,14 @@ _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _ABROAD: Final = ("http://", "https://", "$scheme")
 # Variables that are alike in all requests of a trial.
 _COMMON: Final = frozenset({"server_name", "host", "http_host", "uri", "request_uri", "scheme", "server_port"})
-# Slow readers, and requests before them.
+# The largest number of simultaneous requests of a trial: slow readers, and the requests before them.
 _MOST_AT_ONCE: Final = 128
-# Addresses in other words, or from elsewhere.
+# Parameters of geo that change what its addresses mean, or take them from elsewhere.
 _GEO_MORE: Final = frozenset({"delete", "include", "proxy", "ranges"})
 _NO: Final = frozenset({"", "0"})
 _OF_FILES: Final = frozenset({"-f", "!-f", "-d", "!-d", "-e", "!-e", "-x", "!-x"})
 _OF_CLIENTS: Final = ("arg_", "cookie_", "http_")
-# Engines give their networks addresses of these (RFC 1918), without IPv6.
+# Engines give their networks addresses from these ranges (RFC 1918), without IPv6.
 _OF_ENGINES: Final = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 # https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#if
 ABSENT: Final = frozenset({"!-f", "!-e"})
@@ -244,7 +244,7 @@ def shown(said: Statement | Block) -> str:
 
 
 def is_up_to_clients(host: str, block: Block) -> bool:
-    """Tell whether a client's request decides about an upstream's address, and no directive."""
+    """Tell whether a client's request, and no directive, decides an upstream's address."""
     everything = list(list(block.within())[-1].everything())
     made = {said.value.lower() for said, _ in everything}
     groups = {arg for said, around in everything for arg in (*said.args, *around.args) if "<" in arg}

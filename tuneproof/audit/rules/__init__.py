@@ -1,7 +1,7 @@
 """The rules: which places of a configuration each piece of advice applies to.
 
-Each module is a rule: a function ``advise``, and ``RANK``, its order among others of the same state: rules with a
-larger gain have a smaller one.
+Each module is a rule: a function ``advise``, and ``RANK``, its order among others of the same state: the larger the
+gain, the smaller the rank.
 """
 
 import importlib

@@ -68,7 +68,7 @@ def _of_directives(rows: Sequence[tuple[Line, Concern]], facts: Facts) -> Iterat
 
 
 def _of_all(blocks: Sequence[Block], line: Line, concern: Concern, said: Statement, facts: Facts) -> Sequence[Edit]:
-    """Return the changes for all blocks that include a directive; none if one of them needs it, or a person."""
+    """Return the changes for all blocks that include a directive; none if one needs it, or a person must decide."""
     edits: list[Edit] = []
     for block in blocks:
         found = _meant(concern, said, block, facts)
@@ -168,7 +168,7 @@ def _is_written(said: Statement, concern: Concern) -> bool:
 
 
 def _numbers(texts: list[str]) -> list[int]:
-    """Return sizes in bytes or times in milliseconds, whichever all of them are; empty if they are neither."""
+    """Return the values in bytes if all are sizes, or in milliseconds if all are times; empty otherwise."""
     for read in (size_bytes, time_ms):
         numbers = [number for text in texts if (number := read(text)) is not None]
         if len(numbers) == len(texts):
@@ -196,7 +196,7 @@ def _meant(concern: Concern, at: Statement | Block, block: Block, facts: Facts) 
 
 
 def _is_so(name: str, at: Statement | Block, block: Block, facts: Facts) -> str | bool:
-    """Return whether a named condition is true; or whether a setting is in effect in a block, or in one inside."""
+    """Return whether a named condition is true; or whether a setting is in effect in a block, or in an inner one."""
     if name in WHERE:
         return WHERE[name](at, block, facts)
     directive = name.partition(" ")[0]

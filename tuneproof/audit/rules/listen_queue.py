@@ -18,7 +18,7 @@ _WANTED: Final = 4096
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield one result per TCP socket: one of its listens has its options, and nginx refuses a second one."""
+    """Yield one result per TCP socket: only one of its listens may have options."""
     for socket in facts.sockets.found:
         # A connect to a full queue of a unix socket waits or fails at once: nothing is sent again later.
         if socket.address.is_udp or socket.address.family == "unix" or not socket.is_bound or not socket.listens:

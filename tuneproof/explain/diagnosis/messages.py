@@ -108,7 +108,7 @@ class Messages:
 
 
 def says(cause: Cause, finding: MessageFinding) -> bool:
-    """Tell whether a cause and a message are the same."""
+    """Tell whether a message means the same as a cause."""
     return finding.row.id in _CAUSES.get(cause, ())
 
 

@@ -36,14 +36,14 @@ _CONFIRM: Final = {
     "grpc": "the same call without nginx: grpcurl (with -plaintext for grpc://) ADDRESS SERVICE/METHOD",
     "memcached": "printf 'version\\r\\n' | nc ADDRESS PORT, from nginx's own machine or container",
 }
-# Of these, the port does speak HTTP.
+# With these messages, the port does speak HTTP.
 _SPEAK_HTTP: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not_http2", "upstream_tls_plain"})
 _OWN: Final = r"(?:127\.0\.0\.1|\[?::1\]?)"
 _TO_ITSELF: Final = re.compile(rf', client: {_OWN}, .*upstream: "\w+://{_OWN}[:/]')
-# What is left of "\d{4}$" behind the brace.
+# nginx takes the brace in "\d{4}$" for the beginning of a block: this is the rest.
 _QUANTITY: Final = re.compile(r"\d*,?\d*\}")
 _INSTEAD: Final = {"http2": "listen 443 ssl http2", "ssl": "listen 443 ssl"}
-"""What means the same in versions without a directive."""
+"""The equivalent in versions without a directive."""
 # Modules that Debian does not package, by their directives.
 _ELSEWHERE: Final = (
     (r"vhost_traffic_status\w*", "nginx-module-vts"),

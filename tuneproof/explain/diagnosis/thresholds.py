@@ -9,11 +9,11 @@ ENOUGH_HANDSHAKES: Final = 20
 """This many connections, none of them refused or with a retransmitted SYN, contradict a cause: a queue that drops only
 a seventh would spare twenty in a row less than one time in twenty."""
 ENOUGH_EVENTS: Final = 3
-"""For an error log, which may span years and has no number of requests: three are more than a single event."""
+"""The minimum of events in an error log, which may span years and has no number of requests: three are not chance."""
 TOUCHED_SHARE: Final = 0.01
-"""At least one request in a hundred, by the exact lower limit: enough for a complaint."""
+"""The affected share of requests, by the exact lower limit, that is enough for a complaint."""
 SLOW_MEDIAN_S: Final = 0.1
-"""Where people begin to notice (Nielsen, "Response times: the three important limits", 1993)."""
+"""From this delay on, people notice (Nielsen, "Response times: the three important limits", 1993)."""
 WAITING_SHARE: Final = 0.3
 """A worker that waits for a third of the time in which it wants to run is late because it lacks a CPU. A busy one on a
 machine with enough CPUs waits for 1 to 3 %."""

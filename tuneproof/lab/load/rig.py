@@ -1,4 +1,4 @@
-"""What a counting trial may do with its nginx and around it.
+"""The actions and counts that a counting trial can use.
 
 Each step waits until it is complete: all responses have arrived. If a time limit expires first, or a precondition
 fails, it raises :class:`VoidTrialError`; so does a trial on a machine so slow that a timer of nginx or the kernel would

@@ -10,8 +10,8 @@ CAPABILITIES: Final = ("CHOWN", "SETUID", "SETGID", "DAC_OVERRIDE")
 read and write where only these may. Every port is unprivileged in the lab (net.ipv4.ip_unprivileged_port_start)."""
 MEMORY_BYTES: Final = 1 << 30
 PROCESSES: Final = 512
-"""Limits of each container that runs a user's files, or is joined to one: ten times the needs of a configuration for a
-large machine, and little enough for the host."""
+"""Limits of each container that runs a user's files, or is joined to one: ten times what a configuration for a large
+machine needs, and harmless for the host."""
 DESCRIPTORS: Final = 16_384
 """How many files and sockets each of their processes may have open: an engine without CAP_SYS_RESOURCE cannot give a
 container more than it has itself, and 20,000 is the smallest limit seen."""

@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 # An existing address responds within a millisecond; the kernel repeats its query after a second (arp(7)).
 _ANSWERS_WITHIN_S: Final = 0.7
 _COMPLETE: Final = 0x2
-# All at once, then one wait. The DNS query is for the root's name servers, so nobody else sees it.
+# All probes are sent at once, with one wait after them. The DNS query asks for the root's name servers, so it reveals
+# nothing.
 _LOOK: Final = f"""\\
 import json, socket, struct, sys, time
 routes = [line.split() for line in open("/proc/net/route").readlines()[1:]]

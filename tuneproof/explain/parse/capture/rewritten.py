@@ -15,12 +15,12 @@ from typing import Final
 from tuneproof.explain.parse.capture.connection import Answered
 from tuneproof.explain.parse.capture.http1 import MAX_REQUEST
 
-# As many as for any other statement about requests.
+# A rule must explain as many requests as any other statement about requests needs.
 ENOUGH: Final = 20
 NEARLY_ALL: Final = 0.9
 # How many requests with the same end to compare with one front.
 _LOOKED_AT: Final = 64
-# Of those with the most support.
+# How many rules to try, those with the most support first.
 _MOST_RULES: Final = 50
 _SHARED: Final = 0.1
 _ADDRESS: Final = slice(None, -2)
@@ -52,7 +52,7 @@ class _Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class _Claim:
-    """What one rule matches."""
+    """A rule, and the requests that it matches."""
 
     pairs: list[tuple[Answered, Answered]]
     legs: frozenset[int]  # the identities of both legs of all pairs
