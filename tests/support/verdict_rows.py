@@ -66,16 +66,12 @@ def check(assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple
 
 AT_THE_CLIENT: Final[dict[str, Any]] = {"syn_to_synack_s": spread(0.0005), "synack_to_ack_s": spread(0.00001)}
 
-
 AT_THE_SERVER: Final[dict[str, Any]] = {"synack_to_ack_s": spread(0.02)}
-
 
 SYNS_AGAIN_AT_CLIENT: Final = service(**repeated_syns(), **AT_THE_CLIENT)
 
-
 # They arrived, so no path lost them; counters show which queue dropped them.
 SYNS_AGAIN_AT_SERVER: Final = service(**repeated_syns(), **AT_THE_SERVER)
-
 
 # A server without room drops the last ACK of the handshake with the request after it, and sends its SYN/ACK again.
 UNHEARD: Final = capture(
@@ -88,12 +84,9 @@ UNHEARD: Final = capture(
     )
 )
 
-
 ALONE: Final = table(listening())
 
-
 LATE: Final = spread(0.001, 0.3)
-
 
 # A SYN without an answer was dropped by a queue or lost, and a client cannot distinguish the two.
 ALIKE: Final = [
@@ -117,17 +110,5 @@ def rows_of(cases: Rows) -> pytest.MarkDecorator:
             pytest.param(assess, *case[1:], id=f"{assess.__module__.rpartition('.')[2]}.{assess.__name__}: {case[0]}")
             for assess, rows in cases.items()
             for case in rows
-        ],
-    )
-
-
-def parametrized(rows: Rows) -> pytest.MarkDecorator:
-    """Return the parameters of one test for each row."""
-    return pytest.mark.parametrize(
-        ("assess", "given", "verdict", "said"),
-        [
-            pytest.param(assess, *case[1:], id=f"{assess.__module__.rpartition('.')[2]}.{assess.__name__}: {case[0]}")
-            for assess, cases in rows.items()
-            for case in cases
         ],
     )
