@@ -15,9 +15,9 @@ from enum import StrEnum
 from typing import Final
 
 from tuneproof.explain.parse import system_lines
-from tuneproof.explain.parse.access_log.overlap import LineSample, LineSampler
 from tuneproof.explain.parse.figures import Figure
 from tuneproof.explain.parse.joined_messages import CLIENT, LONGEST, NEVER_PRINTED, NONE, Begun, JoinedMessages
+from tuneproof.explain.parse.line_sample import LineSample, LineSampler
 from tuneproof.explain.parse.message_counts import MessageCount, MessageCounts, Unknown
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 from tuneproof.explain.parse.wrapped import inner_lines, nginx_line

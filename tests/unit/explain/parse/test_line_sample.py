@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from tuneproof.explain.parse.access_log.overlap import LineSample, LineSampler
+from tuneproof.explain.parse.line_sample import LineSample, LineSampler
 
 
 def sampled(numbers: Iterable[int], *, most_lines: int = 100) -> LineSample:
