@@ -44,9 +44,16 @@ def _access_logs_once(files: Sequence[Found]) -> list[Found]:
             shared, compared = file.lines.shared(other.lines)
             if compared < _ENOUGH_LINES and not (file.lines.has_all and other.lines.has_all):
                 continue
+            is_copy = bool(compared) and shared >= _ALL_SHARED * compared
             if file.lines.shared_texts(other.lines) < min(_ENOUGH_LINES, shared):
+                if is_copy:
+                    warning = (
+                        f"its lines are in {other.name} as well, and differ from each other only in their times: they "
+                        "count as one client's requests to two hosts; if it is a copy, leave it out"
+                    )
+                    made[id(file)] = _warned(made[id(file)], warning)
                 continue
-            if compared and shared >= _ALL_SHARED * compared:
+            if is_copy:
                 warning = f"its requests are in {other.name} as well: they count once"
                 made[id(file)] = _warned(file, warning, access_logs=())
                 break

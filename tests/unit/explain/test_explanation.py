@@ -55,7 +55,48 @@ def test_times_of_an_unknown_unit_are_reported(folder: Path) -> None:
     (folder / "access.log").write_text(f"{line}\n" * 3)
     (found,) = explained("access.log").found
     (warning,) = found.warnings
-    assert warning.startswith("request_time is a whole number in 3 requests, which is left out")
+    assert warning.startswith("request_time is left out in 3 requests: nginx logs seconds with three decimals, ")
+
+
+@pytest.mark.parametrize(
+    ("times", "longest_s"),
+    [((0, 1, 0.2, 3, 0.05), 3.0), ((12, 150, 0.2, 340, 2.5), None)],
+    ids=["few whole numbers", "most are whole"],
+)
+def test_decimals_show_whether_the_whole_numbers_are_seconds(
+    times: tuple[float, ...], longest_s: float | None, folder: Path
+) -> None:
+    """A shipper that reads 1.000 as a number may write 1; rounded milliseconds are mostly whole numbers."""
+    (folder / "access.log").write_text(
+        "".join(f'{{"request": "GET / HTTP/1.1", "status": 200, "request_time": {time}}}\n' for time in times)
+    )
+    (found,) = explained("access.log").found
+    assert len(found.warnings) == (longest_s is None)
+    (log,) = explained("access.log").evidence.access_logs
+    assert (log.content.request_time_s.maximum if log.content.request_time_s else None) == longest_s
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_table_with_a_header_is_read_by_its_columns(separator: str, folder: Path) -> None:
+    """Such as an export of JSON lines; the header is no request, and a value may have the separator in quotes."""
+    row = separator.join(("2026-11-20T09:36:16+00:00", f'"GET /a{separator}b HTTP/1.1"', "502", "0.250"))
+    header = separator.join(("@timestamp", "request", '"status"', "requestTime"))
+    (folder / "log.csv").write_text(f"\ufeff{header}\r\n" + f"{row}\r\n" * 3)
+    (found,) = explained("log.csv").found
+    assert (found.kind, found.warnings) == (Kind.ACCESS_LOG, ())
+    assert (figure(found, "requests"), figure(found, "format"), figure(found, "request time, longest")) == (
+        3,
+        "CSV",
+        0.25,
+    )
+    assert figure(found, "responses with status 502") == 3
+
+
+@pytest.mark.parametrize("text", ["name,status,path\na,b,c\n", "status;time\n200\n", "status,time,request\n"])
+def test_a_table_without_requests_is_no_log(text: str, folder: Path) -> None:
+    (folder / "table.csv").write_text(text)
+    (found,) = explained("table.csv").found
+    assert found.kind is None
 
 
 def test_a_log_in_a_usual_format_is_read(folder: Path) -> None:
@@ -350,8 +391,21 @@ def test_the_log_of_another_server_is_named_and_not_read_as_nginxs(line: str, wr
         ("09:00:00.000001 IP 10.9.0.1.51234 > 10.0.0.1.80: Flags [S], seq 1, length 0\n", "tcpdump -w FILE"),
         ("09:00:00.000001 eth0  In  IP6 ::1.5 > ::1.80: Flags [S], seq 1, length 0\n", "tcpdump -w FILE"),
         ('{\n  "log": {\n    "version": "1.2",\n    "entries": []\n  }\n}\n', "a HAR file"),
-        ("procs -----------memory---------- ---swap--\n", "figures of a machine"),
-        ("top - 09:00:00 up 10 days,  1:02,  1 user\n", "figures of a machine"),
+        ("procs -----------memory---------- ---swap--\n", "vmstat, top, sar"),
+        ("--procs-- -----------------------memory---------------------- ---swap--\n", "vmstat, top, sar"),
+        ("     24684084 K total memory\n      7044964 K used memory\n", "vmstat, top, sar"),
+        ("top - 09:00:00 up 10 days,  1:02,  1 user\n", "vmstat, top, sar"),
+        ("Linux 6.1.0 (a) \t11/27/26 \t_x86_64_\t(2 CPU)\n\n09:00:00        CPU     %user\n", "vmstat, top, sar"),
+        (
+            "Linux 6.1.0 (a) \t11/27/26 \t_x86_64_\t(2 CPU)\n\n09:00:00     active/s passive/s\n",
+            "sar's rates of the whole machine: nstat -az",
+        ),
+        (
+            "Linux 6.1.0 (a) \t11/27/26\n\n03:25:52 PM     IFACE   rxpck/s   txpck/s\n",
+            "sar's rates of the whole machine: nstat -az",
+        ),
+        ("#kernel\n", "nstat without a counter"),
+        ("Kernel Interface table\nIface      MTU    RX-OK RX-ERR RX-DRP\n", "a list of interfaces"),
         ("Summary:\n  Total:\t1.0 secs\n  Requests/sec:\t200.0\n", "another load generator's report"),
         ("tcp      6 431999 ESTABLISHED src=10.0.0.1 dst=10.0.0.2 sport=1 dport=80\n", "connection tracking"),
         ("2: eth0: <BROADCAST,UP> mtu 1500 qdisc fq state UP\n", "a list of interfaces"),
@@ -579,7 +633,11 @@ def test_one_monitors_requests_to_two_hosts_are_different_requests(number: int, 
         (folder / name).write_text("".join(lines))
     explanation = explained("web1.log", "web2.log")
     assert [log.content.requests for log in explanation.evidence.access_logs] == [number, number]
-    assert [file.warnings for file in explanation.found] == [(), ()]
+    said = (
+        "its lines are in web1.log as well, and differ from each other only in their times: they count as one client's "
+        "requests to two hosts; if it is a copy, leave it out"
+    )
+    assert [file.warnings for file in explanation.found] == [(), (said,)]
 
 
 def test_equal_lines_without_a_time_are_different_requests(folder: Path) -> None:

@@ -27,6 +27,9 @@ REPEATED_SHARE: Final = 0.05
 REPEATED_SEGMENTS: Final = 10
 _SERVER_ERRORS: Final = range(500, 600)
 _TOO_MANY: Final = 429
+_LEFT: Final = 499
+_CLIENT_ERRORS: Final = frozenset(range(400, 500)) - {_TOO_MANY, _LEFT}
+_MOST: Final = 0.5
 _SINCE_BOOT: Final = (
     ("TcpExt.ListenOverflows", "connection met a full accept queue", "connections met a full accept queue"),
     ("TcpExt.ListenDrops", "SYN was dropped", "SYNs were dropped"),
@@ -74,6 +77,11 @@ def _of_log(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
     limited = log.status_counts.get(_TOO_MANY, 0)
     if lower_limit(limited, log.requests) >= TOUCHED_SHARE:
         yield f"{limited} of {log.requests} requests were rejected as too many (429, {share(limited / log.requests)})."
+    refused = {status: number for status, number in log.status_counts.items() if status in _CLIENT_ERRORS}
+    if lower_limit(sum(refused.values()), log.requests) >= _MOST:
+        usual, most = max(refused.items(), key=lambda item: item[1])
+        text = f"{sum(refused.values())} of {log.requests} requests were answered with a client error"
+        yield f"{text}, {most} of them with {usual}."
     times = log.request_time_s
     if times is not None and times.p90 >= SLOW_S:
         yield f"p90 request time is {seconds(times.p90)}, p99 {seconds(times.p99)} (median {seconds(times.median)})."

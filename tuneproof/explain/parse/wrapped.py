@@ -17,6 +17,8 @@ _DAY: Final = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _PREFIX: Final = re.compile(
     # kubectl logs --prefix; docker compose; docker service logs
     r"\s*(?:\[pod/[^\]\s]{1,300}\] |[\w.@-]{1,100} +\| "
+    # stern prints pod and container
+    r"|[a-z0-9][a-z0-9.-]{1,252} [a-z0-9-]{1,63} (?=[\da-f.:]{3,45} - )"
     # syslog and journald: RFC 3164, with or without priority and year, short-full and short-monotonic, and RFC 5424
     rf"|(?:<\d{{1,3}}>)?(?:{_MONTHS} [ \d]\d (?:\d{{4}} )?\d\d:\d\d:\d\d(?:\.\d+)?|{_ISO}"
     rf"|{_DAY} \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [A-Z][\w+-]{{1,9}})"
@@ -49,6 +51,8 @@ _DEEP: Final = re.compile(
     r'\s*[:,]\s*"'
 )
 _MOST_LAYERS: Final = 3
+# An access log's line in an exported table, behind its time: CloudWatch, Loki.
+_CSV_ROW: Final = re.compile(r'[^",\n]{1,60},"(?=[^"]*"")((?:[^"]|"")*+)"')
 
 # nginx's own beginning, anywhere in a line: other programs add columns, labels and keys.
 _BEGINNING: Final = re.compile(
@@ -107,6 +111,8 @@ def unwrapped(line: str) -> str:
         else:
             match = _PREFIX.match(line)
             inner = line[match.end() :] if match is not None and match.end() else None
+            if inner is None and (row := _CSV_ROW.match(line)) is not None:
+                inner = row[1].replace('""', '"')
         if inner is None:
             return line
         line = inner

@@ -253,11 +253,27 @@ REPEATED = service(
         ),
         (seen(log(status_counts={200: 150, 429: 50})), "50 of 200 requests were rejected as too many (429, 25 %)."),
         (
+            seen(log(status_counts={200: 50, 403: 40, 404: 110})),
+            "150 of 200 requests were answered with a client error, 110 of them with 404.",
+        ),
+        (
             seen(log(short_200=10)),
             "10 responses with status 200 have fewer bytes than most of their URI: cut short, or other versions of it.",
         ),
     ],
-    ids=["errors", "slow", "timeouts", "captured-5xx", "repeated", "late-answer", "since-boot", "5xx", "429", "short"],
+    ids=[
+        "errors",
+        "slow",
+        "timeouts",
+        "captured-5xx",
+        "repeated",
+        "late-answer",
+        "since-boot",
+        "5xx",
+        "429",
+        "4xx",
+        "short",
+    ],
 )
 def test_symptoms_that_users_notice_are_always_a_problem(given: EvidenceSet, said: str) -> None:
     """Without a cause it is reported as a symptom, with the data that would show the cause."""

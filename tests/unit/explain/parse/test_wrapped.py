@@ -42,6 +42,18 @@ def test_other_lines_stay_as_they_are(line: str) -> None:
     assert nginx_line(line) == line
 
 
+REQUEST: Final = '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/8"'
+_IN_CSV: Final = REQUEST.replace('"', '""')
+
+
+@pytest.mark.parametrize(
+    "line",
+    [f"web-7d9f-abcde nginx {REQUEST}", f'1790000000000,"{_IN_CSV}"', f'2026-11-20 09:36:16.000,"{_IN_CSV}",web'],
+)
+def test_requests_are_restored_from_sterns_lines_and_exported_tables(line: str) -> None:
+    assert unwrapped(line) == REQUEST
+
+
 @pytest.mark.parametrize("nested", [True, False])
 def test_records_split_by_filebeat_are_joined(nested: bool) -> None:  # noqa: FBT001 - both shapes of one record
     record = {
@@ -126,6 +138,7 @@ _PIECES: Final = (
     '{"stderr": "',
     '"2026/11/26 09:00:01 [error] 1#1: ""',
     "&quot;",
+    'a,"',
 )
 
 
