@@ -1,7 +1,9 @@
 """Reads and writes single files that users name: strangers may have written them, and they may be devices or pipes."""
 
+import errno
 import json
 import os
+import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -50,13 +52,34 @@ def _inside(value: Any) -> Iterable[Any]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text with its line ends as they are (BadInputError: the file cannot be written; a new one is removed)."""
+    """Write a text with its line ends as they are.
+
+    BadInputError: The file cannot be written. A new one is removed; an old one keeps its content if the disk is full.
+    """
     is_new = not os.path.lexists(path)
+    # A name on the command line may have bytes of no encoding, which a patch repeats.
+    content = text.encode("utf-8", errors="surrogateescape")
     try:
-        # A name on the command line may have bytes of no encoding, which a patch repeats.
-        path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+        # In place: a file renamed over the old one would lose its owner, mode and links, and needs a writable folder.
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb") as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                _reserve(file.fileno(), len(content))
+                file.truncate(len(content))
+            file.write(content)
     except OSError as error:
         if is_new:
             with suppress(OSError):
                 path.unlink()
         raise BadInputError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _reserve(file: int, size_bytes: int) -> None:
+    """Take the disk space for a file's first bytes (OSError: there is not enough, and the file is unchanged)."""
+    before = os.fstat(file).st_size
+    try:
+        os.posix_fallocate(file, 0, max(size_bytes, 1))
+    except OSError as error:
+        # Others mean that this file system cannot reserve space.
+        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+            os.ftruncate(file, before)
+            raise

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import stat
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -68,13 +69,27 @@ def test_a_place_that_cannot_be_written_is_one_error(name: str, tmp_path: Path) 
         write_text(tmp_path / name, "a")
 
 
-def test_a_file_that_does_not_fit_is_not_left_behind(tmp_path: Path) -> None:
-    """An empty patch or baseline would look complete."""
+@pytest.mark.parametrize("before", [None, "old"])
+def test_a_file_that_does_not_fit_changes_nothing(before: str | None, tmp_path: Path) -> None:
+    """Half a patch or baseline would look complete, and an old one is worth more."""
+    file = tmp_path / "patch"
+    if before is not None:
+        file.write_text(before, encoding="utf-8")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4, limits[1]))
     try:
         with pytest.raises(BadInputError, match="cannot be written: File too large"):
-            write_text(tmp_path / "patch", "a")
+            write_text(file, "a longer text")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert not list(tmp_path.iterdir())
+    assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ([] if before is None else [before])
+
+
+def test_a_file_keeps_its_links_and_its_mode(tmp_path: Path) -> None:
+    file, link = tmp_path / "patch", tmp_path / "link"
+    file.write_text("a longer text", encoding="utf-8")
+    file.chmod(0o640)
+    link.symlink_to(file)
+    write_text(link, "new")
+    assert file.read_text(encoding="utf-8") == "new"
+    assert (link.is_symlink(), stat.S_IMODE(file.stat().st_mode)) == (True, 0o640)

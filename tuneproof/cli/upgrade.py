@@ -108,7 +108,7 @@ def _proven(options: argparse.Namespace, source: Source) -> int:
     if output.program() != "./lab":
         raise CannotRunHereError(
             "--prove needs the images of a checkout",
-            remedy="clone Tuneproof's repository, and type `./lab upgrade` there",
+            remedy="clone Tuneproof's repository, and use its ./lab instead",
         )
     # Imported here, since nothing else in this command needs Docker.
     from tuneproof.cli.upgrade_proof import prove  # noqa: PLC0415 - see above

@@ -72,16 +72,16 @@ def main(arguments: Sequence[str]) -> int:
     recording = _watch(watching, options)
     loops = summarise(recording)
     lines = [_shown(line) for line in (*table(loops), *diagnosis(loops, where))]
-    if options.page:
-        from tuneproof.watch.page import write_page  # noqa: PLC0415 - imports plotly, which takes a second
-
-        with _file_errors(options.page):
-            write_page(recording, lines, called_from() / options.page)
     if options.json:
         show(json.dumps({"diagnosis": lines, "notes": recording.notes}))
     else:
         for line in (*lines, *map(_shown, recording.notes)):
             show(line)
+    # Last, so that a full disk does not cost the diagnosis.
+    if options.page:
+        from tuneproof.watch.page import write_page  # noqa: PLC0415 - imports plotly, which takes a second
+
+        write_page(recording, lines, called_from() / options.page)
     return 0
 
 

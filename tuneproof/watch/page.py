@@ -10,12 +10,13 @@ from plotly import graph_objects  # type: ignore[import-untyped]  # it ships no 
 
 from tuneproof.explain.parse.event_loop import LongIteration, LoopRecording
 from tuneproof.explain.parse.event_loop_summary import parts, told_of
+from tuneproof.user_files import write_text
 
 _HEAD: Final = '<!doctype html><html lang="en"><meta charset="utf-8"><title>nginx event loops</title>'
 
 
 def write_page(recording: LoopRecording, diagnosis: Iterable[str], file: Path) -> None:
-    """Write the page. OSError: The file cannot be written."""
+    """Write the page (BadInputError: the file cannot be written)."""
     figure = graph_objects.Figure()
     busy: dict[int, list[tuple[float, float]]] = defaultdict(list)
     long: dict[tuple[int, str], list[LongIteration]] = defaultdict(list)
@@ -45,4 +46,4 @@ def write_page(recording: LoopRecording, diagnosis: Iterable[str], file: Path) -
     )
     told = escape("\n".join([*diagnosis, *recording.notes]))
     chart: str = figure.to_html(full_html=False, include_plotlyjs=True)
-    file.write_text(f"{_HEAD}<h1>nginx event loops</h1><pre>{told}</pre>{chart}</html>", encoding="utf-8")
+    write_text(file, f"{_HEAD}<h1>nginx event loops</h1><pre>{told}</pre>{chart}</html>")

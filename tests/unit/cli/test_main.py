@@ -1,11 +1,14 @@
 """The command line's frame: usage, exit statuses, and messages instead of tracebacks."""
 
+import pwd
 import signal
 import subprocess
 import sys
 import types
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final
+from unittest.mock import Mock
 
 import pytest
 
@@ -105,6 +108,16 @@ def test_an_expected_failure_is_one_message_with_its_status(
     command(fail)
     assert cli.main(["doctor"]) == status
     assert capsys.readouterr() == ("", "lab: it broke\n  where: there\n  fix: mend it\n")
+
+
+def test_a_user_without_a_home_has_the_root_folder(
+    command: Callable[[Command], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In many containers no name belongs to the user's number, and libraries fail without a home."""
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(pwd, "getpwuid", Mock(side_effect=KeyError))
+    command(lambda _: len(str(Path.home())))
+    assert cli.main(["doctor"]) == len("/")
 
 
 def test_ctrl_c_is_reported_in_one_word(command: Callable[[Command], None], capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,6 +89,14 @@ def test_json_has_a_line_for_each_second_and_the_diagnosis(lab: Lab, monkeypatch
     assert any(line.startswith("Found: Worker 4711") for line in last["diagnosis"])
 
 
+def test_a_page_that_cannot_be_written_does_not_cost_the_diagnosis(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    watches(monkeypatch, lambda: (SECOND, IDLE))
+    status, out, err = lab("watch", "--page", "/dev/full")
+    assert status == 2
+    assert "Found: Worker 4711" in out
+    assert "/dev/full cannot be written: No space left on device" in err
+
+
 def test_a_foreign_file_name_is_plain_text(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the lines of seconds and in the diagnosis: no escape sequence reaches the terminal."""
     long = tuple(replace(each, longest_on="/srv/\x1b]0;owned\x07[/x]") for each in SECOND.long)

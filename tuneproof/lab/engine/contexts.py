@@ -82,9 +82,8 @@ def _of_context(name: str, environment: Mapping[str, str], *, option: str) -> di
 
 
 def _folder(environment: Mapping[str, str]) -> Path:
-    # Path.home() raises an error for a user without a name, as in many containers.
-    home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - see above
-    return Path(environment.get("DOCKER_CONFIG") or Path(home) / ".docker")
+    home = environment.get("HOME")
+    return Path(environment.get("DOCKER_CONFIG") or (Path(home) if home else Path.home()) / ".docker")
 
 
 def _read(path: Path, *, option: str) -> dict[str, Any]:

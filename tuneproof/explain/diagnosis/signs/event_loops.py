@@ -34,7 +34,7 @@ NEXT: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.CALLS: BULK_STEP,
         Reason.COMPUTING: "find what computes in the worker (gzip_comp_level, TLS handshakes, Lua, regular "
         "expressions): perf top -p PID shows the function: docs/watch.md.",
-        Reason.UNTIMED: "watch this worker alone (./lab watch PID), or again when it has less to do: its calls are "
+        Reason.UNTIMED: "watch this worker alone (`watch PID`), or again when it has less to do: its calls are "
         "timed then.",
     }
 )
