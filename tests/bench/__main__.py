@@ -1,6 +1,6 @@
 """``python -m tests.bench``: what a lab, a wire, an analysis, the recorder and a run cost.
 
-``--only NAME`` measures one of them; ``--times N`` says how often commands are run.
+``--only NAME`` measures one of them; ``--times N`` sets how often commands are run.
 """
 
 import argparse

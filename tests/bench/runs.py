@@ -34,7 +34,7 @@ class Ran:
 
     @property
     def line(self) -> str:
-        """Its durations, and how noisy the machine was: the CPU time lost to neighbours before the blocks."""
+        """Return a command's durations, and the machine's noise: the CPU time lost to neighbours before blocks."""
         parts = [f"{self.wall_s:.1f} s"]
         if self.first_verdict_s is not None:
             parts.append(f"first verdict after {self.first_verdict_s:.1f} s")

@@ -1,8 +1,8 @@
 """What the recorder costs the program that it records: one iteration of a loop that sends and reads a byte.
 
-With and without the recorder in turn, each in a process of its own, on one CPU. The figure is the thread's CPU time:
-time that neighbours take does not count, but their effect on the caches does, so the minimum of many runs is printed
-next to the median.
+The loop runs with and without the recorder in turn, each time in a process of its own, on one CPU. The figure is the
+thread's CPU time: time that neighbours take does not count, but their effect on the caches does, so the minimum of many
+runs is printed next to the median.
 """
 
 import os
@@ -23,7 +23,7 @@ _PROGRAM: Final = Path(__file__).with_name("one_turn.c")
 
 
 def measure_turns() -> Iterator[str]:
-    """Yield the figures in lines; one line says so if there is no C compiler."""
+    """Yield the figures in lines; without a C compiler, one line that reports this."""
     if shutil.which("cc") is None:
         yield "no C compiler here (Debian: apt-get install gcc libc6-dev): the cost of recording is not measured"
         return

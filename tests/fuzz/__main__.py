@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
         tally = run(target(name), inputs=chosen.inputs, seed=chosen.seed)
         tally.keep(chosen.keep)
         failed += tally.failures.total()
-        # At once: all of them take a while.
+        # Each line is printed at once, because all parsers together take a while.
         told = f"{name}: {tally.answers} answered, {tally.errors} refused, {tally.failures.total()} failures"
         sys.stdout.write("\n  ".join([told, *(f"{kind}: {times}" for kind, times in tally.failures.most_common())]))
         sys.stdout.write("\n")

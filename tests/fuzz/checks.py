@@ -31,8 +31,8 @@ def require(holds: bool, what: str) -> None:  # noqa: FBT001 - like an assertion
 def told(figures: Iterable[Figure]) -> None:
     """Require that figures can be shown and looked up.
 
-    There are few of them, each has a unique key among those of the same thing, numbers are not negative, and texts can
-    be encoded.
+    A result has few figures, each has a unique key among those of the same thing, numbers are not negative, and texts
+    can be encoded.
     """
     known = tuple(figures)
     keys = Counter((figure.key, figure.of) for figure in known)

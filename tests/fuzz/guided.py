@@ -1,4 +1,4 @@
-"""``python -m tests.fuzz.guided``: inputs that reach new code lead to further ones, with libFuzzer (atheris).
+"""``python -m tests.fuzz.guided``: libFuzzer (atheris) makes further inputs from those that reach new code.
 
 It begins with the seeds of ``python -m tests.fuzz``, and with the captures of tests/captures. Each parser runs in a
 process of its own, since libFuzzer ends its process. Failures are written to a folder, as inputs that ``--only FILE``

@@ -50,7 +50,7 @@ from tuneproof.report.terminal.markdown import render_markdown
 from tuneproof.report.terminal.table import render_table
 
 FILE_END: Final = b"\n\x1c\n"
-"""What separates the files that are explained together."""
+"""The separator of files that are explained together."""
 _MOST_FILES: Final = 3
 _LOG_LINES: Final = (
     "",
@@ -195,7 +195,7 @@ def _explain(content: bytes) -> None:
         try:
             explanation = explain(sources)
         except MalformedEvidenceError as error:
-            # To report an error with the file's name, and still read the others.
+            # An error is reported with the file's name, and the other files are still read.
             raise ContradictionError("not explained") from error
     for found in explanation.found:
         told(found.figures)

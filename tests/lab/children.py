@@ -1,4 +1,4 @@
-"""pytest as a child process, and what it leaves behind."""
+"""Runs pytest as a child process, and finds what it leaves behind."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What the lab's tests keep separate from what a user runs."""
+"""Keeps the results of the lab's tests apart from a user's."""
 
 from typing import Any
 

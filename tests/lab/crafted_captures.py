@@ -1,4 +1,4 @@
-"""Captures that the lab cannot record itself: what links, hosts and strangers may do to a conversation."""
+"""Captures that the lab cannot record itself, since they show rare behaviour of links, hosts and strangers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address

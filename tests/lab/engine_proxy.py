@@ -44,7 +44,7 @@ class EngineProxy:
 
     def start(self) -> None:
         if self._path is None:
-            # After a stop, on the same address as before.
+            # After a stop, it listens on the same address as before.
             self._listener = socket.create_server(("127.0.0.1", self._port))
             self._port = self._listener.getsockname()[1]
         else:

@@ -1,4 +1,4 @@
-"""Selects the frames that our narrower definitions mean, from what tshark reports for each."""
+"""Selects the frames that fit our narrower definitions, by what tshark reports for each."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final

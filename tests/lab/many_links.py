@@ -1,4 +1,4 @@
-"""Starts labs with shaped links repeatedly: ``python -m tests.lab.many_links [TIMES]`` prints their leftovers."""
+"""Starts labs with shaped links repeatedly: ``python -m tests.lab.many_links [TIMES]`` prints what is left."""
 
 import sys
 import time

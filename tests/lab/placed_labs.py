@@ -29,7 +29,7 @@ from tuneproof.lab.topology.roles import Role
 _TIMEOUT_S: Final = 60
 # A swarm still lists a network for a moment after its removal.
 _GONE_WITHIN_S: Final = 10.0
-# From the interpreter's start to after the end of clean-up, on two engines of one machine with two CPUs.
+# The time from the interpreter's start to after the end of clean-up, on two engines of one machine with two CPUs.
 _LATEST_S: Final = 30.0
 
 

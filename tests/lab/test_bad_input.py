@@ -104,7 +104,7 @@ def test_an_unresponsive_engine_gives_one_message(tmp_path: Path) -> None:
 
 
 def test_an_unusable_results_folder_gives_one_message(tmp_path: Path) -> None:
-    """A file has the name of the folder."""
+    """The results folder cannot be made, because a file has its name."""
     taken = tmp_path / "taken"
     taken.touch()
     child = start_pytest(*SHORTEST_RUN, results=taken)

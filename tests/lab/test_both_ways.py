@@ -85,13 +85,13 @@ SABOTAGES = {
     "backlog-left-short": Sabotage(
         scenario=_QUEUES.SCENARIO,
         stand_ins={_QUEUES.LONG: _QUEUES.SHORT},
-        # Like the next one, but with waits of a second and more.
+        # This claim is like the next one, but with waits of a second and more.
         claims=("long_backlog_spares_connects",),
     ),
     "backlog-made-long": Sabotage(
         scenario=_QUEUES.SCENARIO,
         stand_ins={arm.name: _QUEUES.LONG for arm in _QUEUES.QUEUE_ARMS},
-        # Decided by counting, like those that tests/lab/test_turned_claims.py reverses.
+        # These claims are decided by counting, like those that tests/lab/test_turned_claims.py reverses.
         claims=("queue_holds_backlog_plus_one", "overflows_and_drops_rise_together"),
     ),
     "syn-backlog-made-long": Sabotage(
@@ -173,7 +173,7 @@ def test_a_claim_does_not_hold_without_its_cause_or_remedy(name: str, nginx: str
     assert set(verdicts) == set(sabotage.claims)
     assert Verdict.HOLDS not in verdicts.values(), verdicts
     assert set(verdicts.values()) != {Verdict.INCONCLUSIVE}, "a host on which nothing is decided shows nothing"
-    # With few correct ones, the exact limits would not decide either.
+    # With few correct trials, the exact limits would not decide either.
     assert {verdicts[name] for name in counted} <= {Verdict.REFUTED}, verdicts
 
 
@@ -183,7 +183,7 @@ def _without_bulk(arm: Arm[StallObservation]) -> Arm[StallObservation]:
 
 
 def test_without_bulk_downloads_no_worker_stalls(nginx: str, host_snapshot: Snapshot, measure: Measure) -> None:
-    """Without the pathology, claim 1 is refuted."""
+    """Without the pathology, the claim that a loaded worker stalls is refuted."""
     whole = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM)).scenario()
     scenario = replace(whole, arms=tuple(map(_without_bulk, whole.arms)))
     claim = replace(scenario.claim("loaded_worker_stalls"), expected=Verdict.REFUTED)
@@ -193,11 +193,11 @@ def test_without_bulk_downloads_no_worker_stalls(nginx: str, host_snapshot: Snap
     assert cell.verdict == Verdict.REFUTED
 
 
-@pytest.mark.slow  # like the one above, with the remedy left out in place of the cause
+@pytest.mark.slow  # This is the same test with the remedy left out, instead of the cause.
 def test_with_tcp_rmem_left_alone_the_loop_is_not_restored(
     nginx: str, host_snapshot: Snapshot, measure: Measure
 ) -> None:
-    """Without the remedy, the stall remains: claim 2 is refuted."""
+    """Without the remedy, the stall remains: the claim that a small tcp_rmem ends it is refuted."""
     stall = ReuseportStall(default_rmem=host_snapshot.triple(TCP_RMEM))
     default, *smaller = [arm.name for arm in stall.dose_arms()]
     scenario = with_arms_like(stall.scenario(), dict.fromkeys(smaller, default))

@@ -63,7 +63,7 @@ def claim_on(call: str) -> CountedClaim:
 
 
 def test_the_library_counts_as_many_calls_as_the_debug_log_has(nginx: str, measure: Measure) -> None:
-    """In every trial: a count that is off by one is wrong."""
+    """The counts agree in every trial: a count that is off by one is wrong."""
     arms = arms_of(
         [
             Setting(name="library", config=DEBUG, script=by_the_library, counts_calls=True),

@@ -1,4 +1,4 @@
-"""A capture says how many packets the kernel dropped: they are missing in the file, but were on the wire."""
+"""A capture records how many packets the kernel dropped: the file lacks them, although they were on the wire."""
 
 from io import BytesIO
 from typing import Final
@@ -48,7 +48,7 @@ print(number + 1001)
 
 
 def test_packets_dropped_by_the_kernel_are_counted(images: BuiltImages, lab_session: Session) -> None:
-    """Nothing reads the socket until its buffer is full: captured and dropped packets add up to those sent."""
+    """The reader pauses until the socket's buffer is full; captured and dropped packets then add up to those sent."""
     with Lab(lab_session) as lab:
         specs = [RoleSpec(name=name, role=Role.CLIENT, image=images.roles["client"]) for name in (_CLIENT, "beside")]
         lab.start([*specs, companion_spec(_CLIENT, image=images.roles["netadmin"], cpuset="")])

@@ -107,7 +107,7 @@ class Household:
 
 
 class Rented:
-    """The engine, for the things that tests/support/engine_contract.py makes there."""
+    """The engine, as tests/support/engine_contract.py uses it."""
 
     def __init__(self, household: Household, base: str) -> None:
         self._household = household
@@ -128,7 +128,7 @@ class Rented:
         return str(self.api.create_network(self._household.token, labels=dict(labels), internal=True)["Id"])
 
     def remove(self) -> None:
-        """Remove what the household does not know."""
+        """Remove everything that the contract's checks made."""
         for item in self.api.containers(all=True, filters={"label": self.label}):
             self.api.remove_container(item["Id"], force=True)
         for item in self.api.networks(filters={"label": self.label}):
@@ -155,7 +155,7 @@ def test_docker_keeps_the_contract(check: Callable[[Engine], None], household: H
 def test_clean_removes_what_the_lab_made_and_keeps_what_others_built_on_it(
     household: Household, images: BuiltImages, lab_session: Session
 ) -> None:
-    """An image FROM the base, one FROM an image of the lab, and containers that run from either."""
+    """The user's images stay, one FROM the base and one FROM an image of the lab, and so do their containers."""
     token, client = household.token, images.roles["client"]
     # Earlier versions imported it like this if no registry answered: with Debian's name and the project's label.
     old_base = household.build(f"debian:{token}", f"FROM {client}", f"LABEL {PROJECT_FILTER}")
@@ -175,7 +175,7 @@ def test_clean_removes_what_the_lab_made_and_keeps_what_others_built_on_it(
 
 
 def test_clean_removes_what_an_unfinished_build_left(household: Household, images: BuiltImages) -> None:
-    """Layers without a name, and the container of the interrupted step."""
+    """An unfinished build leaves unnamed layers, and the container of the interrupted step."""
     stage = household.build(f"stage:{household.token}", f"FROM {images.roles['client']}", f"LABEL {LAYER_FILTER}")
     step = household.run(stage)
     layer = str(household.engine.images.get(stage).id)

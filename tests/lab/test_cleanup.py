@@ -63,7 +63,7 @@ def test_a_failed_start_leaves_nothing(
 def test_a_live_session_is_never_swept(
     engine: docker.DockerClient, other_session: Session, images: BuiltImages
 ) -> None:
-    """Its process lives, so its containers are in use."""
+    """A live session's process runs, so its containers are in use."""
     with Lab(other_session) as lab:
         lab.start([RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])])
         remove_dead_sessions(engine)
@@ -82,7 +82,7 @@ def test_a_dead_sessions_leftovers_are_swept(engine: docker.DockerClient, images
 @pytest.mark.parametrize("has", [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.timing
 def test_nothing_survives_a_sigkill(engine: docker.DockerClient, tmp_path: Path, run_state: RunState, has: int) -> None:
-    """The short version of ``python -m tests.lab.sigkill``: soon after the run has made this many things."""
+    """The kill comes soon after the run has made this many things; tests/lab/sigkill.py kills at more moments."""
     instants = random.Random(run_state.options.seed + has)  # noqa: S311 - reproducible, not secret
     kill = kill_once(engine, after_s=instants.random() / 2, results=tmp_path, has=has)
     assert kill.alive, "the kill hit nothing"
@@ -120,11 +120,11 @@ def test_an_interrupted_run_cleans_up_and_keeps_its_results(
 
 
 @pytest.mark.usefixtures("interruptible")
-@pytest.mark.slow  # the same signal while measuring is above, and a kill while starting, too
+@pytest.mark.slow  # The tests above send this signal during a measurement, and kill a run that is starting.
 @pytest.mark.parametrize("has", [1, 4, 6])
 @pytest.mark.timing
 def test_ctrl_c_while_a_lab_starts_leaves_nothing(engine: docker.DockerClient, tmp_path: Path, has: int) -> None:
-    """Soon after the run has made this many things; calls under way are undone when they complete."""
+    """Ctrl-C comes soon after the run has made this many things; calls in progress are undone when they complete."""
     child = start_pytest(*COUNTED_RUN, results=tmp_path)
     wait_until(lambda: child.poll() is not None or len(resources_of(engine, child.pid)) >= has, within_s=GONE_WITHIN_S)
     os.kill(child.pid, signal.SIGINT)

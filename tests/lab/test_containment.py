@@ -92,7 +92,7 @@ def limits_inside(container: LabContainer, process: str) -> list[str]:
 def test_foreign_nginx_and_its_helpers_have_limits_and_few_capabilities(
     images: BuiltImages, lab_session: Session, place_cpus: PlaceCpus, nginx: str, tmp_path: Path
 ) -> None:
-    """The limits of docs/hosts.md. The workers have no capability at all, and no program gains any when it starts."""
+    """The limits are those of docs/hosts.md; workers have no capability at all, and no program gains any."""
     with started(_PROXY, tmp_path, images=images, session=lab_session, place_cpus=place_cpus, nginx=nginx) as lab:
         # The helper sees nginx's processes; the helper's own first process is not among them.
         seen = {
@@ -119,7 +119,7 @@ def test_the_lease_runs_as_nobody_without_capabilities(
     assert found
 
 
-@pytest.mark.slow  # tests/unit/proof/scenario/test_own_subjects.py has the sentence for what a stage reports
+@pytest.mark.slow  # tests/unit/proof/scenario/test_own_subjects.py tests the sentence for each limit
 def test_a_configuration_with_too_many_processes_ends_with_one_sentence(
     images: BuiltImages, lab_session: Session, place_cpus: PlaceCpus, nginx: str, tmp_path: Path
 ) -> None:
@@ -137,7 +137,7 @@ def test_a_configuration_with_too_many_processes_ends_with_one_sentence(
 
 
 def test_a_container_that_fills_the_disk_is_ended(images: BuiltImages, lab_session: Session) -> None:
-    """With a file that has no name any more, like nginx's temporary files: no folder's size shows it."""
+    """The file that fills the disk has no name any more, like nginx's temporary files, so no folder's size shows it."""
     fills = "import os, time; time.sleep(1); f = open('/var/lib/backend/x', 'wb'); os.unlink(f.name)\n"
     fills += "while True: f.write(bytes(1 << 20)); f.flush()"
     specs = [

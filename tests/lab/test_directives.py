@@ -18,7 +18,7 @@ from tuneproof.wording import as_numbers
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-# For other systems, or left out of Debian's packages.
+# These directives are for other systems, or left out of Debian's packages.
 ABSENT: Final = frozenset(
     f"ngx_{name}_module"
     for name in (
@@ -26,7 +26,7 @@ ABSENT: Final = frozenset(
         *("http_flv", "http_mp4", "http_random_index", "http_secure_link", "stream_realip"),
     )
 )
-# Left out of the lab's build of mainline, which also loads no modules.
+# The lab's build of mainline lacks these, and loads no modules.
 NOT_IN_MAINLINE: Final = frozenset(
     f"ngx_{name}_module"
     for name in (
@@ -97,7 +97,7 @@ class Question:
 
 
 def questions(row: Directive, turn: int) -> Iterator[Question]:
-    """Yield configurations that show whether a row is right, in other contexts for each turn.
+    """Yield configurations that show whether a row is right; each ``turn`` uses other contexts.
 
     In contexts that the row allows, they have the smallest and the largest number of arguments, one less and one more,
     and a block if the directive takes none, or no block if it takes one. Two more use contexts that the row does not
@@ -124,7 +124,7 @@ def questions(row: Directive, turn: int) -> Iterator[Question]:
 def test_nginx_agrees_with_the_table_on_names_contexts_and_arguments(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
-    """It also rejects what the table has only for other versions."""
+    """It also rejects directives that the table lists only for other versions."""
     image = subject_images([version], {version: [f"libnginx-mod-{name.replace('_', '-')}" for name in APART]})[version]
     ensure([image])
     numbers, turn = as_numbers(version), LAB_VERSIONS.index(version)

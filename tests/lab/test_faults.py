@@ -83,7 +83,7 @@ def test_nginx_that_dies_again_ends_the_scenario_with_its_reason(nginx: str, mea
 def test_a_container_killed_at_the_scenarios_own_limit_counts(
     nginx: str, measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In one run of all versions, the kernel killed more than a worker."""
+    """The kernel may kill all of nginx instead of one worker, as in one run of all versions."""
 
     def start_fresh_workers(stage: Stage) -> None:
         """Let the kernel kill nginx's first process before any other, and thus the container."""

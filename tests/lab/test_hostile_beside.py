@@ -119,7 +119,7 @@ class Most:
 
 @contextmanager
 def watched(client: docker.DockerClient, session: Session) -> Iterator[Most]:
-    """Sample them, and the engine's disk if it is on this machine, until the end of the block."""
+    """Sample the containers, and the engine's disk if it is on this machine, until the end of the block."""
     most, root = Most(), Path(client.info()["DockerRootDir"])
 
     def free() -> int:
@@ -136,7 +136,7 @@ def watched(client: docker.DockerClient, session: Session) -> Iterator[Most]:
                 try:
                     seen = client.api.stats(one["Id"], stream=False, one_shot=True)
                 except (APIError, JSONDecodeError):
-                    # It has ended: the engine says so, or says nothing.
+                    # A container that has ended is reported as such, or not at all.
                     continue
                 most.looks += 1
                 most.memory_bytes = max(most.memory_bytes, seen["memory_stats"].get("usage", 0))
@@ -173,7 +173,7 @@ def test_a_hostile_configuration_harms_itself_alone(
     nginx: str,
     tmp_path: Path,
 ) -> None:
-    """One sentence; the claim in the other lab holds; memory, processes and disk stay below their limits."""
+    """The check ends with one sentence, the claim in the other lab holds, and all limits are kept."""
     hostile = CASES[name]
     path = written(tmp_path, {"nginx.conf": hostile.text})
     modules: Mapping[str, bytes] = {_MODULE: built(hostile.module, tmp_path)} if hostile.module else {}

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture(scope="module")
 def containers(lab_session: Session, images: BuiltImages, place_cpus: PlaceCpus) -> Iterator[dict[str, dict[str, Any]]]:
-    """What the engine reports for every container of a running scenario's lab, by role."""
+    """Return what the engine reports for every container of a running scenario's lab, by role."""
     nginx = next(iter(images.subjects))
     subject = Subject(
         name="subject",
@@ -37,12 +37,12 @@ def containers(lab_session: Session, images: BuiltImages, place_cpus: PlaceCpus)
 
 @pytest.fixture(params=["subject", "backend", "client", "netadmin"])
 def inspected(request: pytest.FixtureRequest, containers: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """One role after the other."""
+    """Return what the engine reports for one role's container."""
     return containers[request.param]
 
 
 def test_no_container_mounts_anything_of_the_host(inspected: dict[str, Any]) -> None:
-    """Neither bind mounts nor volumes: files come with the image or by upload."""
+    """A container has neither bind mounts nor volumes: files come with the image or by upload."""
     assert not inspected["Mounts"]
     assert not inspected["HostConfig"]["Binds"]
 
@@ -62,7 +62,7 @@ def test_no_container_is_privileged_or_shares_a_namespace_of_the_host(inspected:
 def test_every_container_drops_all_capabilities_and_only_netadmin_adds_two(
     containers: dict[str, dict[str, Any]],
 ) -> None:
-    """NET_ADMIN and NET_RAW for links and captures; nothing for the others."""
+    """Links and captures need NET_ADMIN and NET_RAW; the other containers need nothing."""
     assert all(item["HostConfig"]["CapDrop"] == ["ALL"] for item in containers.values())
     kept = {role: set(item["HostConfig"]["CapAdd"] or []) for role, item in containers.items()}
     assert {name.removeprefix("CAP_") for name in kept.pop("netadmin")} == {"NET_ADMIN", "NET_RAW"}
@@ -70,7 +70,7 @@ def test_every_container_drops_all_capabilities_and_only_netadmin_adds_two(
 
 
 def test_only_netadmin_sees_processes_of_another_container(containers: dict[str, dict[str, Any]]) -> None:
-    """Those of its subject, to read nginx's memory. All others see only their own."""
+    """It sees the processes of its subject, to read nginx's memory; all others see only their own."""
     modes = {role: item["HostConfig"]["PidMode"] for role, item in containers.items()}
     assert modes.pop("netadmin") == f"container:{containers['subject']['Id']}"
     assert not any(modes.values())
@@ -79,7 +79,7 @@ def test_only_netadmin_sees_processes_of_another_container(containers: dict[str,
 def test_the_labs_network_has_no_route_to_the_outside(
     engine: docker.DockerClient, containers: dict[str, dict[str, Any]]
 ) -> None:
-    """An internal network: no gateway to anywhere else."""
+    """The network is internal: it has no gateway to anywhere else."""
     (name,) = containers["subject"]["NetworkSettings"]["Networks"]
     assert engine.networks.get(name).attrs["Internal"] is True
 
@@ -91,7 +91,7 @@ def test_the_subject_runs_on_a_cpu_of_its_own(containers: dict[str, dict[str, An
 
 
 def test_a_roles_limits_reach_the_kernel(lab_session: Session, images: BuiltImages) -> None:
-    """Memory, CPUs and sysctls, read from inside as far as a process can see them."""
+    """Memory, CPUs and sysctls are read from inside, as far as a process can see them."""
     spec = RoleSpec(
         name="client",
         role=Role.CLIENT,

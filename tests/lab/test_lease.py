@@ -49,7 +49,7 @@ def leases(engine: docker.DockerClient, session: str) -> list[dict[str, Any]]:
 def test_a_lease_ends_with_its_process_and_then_anybody_removes_the_session(
     engine: docker.DockerClient, images: BuiltImages, changes: dict[str, Any]
 ) -> None:
-    """Not before, even though this machine has no such process."""
+    """Nobody can remove it earlier, even though this machine has no such process."""
     session = Session().id
     owner = dataclasses.replace(dataclasses.replace(Owner.current(), **changes), pid=2**22 + 1)
     words = [sys.executable, "-c", HOLD, session, images.roles["netadmin"], owner.to_label()]

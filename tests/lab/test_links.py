@@ -46,7 +46,7 @@ WAN = PROFILES["wan"]
 
 @pytest.fixture(scope="module")
 def lab(lab_session: Session, images: BuiltImages, wire: str) -> Iterator[Lab]:
-    """A lab of links only, with wires in between."""
+    """A lab that consists only of links with wires in between."""
     with Lab(lab_session) as started:
         started.start(specs_of(images, wire))
         yield started
@@ -101,7 +101,7 @@ def links(lab: Lab) -> ShapedLinks:
 
 
 def assert_is(links: ShapedLinks, network: NetworkProfile) -> None:
-    """The client's link does what the current network profile says."""
+    """Check that the client's link does what the current network profile says."""
 
     def measure(profile: LinkProfile) -> LinkFigures:
         # Nothing is set again: the present state is measured.
@@ -162,12 +162,12 @@ def test_a_wire_survives_a_restart_of_its_role(engine: docker.DockerClient, lab:
 
 
 def test_native_shaping_works_with_netem_in_the_kernel(lab_session: Session, images: BuiltImages, wire: str) -> None:
-    """Read back and timed in both directions (ifb for incoming frames); nothing of an earlier rate or share remains.
+    """Settings are read back and timed in both directions (ifb for incoming frames), without any trace of earlier ones.
 
     It uses a user-mode kernel, since the host's own may lack netem.
     """
     profiles = [
-        # Nothing that would lose a frame: some are timed.
+        # No setting here loses a frame, because some frames are timed.
         LinkProfile.both(Impairment(delay_ms=2, duplicate_pct=1, rate_mbit=10)),
         LinkProfile(egress=Impairment(delay_ms=5, rate_mbit=80), ingress=Impairment(delay_ms=9)),
         LinkProfile.both(Impairment(delay_ms=3)),
@@ -193,9 +193,9 @@ def test_native_shaping_works_with_netem_in_the_kernel(lab_session: Session, ima
         assert way.delay_ms <= answers[1]["times_ms"][direction] <= way.delay_ms + 1.0
 
 
-@pytest.mark.slow  # changes only with the constants of impairments.py and the kernel of the wire
+@pytest.mark.slow  # The result changes only with the constants of impairments.py and the kernel of the wire.
 def test_a_wire_has_memory_left_with_both_queues_full(lab_session: Session, images: BuiltImages, wire: str) -> None:
-    """It needs some: after a single frame that finds no memory, its driver passes nothing any more."""
+    """A wire needs memory: after a single frame that finds none, its driver passes nothing any more."""
     telling = wire_owner(images, init="memory")
     specs = [telling if spec.name == telling.name else spec for spec in specs_of(images, wire)]
     with Lab(lab_session) as lab:
@@ -207,7 +207,7 @@ def test_a_wire_has_memory_left_with_both_queues_full(lab_session: Session, imag
         free_before_bytes = free_memory_bytes(links)
         full = LinkProfile.both(Impairment(delay_ms=10_000, limit_packets=MAX_QUEUE_PACKETS))
         links.apply(NetworkProfile(name="full", summary="Holds all that it can.", client=full), subject=PEER)
-        # Not faster than the wire takes them from its link's own queue.
+        # Frames are sent no faster than the wire takes them from its link's own queue.
         send = (
             "import socket, sys, time\n"
             "to = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
@@ -311,7 +311,7 @@ def test_without_a_tun_device_there_is_no_wire_and_the_reason_says_so(
 
 
 def test_a_links_netadmin_container_has_only_the_rights_that_it_needs(lab: Lab) -> None:
-    """Two capabilities, one device, no privileged mode; the device is not a mount."""
+    """The container has two capabilities and one device, which is no mount, and is not privileged."""
     host = lab[owner_name("client")].inspect()
     assert host["HostConfig"]["Privileged"] is False
     assert {name.removeprefix("CAP_") for name in host["HostConfig"]["CapAdd"]} == {"NET_ADMIN", "NET_RAW"}

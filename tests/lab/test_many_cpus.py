@@ -15,16 +15,16 @@ from tuneproof.proof.scenario.placement import CpuPlacement
 
 pytestmark = [pytest.mark.engine]
 
-# As on a machine of its own, except that the generators share it.
+# nginx gets all CPUs, as on a machine of its own, except that the generators share them.
 PLACEMENT: Final = CpuPlacement(subject="0-1", others="0-1")
 CPUS_ALLOWED: Final = (
     "grep -h Cpus_allowed_list $(grep -l '^nginx: worker' /proc/[0-9]*/cmdline | sed s/cmdline/status/)"
 )
 
 
-@pytest.mark.slow  # tests/unit/catalogue/test_many_cpus.py has the arms, and test_isolation.py a container's CPUs
+@pytest.mark.slow  # tests/unit/catalogue/test_many_cpus.py tests the arms, and test_isolation.py a container's CPUs
 def test_each_worker_has_its_cpu_and_gets_load(lab_session: Session, images: BuiltImages, nginx: str) -> None:
-    """Pinned if the arm says so, otherwise wherever the container may run; every arm can be measured."""
+    """Workers are pinned if the arm requires it, and otherwise run anywhere; every arm can be measured."""
     scenario = many_cpus.scenario(RunConditions(subject_cpus=lambda: cpus_of(PLACEMENT.subject)))
     built = images.of_bench(nginx)
     with bench_of(lab_session, scenario, nginx=nginx, images=built, placement=PLACEMENT) as (lab, bench):

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 
 def test_labs_with_shaped_links_leave_no_link_and_no_process(engine: docker.DockerClient, lab_session: Session) -> None:
-    """The short version of ``python -m tests.lab.many_links 50``."""
+    """A few labs leave nothing behind; ``python -m tests.lab.many_links 50`` tries more."""
     before, *after = start_many(engine, lab_session, 3)
     assert len(after) == 3
     assert after[-1].links <= before.links

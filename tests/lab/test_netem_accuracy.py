@@ -137,7 +137,7 @@ WRONG = {
 # away from 6 %.
 FEW: Final = replace(PLAN, packets=500)
 FOR_SHARES: Final = replace(PLAN, packets=2500)
-# Wrong by the same factor in the other direction.
+# These are wrong by the same factor in the other direction.
 MIRRORED = {"8-ms-for-5", "6-percent-for-2", "100-mbit-for-50"}
 
 
@@ -148,7 +148,7 @@ MIRRORED = {"8-ms-for-5", "6-percent-for-2", "100-mbit-for-50"}
 def test_a_link_with_a_different_profile_is_detected(
     links: ShapedLinks, done: Impairment, wanted: Impairment, fault: str
 ) -> None:
-    """However busy the host is: both directions of the link are wrong, and both are reported."""
+    """Both directions of the link are wrong, and both are reported, however busy the host is."""
     link = LinkProfile.both(done)
     links.apply(NetworkProfile(name="wrong", summary="Not what is wanted.", client=link), subject=PEER)
     figures = links.measure("client", link, subject=PEER, plan=FOR_SHARES if wanted.loss_pct else FEW)

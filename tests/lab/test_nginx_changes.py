@@ -153,7 +153,7 @@ def lines_to_try() -> dict[str, tuple[Change, str]]:
         if change.parameter:
             found[str(number)] = (change, f"events {{ }} http {{ {SAMPLES[change.directive, change.parameter]} }}")
         elif change.kind is not Kind.NEW:
-            # Its place does not matter: nginx distinguishes an unknown name from a misplaced one.
+            # The directive's place does not matter: nginx distinguishes an unknown name from a misplaced one.
             value = VALUES[change.directive] if change.kind is Kind.IGNORED else ""
             found[str(number)] = (change, f"events {{ }} http {{ server {{ {change.directive} {value}; }} }}")
     return found
@@ -163,7 +163,7 @@ def lines_to_try() -> dict[str, tuple[Change, str]]:
 def test_variables_are_known_since_the_version_in_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
-    """Before it, nginx refuses any use of them."""
+    """Older versions refuse any use of these variables."""
     image = subject_images([version])[version]
     ensure([image])
     # The lab's build of mainline is without HTTP/3.
@@ -179,7 +179,7 @@ def test_variables_are_known_since_the_version_in_the_table(
 def test_parameters_are_known_since_the_version_in_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, lab_session: Session
 ) -> None:
-    """And not before; nginx itself reports which are removed, ignored or deprecated."""
+    """Older versions do not know these parameters; nginx itself reports which are removed, ignored or deprecated."""
     image = subject_images([version])[version]
     ensure([image])
     tried = lines_to_try()

@@ -70,7 +70,7 @@ def asked(
         return {arm.name: bench.run(arm, label="requests").record.figures for arm in arms}
 
 
-@pytest.mark.slow  # a whole run below has the usual shape, and test_containment.py a unix socket
+@pytest.mark.slow  # The whole run below covers the usual case, and test_containment.py a unix socket.
 @pytest.mark.parametrize("name", [*STARTED, *SURROUNDINGS])
 def test_a_configuration_starts_and_behaves_as_audit_says(
     name: str,
@@ -119,7 +119,7 @@ def test_packaged_modules_are_there_when_the_files_need_them(
     place_cpus: PlaceCpus,
     lab_session: Session,
 ) -> None:
-    """Loaded by relative and absolute paths, or only implied by their directives; the workers may run as root."""
+    """The files load modules by relative or absolute paths, or only use their directives; workers may be root."""
     named = first_file(Case(files={"nginx.conf": MODULES_CONF}), tmp_path)
     proposal = propose(Wanted(configuration=named, version=nginx))
     layer = subject_images([nginx], {nginx: proposal.packages})[nginx]
@@ -134,7 +134,7 @@ def test_packaged_modules_are_there_when_the_files_need_them(
 def test_the_table_of_modules_matches_the_packages(
     version: str, ensure: EnsureImages, engine: docker.DockerClient, lab_session: Session
 ) -> None:
-    """All modules that the table has for a version are installed, and nginx loads each."""
+    """All modules that the table lists for a version are installed, and nginx loads each."""
     modules = [one for one in MODULES if as_numbers(one.since) <= as_numbers(version)]
     packages = dict.fromkeys(package for one in modules for package in one.packages)
     image = subject_images([version], {version: tuple(packages)})[version]
@@ -154,7 +154,7 @@ def ran(results: Path, *arguments: str) -> tuple[int, str]:
 
 
 def test_a_run_on_ones_own_nginx_completes(nginx: str, tmp_path: Path) -> None:
-    """With the gain of a patch, the patch itself, what was added around the files, results and pages."""
+    """The run shows a patch and its gain, and what was added around the files; it writes results and pages."""
     site = tmp_path / "site/nginx.conf"
     site.parent.mkdir()
     text = "upstream app { server app:8080; keepalive 4; }\nserver {\n location / { proxy_pass http://app; }\n}"
@@ -177,7 +177,7 @@ def test_a_run_on_ones_own_nginx_completes(nginx: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_stream_is_delivered_or_delayed_by_the_users_own_files(nginx: str, tmp_path: Path) -> None:
-    """Over TLS and HTTP/2, from an upstream on the network, one on nginx's machine, and one with FastCGI."""
+    """Streams pass over TLS and HTTP/2, from an upstream on the network, one on nginx's machine, and FastCGI."""
     site = tmp_path / "site/nginx.conf"
     site.parent.mkdir()
     text = (
@@ -205,7 +205,7 @@ def test_a_stream_is_delivered_or_delayed_by_the_users_own_files(nginx: str, tmp
 
 
 def test_a_missing_image_is_reported_as_missing(tmp_path: Path) -> None:
-    """Before anything starts: such an image also has no nginx, but the message must give the real reason."""
+    """The message comes before anything starts, and gives the real reason, not that nginx is missing."""
     site = tmp_path / "nginx.conf"
     site.write_text("events { }\nhttp { server { location / { proxy_pass http://a; } } }\n", encoding="utf-8")
     status, out = ran(tmp_path / "results", f"--nginx-conf={site}", "--nginx-image", "tuneproof.invalid/none:1")

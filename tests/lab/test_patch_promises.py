@@ -42,7 +42,7 @@ _EACH: Final = 40
 """At most this many nginx run side by side, each alone on its machine and with at least this many configurations."""
 # The cost that is reported with a patch: a backend that gets HTTP/1.1 may send chunked responses.
 _FRAMING: Final = frozenset({"transfer-encoding", "content-length"})
-# The server's own clock, and when a test's file was made.
+# These depend on the server's clock, and on the time at which a test's file was made.
 _MOVING: Final = frozenset({"date", "etag", "last-modified"})
 # Puts certificates and keys in the place of the files that ask for them, then runs one configuration after the other.
 _RUN: Final = f"""
@@ -200,7 +200,7 @@ def differing(
     told = []
     framing = _FRAMING if _adds(case, patched, "proxy_http_version 1.1;") else frozenset()
     for question, now, *then in zip(case.questions, after.answers, *known, strict=True):
-        # So slow that it depends on the machine whether there is a response.
+        # This one is so slow that only a fast machine gets a response.
         if any(one[""] == [question_server.TIMEOUT] for one in then):
             continue
         for name in {*now, *then[0]} - framing:

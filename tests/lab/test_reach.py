@@ -18,7 +18,7 @@ _NOBODY = 65534
 
 
 def test_a_user_in_the_engines_group_gets_the_same_verdict(tmp_path: Path) -> None:
-    """User nobody, with the socket's group and no other: no root, no capabilities."""
+    """The user nobody has the socket's group and no other, is not root, and has no capabilities."""
     address = find_endpoint().address
     if os.geteuid() != 0:
         pytest.skip("this run is that of a user already; only root can become another one")
@@ -52,7 +52,7 @@ def test_a_user_in_the_engines_group_gets_the_same_verdict(tmp_path: Path) -> No
 
 
 def _interpreters() -> list[Path]:
-    """This interpreter, or the distribution's with the same version: only root may be able to run root's own Python."""
+    """Return this interpreter, or the distribution's of the same version: root's own may be closed to other users."""
     return [Path(sys.executable), Path(f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}")]
 
 

@@ -71,7 +71,7 @@ class Compared:
 
 @pytest.fixture(scope="module")
 def tshark(lab_session: Session, ensure: EnsureImages) -> Iterator[LabContainer]:
-    """A container with tshark and every capture; its image is built only for these tests."""
+    """Start a container with tshark and every capture; its image is built only for these tests."""
     image = ImageSpec(name="tshark", suite=ROLES_SUITE)
     ensure([image])
     with Lab(lab_session) as lab:
@@ -81,14 +81,14 @@ def tshark(lab_session: Session, ensure: EnsureImages) -> Iterator[LabContainer]
 
 @pytest.fixture(scope="module")
 def read_by_tshark(tshark: LabContainer) -> Mapping[str, list[Frame]]:
-    """Every capture as tshark reads it."""
+    """Return every capture as tshark reads it."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return dict(zip(FILES, pool.map(partial(frames, tshark), FILES), strict=True))
 
 
 @pytest.fixture(params=FILES, scope="module")
 def compared(request: pytest.FixtureRequest, read_by_tshark: Mapping[str, list[Frame]]) -> Compared:
-    """One capture, with its connections matched by their ends, in the order in which they began."""
+    """Return one capture, with its connections matched by their ends, in the order in which they began."""
     name: str = request.param
     ours: dict[frozenset[Endpoint], list[FlowRecord]] = {}
     for flow in sorted(_flows(name), key=lambda flow: flow.first_ns):
@@ -113,7 +113,7 @@ def test_segments_resets_and_closed_windows_equal_tsharks(compared: Compared) ->
 
 
 def test_syns_and_their_repetitions_equal_tsharks(compared: Compared) -> None:
-    """One SYN and its repetitions; these tshark calls retransmissions."""
+    """A connection has one SYN and its repetitions, which tshark calls retransmissions."""
     for pair in compared.pairs:
         syns = [frame for frame in pair.theirs if frame.is_syn]
         answers = [frame for frame in pair.theirs if frame.is_syn_ack]
@@ -124,7 +124,7 @@ def test_syns_and_their_repetitions_equal_tsharks(compared: Compared) -> None:
 
 
 def test_handshakes_take_as_long_as_in_tshark_except_for_repeated_syns(compared: Compared) -> None:
-    """Time from SYN to the acknowledgement of its answer; ours is longer by the delay of the last repetition."""
+    """Our handshake begins with the first SYN, so it is longer by the delay of the last repetition."""
     for pair in compared.pairs:
         theirs = next((frame.initial_rtt_s for frame in pair.theirs if frame.initial_rtt_s is not None), None)
         if theirs is None:
@@ -136,7 +136,7 @@ def test_handshakes_take_as_long_as_in_tshark_except_for_repeated_syns(compared:
 
 
 def test_segments_sent_again_or_late_equal_tsharks(compared: Compared) -> None:
-    """Retransmitted and overtaken segments together; FINs, and probes of windows and of connections, are neither."""
+    """Retransmitted and overtaken segments count together; FINs and probes are neither."""
     for pair in compared.pairs:
         for side, theirs in pair.sides:
             again = [frame for frame in theirs if frame.kinds & {"retransmission", "out_of_order"}]
@@ -145,7 +145,7 @@ def test_segments_sent_again_or_late_equal_tsharks(compared: Compared) -> None:
 
 
 def test_overtaken_segments_equal_tsharks_except_those_seen_or_requested(compared: Compared) -> None:
-    """Those with bytes never seen, within a round trip, before two acknowledgements asked for them."""
+    """Ours bring bytes never seen, within a round trip, before two acknowledgements ask for them."""
     for pair in compared.pairs:
         overtaken = overtaken_frames(pair.theirs)
         for side, theirs in pair.sides:

@@ -101,7 +101,7 @@ def moved(lines: Sequence[str], call: re.Pattern[str]) -> list[int]:
 def test_the_recorder_counts_what_the_debug_log_reports(
     place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str
 ) -> None:
-    """Turns, bytes read and bytes written of every worker, exactly; and a trial's observation has its turns."""
+    """Turns, bytes read and bytes written of every worker agree exactly, and an observation has its trial's turns."""
     with started(
         place_cpus(()), lab_session, images, nginx, subject(records_turns=True, error_log_level="debug")
     ) as lab:
@@ -156,7 +156,7 @@ def test_the_tracer_and_the_recorder_count_the_same(traced: list[int], unrecorde
 
 
 def test_without_the_recorder_there_is_no_record(unrecorded: Stage) -> None:
-    """The error says which worker has none."""
+    """The error names the worker without a record."""
     assert unrecorded.subject.run(["sh", "-c", "ls /dev/shm"]) == b""
     with pytest.raises(LabError, match=r"process \d+ keeps no record"):
         unrecorded.observer.turns(0.0, 0.0)
@@ -164,7 +164,7 @@ def test_without_the_recorder_there_is_no_record(unrecorded: Stage) -> None:
 
 @pytest.mark.slow  # a stop is longer than the usual gaps of a shared CPU
 def test_the_loop_probe_shows_which_worker_was_stopped(unrecorded: Stage) -> None:
-    """Of eight stops of 80 ms, it shows at least six, and at most half as many on the other worker."""
+    """The probe shows at least six of eight stops of 80 ms, and at most half as many on the other worker."""
     plan = StallLoad(settle_s=0.0, measure_s=1.5)
     stopped_pid = plan.observe(plan.run(unrecorded, label="first")).workers[0].worker_pid
     stop = f"kill -STOP {stopped_pid}; sleep 0.08; kill -CONT {stopped_pid}; sleep 0.04; "
@@ -177,7 +177,7 @@ def test_the_loop_probe_shows_which_worker_was_stopped(unrecorded: Stage) -> Non
     assert other <= stopped / 2
 
 
-@pytest.mark.slow  # as in tests/unit/proof/scenario, with the loader's own words
+@pytest.mark.slow  # This repeats a test of tests/unit/proof/scenario with the loader's own words.
 def test_a_recorder_that_cannot_be_loaded_fails_a_precondition(
     place_cpus: PlaceCpus,
     lab_session: Session,

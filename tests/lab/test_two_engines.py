@@ -21,7 +21,7 @@ from tuneproof.report.results.run_file import load
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing, pytest.mark.slow]
 
-# Counting claims of one scenario each: four labs, so that neither engine can do everything before the other begins.
+# Each claim counts, in a scenario of its own: with four labs, neither engine can do everything before the other begins.
 _CLAIMS = ("rate_limit_breaks_pages", "ssl_on_starts", "cache_lock_protects_new_keys", "secp384r1_costs_a_round_trip")
 
 

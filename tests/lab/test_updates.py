@@ -1,4 +1,4 @@
-"""What the doctor says of security updates is what apt says of the packages in an image."""
+"""The doctor lists the security updates that apt finds for the packages of an image."""
 
 import re
 import shutil
@@ -27,7 +27,7 @@ Description: old
 
 @pytest.mark.slow  # tests/unit/lab/engine/test_updates.py reads recorded lists; Debian's archive is what may change
 def test_updates_of_an_image_are_found(engine: docker.DockerClient, images: BuiltImages) -> None:
-    """Its list of packages is read, and apt, with this machine's own lists, knows what replaces an old one."""
+    """The image's list of packages is read, and apt, with this machine's own lists, finds newer ones."""
     if shutil.which("apt-get") is None:
         pytest.skip("apt-get is not installed here: nothing knows Debian's updates")
     (packages,) = package_lists(engine, [images.subjects[DEFAULT_VERSION]])

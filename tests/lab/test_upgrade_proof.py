@@ -11,7 +11,7 @@ import pytest
 from tests.support.places import CHECKOUT
 from tuneproof.report.results.run_file import load
 
-# test_own_nginx.py also has a missing image; the rest takes a minute.
+# test_own_nginx.py also tests a missing image; the other tests take a minute.
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
 WITHIN_S: Final = 1200
@@ -66,14 +66,14 @@ def test_a_changed_default_shows_in_the_behaviour(tmp_path: Path) -> None:
 
 
 def test_a_version_does_not_differ_from_itself(tmp_path: Path) -> None:
-    """Although its containers have other names, and its requests other ids."""
+    """No difference is reported, although containers have other names, and requests other ids."""
     found = proof(tmp_path, "1.26", "1.26")
     assert found["differences"] == []
     assert found["comparisons"] > 10
 
 
 def test_a_version_that_does_not_start_is_reported_in_its_own_words(tmp_path: Path) -> None:
-    """And nothing else is compared."""
+    """The output shows nginx's message, and nothing else is compared."""
     conf = CONF.replace("listen 80;", "listen 80; http2 on;")
     status, out, _ = upgraded(tmp_path, "--from", "1.26", "--to", "1.22", conf=conf)
     assert status == 1
@@ -82,7 +82,7 @@ def test_a_version_that_does_not_start_is_reported_in_its_own_words(tmp_path: Pa
 
 
 def test_a_missing_image_gives_one_error(tmp_path: Path) -> None:
-    """With the option that named it, before anything is started."""
+    """The error names the option, and comes before anything is started."""
     status, out, err = upgraded(tmp_path, "--from", "1.26", "--to-image", "tuneproof.invalid/none:1")
     assert (status, out) == (2, "")
     assert "--to-image tuneproof.invalid/none:1: the engine has no such image, and none can be pulled" in err

@@ -1,4 +1,4 @@
-"""``watch`` with and without stalls: what it names, on which of many workers, what it leaves behind.
+"""``watch`` names stalls and their workers, reports no other stall, and leaves nothing behind.
 
 tests/lab/watch_series.py repeats it for the figures of docs/watch.md.
 """
@@ -85,7 +85,7 @@ def attaches() -> None:
 
 
 def test_the_stalled_worker_is_named(stage: Stage) -> None:
-    """By bytes, which no neighbour changes, unlike the length of iterations. Two loads share descriptors."""
+    """The report names the worker's bytes, which no neighbour changes, unlike the length of iterations."""
 
     def load() -> None:
         for _ in range(2):
@@ -112,14 +112,14 @@ def test_a_healthy_nginx_is_not_blamed(stage: Stage) -> None:
 
 @pytest.mark.slow
 def test_bytes_per_iteration_equal_the_recorders(stage: Stage) -> None:
-    """With a high limit on the costs, so that watch need not sample."""
+    """The limit on the costs is high, so that watch need not sample."""
     bytes_agree(stage)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stopped_ms", [10, 100, 1000])
 def test_a_stopped_worker_is_reported_as_not_running(stage: Stage, stopped_ms: int) -> None:
-    """Not as a stall, for the right worker, and as long as it was stopped."""
+    """The report names the right worker and how long it was stopped, and no stall."""
     pid = pids(stage)[1]
 
     times_s: list[float] = []
@@ -185,7 +185,7 @@ def asked(of: Stage, name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("at", "call"), [(slow_files.OPEN, "openat"), (slow_files.READ, "pread64")])
 def test_a_file_on_a_slow_disk_blocks(stage: Stage, other: int, at: int, call: str) -> None:
-    """Reported with the call and the file."""
+    """The report names the call and the file."""
     file = Path(f"/proc/{other}/root{FILES}/small.bin")
     with slow_files.slow(file, at=at, delay_s=0.03):
         seen = watched(stage, 5, partial(asked, stage, "small.bin"))
@@ -198,7 +198,7 @@ def test_a_file_on_a_slow_disk_blocks(stage: Stage, other: int, at: int, call: s
 
 @pytest.mark.slow
 def test_compressing_a_large_file_counts_as_user_space(stage: Stage, other: int) -> None:
-    """Gzip at level 9, of 4 MiB at once."""
+    """The worker compresses 4 MiB at once, at level 9."""
     seen = watched(stage, 5, partial(asked, stage, "large.txt"))
     assert Reason.COMPUTING in seen.found.get(other, set()), seen.text
     assert seen.found[other] <= {Reason.COMPUTING, Reason.STARVED}, seen.text
@@ -206,7 +206,7 @@ def test_compressing_a_large_file_counts_as_user_space(stage: Stage, other: int)
 
 @pytest.mark.slow
 def test_a_throttled_worker_is_starved_of_cpu(stage: Stage) -> None:
-    """Its cgroup has a tenth of a CPU; the resulting delays are not stalls."""
+    """The worker's cgroup has a tenth of a CPU; the resulting delays are not stalls."""
     own = pids(stage)[:2]
     client = connect()
     container = client.containers.get(stage.subject.id)
@@ -240,7 +240,7 @@ def test_none_of_128_workers_is_blamed_without_a_stall(stage: Stage, many: Calla
 
 @pytest.mark.slow
 def test_workers_of_a_reload_are_watched(stage: Stage, many: Callable[[], set[int]]) -> None:
-    """They appear while watching, and one of them stalls: the running program includes them."""
+    """New workers appear while watching, and one of them stalls: the running program includes them."""
     before = many()
 
     def reload_and_stall() -> int:
@@ -263,7 +263,7 @@ def test_workers_of_a_reload_are_watched(stage: Stage, many: Callable[[], set[in
 
 @pytest.mark.slow
 def test_later_load_changes_the_level_of_detail(stage: Stage) -> None:
-    """Both programs load, and only the calls are missing then."""
+    """Both programs load; at the coarse level, only the calls are missing."""
     load = partial(wrk, stage, connections=4, lasts_s=6)
     seen = watched(stage, None, load, levels=Levels(most_calls_per_s=500))
     assert any("from here on one in 16 iterations" in note for note in seen.notes), seen.notes
@@ -275,5 +275,5 @@ def test_later_load_changes_the_level_of_detail(stage: Stage) -> None:
     "after_s", [0.7, pytest.param(1.5, marks=pytest.mark.slow), pytest.param(4.0, marks=pytest.mark.slow)]
 )
 def test_a_killed_watch_leaves_nothing(stage: Stage, after_s: float) -> None:
-    """Before bpftrace runs, while it compiles or attaches its program, and while it watches."""
+    """The kill comes before bpftrace runs, while it compiles or attaches its program, and while it watches."""
     killed(stage, after_s)

@@ -74,13 +74,13 @@ def client(images: BuiltImages) -> RoleSpec:
 
 
 def test_only_the_lab_answers(images: BuiltImages, lab_session: Session, service: int) -> None:
-    """A service of the host on each of its addresses, a cloud's metadata, another lab, and the outside."""
+    """A host's service (on each address), a cloud's metadata, another lab, and the outside do not answer."""
     with Lab(lab_session) as other, Lab(lab_session) as lab:
         other.start([client(images)])
         lab.start([client(images), serving("beside", images, _SERVES)])
         gateways = lab.gateways()
         assert gateways
-        # First: the engine removes no container before it has given up on a name, after four seconds.
+        # This comes first, since the engine removes no container before it has given up on a name, after four seconds.
         assert ways_out(lab["client"], gateways) == []
         places = [f"{address}:{service}" for address in (*gateways, *other.gateways(), *own_addresses())]
         places += ["169.254.169.254:80", "192.0.2.7:53", f"{other['client'].address()}:9"]
@@ -94,7 +94,7 @@ def test_only_the_lab_answers(images: BuiltImages, lab_session: Session, service
 def test_an_open_network_is_recognised(
     engine: docker.DockerClient, images: BuiltImages, lab_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Docker's own internal network is one: the measurement notices."""
+    """The measurement notices that Docker's own internal network is open."""
     del engine
     for name in list(WITHOUT_ADDRESS):
         monkeypatch.delitem(WITHOUT_ADDRESS, name)

@@ -74,7 +74,7 @@ def a_stage() -> Iterator[Stage]:
 
 
 def url_stalls(of: Stage) -> str:
-    """From outside: one of two workers gets load repeatedly, since downloads end."""
+    """Watch from outside while one of two workers gets load; it gets it repeatedly, since downloads end."""
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(from_outside, of)
         while not looking.done():
@@ -86,30 +86,30 @@ def url_stalls(of: Stage) -> str:
 
 
 def url_healthy(of: Stage) -> str:
-    """From outside: nothing is wrong, except perhaps with the machine."""
+    """Watch from outside while nothing is wrong, except perhaps with the machine."""
     said = from_outside(of)
     assert "Found:" not in said, said
     return said
 
 
 def idle(of: Stage) -> str:
-    """An hour in which nginx has nothing to do."""
+    """Watch for an hour while nginx has nothing to do."""
     seen = watched(of, _IDLE_S)
     assert not seen.signs, seen.text
     return seen.text
 
 
 def kill(of: Stage) -> str:
-    """Kill it at a random moment."""
+    """Kill watch at a random moment."""
     after_s = random.uniform(0.1, 6)  # noqa: S311 - a random moment, not secret
     killed(of, after_s)
     return f"after {after_s:.1f} s: nothing left"
 
 
 def cost(of: Stage, levels: Callable[[], Levels]) -> str:
-    """One pair, in random order: the workers' CPU time per request without and with watching, under full load.
+    """Measure the workers' CPU time per request under full load, once without and once with watching, in random order.
 
-    Per request, since neighbours take CPU time from both, which would affect requests per second.
+    Neighbours take CPU time from both, which would affect requests per second.
     """
     notes: list[str] = []
 
@@ -130,7 +130,7 @@ def cost(of: Stage, levels: Callable[[], Levels]) -> str:
 
 
 def ran_s(of: Stage) -> float:
-    """How long the workers have run on a CPU."""
+    """Return how long the workers have run on a CPU."""
     return sum(found[0] for pid in pids(of) if (found := run_times(pid)))
 
 
@@ -145,7 +145,7 @@ def _costs() -> str:
 
 
 def many(run: Callable[[Stage], str]) -> Callable[[Stage], str]:
-    """Start 128 workers for it."""
+    """Start 128 workers for a series."""
 
     def with_many(of: Stage) -> str:
         with many_workers(of):
@@ -167,7 +167,7 @@ SERIES: Final[Mapping[str, tuple[Callable[[Stage], object], int]]] = {
     "cost-of-calls": (partial(cost, levels=FINE), 10),
     "idle": (idle, 1),
 }
-"""What is run, and how often."""
+"""The series, and how often each one runs."""
 
 
 def _say(text: str) -> None:
@@ -187,7 +187,7 @@ def main(name: str, times: str = "") -> None:
             except AssertionError as error:
                 _say(f"{at:3}: NOT: {error}")
             except LabError as error:
-                # A load that did not run shows nothing; its programs may still hold connections.
+                # A run without its load shows nothing; the load's programs may still hold connections.
                 void += 1
                 stage.programs.restart()
                 _say(f"{at:3}: void: {error}")

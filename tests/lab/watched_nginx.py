@@ -51,7 +51,7 @@ class Watched:
 
     @property
     def found(self) -> dict[int, set[Reason]]:
-        """The findings by worker, without rare ones."""
+        """Return the findings by worker, without rare ones."""
         made: dict[int, set[Reason]] = {}
         for sign in self.signs:
             if sign.verdict is CauseVerdict.FOUND:
@@ -60,7 +60,7 @@ class Watched:
 
     @property
     def text(self) -> str:
-        """The report for people."""
+        """Return the report for people."""
         return "\n".join(("", *table(self.loops), *diagnosis(self.loops), *self.notes))
 
     @property
@@ -99,12 +99,12 @@ def loaded(of: Stage, plan: StallLoad = STALL) -> Iterator[None]:
 
 
 def pids(of: Stage) -> tuple[int, ...]:
-    """The workers' process ids on the host, in the order of those in the container."""
+    """Return the workers' process ids on the host, in the order of those in the container."""
     return tuple(sorted((each.pid for each in find(of.subject.id)), key=inside))
 
 
 def inside(pid: int) -> int:
-    """The process id in its container of a process of this host."""
+    """Return the process id that a process of this host has in its container."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     return int(next(line for line in status.splitlines() if line.startswith("NSpid:")).split()[-1])
 
@@ -117,7 +117,7 @@ def wrk(of: Stage, *, connections: int, lasts_s: int) -> float:
 
 
 def stall_is_named(of: Stage) -> Watched:
-    """The loaded worker stalls in reading and writing, the other one does not; it is reported in five seconds."""
+    """Check that the loaded worker is reported as stalling in reading and writing, in five seconds; no other is."""
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(watched, of, LATE_IN_S)
         # If bpftrace takes long to start, one load ends before watching does.
@@ -137,7 +137,7 @@ def stall_is_named(of: Stage) -> Watched:
 
 
 def nothing_is_found(of: Stage, *, lasts_s: int = 5) -> Watched:
-    """Under full load with small requests."""
+    """Check that nothing is found under full load with small requests."""
     seen = watched(of, lasts_s, partial(wrk, of, connections=50, lasts_s=lasts_s + 2))
     assert {
         pid: reasons - {Reason.STARVED} for pid, reasons in seen.found.items() if reasons - {Reason.STARVED}
@@ -147,7 +147,7 @@ def nothing_is_found(of: Stage, *, lasts_s: int = 5) -> Watched:
 
 
 def recorded(of: Stage) -> dict[int, recorder.Record]:
-    """What the recorder inside each worker counted, at a moment in which none of them is busy."""
+    """Return what the recorder inside each worker counted, at a moment in which none of them is busy."""
     known: dict[int, recorder.Record] = {}
     while True:
         time.sleep(0.3)
@@ -163,7 +163,7 @@ def recorded(of: Stage) -> dict[int, recorder.Record]:
 
 
 def bytes_agree(of: Stage) -> None:
-    """The recorder inside nginx counts every call; from one idle moment to the next, both have seen the same."""
+    """Check that watch and the recorder inside nginx count the same bytes from one idle moment to the next."""
     before = recorded(of)
     after = {}
 
@@ -226,7 +226,7 @@ def many_workers(of: Stage) -> Iterator[Callable[[], set[int]]]:
     wait_until(lambda: not now(), within_s=30)
 
 
-# Use this many connections at once until standard input ends; print which worker answered on each, by its id inside.
+# Uses this many connections at once until standard input ends, and prints the id of the worker that answered on each.
 _ASKING: Final = """
 import http.client, sys, threading
 port, name, connections, pause_s = sys.argv[1:]
@@ -286,7 +286,7 @@ def among_many(of: Stage, *, stalls: bool) -> tuple[Watched, int | None]:
 
 
 def one_of_many_is_named(of: Stage) -> str:
-    """The stalled one is named with its cause, and no other."""
+    """Check that the stalled worker is named with its cause, and no other."""
     seen, stalled = among_many(of, stalls=True)
     assert len(seen.loops) >= MANY, seen.text
     found = {(sign.worker, sign.reason) for sign in seen.signs if sign.is_stall}
@@ -295,7 +295,7 @@ def one_of_many_is_named(of: Stage) -> str:
 
 
 def none_of_many_is_blamed(of: Stage) -> str:
-    """Not reported as rare either; the report may say that this machine is short of CPU."""
+    """Check that no worker is blamed, not even for rare stalls; the machine may be reported as short of CPU."""
     seen, _ = among_many(of, stalls=False)
     assert len(seen.loops) >= MANY, seen.text
     assert sum(loop.iterations for loop in seen.loops) > QUIET_CONNECTIONS, seen.text
@@ -305,7 +305,7 @@ def none_of_many_is_blamed(of: Stage) -> str:
 
 
 def killed(of: Stage, after_s: float) -> None:
-    """Kill it this long after its start, and wait until everything of it is gone."""
+    """Kill watch this long after its start, and wait until everything of it is gone."""
     pid = find(of.subject.id)[0].pid
     child = subprocess.Popen(
         [sys.executable, "-m", "tuneproof.cli", "watch", str(pid)], stdout=subprocess.DEVNULL, cwd=CHECKOUT
@@ -320,7 +320,7 @@ def killed(of: Stage, after_s: float) -> None:
 
 
 def made_by(watch: int) -> set[tuple[str, int]]:
-    """What a watch has in the kernel: its bpftrace, with the programs and maps of that, by number."""
+    """Return a watch's bpftrace, and the programs and maps of that, by number."""
     made = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and f"\nPPid:\t{watch}\n" in _read(entry / "status"):
@@ -331,7 +331,7 @@ def made_by(watch: int) -> set[tuple[str, int]]:
 
 
 def in_the_kernel() -> set[tuple[str, int]]:
-    """All processes, BPF programs and maps of this machine, by number."""
+    """Return all processes, BPF programs and maps of this machine, by number."""
     found = {("process", int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
     for what, command in (("prog", _BPF_PROG_GET_NEXT_ID), ("map", _BPF_MAP_GET_NEXT_ID)):
         attributes = (ctypes.c_uint32 * 3)(0)
@@ -350,7 +350,7 @@ def _read(file: Path) -> str:
 
 
 def from_outside(of: Stage) -> str:
-    """The report of thirty seconds by URL."""
+    """Return the report of watching a URL for thirty seconds."""
     url = f"http://{of.address}:{of.port}{STATIC_PATH}"
     return subprocess.run(
         [sys.executable, "-m", "tuneproof.cli", "watch", url], capture_output=True, text=True, check=True, cwd=CHECKOUT

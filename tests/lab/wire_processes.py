@@ -1,4 +1,4 @@
-"""The user-mode kernels of a session's wires, looked up and ended from outside."""
+"""Finds and ends the user-mode kernels of a session's wires from outside."""
 
 import docker
 

@@ -1,1 +1,1 @@
-"""Small faults in the code, and which of them no test finds: `python -m tests.mutants`."""
+"""Puts small faults into the code, and lists those that no test finds: `python -m tests.mutants`."""

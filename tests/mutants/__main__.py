@@ -67,7 +67,7 @@ PARTS: Final = {
 }
 # For members of an enumeration, equal means identical.
 _EQUIVALENT: Final = ("Operator_Eq_Is", "Operator_Is_Eq", "Operator_NotEq_IsNot", "Operator_IsNot_NotEq")
-# How long a fault with an endless loop may take, as a multiple of the time without a fault.
+# The time limit for a fault with an endless loop, as a multiple of the time without a fault.
 _PATIENCE: Final = 10
 
 
@@ -154,7 +154,7 @@ def survivors(part: Part, folder: Path, *, mutants: int, seed: int) -> Iterator[
 
 
 def say(line: str) -> None:
-    """Print at once: each part takes minutes."""
+    """Print a line at once, because each part takes minutes."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

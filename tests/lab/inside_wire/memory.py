@@ -1,4 +1,4 @@
-"""The init of a wire that repeatedly prints to the kernel's log how much memory is free."""
+"""The init of a wire's kernel that repeatedly logs how much memory is free."""
 
 import re
 import sys
