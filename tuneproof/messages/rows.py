@@ -17,7 +17,7 @@ from typing import Any, Final
 
 FILES: Final = ("upstream", "client", "resources", "start", "stream", "applications", "backends", "kernel")
 """The order of the files: if several wordings match with equally many fixed characters, the first one decides."""
-_VARIANTS: Final = ("in_stream", "in_fastcgi", "in_uwsgi", "in_scgi", "in_grpc", "in_memcached")
+_VARIANTS: Final = ("in_stream", "in_mail", "in_fastcgi", "in_uwsgi", "in_scgi", "in_grpc", "in_memcached")
 _KNOWN: Final = frozenset(
     {
         *_VARIANTS,
@@ -79,6 +79,7 @@ class Message:
     provoke: str = ""  # what provokes it in a container
     unprovoked: str = ""  # why no container can; one of the two is set
     in_stream: "Message | None" = None  # the facts about connections of stream{} and mail{}, if different
+    in_mail: "Message | None" = None  # the facts about connections of mail{}, if they differ from those of stream{}
     in_fastcgi: "Message | None" = None  # those about upstreams of fastcgi_pass
     in_uwsgi: "Message | None" = None  # those of uwsgi_pass
     in_scgi: "Message | None" = None  # those of scgi_pass

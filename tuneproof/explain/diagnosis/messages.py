@@ -1,5 +1,6 @@
 """The messages of error logs, as answers: what happened, how often, since when, to whom, and consequences."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,6 +32,7 @@ _CAUSES: Final[Mapping[Cause, tuple[str, ...]]] = {
     Cause.SLOW_READER_BUFFERING: ("response_to_temporary_file",),
 }
 """Messages that mean the same as a cause."""
+_ADDRESS: Final = re.compile(r"[\d.]+(?::\d+)?$|\[|unix:")
 _LOGGED: Final = (Cause.REFUSED, Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM, Cause.KEPT_CONNECTION_CLOSED)
 """Causes that nginx logs at its default level in each case."""
 
@@ -54,6 +56,7 @@ class MessageFinding:
     answered: int | None = None  # how many requests of the access logs had its status; None if unknown
     of_requests: int | None = None  # of how many; None without access logs
     streams: int = 0  # how many are about connections of stream{} or mail{}, which have no status
+    mails: int = 0  # how many of these are certainly about mail{}
     subrequests: int = 0  # how many are about requests that nginx makes for another one, which gets the status
 
     @property
@@ -178,7 +181,7 @@ def _origins(found: Mapping[str, MessageFinding]) -> dict[str, str]:
             causes := [
                 origin
                 for origin in finding.row.follows
-                if origin in found and origin != row and _share_a_server(finding, found[origin])
+                if origin in found and origin != row and _may_follow(finding, found[origin])
             ]
         )
     }
@@ -192,9 +195,15 @@ def _origins(found: Mapping[str, MessageFinding]) -> dict[str, str]:
     return origins
 
 
-def _share_a_server(one: MessageFinding, other: MessageFinding) -> bool:
-    """Tell whether two messages may be about one server block: not if each names only others."""
-    return not one.servers or not other.servers or bool(one.servers.keys() & other.servers.keys())
+def _may_follow(effect: MessageFinding, origin: MessageFinding) -> bool:
+    """Tell whether messages may follow from others: not if they came earlier, or each names only other subjects."""
+    if effect.last and effect.last < origin.first:
+        return False
+    pairs = [(effect.servers, origin.servers), (effect.requests, origin.requests)]
+    if all(_ADDRESS.match(upstream) for upstream in (*effect.upstreams, *origin.upstreams)):
+        # The name of an upstream block does not show its servers.
+        pairs.append((effect.upstreams, origin.upstreams))
+    return all(not one or not other or bool(one.keys() & other.keys()) for one, other in pairs)
 
 
 def _with(finding: MessageFinding, consequences: Sequence[MessageFinding]) -> MessageFinding:
@@ -214,8 +223,8 @@ def _finding(
 ) -> MessageFinding:
     all_counts = [count for _, count in counts]
     times = [count for count in all_counts if count.first]
-    number, streams, inner = (
-        sum(getattr(count, name) for count in all_counts) for name in ("number", "streams", "subrequests")
+    number, streams, mails, inner = (
+        sum(getattr(count, name) for count in all_counts) for name in ("number", "streams", "mails", "subrequests")
     )
     example, only_streams = all_counts[0].example, 0 < number <= streams
     if only_streams or 0 < number <= inner:
@@ -225,11 +234,13 @@ def _finding(
             row,
             example,
             only_streams=only_streams,
+            only_mail=only_streams and mails >= streams,
             schemes=_sum(count.schemes for count in all_counts),
             codes=_sum(count.codes for count in all_counts),
         ),
         number=number - copies,
         streams=streams,
+        mails=mails,
         subrequests=inner,
         first=min((count.first for count in times), default=""),
         last=max((count.last for count in times), default=""),

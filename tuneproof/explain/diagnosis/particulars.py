@@ -65,21 +65,29 @@ _LOAD: Final = (
 
 
 def applied(
-    row: Message, example: str, *, only_streams: bool, schemes: Iterable[str] = (), codes: Collection[str] = ()
+    row: Message,
+    example: str,
+    *,
+    only_streams: bool,
+    only_mail: bool = False,
+    schemes: Iterable[str] = (),
+    codes: Collection[str] = (),
 ) -> Message:
     """Return a row for its messages.
 
     ``example``: the first of them. ``only_streams``: whether all of them are about connections of stream{} or mail{}.
-    ``schemes``: those of their upstreams, the most frequent first.
+    ``only_mail``: whether all of them are about mail{}. ``schemes``: those of their upstreams, the most frequent first.
     ``codes``: the numbers in them, such as errno; "" for a message without.
     """
+    if only_mail and row.in_mail is not None:
+        row = row.in_mail
     own = _of_place(row, example, only_streams=only_streams, schemes=schemes)
     return replace(own, why=only_about(own.why, codes)) if codes and "" not in codes else own
 
 
 def _of_place(row: Message, example: str, *, only_streams: bool, schemes: Iterable[str]) -> Message:
-    if only_streams and row.in_stream is not None:
-        return row.in_stream
+    if only_streams:
+        return row.in_stream or row
     if row.id in _NAMING and (named := _NAMING[row.id].match(example)) is not None:
         return _with_directive(row, named[1])
     if row.id == "worker_connections" and _TO_ITSELF.search(example) is not None:

@@ -14,6 +14,7 @@ MOST_OTHERS: Final = 4
 _MOST_NAMES: Final = 3
 _LONGEST_NAME: Final = 80
 _FAIR_SHARE: Final = 0.05
+_CLOSED: Final = "connections of stream or mail: if no other server takes them, nginx closes them"
 _TIME: Final = "%Y/%m/%d %H:%M:%S"
 
 
@@ -105,9 +106,9 @@ def _affects(finding: MessageFinding) -> str:
     if not finding.streams or not (general.statuses or general.area == "upstream"):
         return finding.row.affects
     own = general.in_stream.affects if general.in_stream is not None else general.affects
-    closed = "connections of stream or mail: if no other server takes them, nginx closes them"
-    if own != general.affects:
-        closed = own
+    closed = own if own != general.affects else _CLOSED
+    if finding.mails >= finding.streams:
+        closed = "logins of mail: nginx reports an internal error to the client and closes the connection"
     if finding.streams >= finding.number:
         return closed
     return f"{general.affects}; {count(finding.streams, 'message')} about {closed}"

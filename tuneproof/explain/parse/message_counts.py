@@ -23,9 +23,11 @@ _CLIENT: Final = ", client: "
 _SUBREQUEST: Final = '", subrequest: "'
 _UDP_CLIENT: Final = ", udp client: "
 _CIRCUMSTANCES: Final = re.compile(
-    r', (?:udp )?client: ([^,\s]{1,64})(?:, server: ([^,"]{0,200}))?(?:, request: "([A-Z]{1,20}) ([^\s?"]{0,500}))?'
+    r", (?:udp )?client: ([^,\s]{1,64})(?: using starttls)?(?:, server: ([^,\"]{0,200}))?"
+    r'(?:, request: "([A-Z]{1,20}) ([^\s?"]{0,500}))?'
 )
 # mail logs it without quotes.
+_OF_MAIL: Final = re.compile(r', login: "|, upstream: [^"]| using starttls, server: ')
 _UPSTREAM: Final = re.compile(r', upstream: "?(?:(\w{1,20})://)?(unix:[^:"]+|[^/",\s]+)')
 # HTTP has a server's name, stream and mail its listening address.
 _PORT: Final = re.compile(r":\d{1,5}$")
@@ -53,6 +55,7 @@ class MessageCount:
     codes: Mapping[str, int] = field(default_factory=dict)  # by the number in the message, if the row depends on it
     schemes: Mapping[str, int] = field(default_factory=dict)  # by the scheme of their upstream, such as "fastcgi"
     streams: int = 0  # how many are about connections of stream{} or mail{}, not about requests
+    mails: int = 0  # how many of these are certainly about mail{}
     subrequests: int = 0  # how many are about requests that nginx makes for another one
 
 
@@ -72,6 +75,7 @@ class _Count:
         "example",
         "first",
         "last",
+        "mails",
         "number",
         "requests",
         "schemes",
@@ -83,7 +87,7 @@ class _Count:
     )
 
     def __init__(self, example: str) -> None:
-        self.number = self.streams = self.subrequests = 0
+        self.number = self.streams = self.mails = self.subrequests = 0
         self.again: dict[str, int] = {}  # by the words of lines that accompany the counted ones
         self.example = example[:_SHOWN_CHARACTERS]
         self.first = self.last = ""
@@ -103,7 +107,9 @@ class _Count:
             _more(self.clients, client, times)
             if server:
                 _more(self.servers, server, times)
-                self.streams += times * (not method and _PORT.search(server) is not None)
+                if not method and _PORT.search(server) is not None:
+                    self.streams += times
+                    self.mails += times * (_OF_MAIL.search(message, end) is not None)
             if method:
                 _more(self.requests, f"{method} {_IDENTIFIER.sub('/*', uri)}", times)
             end = match.end()
@@ -203,6 +209,7 @@ class MessageCounts:
                 codes=_most(count.codes),
                 schemes=_most(count.schemes),
                 streams=count.streams,
+                mails=count.mails,
                 subrequests=count.subrequests,
             )
             for row, count in self._counts.items()

@@ -206,6 +206,19 @@ def test_connections_of_stream_get_advice_that_stream_has() -> None:
     assert "403" not in " ".join(line.text for line in answer(finding))
 
 
+@pytest.mark.parametrize("starttls", ["", " using starttls"])
+def test_connections_of_mail_get_advice_that_mail_has(starttls: str) -> None:
+    """It has no upstream block, no other server, and no proxy_bind: auth_http names the server."""
+    mail = f'client: 10.0.0.9{starttls}, server: 0.0.0.0:143, login: "a", upstream: 10.0.0.5:143'
+    no_port = "[crit] 7#7: *1 connect() to 10.0.0.5:143 failed (99: Cannot assign requested address) while connecting "
+    (finding,) = found(written(f"{no_port}to upstream, {mail}"), requests(50, 5)).problems
+    told = {line.label: line.text for line in answer(finding)}
+    assert "auth_http" in told["Next"]
+    assert told["Affects"].startswith("logins of mail")
+    assert "proxy_bind with" not in told["Next"]
+    assert finding.of_requests is None
+
+
 def test_what_decides_about_a_message_depends_on_what_it_is_about() -> None:
     """A cache's file has nothing to do with who sent a request."""
     told = found(written('[crit] 7#7: cache file "/a" has md5 collision'))
@@ -303,8 +316,20 @@ def test_lines_of_one_event_count_once() -> None:
     assert (finding.row.id, finding.number) == ("oom_cgroup", 2)
 
 
-def test_messages_of_different_servers_do_not_follow_from_each_other() -> None:
-    lines = written(REFUSED, NONE_LEFT)
-    assert len(found(lines).problems) == 1
-    apart = [line.replace("server: ", f"server: {number}.") for number, line in enumerate(lines)]
-    assert [each.consequences for each in found(apart).problems] == [(), ()]
+@pytest.mark.parametrize(("words", "other"), [("server: shop", "server: blog"), ("/a/1 ", "/b "), (":02 ", ":00 ")])
+def test_messages_that_are_earlier_or_about_something_else_do_not_follow(words: str, other: str) -> None:
+    """Another server block, another location with its own upstream, a time before the failure."""
+    refused, none_left = (line.replace("/a/0 ", "/a/1 ") for line in written(REFUSED, NONE_LEFT))
+    (finding,) = found([refused, none_left]).problems
+    assert len(finding.consequences) == 1
+    assert [each.consequences for each in found([refused, none_left.replace(words, other)]).problems] == [(), ()]
+
+
+def test_a_server_that_is_disabled_is_the_one_that_failed() -> None:
+    """The message names its address, not the upstream block."""
+    disabled = "[warn] 7#7: *1 upstream server temporarily disabled while connecting to upstream, "
+    lines = [line.replace("/a/1 ", "/a/0 ") for line in written(REFUSED, disabled)]
+    assert found(lines).looks == ()
+    assert [each.row.id for each in found([lines[0], lines[1].replace(".5:80/", ".6:80/")]).looks] == [
+        "upstream_disabled"
+    ]
