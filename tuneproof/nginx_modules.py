@@ -92,6 +92,11 @@ def module_of(directive: str, *, in_stream: bool) -> Module | None:
     return None
 
 
+def is_packaged(directive: str) -> bool:
+    """Tell whether a packaged module has a directive of this name."""
+    return any(module_of(directive, in_stream=in_stream) for in_stream in (False, True))
+
+
 def needed_by(module: Module) -> tuple[Module, ...]:
     """Return a module with the modules that must be loaded before it."""
     return (*needed_by(_BY_NAME[module.needs]), module) if module.needs else (module,)

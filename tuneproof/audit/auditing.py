@@ -35,6 +35,7 @@ class Audit:
     source: Source
     choice: Choice | None = None  # the choice of versions; None if one is known
     versions: tuple[str, ...] = ()  # the compared versions, if none is known; the last one's facts are shown
+    older_problems: tuple[Problem, ...] = ()  # what only older ones of them refuse
     is_installed: bool = False  # whether the version is that of this machine's nginx
 
     def shown(self, file: str) -> str:
@@ -115,9 +116,12 @@ def audit_source(source: Source, *, version: str | None = None) -> Audit:
     audits = [_audit(configuration, source, one) for one in choice.versions]
     advice = tuple(sorted(_of_versions(audits), key=lambda advised: advised.urgency))
     versions = choice.versions if len(audits) > 1 else ()
-    configuration = replace(configuration, problems=tuple(_problems_of_versions(audits)))
+    found = _problems_of_versions(audits)
+    last = audits[-1].facts.configuration.problems
+    configuration = replace(configuration, problems=tuple(found[problem] for problem in last))
     facts = replace(audits[-1].facts, configuration=configuration)
-    return replace(audits[-1], facts=facts, advice=advice, choice=choice, versions=versions)
+    older = tuple(problem for key, problem in found.items() if key not in last)
+    return replace(audits[-1], facts=facts, advice=advice, choice=choice, versions=versions, older_problems=older)
 
 
 def _audit(configuration: Configuration, source: Source, version: str) -> Audit:
@@ -126,12 +130,17 @@ def _audit(configuration: Configuration, source: Source, version: str) -> Audit:
     return Audit(facts=facts, advice=tuple(sorted(found, key=lambda advised: advised.urgency)), source=source)
 
 
-def _problems_of_versions(audits: Sequence[Audit]) -> Iterator[Problem]:
-    """Yield the newest version's problems; a problem that only some versions have names them."""
-    for problem in audits[-1].facts.configuration.problems:
-        versions = [one.facts.version for one in audits if problem in one.facts.configuration.problems]
+def _problems_of_versions(audits: Sequence[Audit]) -> Mapping[Problem, Problem]:
+    """Return the problems of any version, each with its text; one that only some versions have names them."""
+    seen: dict[Problem, list[str]] = {}
+    for audit_ in audits:
+        for problem in audit_.facts.configuration.problems:
+            seen.setdefault(problem, []).append(audit_.facts.version)
+    found = {}
+    for problem, versions in seen.items():
         only = f" (on nginx {each_once(versions)})" if len(versions) < len(audits) else ""
-        yield replace(problem, message=f"{problem.message}{only}")
+        found[problem] = replace(problem, message=f"{problem.message}{only}")
+    return found
 
 
 def _of_versions(audits: Sequence[Audit]) -> Iterator[Advised]:

@@ -17,11 +17,13 @@ from tuneproof.conf.reuse import Reuse
 from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block
 from tuneproof.lines import DOCUMENTED
+from tuneproof.nginx_changes import LAB_VERSIONS
 from tuneproof.wording import as_numbers, count, each_once, one_line, plain
 
 _PLACES: Final = 4
 _WIDEST: Final = 100
 _TITLES: Final = ("BREAKS OR LEAKS", "COSTS", "NO EFFECT", "FINE OR ROUTINE")
+_SOME: Final = "OLDER VERSIONS DO NOT START"
 _FINE: Final = 3
 _LABELS: Final = {State.CANNOT_TELL: "depends", State.MISSING: "consider"}
 
@@ -32,7 +34,7 @@ def render(audit: Audit, *, width: int, details: bool = False, patches: bool = T
     shown = [advised for advised in audit.advice if details or advised.urgency[0] != _FINE]
     parts = [
         _summary(audit, width),
-        *_problems(audit, width),
+        *_problems(audit, width, more=audit.older_problems),
         *_sections(shown, audit, width),
         *_rest(audit, shown, width=width, details=details),
         *(_patches(shown, audit) if patches else ()),
@@ -61,12 +63,16 @@ def _summary(audit: Audit, width: int) -> str:
 
 def _version(audit: Audit) -> str:
     if audit.choice is not None:
-        because, newest = audit.choice.because, audit.facts.version
-        versions = f"{audit.versions[0]} to {newest}" if audit.versions else newest
+        because, last = audit.choice.because, audit.facts.version
+        versions = f"{audit.versions[0]} to {last}" if audit.versions else last
         have = "have" if audit.versions else "has"
         because_of = f", which {have} {because.what} ({_at(audit, because.said)})" if because is not None else ""
         return f"Audited for nginx {versions}{because_of} (yours? --nginx VERSION)"
     where = ", which is installed here" if audit.is_installed else ""
+    numbers, oldest = audit.facts.version_numbers, LAB_VERSIONS[0]
+    if numbers > as_numbers(newest()) or numbers < as_numbers(oldest):
+        bound = f"after {newest()}" if numbers > as_numbers(oldest) else f"before {oldest}"
+        where += f" (changes {bound} are not known)"
     return f"Audited for nginx {audit.facts.version}{where}"
 
 
@@ -84,7 +90,8 @@ def _problems(audit: Audit, width: int, *, nginx: str = "NGINX", more: Iterable[
         for problem in (*configuration.problems, *more)
     ]
     if lines:
-        yield "\n".join([f"{nginx} DOES NOT START", *(f"  {line}" for line in lines)])
+        title = f"{nginx} DOES NOT START" if configuration.is_broken or not audit.older_problems else _SOME
+        yield "\n".join([title, *(f"  {line}" for line in lines)])
     if configuration.unseen:
         missing = ", ".join(map(one_line, configuration.unseen))
         yield _wrapped(f"Not found, though it may change the findings: {missing}. `nginx -T` prints all files.", width)
@@ -125,7 +132,7 @@ def _grounds(advised: Advised, audit: Audit) -> Iterator[str]:
 
 
 def _rest(audit: Audit, shown: Sequence[Advised], *, width: int, details: bool) -> Iterator[str]:
-    if not shown and not audit.facts.configuration.problems:
+    if not shown and not audit.facts.configuration.problems and not audit.older_problems:
         yield "Nothing to change."
     if not details:
         # Each place counts once, even if versions differ in the patch.

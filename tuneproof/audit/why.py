@@ -11,7 +11,7 @@ from tuneproof.conf.directives import Directive, Inheritance, known, rows_of
 from tuneproof.errors import BadInputError
 from tuneproof.lines import Concern, Line, every_line
 from tuneproof.nginx_changes import BACKPORTED, LAB_VERSIONS, Kind, of_directive
-from tuneproof.nginx_modules import module_of
+from tuneproof.nginx_modules import is_packaged, module_of
 from tuneproof.wording import VERDICT_WORDS, as_numbers, close_to
 
 _APART: Final = "removed before, of a module that comes separately (njs, OpenTelemetry, ACME), or of nginx Plus"
@@ -70,7 +70,7 @@ def why(word: str) -> str:
 
 def is_directive(word: str) -> bool:
     """Tell whether nginx or a packaged module has a directive of this name."""
-    return word in known() or any(module_of(word, in_stream=in_stream) for in_stream in (False, True))
+    return word in known() or is_packaged(word)
 
 
 def mentions(word: str) -> list[str]:

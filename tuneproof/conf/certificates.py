@@ -1,4 +1,4 @@
-"""nginx's error messages about servers with TLS that lack a certificate, or the key of one.
+"""nginx's error messages about servers with TLS that lack a certificate, the key of one, or QUIC's version of TLS.
 
 ngx_http_ssl_merge_srv_conf and ngx_http_ssl_init, and the same of stream{} and mail{}.
 """
@@ -16,10 +16,11 @@ _SOCKETS_CHECKED_SINCE: Final = (1, 15, 0)
 # Since then, stream{} also has several servers on one address, and only the default one needs a certificate.
 _STREAM_LIKE_HTTP_SINCE: Final = (1, 25, 5)
 _LISTEN: Final = "listen ... {}"
+_FOR_QUIC: Final = "TLSv1.3"
 
 
 def certificate_problems(main: Block, sockets: Sockets, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the error message for each server of a complete configuration that lacks a certificate or a key."""
+    """Yield the error message for each server of a complete configuration that lacks what its TLS needs."""
     if any(said.name.endswith("_certificate") and said.name not in known() for said, _ in main.everything()):
         # Another module has certificates of its own.
         return
@@ -51,7 +52,14 @@ def _of_server(server: Block, servers: list[Block], version: tuple[int, ...]) ->
 
 def _of_socket(socket: Socket) -> Iterator[Problem]:
     """Yield the message about a socket of http{}: if its default server rejects handshakes, the others count."""
-    if not {"ssl", "quic"} & socket.protocols or socket.default.in_effect("ssl_certificate"):
+    if not {"ssl", "quic"} & socket.protocols:
+        return
+    if socket.default.in_effect("ssl_certificate"):
+        said = socket.default.in_effect("ssl_protocols")
+        is_known = all(one.is_given for each in said for one in each.filled)
+        if socket.address.is_udp and said and is_known and not any(_FOR_QUIC in each.args for each in said):
+            message = f'"ssl_protocols" must enable {_FOR_QUIC} for the "{_LISTEN.format("quic")}" directive'
+            yield _problem(socket.default, message)
         return
     lacking = [one for one in socket.servers if not one.in_effect("ssl_certificate") and not _rejects(one)]
     if lacking:

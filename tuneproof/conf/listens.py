@@ -1,4 +1,7 @@
-"""One ``listen`` directive: its addresses and parameters, as ngx_parse_url and ngx_http_core_listen read them."""
+"""One ``listen`` directive: its addresses and parameters, as ngx_parse_url and ngx_http_core_listen read them.
+
+And as the functions of stream{} and mail{} do.
+"""
 
 import ipaddress
 import re
@@ -14,11 +17,25 @@ _MAX_PORT: Final = 65535
 _MAX_PATH_BYTES: Final = 107  # length of sun_path, without the zero byte at its end
 _PROTOCOLS: Final = frozenset({"ssl", "http2", "proxy_protocol", "quic"})
 _NO_SPDY: Final = (1, 19, 7)
-_SINCE: Final = {"quic": (1, 25, 0), "multipath": (1, 29, 7)}
+_SINCE: Final = {
+    ("http", "quic"): (1, 25, 0),
+    ("mail", "proxy_protocol"): (1, 19, 8),
+    ("stream", "fastopen"): (1, 21, 0),
+    **{("stream", name): (1, 25, 5) for name in ("deferred", "default_server", "accept_filter")},
+    **{(protocol, "multipath"): (1, 29, 7) for protocol in ("http", "stream", "mail")},
+}
+_ONLY_HTTP: Final = frozenset({"http2", "quic", "spdy", "default"})
+_LACKED: Final = {
+    "http": frozenset({"udp"}),
+    "stream": _ONLY_HTTP,
+    "mail": _ONLY_HTTP | {"udp", "default_server", "deferred", "accept_filter", "fastopen", "reuseport"},
+}
+# Until then, stream{} and mail{} had words of their own.
+_ONE_MESSAGE_SINCE: Final = (1, 25, 5)
 # Each of these makes nginx bind the address separately, and only one listen of a socket may have any.
 _FLAGS: Final = frozenset({"bind", "deferred", "reuseport", "multipath", "ipv6only=on", "ipv6only=off"})
-_NO_OPTIONS: Final = frozenset({*_PROTOCOLS, "default_server", "default", "spdy"})
-# QUIC is UDP: nginx refuses parameters for TCP with it.
+_NO_OPTIONS: Final = frozenset({*_PROTOCOLS, "default_server", "default", "spdy", "udp"})
+# nginx refuses parameters for TCP with UDP, which QUIC also is.
 _OF_TCP: Final = ("fastopen", "backlog", "deferred", "multipath", "ssl", "http2", "so_keepalive", "proxy_protocol")
 _IPV4: Final = re.compile(r"(\d{1,10})\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})", re.ASCII)
 _MAX_OCTET: Final = 255
@@ -68,8 +85,8 @@ class Listen:
     has_options: bool = False  # whether it has parameters that only one listen of a socket may have
 
     @classmethod
-    def of(cls, statement: Statement | None, version: tuple[int, ...]) -> "Listen":
-        """Read a ``listen``: its address first, as nginx does.
+    def of(cls, statement: Statement | None, version: tuple[int, ...], *, protocol: str = "http") -> "Listen":
+        """Read a ``listen`` of http{}, stream{} or mail{}: its address first, as nginx does.
 
         Raises ListenError: nginx of that version refuses it.
         """
@@ -84,13 +101,14 @@ class Listen:
             raise ListenError(f'{error} in "{written}" of the "listen" directive') from None
         names = {parameter.partition("=")[0] for parameter in parameters}
         for parameter in parameters:
-            if refusal := _refusal(parameter, version):
+            if refusal := _refusal(parameter, version, protocol):
                 raise ListenError(refusal)
-        if "quic" in names and (wrong := next((name for name in _OF_TCP if name in names), None)):
-            raise ListenError(f'"listen" directive "{wrong}" parameter is incompatible with "quic"')
+        udp = next((name for name in ("quic", "udp") if name in names), None)
+        if udp and (wrong := next((name for name in _OF_TCP if name in names), None)):
+            raise ListenError(f'"listen" directive "{wrong}" parameter is incompatible with "{udp}"')
         return cls(
             statement=statement,
-            addresses=tuple(Address(host=host, port=port, is_udp="quic" in names) for port in ports),
+            addresses=tuple(Address(host=host, port=port, is_udp=udp is not None) for port in ports),
             protocols=_PROTOCOLS & names,
             is_default=bool({"default_server", "default"} & names),
             has_options=not names <= {*_NO_OPTIONS, "accept_filter"},
@@ -162,17 +180,19 @@ def _number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() else None
 
 
-def _refusal(parameter: str, version: tuple[int, ...]) -> str:
+def _refusal(parameter: str, version: tuple[int, ...], protocol: str) -> str:
     """Return nginx's message about a parameter that it refuses; empty for others."""
     name, equals, value = parameter.partition("=")
-    is_known = version >= _SINCE.get(name, version) and (name != "spdy" or version < _NO_SPDY)
-    if is_known and (parameter in _FLAGS or parameter in _NO_OPTIONS):
-        return ""
-    if equals and name in _VALUES:
-        return "" if _VALUES[name](value) else _INVALID.get(name, f'invalid {name} "{{}}"').format(parameter, value)
+    is_known = version >= _SINCE.get((protocol, name), version) and name not in _LACKED[protocol]
+    if is_known and (name != "spdy" or version < _NO_SPDY):
+        if parameter in _FLAGS or parameter in _NO_OPTIONS:
+            return ""
+        if equals and name in _VALUES:
+            return "" if _VALUES[name](value) else _INVALID.get(name, f'invalid {name} "{{}}"').format(parameter, value)
     if parameter.startswith("ipv6only=o"):
         return f'invalid ipv6only flags "{parameter[9:]}"'
-    return f'invalid parameter "{parameter}"'
+    is_own = protocol != "http" and version < _ONE_MESSAGE_SINCE
+    return f'the invalid "{parameter}" parameter' if is_own else f'invalid parameter "{parameter}"'
 
 
 def _is_keepalive(value: str) -> bool:

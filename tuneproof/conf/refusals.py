@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import replace
 from typing import Final
 
 from tuneproof.conf.buffers import buffer_problems
-from tuneproof.conf.directives import directive, rows_of
+from tuneproof.conf.directives import Directive, directive, rows_of
 from tuneproof.conf.listens import Listen, ListenError
 from tuneproof.conf.locations import REGEXES, Kind, Location
-from tuneproof.conf.statements import TABLES, Problem, Statement
+from tuneproof.conf.sockets import sockets_of
+from tuneproof.conf.statements import TABLES, Problem, Statement, context_name
 from tuneproof.conf.tree import Block, Configuration
 from tuneproof.conf.values import is_address
 from tuneproof.nginx_changes import BACKPORTED
@@ -25,12 +24,15 @@ _CACHES: Final = frozenset(f"{kind}_cache" for kind in ("proxy", "fastcgi", "uws
 _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
 # nginx Plus and Angie had these before.
 _ALSO_OLDER: Final = BACKPORTED | {"least_time", "sticky"}
+_ALSO_OLDER_IN: Final = frozenset({("upstream", "resolver"), ("upstream", "resolver_timeout")})
 _PASSING: Final = frozenset({"location", "if", "limit_except"})
 _BUFFERED: Final = re.compile(r"buffer=|gzip$|gzip=")
 # https://nginx.org/en/CHANGES: "virtual servers in the stream module", "the stream module handler is not mandatory".
 _VIRTUAL_STREAMS_SINCE: Final = (1, 25, 5)
 _HANDLER_UNTIL: Final = (1, 27, 1)
 _HANDLERS: Final = ("proxy_pass", "return", "pass")
+# ngx_mail_imap_module.c and its siblings: the protocols of these ports are known.
+_MAIL_PORTS: Final = frozenset({"25", "110", "143", "465", "587", "993", "995"})
 _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in location"}
 
 
@@ -53,17 +55,28 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
             yield from _unknown_names(http) if configuration.is_whole else ()
             yield from _upstreams(http) if http.span is not None else ()
             yield from buffer_problems(http) if http.span is not None else ()
-    for stream in main.blocks:
-        if stream.name == "stream" and stream.span is not None:
-            yield from _stream_servers(stream, version)
+    for block in main.blocks:
+        if block.name in {"stream", "mail"} and block.span is not None:
+            yield from _servers(block, version)
+            if block.name == "mail" or version < _VIRTUAL_STREAMS_SINCE:
+                yield from _single_listens(block, version)
+            elif all(map(_is_known, (said for said, _ in block.everything() if said.name == "listen"))):
+                yield from sockets_of(main, version, protocol="stream").problems
 
 
 def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     """Yield the directives of later branches; a package may have some of its own branch's later releases."""
+
+    def is_later(row: Directive) -> bool:
+        return as_numbers(row.since or "0")[:2] > version[:2]
+
     for said, block in main.everything():
         rows = rows_of(said.name) if block.name not in TABLES and said.name not in _ALSO_OLDER else ()
-        if rows and all(as_numbers(row.since or "0")[:2] > version[:2] for row in rows):
+        here = [row for row in rows if context_name(block.path) in row.contexts]
+        if rows and all(map(is_later, rows)):
             yield _problem(said, f'unknown directive "{said.name}"')
+        elif here and all(map(is_later, here)) and (block.name, said.name) not in _ALSO_OLDER_IN:
+            yield _problem(said, f'"{said.name}" directive is not allowed here')
 
 
 def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
@@ -81,23 +94,37 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
         yield from _of_block(inner, version)
 
 
-def _stream_servers(stream: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield what ngx_stream_core_server, ngx_stream_core_listen and the merging of servers refuse."""
-    seen = set()
-    for server in (block for block in stream.blocks if block.name == "server" and not block.unseen):
+def _servers(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
+    """Yield what ngx_stream_core_server, ngx_mail_core_server and the merging of servers refuse."""
+    for server in (inner for inner in block.blocks if inner.name == "server" and not inner.unseen):
         if not server.local("listen"):
             yield _problem(server, 'no "listen" is defined for server')
         # Other modules' directives may be handlers, too.
-        is_known = not server.blocks and all(rows_of(said.name) for said in server.own)
-        if is_known and version < _HANDLER_UNTIL and not any(map(server.local, _HANDLERS)):
+        if server.blocks or not all(rows_of(said.name) for said in server.own):
+            continue
+        if block.name == "stream" and version < _HANDLER_UNTIL and not any(map(server.local, _HANDLERS)):
             yield _problem(server, "no handler for server")
-        for said in filter(_is_known, server.local("listen")):
-            with suppress(ListenError):
-                for address in Listen.of(replace(said, args=said.args[:1]), version).addresses:
-                    socket = (address, "udp" in said.args)
-                    if socket in seen and version < _VIRTUAL_STREAMS_SINCE:
-                        yield _problem(said, f'duplicate "{address.name}" address and port pair')
-                    seen.add(socket)
+        if block.name == "mail" and not block.unseen and all(map(_is_known, server.local("listen"))):
+            ports = {said.value.rpartition(":")[2] for said in server.local("listen")}
+            if not server.setting("protocol") and ports.isdisjoint(_MAIL_PORTS):
+                yield _problem(server, "unknown mail protocol for server")
+            elif not server.setting("auth_http"):
+                yield _problem(server, 'no "auth_http" is defined for server')
+
+
+def _single_listens(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
+    """Yield what ngx_mail_core_listen refuses, and ngx_stream_core_listen before it had virtual servers."""
+    seen = set()
+    for said in (one for server in block.blocks if server.name == "server" for one in server.local("listen")):
+        try:
+            addresses = Listen.of(said, version, protocol=block.name).addresses if _is_known(said) else ()
+        except ListenError as error:
+            yield _problem(said, str(error))
+            continue
+        for address in addresses:
+            if address in seen:
+                yield _problem(said, f'duplicate "{address.name}" address and port pair')
+            seen.add(address)
 
 
 def _is_known(at: Statement | Block) -> bool:

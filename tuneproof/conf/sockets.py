@@ -1,4 +1,4 @@
-"""The sockets that nginx makes of the ``listen`` directives of all servers of http{}, and its error messages.
+"""The sockets that nginx makes of the ``listen`` directives of all servers of a block, and its error messages.
 
 ngx_http_core_listen, ngx_http_add_listen, ngx_http_init_listening and ngx_open_listening_sockets; the first are called
 in the order of the files.
@@ -154,14 +154,14 @@ class _Port:
             yield Socket(**values, is_bound=one in wildcards or one.options is not None or not wildcards)
 
 
-def sockets_of(main: Block, version: Sequence[int]) -> Sockets:
-    """Return the sockets that nginx of some version makes of a configuration."""
+def sockets_of(main: Block, version: Sequence[int], *, protocol: str = "http") -> Sockets:
+    """Return the sockets that nginx of some version makes of http{}, or of stream{} since 1.25.5."""
     ports: dict[tuple[str, bool, int], _Port] = {}
     unknown: list[Statement] = []
     problems: list[Problem] = []
-    for server, statement in _listens(main):
+    for server, statement in _listens(main, protocol):
         try:
-            listen = Listen.of(statement, tuple(version))
+            listen = Listen.of(statement, tuple(version), protocol=protocol)
         except ListenError as error:
             problems.append(_problem(statement, server, str(error)))
             continue
@@ -197,13 +197,13 @@ def _add(port: _Port, address: Address, server: Block, listen: Listen) -> None:
     )
 
 
-def _listens(main: Block) -> Iterator[tuple[Block, Statement | None]]:
-    """Yield each ``listen`` of a server of http{} with the server; None for a server that has none and gets port 80."""
+def _listens(main: Block, protocol: str) -> Iterator[tuple[Block, Statement | None]]:
+    """Yield each ``listen`` of a server with the server; None for one of http{} that has none and gets port 80."""
     for server in main.all("server"):
-        if server.path == ("http", "server"):
+        if server.path == (protocol, "server"):
             found = server.local("listen")
             yield from ((server, statement) for statement in found)
-            if not found and not server.unseen:
+            if not found and not server.unseen and protocol == "http":
                 yield server, None
 
 

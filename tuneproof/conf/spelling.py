@@ -5,6 +5,7 @@ from typing import Final
 
 from tuneproof.conf.directives import known
 from tuneproof.conf.statements import TABLES, Problem, Statement
+from tuneproof.nginx_modules import is_packaged
 
 KNOWN: Final = known()
 """Names of the directives of any version of nginx."""
@@ -16,7 +17,8 @@ _LONGEST: Final = max(map(len, KNOWN)) + 1
 def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
     """Yield the directives that must be misspelt, with nginx's message; names of other modules are not similar."""
     for statement in statements:
-        is_slip = statement.name not in KNOWN and not statement.name.startswith("$") and _meant(statement.name)
+        is_other = statement.name in KNOWN or statement.name.startswith("$") or is_packaged(statement.name)
+        is_slip = not is_other and _meant(statement.name)
         if is_slip:
             message = f'unknown directive "{statement.name}"'
             yield Problem(file=statement.file, line=statement.line, message=message)

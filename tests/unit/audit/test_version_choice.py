@@ -7,6 +7,7 @@ import pytest
 from tuneproof.audit.auditing import audit, audit_source
 from tuneproof.audit.render import render
 from tuneproof.audit.version_choice import installed_version, lab_version
+from tuneproof.conf.directives import newest
 from tuneproof.conf.sources import Dump
 
 SAYS = "#!/bin/sh\necho 'nginx version: nginx/1.22.1 (Debian)' >&2\necho 'configure arguments: --conf-path={}' >&2\n"
@@ -54,3 +55,33 @@ def test_a_problem_of_some_versions_names_them() -> None:
         'invalid parameter "spdy" (on nginx 1.22, 1.26 and 1.30)',
         "a duplicate listen 0.0.0.0:80",
     ]
+
+
+def test_what_only_older_versions_refuse_is_reported_and_patched() -> None:
+    """Before 1.25.5, stream{} has one server for each address."""
+    server = "server { listen 53; proxy_pass 127.0.0.1:1; }"
+    text = f"worker_processes 2;\nevents {{ multi_accept on; }}\nstream {{ {server} {server} }}\n"
+    found = audit_source(Dump({"nginx.conf": text}, is_complete=True))
+    shown = render(found, width=100)
+    assert (
+        'DO NOT START\n  nginx.conf:3: duplicate "0.0.0.0:53" address and port pair (on nginx 1.18 and 1.22)' in shown
+    )
+    assert not found.facts.configuration.is_broken
+    assert "Patch for accepting" in shown
+
+
+@pytest.mark.parametrize(
+    ("version", "bound"),
+    [
+        ("1.99", f"after {newest()}"),
+        (newest(), ""),
+        ("1.31", ""),
+        ("1.24", ""),
+        ("1.18.0", ""),
+        ("1.14", "before 1.18"),
+    ],
+)
+def test_a_version_without_known_changes_is_named(version: str, bound: str) -> None:
+    found = audit_source(Dump({"nginx.conf": "events { }\n"}, is_complete=True), version=version)
+    more = f" (changes {bound} are not known)" if bound else ""
+    assert render(found, width=100).startswith(f"Audited for nginx {version}{more}: 0 servers")

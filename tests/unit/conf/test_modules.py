@@ -28,12 +28,16 @@ def read(http: str, *, main: str = "") -> Configuration:
         ("geoip2 /a.mmdb { $c country iso_code; echo; }", "", ["http_geoip2"]),
         ("js_import a.js;", "stream { js_import b.js; }", ["stream", "stream_js", "http_js"]),
         ("map $a $b { echo 1; }", "", []),
+        # nginx has sub_filter.
+        ("server { subs_filter a b; subs_filter_types text/css; }", "", ["http_subs_filter"]),
         ("server { add_header a b; set_real_ip_from 10.0.0.1; geo $x { default 0; } }", "", []),
     ],
 )
 def test_directives_name_their_modules(http: str, main: str, needed: list[str]) -> None:
     """After the modules that they need themselves, each once; similar names do not count."""
-    used = used_modules(read(http, main=main))
+    configuration = read(http, main=main)
+    used = used_modules(configuration)
+    assert not any("unknown directive" in problem.message for problem in configuration.problems)
     assert [one.module.name for one in used] == needed
     assert not any(one.is_loaded for one in used)
 

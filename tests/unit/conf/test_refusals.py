@@ -73,6 +73,7 @@ def test_lines_that_may_load_are_not(text: str) -> None:
         ("client_body_early_read on;", "1.30", False),
         # nginx Plus, Angie and a packaged module had it before.
         ("upstream a { server 127.0.0.1:1; sticky cookie s; }", "1.22", True),
+        ("upstream a { server 127.0.0.1:1; resolver 127.0.0.1; }", "1.22", True),
     ],
 )
 def test_a_version_refuses_the_directives_of_later_ones(
@@ -82,6 +83,14 @@ def test_a_version_refuses_the_directives_of_later_ones(
     given = audit(str(tmp_path), version=version).facts.configuration.problems
     found = [problem.message for problem in given]
     assert found == ([] if is_known else [f'unknown directive "{text.split(maxsplit=1)[0]}"'])
+
+
+def test_a_version_refuses_what_later_ones_allow_in_a_block(tmp_path: Path) -> None:
+    """stream{} has server_name since 1.25.5, and http{} has it in all versions."""
+    server = "server { listen 443; server_name a; proxy_pass 127.0.0.1:1; }"
+    (tmp_path / "nginx.conf").write_text(f"events {{ }}\nstream {{ {server} }}\n", encoding="utf-8")
+    given = [audit(str(tmp_path), version=version).facts.configuration.problems for version in ("1.22", "1.26")]
+    assert [[one.message for one in each] for each in given] == [['"server_name" directive is not allowed here'], []]
 
 
 @pytest.mark.parametrize(
@@ -158,6 +167,19 @@ _OTHER = "server { listen 443 ssl; ssl_certificate a; ssl_certificate_key b; }"
             "1.26",
             'no "ssl_certificate" is defined for the "listen ... quic" directive',
         ),
+        (
+            "http { ssl_protocols TLSv1.2; server { listen 443 quic; ssl_certificate a; ssl_certificate_key b; } }",
+            "1.26",
+            '"ssl_protocols" must enable TLSv1.3 for the "listen ... quic" directive',
+        ),
+        (
+            (
+                "http { ssl_certificate a; ssl_certificate_key b; server { listen 443 quic; ssl_protocols TLSv1.3; } "
+                "server { listen 443 quic; server_name b; ssl_protocols TLSv1.2; } }"
+            ),
+            "1.26",
+            "",
+        ),
         ("http { server { listen 443 ssl; } }", "1.14", ""),
         ("http { server { listen 443 ssl; enable_ntls on; ssl_sign_certificate a; } }", "1.22", ""),
         ("stream { server { listen 443 ssl; proxy_pass a:1; } }", "1.22", f'no "ssl_certificate" {_OF_LISTEN}'),
@@ -173,23 +195,77 @@ _OTHER = "server { listen 443 ssl; ssl_certificate a; ssl_certificate_key b; }"
             'no "ssl_certificate_key" is defined for certificate "a"',
         ),
         (f"stream {{ server {{ listen 0.0.0.0:443 ssl; proxy_pass a:1; }} {_OTHER} }}", "1.30", ""),
-        ("mail { server { listen 993 ssl; } }", "1.30", f'no "ssl_certificate" {_OF_LISTEN}'),
+        ("mail { auth_http a:1; server { listen 993 ssl; } }", "1.30", f'no "ssl_certificate" {_OF_LISTEN}'),
         (
-            "mail { starttls on; server { listen 143; } }",
+            "mail { auth_http a:1; starttls on; server { listen 143; } }",
             "1.30",
             'no "ssl_certificate" is defined for the "starttls" directive',
         ),
         (
-            "mail { ssl_certificate a; ssl_certificate b; server { listen 993 ssl; ssl_certificate_key c; } }",
+            (
+                "mail { auth_http a:1; ssl_certificate a; ssl_certificate b; "
+                "server { listen 993 ssl; ssl_certificate_key c; } }"
+            ),
             "1.30",
             'no "ssl_certificate_key" is defined for certificate "b" and the "listen ... ssl" directive',
         ),
-        ("mail { starttls off; server { listen 143; ssl_certificate a; } }", "1.30", ""),
+        ("mail { auth_http a:1; starttls off; server { listen 143; ssl_certificate a; } }", "1.30", ""),
     ],
 )
-def test_a_certificate_is_missing_where_nginx_misses_it(text: str, version: str, message: str) -> None:
+def test_what_tls_needs_is_missing_where_nginx_misses_it(text: str, version: str, message: str) -> None:
     """The messages are those of nginx 1.18 to 1.31 with the modules of Debian 12 for stream{} and mail{}."""
     assert problems(f"events {{ }} {text}", version) == ([message] if message else [])
+
+
+_INCOMPATIBLE = '"listen" directive "{}" parameter is incompatible with "udp"'
+_TWICE = 'duplicate "0.0.0.0:53" address and port pair'
+
+
+@pytest.mark.parametrize(
+    ("servers", "version", "message"),
+    [
+        ("stream: listen 53 udp ssl", "1.18", _INCOMPATIBLE.format("ssl")),
+        ("stream: listen 53 udp fastopen=4 backlog=4", "1.22", _INCOMPATIBLE.format("fastopen")),
+        ("stream: listen 53 udp reuseport", "1.18", ""),
+        ("stream: listen 53 http2", "1.22", 'the invalid "http2" parameter'),
+        ("stream: listen 53 http2", "1.26", 'invalid parameter "http2"'),
+        ("stream: listen 53 default_server", "1.22", 'the invalid "default_server" parameter'),
+        ("stream: listen 53 default_server", "1.26", ""),
+        ("stream: listen 53 rcvbuf=much", "1.30", 'invalid rcvbuf "rcvbuf=much"'),
+        ("stream: listen 53; listen 53 udp", "1.22", ""),
+        ("stream: listen 53, listen 53", "1.22", _TWICE),
+        ("stream: listen 53, listen 53", "1.30", ""),
+        ("stream: listen 53; listen 53", "1.30", "a duplicate listen 0.0.0.0:53"),
+        (
+            "stream: listen 53 default_server, listen 53 default_server",
+            "1.30",
+            "a duplicate default server for 0.0.0.0:53",
+        ),
+        ("stream: listen ${PORT} ssl, listen ${PORT}", "1.30", ""),
+        ("mail: listen 53 proxy_protocol; protocol smtp", "1.18", 'the invalid "proxy_protocol" parameter'),
+        ("mail: listen 53 proxy_protocol; protocol smtp", "1.22", ""),
+        ("mail: listen 53 reuseport; protocol smtp", "1.30", 'invalid parameter "reuseport"'),
+        ("mail: listen 53; protocol smtp, listen 53; protocol imap", "1.30", _TWICE),
+        ("mail: listen ${PORT}", "1.30", ""),
+        ("mail: listen 53", "1.30", "unknown mail protocol for server"),
+        ("mail: listen 127.0.0.1:25; auth_http off", "1.30", ""),
+        ("mail: protocol smtp", "1.30", 'no "listen" is defined for server'),
+    ],
+)
+def test_servers_of_stream_and_mail_are_read_as_nginx_reads_them(servers: str, version: str, message: str) -> None:
+    """The messages are those of nginx 1.18 to 1.31, with mail{} of 1.18 alone."""
+    protocol, written = servers.split(": ", 1)
+    more = "auth_http a:1;" if protocol == "mail" else "ssl_certificate a; ssl_certificate_key b;"
+    handler = "proxy_pass a:1;" if protocol == "stream" else ""
+    blocks = " ".join(f"server {{ {one}; {handler} }}" for one in written.split(", "))
+    found = problems(f"events {{ }} {protocol} {{ {more} {blocks} }}", version)
+    assert found == ([message] if message else [])
+
+
+def test_a_mail_server_needs_a_script_that_authenticates() -> None:
+    refusal = ['no "auth_http" is defined for server']
+    assert problems("events { } mail { server { listen 25; } }") == refusal
+    assert problems("events { } mail { include a.conf; server { listen 25; } }", is_complete=False) == []
 
 
 def test_a_certificate_may_be_in_a_file_that_is_not_here() -> None:
