@@ -12,7 +12,7 @@ import docker
 
 from tests.support.places import CHECKOUT
 from tuneproof.cli.suite import WITHOUT_HYPOTHESIS
-from tuneproof.lab.engine.labels import LEASE, OWNER, PROJECT_FILTER, Owner
+from tuneproof.lab.engine.labels import LEASE, PROJECT_FILTER, SESSION
 
 # One claim with one arm: the shortest run that uses everything.
 SHORTEST_RUN: Final = ("tests/scenarios", "-k", "loaded_worker_stalls")
@@ -59,13 +59,17 @@ def resources_of(client: docker.DockerClient, pid: int) -> list[str]:
     found = [(item["Labels"], f"container {item['Names'][0]}") for item in api.containers(all=True, filters=filters)]
     found += [(item["Labels"], f"network {item['Name']}") for item in api.networks(filters=filters)]
     found += [(item["Labels"], f"volume {item['Name']}") for item in api.volumes(filters=filters)["Volumes"] or []]
-    return [name for labels, name in found if OWNER in labels and Owner.from_label(labels[OWNER]).pid == pid]
+    return [name for labels, name in found if _is_of(labels, pid)]
 
 
 def leases_held(client: docker.DockerClient, pid: int) -> int:
     """Return how many leases a process's session holds."""
     found = client.api.containers(filters={"label": LEASE})
-    return sum(Owner.from_label(item["Labels"][OWNER]).pid == pid for item in found if OWNER in item["Labels"])
+    return sum(_is_of(item["Labels"], pid) for item in found)
+
+
+def _is_of(labels: Mapping[str, str], pid: int) -> bool:
+    return labels.get(SESSION, "").startswith(f"{pid}-")
 
 
 def reapers(results: Path) -> set[int]:

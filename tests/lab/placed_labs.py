@@ -20,7 +20,7 @@ from tests.lab.children import SHORTEST_RUN, wait_until
 from tests.lab.sigkill import kill_once
 from tuneproof.lab.engine.labels import SESSION, Session
 from tuneproof.lab.engine.reach import connect
-from tuneproof.lab.engine.reaper import Reaper
+from tuneproof.lab.engine.session import session_on
 from tuneproof.lab.network.machines import measure_paths
 from tuneproof.lab.subject.images import role_images
 from tuneproof.lab.topology.placed import Engines, parse_places, placed
@@ -40,9 +40,8 @@ def starts(times: int, places: Mapping[Role, str]) -> None:
     """
     with placed(places) as engines, ExitStack() as stack:
         clients = _clients(engines, stack)
-        session = Session()
-        for engine in engines.used:
-            stack.enter_context(Reaper(session, engine=engine.name))
+        names = [engine.name for engine in engines.used]
+        session = stack.enter_context(session_on(dict(zip(names, clients, strict=True))))
         image = role_images()["netadmin"].tag
         for number in range(1, times + 1):
             began_s = time.monotonic()

@@ -1,6 +1,5 @@
 """Nothing of a session remains, however it ends, and other people's containers are not touched."""
 
-import dataclasses
 import json
 import os
 import random
@@ -16,7 +15,7 @@ from fixtures.options import RunState
 from tests.lab.children import COUNTED_RUN, GONE_WITHIN_S, measures_beyond, resources_of, start_pytest, wait_until
 from tests.lab.sigkill import kill_once
 from tuneproof.errors import LabError
-from tuneproof.lab.engine.labels import Owner, Session
+from tuneproof.lab.engine.labels import LEASE, Session
 from tuneproof.lab.engine.sweep import remove_dead_sessions, remove_session
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture
 def other_session(engine: docker.DockerClient) -> Iterator[Session]:
-    """A session next to the run's own; its process is this one unless a test says otherwise."""
+    """A session next to the run's own."""
     session = Session()
     yield session
     remove_session(engine, session.id)
@@ -60,23 +59,20 @@ def test_a_failed_start_leaves_nothing(
     assert not _ids(engine, other_session)
 
 
-def test_a_live_session_is_never_swept(
+def test_only_a_session_with_an_ended_lease_is_swept(
     engine: docker.DockerClient, other_session: Session, images: BuiltImages
 ) -> None:
-    """A live session's process runs, so its containers are in use."""
+    """Without a lease, its containers may be in use; with one that has ended, its network is removed, too."""
     with Lab(other_session) as lab:
         lab.start([RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])])
         remove_dead_sessions(engine)
         assert len(_ids(engine, other_session)) == 1
-
-
-def test_a_dead_sessions_leftovers_are_swept(engine: docker.DockerClient, images: BuiltImages) -> None:
-    """No process has this start time: the session that left the container has ended."""
-    dead = Session(owner=dataclasses.replace(Owner.current(), start_ticks=1))
-    with Lab(dead) as lab:
-        lab.start([RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])])
+        labels = {LEASE: "held", **other_session.labels}
+        engine.containers.run(images.roles["netadmin"], ["true"], labels=labels, network_disabled=True)
+        assert len(_ids(engine, other_session)) == 2
         remove_dead_sessions(engine)
-        assert not _ids(engine, dead)
+        assert not _ids(engine, other_session)
+        assert not engine.networks.list(filters={"label": f"io.tuneproof.session={other_session.id}"})
 
 
 @pytest.mark.parametrize("has", [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(6, marks=pytest.mark.slow)])

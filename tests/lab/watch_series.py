@@ -35,10 +35,9 @@ from tests.lab.watched_nginx import (
 )
 from tuneproof.errors import LabError
 from tuneproof.lab.engine.images import ensure_images
-from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.lease import lease_of
 from tuneproof.lab.engine.reach import connect
-from tuneproof.lab.engine.reaper import Reaper
+from tuneproof.lab.engine.session import session_on
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.subject.images import role_images, subject_images
 from tuneproof.lab.subject.versions import DEFAULT_VERSION
@@ -63,8 +62,7 @@ def a_stage() -> Iterator[Stage]:
         roles={name: image.tag for name, image in roles.items()},
         subjects={version: image.tag for version, image in subjects.items()},
     )
-    session = Session()
-    with Reaper(session):
+    with session_on({"": client}) as session:
         with lease_of(client, session=session, image=images.roles["netadmin"]) as lease:
             placement = CpuPlacement.on(read_snapshot(lease.printed()).cpus)
         own = Subject(name="subject", config=CONFIG, records_turns=True)

@@ -1,6 +1,5 @@
 """An engine's low-level client that makes, looks up and removes resources; it meets engine_contract.py."""
 
-import dataclasses
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
@@ -8,13 +7,10 @@ from typing import Any, cast
 import docker
 from docker.errors import APIError, NotFound
 
-from tuneproof.lab.engine.labels import LEASE, SESSION, Owner, Session
+from tuneproof.lab.engine.labels import LEASE, SESSION, Session
 
 ALIVE = Session(id="alive")
-DEAD = Session(id="dead", owner=dataclasses.replace(Owner.current(), start_ticks=1))
-ELSEWHERE = Session(
-    id="elsewhere", owner=Owner(machine="elsewhere", boot="b", pid_namespace="pid:[1]", pid=1, start_ticks=1)
-)
+DEAD = Session(id="dead")
 
 
 def refusal(status: int, words: str = "refused") -> APIError:
@@ -36,8 +32,8 @@ class FakeApi:
         """Images by container."""
         self.refusals: dict[str, list[Exception]] = {}
         self.overlay = False
-        self.leases: list[tuple[dict[str, str], str]] = []
-        """Their labels and states."""
+        self.states: dict[str, str] = {}
+        """States of containers that do not run."""
 
     @property
     def client(self) -> docker.DockerClient:
@@ -45,6 +41,11 @@ class FakeApi:
 
     def add(self, kind: str, name: str, labels: dict[str, str] | None) -> None:
         self.held[kind][name] = labels
+
+    def add_lease(self, session: Session, state: str) -> None:
+        name = f"{session.id}-lease-{len(self.states)}"
+        self.add("container", name, session.labels | {LEASE: "held"})
+        self.states[name] = state
 
     def names(self) -> set[str]:
         return {name for kind in self.held.values() for name in kind}
@@ -65,10 +66,14 @@ class FakeApi:
 
     def containers(self, *, all: bool, filters: dict[str, str]) -> list[dict[str, Any]]:  # noqa: A002 - docker-py's name
         assert all, "stopped containers are leftovers, too"
-        if filters == {"label": LEASE}:
-            return [{"Labels": labels, "ImageID": "", "State": state} for labels, state in self.leases]
         return [
-            {"Id": name, "Labels": labels, "ImageID": self.started_from.get(name, ""), "Created": number}
+            {
+                "Id": name,
+                "Labels": labels,
+                "ImageID": self.started_from.get(name, ""),
+                "Created": number,
+                "State": self.states.get(name, "running"),
+            }
             for number, (name, labels) in enumerate(self._matching("container", filters))
         ]
 

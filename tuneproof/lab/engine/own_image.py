@@ -9,7 +9,7 @@ from docker.errors import APIError, ContainerError, ImageNotFound
 
 from tuneproof.errors import BadInputError
 from tuneproof.lab.engine.failures import engine_errors
-from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.engine.session import session_on
 
 _ASK: Final = "for name in nginx angie openresty; do command -v $name >/dev/null && exec $name -V 2>&1; done; exit 127"
 _MEMORY_BYTES: Final = 256 << 20
@@ -41,7 +41,7 @@ class OwnImage:
 
 def look_at(client: docker.DockerClient, image: str, *, option: str = "--nginx-image") -> OwnImage:
     """Query the nginx of an image, in a temporary container (BadInputError: no image or nginx)."""
-    with engine_errors(f"looking at image {image}"):
+    with engine_errors(f"looking at image {image}"), session_on({"": client}) as session:
         _ensure(client, image, option)
         try:
             said = client.containers.run(
@@ -49,7 +49,7 @@ def look_at(client: docker.DockerClient, image: str, *, option: str = "--nginx-i
                 entrypoint=["sh", "-c", _ASK],
                 remove=True,
                 network_disabled=True,
-                labels=Session().labels,
+                labels=session.labels,
                 user="0:0",
                 cap_drop=["ALL"],
                 security_opt=["no-new-privileges"],

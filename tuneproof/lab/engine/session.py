@@ -7,7 +7,7 @@ import docker
 
 from tuneproof.lab.engine.failures import engine_errors
 from tuneproof.lab.engine.labels import Session
-from tuneproof.lab.engine.reaper import Reaper
+from tuneproof.lab.engine.reaper import reaper
 from tuneproof.lab.engine.sweep import remove_dead_sessions, remove_session
 
 
@@ -23,7 +23,8 @@ def session_on(
     """
     session = Session()
     with ExitStack() as stack:
-        reapers = [stack.enter_context(Reaper(session, engine=name)) for name in engines]
+        for name in engines:
+            stack.enter_context(reaper(session, engine=name, looks_on=looks_on))
         for client in engines.values():
             with engine_errors("removing what dead sessions left"):
                 remove_dead_sessions(client)
@@ -33,5 +34,3 @@ def session_on(
             for client in engines.values():
                 with engine_errors("removing what the session left"):
                     remove_session(client, session.id)
-            for reaper in reapers:
-                reaper.looks_on = looks_on()

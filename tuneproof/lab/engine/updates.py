@@ -19,9 +19,8 @@ import docker
 from tuneproof.lab.engine import commands
 from tuneproof.lab.engine.commands import Run
 from tuneproof.lab.engine.failures import engine_errors
-from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.repeat import once_more
-from tuneproof.lab.engine.sweep import remove_session
+from tuneproof.lab.engine.session import session_on
 
 _STATUS: Final = "/var/lib/dpkg/status"
 _TIMEOUT_S: Final = 60.0
@@ -44,18 +43,14 @@ class Updates:
 
 def package_lists(client: docker.DockerClient, images: Iterable[str]) -> Iterator[str]:
     """Yield dpkg's list of packages of each image (TuneproofError: the engine refused, or does not answer)."""
-    session = Session()
-    with engine_errors("reading the packages of the lab's images"):
-        try:
-            for image in images:
-                made = once_more(partial(client.api.create_container, image, labels=session.labels))
-                chunks, _ = client.api.get_archive(made["Id"], _STATUS)
-                with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
-                    content = archive.extractfile(archive.getmembers()[0])
-                    yield content.read().decode() if content else ""
-        finally:
-            # Removes all that were made, even if a response was lost.
-            remove_session(client, session.id)
+    # Its end removes all that were made, even if a response was lost.
+    with session_on({"": client}) as session, engine_errors("reading the packages of the lab's images"):
+        for image in images:
+            made = once_more(partial(client.api.create_container, image, labels=session.labels))
+            chunks, _ = client.api.get_archive(made["Id"], _STATUS)
+            with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
+                content = archive.extractfile(archive.getmembers()[0])
+                yield content.read().decode() if content else ""
 
 
 def updates_for(packages: Iterable[str], suite: str, *, run: Run = commands.run) -> Updates | None:

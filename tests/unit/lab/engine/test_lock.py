@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.fake_api import ALIVE, DEAD, ELSEWHERE, FakeApi, refusal
+from tests.support.fake_api import ALIVE, DEAD, FakeApi, refusal
 from tuneproof.errors import LabError
 from tuneproof.lab.engine import lock
-from tuneproof.lab.engine.labels import LEASE, Session
+from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.lock import HOLDER, NAME, SINCE, TICKET, EngineBusyError, locked
 
 if TYPE_CHECKING:
@@ -87,45 +87,28 @@ def test_a_run_that_measures_is_awaited_and_named_once(monkeypatch: pytest.Monke
     assert engine.waited_with == [["first", TICKET_OF_MINE]] * 10
 
 
-@pytest.mark.parametrize("holder", [ALIVE, ELSEWHERE], ids=["alive", "elsewhere"])
-def test_waiting_for_a_run_ends(monkeypatch: pytest.MonkeyPatch, holder: Session) -> None:
-    """Nobody here can know whether a run on another machine is alive; it is left alone."""
-    engine = Engine(holder)
+@pytest.mark.parametrize("states", [[], ["exited", "running"]], ids=["no-lease", "new-lease"])
+def test_waiting_for_a_run_ends(monkeypatch: pytest.MonkeyPatch, states: list[str]) -> None:
+    """Nobody can know whether a run without a lease is alive; it is left alone."""
+    engine = Engine(ALIVE)
+    for state in states:
+        engine.add_lease(ALIVE, state)
     with pytest.raises(EngineBusyError, match="Engine big measures for eve@desk, since 12:00 UTC"):
         taken(engine, monkeypatch).__enter__()
     assert engine.now_s == pytest.approx(60, abs=1)
     assert engine.removed == [TICKET_OF_MINE]
 
 
-def test_the_lock_of_a_dead_session_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = Engine(DEAD)
-    with taken(engine, monkeypatch):
-        assert engine.now_s == 0
-        assert engine.removed == ["first"]
-
-
-@pytest.mark.parametrize("holder", [ALIVE, ELSEWHERE], ids=["alive", "elsewhere"])
-def test_a_session_whose_lease_has_ended_is_removed_whatever_machine_it_ran_on(
-    monkeypatch: pytest.MonkeyPatch, holder: Session
-) -> None:
-    """What it left running would disturb the next measurement."""
-    engine = Engine(holder)
-    engine.leases = [({LEASE: "held", **DEAD.labels}, "exited"), ({LEASE: "held"}, "exited")]
+def test_a_session_with_an_ended_lease_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it left running would disturb the next measurement; another session's lease does not count."""
+    engine = Engine(ALIVE)
+    engine.add_lease(DEAD, "exited")
     with pytest.raises(EngineBusyError):
         taken(engine, monkeypatch).__enter__()
-    engine.leases.append(({LEASE: "held", **holder.labels}, "exited"))
+    engine.add_lease(ALIVE, "exited")
     engine.removed.clear()
     with taken(engine, monkeypatch):
-        assert engine.removed == ["first"]
-
-
-def test_the_lock_of_a_session_with_a_lease_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever processes exist here: a copy of its machine has none of them."""
-    engine = Engine(DEAD)
-    engine.leases = [({LEASE: "held", **DEAD.labels}, "running")]
-    with pytest.raises(EngineBusyError):
-        taken(engine, monkeypatch).__enter__()
-    assert engine.removed == [TICKET_OF_MINE]
+        assert engine.removed == ["first", "alive-lease-1"]
 
 
 def test_a_lock_that_now_belongs_to_another_session_is_not_removed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,7 +133,7 @@ def test_the_session_that_has_waited_longest_is_next(
 ) -> None:
     """Also while the engine is free, since the session with the older ticket looks only once a second."""
     engine = Engine(ALIVE, {"first": 10, "older": leaves_at_s})
-    engine.add_ticket(ELSEWHERE)
+    engine.add_ticket(Session(id="other"))
     with taken(engine, monkeypatch):
         assert engine.now_s == pytest.approx(waits_s, abs=1)
     waits = ("measures for eve@desk, since 12:00 UTC", "is reserved for bob@desk, since 12:01 UTC")
@@ -163,9 +146,10 @@ def test_the_ticket_of_a_dead_session_is_removed(monkeypatch: pytest.MonkeyPatch
     """That session was killed while it waited."""
     engine = Engine()
     engine.add_ticket(DEAD)
+    engine.add_lease(DEAD, "exited")
     with taken(engine, monkeypatch):
         assert engine.now_s == 0
-        assert engine.removed == ["older"]
+        assert engine.removed == ["older", "dead-lease-0"]
 
 
 def test_a_ticket_that_is_lost_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import signal
 import sys
 import types
 from collections.abc import Mapping
@@ -11,9 +12,9 @@ from pathlib import Path
 import pytest
 from docker.errors import DockerException
 
-from tuneproof.lab.engine import reaper
+from tuneproof.lab.engine import reaper as module
 from tuneproof.lab.engine.labels import Session
-from tuneproof.lab.engine.reaper import Reaper, reap
+from tuneproof.lab.engine.reaper import reap, reaper
 from tuneproof.lab.engine.sweep import Removed
 
 
@@ -24,14 +25,14 @@ def heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program = tmp_path / "stand-in"
     program.write_text(f'#!/bin/sh\necho "$@" > {path}.part\ncat >> {path}.part\nmv {path}.part {path}\n')
     program.chmod(0o755)
-    monkeypatch.setattr(reaper, "sys", types.SimpleNamespace(executable=str(program)))
+    monkeypatch.setattr(module, "sys", types.SimpleNamespace(executable=str(program)))
     return path
 
 
 @pytest.mark.parametrize(("engine", "named"), [("", ""), ("big", " big")], ids=["default", "named"])
 def test_a_session_that_ends_well_says_so_and_waits(engine: str, named: str, heard: Path) -> None:
     session = Session()
-    with Reaper(session, engine=engine):
+    with reaper(session, engine=engine):
         assert not heard.exists(), "the pipe is open as long as the session lives"
     assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}{named}\ndone"
 
@@ -40,13 +41,13 @@ def test_a_session_that_ends_well_says_so_and_waits(engine: str, named: str, hea
 def test_a_failing_or_interrupted_session_leaves_the_rest_to_the_reaper(heard: Path, *, fails: bool) -> None:
     """It sends nothing and does not wait: the engine may be away for long, or still create what was requested."""
     session = Session()
-    started = Reaper(session)
-    with pytest.raises(RuntimeError) if fails else nullcontext(), started:
-        started.looks_on = not fails
+    with (
+        pytest.raises(RuntimeError) if fails else nullcontext(),
+        reaper(session, looks_on=lambda: not fails),
+    ):
         if fails:
             raise RuntimeError("engine gone")
-    assert started._process is not None
-    _, status = os.waitpid(started._process.pid, 0)
+    _, status = os.wait()
     assert status == 0
     assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}\n"
 
@@ -54,10 +55,10 @@ def test_a_failing_or_interrupted_session_leaves_the_rest_to_the_reaper(heard: P
 @pytest.mark.usefixtures("heard")
 def test_a_killed_reaper_does_not_spoil_the_end_of_the_session() -> None:
     """The session has cleaned up after itself: nothing is left to do, and there is no reaper to inform."""
-    with Reaper(Session()) as started:
-        assert started._process is not None
-        started._process.kill()
-        started._process.wait(timeout=30)
+    with reaper(Session()):
+        (started,) = (int(pid) for pid in Path("/proc/thread-self/children").read_text(encoding="ascii").split())
+        os.kill(started, signal.SIGKILL)
+        os.waitid(os.P_PID, started, os.WEXITED | os.WNOWAIT)
 
 
 class Engine:
@@ -70,10 +71,10 @@ class Engine:
         self.closed = 0
         self.hosts: list[str | None] = []
         self.busy: list[bool] = []
-        monkeypatch.setattr(reaper, "remove_session", self.remove_session)
-        monkeypatch.setattr(reaper, "has_overlay_network", lambda *_: bool(self.busy and self.busy.pop()))
-        monkeypatch.setattr(reaper, "docker", types.SimpleNamespace(from_env=self.connect))
-        monkeypatch.setattr(reaper, "time", self)
+        monkeypatch.setattr(module, "remove_session", self.remove_session)
+        monkeypatch.setattr(module, "has_overlay_network", lambda *_: bool(self.busy and self.busy.pop()))
+        monkeypatch.setattr(module, "docker", types.SimpleNamespace(from_env=self.connect))
+        monkeypatch.setattr(module, "time", self)
 
     def monotonic(self) -> float:
         return self.now_s
@@ -164,12 +165,12 @@ def test_the_reapers_patience_depends_on_what_the_session_sent(
     def remember(session_id: str, *, quiet_s: float, engine: str) -> None:
         calls.append((session_id, quiet_s, engine))
 
-    monkeypatch.setattr(reaper, "reap", remember)
+    monkeypatch.setattr(module, "reap", remember)
     reader, writer = os.pipe()
     os.write(writer, said)
     os.close(writer)
     with os.fdopen(reader, encoding="utf-8") as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
         monkeypatch.setattr(sys, "argv", ["reaper", "abc", *named])
-        reaper.main()
+        module.main()
     assert calls == [("abc", quiet_s, "".join(named))]

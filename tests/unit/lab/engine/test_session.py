@@ -1,7 +1,8 @@
 """The start and the end of a session, on fake engines."""
 
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import pytest
 
@@ -12,33 +13,26 @@ from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.session import session_on
 
 
-class FakeReaper(AbstractContextManager["FakeReaper"]):
-    """Records its settings at its end."""
-
-    ended: list[tuple[str, bool]]
-
-    def __init__(self, _session: Session, *, engine: str) -> None:
-        self._engine = engine
-        self.looks_on = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.ended.append((self._engine, self.looks_on))
-
-
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("is_interrupted", [False, True])
 def test_a_session_removes_dead_ones_first_and_its_own_resources_last(
     monkeypatch: pytest.MonkeyPatch, *, is_interrupted: bool, fails: bool
 ) -> None:
     """On all of its engines, however it ends; resources of a live session stay."""
-    monkeypatch.setattr(FakeReaper, "ended", [], raising=False)
-    monkeypatch.setattr(module, "Reaper", FakeReaper)
+    ended = []
+
+    @contextmanager
+    def reaper(_session: Session, *, engine: str, looks_on: Callable[[], bool]) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            ended.append((engine, looks_on()))
+
+    monkeypatch.setattr(module, "reaper", reaper)
     engines = {"": FakeApi(), "far": FakeApi()}
     for api in engines.values():
         api.add("container", "left", DEAD.labels)
+        api.add_lease(DEAD, "exited")
         api.add("network", "theirs", ALIVE.labels)
     clients: Any = {name: api.client for name, api in engines.items()}
     with (
@@ -51,4 +45,4 @@ def test_a_session_removes_dead_ones_first_and_its_own_resources_last(
         if fails:
             raise LabError("no lab")
     assert [api.names() for api in engines.values()] == [{"theirs"}] * 2
-    assert FakeReaper.ended == [("far", is_interrupted), ("", is_interrupted)]
+    assert ended == [("far", is_interrupted), ("", is_interrupted)]

@@ -4,6 +4,7 @@ import io
 import os
 import tarfile
 from collections.abc import Sequence
+from contextlib import nullcontext
 from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 import requests
 
 from tests.support.fake_api import FakeApi
+from tuneproof.lab.engine import session
 from tuneproof.lab.engine.commands import Finished, Run
 from tuneproof.lab.engine.updates import Updates, package_lists, updates_for
 
@@ -75,8 +77,9 @@ def test_without_apt_or_lists_nothing_is_known(lists: str) -> None:
     assert updates_for([PACKAGES], "bookworm", run=apt(lists.replace("security\n", "security.missing\n"))) is None
 
 
-def test_the_containers_that_packages_are_read_from_are_removed() -> None:
+def test_the_containers_that_packages_are_read_from_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     """So is one whose creation succeeds while the engine's response is lost."""
+    monkeypatch.setattr(session, "reaper", lambda *_, **__: nullcontext())
     api = FakeApi()
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
