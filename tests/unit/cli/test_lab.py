@@ -17,7 +17,7 @@ FAKE_PYTHON = """#!/bin/sh
 case "$1" in
 -c) exec {python} "$@" ;;
 esac
-echo "$@" >>{folder}/calls
+echo "$@" ${{PYTHONOPTIMIZE-}} ${{PYTHONSAFEPATH-}} >>{folder}/calls
 case "$2" in
 venv) rm -rf .venv; mkdir -p .venv/bin; ln -s "$(readlink -f "$0")" .venv/bin/python ;;
 pip) sleep 0.2; if [ -e {folder}/broken ]; then echo "no such package"; exit 1; fi ;;
@@ -147,6 +147,12 @@ def test_a_checkout_of_another_user_is_named(checkout: Checkout) -> None:
     assert status == 3
     assert "/.venv cannot be set up: you may not write there. Call ./lab once as " in err
     assert checkout.calls() == []
+
+
+def test_variables_with_which_python_would_fail_are_removed(checkout: Checkout) -> None:
+    under = ("env", "PYTHONHOME=/none", "PYTHONOPTIMIZE=2", "PYTHONSAFEPATH=1")
+    assert checkout.run("doctor", under=under)[0] == 0
+    assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
 
 
 def test_a_removed_folder_is_reported(checkout: Checkout, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """``./lab run`` and ``./lab test`` hand over to pytest."""
 
 import os
+import resource
 import shlex
 import signal
 import subprocess
@@ -231,6 +232,29 @@ def test_options_that_run_no_test_need_no_engine(option: str, asked: str, steps:
     with pytest.raises(ReplacedError):
         cli.main(["run", option])
     assert steps == [[*PYTEST, "tests/scenarios", *PLAIN, "-rfE", asked]]
+
+
+@pytest.mark.parametrize("name", ["run", "test"])
+def test_a_process_that_may_open_too_few_files_starts_nothing(
+    name: str, steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (32, suite.FEWEST_FILES - 1))
+    assert cli.main([name]) == 3
+    assert "open files here, and the lab needs up to" in capsys.readouterr().err
+    assert steps == []
+
+
+@pytest.mark.parametrize(("soft", "set_to"), [(32, [suite.FEWEST_FILES]), (1024, []), (resource.RLIM_INFINITY, [])])
+def test_a_low_limit_of_open_files_is_raised_where_it_may_be(
+    soft: int, set_to: list[int], steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, limits: seen.append(limits[0]))
+    with pytest.raises(ReplacedError):
+        cli.main(["run"])
+    assert seen == set_to
+    assert steps[0] == "engine"
 
 
 def test_without_an_engine_pytest_is_never_started(
