@@ -39,7 +39,7 @@ def spread(
 
 
 def service(server: Endpoint = FRONT, **values: Any) -> ServiceSummary:
-    """Return 200 connections with a request each, on a busy host with two cores, with nothing wrong."""
+    """Return 200 connections with a request each, on a busy but healthy host with two cores."""
     healthy: dict[str, Any] = {
         "server": server,
         "flows": _REQUESTS,
@@ -65,7 +65,7 @@ def repeated_syns(count: int = 40, **values: Any) -> dict[str, Any]:
 
 
 def lossy(share: float = 0.02, **values: Any) -> dict[str, Any]:
-    """Return the fields of a service that loses data, with receivers that notice."""
+    """Return the fields of a service that loses data; the receivers notice."""
     again = round(share * 6200)
     return {
         "from_client": Side(packets=4000, data_segments=200, duplicate_acks=3 * again),
@@ -301,7 +301,7 @@ KINDS: Final = {
 
 
 def seen(*parts: Any) -> EvidenceSet:
-    """Return an evidence set of parts of any kind; a service gets a capture of its own."""
+    """Return an evidence set of parts of any kind; each service gets a capture of its own."""
     kinds: dict[str, list[Any]] = {}
     for part in parts:
         piece = capture(part) if isinstance(part, ServiceSummary) else part

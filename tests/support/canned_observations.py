@@ -74,7 +74,7 @@ ROUND: Final = seen(
     bulk_bytes_per_s=1e9,
 )
 MEMORY: Final = seen(MemoryObservation, readers=1, readers_alive=1)
-# An nginx of one worker, with 424 bytes per connection in addition to 1 MiB.
+# This nginx has one worker, which takes 1 MiB and 424 bytes per connection.
 STARTED: Final = StartUpObservation(**_ANY, workers=1, slots=512, rss_bytes=(1 << 20) + 512 * 424)
 # Ten fast requests, all answered by the loaded worker; one that takes more than 20 ms is slow.
 STALL: Final = observed(stall_record(bulk=(1000, 0), baseline_ms=[4.0], fast_ms=[5.0] * 10))
@@ -190,7 +190,7 @@ def started(workers_and_slots: Sequence[tuple[int, int]], *, slot_bytes: float) 
 
 
 def arrived(*shares: float) -> Block:
-    """Return a trial of streams: the shares of events of each size that have arrived, the smallest first."""
+    """Return a trial of streams with these shares of arrived events by size, the smallest first."""
     return [CountedObservation(**_ANY, figures=dict(zip(OF_SIZE, shares, strict=True)))]
 
 

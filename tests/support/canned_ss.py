@@ -1,7 +1,6 @@
 """Output of ss."""
 
-# Recorded with ss of iproute2 6.1: `ss -tanmie`, a listener with a backlog of 2 and all the connections that it can
-# hold.
+# Output of `ss -tanmie` (iproute2 6.1): a listener with a backlog of 2, and all the connections that it can hold.
 FULL_QUEUE = """\
 State    Recv-Q Send-Q      Local Address:Port        Peer Address:Port Process
 ESTAB    0      0               127.0.0.1:38880          127.0.0.1:8098  ino:44626718 sk:97df9e cgroup:/ <->

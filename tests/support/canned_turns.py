@@ -10,7 +10,7 @@ from images.netadmin.netadmin import recorder
 from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.turns import WorkerTurns
 
-# A process that started a second after boot, and began its record half a second later.
+# The process started a second after boot, and began its record half a second later.
 STARTED_NS, CREATED_NS = 1_000_000_000, 1_500_000_000
 STAT = f"{{pid}} (nginx: (worker) 1) S 1 {' '.join('0' * 17)} {STARTED_NS // 10_000_000} 0 0\n"
 

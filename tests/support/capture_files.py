@@ -1,4 +1,4 @@
-"""Capture files, byte by byte: as the formats' drafts say, and as a broken or hostile program writes them."""
+"""Capture files, byte by byte: valid ones, and those that a broken or hostile program writes."""
 
 import struct
 from collections.abc import Iterable
@@ -54,7 +54,7 @@ def interface(*options: tuple[int, bytes], linktype: int = 1, snap_bytes: int = 
 
 
 def statistics(*options: tuple[int, bytes], number: int = 0, order: str = "<") -> bytes:
-    """Return an interface's statistics, likewise."""
+    """Return an interface's statistics with options, a code and a value each."""
     return block(STATISTICS, struct.pack(order + "III", number, 0, 0) + _written(options, order), order=order)
 
 

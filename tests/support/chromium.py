@@ -1,4 +1,4 @@
-"""The system's Chromium, for pages."""
+"""The system's Chromium, for tests of pages."""
 
 import shutil
 from collections.abc import Iterator

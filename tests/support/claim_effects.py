@@ -41,7 +41,7 @@ STARTS: Final = [(workers, workers * slots) for workers in (1, 2) for slots in (
 MANY: Final = 1_000_000
 
 
-# These claim that the share that has arrived is small.
+# These claims hold if few events have arrived.
 HELD: Final = (
     "defaults_hold_events",
     "defaults_hold_events_within_tls",
@@ -59,7 +59,7 @@ def counting_rows() -> Iterator[tuple[str, Row]]:
     """
     for scenario in EVERY_SCENARIO:
         for claim in scenario.claims:
-            # Those of the diagnoses count nothing: tests/unit/catalogue/test_diagnosis_of_failures.py.
+            # Claims about diagnoses count nothing: tests/unit/catalogue/test_diagnosis_of_failures.py tests them.
             if not claim.turned_by or scenario.name == "diagnosis_of_failures" or claim.name in (*HELD, SIZES):
                 continue
             more, less = MANY * claim.threshold * 1.02, MANY * claim.threshold / 1.02
@@ -82,7 +82,7 @@ def twins(name: str, taking: Callable[[int, int], Block]) -> dict[str, Row]:
 
 # A claim, blocks with its effect, and blocks without.
 TABLE: Final[Mapping[str, Row]] = {
-    # Expected to be refuted.
+    # These claims are expected to be refuted.
     "listen_queue/listener_lock_drops_syns": (
         [per_arm(STORM, backlog_drops=drops) for drops in ((2, 0, 0), (0, 2, 0), (0, 0, 2))],
         [per_arm(STORM, backlog_drops=[0] * 3), per_arm(STORM, connections=[10_000] * 3, backlog_drops=[9] * 3)],
@@ -107,14 +107,14 @@ TABLE: Final[Mapping[str, Row]] = {
         [held(1000, 40_000)],
         [held(1000, 38_000), held(1000, 4000)],
     ),
-    # The same CPU time, and more or less waiting.
+    # The CPU time is the same; workers wait more or less.
     "reuseport_stall_league/aio_threads_halve_lag": ([lasts(10, 4.9)], [lasts(10, 5.1), lasts(10, 10), takes(10, 4.9)]),
     "reuseport_stall_league/reuseport_off_halves_lag": (
         [lasts(10, 4.9)],
         [lasts(10, 5.1), lasts(10, 10), lasts(4.9, 10)],
     ),
     "reuseport_stall_herd/shared_queue_wakes_for_nothing": (
-        # Of all calls, those with a connection and those without: 0.12 of 1.12, 0.11 of 1.11.
+        # The share of calls without a connection is 0.12 of 1.12, or 0.11 of 1.11.
         [per_arm(ACCEPT, empty_accepts_per_request=(0.12, 0.0))],
         [per_arm(ACCEPT, empty_accepts_per_request=found) for found in ((0.11, 0.0), (0.5, 0.5), (0.0, 0.12))],
     ),
@@ -132,7 +132,7 @@ TABLE: Final[Mapping[str, Row]] = {
     ),
     "network_quality/slow_client_worsens_stall": ([takes(1.26, 1)], [takes(1.24, 1), takes(1, 1), takes(1, 1.26)]),
     **twins("softirq_steering/twins_answer_as_many", rates),
-    # Expected to hold: identical arms give the same result.
+    # These claims are expected to hold: identical arms give the same result.
     **twins("upstream_keepalive/twins_are_as_fast", costs),
     **twins("upstream_keepalive/twins_answer_as_many", rates),
     **twins("upstream_keepalive_distance/twins_are_as_fast", rates),
@@ -144,7 +144,7 @@ TABLE: Final[Mapping[str, Row]] = {
     **twins("reuseport_stall_rcvbuf/socket_rcvbuf_is_tcp_rmem_for_a_location", reads),
     **twins("reuseport_stall_protocol/twins_are_as_slow", slowest_tenths),
     **twins("reuseport_stall_herd/twins_wait_as_long", waits),
-    # Expected to hold: all others.
+    # All other claims are expected to hold.
     "reuseport_stall_league/receive_buffer_is_the_larger_factor": (
         [lasts(70, 20, 70, 10, 1, 0.8, 0.7, 70)],
         [lasts(70, 0.8, 70, 10, 1, 20, 0.7, 70), lasts(70, 20, 70, 10, 1, 70, 20, 70)],
@@ -204,7 +204,7 @@ TABLE: Final[Mapping[str, Row]] = {
     ),
     "connection_capacity/million_idle_connections_fit": ([held(1000, 254_000)], [held(1000, 256_000)]),
     "tuned_nginx/recipe_ends_dropped_syns": (
-        # Of 10 000 requests and their dropped SYNs together: 51 of 10 051.
+        # 51 of 10 051 SYNs are dropped: those of 10 000 requests, and the dropped ones.
         [per_arm(HTTP, listen_drops=(51, 0))],
         [per_arm(HTTP, listen_drops=drops) for drops in ((50, 0), (0, 0), (900, 900), (0, 51))],
     ),
@@ -258,7 +258,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [growths(67), growths(68), growths(69)],
         [growths(66), growths(70), growths(0)],
     ),
-    # The article's is 64 + 1024 MiB.
+    # The article's limit is 64 + 1024 MiB.
     "proxy_buffering/slow_reader_takes_the_bound": (
         [growths(1070), growths(1088), growths(1109)],
         [growths(1066), growths(1110), growths(1)],
@@ -276,7 +276,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [started(STARTS, slot_bytes=of) for of in (425, 437, 449)],
         [started(STARTS, slot_bytes=of) for of in (423, 450)],
     ),
-    # One connection is counted if there was none: such a ratio can show at most 4000 requests.
+    # At least one connection is counted, so such a ratio can show at most 4000 requests.
     "upstream_keepalive/connections_are_the_cause": (
         [per_arm(HTTP, upstream_connects_per_request=counts) for counts in ((1.0, 0.49), (1.0, 0.0))],
         [per_arm(HTTP, upstream_connects_per_request=counts) for counts in ((1.0, 0.51), (1.0, 1.0), (0.4, 1.0))],

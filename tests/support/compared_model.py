@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 @dataclass(kw_only=True)
 class Compared:
-    """Questions that both answered."""
+    """The questions that both answered."""
 
     questions: int = 0
     unknown: Counter[str] = field(default_factory=Counter)
     """Questions that the model does not answer, by its reason."""
     disagreements: list[str] = field(default_factory=list)
     constructs: Counter[str] = field(default_factory=Counter)
-    """In how many questions something occurs."""
+    """The number of questions in which each construct occurs."""
 
     def add(self, other: "Compared") -> None:
         """Add the result of another comparison."""

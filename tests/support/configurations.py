@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 MAIN: Final = "nginx.conf"
-# The start of most of them.
+# Most configurations start like this.
 HEAD: Final = "user www-data;\nworker_processes auto;\nevents { worker_connections 1024; }\n"
-OUTPUT_BYTES: Final = 65536  # output_buffers 2 32k, without sendfile
+OUTPUT_BYTES: Final = 65536  # output_buffers, 2 32k by default, are used without sendfile
 DEFAULT_BYTES: Final = 36864 + OUTPUT_BYTES  # 4k and 8 4k
 
 
@@ -36,7 +36,7 @@ KEPT_UPGRADE: Final = "map $http_upgrade $connection_upgrade { default upgrade; 
 APP: Final = "upstream app { server 10.0.0.1:8080; server 10.0.0.2:8080; keepalive 16; }\n"
 PLAIN: Final = "upstream app { server 10.0.0.1:8080; }\n"
 BOTH: Final = 'proxy_http_version 1.1; proxy_set_header Connection "";'
-# Through a map.
+# The address comes from a map.
 CONNECTION: Final = "proxy_http_version 1.1; proxy_set_header Connection $connection_upgrade;"
 
 

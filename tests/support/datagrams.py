@@ -10,7 +10,7 @@ from tuneproof.explain.parse.capture.quic import QuicReader
 V1: Final = 1
 V2: Final = 0x6B3343CF
 NEGOTIATION: Final = 0
-UNKNOWN: Final = 0x1A2A3A4A  # one of those that are reserved for provoking a Version Negotiation (RFC 9000, 15)
+UNKNOWN: Final = 0x1A2A3A4A  # a version that is reserved for provoking a Version Negotiation (RFC 9000, 15)
 INITIAL, ZERO_RTT, HANDSHAKE, RETRY = range(4)  # as numbered in version 1
 FIRST_BYTES: Final = 1200
 CLIENT: Final = bytes([10, 0, 0, 1])
@@ -57,11 +57,11 @@ class QuicTalk:
         return CLIENT + self.port.to_bytes(2)
 
     def sends(self, payload: bytes, *, after_s: float = 0.001) -> bool:
-        """Let the client send a datagram; return whether it was taken for QUIC."""
+        """Let the client send a datagram; return whether the reader recognised QUIC."""
         return self._pass(self.client, self.server, payload, after_s)
 
     def receives(self, payload: bytes, *, after_s: float = 0.001) -> bool:
-        """Let the server send one."""
+        """Let the server send a datagram."""
         return self._pass(self.server, self.client, payload, after_s)
 
     def begins(self, *pauses_s: float, destination_id: bytes = FIRST_ID, source_id: bytes = CLIENT_ID) -> None:

@@ -1,4 +1,4 @@
-"""A scenario with claims of every kind, only declared."""
+"""The declaration of a scenario with claims of every kind."""
 
 from dataclasses import replace
 

@@ -27,7 +27,7 @@ class Engine(Protocol):
 
 
 def what_has_a_label_is_listed_by_it(engine: Engine) -> None:
-    """Containers that never ran are listed, too; by the label's name alone, or with its value."""
+    """Containers that never ran are also listed, by the label's name alone or with its value."""
     label = engine.label
     image = engine.image(f"{label}/a:1", {})
     first, second = (engine.container(image, {label: value}) for value in ("1", "2"))
@@ -57,7 +57,7 @@ def containers_are_listed_by_a_part_of_their_name_with_the_time_when_they_were_m
 
 
 def a_containers_name_is_given_once(engine: Engine) -> None:
-    """It exists until it is removed, and is found by its name as well as by its id."""
+    """The container exists until it is removed, and is found by its name as well as by its id."""
     name, label = engine.label.replace(".", "-"), engine.label
     image = engine.image(f"{label}/a:1", {})
     made = engine.api.create_container(image, name=name, labels={label: "1"})["Id"]

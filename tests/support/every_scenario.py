@@ -10,7 +10,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 _BY_NAME: Final = {advice.name: advice.scenario(RunConditions()) for advice in every_advice()}
 EVERY_SCENARIO: Final[tuple[Scenario[Any], ...]] = tuple(_BY_NAME.values())
 
-# Those that count nothing: their claims are about a diagnosis.
+# These scenarios count nothing: their claims are about a diagnosis.
 DIAGNOSIS: Final = _BY_NAME["differential_diagnosis"]
 FAILURES: Final = _BY_NAME["diagnosis_of_failures"]
 STREET: Final = _BY_NAME["diagnosis_in_a_street"]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LAB = Key("stall", "", "1.22", BARE.name)
 SUBJECT = Subject(name="subject", config=SubjectConfig(upstream="backend:8000"))
 TRIAL_SECONDS = 3.0
-# A meaningless trial: it did not load the subject as it should have.
+# This trial is meaningless: it did not load the subject as it should have.
 SPOILT = stall_record(bulk=(10, 0), ended_early=2)
 
 Canned = Callable[[str, int], StallRecord]
@@ -81,7 +81,7 @@ class FakeBench:
         return outcome(self._canned(arm.name, number), files=self._files(number))
 
     def lost_cpu_pct(self) -> float:
-        """Return the host's noise: none."""
+        """Report no noise of the host."""
         return 0.0
 
     def access_log(self, subject: str) -> str:

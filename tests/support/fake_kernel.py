@@ -11,7 +11,7 @@ from images.netadmin.netadmin.processes import MASTER, WORKER
 from tests.support.joined import joined
 from tuneproof.lab.protocol import observer as protocol
 
-# The lines that are used, and others with similar names.
+# Some of these lines are used; the others have similar names.
 STATUS = """\
 Name:\tnginx
 State:\tS (sleeping)
@@ -24,12 +24,12 @@ nonvoluntary_ctxt_switches:\t3
 """
 ZOMBIE = "Name:\tnginx\nState:\tZ (zombie)\nvoluntary_ctxt_switches:\t17\nnonvoluntary_ctxt_switches:\t3\n"
 SCHEDSTAT = "1500000000 250000 4711\n"
-# All sizes in pages: program, resident, shared; text, nothing, data and stack, nothing.
+# All sizes are in pages: program, resident, shared; text, zero, data and stack, zero.
 STATM = "36000 414 386 300 0 200 0\n"
 STATM_RSS_BYTES = 414 * resource.getpagesize()
 STATM_ZOMBIE = "0 0 0 0 0 0 0\n"
 IO = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\nwrite_bytes: 8192\ncancelled_write_bytes: 4096\n"
-# As nginx leaves it: the title, and zeros over the rest of the command line.
+# nginx writes its title over the command line, and fills the rest with zeros.
 MASTER_LINE = f"{MASTER} nginx -c /etc/subject/nginx.conf\0\0\0"
 PORT = 8000
 ESTAB, SYN_RECV, TIME_WAIT, LISTEN = 1, 3, 6, 10
@@ -40,7 +40,7 @@ class Proc:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        # Other entries there.
+        # /proc has other entries, too.
         (folder / "self").mkdir()
         self.add(200, "python3\0-m\0netadmin.observer\0")
         self.add(2, "")
@@ -111,7 +111,7 @@ class FakeDiag:
 
     @contextmanager
     def open(self) -> Iterator["FakeDiag"]:
-        """Stand in for a socket that is opened and closed."""
+        """Open nothing, since no real socket is used."""
         yield self
         self._bound = False
 

@@ -47,7 +47,7 @@ class Program(Joined):
         return [json.loads(asked.line(1))["with"] for asked in self.asked if asked.function == function]
 
     def _nothing(self, **_: object) -> None:
-        """Accept the call: it has no effect here."""
+        """Accept a call that has no effect here."""
 
     answer_probes = fix_neighbours = lead_addresses = open_entries = _nothing
     start_capture = street = switch_segmentation = _nothing

@@ -70,7 +70,7 @@ class FakeStage:
 
     @property
     def stage(self) -> Stage:
-        """The stage itself, which only uses what this class has."""
+        """Return the stage itself, which only uses what this class provides."""
         observer = _remote(Observer, self._observe)
         programs = types.SimpleNamespace(
             client=_remote(Loadgen, self._load),
@@ -133,7 +133,7 @@ class FakeStage:
 
 @dataclass(frozen=True, kw_only=True)
 class _Stage(Stage):
-    """Its readings come from a test."""
+    """A stage with readings from a test."""
 
     fake: FakeStage
 
@@ -162,7 +162,7 @@ def following(readings: list[_T]) -> _T:
 
 
 def about(value: float) -> Any:
-    """Return what equals a number except for rounding, for a type checker that wants a number."""
+    """Return pytest's approximation of a number, typed as a number."""
     return pytest.approx(value)
 
 

@@ -1,4 +1,4 @@
-"""Configurations drawn by seed, with lines that rules and patches are about, in every block where nginx takes them."""
+"""Configurations drawn by seed, with lines that rules and patches concern, in every block where nginx accepts them."""
 
 import random
 from collections.abc import Sequence

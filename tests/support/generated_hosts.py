@@ -50,7 +50,7 @@ def _name(rng: random.Random) -> str:
     kind = rng.random()
     dotted = ".".join(rng.choice(_LABELS) for _ in range(rng.randint(1, 3)))
     if kind < 0.2:
-        # One that the model does not understand is rare.
+        # Names that the model does not understand are rare.
         return rng.choice(_REGEXES[:-1]) if rng.random() < 0.98 else _REGEXES[-1]
     if kind < 0.25:
         return rng.choice(('""', "_", f"{dotted}.", f"{dotted}:80"))
@@ -85,7 +85,7 @@ def compare(drawn: Drawn, seen: Sequence[Sequence[Any]], version: Sequence[int])
 
 
 def _kind(mine: hosts.Chosen, socket: sockets.Socket, host: str) -> str:
-    """Return how a host was found, or that it was not."""
+    """Return the kind of name by which a host was found, or that none was."""
     bare = host.partition(":")[0].removesuffix(".").lower()
     names = [name.lower() for name in hosts.names_of(mine.server)]
     if not host:

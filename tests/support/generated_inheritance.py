@@ -91,7 +91,7 @@ _CONTENT: Final[Mapping[str, Sequence[str]]] = {
     "files": ("",),
     "timeouts": (f"proxy_pass http://127.0.0.1:{SLOW_PORT};",),
 }
-# Without a setting of their own, these must not run at every level: a server's return answers for all.
+# These must not run at every level without a setting of their own: a server's return would answer for all.
 _NOT_IN_SERVER: Final = frozenset({"return", "rewrite", "try_files"})
 _ECHO: Final = """
 server { listen unix:/tmp/echo.sock; add_header X-a 1; add_header X-b 1; add_header X-c 1; add_header X-d 1;

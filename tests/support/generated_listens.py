@@ -92,6 +92,6 @@ def _listen(rng: random.Random, first: int, number: int, shares: tuple[float, fl
         parameters.append(rng.choice(_WRONG_PARAMETERS))
     rng.shuffle(parameters)
     if tuple(version) == as_numbers(MAINLINE):
-        # The lab's build is without it.
+        # The lab's build lacks QUIC.
         parameters = [parameter for parameter in parameters if "quic" not in parameter]
     return " ".join([address, *parameters])

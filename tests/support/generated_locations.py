@@ -150,7 +150,7 @@ class _Server:
     def _path(self, *, is_whole: bool) -> str:
         rng = self._rng
         pieces = [rng.choice(PIECES) for _ in range(rng.choice((0, 1, 1, 1, 2, 2)))]
-        # The empty path of the outermost level is "/", which gets what no other location does.
+        # The empty path of the outermost level is "/", which gets all other requests.
         path = ("/" if is_whole or rng.random() < 0.5 else "") + "/".join(pieces)
         return path + ("/" if pieces and rng.random() < 0.6 else "")
 

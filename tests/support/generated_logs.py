@@ -23,7 +23,7 @@ _STALLS: Final = 40
 
 @dataclass(kw_only=True)
 class _Pauses:
-    """Times in which a part of the system does nothing; its events are late until their end."""
+    """Times in which a part of the system does nothing; its events wait until the end of the pause."""
 
     starts_s: list[float] = field(default_factory=list)
     ends_s: list[float] = field(default_factory=list)
@@ -110,7 +110,7 @@ class _Log:
         upstreams = [self._upstream(number) for number in range(random.randint(2, 4))]
         machine = self._pauses("frozen machine", longest_s=1.0, most=0.1)
         self._workers = []
-        # With hardly any new connections, hardly any is late.
+        # If there are hardly any new connections, hardly any are late.
         most_reused = 0.6 if truth.stall_s else 1.0
         for number in range(random.randint(max(2, truth.stalled), 4)):
             stalls = _Pauses.made(random, self._until_s, truth.stall_s or 1.0, stall_share, in_a_row=truth.in_a_row)
@@ -158,7 +158,7 @@ class _Log:
     def _upstreams_of(self, number: int, upstreams: Sequence[_Upstream]) -> Sequence[_Upstream]:
         if not self._has("an upstream for each worker"):
             return upstreams
-        # Nine in ten go to one.
+        # Nine in ten requests go to one server.
         return [*[upstreams[number % len(upstreams)]] * 9 * len(upstreams), *upstreams]
 
     def entries(self) -> Iterator[_Entry]:

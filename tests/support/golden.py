@@ -1,7 +1,7 @@
 """Golden files: the text of a page, a table or a chart when somebody last read it and found it right.
 
 After an intended change, ``TUNEPROOF_RENEW_GOLDEN=1 pytest tests/unit/report`` writes them again. Read the difference
-before committing it: the files assert nothing that nobody has looked at.
+before committing it: the files are only right if somebody has checked them.
 """
 
 import os

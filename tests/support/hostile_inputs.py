@@ -33,7 +33,7 @@ from tuneproof.yours.proposal import Wanted, propose
 INPUTS: Final = Path("tests/captures/hostile/inputs.toml")
 CPU_S: Final = 30
 MEMORY_BYTES: Final = 300 << 20
-# Address space: that of Python's libraries, and more than the memory that may be used.
+# The address space of Python's libraries, plus more than the memory that may be used.
 _ADDRESSES_BYTES: Final = 2 << 30
 _EVIL: Final = ("<script>alert(1)", "<img src=x", 'href="javascript:', "\x1b", "\u202e", "\u2066")
 _RUN_CPU_S: Final = 5.0
@@ -41,12 +41,12 @@ _DIGITS: Final = "9" * 5_000
 _NOBODY: Final = 65534
 _PRIVATE: Final = "-----BEGIN PRIVATE KEY-----"
 _FLUSH_FAILED: Final = 120
-"""The interpreter's own status, if it cannot write what a program has left to it."""
+"""The interpreter's own exit status if it cannot write a program's remaining output."""
 _SOUND: Final = "events { }\nhttp { server { listen 80; location / { proxy_pass http://a; } } }\n"
 _OURS: Final = re.compile(r"::(?:error|warning|notice) file=[^\n]*?,line=\d+,title=[\w%/-]+::")
 _COMMAND: Final = re.compile(r"\s*::[A-Za-z-]+(?: .*)?::")
 _OLD_COMMAND: Final = re.compile(r"##\[[a-z-]+[ \]]")
-# Modules that a command imports late: otherwise each process would import them again.
+# A command imports these modules late: otherwise each process would import them again.
 _LOADED: Final = (audit, compare, explain, report, upgrade, why, document, write_report)
 
 
@@ -159,7 +159,7 @@ def _content(row: Mapping[str, Any]) -> bytes:
 
 
 def _results(text: str, *, number: float, **fields: Any) -> dict[str, Any]:
-    """Return results in which everything except our names is a text, and every figure a number."""
+    """Return results with a text for everything except our names, and a number for every figure."""
     effect = Effect(name=text, unit="ratio", value=number, ci_low=number, ci_high=number)
     given: dict[str, Any] = {"claim": text, "source": text, "reason": text, "threshold": number}
     given |= {"seconds": abs(number), "measuring_seconds": abs(number), "evidence": ()} | fields
@@ -195,7 +195,7 @@ def _run(words: Sequence[str], place: Path, row: Mapping[str, Any]) -> None:
             os.dup2(os.open(row["output"], os.O_WRONLY), 1)
         for name in row.get("closed", ()):
             os.close(getattr(sys, name).fileno())
-            # As Python starts.
+            # Python starts in the same way.
             setattr(sys, name, None)
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
         resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES_BYTES, _ADDRESSES_BYTES))
@@ -231,7 +231,7 @@ def _proposed(name: str) -> int:
 
 
 if __name__ == "__main__":
-    # Selected by parts of their names; all of them by default.
+    # Inputs are selected by parts of their names; the default is all.
     parts = sys.argv[1:] or [""]
     chosen = [row for row in rows() if any(part in row["name"] for part in parts)]
     found = {row["name"]: complaints(row) for row in chosen}

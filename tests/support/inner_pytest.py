@@ -35,7 +35,7 @@ def prepare(pytester: pytest.Pytester, source: str, *, pages: bool = False, conf
             takes seconds to load, and only tests of the pages need them.
         conftest: Further text of the conftest.
     """
-    # On a CI server, the outer run's summary is not the place for invented results.
+    # On a CI server, invented results must not go into the outer run's summary.
     pytester._monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     if not pages:
         pytester._monkeypatch.setattr(summary, "_write_pages", lambda _path: "not in this test")
@@ -76,7 +76,7 @@ def cell(**changes: Any) -> Cell:
 
 
 class DecidedLabs:
-    """Labs that have measured everything: they write each claim's result as real ones do."""
+    """Labs that have measured everything; they write each claim's result as real ones do."""
 
     def __init__(self, run: RunState, **changes: Any) -> None:
         self._run = run

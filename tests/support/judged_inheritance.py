@@ -1,4 +1,4 @@
-"""What a block's settings in effect show outside, and what is observed: both by directive."""
+"""Compares the visible results of a block's settings in effect with nginx's responses, by directive."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -14,11 +14,11 @@ from tuneproof.conf.tree import Block, read_configuration
 Answer = Sequence[Any]
 """Status, header lines, body."""
 In = Callable[[str], Effective]
-"""What is in effect of a directive in the block in question."""
+"""The settings of a directive that are in effect in the block in question."""
 Seen = Mapping[str, object]
 _EXISTING: Final = frozenset({"a.html", "c.html", "e.html"})
 FILES: Final = {f"srv/files/{name}": name for name in sorted(_EXISTING)}
-"""Where a configuration's locations look for files."""
+"""The folder in which a configuration's locations look for files."""
 _HEADERS: Final = tuple("abcde")
 _REDIRECT: Final = "absolute_redirect server_name_in_redirect port_in_redirect internal"
 _OWN: Final = "return rewrite try_files"
@@ -39,7 +39,7 @@ def blocks_by_label(main: Block) -> dict[str, Block]:
 def compare(
     drawn: Drawn, answers: Sequence[Answer], logs: Mapping[int, frozenset[str]], version: Sequence[int]
 ) -> Compared:
-    """Compare everything visible of what is in effect: each is a question, about one directive or several."""
+    """Compare all visible settings in effect: each is a question about one directive or several."""
     main = read_configuration(Dump({"nginx.conf": drawn.text}, is_complete=True)).main
     blocks = blocks_by_label(main)
     found = Compared()
@@ -111,7 +111,7 @@ def _seen_answer(answer: Answer, logged: frozenset[str]) -> Seen:
 def _expected_error(question: Question, block: Block, effective: In) -> Seen:
     is_internal = bool(effective("internal").statements)
     if is_internal and block.name == "if":
-        return {}  # such a request never reaches it
+        return {}  # such a request never reaches the block
     returned = block.local("return")[0].args
     if is_internal or returned[0] == "404":
         pages = effective("error_page").statements

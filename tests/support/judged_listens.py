@@ -27,7 +27,7 @@ class Seen:
 
     status: int  # of the command that starts it
     refusal: str  # the first error that it printed
-    redefined: Sequence[int]  # the lines that, it warned, redefine protocols
+    redefined: Sequence[int]  # the lines that redefine protocols, according to its warnings
     bound: frozenset[str]  # the kernel's sockets, such as "tcp 0.0.0.0:80", on the set's ports and its unix socket
     answers: Sequence[Sequence[Any]]  # to ASKED at each port, in the order of the ports
 

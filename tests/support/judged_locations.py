@@ -1,4 +1,4 @@
-"""The location that answers a request, and its status: according to the model, and to nginx."""
+"""Compares the location that answers a request, and the status, in the model and in nginx."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ def _label(block: Block) -> str:
 
 
 def _constructs(request: Request, mine: answers.Answer, *, merges: bool) -> Iterator[str]:
-    """Yield what a request is about."""
+    """Yield the constructs that a request tests."""
     last, *others = reversed(mine.blocks)
     is_returned = bool(last.local("return"))
     facts = {

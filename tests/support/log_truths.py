@@ -8,7 +8,7 @@ from typing import Final
 from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.explain.parse.access_log.known import RECOMMENDED
 
-# The variables of every log, and those that some lack.
+# The log formats, by what they lack.
 LACKS: Final[Mapping[str, str]] = {
     "nothing": RECOMMENDED,
     "milliseconds": RECOMMENDED.replace("$msec", "[$time_local]"),
@@ -43,7 +43,7 @@ class Truth:
     lacks: str  # what the log's format lacks
     alternatives: frozenset[str]
     stall_s: float  # how long a worker stalls each time; 0 for no stall
-    in_a_row: int  # how many such iterations follow each other; 1 if the loop is only delayed once
+    in_a_row: int  # how many such iterations follow each other; 1 for a single delay of the loop
     stalled: int  # number of stalling workers
     causes: frozenset[Cause]  # allowed findings
 

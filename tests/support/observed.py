@@ -2,7 +2,7 @@
 
 from tuneproof.lab.protocol.observer import ProcessTexts
 
-# Some of the lines that the kernel prints.
+# The kernel prints these lines, and others.
 STATUS = """\
 Name:\tnginx
 State:\tS (sleeping)

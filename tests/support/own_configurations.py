@@ -18,7 +18,7 @@ def written(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 def opened(folder: Path, files: Mapping[str, str], *, version: str = "1.22") -> tuple[Audit, Source]:
-    """Write files below a folder, and return what to say about the first one."""
+    """Write files below a folder, and audit the first one."""
     source = open_source(str(written(folder, files)))
     return audit_source(source, version=version), source
 

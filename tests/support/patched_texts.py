@@ -2,7 +2,7 @@
 
 from tests.support.configurations import CASES, HEAD, Case
 
-# More changes than any case has at once: several in a line, CRLF, remarks, no newline at the end.
+# This text combines changes: several in a line, CRLF, remarks, no newline at the end.
 DENSE = Case(
     files={
         "nginx.conf": f"{HEAD}http {{\n"
@@ -22,7 +22,7 @@ DENSE = Case(
         "    }\n}"
     }
 )
-# What a patch adds is not allowed in these blocks, or would reach others.
+# A patch's additions are not allowed in these blocks, or would affect others.
 INNER = {
     "nginx.conf": f"{HEAD}http {{\n    upstream u {{ server 10.0.0.1:81; keepalive 8; }}\n"
     "    server {\n        listen 80;\n"

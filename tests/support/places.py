@@ -1,4 +1,4 @@
-"""Where the checkout is."""
+"""The path of the checkout."""
 
 from pathlib import Path
 from typing import Final

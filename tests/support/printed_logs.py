@@ -1,4 +1,4 @@
-"""Programs and people that print lines of nginx's log, and how each of them changes a line."""
+"""How programs and people change lines of nginx's log when they print them."""
 
 import html
 import json

@@ -21,7 +21,7 @@ def back(number: int = 0, *, now_s: float = 0.0, nginx: str = NGINX) -> Conversa
 def proxied(number: int = 0, *, kept: bool = False, path: str = "/a") -> list[Segment]:
     """Return a request that nginx holds for 20 ms, and for 5 ms once connected.
 
-    The backend takes 0.3 s, the way back 40 ms.
+    The backend takes 0.3 s, and the response arrives after another 40 ms.
     """
     inside, outside = front(number), back(number)
     inside.now_s = 1.0

@@ -29,14 +29,14 @@ def build(into: Path) -> Path:
 def run(library: Path, program: str, *, folder: Path, proc: Path, traces: bool = False) -> str:
     """Run a Python program under the recorder and return its output; its children end with it.
 
-    proc: an empty folder for that process table. traces: whether the tracer records it, without the library.
+    proc: an empty folder for that process table. traces: whether the tracer records the program, without the library.
     """
     environment = {
         **os.environ,
         **({} if traces else {"LD_PRELOAD": str(library)}),
         "TUNEPROOF_RECORDER_FOLDER": str(folder),
         "TUNEPROOF_TRACER_FOLDER": str(folder),
-        # As in the image: its own package, and what it shares with the lab.
+        # The image has the same packages: its own, and those that it shares with the lab.
         "PYTHONPATH": f"{IMAGES_FOLDER / 'netadmin'}{os.pathsep}{CHECKOUT}",
     }
     prologue = _PROLOGUE.format(proc=str(proc), folder=str(folder))

@@ -1,4 +1,4 @@
-"""A report's pages in a browser: their places, and the focused element."""
+"""A report's pages in a browser: their addresses, and the focused element."""
 
 from playwright.sync_api import Page
 

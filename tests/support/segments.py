@@ -1,4 +1,4 @@
-"""Conversations of two TCP ends, built segment by segment: each test says which end sends what, and when."""
+"""Conversations of two TCP ends, built segment by segment: a test sets which end sends what, and when."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final

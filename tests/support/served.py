@@ -15,7 +15,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def serving(server: HTTPServer, *, scheme: str = "http") -> Iterator[str]:
-    """Run a server while the context lasts; yields its address. It ends at once, and not after half a second."""
+    """Run a server while the context lasts, and yield its address. The server ends at once."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     with server:
         thread.start()

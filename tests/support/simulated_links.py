@@ -27,7 +27,7 @@ Times = NDArray[np.float64]
 
 
 class Gaps:
-    """When somebody else has the host's CPU: in gaps of log-normal length, with exponential times in between.
+    """Gaps in which somebody else has the host's CPU, of log-normal length, with exponential times in between.
 
     rng: random numbers.
     """
@@ -117,7 +117,7 @@ def _travel(sent_ms: Times, way: Impairment, rng: Generator, gaps: Gaps) -> tupl
     due_ms = gaps.after(sent_ms[index]) + delay_ms
     if way.rate_mbit:
         frame_ms = FRAME_BYTES * 8 / (way.rate_mbit * 1000)
-        # One after the other; waiting packets keep their order.
+        # Packets pass one after the other; waiting ones keep their order.
         due_ms = np.array([*itertools.accumulate(due_ms, lambda last, due: max(last, due) + frame_ms, initial=0.0)][1:])
     arrived_ms = gaps.after(due_ms) + _HOST_MS
     order = np.argsort(arrived_ms, kind="stable")

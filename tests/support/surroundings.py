@@ -5,7 +5,7 @@ from typing import Final
 
 from tests.support.configurations import Case, whole
 
-# Matters only at the start: addresses to listen on, keys, relative names, accounts.
+# These matter only at nginx's start: addresses to listen on, keys, relative names, accounts.
 SURROUNDINGS: Final[Mapping[str, Case]] = {
     "single-addresses-and-keys": whole(
         "access_log logs/access.log;\n"

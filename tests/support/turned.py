@@ -45,7 +45,7 @@ def turned_claim(claim: Claim[Obs]) -> Claim[Obs]:
 
 
 def with_arms_like(scenario: Scenario[Obs], stand_ins: Mapping[str, str]) -> Scenario[Obs]:
-    """Return a scenario with arms that only have their names: each is run as another one.
+    """Return a scenario with arms that keep their names, but run as other arms.
 
     Args:
         scenario: The scenario.

@@ -70,7 +70,7 @@ AT_THE_SERVER: Final[dict[str, Any]] = {"synack_to_ack_s": spread(0.02)}
 
 SYNS_AGAIN_AT_CLIENT: Final = service(**repeated_syns(), **AT_THE_CLIENT)
 
-# They arrived, so no path lost them; counters show which queue dropped them.
+# These SYNs arrived, so no path lost them; counters show which queue dropped them.
 SYNS_AGAIN_AT_SERVER: Final = service(**repeated_syns(), **AT_THE_SERVER)
 
 # A server without room drops the last ACK of the handshake with the request after it, and sends its SYN/ACK again.

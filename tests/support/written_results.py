@@ -40,7 +40,7 @@ LINK: dict[str, Any] = {
     "measured": {"rtt_ms": 40.3, "loss_pct": 0},
     "tolerance": {"rtt_ms": 2.0, "rate_mbit": None},
 }
-"""What a cell says about one direction of a shaped link."""
+"""A cell's record of one direction of a shaped link."""
 
 
 def ratio(value: float = 134.0, low: float = 98.0, high: float = 180.0) -> Effect:
