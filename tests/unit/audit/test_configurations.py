@@ -53,7 +53,7 @@ def test_an_audit_says_what_nginx_would_do(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_the_buffer_for_reading_a_temporary_file_counts_too(said: str, version: str, held_bytes: int | None) -> None:
-    """output_buffers, unless sendfile(2) makes them unnecessary or there is no such file."""
+    """The buffer is output_buffers, unless sendfile(2) makes it unnecessary or there is no such file."""
     text = f"events {{ }} http {{ server {{ {said} location / {{ proxy_pass http://b; }} }} }}"
     [place] = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=version).facts.proxied
     assert place.reader_bytes == (None if held_bytes is None else _BUFFERS_BYTES + held_bytes)
@@ -71,7 +71,7 @@ def test_advice_on_large_buffers_names_everything_that_a_reader_holds() -> None:
 
 
 def test_the_price_of_smaller_buffers_without_temporary_files_is_named() -> None:
-    """The rest has no other place: nginx reads from the backend only as fast as the client does."""
+    """Nothing else holds the rest: nginx reads from the backend only as fast as the client does."""
     text = "events { } http { server { location / { proxy_buffers 32 1m; %s proxy_pass http://b; } } }"
     for said, price in (("", ""), ("proxy_max_temp_file_size 0;", "the backend waits for slow clients")):
         found = audit_source(Dump({"nginx.conf": text % said}, is_complete=True), version="1.30")

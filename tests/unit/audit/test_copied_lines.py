@@ -45,7 +45,7 @@ def said_of(line: Line, concern: Concern, example: str, *, version: str = "") ->
 
 @BY_NAME
 def test_a_line_is_shown_only_where_it_applies(line: Line, concern: Concern) -> None:
-    """By its arguments and its surroundings: the row's own examples of both. After a patch there is no finding."""
+    """The row's own examples decide, by arguments and surroundings; after a patch there is no finding."""
     assert concern.trips, "give a configuration that it must be said of (trips)"
     assert concern.spares or concern.args == ".*", "and one that it must not be said of (spares)"
     for example in concern.trips:
@@ -63,7 +63,7 @@ def test_a_line_is_shown_only_where_it_applies(line: Line, concern: Concern) -> 
 
 @pytest.mark.parametrize(("line", "concern"), [pair for pair in CONCERNS if pair[0].version])
 def test_a_line_expires_with_its_version(line: Line, concern: Concern) -> None:
-    """Before that it does what it says, and nobody learns what made it unnecessary."""
+    """Before that version, the line has its effect, and the finding does not name what made it unnecessary."""
     major, minor, patch = as_numbers(line.version)
     before = f"{major}.{minor}.{patch - 1}"
     for example in concern.trips:
@@ -95,7 +95,7 @@ def test_a_line_is_not_shown_for_versions_that_do_not_know_it(line: Line, concer
     ],
 )
 def test_the_limits_of_the_measurement_are_reported(said: str, reach: str) -> None:
-    # The line's last directive: other rows may be about the others.
+    # Only the line's last directive counts: other rows may concern the others.
     name = said.rstrip("; }").rpartition(";")[2].rpartition("{")[2].split()[0]
     whys = [one.why for one in of(said).advice if one.at.name == name]
     assert [why.endswith(reach) and ("measured at" in why) == bool(reach) for why in whys] == [True]
@@ -163,7 +163,7 @@ def test_entries_of_a_map_are_not_directives(entry: str) -> None:
 
 
 def test_a_hint_is_given_once() -> None:
-    """However many locations proxy to one name; patches are shown at each place."""
+    """Any number of locations may proxy to one name; patches are shown at each place."""
     locations = "".join(f"location /{name} {{ proxy_pass http://app; send_timeout 2s; }}\n" for name in "abc")
     found = of(f"server {{ {locations} }}")
     assert states(found, "names_are_resolved_once") == ["cannot tell"]
@@ -171,7 +171,7 @@ def test_a_hint_is_given_once() -> None:
 
 
 def test_a_name_that_another_file_may_define_is_not_looked_up() -> None:
-    """Such as an upstream block of the http{} around it."""
+    """The name may be that of an upstream block in the http{} around the fragment."""
     text = "server { location / { proxy_pass http://app; } location /b { proxy_pass http://app.example; } }"
     found = audit_source(Dump({"site.conf": text}, is_complete=False), version=NEWEST)
     assert [one.at.args for one in found.advice if one.claim == "names_are_resolved_once"] == [("http://app.example",)]

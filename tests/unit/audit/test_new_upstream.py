@@ -42,14 +42,14 @@ def named(server: str, http: str = "") -> list[str]:
 def test_redirects_of_the_address_are_still_rewritten_to_the_location(
     location: str, address: str, expected: list[str]
 ) -> None:
-    """As nginx rewrites them by default, according to proxy_pass; the backend's Host stays the same, too."""
+    """nginx rewrites them by default according to proxy_pass; the backend's Host stays the same, too."""
     host = address.partition("/b")[0]
     lines = named(f"location {location} {{\nproxy_pass http://{address};\n}}")
     assert lines == [*expected, f"proxy_set_header Host {host};"]
 
 
 def test_the_backend_gets_no_default_port_in_its_host() -> None:
-    """As $proxy_host: nginx 1.18 and 1.30 send "Host: 10.0.0.1" to http://10.0.0.1:80."""
+    """$proxy_host has none either: nginx 1.18 and 1.30 send "Host: 10.0.0.1" to http://10.0.0.1:80."""
     lines = named("location / {\nproxy_pass http://10.0.0.1:80;\n}")
     assert lines == [
         "proxy_pass http://10_0_0_1_80;",
@@ -130,5 +130,5 @@ def test_a_cache_with_keys_without_the_address_does_not_matter() -> None:
 
 
 def test_a_used_name_is_not_used_again() -> None:
-    """It may be another upstream."""
+    """The name may be that of another upstream."""
     assert named("location / { proxy_pass http://10.0.0.1; }", "upstream 10_0_0_1 { server 10.0.0.2; }\n") == []

@@ -28,7 +28,7 @@ def audited(files: dict[str, str], version: str) -> Audit:
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", TEXTS)
 def test_each_patch_changes_what_it_says_and_nothing_else(name: str, version: str) -> None:
-    """It applies line by line, adds no problem, leaves all other facts alone, and is not offered a second time."""
+    """A patch applies line by line, adds no problem, leaves all other facts alone, and is not offered again."""
     files = dict(TEXTS[name])
     before = audited(files, version)
     texts = before.facts.configuration.texts
@@ -130,12 +130,12 @@ def test_remarks_and_layout_stay() -> None:
     assert "            proxy_pass http://10_0_0_1_81/x; # behind" in lines
     gone = [line for line in files["nginx.conf"].splitlines() if line not in lines]
     assert len(gone) == 6, gone
-    # Once for all places that share it.
+    # The patch is shown once for all places that share it.
     assert diff(edits, files).count("+    upstream 10_0_0_1_81 {") == 1
 
 
 def test_neighbouring_changes_are_shown_together() -> None:
-    """Both old lines, then both new ones, as people write and review it; white space in them stays."""
+    """Both old lines come first, then both new ones, as people write them; white space in them stays."""
     files = {"nginx.conf": f"{HEAD}http {{\n server {{\n  listen\t  80   default_server ;\n  listen 81;\n }}\n}}\n"}
     edits = [edit for one in audited(files, "1.30").advice if one.name == "listen_queue" for edit in one.edits]
     assert [line for line in diff(edits, files).splitlines()[2:] if line[0] in "+-"] == [
@@ -158,7 +158,7 @@ def test_neighbouring_changes_are_shown_together() -> None:
     ids=["remark behind", "alone", "another directive", "remark before"],
 )
 def test_a_remark_after_a_directive_is_removed_with_it(directive: str, left: str, newline: str) -> None:
-    """It would refer to nothing. Remarks on other lines stay, and so do those after several directives."""
+    """The remark would refer to nothing. Remarks on other lines stay, and so do those after several directives."""
     main = "worker_processes 2;\n"
     text = f"{main}events {{\n{directive}\n}}\n".replace("\n", newline)
     edits = [edit for one in audited({"nginx.conf": text}, "1.30").advice for edit in one.edits]
@@ -220,7 +220,7 @@ def edited(statements: Sequence[Statement], at: Statement, edit: Insert | Replac
 @settings(max_examples=80, database=None, derandomize=True, deadline=None)
 @given(st.data())
 def test_a_patched_text_contains_what_its_edit_says(data: st.DataObject) -> None:
-    """In any layout: several directives in a line, remarks with braces, CRLF, no newline at the end."""
+    """The layout may be any: several directives in a line, remarks with braces, CRLF, no newline at the end."""
     newline = data.draw(st.sampled_from(["\n", "\r\n"]))
     text = text_of(data.draw(TREES), lambda: data.draw(GAPS)).replace("\n", newline)
     read = parse_file("a.conf", text).statements

@@ -80,7 +80,7 @@ def server(inside: str) -> str:
             ),
             "in effect",
         ),
-        # It has nothing to keep, so there is no advice.
+        # Such a block has no connections to keep, so there is no advice.
         ("upstream_keepalive", of("server { location / { fastcgi_pass a:1; } }"), "cannot tell"),
         ("upstream_keepalive", of("server { location / { uwsgi_pass a:1; } }"), ""),
         # If a header closes connections, the HTTP/1.1 setting in a missing file does not matter.
@@ -94,7 +94,7 @@ def server(inside: str) -> str:
         ("listen_queue", of("server { listen 443 quic; listen 443 ssl backlog=8192; }"), "in effect"),
         # A connect to a full queue of such a socket does not wait for a retransmission.
         ("listen_queue", of("server { listen unix:/run/n.sock; }"), ""),
-        # With one worker it does nothing; with several it depends on something that no configuration says.
+        # With one worker, reuseport does nothing; with several, the configuration does not show its effect.
         (
             "reuseport_stall",
             of(f"server {{ listen 80 reuseport; location / {{ {PROXIED} }} }}", main="worker_processes 1;"),
@@ -105,7 +105,7 @@ def server(inside: str) -> str:
             of(f"server {{ listen 80 reuseport; location / {{ {PROXIED} }} }}", main="worker_processes 4;"),
             "cannot tell",
         ),
-        # Over UDP, it keeps the packets of a connection together.
+        # Over UDP, reuseport keeps the packets of a connection together.
         (
             "reuseport_stall",
             of(f"server {{ listen 443 quic reuseport; location / {{ {PROXIED} }} }}", main="worker_processes 4;"),
@@ -126,7 +126,7 @@ def server(inside: str) -> str:
     ],
 )
 def test_advice_has_every_state(name: str, found: Audit, expected: str) -> None:
-    """Once for each socket or place; nothing if it does not apply."""
+    """Advice appears once for each socket or place, and not where it does not apply."""
     assert ", ".join(states(found, name)) == expected
 
 
@@ -162,7 +162,7 @@ def test_harmful_findings_say_how_much() -> None:
 
 
 def test_every_rule_rests_on_a_claim_of_the_catalogue() -> None:
-    """With a recorded verdict: this project is against advice without a measurement."""
+    """The claim has a recorded verdict: this project gives no advice without a measurement."""
     claims = {(advice.name, claim) for advice in every_advice() for claim in advice.claims}
     http = (
         f"{UP}server {{ listen 80 reuseport;\n"
@@ -189,7 +189,7 @@ def test_the_recorded_results_are_those_in_docs() -> None:
 
 
 def test_the_examples_in_docs_are_the_output_of_audit_and_explain() -> None:
-    """The lab's nginx wrote their logs."""
+    """The logs in the examples are from the lab's nginx."""
     for path in WITH_EXAMPLES:
         page = path.read_text(encoding="utf-8")
         assert with_example(page) == page
@@ -218,7 +218,7 @@ def test_the_most_important_findings_come_first() -> None:
 
 
 def test_a_person_reads_places_reasons_figures_and_patches() -> None:
-    """What needs no action takes one line, unless details are requested."""
+    """Findings that need no action take one line, unless details are requested."""
     block = UP.replace("a:1;", "10.0.0.1; keepalive_timeout 4s;")
     found = of(f"{block}server {{ listen 80 backlog=4096;\nlocation / {{ {TO_U} }}\nlocation /k {{ {TO_U} {KEPT} }} }}")
     text = render(found, width=80)
@@ -276,7 +276,7 @@ def test_the_summary_counts_servers_and_locations() -> None:
 
 
 def test_findings_that_most_files_have_take_one_line() -> None:
-    """However many sockets and locations there are."""
+    """One line is enough for any number of sockets and locations."""
     text = render(of("server { listen 80; listen 81; location / { proxy_pass http://10.0.0.1; } }"), width=200)
     hints = (
         "Routine hints, true of most configurations: upstream_keepalive (1), listen_queue (2); --details shows them."
@@ -302,7 +302,7 @@ def test_breaking_findings_come_before_costly_and_ineffective_ones() -> None:
 
 
 def test_upstreams_of_php_alone_close_no_idle_connections() -> None:
-    """In a file of its own, an upstream block's servers show the protocol."""
+    """The servers of an upstream block in a file of its own show the protocol."""
     for server_, is_named in (("unix:/run/php/php8.2-fpm.sock", False), ("10.0.0.1:3000", True)):
         text = f"upstream a {{ server {server_}; keepalive 8; }}"
         found = audit_source(Dump({"up.conf": text}, is_complete=False), version="1.22")

@@ -55,7 +55,7 @@ def test_a_setting_that_a_missing_file_may_have_is_not_reported(name: str, serve
     ],
 )
 def test_missing_site_files_may_also_have_settings_of_http(name: str, http: str) -> None:
-    """For example conf.d/gzip.conf, or a site on port 80."""
+    """Examples are conf.d/gzip.conf, and a site on port 80."""
     found = [
         audit_source(Dump({"nginx.conf": f"{main} events {{ }}\nhttp {{ {http} {more} }}\n"}, is_complete=False)).advice
         for main, more in (("", ""), ("include modules-enabled/*.conf;", ""), ("", "include /etc/nginx/conf.d/*.conf;"))
@@ -70,7 +70,7 @@ def test_missing_site_files_may_also_have_settings_of_http(name: str, http: str)
         ("small_answers_without_sendfile_are_split", "tcp_nopush on;", False),
         ("log_with_variable_opens_each_time", "access_log /tmp/$host.log combined;", False),
         ("unbuffered_uploads_get_64k_per_round_trip", "listen 443 ssl http2; proxy_request_buffering off;", False),
-        # A hint says itself what it depends on.
+        # A hint itself names what it depends on.
         ("limit_conn_stops_half_headers", "limit_conn a 5;", True),
     ],
 )
@@ -82,7 +82,7 @@ def test_a_sites_own_file_says_nothing_about_the_settings_around_it(name: str, l
 
 
 def test_a_header_is_not_added_where_the_surroundings_may_have_others() -> None:
-    """Alone in an inner block, it would replace them."""
+    """A single header in an inner block would replace the outer ones."""
     lines = (
         "upstream a { server 10.0.0.1; keepalive 8; }\nserver { listen 80; location / { proxy_pass http://a; %s } }\n"
     )

@@ -56,7 +56,7 @@ def patched(found: Upgrade, *, defaults: bool) -> str:
 def test_lines_that_a_newer_nginx_rejects_are_reported_and_patched(
     server: str, effect: Effect, what: str, since: str, after: str
 ) -> None:
-    """Removed, ignored, or deprecated; nothing is reported before that version."""
+    """A line is removed, ignored, or deprecated from a version on; before it, nothing is reported."""
     text = f"server {{\n{server}\n}}"
     found = changes(text)
     assert of(found, effect) == [(what, 3 + server.count("\n") + 1, since)]
@@ -65,7 +65,7 @@ def test_lines_that_a_newer_nginx_rejects_are_reported_and_patched(
     at = as_numbers(since)
     just_before = f"{at[0]}.{at[1]}.{at[2] - 1}"
     assert of(changes(text, new=just_before), effect) == []
-    # What both refuse is still an error.
+    # A line that both versions refuse is still an error.
     assert bool(of(changes(text, old=since), effect)) == found.is_refused
     again = upgrade(Dump({"nginx.conf": patched(found, defaults=False)}, is_complete=True), old="1.18", new="1.30")
     assert of(again, effect) == []
@@ -84,7 +84,7 @@ TWO_SERVERS: Final = "ssl on;\nserver {\nlisten 443;\n}\nserver {\nlisten 80;\ns
 
 @pytest.mark.parametrize("around", ["http", "mail"])
 def test_ssl_on_of_an_outer_level_is_replaced_in_its_servers(around: str) -> None:
-    """Only where it is in effect; nothing is proposed if a server's listens are unknown."""
+    """The servers are those in which it is in effect; nothing is proposed if a server's listens are unknown."""
     for text, expected in (
         (TWO_SERVERS, "server {\nlisten 443 ssl;\n}\nserver {\nlisten 80;\n}"),
         (f"include a;\n{TWO_SERVERS}", "ssl on;\nserver {\nlisten 443;\n}"),
@@ -95,7 +95,7 @@ def test_ssl_on_of_an_outer_level_is_replaced_in_its_servers(around: str) -> Non
 
 
 def test_a_patch_that_is_not_enough_says_so() -> None:
-    """Two servers on a socket of which one has TLS: only a person knows what is meant."""
+    """If only one of two servers on a socket has TLS, a person must decide."""
     odd = f"server {{ listen 443; ssl on; {TLS} }}\nserver {{ listen 443; server_name b; }}"
     shown = render_upgrade(changes(f"{odd}\nserver {{ listen 444; ssl on; {TLS} }}"), width=200)
     assert "Patch for nginx 1.30; it still does not start then: change the other lines by hand:\n" in shown
@@ -103,7 +103,7 @@ def test_a_patch_that_is_not_enough_says_so() -> None:
 
 
 def test_what_only_the_old_version_refuses_is_not_of_the_new_one() -> None:
-    """And the advice that a refusal hid does not change."""
+    """The advice that a refusal hid does not change."""
     back = changes("server { listen 80 spdy; }", old="1.22", new="1.18")
     assert "NGINX 1.22 DOES NOT START\n  nginx.conf:3: invalid parameter" in render_upgrade(back, width=200)
     assert (back.starts, of(back, Effect.ADVICE)) == (True, [])
@@ -129,7 +129,7 @@ def test_what_both_versions_lack_is_reported(http: str, effect: Effect, what: st
 
 
 def test_what_both_versions_refuse_is_no_start_of_the_new_one() -> None:
-    """Tried: nginx -t of 1.26 and of 1.30 says `unknown directive "ssl"`."""
+    """nginx -t of 1.26 and of 1.30 prints `unknown directive "ssl"`."""
     for old, new in (("1.26", "1.30"), ("1.30", "1.26")):
         found = changes(f"server {{ listen 443; ssl on; {TLS} }}", old=old, new=new)
         assert of(found, Effect.REFUSED) == [("ssl", 3, "1.25.1")]
@@ -196,7 +196,7 @@ TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9
     ],
 )
 def test_a_changed_default_is_reported_where_it_counts(http: str, what: str, line: int, since: str, kept: str) -> None:
-    """With the line that keeps the old one; if the directive is set, nothing is reported."""
+    """The report has the line that keeps the old default; if the directive is set, nothing is reported."""
     found = changes(http)
     assert (what, line, since) in of(found, Effect.DEFAULT)
     after = patched(found, defaults=True)
@@ -216,7 +216,7 @@ def test_a_changed_default_is_reported_where_it_counts(http: str, what: str, lin
         ("keepalive_requests 9; server { }", "keepalive_requests"),
         ("keepalive_timeout 0; server { location / { } }", "keepalive_requests"),
         ("server { keepalive_timeout 0s; }", "keepalive_time"),
-        # Since 1.19.7, an HTTP/2 connection carries one request then.
+        # Since 1.19.7, an HTTP/2 connection then carries one request.
         ("server { keepalive_timeout 0; listen 80 http2; }", "keepalive_time"),
         ("server { location / { keepalive_requests 9; } }", "keepalive_requests"),
         ("server { location / { sendfile on; sendfile_max_chunk 512k; } }", "sendfile_max_chunk"),
@@ -269,7 +269,7 @@ def test_where_the_default_server_changes_nothing_it_is_not_named(servers: str) 
 
 
 def test_each_socket_of_a_server_has_a_default_server_of_its_own() -> None:
-    """Which socket a client uses decides whose ssl_protocols it gets; other servers' own ones changed nothing."""
+    """A client gets the ssl_protocols of its socket's default server; those of other servers changed nothing."""
     tls = "server {\nlisten 443 ssl;\nssl_protocols TLSv1.2;\n}\nserver {\nlisten 8443 ssl;\n}\n"
     found = changes(f"{tls}server {{\nlisten 443 ssl;\nlisten 8443 ssl;\nserver_name a;\n}}", old="1.26", new="1.30")
     (why,) = [one.why for one in found.differences if one.what == "ssl_protocols" and one.since == "1.29.2"]
@@ -316,7 +316,7 @@ def test_servers_of_streams_that_an_older_version_refuses(
 
 
 def test_http2_without_tls_no_longer_shuts_out_http1() -> None:
-    """By ``listen … http2``: ngx_http_init_connection of 1.25.0, and ngx_http_wait_request_handler of 1.25.1."""
+    """This concerns ``listen … http2``: ngx_http_init_connection of 1.25.0, ngx_http_wait_request_handler of 1.25.1."""
     plain = "server {\nlisten 80 http2;\n}"
     assert ("listen", 4, "1.25.1") in of(changes(plain, old="1.22", new="1.26"), Effect.BEHAVIOUR)
     shared = "server { listen 80 http2; } server { listen 80 ssl; server_name a; }"
@@ -330,7 +330,7 @@ def test_certificates_were_compressed_only_in_tls_1_3() -> None:
         ("", "1.22", False),
         ("", "1.26", True),
         ("ssl_protocols TLSv1.2;", "1.26", False),
-        # A missing file may say.
+        # A missing file may set it.
         ("include ssl.conf;", "1.26", False),
     ):
         found = of(changes(server % protocols, old=old), Effect.BEHAVIOUR)
@@ -352,7 +352,7 @@ def test_what_security_updates_bring_to_older_packages_is_not_certain() -> None:
 
 
 def test_a_variable_that_an_older_version_lacks_refuses_the_way_back() -> None:
-    """Unless these files define it."""
+    """A variable that these files define is no problem."""
     log = "log_format a '$ssl_curve $request';\nmap $ssl_curve $x {\ndefault $request_port; }"
     found = changes(log, old="1.30", new="1.18")
     assert of(found, Effect.REFUSED) == [
@@ -391,7 +391,7 @@ def test_a_version_may_be_that_of_a_package(written: str) -> None:
 
 
 def test_a_mainline_branch_means_its_last_release() -> None:
-    """As the tags of container images do: 1.29.7 changed most of what 1.29 did."""
+    """The tags of container images have the same meaning; 1.29.7 changed most of what 1.29 did."""
     since = {one.since for one in changes("server { listen 80; }", old="1.26", new="1.29").differences}
     assert "1.29.8" in since
     assert changes("server { listen 80; }", old="1.29", new="1.30").differences == ()
@@ -407,7 +407,7 @@ def test_a_mainline_branch_means_its_last_release() -> None:
     ],
 )
 def test_the_keepalive_default_is_not_reported_if_something_else_closes_connections(location: str) -> None:
-    """Tried on nginx 1.30: each request still has a connection of its own there."""
+    """On nginx 1.30, each request still has a connection of its own there."""
     found = changes(f"upstream u {{ server a; }} server {{ location / {{ {location} }} }}", old="1.22")
     told = [one.what for one in found.differences]
     assert "keepalive" not in told
@@ -437,7 +437,7 @@ def test_advice_that_expires_is_reported() -> None:
 
 
 def test_a_downgrade_is_reported_as_well() -> None:
-    """What the older version does not know; no line is proposed to keep a default that it never had."""
+    """The report lists what the older version lacks; no line is proposed to keep a default that it never had."""
     found = changes("server { listen 443 ssl; http2 on; }", old="1.30", new="1.22")
     assert of(found, Effect.REFUSED) == [("http2", 3, "1.25.1")]
     assert "max_headers" in [one[0] for one in of(found, Effect.DEFAULT)]
@@ -462,14 +462,14 @@ def test_a_downgrade_is_reported_as_well() -> None:
     ],
 )
 def test_a_line_with_a_changed_effect_is_named(http: str, what: str, since: str) -> None:
-    """For an upgrade, and for a downgrade."""
+    """It is named for an upgrade and for a downgrade."""
     for old, new in (("1.26", "1.31.5"), ("1.31.5", "1.26")):
         found = of(changes(http, old=old, new=new), Effect.BEHAVIOUR)
         assert (what, 4, since) in found
 
 
 def test_a_server_without_listen_is_one_with_port_80() -> None:
-    """Unless a missing file may have its listen."""
+    """A missing file may have its listen; then nothing is assumed."""
     assert ("listen", 3, "1.29.4") in of(changes("server {\nserver_name a;\n}"), Effect.BEHAVIOUR)
     assert of(changes("server { include a; }"), Effect.BEHAVIOUR) == []
 
@@ -543,7 +543,7 @@ def test_nothing_changes_between_a_version_and_itself() -> None:
     ],
 )
 def test_without_a_version_all_that_know_everything_are_compared(http: str, version: str, because: str) -> None:
-    """From the oldest lab version on that knows it; the audit names what an older one lacks."""
+    """The oldest one is the first lab version that knows everything; the audit names what an older one lacks."""
     found = audit_source(source(http))
     assert found.choice is not None
     assert found.choice.version == version
@@ -553,7 +553,7 @@ def test_without_a_version_all_that_know_everything_are_compared(http: str, vers
 
 
 def test_mainline_without_a_release_means_the_labs() -> None:
-    """1.31.3: changes of later releases are not included."""
+    """Changes after 1.31.3 are not included."""
     text = "server { location / { grpc_pass grpc://a; grpc_set_header Host b; } }"
     found = changes(text, old="1.30", new="1.31")
     assert [one.since for one in found.differences] == ["1.31.3"]
@@ -561,7 +561,7 @@ def test_mainline_without_a_release_means_the_labs() -> None:
 
 
 def test_findings_that_hold_on_some_versions_name_them() -> None:
-    """Without a patch, since it would not suit the others, unless something breaks."""
+    """They have no patch, since it would not suit the others, unless something breaks."""
     found = audit_source(
         source(f"upstream u {{ server 10.0.0.1; }} server {{ {TLS} location / {{ proxy_pass http://u; }} }}")
     )
@@ -591,7 +591,7 @@ def test_the_table_is_in_the_order_of_versions_without_duplicates() -> None:
 
 
 def test_unknown_versions_are_rejected() -> None:
-    """And so is text that is not a version."""
+    """Text that is not a version is rejected, too."""
     with pytest.raises(BadInputError, match=r"--from 1\.16: changes before 1\.18"):
         changes("server { }", old="1.16")
     for version in ("new", "1", "1.30.x", "", "-1.30"):

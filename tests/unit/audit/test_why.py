@@ -32,7 +32,7 @@ def test_a_line_of_a_configuration_means_its_directive(line: str) -> None:
 
 
 def test_a_directive_has_what_versions_changed_of_it() -> None:
-    """Also how inner blocks inherit it, and that packages of distributions may have it earlier."""
+    """The answer also has how inner blocks inherit it, and that packages of distributions may have it earlier."""
     assert "  nginx 1.29.7: new: local in upstream" in why("keepalive").splitlines()
     assert "  nginx 1.25.1: http2: nginx warns about it at each start" in why("listen")
     assert "since nginx 1.29.8 or a security update of a distribution" in why("max_headers")

@@ -53,7 +53,7 @@ def test_arms_that_need_the_same_container_share_it() -> None:
 
 
 def test_a_count_of_zero_counts_as_one() -> None:
-    """So that a ratio to it does not exceed the count; if both arms have none, there is no ratio."""
+    """A ratio to it then does not exceed the count; if both arms have none, there is no ratio."""
     block = dict(zip("abc", counted(20, 0, 0), strict=True))
     observed = {name: item for name, item in block.items() if isinstance(item, CountedObservation)}
     assert times("x", ("a", "b"))(observed) == 20
@@ -79,7 +79,7 @@ def test_a_claim_is_reversed_by_another_arm_in_the_place_of_its_own() -> None:
 
 
 def test_a_claim_expected_to_be_refuted_is_reversed_into_one_that_holds() -> None:
-    """Whatever the expectation for a version of nginx is."""
+    """The expectation for a version of nginx does not matter."""
     (claim,) = share(expected="refuted")
     told = turned_claim(claim)
     assert (told.arms, told.expected_on("1.30", BARE)) == (("a as b",), "holds")
@@ -120,7 +120,7 @@ class Asked(dict[str, float]):
 
 
 def not_returned(claim: Claim[Any], arms: dict[str, Arm[Any]]) -> list[str]:
-    """Return the figures that a claim's effect uses of an arm without a script."""
+    """Return the figures that a claim's effect uses, but its arms' scripts do not return."""
     asked = {name: Asked() for name in claim.arms}
     claim.effect({name: CountedObservation(measuring_s=1.0, figures=figures) for name, figures in asked.items()})
     missing = []
@@ -161,7 +161,7 @@ def test_a_mistyped_figure_is_found() -> None:
 
 
 def test_a_mistyped_reversing_arm_is_named() -> None:
-    """As soon as the catalogue is read."""
+    """The error appears as soon as the catalogue is read."""
     scenario = Scenario(name="scenario", arms=arms_of([setting("a"), setting("b")]), claims=share(turned_by="typo"))
     with pytest.raises(
         ValueError, match="scenario/n: turned_by names typo; the claim compares a, and the scenario has"

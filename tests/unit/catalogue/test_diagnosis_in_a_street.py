@@ -24,7 +24,7 @@ def seen(found: tuple[Cause, ...], outside: tuple[Cause, ...] = ()) -> RecordedO
 
 @pytest.mark.parametrize("arm", DIAGNOSES_IN_A_STREET)
 def test_the_cause_alone_is_right_whether_or_not_it_shows_outside_too(arm: str) -> None:
-    """A capture of one leg need not decide it."""
+    """A capture of one leg need not decide the cause."""
     causes = DIAGNOSES_IN_A_STREET[arm]
     claim = street_scenario().claim(f"{arm.replace('-', '_')}_is_told_in_a_street")
     assert [claim.effect({arm: seen(causes, outside)}) for outside in ((), causes)] == [RIGHT, RIGHT]
@@ -32,7 +32,7 @@ def test_the_cause_alone_is_right_whether_or_not_it_shows_outside_too(arm: str) 
 
 @pytest.mark.parametrize("arm", DIAGNOSES_IN_A_STREET)
 def test_any_other_finding_is_wrong(arm: str) -> None:
-    """Next to the cause, instead of it, or only from outside; and also no finding, if something is wrong."""
+    """The other finding may be next to the cause, instead of it, or only outside; no finding is wrong, too."""
     causes = DIAGNOSES_IN_A_STREET[arm]
     others = [cause for cause in Cause if (cause,) != causes]
     wrong = [seen((*causes, other)) for other in others]
@@ -43,7 +43,7 @@ def test_any_other_finding_is_wrong(arm: str) -> None:
 
 
 def test_every_arm_has_a_street_up_to_the_backend_of_its_subject() -> None:
-    """So that the capture there has the other leg."""
+    """The capture at the backend then has the other leg."""
     scenario = street_scenario(NINE_IN_TEN)
     assert {arm.name for arm in scenario.arms} == set(DIAGNOSES_IN_A_STREET)
     for arm in scenario.arms:

@@ -19,6 +19,6 @@ def test_the_built_cause_alone_is_right(arm: str) -> None:
 
 
 def test_every_claim_fails_with_healthy_traffic_instead() -> None:
-    """Whatever the files say then, it is not the cause."""
+    """The files then show no such cause."""
     assert {claim.turned_by[claim.arms[0]] for claim in SCENARIO.claims} == {HEALTHY.name}
     assert [claim.arms[0] for claim in SCENARIO.claims] == BUILT

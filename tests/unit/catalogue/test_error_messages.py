@@ -1,4 +1,4 @@
-"""Cases of messages in the error log: what is made of their rows, and how lines are counted."""
+"""Cases of messages in the error log: the claims made from their rows, and how lines are counted."""
 
 import re
 from typing import Any
@@ -35,7 +35,7 @@ def row(**fields: Any) -> dict[str, Any]:
 
 
 def test_lines_are_counted_by_the_words_of_a_messages_row() -> None:
-    """Also if they contain a client's line breaks, or nginx has no log yet."""
+    """Lines count even if they contain a client's line breaks, or nginx has no log yet."""
     assert lines_of("upstream_refused", REFUSED * 2 + BROKEN) == 2
     assert lines_of("proxy_protocol_broken", REFUSED + BROKEN + REFUSED) == 1
     assert lines_of("conflicting_server_name", AT_START) == 1
@@ -80,7 +80,7 @@ def test_every_case_has_a_known_message_and_script() -> None:
 
 
 def test_every_message_of_nginx_is_provoked_or_has_a_reason_why_not() -> None:
-    """In its own row, or in this scenario's list of exceptions."""
+    """The reason is in its own row, or in this scenario's list of exceptions."""
     left_out = module.left_out()
     provoked = {case.row for case in cases()}
     own = {message.id for message in messages().values() if message.levels and not message.unprovoked}

@@ -1,4 +1,4 @@
-"""Advice for large machines: what is started there, which loads are void, and claims that come out both ways."""
+"""Advice for large machines: what is started there, which loads are void, and claims that can hold or fail."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -123,7 +123,7 @@ def test_every_file_is_what_an_engineer_would_have_collected() -> None:
 
 
 def test_if_requests_fail_the_workers_times_are_recorded() -> None:
-    """Before and after, for each worker that existed: so explain can distinguish a stall from a lack of CPU."""
+    """Times are read before and after, for each worker: so explain can distinguish a stall from a lack of CPU."""
     around = Around()
     plan = Recorded(load=Inner(around.did), access_log=False, error_log=True)
     outcome = plan.run(around.stage, label="a-b1")
@@ -134,7 +134,7 @@ def test_if_requests_fail_the_workers_times_are_recorded() -> None:
 
 
 def test_the_observation_is_what_the_files_show() -> None:
-    """Here: drops without overflows, which need another file for a decision."""
+    """The example has drops without overflows, which need another file for a decision."""
     around = Around()
     plan = Recorded(load=Inner(around.did))
     outcome = plan.run(around.stage, label="a-b1")
@@ -155,7 +155,7 @@ def test_the_capture_also_ends_after_a_load_that_failed() -> None:
 
 
 def test_a_street_runs_around_the_load_and_is_captured_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of it, not only TCP; and it ends with the load."""
+    """The captures have all traffic, not only TCP; it ends with the load."""
     monkeypatch.setattr(recorded, "_STREET_S", 0.0)
     around = Around(filter_="")
     outcome = Recorded(load=Inner(around.did), street_to="files").run(around.stage, label="a-b1")
@@ -173,7 +173,7 @@ def test_a_street_runs_around_the_load_and_is_captured_at_both_ends(monkeypatch:
 
 
 def test_a_street_ends_with_a_load_that_failed() -> None:
-    """Otherwise it would be in the next trial."""
+    """Otherwise its traffic would be in the next trial."""
     around = Around(filter_="")
     with pytest.raises(LabError, match="no connection"):
         Recorded(load=Inner(around.did, LabError("no connection")), street_to="files").run(around.stage, label="a-b1")

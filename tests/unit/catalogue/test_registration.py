@@ -50,7 +50,7 @@ def test_the_data_of_every_claim_match_their_registration(found: Mapping[str, Fi
 
 
 def test_code_with_another_effect_has_a_new_revision(found: Mapping[str, Fingerprint]) -> None:
-    """Only its author knows: a digest shows that code has changed, and a manual revision that its effect has."""
+    """A digest shows that code has changed; its author raises the revision if its effect has changed."""
     known = registered()
     changed = sorted(name for name in {*found} & {*known} if found[name].code != known[name].code)
     assert changed == [], (
@@ -60,7 +60,7 @@ def test_code_with_another_effect_has_a_new_revision(found: Mapping[str, Fingerp
 
 
 def test_every_claim_says_where_its_threshold_comes_from() -> None:
-    """In one sentence, also for the control; an exploratory one gives its reason."""
+    """One sentence gives the source, also for the control; an exploratory claim gives its reason."""
     for advice in every_advice():
         for claim in advice.scenario(RunConditions()).claims:
             for each in (claim, claim.control):
@@ -108,7 +108,7 @@ def with_arm(change: Callable[[Any], Any]) -> Scenario[Any]:
     ],
 )
 def test_all_declared_data_that_affect_a_decision_are_in_its_hash(changed: Scenario[Any]) -> None:
-    """Those of the claim, its arms and containers, and their surroundings."""
+    """The data are those of the claim, its arms and containers, and their surroundings."""
     assert print_of(changed).hash != print_of(SCENARIO).hash
 
 
@@ -119,7 +119,7 @@ def test_a_claims_wording_is_not_in_its_hash() -> None:
 
 
 def test_an_additional_arm_changes_no_other_claim() -> None:
-    """Although it shares a container, and so a subject, with the others."""
+    """The arm shares a container, and so a subject, with the others."""
     scenario = config_rot.SCENARIO
     first = scenario.arms[0]
     shared = replace(first.subject, configurations={**first.subject.configurations, "new": "# another"})
@@ -137,7 +137,7 @@ def print_with(tmp_path: Path) -> Iterator[Callable[..., Fingerprint]]:
     def print_with(code: str, raised: Mapping[str, int] | None = None) -> Fingerprint:
         path = tmp_path / f"example_{len(modules)}.py"
         path.write_text(code, encoding="utf-8")
-        # One name for all: it is one module of the catalogue, before and after a change.
+        # All have one name, because they stand for one module of the catalogue before and after a change.
         spec = importlib.util.spec_from_file_location("tuneproof.catalogue.example", path)
         assert spec is not None
         assert spec.loader is not None
@@ -173,7 +173,7 @@ def test_local_names_and_comments_do_not_matter(print_with: Callable[..., Finger
 def test_changed_code_shows_in_the_digest_and_its_revision_changes_the_hash(
     print_with: Callable[..., Fingerprint], old: str, new: str
 ) -> None:
-    """Also code of a function that the effect calls; only a manually raised revision registers the claim again."""
+    """A function that the effect calls counts, too; only a manually raised revision registers the claim again."""
     before, after = print_with(CODE), print_with(CODE.replace(old, new))
     assert (after.hash, after.code != before.code) == (before.hash, True)
     for name in ("example.effect", "example.least", NAME, "SlowReaders"):
@@ -191,7 +191,7 @@ def test_a_constant_that_code_uses_is_data(print_with: Callable[..., Fingerprint
 
 
 def test_values_that_a_factory_closes_over_are_data(print_with: Callable[..., Fingerprint]) -> None:
-    """For example the figure that a row of the catalogue names."""
+    """An example is the figure that a row of the catalogue names."""
     factory = "def of(figure):\n def effect(block):\n  return block[figure]\n return effect\n\neffect = of('{}')\n"
     first, second = print_with(factory.format("a")), print_with(factory.format("b"))
     assert first.hash != second.hash

@@ -91,13 +91,13 @@ Script = Callable[[Rig], Figures]
 
 
 def script_of(arms: Sequence[Arm[CountedObservation]], name: str) -> Script:
-    """Return what the trials of an arm do."""
+    """Return the script of an arm's trials."""
     (plan,) = [arm.plan for arm in arms if arm.name == name]
     assert isinstance(plan, Counted)
     return plan.script
 
 
-# Each with the time that a step may take, in seconds, and what would happen.
+# Each row has the time in seconds that a step may take, and the consequence of a longer one.
 SCRIPTS: Mapping[str, tuple[Script, float, str]] = {
     "dying_connections": (dying_connections_scripts.asked_in_turn(), 10, "nginx tries a failed server again"),
     "failed_requests": (script_of(upstream_peers.ARMS, "5xx-listed"), 5, "nginx tries a failed server again"),
@@ -119,7 +119,7 @@ def test_a_trial_that_a_server_clock_outruns_is_void(name: str, monkeypatch: pyt
 
 
 def test_a_page_requested_too_slowly_shows_nothing_about_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More than half of it would be admitted by the rate alone, and nothing would seem to break."""
+    """The rate alone would admit more than half of the page, and nothing would seem to break."""
     rejected = answered(503)
     assert request_limits_scripts.page(Machine(monkeypatch, 0.7, answer=rejected)) == {"rejected_share": 1.0}
     with pytest.raises(VoidTrialError, match=r"asking took 0\.9 s, in which the rate admits"):

@@ -18,8 +18,8 @@ SITE: Final = (
     "upstream app { server 10.0.0.1; keepalive 8; }\n"
     "server {\n  listen 80 reuseport;\n  location / { proxy_pass http://app; }\n}\n"
 )
-# What SARIF 2.1.0 demands of the parts that are written; nothing else is allowed (its sections 3.13, 3.14, 3.19, 3.27,
-# 3.28, 3.29, 3.30, 3.49).
+# The requirements of SARIF 2.1.0 for the parts that are written; nothing else is allowed (its sections 3.13, 3.14,
+# 3.19, 3.27, 3.28, 3.29, 3.30, 3.49).
 _TEXT: Final = {"type": "object", "required": ["text"], "additionalProperties": False, "properties": {"text": {
     "type": "string", "minLength": 1}}}  # fmt: skip
 _RULE: Final = {"type": "object", "required": ["id"], "additionalProperties": False, "properties": {
@@ -82,7 +82,7 @@ def test_a_reason_names_files_as_places_do(lab: Lab, folder: Path) -> None:
 
 
 def test_places_are_relative_to_the_folder(lab: Lab, folder: Path) -> None:
-    """Without a forbidden state nothing fails; nor does a file outside."""
+    """Nothing fails without a forbidden state, or because of a file outside the folder."""
     status, out = audited(lab)
     assert status == 0
     assert "\nnginx.conf:1: harmful, request_limits\n" in out
@@ -101,7 +101,7 @@ def test_an_unknown_state_is_bad_input(lab: Lab) -> None:
 
 
 def test_a_baseline_holds_known_findings_wherever_they_move(lab: Lab, folder: Path) -> None:
-    """Once each: the same line a second time is new, and so is another line."""
+    """Each counts once: the same line a second time is new, and so is another line."""
     assert audited(lab, "--write-baseline", "known.json", "--fail-on", "harmful")[0] == 1
     known = ("--baseline", "known.json", "--fail-on", "harmful")
     config = folder / "my deploy/nginx.conf"
@@ -130,7 +130,7 @@ def test_an_invalid_baseline_is_bad_input(lab: Lab, folder: Path, text: str) -> 
 
 
 def test_annotations_are_workflow_commands_for_paths_of_the_checkout(lab: Lab, folder: Path) -> None:
-    """One for each finding; characters that would end a property or a message are escaped."""
+    """Each finding has one; characters that would end a property or a message are escaped."""
     (folder / "my deploy/conf.d/a,b:c%.conf").write_text(
         "server { sendfile on; tcp_nopush on; send_timeout 1%; send_timeout 1; }", encoding="utf-8"
     )
@@ -175,7 +175,7 @@ def test_sarif_links_the_source_of_a_documented_rule(lab: Lab, folder: Path) -> 
 
 
 def test_sarif_reports_new_findings(lab: Lab, folder: Path) -> None:
-    """Those since a baseline, if there is one; and what nginx would refuse."""
+    """New are the findings since a baseline, if there is one, and what nginx would refuse."""
     audited(lab, "--write-baseline", "known.json")
     known = {result["ruleId"] for result in sarif(lab)["results"]}
     (folder / "my deploy/conf.d/other.conf").write_text(
@@ -194,7 +194,7 @@ def test_sarif_reports_new_findings(lab: Lab, folder: Path) -> None:
 def test_the_single_patch_is_applied_by_git_and_leaves_nothing_to_patch(
     lab: Lab, folder: Path, *, is_repository: bool
 ) -> None:
-    """By the printed command; several changes of one line come one after the other."""
+    """The printed command applies it; several changes of one line come one after the other."""
     if is_repository:
         subprocess.run(["git", "init", "-q"], check=True)
     told = lab("audit", "my deploy", "--nginx", "1.22", "--patch", "all.patch")
@@ -230,7 +230,7 @@ def test_a_binary_file_is_reported_as_binary(lab: Lab, folder: Path, raw: bytes)
 def test_a_patch_of_a_file_above_is_applied_by_the_printed_command(
     lab: Lab, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the user's folder: git refuses names that begin with two dots."""
+    """The command runs in the user's folder: git refuses names that begin with two dots."""
     (folder / "below").mkdir()
     (folder / "site.conf").write_text("server { listen 80; }\n", encoding="utf-8")
     monkeypatch.chdir(folder / "below")

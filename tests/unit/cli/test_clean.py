@@ -39,7 +39,7 @@ def cleaned(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Cleaned:
 
 
 def test_clean_reports_what_was_removed_and_what_was_not(cleaned: Cleaned) -> None:
-    """Each kind with its number; a remainder does not end with success."""
+    """Each kind has its number; a remainder does not end with success."""
     assert cleaned(Removed(containers=3, images=2)) == (0, ["removed: 3 containers, 0 networks, 0 volumes, 2 images"])
     assert cleaned(Removed(containers=3, refused=("network lab has active endpoints",))) == (
         1,

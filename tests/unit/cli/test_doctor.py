@@ -81,7 +81,7 @@ def test_a_host_that_can_test_everything_gets_status_0(told: Told) -> None:
 def test_a_users_engine_may_use_the_controllers_delegated_to_its_user(
     told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Podman reports those of its own cgroup, and systemd gives it only those that it uses."""
+    """Podman reports the controllers of its own cgroup, and systemd gives it only those that it uses."""
     socket = tmp_path / "podman.sock"
     socket.touch()
     monkeypatch.setenv("DOCKER_HOST", f"unix://{socket}")
@@ -144,7 +144,7 @@ def test_a_remote_engines_kernel_is_not_mistaken_for_the_local_one(told: Told, m
 def test_without_an_engine_it_says_whether_run_would_start_one(
     told: Told, error: Exception, *, may_start: bool, status: int, begins: str
 ) -> None:
-    """It starts none itself; and no other engine replaces one that the user chose."""
+    """doctor starts none itself, and no other engine replaces one that the user chose."""
     found, out, _ = told(refusing(error), may_start=may_start)
     assert found == status
     assert out.startswith(begins)
@@ -171,7 +171,7 @@ def test_no_registry_and_no_bootstrap_are_reported_with_their_reasons(monkeypatc
 def test_with_the_labs_images_built_nothing_is_missing_without_network(
     told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A missing one would have to be built."""
+    """A missing image would have to be built."""
     tags = [spec.tag for spec in (*role_images().values(), *subject_images([DEFAULT_VERSION]).values())]
     monkeypatch.setattr(doctor, "find_bootstrap_error", lambda: "no mmdebstrap")
 
@@ -243,7 +243,7 @@ def test_images_that_lack_security_updates_are_reported(told: Told) -> None:
 def test_security_updates_that_wait_are_reported(
     told: Told, monkeypatch: pytest.MonkeyPatch, updates: Updates | None, base: str, line: str
 ) -> None:
-    """Of the images of the default run that exist; without any there is no line."""
+    """The images are those of the default run that exist; without any there is no line."""
     tag = role_images()["client"].tag
     client = engine()
     client.api.images = lambda: [{"RepoTags": [tag, base], "Created": time.time()}]
@@ -254,7 +254,7 @@ def test_security_updates_that_wait_are_reported(
 
 
 def test_a_rootless_engine_with_cgroup_v1_limits_nothing(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For example Podman 4.3, which marks itself as rootless in its own way, and claims that it limits memory."""
+    """Podman 4.3 marks itself as rootless in its own way, and claims that it limits memory."""
     monkeypatch.setattr(doctor, "read_controllers", lambda _address, *, is_rootless: () if is_rootless else ("memory",))
     status, out, _ = told(partial(engine, Rootless=True, CgroupVersion="1"))
     assert status == 1

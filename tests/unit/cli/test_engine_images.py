@@ -73,18 +73,18 @@ def provide(engines: Engines) -> list[str]:
     provide_images(engines.environments, SPECS)
     *done, _, _, _ = engines.did
     assert engines.did == [*done, *["close"] * 3]
-    # The copies at the end are made side by side.
+    # The last copies are made side by side.
     return [*(line for line in done if "builds" in line), *sorted(line for line in done if " to " in line)]
 
 
 def test_one_engine_builds_and_the_others_get_copies(engines: Engines, capsys: pytest.CaptureFixture[str]) -> None:
-    """The one that lacks the fewest builds; afterwards all have the same bytes."""
+    """The engine that lacks the fewest images builds; afterwards all have the same bytes."""
     assert provide(engines) == ["b builds", "b to a: 4", "b to c: 4"]
     assert "engine b: building image" in capsys.readouterr().err
 
 
 def test_only_what_is_missing_is_copied(engines: Engines) -> None:
-    """From an engine that has all: nothing is built; if all engines have all images, nothing happens."""
+    """An engine that has all images gives copies, and nothing is built; if none lacks any, nothing happens."""
     engines.held["a"].update(ALL)
     engines.held["c"].update(ALL - {ONE})
     assert provide(engines) == ["a to b: 3", "a to c: 1"]
@@ -95,7 +95,7 @@ def test_only_what_is_missing_is_copied(engines: Engines) -> None:
 def test_an_engine_without_packages_gets_images_from_one_that_has_them(
     engines: Engines, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The next one builds; the reason takes one line."""
+    """The next engine builds; the reason takes one line."""
     engines.cannot_build = {"b"}
     assert provide(engines) == ["b builds", "a builds", "a to b: 3", "a to c: 4"]
     assert f"lab: engine b cannot build them: building {ONE} failed; the next one tries\n" in capsys.readouterr().err
@@ -116,7 +116,7 @@ def test_an_engine_that_takes_no_copy_is_reported(engines: Engines, capsys: pyte
 
 
 def test_the_images_are_those_of_the_runs_versions() -> None:
-    """As in pytest: one nginx unless more are named, all for a full run."""
+    """pytest uses the same versions: one nginx unless more are named, all for a full run."""
 
     def suites(*arguments: str) -> list[str]:
         return [spec.suite for spec in images_for(arguments) if spec.name == "subject"]

@@ -91,7 +91,7 @@ def test_each_part_has_a_folder_of_its_own(tmp_path: Path) -> None:
 
 
 def test_the_labs_lines_are_shown_and_pytests_are_not() -> None:
-    """What was done and decided, and why something failed."""
+    """The lab's lines report what was done and decided, and why something failed."""
     shown = [
         "listen_queue, nginx 1.22: round 3, trial 1 of 2: short\n",
         "reuseport_stall with short-queue, nginx 1.22, delay=20ms,loss=1%: starting 2 nginx containers\n",

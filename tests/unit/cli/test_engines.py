@@ -23,7 +23,7 @@ from tuneproof.report.results.documents import Results
 from tuneproof.report.results.merging import missing_shards
 from tuneproof.report.results.run_file import ResultsWriter, load
 
-# Of two engines.
+# The cells of two engines.
 _PARTS = 8
 ARCHITECTURES = {"a": "x86_64", "b": "x86_64", "pi": "aarch64"}
 
@@ -144,7 +144,7 @@ def shared(farm: Farm, capsys: pytest.CaptureFixture[str]) -> Shared:
 
 
 def test_all_parts_are_done_once_and_are_in_one_report(farm: Farm, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whichever engine did them; results/latest leads there. A shard without anything to do is not missing."""
+    """results/latest leads to the report; a shard without anything to do is not missing."""
     farm.idle = {"2/8"}
     assert run_on(["a", "b"], ["-k", "stall", "--seed", "7"]) == 0
     assert sorted(part.shard for _, part in farm.did) == [f"{number}/8" for number in range(1, 9)]
@@ -158,7 +158,7 @@ def test_all_parts_are_done_once_and_are_in_one_report(farm: Farm, capsys: pytes
 
 
 def test_a_lost_engines_decisions_stay_and_another_does_the_rest(farm: Farm, shared: Shared) -> None:
-    """Each cell once; of two measurements the first one counts."""
+    """Each cell appears once; of two measurements the first one counts."""
     farm.lost = {"b"}
     status, results, told = shared()
     ((_, part),) = [item for item in farm.did if item[0] == "b"]
@@ -178,7 +178,7 @@ def test_arguments_that_choose_nothing_end_the_run_at_once(farm: Farm, monkeypat
 
 
 def test_an_engine_that_cannot_start_leaves_all_parts_to_the_others(farm: Farm, shared: Shared) -> None:
-    """For example if images cannot be built: otherwise it would end one part after the other."""
+    """If images cannot be built, for example, such an engine would otherwise end one part after the other."""
     farm.cannot_begin = {"b"}
     farm.waits = {("a", 2): ("b", 1)}
     status, results, told = shared()
@@ -192,7 +192,7 @@ def test_an_engine_that_cannot_start_leaves_all_parts_to_the_others(farm: Farm, 
 def test_without_any_engine_left_decided_claims_are_reported_and_the_run_is_incomplete(
     farm: Farm, shared: Shared
 ) -> None:
-    """With the status of an unavailable engine."""
+    """The exit status is that of an unavailable engine."""
     farm.lost = {"a"}
     status, results, told = shared(on=["a"])
     assert (status, [cell.name for cell in results.cells]) == (3, ["claim_1_4"])
@@ -268,7 +268,7 @@ def test_a_cell_that_a_control_made_untestable_on_a_lost_engine_is_not_measured_
 
 @pytest.mark.parametrize("lost", [set(), {"b"}], ids=["not-lost", "lost"])
 def test_a_cell_that_contradicts_fails_the_run(farm: Farm, monkeypatch: pytest.MonkeyPatch, lost: set[str]) -> None:
-    """Also that of an engine that was lost later; one that is back is swept at the end.
+    """The cell may be from an engine that was lost later; one that is back is swept at the end.
 
     It may have been away for longer than the reaper of its part waits.
     """

@@ -14,7 +14,7 @@ from tuneproof.own_version import VERSION
 
 @pytest.fixture(autouse=True)
 def as_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start it like the script that pip creates."""
+    """Start the command like the script that pip creates."""
     monkeypatch.setattr(sys, "argv", ["/usr/local/bin/tuneproof"])
 
 
@@ -58,7 +58,7 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
 def test_a_missing_package_is_named(
     argv0: str, status: int | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If it was installed without the lab's packages; a checkout has all of them, so there it is a bug."""
+    """The command may be installed without the lab's packages; in a checkout, a missing package is a bug."""
     monkeypatch.setattr(sys, "argv", [argv0])
     monkeypatch.setitem(sys.modules, "docker", None)
     monkeypatch.delitem(sys.modules, "tuneproof.cli.doctor", raising=False)

@@ -12,7 +12,8 @@ import pytest
 
 from tests.support.places import CHECKOUT
 
-# Records each call. `-m venv` makes an environment whose python is this same script; pip fails while `broken` exists.
+# The script records each call. `-m venv` makes an environment whose python is this same script; pip fails while
+# `broken` exists.
 FAKE_PYTHON = """#!/bin/sh
 case "$1" in
 -c) exec {python} "$@" ;;

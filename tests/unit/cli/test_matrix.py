@@ -37,7 +37,7 @@ def test_the_matrix_has_every_claim_on_every_version_and_network(lab: Lab, tmp_p
 
 
 def test_pytest_arguments_select_cells(lab: Lab, tmp_path: Path) -> None:
-    """The same arguments as for a run; the depth is in the matrix, because the times depend on it."""
+    """The arguments are those of a run; the depth is in the matrix, because the times depend on it."""
     earlier = str(write(tmp_path, a_cell()))
     chosen = ("-k", "loaded_worker_stalls", "--nginx", "1.22", "--depth", "full")
     document = matrix(lab, *chosen, "--results", earlier)

@@ -37,7 +37,7 @@ def both(tmp_path: Path) -> list[Path]:
 def test_the_latest_results_are_shown_unless_others_are_named(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: list[Path]
 ) -> None:
-    """As a table without colours if the output is not a terminal, and as pages in the run's own folder."""
+    """They appear as a table, without colours if the output is no terminal, and as pages in the run's own folder."""
     monkeypatch.setattr(report, "LATEST", write(tmp_path / "latest", a_cell()))
     status, out, err = lab("report")
     assert status == 0
@@ -58,7 +58,7 @@ def test_several_results_are_one_table(lab: Lab, both: list[Path], pages: list[P
 
 
 def test_output_is_a_folder_with_everything(lab: Lab, both: list[Path], tmp_path: Path, pages: list[Path]) -> None:
-    """Results, evidence and pages; missing evidence is reported."""
+    """The folder has results, evidence and pages; missing evidence is reported."""
     (both[0] / "evidence/one/x").unlink()
     status, _, err = lab("report", *both, "--output", tmp_path / "all")
     assert (status, pages) == (0, [tmp_path / "all"])
@@ -77,7 +77,7 @@ def test_json_is_one_document_that_matches_the_schema(lab: Lab, both: list[Path]
 
 
 def test_markdown_is_the_step_summary(lab: Lab, tmp_path: Path, pages: list[Path]) -> None:
-    """The same as a run would append."""
+    """A run appends the same text."""
     told = lab("report", "--markdown", write(tmp_path, a_cell()))
     assert (told.status, pages) == (0, [])
     assert told.out.startswith("## nginx tuning advice: results of this run\n")

@@ -29,7 +29,7 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 @pytest.mark.parametrize("words", [["--nginx-conf", "a.conf"], ["--nginx-conf=a.conf"]])
 def test_a_configuration_is_passed_as_one_word(handed: list[list[str]], words: list[str]) -> None:
-    """Otherwise pytest would take it for a test path."""
+    """Otherwise pytest would take the configuration for a test path."""
     run.main([*words, "-k", "yours"])
     assert handed[0][-3:] == ["--nginx-conf=a.conf", "-k", "yours"]
 
@@ -106,7 +106,7 @@ def test_several_engines_share_a_run(handed: list[list[str]], monkeypatch: pytes
 
 
 def test_no_engine_is_needed_for_a_list(handed: list[list[str]]) -> None:
-    """The list would be the same for all of them."""
+    """The list would be the same for all engines."""
     assert run.main(["--engine", "no-such-context", "--engine", "ssh://nowhere", "--co"]) == 0
     assert handed[0][-1] == "--co"
 

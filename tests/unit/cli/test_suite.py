@@ -81,7 +81,7 @@ LAB = [*ALONE, "-m", "not slow"]
 def test_test_runs_the_cheapest_tests_first(
     unit: int, lab: int, together: int, steps: list[str | list[str]], statuses: list[int]
 ) -> None:
-    """Unit tests on all CPUs, then the lab's own, whatever the status of the first; one status for both."""
+    """Unit tests run on all CPUs, then the lab's own, even after a failure; both have one status."""
     statuses += [unit, lab]
     assert cli.main(["test", "-k", "x"]) == together
     assert steps == ["engine", [*UNIT, "-k", "x"], [*LAB, "-k", "x"]]
@@ -98,7 +98,7 @@ def test_a_selection_by_markers_includes_the_slow_tests(steps: list[str | list[s
 def test_nothing_runs_after_tests_that_did_not_complete(
     status: int, steps: list[str | list[str]], statuses: list[int]
 ) -> None:
-    """Interrupted, broken or misused: the user would not want the next part."""
+    """After tests that were interrupted, broken or misused, the user would not want the next part."""
     statuses += [status]
     assert cli.main(["test"]) == status
     assert steps == ["engine", UNIT]
@@ -124,7 +124,7 @@ def test_a_killed_parts_status_is_reported_as_in_a_shell(body: str, status: int)
 def test_pytest_ends_with_our_statuses(
     body: str, words: list[str], status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pytest's own are 4 for wrong usage and 2 for an interruption; here 2 is bad input, whichever command finds it."""
+    """Pytest's own statuses are 4 for wrong usage and 2 for an interruption; here 2 is bad input for every command."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # nothing of the installed parts is needed
     (tmp_path / "test_it.py").write_text(f"def test_it():\n    {body}\n", encoding="utf-8")
     own = ["-c", os.devnull, "--rootdir", os.fspath(tmp_path), "-p", "no:cacheprovider"]
@@ -180,7 +180,7 @@ def test_a_part_gets_the_signals_that_do_not_reach_it() -> None:
 
 
 def test_the_former_handlers_are_restored_after_a_part() -> None:
-    """Also if a part could not be started."""
+    """They are restored even if a part could not be started."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with pytest.raises(FileNotFoundError):
         suite._run(["/nowhere/to/be/found"])
@@ -228,7 +228,7 @@ def test_a_child_inherits_open_file_descriptors(tmp_path: Path) -> None:
     [("--help", "--lab-help"), ("-h", "--lab-help"), ("--pytest-help", "--help"), ("--collect-only", "--collect-only")],
 )
 def test_options_that_run_no_test_need_no_engine(option: str, asked: str, steps: list[str | list[str]]) -> None:
-    """Asking for help installs nothing; our own comes first, pytest's has another option."""
+    """Asking for help installs nothing; --help prints ours, and another option pytest's."""
     with pytest.raises(ReplacedError):
         cli.main(["run", option])
     assert steps == [[*PYTEST, "tests/scenarios", *PLAIN, "-rfE", asked]]

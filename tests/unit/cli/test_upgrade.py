@@ -33,7 +33,7 @@ def conf(tmp_path: Path) -> Path:
 
 
 def test_a_version_that_the_lab_lacks_is_an_error_with_a_remedy(lab: Lab, conf: Path) -> None:
-    """Although the files could be compared for it."""
+    """The error comes although the files could be compared for that version."""
     assert lab("upgrade", "--from", "1.25", "--to", "1.30", conf).status == 0
     ended = lab("upgrade", "--from", "1.25", "--to", "1.30", "--prove", conf)
     assert ended.status == 2
@@ -82,7 +82,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[Compared]:
 def test_differences_are_below_the_report_on_the_files(
     lab: Lab, conf: Path, tmp_path: Path, found: list[Compared]
 ) -> None:
-    """With the number of comparisons, the seed, and what could not be compared."""
+    """The output has the number of comparisons, the seed, and what could not be compared."""
     comparisons = compared("http://a/", [{"status: 200": 3.0}] * 5, [{"status: 400": 3.0}] * 5)
     found.append(Compared(comparisons=tuple(comparisons), void={"http://b/": "no answer"}))
     words = ("upgrade", "--from", "1.22", "--to", "1.30", "--prove", "--results", tmp_path, "--seed", 7, conf)
@@ -122,7 +122,7 @@ def test_no_difference_is_reported_with_the_number_of_comparisons(
 def test_a_version_that_does_not_start_is_the_only_difference(
     lab: Lab, conf: Path, tmp_path: Path, found: list[Compared], refused: tuple[str, str], status: int, words: str
 ) -> None:
-    """In nginx's own words; only the new one's refusal fails, and that of both is an error."""
+    """It has nginx's own words; only the new version's refusal fails, and that of both is an error."""
     found.append(Compared(refused=refused))
     ended = lab("upgrade", "--from", "1.22", "--to", "1.30", "--prove", "--results", tmp_path, conf)
     assert ended.status == status

@@ -48,7 +48,7 @@ def watches(monkeypatch: pytest.MonkeyPatch, *seconds: Callable[[], Made]) -> No
 
 
 def signalled(number: int) -> Made:
-    """A second in which somebody sends a signal."""
+    """Return a second in which somebody sends a signal."""
     os.kill(os.getpid(), number)
     return (SECOND,)
 
@@ -57,7 +57,7 @@ def signalled(number: int) -> Made:
 def test_a_signal_ends_it_with_the_diagnosis(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, folder: Path, number: int
 ) -> None:
-    """And the recording has everything seen until then."""
+    """The recording has everything seen until then."""
     watches(monkeypatch, lambda: (IDLE,), lambda: signalled(number), lambda: (replace(SECOND, worker=1),))
     status, out, _ = lab("watch", "--record", "loops.json")
     assert status == 0
@@ -69,7 +69,7 @@ def test_a_signal_ends_it_with_the_diagnosis(
 
 
 def test_a_second_ctrl_c_does_not_wait(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For example, for a bpftrace that does not end."""
+    """It does not wait for a bpftrace that does not end, for example."""
 
     def twice() -> Made:
         os.kill(os.getpid(), signal.SIGINT)
@@ -98,7 +98,7 @@ def test_a_page_that_cannot_be_written_does_not_cost_the_diagnosis(lab: Lab, mon
 
 
 def test_a_foreign_file_name_is_plain_text(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the lines of seconds and in the diagnosis: no escape sequence reaches the terminal."""
+    """No escape sequence reaches the terminal, neither in the lines of seconds nor in the diagnosis."""
     long = tuple(replace(each, longest_on="/srv/\x1b]0;owned\x07[/x]") for each in SECOND.long)
     watches(monkeypatch, lambda: (replace(SECOND, long=long),))
     _, out, _ = lab("watch")
@@ -107,7 +107,7 @@ def test_a_foreign_file_name_is_plain_text(lab: Lab, monkeypatch: pytest.MonkeyP
 
 
 def test_with_listen_the_diagnosis_covers_the_last_minute(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stall of an hour ago is in the metrics, but not kept in memory."""
+    """A stall of an hour ago is in the metrics, but no longer in memory."""
     quiet = [(replace(IDLE, at_s=SECOND.at_s + after),) for after in (59.0, 61.0)]
     for made, is_kept in ((quiet[:1], True), (quiet, False)):
         watches(monkeypatch, lambda: (SECOND,), *(lambda each=each: each for each in made))
