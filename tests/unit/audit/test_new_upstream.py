@@ -42,7 +42,7 @@ def named(server: str, http: str = "") -> list[str]:
 def test_redirects_of_the_address_are_still_rewritten_to_the_location(
     location: str, address: str, expected: list[str]
 ) -> None:
-    """nginx rewrites them by default according to proxy_pass; the backend's Host stays the same, too."""
+    """By default, nginx rewrites them according to proxy_pass; the backend's Host stays the same, too."""
     host = address.partition("/b")[0]
     lines = named(f"location {location} {{\nproxy_pass http://{address};\n}}")
     assert lines == [*expected, f"proxy_set_header Host {host};"]

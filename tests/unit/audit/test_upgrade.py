@@ -129,7 +129,7 @@ def test_what_both_versions_lack_is_reported(http: str, effect: Effect, what: st
 
 
 def test_what_both_versions_refuse_is_no_start_of_the_new_one() -> None:
-    """nginx -t of 1.26 and of 1.30 prints `unknown directive "ssl"`."""
+    """The message of nginx -t, 1.26 and 1.30, is `unknown directive "ssl"`."""
     for old, new in (("1.26", "1.30"), ("1.30", "1.26")):
         found = changes(f"server {{ listen 443; ssl on; {TLS} }}", old=old, new=new)
         assert of(found, Effect.REFUSED) == [("ssl", 3, "1.25.1")]

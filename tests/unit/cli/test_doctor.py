@@ -144,7 +144,7 @@ def test_a_remote_engines_kernel_is_not_mistaken_for_the_local_one(told: Told, m
 def test_without_an_engine_it_says_whether_run_would_start_one(
     told: Told, error: Exception, *, may_start: bool, status: int, begins: str
 ) -> None:
-    """doctor starts none itself, and no other engine replaces one that the user chose."""
+    """The doctor starts none itself, and no other engine replaces one that the user chose."""
     found, out, _ = told(refusing(error), may_start=may_start)
     assert found == status
     assert out.startswith(begins)

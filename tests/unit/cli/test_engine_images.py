@@ -116,7 +116,7 @@ def test_an_engine_that_takes_no_copy_is_reported(engines: Engines, capsys: pyte
 
 
 def test_the_images_are_those_of_the_runs_versions() -> None:
-    """pytest uses the same versions: one nginx unless more are named, all for a full run."""
+    """The versions are those of pytest: one nginx unless more are named, all for a full run."""
 
     def suites(*arguments: str) -> list[str]:
         return [spec.suite for spec in images_for(arguments) if spec.name == "subject"]
