@@ -51,6 +51,7 @@ class Collector:
     _last_ns: int = 0
     _names: dict[int, str] = field(default_factory=dict)  # of the workers, by process id
     _seen_since_ns: dict[int, int] = field(default_factory=dict)  # since when each is watched, likewise
+    _waited_before_s: dict[int, float] = field(default_factory=dict)  # for a CPU, before it was watched, likewise
     _maps: dict[str, dict[tuple[int, ...], Any]] = field(default_factory=lambda: defaultdict(dict))
     _since: dict[int, _Since] = field(default_factory=lambda: defaultdict(_Since))
     _long: dict[int, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
@@ -67,7 +68,9 @@ class Collector:
         for each in workers:
             self._names[each.pid] = each.name
             self._seen_since_ns[each.pid] = self._last_ns
-            self._since[each.pid].times = self.run_times(each.pid)
+            self._since[each.pid].times = times = self.run_times(each.pid)
+            if times is not None:
+                self._waited_before_s[each.pid] = times[1]
         if self.level is Level.CALLS:
             # From now on the program itself tracks descriptors.
             self._at_first |= self.targets({each.pid: None for each in workers})
@@ -76,6 +79,7 @@ class Collector:
         """Forget ended workers; a later process may have the same id."""
         for each in workers:
             self._names.pop(each.pid, None)
+            self._waited_before_s.pop(each.pid, None)
             self._at_first.pop(each.pid, None)
             self._away.discard(each.pid)
 
@@ -177,7 +181,7 @@ class Collector:
                 for call, on, sockaddr, took_ns in calls
             ),
             long=tuple(self._iteration(pid, each, known) for each in self._long[pid]),
-            unfinished=self._unfinished(pid, now_ns),
+            unfinished=self._unfinished(pid, now_ns, times),
         )
         self._since[pid] = _Since(histogram=histogram, busy_ns=busy, read=read, written=written, times=times)
         return second
@@ -199,11 +203,14 @@ class Collector:
             longest_s=longest / _NS_PER_S,
         )
 
-    def _unfinished(self, pid: int, now_ns: int) -> LongIteration | None:
-        """Return a worker's current iteration so far."""
+    def _unfinished(self, pid: int, now_ns: int, times: tuple[float, float] | None) -> LongIteration | None:
+        """Return a worker's current iteration so far.
+
+        ``times``: how long it ran and waited for a CPU since its start; None if unknown.
+        """
         start, events = self._maps["@start"].get((pid,), (0, 0))
         left, state = self._maps["@off"].get((pid,), (0, 0))
-        stopped, sleeps = bool(state & _STOPPED), bool(state & _ASLEEP)
+        stopped, sleeps, unseen_wait_ns = bool(state & _STOPPED), bool(state & _ASLEEP), 0
         if (pid,) in self._maps["@start"]:
             if not start or now_ns - start < LONG_NS:
                 return None
@@ -222,6 +229,9 @@ class Collector:
                 return None
             stopped, sleeps = now.state in _STOPS, now.state in _SLEEPS
             left = start if stopped or sleeps else 0
+            # The program has not seen it lose its CPU; schedstat has.
+            if times is not None and (before_s := self._waited_before_s.get(pid)) is not None:
+                unseen_wait_ns = max(0, round(_NS_PER_S * (times[1] - before_s)))
         took = now_ns - start
         gap = max(0, now_ns - left) if left else 0
         waited, blocked, ended_stops = (
@@ -230,7 +240,7 @@ class Collector:
         )
         # A program that ends prints its maps a little later, with later additions.
         stopped_ns = min(took, ended_stops + (gap if stopped else 0))
-        waited_ns = min(took - stopped_ns, waited + (0 if stopped or sleeps else gap))
+        waited_ns = min(took - stopped_ns, unseen_wait_ns + waited + (0 if stopped or sleeps else gap))
         own_ns = took - stopped_ns - waited_ns
         blocked_ns = min(own_ns, blocked + (gap if sleeps else 0))
         called_ns = min(own_ns, self._maps["@called"].get((pid,), 0) + (gap if sleeps else 0))

@@ -27,6 +27,7 @@ _CONTAINER: Final = re.compile(r"[0-9a-f]{64}")
 _SHORT_ID: Final = 12
 _ENGINES: Final = ("docker", "podman", "nerdctl")
 _ASKING_S: Final = 10.0
+_LISTED: Final = 8
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
@@ -66,7 +67,8 @@ def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
         return _named([pid])
     first = {pid for pid in masters if _parent(pid) not in masters}
     if len(first) > 1 and not every:
-        listed = ", ".join(f"{pid} ({_name(pid)})" for pid in sorted(first))
+        listed = ", ".join(f"{pid} ({_name(pid)})" for pid in sorted(first)[:_LISTED])
+        listed += f" and {len(first) - _LISTED} more" if len(first) > _LISTED else ""
         raise BadInputError(f"Several nginx run here: {listed}.", remedy="name a PID or a container, or use --all")
     return _named(_workers_of(masters)) or _none("No nginx was found.")
 

@@ -200,6 +200,10 @@ def test_a_worker_that_never_returns_is_reported_even_if_no_program_saw_its_iter
     assert one.unfinished is None
     assert two.unfinished is not None
     assert parts(two.unfinished) == {Reason.STOPPED: 2.0}
+    busy = begun(now=Doing(state="R", call=None, on=0))
+    (one,), (two,) = second(busy, 1), second(busy, 2)
+    assert two.unfinished is not None
+    assert parts(two.unfinished) == {Reason.STARVED: pytest.approx(0.2), Reason.COMPUTING: pytest.approx(1.8)}
     idle = begun()
     assert [made.unfinished for number in (1, 2) for made in second(idle, number)] == [None, None]
 

@@ -63,6 +63,13 @@ def test_of_several_one_is_named_or_all_are_requested(proc: Proc) -> None:
     assert find("20") == (Worker(pid=21, name="3f3f3f3f3f3f"),)
 
 
+def test_of_many_nginx_only_the_first_eight_are_listed(proc: Proc) -> None:
+    for pid in range(101, 140):
+        proc.add(pid, "nginx: master process nginx")
+    with pytest.raises(BadInputError, match=r" 101 \(nginx\), (?:\d+ \(nginx\), ){5}107 \(nginx\) and 32 more\."):
+        find()
+
+
 def test_a_binary_upgrade_is_still_one_nginx(proc: Proc) -> None:
     """SIGUSR2 starts a second master, a child of the first; both have workers until the first one quits."""
     proc.add(40, "nginx: master process nginx -g daemon off;", parent=10)
