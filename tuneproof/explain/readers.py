@@ -67,6 +67,11 @@ def _about_capture(summary: CaptureSummary) -> Iterator[str]:
             f"the kernel dropped {count(summary.dropped_packets, 'packet')} while this was captured: packets "
             "that the capture lacks may have been on the wire (tcpdump -B 65536 has a larger buffer)"
         )
+    elif incomplete := sum(service.incomplete_flows for service in summary.services):
+        yield (
+            f"the capture lacks data in {count(incomplete, 'connection')}, although the other side acknowledged it: "
+            "packets may have been dropped while capturing (tcpdump -B 65536 has a larger buffer)"
+        )
     if summary.snapped_packets and summary.tcp_segments:
         yield (
             f"{summary.snapped_packets} of {summary.packets} packets are truncated: HTTP may be missing "

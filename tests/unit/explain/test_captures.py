@@ -3,7 +3,9 @@
 import gzip
 import struct
 from collections.abc import Callable, Iterable, Iterator
+from io import BufferedReader
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -14,7 +16,7 @@ from tuneproof.explain.detect import Kind
 from tuneproof.explain.explanation import Explanation, explain
 from tuneproof.explain.opening import sources
 from tuneproof.explain.parse.capture.decode import ACK, RST, SYN
-from tuneproof.explain.parse.capture.framing import Packet
+from tuneproof.explain.parse.capture.framing import Packet, PacketReader
 
 TRIES = 40
 
@@ -47,6 +49,30 @@ def test_a_capture_is_read_whatever_its_name_and_compression(
     assert {figure.name: figure.value for figure in found.figures}["TCP segments"] == 2 * TRIES
     assert found.warnings == ("packets left out, since only TCP and QUIC are read: ARP: 1",)
     assert [assessment.cause for assessment in explanation.diagnosis.found] == ["refused"]
+
+
+HEALTHY = Path(__file__).parents[2] / "captures/healthy.pcap.gz"
+
+
+def late(packets: list[Packet], random: Random) -> list[Packet]:
+    return sorted(packets, key=lambda packet: packet[0] + random.randint(-300_000, 300_000))
+
+
+def dropped(packets: list[Packet], random: Random) -> list[Packet]:
+    return [packet for packet in packets if random.random() > 0.05]
+
+
+@pytest.mark.parametrize(("change", "said"), [(late, []), (dropped, ["the capture lacks data in "])])
+def test_what_the_capturing_host_does_to_packets_is_no_cause(
+    change: Callable[[list[Packet], Random], list[Packet]], said: list[str], tmp_path: Path
+) -> None:
+    """Its queues overtake each other, or it drops packets that the ends have received."""
+    with gzip.open(HEALTHY) as file:
+        packets = list(PacketReader(BufferedReader(file)))
+    explanation = explained(pcap(change(packets, Random(1))), tmp_path)  # noqa: S311 - reproducible
+    assert explanation.diagnosis.healthy
+    warnings = [warning for warning in explanation.found[0].warnings if "packets are truncated" not in warning]
+    assert [warning[:26] for warning in warnings] == said
 
 
 def test_missing_parts_of_a_capture_are_reported(tmp_path: Path) -> None:

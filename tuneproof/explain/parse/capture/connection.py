@@ -30,7 +30,7 @@ from tuneproof.explain.parse.capture.durations import Durations
 from tuneproof.explain.parse.capture.handshake import Handshake, seconds
 from tuneproof.explain.parse.capture.http1 import begins_tls, request, response
 from tuneproof.explain.parse.capture.records import FlowRecord, Peer, Side, endpoint
-from tuneproof.explain.parse.capture.sequence import HALF, MASK, Gaps
+from tuneproof.explain.parse.capture.sequence import HALF, MASK, Gaps, is_after
 
 UNKNOWN: Final = -1
 # What to look for in the payload; see SideState.watch.
@@ -145,6 +145,18 @@ class SideState(Side):
                 self.closed = True
                 self.closed_ns = time_ns
                 self.zero_window_episodes += 1
+
+    def received_seq(self) -> int:
+        """Return up to where its data was sent: the peer may have acknowledged more than the capture has."""
+        return self.peer.ack if is_after(self.peer.ack, self.next_seq) else self.next_seq
+
+    def is_incomplete(self) -> bool:
+        """Tell whether the capture lacks some of its data that the peer acknowledged."""
+        if UNKNOWN in {self.next_seq, self.peer.ack}:
+            return False
+        return self.received_seq() != self.next_seq or (
+            self.gaps is not None and self.gaps.is_any_before(self.peer.ack)
+        )
 
     def counts(self, end_ns: int) -> Side:
         """Return the counts; a window that did not reopen counts as closed until the end."""
@@ -268,10 +280,11 @@ class Conversation:
         if self.left_before or self.left_in or self.hung_up_ns is not None:
             return
         if self.awaiting:
-            self.left_before = True
+            # It may have acknowledged a response that the capture lacks.
+            self.left_before = self._asked_seq == UNKNOWN or not is_after(server.peer.ack, self._asked_seq)
         elif self._end_seq == UNKNOWN:
             self._unfinished = True
-        elif self._is_cut_short(server) and server.fin_end == UNKNOWN:
+        elif self._is_cut_short(server.received_seq()) and server.fin_end == UNKNOWN:
             self.left_in = True
 
     def server_leaves(self, server: SideState) -> None:
@@ -280,11 +293,11 @@ class Conversation:
         # The FIN's number shows how much of a response the capture lacks.
         end_seq = server.next_seq if server.fin_end == UNKNOWN else (server.fin_end - 1) & MASK
         is_silent = self.awaiting and end_seq == self._asked_seq
-        if not has_left and (is_silent or self._is_cut_short(server)):
+        if not has_left and (is_silent or self._is_cut_short(end_seq)):
             self.hung_up_ns = server.last_ns
 
-    def _is_cut_short(self, server: SideState) -> bool:
-        return self._end_seq != UNKNOWN and 0 < (self._end_seq - server.next_seq) & MASK < HALF
+    def _is_cut_short(self, at_seq: int) -> bool:
+        return self._end_seq != UNKNOWN and is_after(self._end_seq, at_seq)
 
     def server_goes_on(self) -> None:
         """Process new data of the server after the client's FIN or RST."""
@@ -425,6 +438,7 @@ class FlowState:
             reset_after_own_fin=self._reset_after_own_fin,
             data_after_peer_fin_acked_bytes=self._data_after_fin_bytes,
             tls=self._tls,
+            incomplete=self.client.is_incomplete() or self.server.is_incomplete(),
             evicted=evicted,
             **told,  # type: ignore[arg-type]  # each by its name in FlowRecord
         )

@@ -5,7 +5,7 @@ from io import BytesIO
 import pytest
 
 from tests.support.capture_files import PCAP_HEADER_BYTES, RECORD_BYTES, SECONDS, packet, pcap, pcapng, record
-from tuneproof.explain.parse.capture.framing import MAX_PACKET_BYTES, Packet, PacketReader
+from tuneproof.explain.parse.capture.framing import MAX_PACKET_BYTES, Packet, PacketReader, in_time_order
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 THREE = [packet(number) for number in range(3)]
@@ -27,7 +27,7 @@ ENDLESS = record(SECONDS, 0, MAX_PACKET_BYTES + 1, 60) + bytes(2 * MAX_PACKET_BY
         (pcap([packet(0, size_bytes=60, wire_bytes=0)]), [packet(0, size_bytes=60)], 0, None),
         (pcap([]), [], 0, None),
         (pcapng([]), [], 0, None),
-        # Packets keep the order of the file; nothing is sorted, or dropped because of its time.
+        # Packets keep the order of the file; none is dropped because of its time.
         (pcap(BACKWARDS), BACKWARDS, 0, None),
         (pcap([LONGEST]), [LONGEST], 0, None),
         (pcap(THREE)[:-1], THREE[:2], 0, "byte 176: the file ends inside a packet of 60 bytes"),
@@ -40,6 +40,23 @@ def test_a_capture_is_read(content: bytes, packets: list[Packet], snapped: int, 
     reader = PacketReader(BytesIO(content))
     assert list(reader) == packets
     assert (reader.snapped_packets, reader.truncated) == (snapped, truncated)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "sorted_numbers"),
+    [
+        ((0, 2, 1, 3), (0, 1, 2, 3)),
+        # A clock that was set back by a second, and packets without a time.
+        ((1_000_000, 0, 1), (1_000_000, 0, 1)),
+        ((*range(0, 500, 2), 497, *range(500, 800)), (*range(0, 498, 2), 497, 498, *range(500, 800))),
+        ((), ()),
+    ],
+)
+def test_packets_that_were_written_a_little_late_are_sorted(
+    numbers: tuple[int, ...], sorted_numbers: tuple[int, ...]
+) -> None:
+    """A kernel with several queues takes their packets in turn."""
+    assert list(in_time_order(map(packet, numbers))) == list(map(packet, sorted_numbers))
 
 
 class Growing(BytesIO):

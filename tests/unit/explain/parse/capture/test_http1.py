@@ -125,6 +125,7 @@ def test_other_protocols_have_no_exchanges() -> None:
 
 WHOLE, PART = (server(ok(b"hello", length=length)) for length in (5, 1000))
 CHUNKED = server(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+LOST, BEGUN = server(ok(), captured=False), server(ok(b"", length=5))
 CLIENT_GOES, SERVER_GOES = client(flags=FIN | ACK), server(flags=FIN | ACK)
 
 
@@ -152,7 +153,11 @@ CLIENT_GOES, SERVER_GOES = client(flags=FIN | ACK), server(flags=FIN | ACK)
         ((WHOLE, SERVER_GOES), {"answered"}),
         ((PART, CLIENT_GOES, SERVER_GOES), {"answered", "left before", "left in"}),
         # A busy host's tcpdump loses packets; the FIN's sequence number shows that data came before it.
-        ((server(ok(b"hello", length=5), captured=False), SERVER_GOES), set()),
+        ((LOST, SERVER_GOES), set()),
+        # So does the client's acknowledgement.
+        ((LOST, CLIENT_GOES), set()),
+        ((BEGUN, server(b"hello", captured=False), CLIENT_GOES), {"answered"}),
+        ((BEGUN, server(b"hello", captured=False), SERVER_GOES), {"answered"}),
     ],
 )
 def test_the_end_that_left_before_the_end_of_a_response_is_reported(steps: tuple[Send, ...], told: set[str]) -> None:
