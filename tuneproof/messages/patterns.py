@@ -12,7 +12,7 @@ from tuneproof.messages.rows import Message, Problem, messages
 PLACE: Final = re.compile(r"<([a-z]+\+?)>")
 """The placeholder for any text in a row's words."""
 _FUNCTION: Final = "<function>"
-_FUNCTIONS: Final = ("recv", "readv", "send", "sendto", "sendfile", "writev")
+_FUNCTIONS: Final = ("recv", "readv", "send", "sendto", "sendfile", "writev", "SSL_read", "SSL_write")
 """What nginx reads and writes a connection with on Linux; ``<function>`` is any of them."""
 _ERRNO: Final = re.compile(r"\((\d+): ([^)<]+)\)")
 _PLACES: Final = {
@@ -86,6 +86,8 @@ _OTHER_WORDS: Final = re.compile(
     rf"(?:(?<=\d: )|\A)(?:{'|'.join(map(re.escape, GLIBC_WORDS))})(?=\)|\Z)", re.IGNORECASE
 )
 _GLIBC_BY_LOWER: Final = {other.lower(): words for other, words in GLIBC_WORDS.items()}
+# Older nginx writes OpenSSL's errors in brackets even if there are none, only errno.
+_NO_SSL_ERRORS: Final = "failed (SSL:) ("
 # With this many characters a match is unique; with fewer, the level or the rest must confirm it.
 _FEWEST: Final = 15
 _SERIOUS: Final = frozenset({"crit", "alert", "emerg"})
@@ -206,6 +208,7 @@ def find_one(text: str, level: str = "") -> Message | None:
     ``text``: the message: without time, level and process.
     ``level``: the level at which it was logged; empty if unknown.
     """
+    text = text.replace(_NO_SSL_ERRORS, "failed (", 1)
     call = text.partition(" ")[0]
     numbers = _WINDOWS_SOCKETS
     if (other := _WINDOWS_CALLS.get(call)) is not None:
