@@ -5,7 +5,8 @@ from typing import Final
 
 import pytest
 
-from tests.support.configurations import CASES, Case
+from tests.support.configurations import CASES
+from tests.support.own_configurations import written
 from tuneproof.audit.auditing import audit, audit_source
 from tuneproof.audit.document import SCHEMA_VERSION, document
 from tuneproof.conf.sources import Dump
@@ -14,19 +15,10 @@ _BUFFERS_BYTES: Final = 36864
 _OUTPUT_BUFFER_BYTES: Final = 32 << 10
 
 
-def written(case: Case, folder: Path) -> Path:
-    """Write a case's files; return the first one's path."""
-    for name, text in case.files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return folder / next(iter(case.files))
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_an_audit_says_what_nginx_would_do(name: str, tmp_path: Path) -> None:
     case = CASES[name]
-    told = document(audit(str(written(case, tmp_path)), version=case.version))
+    told = document(audit(str(written(tmp_path, case.files)), version=case.version))
     assert told["schema"] == SCHEMA_VERSION
     proxied = [
         (item["location"], item["keepalive"], item["buffering"], item["reader_bytes"]) for item in told["proxied"]

@@ -37,25 +37,19 @@ def named(server: str, http: str = "") -> list[str]:
             ["proxy_pass http://app_example_81;", "proxy_redirect http://app.example:81/ /;"],
         ),
         ("@app", "app", ["proxy_pass http://app;", "proxy_redirect http://app/ /;"]),
+        # As $proxy_host: nginx 1.18 and 1.30 send "Host: 10.0.0.1" to port 80.
+        ("/", "10.0.0.1:80", ["proxy_pass http://10_0_0_1_80;", "proxy_redirect http://10.0.0.1:80/ /;"]),
+        # nginx has no default redirect with variables.
+        ("/", "10.0.0.1:81/$1", ["proxy_pass http://10_0_0_1_81/$1;"]),
     ],
 )
 def test_redirects_of_the_address_are_still_rewritten_to_the_location(
     location: str, address: str, expected: list[str]
 ) -> None:
     """By default, nginx rewrites them according to proxy_pass; the backend's Host stays the same, too."""
-    host = address.partition("/b")[0]
+    host = address.partition("/b")[0].removesuffix(":80").removesuffix("/$1")
     lines = named(f"location {location} {{\nproxy_pass http://{address};\n}}")
     assert lines == [*expected, f"proxy_set_header Host {host};"]
-
-
-def test_the_backend_gets_no_default_port_in_its_host() -> None:
-    """$proxy_host has none either: nginx 1.18 and 1.30 send "Host: 10.0.0.1" to http://10.0.0.1:80."""
-    lines = named("location / {\nproxy_pass http://10.0.0.1:80;\n}")
-    assert lines == [
-        "proxy_pass http://10_0_0_1_80;",
-        "proxy_redirect http://10.0.0.1:80/ /;",
-        "proxy_set_header Host 10.0.0.1;",
-    ]
 
 
 @pytest.mark.parametrize("variable", ["$proxy_host", "${proxy_host}", "a:$proxy_port"])
@@ -64,42 +58,41 @@ def test_an_address_that_a_variable_shows_stays(variable: str) -> None:
     assert named(f"location / {{\nproxy_pass http://10.0.0.1;\nproxy_set_header Host {variable};\n}}") == []
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ("proxy_redirect off;", ["proxy_redirect off;"]),
-        ("proxy_redirect http://a/ /b/;", ["proxy_redirect http://a/ /b/;"]),
-        ("proxy_redirect default;", ["proxy_redirect http://10.0.0.1/ /;"]),
-    ],
-)
-def test_explicit_redirects_stay(said: str, expected: list[str]) -> None:
-    lines = named(f"location / {{\nproxy_pass http://10.0.0.1;\nproxy_set_header Host x;\n{said}\n}}")
-    assert lines == ["proxy_pass http://10_0_0_1;", "proxy_set_header Host x;", *expected]
-
-
-@pytest.mark.parametrize("name", ["Accept-Encoding", "X-Real-IP"])
-def test_another_header_does_not_count_as_the_host_header(name: str) -> None:
-    """Without a Host header of its own, the request to the backend would name the block."""
-    lines = named(f"location / {{\nproxy_pass http://10.0.0.1;\nproxy_set_header {name} x;\n}}")
-    assert lines[-2:] == [f"proxy_set_header {name} x;", "proxy_set_header Host 10.0.0.1;"]
-
-
-def test_lines_around_the_location_count() -> None:
-    server = "proxy_redirect off;\nproxy_set_header Host x;\nlocation / {\nproxy_pass http://10.0.0.1;\n}"
-    assert named(server) == ["proxy_redirect off;", "proxy_set_header Host x;", "proxy_pass http://10_0_0_1;"]
+TO_ADDRESS = "location / { proxy_pass http://10.0.0.1;"
+PASSED, REDIRECT = "proxy_pass http://10_0_0_1;", "proxy_redirect http://10.0.0.1/ /;"
+HOST, OWN_HOST = "proxy_set_header Host x;", "proxy_set_header Host 10.0.0.1;"
 
 
 @pytest.mark.parametrize(
-    ("address", "expected"),
+    ("server", "expected"),
     [
-        ("10.0.0.1:81/$1", ["proxy_pass http://10_0_0_1_81/$1;", "proxy_set_header Host 10.0.0.1:81;"]),
-        ("unix:/a.sock:/b/", ["proxy_pass http://unix_a_sock/b/;", "proxy_set_header Host localhost;"]),
-        ("unix:/a.sock", ["proxy_pass http://unix_a_sock;", "proxy_set_header Host localhost;"]),
+        (f"{TO_ADDRESS} {HOST} proxy_redirect off; }}", [PASSED, HOST, "proxy_redirect off;"]),
+        (f"{TO_ADDRESS} {HOST} proxy_redirect http://a/ /b/; }}", [PASSED, HOST, "proxy_redirect http://a/ /b/;"]),
+        (f"{TO_ADDRESS} {HOST} proxy_redirect default; }}", [PASSED, HOST, REDIRECT]),
+        (f"proxy_redirect off; {HOST} {TO_ADDRESS} }}", ["proxy_redirect off;", HOST, PASSED]),
+        # Without a Host header of its own, the request to the backend would name the block.
+        (
+            f"{TO_ADDRESS} proxy_set_header X-Real-IP x; }}",
+            [PASSED, REDIRECT, "proxy_set_header X-Real-IP x;", OWN_HOST],
+        ),
+        (
+            f"{TO_ADDRESS} proxy_set_header Accept-Encoding x; }}",
+            [PASSED, REDIRECT, "proxy_set_header Accept-Encoding x;", OWN_HOST],
+        ),
+        # No redirect points to a socket's path.
+        (
+            "location / { proxy_pass http://unix:/a.sock:/b/; }",
+            ["proxy_pass http://unix_a_sock/b/;", "proxy_set_header Host localhost;"],
+        ),
+        (
+            "location / { proxy_pass http://unix:/a.sock; }",
+            ["proxy_pass http://unix_a_sock;", "proxy_set_header Host localhost;"],
+        ),
     ],
 )
-def test_sockets_and_paths_with_variables_get_no_redirects(address: str, expected: list[str]) -> None:
-    """No redirect points to a socket's path, and nginx has no default with variables."""
-    assert named(f"location / {{\nproxy_pass http://{address};\n}}") == expected
+def test_only_missing_lines_are_added(server: str, expected: list[str]) -> None:
+    """A redirect and a Host header of the location, or of a block around it, stay."""
+    assert named(server.replace("; ", ";\n").replace("{ ", "{\n")) == expected
 
 
 @pytest.mark.parametrize(

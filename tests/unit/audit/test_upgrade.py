@@ -1,4 +1,4 @@
-"""What changes for a configuration between two versions of nginx, and which version it is for."""
+"""What changes for a configuration between two versions of nginx."""
 
 import json
 from pathlib import Path
@@ -6,39 +6,18 @@ from typing import Final
 
 import pytest
 
-from tuneproof.audit.auditing import audit_source
+from tests.support.upgraded import changes, of, patched
 from tuneproof.audit.differences import Effect
-from tuneproof.audit.patches import apply
 from tuneproof.audit.render import render_upgrade
-from tuneproof.audit.upgrade import Upgrade, as_document, upgrade
+from tuneproof.audit.upgrade import as_document, upgrade
 from tuneproof.cli.main import main
 from tuneproof.conf.directives import newest
 from tuneproof.conf.sources import Dump
 from tuneproof.errors import BadInputError
-from tuneproof.nginx_changes import CHANGES, LAB_VERSIONS, STABLE_VERSIONS, Kind, changes_between
+from tuneproof.nginx_changes import CHANGES, LAB_VERSIONS, Kind, changes_between
 from tuneproof.wording import as_numbers
 
 TLS = "ssl_certificate a; ssl_certificate_key a;"
-
-
-def source(http: str) -> Dump:
-    return Dump({"nginx.conf": f"events {{ }}\nhttp {{\n{http}\n}}\n"}, is_complete=True)
-
-
-def changes(http: str, old: str = "1.18", new: str = "1.30") -> Upgrade:
-    return upgrade(source(http), old=old, new=new)
-
-
-def of(found: Upgrade, effect: Effect) -> list[tuple[str, int, str]]:
-    """Return the effects, with their places and versions."""
-    return [(one.what, one.at.line, one.since) for one in found.differences if one.effect is effect]
-
-
-def patched(found: Upgrade, *, defaults: bool) -> str:
-    """Return the file adapted to the new version, or with the old defaults."""
-    chosen = [one for one in found.differences if (one.effect is Effect.DEFAULT) == defaults]
-    texts = found.before.facts.configuration.texts
-    return {**texts, **apply([edit for one in chosen for edit in one.edits], texts)}["nginx.conf"]
 
 
 @pytest.mark.parametrize(
@@ -156,129 +135,7 @@ def test_a_socket_is_the_same_in_all_spellings_of_listen(same: str) -> None:
 
 
 HANDLED: Final = "proxy_pass 127.0.0.1:9;"
-PASSED: Final = "server {\nlocation / {\n%s; }\n}"
 PASSES: Final = "server { location / { proxy_pass http://a; } }"
-IN_LOCATION: Final = "location / {\nproxy_http_version 1.0;"
-TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9; }"
-
-
-@pytest.mark.parametrize(
-    ("http", "what", "line", "since", "kept"),
-    [
-        ("server {\n}", "keepalive_requests", 2, "1.19.10", "keepalive_requests 100;"),
-        ("server {\n}", "keepalive_time", 2, "1.19.10", ""),
-        ("server {\nkeepalive_timeout 0; location /a { keepalive_timeout 9; }\n}", "keepalive_time", 2, "1.19.10", ""),
-        ("server {\n}", "max_headers", 2, "1.29.8", ""),
-        ("server {\nsendfile on;\n}", "sendfile_max_chunk", 2, "1.21.4", "sendfile_max_chunk 0;"),
-        *(
-            (http, what, line, "1.23.4 and 1.27.3", f"{what} TLSv1 TLSv1.1 TLSv1.2;")
-            for http, what, line in (
-                ("server {\nlisten 443 ssl;\n}", "ssl_protocols", 3),
-                (PASSED % "proxy_pass https://a", "proxy_ssl_protocols", 5),
-                (PASSED % "uwsgi_pass suwsgi://a:3031", "uwsgi_ssl_protocols", 5),
-                ("} stream { server {\nlisten 443 ssl; proxy_pass a:1;\n}", "ssl_protocols", 3),
-                ("} stream { server {\nlisten 443; proxy_ssl on;\nproxy_pass a:1;\n}", "proxy_ssl_protocols", 5),
-                ("} mail { server {\nlisten 143; starttls on;\n}", "ssl_protocols", 3),
-                ("server {\nlisten 443;\nssl on;\n}", "ssl_protocols", 3),
-                ("server {\nlisten *:443; server_name a; }\nserver { listen 443 ssl;\n}", "ssl_protocols", 3),
-                ("server { listen 443 ssl; ssl_protocols TLSv1.3; }\nserver {\nlisten 444 ssl;\n}", "ssl_protocols", 4),
-            )
-        ),
-        (PASSED % "if ($a) {\nproxy_pass http://a; }\nroot /srv", "proxy_http_version", 6, "1.29.7", IN_LOCATION),
-        (PASSED % "limit_except GET {\nproxy_pass http://a; }\nroot b", "proxy_http_version", 6, "1.29.7", IN_LOCATION),
-        ("server {\nlocation / { sendfile on; }\n}", "sendfile_max_chunk", 2, "1.21.4", "sendfile_max_chunk 0;"),
-        (PASSED % "proxy_pass http://a", "proxy_http_version", 5, "1.29.7", "proxy_http_version 1.0;"),
-        (f"upstream u {{\nserver a; }}\n{TO_U}", "keepalive", 3, "1.29.7", "server a; keepalive 0;"),
-        (
-            *(f"upstream u {{\nserver a; keepalive 9; }}\n{TO_U}", "keepalive_requests", 3, "1.19.10"),
-            "keepalive 9; keepalive_requests 100;",
-        ),
-    ],
-)
-def test_a_changed_default_is_reported_where_it_counts(http: str, what: str, line: int, since: str, kept: str) -> None:
-    """The report has the line that keeps the old default; if the directive is set, nothing is reported."""
-    found = changes(http)
-    assert (what, line, since) in of(found, Effect.DEFAULT)
-    after = patched(found, defaults=True)
-    assert kept in after
-    again = upgrade(Dump({"nginx.conf": after}, is_complete=True), old="1.18", new="1.30")
-    assert bool(kept) == (what not in [one[0] for one in of(again, Effect.DEFAULT)])
-
-
-@pytest.mark.parametrize(
-    ("http", "what"),
-    [
-        ("server { }", "sendfile_max_chunk"),
-        ("server { listen 80; }", "ssl_protocols"),
-        (PASSED % "proxy_pass http://a", "proxy_ssl_protocols"),
-        ("upstream u { server a; } server { }", "keepalive"),
-        (f"upstream u {{ server a; }} {TO_U}", "keepalive_requests"),
-        ("keepalive_requests 9; server { }", "keepalive_requests"),
-        ("keepalive_timeout 0; server { location / { } }", "keepalive_requests"),
-        ("server { keepalive_timeout 0s; }", "keepalive_time"),
-        # Since 1.19.7, an HTTP/2 connection then carries one request.
-        ("server { keepalive_timeout 0; listen 80 http2; }", "keepalive_time"),
-        ("server { location / { keepalive_requests 9; } }", "keepalive_requests"),
-        ("server { location / { sendfile on; sendfile_max_chunk 512k; } }", "sendfile_max_chunk"),
-        ("sendfile on; server { listen 443 ssl; }", "sendfile_max_chunk"),
-        ("} mail { server { listen 143; }", "ssl_protocols"),
-        # A missing file may set it, and a second one would be refused.
-        ("server { listen 443 ssl; include ssl.conf; }", "ssl_protocols"),
-        (PASSED % "include proxy.conf; proxy_pass http://a", "proxy_http_version"),
-        (f"upstream u {{ server a; include keep.conf; }} {TO_U}", "keepalive"),
-        ("} stream { server { listen 1; proxy_pass a:1; }", "proxy_ssl_protocols"),
-    ],
-)
-def test_a_default_without_effect_here_is_not_reported(http: str, what: str) -> None:
-    """No file is sent, no TLS is used, nothing is proxied, no connection is kept."""
-    assert what not in [one[0] for one in of(changes(http), Effect.DEFAULT)]
-
-
-def test_two_proxied_places_of_one_location_keep_their_old_default_with_one_directive() -> None:
-    """A second proxy_http_version in a block is refused, and any in an "if"."""
-    location = "location / { if ($a) { proxy_pass http://a; } if ($b) { proxy_pass http://b; } proxy_pass http://c; }"
-    after = patched(changes(f"server {{ {location} }}", old="1.26"), defaults=True)
-    assert after.count("proxy_http_version 1.0;") == 1
-    assert "proxy_pass http://c; proxy_http_version 1.0; }" in after
-
-
-def test_before_1_29_2_the_default_server_of_a_socket_decides_which_tls_its_servers_speak() -> None:
-    """1.29.2: "now the ssl_protocols directive works in a virtual server different from the default server"."""
-    named = "server { listen 443 ssl default_server; ssl_protocols TLSv1.2; }\nserver {\nlisten 443 ssl;\n}"
-    assert of(changes(named, old="1.22", new="1.26"), Effect.DEFAULT) == []
-    for old, new in (("1.26", "1.30"), ("1.30", "1.26")):
-        found = changes(named, old=old, new=new)
-        assert "ssl_protocols" not in [one[0] for one in of(found, Effect.DEFAULT)]
-        (why,) = [one.why for one in found.differences if one.what == "ssl_protocols"]
-        assert ("TLSv1.2 TLSv1.3 of its own; before, TLSv1.2 of the default server" in why) == (new == "1.30")
-
-
-@pytest.mark.parametrize(
-    "servers",
-    [
-        "server { listen 443 ssl; ssl_protocols TLSv1.3; }",
-        "server { listen 443 ssl; ssl_protocols TLSv1.3; } server { listen 443 ssl; ssl_protocols TLSv1.3; }",
-        "server { listen 443 ssl; ssl_protocols TLSv1.3; } server { listen 444 ssl; ssl_protocols TLSv1.2; }",
-        "server { listen 443 ssl; } server { listen 443 ssl; server_name a; }",
-        "server { listen 443 ssl; include a; } server { listen 443 ssl; ssl_protocols TLSv1.2; }",
-    ],
-)
-def test_where_the_default_server_changes_nothing_it_is_not_named(servers: str) -> None:
-    found = of(changes(servers, old="1.26", new="1.30"), Effect.BEHAVIOUR)
-    assert "1.29.2" not in [since for _, _, since in found]
-
-
-def test_each_socket_of_a_server_has_a_default_server_of_its_own() -> None:
-    """A client gets the ssl_protocols of its socket's default server; those of other servers changed nothing."""
-    tls = "server {\nlisten 443 ssl;\nssl_protocols TLSv1.2;\n}\nserver {\nlisten 8443 ssl;\n}\n"
-    found = changes(f"{tls}server {{\nlisten 443 ssl;\nlisten 8443 ssl;\nserver_name a;\n}}", old="1.26", new="1.30")
-    (why,) = [one.why for one in found.differences if one.what == "ssl_protocols" and one.since == "1.29.2"]
-    assert why == (
-        "clients that name this server (SNI) on 0.0.0.0:443 get TLSv1.2 TLSv1.3 of its own; before, TLSv1.2 of the "
-        "default server (nginx.conf:3)"
-    )
-    assert [line for _, line, since in of(found, Effect.BEHAVIOUR) if since == "1.29.1"] == [8, 12]
-    assert ("ssl_protocols", 10, "1.27.3") in of(found, Effect.DEFAULT)
 
 
 def test_listens_with_other_protocols_are_warned_about() -> None:
@@ -397,37 +254,6 @@ def test_a_mainline_branch_means_its_last_release() -> None:
     assert changes("server { listen 80; }", old="1.29", new="1.30").differences == ()
 
 
-@pytest.mark.parametrize(
-    "location",
-    [
-        "proxy_http_version 1.0; proxy_pass http://u;",
-        "proxy_set_header Connection close; proxy_pass http://u;",
-        "fastcgi_pass u;",
-        "uwsgi_pass u;",
-    ],
-)
-def test_the_keepalive_default_is_not_reported_if_something_else_closes_connections(location: str) -> None:
-    """On nginx 1.30, each request still has a connection of its own there."""
-    found = changes(f"upstream u {{ server a; }} server {{ location / {{ {location} }} }}", old="1.22")
-    told = [one.what for one in found.differences]
-    assert "keepalive" not in told
-    assert "dying_connections" not in told
-
-
-def test_the_effect_of_a_default_is_reported_exactly() -> None:
-    """An own Connection header is sent as before; with the client's header, it depends on the request."""
-    server = "upstream u { server a; } server { location / { %s proxy_pass http://u; } }"
-    whys = {
-        header: {one.what: one.why for one in changes(server % header, old="1.26").differences}
-        for header in ("", "proxy_set_header Connection $http_connection;")
-    }
-    plain, passed = whys.values()
-    assert "Connection: close is no longer sent" in plain["proxy_http_version"]
-    assert passed["proxy_http_version"].endswith("the upstream may send chunked responses")
-    assert "only a request can tell" not in plain["keepalive"]
-    assert passed["keepalive"].endswith("only a request shows whether it does")
-
-
 def test_advice_that_expires_is_reported() -> None:
     kept = 'proxy_http_version 1.1; proxy_set_header Connection "";'
     text = f"upstream u {{ server a; keepalive 8; }} server {{ location / {{ proxy_pass http://u; {kept} }} }}"
@@ -502,54 +328,10 @@ def test_a_line_with_the_same_effect_is_not_named(http: str, what: str, since: s
     assert (what, since) not in [(name, version) for name, _, version in found]
 
 
-def test_connections_that_the_new_default_keeps_come_first_with_their_timeout() -> None:
-    """From 1.29.7 on, nginx keeps idle connections by default: POSTs on those that a backend closes get 502."""
-    text = "upstream u {\nserver 10.0.0.1;\n}\nserver { location / { proxy_pass http://u; } }"
-    found = changes(text, old="1.26", new="1.30")
-    first = found.differences[0]
-    assert (first.what, first.breaks) == ("dying_connections", True)
-    assert "+keepalive_timeout 4s;" in found.patch(defaults=False)
-
-
 def test_nothing_changes_between_a_version_and_itself() -> None:
     text = f"server {{ listen 443 ssl http2; {TLS} sendfile on; location / {{ proxy_pass http://a; }} }}"
     for version in LAB_VERSIONS:
         assert changes(text, old=version, new=version).differences == ()
-
-
-@pytest.mark.parametrize(
-    ("http", "version", "because"),
-    [
-        ("server { listen 443 ssl http2; }", "1.18", ""),
-        ("server { keepalive_time 1h; }", "1.22", "keepalive_time"),
-        ("server { listen 443 ssl; http2 on; }", "1.26", "http2"),
-        ("server { listen 443 quic; }", "1.26", "listen quic"),
-        ("upstream u { server a resolve; }", "1.30", "server resolve"),
-        ("upstream u { server a; keepalive 8 local; }", "1.30", "keepalive local"),
-        ("upstream u { server a; keepalive 0; }", "1.30", "keepalive 0"),
-        ("proxy_limit_rate $rate;", "1.30", "proxy_limit_rate with a variable"),
-        ("proxy_limit_rate 8k;", "1.18", ""),
-        ("proxy_ssl_certificate $name.pem;", "1.22", "proxy_ssl_certificate with a variable"),
-        ("proxy_cache_path /a keys_zone=a:1m min_free=1g;", "1.22", "proxy_cache_path min_free="),
-        ("proxy_socket_rcvbuf 32k;", "1.31", "proxy_socket_rcvbuf"),
-        ("map $a $b { default 1; http2 2; }", "1.18", ""),
-        ("server { ssl_verify_client on; }", "1.30", "ssl_verify_client without ssl_client_certificate"),
-        ("server { ssl_verify_client on; ssl_client_certificate a; }", "1.18", ""),
-        ("server { ssl_verify_client optional_no_ca; }", "1.18", ""),
-        ("server { ssl_verify_client on; include a; }", "1.18", ""),
-        ("geo $a { volatile; default 1; }", "1.30", "volatile"),
-        ("geo $a { default volatile; } map $a $b { volatile; }", "1.18", ""),
-        ("server { set $a b; server_name x; }", "1.18", ""),
-    ],
-)
-def test_without_a_version_all_that_know_everything_are_compared(http: str, version: str, because: str) -> None:
-    """The oldest one is the first lab version that knows everything; the audit names what an older one lacks."""
-    found = audit_source(source(http))
-    assert found.choice is not None
-    assert found.choice.version == version
-    newer = tuple(one for one in STABLE_VERSIONS if as_numbers(one) >= as_numbers(version))
-    assert found.versions == (newer if len(newer) > 1 else ())
-    assert (found.choice.because.what if found.choice.because else "") == because
 
 
 def test_mainline_without_a_release_means_the_labs() -> None:
@@ -558,20 +340,6 @@ def test_mainline_without_a_release_means_the_labs() -> None:
     found = changes(text, old="1.30", new="1.31")
     assert [one.since for one in found.differences] == ["1.31.3"]
     assert [one.since for one in changes(text, old="1.30", new="1.31.4").differences] == ["1.31.3", "1.31.4"]
-
-
-def test_findings_that_hold_on_some_versions_name_them() -> None:
-    """They have no patch, since it would not suit the others, unless something breaks."""
-    found = audit_source(
-        source(f"upstream u {{ server 10.0.0.1; }} server {{ {TLS} location / {{ proxy_pass http://u; }} }}")
-    )
-    states = {(one.claim, one.state.value): (one.versions, bool(one.edits)) for one in found.advice}
-    assert states["connections_are_the_cause", "missing"] == (STABLE_VERSIONS[:-1], False)
-    assert states["connections_are_the_cause", "in effect"] == (STABLE_VERSIONS[-1:], False)
-    assert states["keepalive_timeout_below_spares_posts", "missing"] == (STABLE_VERSIONS[-1:], True)
-    (missing,) = [one for one in found.advice if (one.claim, one.state) == ("connections_are_the_cause", "missing")]
-    assert "With the patch" not in missing.reason
-    assert missing.reason.endswith(f"--nginx {STABLE_VERSIONS[-2]} shows a patch")
 
 
 def test_the_table_is_in_the_order_of_versions_without_duplicates() -> None:

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.upgraded import source
 from tuneproof.audit.auditing import audit, audit_source
 from tuneproof.audit.render import render
 from tuneproof.audit.version_choice import installed_version, lab_version
 from tuneproof.conf.directives import newest
 from tuneproof.conf.sources import Dump
+from tuneproof.nginx_changes import STABLE_VERSIONS
+from tuneproof.wording import as_numbers
 
 SAYS = "#!/bin/sh\necho 'nginx version: nginx/1.22.1 (Debian)' >&2\necho 'configure arguments: --conf-path={}' >&2\n"
 
@@ -85,3 +88,50 @@ def test_a_version_without_known_changes_is_named(version: str, bound: str) -> N
     found = audit_source(Dump({"nginx.conf": "events { }\n"}, is_complete=True), version=version)
     more = f" (changes {bound} are not known)" if bound else ""
     assert render(found, width=100).startswith(f"Audited for nginx {version}{more}: 0 servers")
+
+
+@pytest.mark.parametrize(
+    ("http", "version", "because"),
+    [
+        ("server { listen 443 ssl http2; }", "1.18", ""),
+        ("server { keepalive_time 1h; }", "1.22", "keepalive_time"),
+        ("server { listen 443 ssl; http2 on; }", "1.26", "http2"),
+        ("server { listen 443 quic; }", "1.26", "listen quic"),
+        ("upstream u { server a resolve; }", "1.30", "server resolve"),
+        ("upstream u { server a; keepalive 8 local; }", "1.30", "keepalive local"),
+        ("upstream u { server a; keepalive 0; }", "1.30", "keepalive 0"),
+        ("proxy_limit_rate $rate;", "1.30", "proxy_limit_rate with a variable"),
+        ("proxy_limit_rate 8k;", "1.18", ""),
+        ("proxy_ssl_certificate $name.pem;", "1.22", "proxy_ssl_certificate with a variable"),
+        ("proxy_cache_path /a keys_zone=a:1m min_free=1g;", "1.22", "proxy_cache_path min_free="),
+        ("proxy_socket_rcvbuf 32k;", "1.31", "proxy_socket_rcvbuf"),
+        ("map $a $b { default 1; http2 2; }", "1.18", ""),
+        ("server { ssl_verify_client on; }", "1.30", "ssl_verify_client without ssl_client_certificate"),
+        ("server { ssl_verify_client on; ssl_client_certificate a; }", "1.18", ""),
+        ("server { ssl_verify_client optional_no_ca; }", "1.18", ""),
+        ("server { ssl_verify_client on; include a; }", "1.18", ""),
+        ("geo $a { volatile; default 1; }", "1.30", "volatile"),
+        ("geo $a { default volatile; } map $a $b { volatile; }", "1.18", ""),
+        ("server { set $a b; server_name x; }", "1.18", ""),
+    ],
+)
+def test_without_a_version_all_that_know_everything_are_compared(http: str, version: str, because: str) -> None:
+    """The oldest one is the first lab version that knows everything; the audit names what an older one lacks."""
+    found = audit_source(source(http))
+    assert found.choice is not None
+    assert found.choice.version == version
+    newer = tuple(one for one in STABLE_VERSIONS if as_numbers(one) >= as_numbers(version))
+    assert found.versions == (newer if len(newer) > 1 else ())
+    assert (found.choice.because.what if found.choice.because else "") == because
+
+
+def test_findings_that_hold_on_some_versions_name_them() -> None:
+    """They have no patch, since it would not suit the others, unless something breaks."""
+    found = audit_source(source("upstream u { server 10.0.0.1; } server { location / { proxy_pass http://u; } }"))
+    states = {(one.claim, one.state.value): (one.versions, bool(one.edits)) for one in found.advice}
+    assert states["connections_are_the_cause", "missing"] == (STABLE_VERSIONS[:-1], False)
+    assert states["connections_are_the_cause", "in effect"] == (STABLE_VERSIONS[-1:], False)
+    assert states["keepalive_timeout_below_spares_posts", "missing"] == (STABLE_VERSIONS[-1:], True)
+    (missing,) = [one for one in found.advice if (one.claim, one.state) == ("connections_are_the_cause", "missing")]
+    assert "With the patch" not in missing.reason
+    assert missing.reason.endswith(f"--nginx {STABLE_VERSIONS[-2]} shows a patch")

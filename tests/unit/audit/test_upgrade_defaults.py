@@ -1,0 +1,173 @@
+"""Defaults that differ between two versions of nginx: where they count, and how the old ones are kept."""
+
+from typing import Final
+
+import pytest
+
+from tests.support.upgraded import changes, of, patched
+from tuneproof.audit.differences import Effect
+from tuneproof.audit.upgrade import upgrade
+from tuneproof.conf.sources import Dump
+
+PASSED: Final = "server {\nlocation / {\n%s; }\n}"
+IN_LOCATION: Final = "location / {\nproxy_http_version 1.0;"
+TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9; }"
+
+
+@pytest.mark.parametrize(
+    ("http", "what", "line", "since", "kept"),
+    [
+        ("server {\n}", "keepalive_requests", 2, "1.19.10", "keepalive_requests 100;"),
+        ("server {\n}", "keepalive_time", 2, "1.19.10", ""),
+        ("server {\nkeepalive_timeout 0; location /a { keepalive_timeout 9; }\n}", "keepalive_time", 2, "1.19.10", ""),
+        ("server {\n}", "max_headers", 2, "1.29.8", ""),
+        ("server {\nsendfile on;\n}", "sendfile_max_chunk", 2, "1.21.4", "sendfile_max_chunk 0;"),
+        *(
+            (http, what, line, "1.23.4 and 1.27.3", f"{what} TLSv1 TLSv1.1 TLSv1.2;")
+            for http, what, line in (
+                ("server {\nlisten 443 ssl;\n}", "ssl_protocols", 3),
+                (PASSED % "proxy_pass https://a", "proxy_ssl_protocols", 5),
+                (PASSED % "uwsgi_pass suwsgi://a:3031", "uwsgi_ssl_protocols", 5),
+                ("} stream { server {\nlisten 443 ssl; proxy_pass a:1;\n}", "ssl_protocols", 3),
+                ("} stream { server {\nlisten 443; proxy_ssl on;\nproxy_pass a:1;\n}", "proxy_ssl_protocols", 5),
+                ("} mail { server {\nlisten 143; starttls on;\n}", "ssl_protocols", 3),
+                ("server {\nlisten 443;\nssl on;\n}", "ssl_protocols", 3),
+                ("server {\nlisten *:443; server_name a; }\nserver { listen 443 ssl;\n}", "ssl_protocols", 3),
+                ("server { listen 443 ssl; ssl_protocols TLSv1.3; }\nserver {\nlisten 444 ssl;\n}", "ssl_protocols", 4),
+            )
+        ),
+        (PASSED % "if ($a) {\nproxy_pass http://a; }\nroot /srv", "proxy_http_version", 6, "1.29.7", IN_LOCATION),
+        (PASSED % "limit_except GET {\nproxy_pass http://a; }\nroot b", "proxy_http_version", 6, "1.29.7", IN_LOCATION),
+        ("server {\nlocation / { sendfile on; }\n}", "sendfile_max_chunk", 2, "1.21.4", "sendfile_max_chunk 0;"),
+        (PASSED % "proxy_pass http://a", "proxy_http_version", 5, "1.29.7", "proxy_http_version 1.0;"),
+        (f"upstream u {{\nserver a; }}\n{TO_U}", "keepalive", 3, "1.29.7", "server a; keepalive 0;"),
+        (
+            *(f"upstream u {{\nserver a; keepalive 9; }}\n{TO_U}", "keepalive_requests", 3, "1.19.10"),
+            "keepalive 9; keepalive_requests 100;",
+        ),
+    ],
+)
+def test_a_changed_default_is_reported_where_it_counts(http: str, what: str, line: int, since: str, kept: str) -> None:
+    """The report has the line that keeps the old default; if the directive is set, nothing is reported."""
+    found = changes(http)
+    assert (what, line, since) in of(found, Effect.DEFAULT)
+    after = patched(found, defaults=True)
+    assert kept in after
+    again = upgrade(Dump({"nginx.conf": after}, is_complete=True), old="1.18", new="1.30")
+    assert bool(kept) == (what not in [one[0] for one in of(again, Effect.DEFAULT)])
+
+
+@pytest.mark.parametrize(
+    ("http", "what"),
+    [
+        ("server { }", "sendfile_max_chunk"),
+        ("server { listen 80; }", "ssl_protocols"),
+        (PASSED % "proxy_pass http://a", "proxy_ssl_protocols"),
+        ("upstream u { server a; } server { }", "keepalive"),
+        (f"upstream u {{ server a; }} {TO_U}", "keepalive_requests"),
+        ("keepalive_requests 9; server { }", "keepalive_requests"),
+        ("keepalive_timeout 0; server { location / { } }", "keepalive_requests"),
+        ("server { keepalive_timeout 0s; }", "keepalive_time"),
+        # Since 1.19.7, an HTTP/2 connection then carries one request.
+        ("server { keepalive_timeout 0; listen 80 http2; }", "keepalive_time"),
+        ("server { location / { keepalive_requests 9; } }", "keepalive_requests"),
+        ("server { location / { sendfile on; sendfile_max_chunk 512k; } }", "sendfile_max_chunk"),
+        ("sendfile on; server { listen 443 ssl; }", "sendfile_max_chunk"),
+        ("} mail { server { listen 143; }", "ssl_protocols"),
+        # A missing file may set it, and a second one would be refused.
+        ("server { listen 443 ssl; include ssl.conf; }", "ssl_protocols"),
+        (PASSED % "include proxy.conf; proxy_pass http://a", "proxy_http_version"),
+        (f"upstream u {{ server a; include keep.conf; }} {TO_U}", "keepalive"),
+        ("} stream { server { listen 1; proxy_pass a:1; }", "proxy_ssl_protocols"),
+    ],
+)
+def test_a_default_without_effect_here_is_not_reported(http: str, what: str) -> None:
+    """No file is sent, no TLS is used, nothing is proxied, no connection is kept."""
+    assert what not in [one[0] for one in of(changes(http), Effect.DEFAULT)]
+
+
+def test_two_proxied_places_of_one_location_keep_their_old_default_with_one_directive() -> None:
+    """A second proxy_http_version in a block is refused, and any in an "if"."""
+    location = "location / { if ($a) { proxy_pass http://a; } if ($b) { proxy_pass http://b; } proxy_pass http://c; }"
+    after = patched(changes(f"server {{ {location} }}", old="1.26"), defaults=True)
+    assert after.count("proxy_http_version 1.0;") == 1
+    assert "proxy_pass http://c; proxy_http_version 1.0; }" in after
+
+
+def test_before_1_29_2_the_default_server_of_a_socket_decides_which_tls_its_servers_speak() -> None:
+    """1.29.2: "now the ssl_protocols directive works in a virtual server different from the default server"."""
+    named = "server { listen 443 ssl default_server; ssl_protocols TLSv1.2; }\nserver {\nlisten 443 ssl;\n}"
+    assert of(changes(named, old="1.22", new="1.26"), Effect.DEFAULT) == []
+    for old, new in (("1.26", "1.30"), ("1.30", "1.26")):
+        found = changes(named, old=old, new=new)
+        assert "ssl_protocols" not in [one[0] for one in of(found, Effect.DEFAULT)]
+        (why,) = [one.why for one in found.differences if one.what == "ssl_protocols"]
+        assert ("TLSv1.2 TLSv1.3 of its own; before, TLSv1.2 of the default server" in why) == (new == "1.30")
+
+
+@pytest.mark.parametrize(
+    "servers",
+    [
+        "server { listen 443 ssl; ssl_protocols TLSv1.3; }",
+        "server { listen 443 ssl; ssl_protocols TLSv1.3; } server { listen 443 ssl; ssl_protocols TLSv1.3; }",
+        "server { listen 443 ssl; ssl_protocols TLSv1.3; } server { listen 444 ssl; ssl_protocols TLSv1.2; }",
+        "server { listen 443 ssl; } server { listen 443 ssl; server_name a; }",
+        "server { listen 443 ssl; include a; } server { listen 443 ssl; ssl_protocols TLSv1.2; }",
+    ],
+)
+def test_where_the_default_server_changes_nothing_it_is_not_named(servers: str) -> None:
+    found = of(changes(servers, old="1.26", new="1.30"), Effect.BEHAVIOUR)
+    assert "1.29.2" not in [since for _, _, since in found]
+
+
+def test_each_socket_of_a_server_has_a_default_server_of_its_own() -> None:
+    """A client gets the ssl_protocols of its socket's default server; those of other servers changed nothing."""
+    tls = "server {\nlisten 443 ssl;\nssl_protocols TLSv1.2;\n}\nserver {\nlisten 8443 ssl;\n}\n"
+    found = changes(f"{tls}server {{\nlisten 443 ssl;\nlisten 8443 ssl;\nserver_name a;\n}}", old="1.26", new="1.30")
+    (why,) = [one.why for one in found.differences if one.what == "ssl_protocols" and one.since == "1.29.2"]
+    assert why == (
+        "clients that name this server (SNI) on 0.0.0.0:443 get TLSv1.2 TLSv1.3 of its own; before, TLSv1.2 of the "
+        "default server (nginx.conf:3)"
+    )
+    assert [line for _, line, since in of(found, Effect.BEHAVIOUR) if since == "1.29.1"] == [8, 12]
+    assert ("ssl_protocols", 10, "1.27.3") in of(found, Effect.DEFAULT)
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "proxy_http_version 1.0; proxy_pass http://u;",
+        "proxy_set_header Connection close; proxy_pass http://u;",
+        "fastcgi_pass u;",
+        "uwsgi_pass u;",
+    ],
+)
+def test_the_keepalive_default_is_not_reported_if_something_else_closes_connections(location: str) -> None:
+    """On nginx 1.30, each request still has a connection of its own there."""
+    found = changes(f"upstream u {{ server a; }} server {{ location / {{ {location} }} }}", old="1.22")
+    told = [one.what for one in found.differences]
+    assert "keepalive" not in told
+    assert "dying_connections" not in told
+
+
+def test_the_effect_of_a_default_is_reported_exactly() -> None:
+    """An own Connection header is sent as before; with the client's header, it depends on the request."""
+    server = "upstream u { server a; } server { location / { %s proxy_pass http://u; } }"
+    whys = {
+        header: {one.what: one.why for one in changes(server % header, old="1.26").differences}
+        for header in ("", "proxy_set_header Connection $http_connection;")
+    }
+    plain, passed = whys.values()
+    assert "Connection: close is no longer sent" in plain["proxy_http_version"]
+    assert passed["proxy_http_version"].endswith("the upstream may send chunked responses")
+    assert "only a request can tell" not in plain["keepalive"]
+    assert passed["keepalive"].endswith("only a request shows whether it does")
+
+
+def test_connections_that_the_new_default_keeps_come_first_with_their_timeout() -> None:
+    """From 1.29.7 on, nginx keeps idle connections by default: POSTs on those that a backend closes get 502."""
+    text = "upstream u {\nserver 10.0.0.1;\n}\nserver { location / { proxy_pass http://u; } }"
+    found = changes(text, old="1.26", new="1.30")
+    first = found.differences[0]
+    assert (first.what, first.breaks) == ("dying_connections", True)
+    assert "+keepalive_timeout 4s;" in found.patch(defaults=False)
