@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.support.own_configurations import http, opened
 from tuneproof.yours.needs import CERTIFICATE, EMPTY, JAVASCRIPT, KEY, PARAMETERS, PLACES, Needs, needs_of
 from tuneproof.yours.no_places import no_places
@@ -14,59 +16,44 @@ def needs(folder: Path, text: str, *, main: str = "", there: tuple[str, ...] = (
     return needs_of(found.facts.configuration, folder="/etc/nginx", there=there)
 
 
-def test_named_certificates_are_created(tmp_path: Path) -> None:
-    """Absolute ones or those below nginx.conf's folder; not existing ones, or ones in variables or in memory."""
-    found = needs(
-        tmp_path,
-        "ssl_certificate /etc/ssl/a.pem; ssl_certificate_key certs/a.key; ssl_dhparam dh.pem;\n"
-        "server { listen 443 ssl; ssl_certificate $ssl_server_name.crt; ssl_trusted_certificate there.pem; }\n"
-        "server { ssl_certificate data:$pem; proxy_ssl_certificate_key /k; }",
-        there=("/etc/nginx/there.pem",),
-    )
-    assert found.made == {
-        "/etc/ssl/a.pem": CERTIFICATE,
-        "/etc/nginx/certs/a.key": KEY,
-        "/etc/nginx/dh.pem": PARAMETERS,
-        "/k": KEY,
-    }
+@pytest.mark.parametrize(
+    ("text", "there", "made"),
+    [
+        (
+            "ssl_certificate /etc/ssl/a.pem; ssl_certificate_key certs/a.key; ssl_dhparam dh.pem;",
+            "",
+            {"/etc/ssl/a.pem": CERTIFICATE, "/etc/nginx/certs/a.key": KEY, "/etc/nginx/dh.pem": PARAMETERS},
+        ),
+        ("server { ssl_certificate $a.crt; ssl_trusted_certificate there.pem; }", "/etc/nginx/there.pem", {}),
+        ("server { ssl_certificate data:$pem; proxy_ssl_certificate_key /k; }", "", {"/k": KEY}),
+        ("ssl_certificate a; ssl_certificate_key a;", "", {"/etc/nginx/a": KEY}),
+        ("ssl_certificate_key a; ssl_certificate a;", "", {"/etc/nginx/a": KEY}),
+        ("geoip2 geo/city.mmdb { $city city names en; }", "", {"/etc/nginx/geo/city.mmdb": PLACES}),
+        ("geoip2 /there.mmdb { $a country iso_code; }", "/there.mmdb", {}),
+        # By its path alone, or after the name that it gets.
+        ("js_import a/one.js; js_import two from /b.js;", "", {"/etc/nginx/a/one.js": JAVASCRIPT, "/b.js": JAVASCRIPT}),
+        ("js_import there.js;", "/etc/nginx/there.js", {}),
+        # Without it, nginx does not start.
+        ("server { ssl_password_file /etc/p; }", "", {"/etc/p": EMPTY}),
+        ("server { location / { proxy_ssl_password_file q; } }", "", {"/etc/nginx/q": EMPTY}),
+        # Without it, nginx answers each request with 500.
+        ("location / { access_by_lua_file /etc/a.lua; content_by_lua_file $b; }", "", {"/etc/a.lua": EMPTY}),
+    ],
+)
+def test_a_missing_file_is_made(tmp_path: Path, text: str, there: str, made: dict[str, str]) -> None:
+    """Below nginx.conf's folder if its path is relative; not if it is there, in memory, or named by a variable."""
+    assert needs(tmp_path, text, there=(there,)).made == made
 
 
-def test_a_common_file_for_a_certificate_and_its_key_gets_both(tmp_path: Path) -> None:
-    for text in ("ssl_certificate a; ssl_certificate_key a;", "ssl_certificate_key a; ssl_certificate a;"):
-        assert needs(tmp_path, text).made == {"/etc/nginx/a": KEY}
-
-
-def test_a_named_geoip_database_is_created(tmp_path: Path) -> None:
-    """An existing one stays."""
-    text = "geoip2 geo/city.mmdb { $city city names en; } geoip2 /there.mmdb { $a country iso_code; }"
-    assert needs(tmp_path, text, there=("/there.mmdb",)).made == {"/etc/nginx/geo/city.mmdb": PLACES}
-    # A tree of one node that leads nowhere, then its metadata.
+def test_a_made_geoip_database_knows_no_place() -> None:
+    """A tree of one node that leads nowhere, then its metadata."""
     assert no_places().startswith(b"\0\0\1\0\0\1" + bytes(16) + b"\xab\xcd\xefMaxMind.com\xe9")
     assert b"\x4anode_count\xc1\x01" in no_places()
 
 
-def test_an_imported_script_is_created(tmp_path: Path) -> None:
-    """By its path alone, or after the name that it gets."""
-    text = "js_import a/one.js; js_import two from /opt/two.js; js_import there.js;"
-    found = needs(tmp_path, text, there=("/etc/nginx/there.js",))
-    assert found.made == {"/etc/nginx/a/one.js": JAVASCRIPT, "/opt/two.js": JAVASCRIPT}
-
-
-def test_the_working_directory_and_password_files_exist(tmp_path: Path) -> None:
-    """Workers exit without the former, and nginx does not start without the latter."""
-    text = "server { ssl_password_file /etc/p; location / { proxy_ssl_password_file q; } }"
-    found, _ = opened(tmp_path, {"nginx.conf": f"working_directory /var/cores;\n{http(text)['nginx.conf']}"})
-    made = needs_of(found.facts.configuration, folder="/etc/nginx", there=set())
-    assert made.made == {"/etc/p": EMPTY, "/etc/nginx/q": EMPTY}
-    assert "/var/cores" in made.folders
-
-
-def test_a_missing_lua_file_is_empty(tmp_path: Path) -> None:
-    """Without it, nginx answers each request with 500."""
-    text = "server { location / { access_by_lua_file /etc/a.lua; content_by_lua_file $b; } }"
-    found, _ = opened(tmp_path, http(text))
-    made = needs_of(found.facts.configuration, folder="/etc/nginx", there=set()).made
-    assert made == {"/etc/a.lua": EMPTY}
+def test_the_working_directory_exists(tmp_path: Path) -> None:
+    """Without it, workers exit."""
+    assert "/var/cores" in needs(tmp_path, "", main="working_directory /var/cores;\n").folders
 
 
 def test_folders_for_files_that_nginx_writes_are_created(tmp_path: Path) -> None:

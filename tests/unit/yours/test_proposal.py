@@ -123,33 +123,60 @@ def test_the_queue_is_tested_if_nothing_is_proxied(tmp_path: Path) -> None:
     assert claim.name == "port_8080_patch_queues_bursts"
 
 
-def test_equivalent_places_are_tested_once(tmp_path: Path) -> None:
-    """One route for each kind of place; unreachable ones are reported."""
-    locations = "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:9000; }}\n" for name in "abc")
-    unspoken = "location /g { grpc_pass b:1; }\nlocation /m { memcached_pass b:2; }\n"
-    found = proposed(tmp_path, http(f"server {{\nlisten 80;\n{locations}{unspoken}}}"))
-    assert sum("connects_every" in claim.name for claim in found.scenario.claims) == 1
-    assert [line.partition("location ")[2] for line in found.left_out] == [
-        "/g: the lab's stand-ins do not speak gRPC",
-        "/m: the lab's stand-ins do not speak memcached's protocol",
-    ]
+@pytest.mark.parametrize(
+    ("locations", "tested", "left_out"),
+    [
+        # One route for each kind of place.
+        ("".join(f"location /{name} {{ proxy_pass http://127.0.0.1:9000; }}" for name in "abc"), 1, []),
+        (
+            "location / { proxy_pass http://a; } location /g { grpc_pass b:1; } location /m { memcached_pass b:2; }",
+            1,
+            [
+                "location /g: the lab's stand-ins do not speak gRPC",
+                "location /m: the lab's stand-ins do not speak memcached's protocol",
+            ],
+        ),
+        # More would take too long.
+        (
+            "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:900{name}; }}" for name in range(8)),
+            6,
+            [f"alone: --location /{name}/tuneproof" for name in (6, 7)],
+        ),
+    ],
+    ids=["equivalent", "unreachable", "many"],
+)
+def test_places_that_are_not_tested_are_reported(
+    tmp_path: Path, locations: str, tested: int, left_out: list[str]
+) -> None:
+    """Equivalent ones are tested once."""
+    found = proposed(tmp_path, http(f"server {{ listen 80; {locations} }}"))
+    assert sum("connects_every_time" in claim.name for claim in found.scenario.claims) == tested
+    assert [line.endswith(end) for line, end in zip(found.left_out, left_out, strict=True)] == [True] * len(left_out)
 
 
-def test_places_beyond_a_runs_time_are_reported(tmp_path: Path) -> None:
-    locations = "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:900{name}; }}\n" for name in range(8))
-    found = proposed(tmp_path, http(f"server {{\nlisten 80;\n{locations}}}"))
-    assert sum("connects_every_time" in claim.name for claim in found.scenario.claims) == 6
-    assert [line.partition("alone: ")[2] for line in found.left_out] == [
-        "--location /6/tuneproof",
-        "--location /7/tuneproof",
-    ]
-
-
-def test_a_missing_include_is_created_empty_and_reported(tmp_path: Path) -> None:
-    """Perhaps only the copy lacks it; and a value that a newer nginx may know is left to nginx."""
-    text = "include snippets/limits.conf;\nserver { proxy_buffering on off; location / { proxy_pass http://a; } }"
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        # Perhaps only the copy lacks it; and a value that a newer nginx may know is left to nginx.
+        (
+            "include snippets/limits.conf;\nserver { proxy_buffering on off; location / { proxy_pass http://a; } }",
+            "/etc/nginx/snippets/limits.conf: created, empty",
+        ),
+        # The includes that certbot adds are often not copied along; they hide no location.
+        (
+            "server { listen 80; include /etc/letsencrypt/ssl.conf; location / { proxy_pass http://a; } }",
+            "/etc/letsencrypt/ssl.conf: created, empty",
+        ),
+        (
+            "server { if ($http_x_forwarded_proto = '') { return 403; } location / { proxy_pass http://a; } }",
+            "location / is tested with X-Forwarded-Proto: https, without which nginx answers itself",
+        ),
+    ],
+)
+def test_what_the_lab_adds_is_reported(tmp_path: Path, text: str, line: str) -> None:
     found = proposed(tmp_path, http(text))
-    assert "/etc/nginx/snippets/limits.conf: created, empty" in found.told
+    assert line in found.told
+    assert "root_connects_every_time" in [claim.name for claim in found.scenario.claims]
 
 
 @pytest.mark.parametrize(
@@ -250,14 +277,6 @@ def test_a_burst_goes_to_a_port_with_a_queue_that_the_patch_changes(tmp_path: Pa
     assert names == ["port_8080_patch_queues_bursts"]
 
 
-def test_what_is_missing_is_empty_in_the_lab_and_hides_no_location(tmp_path: Path) -> None:
-    """The includes that certbot adds are often not copied along."""
-    text = "server { listen 80; include /etc/letsencrypt/options-ssl-nginx.conf; location / { proxy_pass http://a; } }"
-    found = proposed(tmp_path, http(text))
-    assert "root_connects_every_time" in [claim.name for claim in found.scenario.claims]
-    assert "/etc/letsencrypt/options-ssl-nginx.conf: created, empty" in found.told
-
-
 @pytest.mark.parametrize(
     ("cached", "is_skipped"),
     [
@@ -284,12 +303,6 @@ def test_workers_have_a_master(tmp_path: Path) -> None:
     assert own is not None
     assert b"master_process on;" in own.files["/etc/nginx/nginx.conf"]
     assert any(line.endswith("nginx.conf:3: master_process on, for reloads and fresh workers") for line in found.told)
-
-
-def test_a_header_that_nginx_asks_for_is_reported(tmp_path: Path) -> None:
-    text = "server { listen 80; if ($http_x_forwarded_proto = '') { return 403; } location / { proxy_pass http://a; } }"
-    told = proposed(tmp_path, http(text)).told
-    assert "location / is tested with X-Forwarded-Proto: https, without which nginx answers itself" in told
 
 
 def test_a_template_is_tested_with_stand_in_values_in_its_files(tmp_path: Path) -> None:

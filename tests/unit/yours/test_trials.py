@@ -16,10 +16,16 @@ from tuneproof.yours import trials
 from tuneproof.yours.routes import Route, routes_of
 
 
-def test_rejected_readers_say_nothing_about_buffers(tmp_path: Path) -> None:
-    found, _ = opened(tmp_path, http("server { listen 80; location / { proxy_pass http://b; } }"))
-    (route,) = routes_of(found.facts)
+def route_of(folder: Path, lines: str) -> Route:
+    """Return the route to a location with some lines."""
+    text = f"proxy_cache_path /c keys_zone=a:1m; server {{ listen 80; location / {{ {lines} proxy_pass http://b; }} }}"
+    (route,) = routes_of(opened(folder, http(text))[0].facts)
     assert isinstance(route, Route)
+    return route
+
+
+def test_rejected_readers_say_nothing_about_buffers(tmp_path: Path) -> None:
+    route = route_of(tmp_path, "")
     missing = answered(404, body_bytes=153, total_s=0.001)
     rig = create_autospec(Rig, instance=True)
     rig.must.side_effect = partial(Rig.must, rig)
@@ -43,10 +49,7 @@ def test_each_slow_reader_has_a_response_of_its_own(
     tmp_path: Path, cache: str, numbers: list[str], *, is_void: bool
 ) -> None:
     """A refused client, or one that reads a short page from a cache, holds no buffers."""
-    text = "proxy_cache_path /c keys_zone=a:1m; server { listen 80; location / { proxy_pass http://b; CACHE } }"
-    found, _ = opened(tmp_path, http(text.replace("CACHE", cache)))
-    (route,) = routes_of(found.facts)
-    assert isinstance(route, Route)
+    route = route_of(tmp_path, cache)
     answers = [replace(answered(200, body_bytes=1, total_s=0.001), numbered=number) for number in numbers]
     became = [Connection(answers=(one,), error="", closed_by_server=False, open_s=1.0) for one in answers]
     rig = create_autospec(Rig, instance=True)
@@ -74,10 +77,7 @@ def test_each_slow_reader_has_a_response_of_its_own(
     ],
 )
 def test_each_request_to_a_limited_location_has_its_own_client(tmp_path: Path, limit: str, connections: int) -> None:
-    text = f"server {{ listen 80; location / {{ {limit} proxy_pass http://b; }} }}"
-    found, _ = opened(tmp_path, http(text))
-    (route,) = routes_of(found.facts)
-    assert isinstance(route, Route)
+    route = route_of(tmp_path, limit)
     rig = create_autospec(Rig, instance=True)
     rig.flow.return_value = []
     trials.requests(route)(rig)
