@@ -99,15 +99,3 @@ def _share_covered(share: float, looks: tuple[int, ...], threshold: float) -> fl
             elif found.interval.low <= share <= found.interval.high:
                 chance += probability
     return chance
-
-
-@pytest.mark.parametrize(
-    ("effects", "level"),
-    [([3.0] * 5, 1 - 42 / 512), ([3.0] * 4 + [1.0] + [3.0] * 4, 1 - 42 / 512)],
-    ids=["first-look", "second-look"],
-)
-def test_both_looks_have_the_level_of_their_plan(effects: Sequence[float], level: float) -> None:
-    found = _assessed(effects, 2.0, Form.MORE)
-    assert found is not None
-    assert found.interval.plan_level == pytest.approx(level)
-    assert found.interval.level > found.interval.plan_level

@@ -93,17 +93,6 @@ def test_measuring_stops_when_no_further_block_can_decide(form: Form) -> None:
     assert ended_early
 
 
-def test_a_block_that_does_not_meet_the_condition_counts_against_the_claim() -> None:
-    """So a condition needs no error of its own: there is one count, and one error."""
-    far = {"scale": Scale.RATIO, "threshold": 2.0}
-    met, unmet = Block(effect=3.0), Block(effect=3.0, met=False)
-    assert assess([met] * 4 + [unmet], looks=LOOKS, **far) is None  # type: ignore[arg-type] # as assess has them
-    for blocks, expected in ([met] * 4 + [unmet] + [met] * 4, "holds"), ([unmet] * 5, "refuted"):
-        found = assess(blocks, looks=LOOKS, **far)  # type: ignore[arg-type] # likewise
-        assert found is not None
-        assert found.verdict == expected
-
-
 def test_the_interval_is_that_of_the_order_statistics_with_its_level() -> None:
     """The smallest and largest of five cover the median with 15/16; the second and eighth of nine with 96.1 %."""
     five, nine = decided([5.0, 3, 9, 4, 7]), decided([5.0, 1, 9, 4, 7, 3, 6, 8, 10])
