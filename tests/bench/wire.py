@@ -1,4 +1,4 @@
-"""What a wire costs: time until it is ready, memory, throughput, and its precision."""
+"""What a wire costs: time until it is ready, memory, and throughput."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -8,9 +8,7 @@ from tests.support.path_lab import PEER, path_lab_specs
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.network.agent import owner_name
 from tuneproof.lab.network.impairments import Impairment
-from tuneproof.lab.network.link_faults import SELF_CHECK, faults
 from tuneproof.lab.network.links import WIRE, LinkProfile, NetworkProfile
-from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.lab.network.shaped_links import ProbePlan, ShapedLinks
 from tuneproof.lab.network.shaper import why_impossible
 from tuneproof.lab.topology.container import LabContainer
@@ -34,7 +32,7 @@ def measure_wire(session: Session, *, netadmin_image: str, client_image: str) ->
     ready_s: list[float] = []
     memory_mb: list[float] = []
     rates_mbit: list[float] = []
-    for number in range(_LABS):
+    for _ in range(_LABS):
         with Lab(session) as lab:
             lab.start(
                 path_lab_specs(
@@ -50,29 +48,11 @@ def measure_wire(session: Session, *, netadmin_image: str, client_image: str) ->
             links.apply(_OPEN, subject=PEER)
             figures = links.measure("client", _OPEN.client, subject=PEER, plan=_PLAN)
             rates_mbit += [way.rate_mbit for way in figures.directions.values() if way.rate_mbit]
-            if number == 0:
-                yield from _exactness(links)
             memory_mb.append(_own_memory_bytes(lab[owner_name("client")]) / 1e6)
     yield f"wire, {_LABS} labs with two wires each:"
     yield f"  ready after the start of its program: {spread(ready_s)} s"
     yield f"  throughput, nothing held back: {spread([rate / 1000 for rate in rates_mbit])} Gbit/s"
     yield f"  memory of its container, page cache aside: {spread(memory_mb)} MB"
-
-
-def _exactness(links: ShapedLinks) -> Iterator[str]:
-    for profile in PROFILES.values():
-        for role, link in profile.links.items():
-            if not link.shapes:
-                continue
-            links.apply(profile, subject=PEER)
-            figures = links.measure(role, link, subject=PEER, plan=_PLAN)
-            wrong = map(str, faults(link, figures, SELF_CHECK))
-            rates = [f"{way.rate_mbit:.4g}" for way in figures.directions.values() if way.rate_mbit]
-            yield (
-                f"  {profile.name}: round trip {figures.rtt_p50_ms:.2f} ms, 10th to 90th percentile "
-                f"{figures.rtt_p90_ms - figures.rtt_p10_ms:.2f} ms, Mbit/s each way {' and '.join(rates) or '-'}: "
-                f"{'; '.join(wrong) or 'as set'}"
-            )
 
 
 def _own_memory_bytes(container: LabContainer) -> int:

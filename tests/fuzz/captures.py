@@ -1,7 +1,6 @@
 """Small captures with everything that the analyser looks for."""
 
 import gzip
-import struct
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -20,34 +19,10 @@ from tests.support.capture_files import (
 )
 from tests.support.datagrams import CLIENT_ID, FIRST_ID, INITIAL, NEGOTIATION, RETRY, UNKNOWN, QuicTalk, long_header
 from tests.support.proxied_segments import proxied
-from tests.support.segments import CLIENT, SERVER, Conversation, end, get, ok
+from tests.support.segments import CLIENT, SERVER, Conversation, end, framed, get, ok
 from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
 from tuneproof.explain.parse.capture.framing import Packet
-
-_PORT_BYTES: Final = 2
-_IPV4_BYTES: Final = 4
-_TCP: Final = 6
-_MSS_AND_WINDOW_SCALE: Final = bytes((2, 4, 5, 180, 1, 3, 3, 7))
-_ETHERNET, _RAW, _COOKED = 1, 101, 113
-_MACS: Final = bytes(12)
-
-
-def frame(segment: Segment, *, linktype: int = _ETHERNET, vlan: bool = False) -> Packet:
-    time_ns, source, destination, seq, ack, flags, window, _, payload = segment
-    options = _MSS_AND_WINDOW_SCALE if flags & SYN else b""
-    ports = source[-_PORT_BYTES:] + destination[-_PORT_BYTES:]
-    offset = (5 + len(options) // 4) << 4
-    tcp = ports + struct.pack("!IIBBHHH", seq, ack, offset, flags, window, 0, 0) + options + payload
-    addresses = source[:-_PORT_BYTES] + destination[:-_PORT_BYTES]
-    if len(source) == _IPV4_BYTES + _PORT_BYTES:
-        ethertype, packet = 0x0800, struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), 0, 0, 64, _TCP, 0)
-    else:
-        ethertype, packet = 0x86DD, struct.pack("!IHBB", 6 << 28, len(tcp), _TCP, 64)
-    link = {_ETHERNET: _MACS + b"\x81\x00\x00\x07" * vlan, _COOKED: bytes(14), _RAW: b""}[linktype]
-    if linktype != _RAW:
-        link += struct.pack("!H", ethertype)
-    data = link + packet + addresses + tcp
-    return time_ns, linktype, data, len(data)
+from tuneproof.explain.parse.capture.headers import ETHERNET, LINUX_COOKED, RAW_IP
 
 
 def trouble() -> list[Segment]:
@@ -110,20 +85,20 @@ def quic() -> list[Packet]:
     return sorted([*answered.frames, *silent.frames, *other.frames])
 
 
-def _packets(segments: Iterable[Segment], *, linktype: int = _ETHERNET, vlan: bool = False) -> list[Packet]:
-    return [frame(segment, linktype=linktype, vlan=vlan) for segment in sorted(segments, key=lambda each: each[0])]
+def _packets(segments: Iterable[Segment], *, linktype: int = ETHERNET, vlan: bool = False) -> list[Packet]:
+    return [framed(segment, linktype=linktype, vlan=vlan) for segment in sorted(segments, key=lambda each: each[0])]
 
 
 _BOTH_LEGS: Final = _packets([*proxied(), *proxied(1, path="/b")])
 _TROUBLE: Final = _packets(trouble())
-NO_TCP: Final[Packet] = (SECONDS * 10**9, _ETHERNET, bytes(12) + b"\x08\x06" + bytes(46), 60)
+NO_TCP: Final[Packet] = (SECONDS * 10**9, ETHERNET, bytes(12) + b"\x08\x06" + bytes(46), 60)
 
 PCAPS: Final = (
     pcap(_BOTH_LEGS),
     pcap([*_TROUBLE, *_packets(silence())]),
     pcap([*_packets(short(), vlan=True), NO_TCP], order=">", nanoseconds=True),
-    pcap(_packets(short(), linktype=_RAW), linktype=_RAW),
-    pcap(_packets(trouble(), linktype=_COOKED), linktype=_COOKED),
+    pcap(_packets(short(), linktype=RAW_IP), linktype=RAW_IP),
+    pcap(_packets(trouble(), linktype=LINUX_COOKED), linktype=LINUX_COOKED),
     pcap(quic()),
     # Captured in part.
     pcap([(time_ns, link, data[:60], wire) for time_ns, link, data, wire in _BOTH_LEGS]),
@@ -141,7 +116,7 @@ def _mixed(packets: Sequence[Packet]) -> bytes:
         block(5, bytes(20)),
         simple(others[0], wire_bytes=len(others[0])),
     ]
-    big = [section(order=">"), interface(order=">"), interface(linktype=_RAW, order=">")]
+    big = [section(order=">"), interface(order=">"), interface(linktype=RAW_IP, order=">")]
     big += [enhanced(data, ticks=SECONDS * 10**6 + at, order=">") for at, data in enumerate(others)]
     return b"".join(little + big)
 

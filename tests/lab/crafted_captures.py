@@ -5,15 +5,9 @@ from ipaddress import ip_address
 from typing import Final
 
 from tests.support.capture_files import pcap
-from tests.support.segments import CLIENT, SERVER, Conversation, end, get, ok
+from tests.support.segments import CLIENT, SERVER, Conversation, end, framed, get, ok
 from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
-from tuneproof.explain.parse.capture.framing import Packet
-from tuneproof.explain.parse.capture.headers import ETHERNET
 
-_MACS: Final = bytes.fromhex("020000000001 020000000002")
-_IPV4_BYTES: Final = 4
-_TCP: Final = 6
-_TTL: Final = 64
 # Ethernet, IPv4 and TCP without options; no payload.
 _HEADERS_BYTES: Final = 14 + 20 + 20
 _CUT_BYTES: Final = 7
@@ -169,30 +163,5 @@ def _ipv6(address: str, port: int) -> bytes:
 
 
 def _file(segments: Iterable[Segment], *, tagged: bytes = b"", snap_bytes: int | None = None) -> bytes:
-    return pcap((_packet(segment, tagged=tagged, snap_bytes=snap_bytes) for segment in segments), nanoseconds=True)
-
-
-def _packet(segment: Segment, *, tagged: bytes, snap_bytes: int | None) -> Packet:
-    time_ns, source, destination, seq, ack, flags, window, _, payload = segment
-    tcp = b"".join(
-        (
-            source[-2:],
-            destination[-2:],
-            seq.to_bytes(4),
-            ack.to_bytes(4),
-            bytes((0x50, flags)),
-            window.to_bytes(2),
-            bytes(4),
-            payload,
-        )
-    )
-    addresses = source[:-2] + destination[:-2]
-    if len(source[:-2]) == _IPV4_BYTES:
-        ethertype = bytes.fromhex("0800")
-        header = b"\x45\0" + (20 + len(tcp)).to_bytes(2) + bytes(4) + bytes((_TTL, _TCP, 0, 0))
-    else:
-        ethertype = bytes.fromhex("86dd")
-        header = b"\x60\0\0\0" + len(tcp).to_bytes(2) + bytes((_TCP, _TTL))
-    tag = bytes.fromhex("8100 0007") if source == tagged else b""
-    frame = _MACS + tag + ethertype + header + addresses + tcp
-    return time_ns, ETHERNET, frame[:snap_bytes], len(frame)
+    packets = (framed(segment, vlan=segment[1] == tagged, options=b"") for segment in segments)
+    return pcap(((time_ns, link, data[:snap_bytes], wire) for time_ns, link, data, wire in packets), nanoseconds=True)

@@ -6,7 +6,7 @@ A configuration has one kind: what its locations do decides which settings are v
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from tuneproof.conf.directives import directive
 
@@ -202,15 +202,10 @@ class _Tree:
             yield from self._location(host, f"{path}n/", depth=depth + 1)
         yield "}"
 
-    def _ask(self, host: str, path: str, label: str, **more: object) -> None:
+    def _ask(self, host: str, path: str, label: str, **more: Any) -> None:
         number = len(self.questions)
         separator = "&" if "?" in path else "?"
-        asked = Question(host=host, path=f"{path}{separator}id={number}.", label=label)
-        self.questions.append(_changed(asked, more))
-
-
-def _changed(question: Question, more: Mapping[str, object]) -> Question:
-    return Question(**{**vars(question), **more})
+        self.questions.append(Question(host=host, path=f"{path}{separator}id={number}.", label=label, **more))
 
 
 def _is_root(line: str) -> bool:

@@ -1,10 +1,13 @@
 """Conversations of two TCP ends, built segment by segment: a test sets which end sends what, and when."""
 
+import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from tuneproof.explain.parse.capture.decode import ACK, FIN, RST, SYN, Segment
 from tuneproof.explain.parse.capture.flows import flows
+from tuneproof.explain.parse.capture.framing import Packet
+from tuneproof.explain.parse.capture.headers import ETHERNET, LINUX_COOKED, RAW_IP
 from tuneproof.explain.parse.capture.records import FlowRecord
 
 START_NS: Final = 1_700_000_000_000_000_000
@@ -119,3 +122,31 @@ def client(payload: bytes = b"", **how: Any) -> Send:
 
 def server(payload: bytes = b"", **how: Any) -> Send:
     return lambda talk: talk.send(SERVER, payload, **how)
+
+
+_PORT_BYTES: Final = 2
+_IPV4_BYTES: Final = 4
+_TCP: Final = 6
+_MSS_AND_WINDOW_SCALE: Final = bytes((2, 4, 5, 180, 1, 3, 3, 7))
+_MACS: Final = bytes(12)
+
+
+def framed(
+    segment: Segment, *, linktype: int = ETHERNET, vlan: bool = False, options: bytes = _MSS_AND_WINDOW_SCALE
+) -> Packet:
+    """Return the captured packet of a segment; only a SYN has TCP options."""
+    time_ns, source, destination, seq, ack, flags, window, _, payload = segment
+    options = options if flags & SYN else b""
+    ports = source[-_PORT_BYTES:] + destination[-_PORT_BYTES:]
+    offset = (5 + len(options) // 4) << 4
+    tcp = ports + struct.pack("!IIBBHHH", seq, ack, offset, flags, window, 0, 0) + options + payload
+    addresses = source[:-_PORT_BYTES] + destination[:-_PORT_BYTES]
+    if len(source) == _IPV4_BYTES + _PORT_BYTES:
+        ethertype, packet = 0x0800, struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(tcp), 0, 0, 64, _TCP, 0)
+    else:
+        ethertype, packet = 0x86DD, struct.pack("!IHBB", 6 << 28, len(tcp), _TCP, 64)
+    link = {ETHERNET: _MACS + b"\x81\x00\x00\x07" * vlan, LINUX_COOKED: bytes(14), RAW_IP: b""}[linktype]
+    if linktype != RAW_IP:
+        link += struct.pack("!H", ethertype)
+    data = link + packet + addresses + tcp
+    return time_ns, linktype, data, len(data)

@@ -9,9 +9,9 @@ from random import Random
 
 import pytest
 
-from tests.fuzz.captures import NO_TCP, frame
+from tests.fuzz.captures import NO_TCP
 from tests.support.capture_files import pcap, pcapng, statistics
-from tests.support.segments import Conversation, end
+from tests.support.segments import Conversation, end, framed
 from tuneproof.explain.detect import Kind
 from tuneproof.explain.explanation import Explanation, explain
 from tuneproof.explain.opening import sources
@@ -27,7 +27,7 @@ def refused_tries() -> Iterator[Packet]:
         talk = Conversation(client=end("10.0.0.2", 40_000 + number), now_s=number / 100)
         talk.send(talk.client, flags=SYN)
         talk.send(talk.server, flags=RST | ACK)
-        yield from map(frame, talk.segments)
+        yield from map(framed, talk.segments)
     yield NO_TCP
 
 
