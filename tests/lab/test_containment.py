@@ -23,7 +23,6 @@ from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.disk_guard import DiskGuard
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
-from tuneproof.proof.scenario.containers import OwnNginxError
 from tuneproof.wording import size
 from tuneproof.yours.proposal import Wanted, propose
 
@@ -117,23 +116,6 @@ def test_the_lease_runs_as_nobody_without_capabilities(
         assert "Uid:\t65534\t" in status
         assert container.exec_run(["touch", "/tmp/x"]).exit_code != 0  # noqa: S108 - inside the container
     assert found
-
-
-@pytest.mark.slow  # tests/unit/proof/scenario/test_own_subjects.py tests the sentence for each limit
-def test_a_configuration_with_too_many_processes_ends_with_one_sentence(
-    images: BuiltImages, lab_session: Session, place_cpus: PlaceCpus, nginx: str, tmp_path: Path
-) -> None:
-    text = f"worker_processes 50000;\nevents {{ worker_connections 64; }}\nhttp {{ {_PROXY} }}"
-    folder = tmp_path / "nginx.conf"
-    folder.write_text(text, encoding="utf-8")
-    proposal = propose(Wanted(configuration=str(folder), version=nginx))
-    arms = [arm for arm in proposal.scenario.arms if arm.subject.name == "yours"]
-    built, placement = images.of_bench(nginx), place_cpus(())
-    with (
-        pytest.raises(OwnNginxError, match="more than 256 workers"),
-        bench_of(lab_session, proposal.scenario, arms=arms, nginx=nginx, images=built, placement=placement),
-    ):
-        pass
 
 
 def test_a_container_that_fills_the_disk_is_ended(images: BuiltImages, lab_session: Session) -> None:

@@ -12,7 +12,7 @@ from tests.lab.asking import answers, container
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.subject.images import subject_images
 from tuneproof.lab.subject.versions import MAINLINE
-from tuneproof.nginx_changes import CHANGES, STABLE_VERSIONS, VARIABLES, Change, Kind
+from tuneproof.nginx_changes import CHANGES, LAB_VERSIONS, VARIABLES, Change, Kind
 from tuneproof.wording import as_numbers
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -59,10 +59,7 @@ VALUES: Final[Mapping[str, str]] = {
     "http2_push": "/a",
     "http2_push_preload": "on",
 }
-# Mainline's package is fetched only on request.
-EACH_VERSION: Final = pytest.mark.parametrize(
-    "version", [*STABLE_VERSIONS, pytest.param(MAINLINE, marks=pytest.mark.slow)]
-)
+EACH_VERSION: Final = pytest.mark.parametrize("version", LAB_VERSIONS)
 _LACKING: Final = (
     "unknown directive",
     "is not allowed here",

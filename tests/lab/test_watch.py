@@ -44,12 +44,12 @@ from tuneproof.errors import CannotRunHereError
 from tuneproof.explain.parse.event_loop_summary import Reason
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.reach import connect
-from tuneproof.lab.load.stage import CLIENT, Stage
+from tuneproof.lab.load.stage import Stage
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.watch.levels import Levels
 from tuneproof.watch.program import READS
 from tuneproof.watch.tracer import Tracer, check_host
-from tuneproof.watch.workers import doing, find
+from tuneproof.watch.workers import doing
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
@@ -144,66 +144,6 @@ def test_a_stopped_worker_is_reported_as_not_running(stage: Stage, stopped_ms: i
     assert times_s[2] - times_s[1] <= stopped_s <= times_s[3] - times_s[0] + waited_s
 
 
-OTHER_PORT: Final = 8100
-OTHER: Final = f"""\
-worker_processes 1;
-pid /var/lib/subject/other.pid;
-error_log stderr;
-events {{}}
-http {{
-    access_log off;
-    client_body_temp_path /var/lib/subject/other; proxy_temp_path /var/lib/subject/other;
-    fastcgi_temp_path /var/lib/subject/other; uwsgi_temp_path /var/lib/subject/other;
-    scgi_temp_path /var/lib/subject/other;
-    output_buffers 1 4m;
-    gzip_comp_level 9;
-    gzip_types *;
-    server {{ listen {OTHER_PORT}; gzip on; location / {{ alias {FILES}/; }} }}
-}}
-"""
-
-
-@pytest.fixture(scope="module")
-def other(stage: Stage) -> Iterator[int]:
-    """The worker of a second nginx next to the subject's, which serves a small file, and a large compressed one."""
-    words = f"head -c 24M /dev/urandom | base64 -w0 >{FILES}/large.txt; echo small >{FILES}/small.bin"
-    known = set(pids(stage))
-    stage.subject.run(["sh", "-c", f"mkdir -p {FILES}; {words}; echo '{OTHER}' >/var/lib/subject/other.conf"])
-    stage.subject.run(["nginx", "-c", "/var/lib/subject/other.conf"])
-    wait_until(lambda: len(find(stage.subject.id)) > len(known), within_s=10)
-    (pid,) = {each.pid for each in find(stage.subject.id)} - known
-    yield pid
-    stage.subject.run(["sh", "-c", "kill $(cat /var/lib/subject/other.pid)"])
-
-
-def asked(of: Stage, name: str) -> None:
-    """Let two clients request a file from the second nginx for four seconds."""
-    url = f"http://{of.address}:{OTHER_PORT}/{name}"
-    of.lab[CLIENT].run(["wrk", "-t1", "-c2", "-d4", "-H", "Accept-Encoding: gzip", url])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("at", "call"), [(slow_files.OPEN, "openat"), (slow_files.READ, "pread64")])
-def test_a_file_on_a_slow_disk_blocks(stage: Stage, other: int, at: int, call: str) -> None:
-    """The report names the call and the file."""
-    file = Path(f"/proc/{other}/root{FILES}/small.bin")
-    with slow_files.slow(file, at=at, delay_s=0.03):
-        seen = watched(stage, 5, partial(asked, stage, "small.bin"))
-    assert Reason.BLOCKED in seen.found.get(other, set()), seen.text
-    assert seen.found[other] <= {Reason.BLOCKED, Reason.STARVED}, seen.text
-    (sign,) = (sign for sign in seen.signs if sign.worker == other and sign.reason is Reason.BLOCKED)
-    assert f"in {call}" in sign.text, seen.text
-    assert f"{call} on {FILES}/small.bin" in seen.text, seen.text
-
-
-@pytest.mark.slow
-def test_compressing_a_large_file_counts_as_user_space(stage: Stage, other: int) -> None:
-    """The worker compresses 4 MiB at once, at level 9."""
-    seen = watched(stage, 5, partial(asked, stage, "large.txt"))
-    assert Reason.COMPUTING in seen.found.get(other, set()), seen.text
-    assert seen.found[other] <= {Reason.COMPUTING, Reason.STARVED}, seen.text
-
-
 @pytest.mark.slow
 def test_a_throttled_worker_is_starved_of_cpu(stage: Stage) -> None:
     """The worker's cgroup has a tenth of a CPU; the resulting delays are not stalls."""
@@ -227,15 +167,29 @@ def many(stage: Stage) -> Iterator[Callable[[], set[int]]]:
 
 
 @pytest.mark.slow
-def test_one_of_128_workers_is_named(stage: Stage, many: Callable[[], set[int]]) -> None:
+@pytest.mark.parametrize("check", [one_of_many_is_named, none_of_many_is_blamed], ids=["a stall", "no stall"])
+def test_only_a_stalled_one_of_128_workers_is_named(
+    stage: Stage, many: Callable[[], set[int]], check: Callable[[Stage], str]
+) -> None:
     assert len(many()) == MANY
-    one_of_many_is_named(stage)
+    check(stage)
 
 
 @pytest.mark.slow
-def test_none_of_128_workers_is_blamed_without_a_stall(stage: Stage, many: Callable[[], set[int]]) -> None:
-    assert len(many()) == MANY
-    none_of_many_is_blamed(stage)
+@pytest.mark.usefixtures("many")
+@pytest.mark.parametrize(("at", "call"), [(slow_files.OPEN, "openat"), (slow_files.READ, "pread64")])
+def test_a_file_on_a_slow_disk_blocks(stage: Stage, at: int, call: str) -> None:
+    """The report names the call and the file."""
+    file = Path(f"/proc/{pids(stage)[0]}/root{FILES}/small.bin")
+    with slow_files.slow(file, at=at, delay_s=0.03), asking(stage, "small.bin") as asked:
+        seen = watched(stage, LATE_IN_S)
+        (answered,) = asked()
+    (worker,) = (loop.worker for loop in seen.loops if inside(loop.worker) == answered)
+    assert Reason.BLOCKED in seen.found.get(worker, set()), seen.text
+    assert seen.found[worker] <= {Reason.BLOCKED, Reason.STARVED}, seen.text
+    (sign,) = (sign for sign in seen.signs if sign.worker == worker and sign.reason is Reason.BLOCKED)
+    assert f"in {call}" in sign.text, seen.text
+    assert f"{call} on {FILES}/small.bin" in seen.text, seen.text
 
 
 @pytest.mark.slow

@@ -76,12 +76,13 @@ def client(images: BuiltImages) -> RoleSpec:
 def test_only_the_lab_answers(images: BuiltImages, lab_session: Session, service: int) -> None:
     """A host's service (on each address), a cloud's metadata, another lab, and the outside do not answer."""
     with Lab(lab_session) as other, Lab(lab_session) as lab:
-        other.start([client(images)])
-        lab.start([client(images), serving("beside", images, _SERVES)])
+        lab.start([client(images)])
         gateways = lab.gateways()
         assert gateways
         # This comes first, since the engine removes no container before it has given up on a name, after four seconds.
         assert ways_out(lab["client"], gateways) == []
+        other.start([client(images)])
+        lab.start([serving("beside", images, _SERVES)])
         places = [f"{address}:{service}" for address in (*gateways, *other.gateways(), *own_addresses())]
         places += ["169.254.169.254:80", "192.0.2.7:53", f"{other['client'].address()}:9"]
         inside = f"{lab['beside'].address()}:8000"
