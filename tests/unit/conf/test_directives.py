@@ -66,7 +66,7 @@ def test_what_an_inner_block_inherits_from_an_outer_one(kind: Inheritance, place
 
 
 def test_a_name_of_several_modules_is_resolved_by_its_context() -> None:
-    """Without one, http's comes first."""
+    """Without a context, the row of http comes first."""
     modules = {context: row.module for context in CONTEXTS if (row := directive("server", (1, 30), context=context))}
     assert modules == {
         "http": "ngx_http_core_module",
@@ -133,7 +133,7 @@ SWITCH = 'invalid value "{1}" in "{0}" directive, it must be "on" or "off"'
 def test_what_nginx_refuses_is_reported_in_its_words(
     line: str, context: str, version: tuple[int, ...] | None, problem: str
 ) -> None:
-    """Without a version, only what all refuse; nothing about other modules' directives."""
+    """Without a version, only what all versions refuse is reported; other modules' directives are not."""
     name, *args = line.removesuffix(" {").split()
     found = argument_problem(name, args, has_block=line.endswith("{"), context=context, version=version)
     assert found == problem
@@ -145,7 +145,7 @@ def test_names_of_other_modules_are_known_without_rows() -> None:
 
 
 def test_a_directives_rows_follow_one_another() -> None:
-    """In each module and context, a version has one row; and each row has known contexts."""
+    """In each module and context, one row applies to a version, and each row's contexts are known."""
     rows = list(everything())
     assert len(rows) > 800
     for row in rows:

@@ -47,7 +47,7 @@ def block(*path: str) -> Block:
         (("location", "location"), "proxy_pass", [], Origin.DEFAULT),
         (("location", "if"), "proxy_pass", ["http://u"], Origin.OUTER),
         (("location", "limit_except"), "proxy_pass", ["http://u"], Origin.OUTER),
-        # One list, one place: outer lines are no longer in effect.
+        # The list is in one place: the outer lines are no longer in effect.
         (("location",), "deny", [], Origin.HERE),
         (("location", "location"), "root", [], Origin.OUTER),
         (("location", "location"), "alias", ["/b/"], Origin.OUTER),

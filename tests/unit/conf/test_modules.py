@@ -15,7 +15,7 @@ def dump(http: str, *, main: str = "") -> Dump:
 
 
 def read(http: str, *, main: str = "") -> Configuration:
-    """Return its content."""
+    """Read a configuration of one file."""
     return read_configuration(dump(http, main=main))
 
 
@@ -28,13 +28,13 @@ def read(http: str, *, main: str = "") -> Configuration:
         ("geoip2 /a.mmdb { $c country iso_code; echo; }", "", ["http_geoip2"]),
         ("js_import a.js;", "stream { js_import b.js; }", ["stream", "stream_js", "http_js"]),
         ("map $a $b { echo 1; }", "", []),
-        # nginx has sub_filter.
+        # nginx itself contains sub_filter.
         ("server { subs_filter a b; subs_filter_types text/css; }", "", ["http_subs_filter"]),
         ("server { add_header a b; set_real_ip_from 10.0.0.1; geo $x { default 0; } }", "", []),
     ],
 )
 def test_directives_name_their_modules(http: str, main: str, needed: list[str]) -> None:
-    """After the modules that they need themselves, each once; similar names do not count."""
+    """Each module follows those that it needs, and is listed once; directives with similar names do not count."""
     configuration = read(http, main=main)
     used = used_modules(configuration)
     assert not any("unknown directive" in problem.message for problem in configuration.problems)
@@ -43,7 +43,7 @@ def test_directives_name_their_modules(http: str, main: str, needed: list[str]) 
 
 
 def test_modules_that_the_files_load_are_not_loaded_again() -> None:
-    """Whatever the path of the module's file is."""
+    """The path of the module's file does not matter."""
     configuration = read("server { echo hello; }", main="load_module /opt/ngx_http_echo_module.so;")
     (used,) = used_modules(configuration)
     assert (used.module.name, used.is_loaded, used.what) == (
@@ -54,7 +54,7 @@ def test_modules_that_the_files_load_are_not_loaded_again() -> None:
 
 
 def test_unpackaged_modules_are_reported_with_their_place() -> None:
-    """A module, one of its directives, and commercial ones; not directives inside a packaged module's own blocks."""
+    """Unpackaged and commercial modules are reported; directives in a packaged module's own blocks are not."""
     configuration = read(
         "server { no_such_directive on; echo a; status_zone a; }\ngeoip2 /a { $b country; }\nrtmp { no_such; }\n"
         "otel_exporter { endpoint a:1; } server { auth_jwt a; } upstream b { least_time header; }",
@@ -71,7 +71,7 @@ def test_unpackaged_modules_are_reported_with_their_place() -> None:
 
 
 def test_a_version_is_chosen_for_which_the_module_is_packaged() -> None:
-    """Also for the audit, so that both agree."""
+    """The audit chooses the same version."""
     found = audit_source(dump("brotli on;"))
     assert found.choice is not None
     assert found.choice.because is not None
@@ -79,7 +79,7 @@ def test_a_version_is_chosen_for_which_the_module_is_packaged() -> None:
 
 
 def test_each_row_has_a_unique_name_and_finds_itself() -> None:
-    """By its file; and the modules that it needs are rows, too."""
+    """A row finds itself by its file, and the modules that it needs have rows, too."""
     assert len({module.name for module in MODULES}) == len(MODULES)
     for module in MODULES:
         assert module_in(f"modules/{module.file}") is module

@@ -26,7 +26,7 @@ def test_only_a_line_feed_ends_a_line(mark: str) -> None:
     """A problem after such a comment is on its own line, and a patch's hunks count the same lines as patch(1)."""
     assert lines_of(f"a{mark}b\r\nc\n\nd") == [f"a{mark}b\r\n", "c\n", "\n", "d"]
     assert lines_of("") == []
-    # As in nginx's message.
+    # nginx's message has the same words.
     parsed = parse_file("nginx.conf", f"# one{mark}two{mark}three\nuser a;\n}}\npid b;\n")
     assert [(problem.line, problem.message) for problem in parsed.problems] == [(3, 'unexpected "}"')]
     assert [statement.name for statement in parsed.statements] == ["user", "pid"]
@@ -54,7 +54,7 @@ def audited(text: str) -> Audit:
 
 
 def test_a_file_that_includes_itself_several_times_is_read_once() -> None:
-    """Otherwise each include doubles the work."""
+    """If it were read each time, every include would double the work."""
     found = audited("events { }\n" + "include *.conf;\n" * 12 + "http { server { listen 80; } }\n")
     assert len(found.facts.servers) == 1
     told = [problem for problem in found.facts.configuration.problems if "leads to itself" in problem.message]
@@ -68,7 +68,7 @@ def test_deeply_nested_blocks_are_one_problem() -> None:
 
 @pytest.mark.parametrize("number", ["9" * 19, "9" * 5000, "\u0663"], ids=["beyond-64-bits", "thousands", "arabic"])
 def test_a_number_that_nginx_cannot_read_is_unknown(number: str) -> None:
-    """It is never guessed, and causes no exception."""
+    """Such a number is never guessed, and causes no exception."""
     assert (whole_number(number), size_bytes(f"{number}k")) == (None, None)
     assert (whole_number("65536"), size_bytes("8K")) == (65536, 8192)
 
@@ -126,7 +126,7 @@ def test_a_word_must_fit_into_nginxs_buffer(word: str, message: str) -> None:
 
 
 def test_a_file_that_is_no_configuration_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thousand problems, or a million words; here ten thousand."""
+    """Reading stops after a thousand problems, or a million words (here ten thousand)."""
     assert len(parse_file("nginx.conf", "events { ;" + ";" * 100_000).problems) == 1000
     assert statements._MOST_WORDS == 1_000_000
     monkeypatch.setattr(statements, "_MOST_WORDS", 10_000)
@@ -152,7 +152,7 @@ def test_a_pattern_of_many_folders_finds_nothing(tmp_path: Path) -> None:
     ids=["names", "one name", "ports", "upstreams"],
 )
 def test_twice_the_servers_take_twice_the_work(repeated: str) -> None:
-    """Hosting companies have thousands. The test counts function calls."""
+    """Hosting companies have thousands of servers. The test counts function calls."""
     few, many = (
         calls_of("events { } http {" + "".join(repeated.format(one) for one in range(number)) + "}")
         for number in (80, 160)

@@ -66,12 +66,12 @@ def test_lines_that_may_load_are_not(text: str) -> None:
         ("http2 on;", "1.22", False),
         ("http2 on;", "1.26", True),
         ("map $uri $a { http2 on; }", "1.22", True),
-        # Debian's 1.22.1 has it, with a security fix.
+        # Debian added this directive to 1.22.1 with a security fix.
         ("max_headers 100;", "1.22", True),
-        # From a later release of the same branch, which a package may have.
+        # A later release of the same branch has it, and may be the packaged one.
         ("client_body_early_read on;", "1.31.3", True),
         ("client_body_early_read on;", "1.30", False),
-        # nginx Plus, Angie and a packaged module had it before.
+        # nginx Plus, Angie and a packaged module had the directive before.
         ("upstream a { server 127.0.0.1:1; sticky cookie s; }", "1.22", True),
         ("upstream a { server 127.0.0.1:1; resolver 127.0.0.1; }", "1.22", True),
     ],
@@ -107,7 +107,7 @@ def test_a_listen_without_its_semicolon_is_also_a_problem_in_a_fragment(listen: 
 
 
 def test_a_file_that_was_named_alone_may_lack_its_includes(tmp_path: Path) -> None:
-    """A folder has everything that its nginx.conf includes by a relative name."""
+    """A folder contains everything that its nginx.conf includes by a relative name."""
     (tmp_path / "nginx.conf").write_text("events { }\nhttp { include more.conf; }\n", encoding="utf-8")
     alone, folder = (audit(str(named)).facts.configuration for named in (tmp_path / "nginx.conf", tmp_path))
     assert (alone.problems, alone.unseen) == ((), ("more.conf",))
@@ -299,7 +299,7 @@ def test_quoted_words_of_a_condition_stay_together() -> None:
 )
 @pytest.mark.parametrize("block", ["http", "stream"])
 def test_names_resolved_at_run_time_need_a_zone_and_a_resolver(block: str, upstream: str, message: str) -> None:
-    """As nginx 1.30 and 1.31 do. Before 1.27.3, nginx does not know resolve."""
+    """Both are needed by nginx 1.30 and 1.31. Before 1.27.3, nginx has no parameter resolve."""
     text = f"events {{ }} {block} {{ upstream a {{ {upstream} }} }}"
     assert problems(text, "1.30") == ([message] if message else [])
     assert problems(text, "1.26") == []

@@ -11,7 +11,7 @@ def servers(*listens: str) -> str:
 
 
 def test_a_socket_for_all_addresses_takes_the_connections_of_single_ones() -> None:
-    """Unless those have options: then both are bound, and the kernel refuses the second one."""
+    """If the single ones have options, both sockets are bound, and the kernel refuses the second one."""
     found = sockets_of(main_of(servers("listen 127.0.0.1:80;", "listen 80;", "")), (1, 22)).found
     assert [(one.address.name, one.is_bound, len(one.servers)) for one in found] == [
         ("127.0.0.1:80", False, 1),
@@ -63,7 +63,7 @@ def test_connections_reach_the_socket_of_their_address() -> None:
 @pytest.mark.parametrize(
     ("listens", "redefined"),
     [
-        # One server that differs may mean it: nginx warns about the next change.
+        # A single server that differs may be intended: nginx warns about the next change.
         (("ssl", "", ""), []),
         (("ssl", "ssl http2", "ssl"), []),
         (("", "ssl", "ssl"), [3]),

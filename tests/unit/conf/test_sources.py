@@ -60,14 +60,14 @@ def of_bytes(folder: Path, raw: bytes, *, version: str = NEWEST, prefix: str = "
     ids=["utf-8", "crlf", "bom", "utf-16", "utf-16-le", "utf-16-be", "latin-1"],
 )
 def test_a_file_is_read_whatever_program_wrote_it(tmp_path: Path, raw: bytes) -> None:
-    """As nginx would read it after a conversion."""
+    """The result is what nginx would read after a conversion."""
     found = of_bytes(tmp_path, raw)
     assert listens(found) == ["8080"]
     assert found.facts.configuration.problems == ()
 
 
 def test_latin_1_is_recognised() -> None:
-    """Each byte is a character; none is lost."""
+    """Each byte is a character, and none is lost."""
     assert decode(b"caf\xe9") == "café"
 
 
@@ -86,7 +86,7 @@ AROUND = [
 def test_a_dump_is_read_with_a_terminals_text_around_it(
     tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From a file and from standard input; its includes are the files in it."""
+    """The dump is in a file or on standard input; its includes are the files inside it."""
     found = of_bytes(tmp_path, text.encode())
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     for one in (found, audit("-")):
@@ -121,14 +121,14 @@ def test_a_folder_is_read_from_its_nginx_conf(tmp_path: Path) -> None:
     ],
 )
 def test_a_fragment_of_an_unknown_block_is_not_refused(tmp_path: Path, text: str) -> None:
-    """It belongs to some block that allows all its directives."""
+    """The fragment belongs to some block that allows all its directives."""
     found = of_bytes(tmp_path, f"{text}\n".encode()).facts.configuration
     assert found.problems == ()
     assert found.is_fragment
 
 
 def test_the_prefix_says_where_a_copy_came_from(tmp_path: Path) -> None:
-    """So that a folder with another name is found."""
+    """Files in a folder with another name are then found."""
     (tmp_path / "sites").mkdir()
     (tmp_path / "sites/a").write_text("server { listen 83; }\n", encoding="utf-8")
     found = of_bytes(tmp_path, b"events {}\nhttp { include /opt/web/conf/sites/*; }\n", prefix="/opt/web/conf")
@@ -136,7 +136,7 @@ def test_the_prefix_says_where_a_copy_came_from(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_fragments_is_one_configuration(tmp_path: Path) -> None:
-    """Like the http{} that includes them."""
+    """They are read as by an http{} that includes them all."""
     (tmp_path / "up.conf").write_text("upstream app { server a:1; }\n", encoding="utf-8")
     (tmp_path / "a.conf").write_text("server { listen 84; location / { proxy_pass http://app; } }\n", encoding="utf-8")
     found = audit(str(tmp_path), version="1.30")
@@ -212,7 +212,7 @@ def test_a_copy_stays_in_its_tree(tmp_path: Path) -> None:
 
 
 def test_an_installed_configuration_may_link_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As modules-enabled does, and Certbot's live folder."""
+    """The folder modules-enabled and Certbot's folder live contain such links."""
     (tmp_path / "mod.conf").write_text("worker_priority 1;", encoding="utf-8")
     installed = tmp_path / "etc"
     installed.mkdir()
@@ -271,7 +271,7 @@ def test_a_configuration_has_a_limit_of_each_kind(
     "text", ["a" * 100_000 + " on;", "server { # \n" + "{%" * 100_000 + " }", "listen ${" + "A" * 200_000 + ";"]
 )
 def test_long_words_are_read_in_linear_time(tmp_path: Path, text: str) -> None:
-    """Each of them took minutes, or gigabytes, when a pattern scanned it repeatedly."""
+    """Each of these words took minutes, or gigabytes, when a pattern scanned it repeatedly."""
     (tmp_path / "nginx.conf").write_text(f"events {{}}\nhttp {{ {text} }}\n", encoding="utf-8")
     tracemalloc.start()
     try:
@@ -312,7 +312,7 @@ def test_colours_and_titles_are_removed() -> None:
 
 
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
-    """A shell's <(ssh HOST nginx -T) is one: it has no files next to it."""
+    """A shell's <(ssh HOST nginx -T) is a pipe, without files next to it."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=lambda: pipe.write_text("events { }\nhttp { include conf.d/*.conf; }\n"))

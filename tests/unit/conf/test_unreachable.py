@@ -1,4 +1,4 @@
-"""Locations that no path reaches: only the certain ones."""
+"""Locations that certainly no path reaches."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_the_location_that_takes_all_its_paths_is_named(locations: str, lost: st
         "location /im/ { proxy_pass http://a; } location ~ ^/im/ { }",
         r"location ~ a\Kb { } location ~ ab { }",
         "location ~ ^/a$ { } location ~ ^/a { }",
-        # No path matches the first: its anchor is in the middle.
+        # No path matches the first expression, since its anchor is in the middle.
         "location ~ a^b { } location ~ ab { }",
         "location ~ (a|b|) { } location ~ c { }",
         "location ~ ab?c { } location ~ abc { }",

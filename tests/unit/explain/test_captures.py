@@ -66,7 +66,7 @@ def dropped(packets: list[Packet], random: Random) -> list[Packet]:
 def test_what_the_capturing_host_does_to_packets_is_no_cause(
     change: Callable[[list[Packet], Random], list[Packet]], said: list[str], tmp_path: Path
 ) -> None:
-    """Its queues overtake each other, or it drops packets that the ends have received."""
+    """Its queues deliver packets out of order, or it drops packets that the ends have received."""
     with gzip.open(HEALTHY) as file:
         packets = list(PacketReader(BufferedReader(file)))
     explanation = explained(pcap(change(packets, Random(1))), tmp_path)  # noqa: S311 - reproducible
@@ -76,7 +76,7 @@ def test_what_the_capturing_host_does_to_packets_is_no_cause(
 
 
 def test_missing_parts_of_a_capture_are_reported(tmp_path: Path) -> None:
-    """Its end, if tcpdump was killed, or parts of packets: requests may be missing then."""
+    """The end is missing if tcpdump was killed, or packets are truncated: requests may then be missing, too."""
     (found,) = explained(pcap(refused_tries())[:-30], tmp_path).found
     assert found.error is None
     assert [warning.startswith("not read to its end: byte ") for warning in found.warnings] == [True]

@@ -1,4 +1,4 @@
-"""The content of a file determines its kind, never its name."""
+"""The content of a file determines its kind; its name does not matter."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_a_part_of_a_file_is_recognised_as_well(text: str, kind: Kind) -> None:
     "agent", ["ApacheBench/2.3", "This is ApacheBench, Version", "Running 1s test @ x", "http { server {", "Tcp: A B"]
 )
 def test_what_clients_send_does_not_change_a_logs_kind(agent: str) -> None:
-    """A stranger chooses the request and the user agent, but not the start of a line."""
+    """A client chooses the request and the user agent, but not the start of a line."""
     assert kind_of(ACCESS_LOG_LINE.replace("{agent}", agent)) is None
 
 
@@ -73,5 +73,5 @@ def test_other_texts_have_no_kind(text: str) -> None:
     "line", [" PID %usr", "\n ", "include \n", "Running test @", "Tcp: A", "1 ", "location ", '{"', "0 0 a:"]
 )
 def test_the_time_for_a_hostile_start_grows_with_its_size(line: str) -> None:
-    """Not with its square, for text that nearly matches."""
+    """Text that nearly matches must not take time that grows with the square of its size."""
     assert_grows_with_its_size(lambda size: kind_of((line * size)[:size]), size=16_384)

@@ -43,7 +43,7 @@ def test_a_document_has_files_and_diagnosis() -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_nan_and_infinity_are_rejected(value: float) -> None:
-    """They are not JSON, although Python would print them."""
+    """Neither is JSON, although Python would print them."""
     found = Found(name="a", kind=Kind.SS, figures=(Figure(key="some", name="rtt", value=value),))
     with pytest.raises(ValueError, match="not JSON compliant"):
         document([found], DIAGNOSIS)
@@ -51,13 +51,13 @@ def test_nan_and_infinity_are_rejected(value: float) -> None:
 
 @pytest.mark.parametrize("diagnosis", [{}, DIAGNOSIS | {"healthy": None}, DIAGNOSIS | {"more": 1}])
 def test_a_document_outside_the_schema_is_rejected(diagnosis: dict[str, Any]) -> None:
-    """Programs that read it may rely on the schema."""
+    """Programs that read the document may rely on the schema."""
     with pytest.raises(ValidationError):
         document([], diagnosis)
 
 
 def test_the_schema_names_every_kind_cause_and_verdict() -> None:
-    """None is missing, and none is impossible."""
+    """The schema's lists have no gap and no impossible value."""
     definitions = SCHEMA["$defs"]
     assert definitions["file"]["properties"]["kind"]["enum"] == [*Kind, None]
     assert definitions["cause"]["enum"] == list(Cause)

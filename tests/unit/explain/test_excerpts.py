@@ -106,7 +106,7 @@ TRUTH: Final = {
     "duplicate listen options": "duplicate_listen",
     "a duplicate default server": "duplicate_listen",
 }
-# Other lines in such files that are not problems, or not messages.
+# Such files also contain lines that are not problems, or not messages.
 UNRELATED: Final = (
     '10.0.0.2 - - [26/Nov/2026:09:00:01 +0000] "GET /a HTTP/1.1" 200 612 "-" "curl/8.5.0"',
     "2026/11/26 09:00:00 [notice] 1#1: start worker process 29",
@@ -118,7 +118,7 @@ UNRELATED: Final = (
 
 
 class Excerpt(NamedTuple):
-    """A message as somebody pasted it."""
+    """A message as a person pasted it."""
 
     text: str
     row: str
@@ -126,7 +126,7 @@ class Excerpt(NamedTuple):
 
 
 def lines_with(words: str) -> list[str]:
-    """Return the first such line of each version that wrote one."""
+    """Return the first line with these words of each version that wrote one."""
     found = []
     for folder in sorted(LOGS.iterdir()):
         lines = [line for path in sorted(folder.glob("*.log")) for line in path.read_text(errors="replace").split("\n")]
@@ -173,7 +173,7 @@ def test_there_are_enough_excerpts_and_each_has_a_real_line() -> None:
 def test_an_excerpt_gets_its_row_count_and_remedy(
     words: str, row: str, program: str, seed: int, tmp_path: Path
 ) -> None:
-    """The row, how often it occurs, and what to do."""
+    """The output names the row, the number of messages, and what to do."""
     excerpt = made(words, row, program, seed)
     explanation = explained(excerpt.text, tmp_path)
     told = explanation.messages
@@ -192,7 +192,7 @@ def test_an_excerpt_gets_its_row_count_and_remedy(
 
 @pytest.mark.parametrize("quote", ["{}", "> {}", '"{}"', "- `{}`"])
 def test_words_alone_are_recognised_if_a_text_has_nothing_else(quote: str, tmp_path: Path) -> None:
-    """Without time, level and process, as people quote a message; prose about a message does not count."""
+    """People quote a message without time, level and process; prose about a message does not count."""
     for words, row in (("recv() failed (104", "upstream_reset"), ("upstream sent too big", "upstream_too_big_header")):
         message = lines_with(words)[0].partition(": *1 ")[2]
         told = explained(f"We see this since Monday:\n\n{quote.format(message)}\n", tmp_path).messages
@@ -206,7 +206,7 @@ def test_words_alone_are_recognised_if_a_text_has_nothing_else(quote: str, tmp_p
     ids=["", "no time", "least"],
 )
 def test_a_message_may_lack_its_time_and_be_wrapped_by_hand(before: str, tmp_path: Path) -> None:
-    """It extends to its host; an access log's request does not belong to it."""
+    """The message ends with its host; a request of an access log does not belong to it."""
     message = lines_with("recv() failed (104")[0].partition(": *1 ")[2]
     first, rest = message.split(" while ")
     wrapped = f"{before}{first}\nwhile " + rest.replace(' HTTP/1.1"', '\nHTTP/1.1"').replace(", host", ",\nhost")
@@ -250,7 +250,7 @@ def test_words_alone_may_be_wrapped_or_have_a_process(tmp_path: Path) -> None:
 
 
 def test_unknown_messages_are_shown_once_each(tmp_path: Path) -> None:
-    """However often they occur, and whichever client they name."""
+    """Their number and the clients in them do not matter."""
     lines = [
         f"2026/11/26 09:00:01 [error] 7#7: *{number} a module's {what} words, client: 10.0.0.{number}\n"
         for number in range(9)
@@ -265,7 +265,7 @@ def test_unknown_messages_are_shown_once_each(tmp_path: Path) -> None:
 
 
 def test_ten_thousand_lines_of_a_healthy_log_have_no_cause(tmp_path: Path) -> None:
-    """What nginx logs at level info about browsers, scanners and reloads."""
+    """At level info, nginx logs messages about browsers, scanners and reloads."""
     healthy = [words for words, row in TRUTH.items() if row and messages()[row].problem is Problem.NO]
     lines = [line for words in healthy for line in lines_with(words) if "[emerg]" not in line and line[:2] == "20"]
     draw = random.Random(7)  # noqa: S311 - not secret

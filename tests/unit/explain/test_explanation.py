@@ -66,7 +66,7 @@ def test_times_of_an_unknown_unit_are_reported(folder: Path) -> None:
 def test_decimals_show_whether_the_whole_numbers_are_seconds(
     times: tuple[float, ...], longest_s: float | None, folder: Path
 ) -> None:
-    """A shipper that reads 1.000 as a number may write 1; rounded milliseconds are mostly whole numbers."""
+    """A log shipper that reads 1.000 as a number may write 1; rounded milliseconds are mostly whole numbers."""
     (folder / "access.log").write_text(
         "".join(f'{{"request": "GET / HTTP/1.1", "status": 200, "request_time": {time}}}\n' for time in times)
     )
@@ -78,7 +78,7 @@ def test_decimals_show_whether_the_whole_numbers_are_seconds(
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_table_with_a_header_is_read_by_its_columns(separator: str, folder: Path) -> None:
-    """Such as an export of JSON lines; the header is no request, and a value may have the separator in quotes."""
+    """A log service exports such tables; the header is no request, and a quoted value may contain the separator."""
     row = separator.join(("2026-11-20T09:36:16+00:00", f'"GET /a{separator}b HTTP/1.1"', "502", "0.250"))
     header = separator.join(("@timestamp", "request", '"status"', "requestTime"))
     (folder / "log.csv").write_text(f"\ufeff{header}\r\n" + f"{row}\r\n" * 3)
@@ -109,7 +109,7 @@ def test_a_log_in_a_usual_format_is_read(folder: Path) -> None:
 
 
 def test_a_containers_output_is_both_logs(folder: Path) -> None:
-    """Requests and errors, line by line as they come; neither disturbs the other."""
+    """Lines of requests and of errors alternate, and neither kind disturbs the other."""
     requests = [f'10.0.0.9 - - [22/Nov/2026:14:50:0{n} +0000] "GET / HTTP/1.1" 502 157 "-" "curl/8"' for n in range(6)]
     refused = (
         "2026/11/22 14:50:00 [error] 29#29: *1 connect() failed (111: Connection refused) while connecting to upstream"
@@ -136,7 +136,7 @@ def test_lines_in_another_format_are_reported_with_samples(folder: Path) -> None
 
 
 def test_a_configuration_gives_the_logs_next_to_it_their_format(folder: Path) -> None:
-    """Also one whose name comes later; it is reported itself, too. Formats can also be given separately."""
+    """The configuration's name may come later, and it is reported itself, too. Formats can also be given separately."""
     (folder / "log").write_text(f"{OWN}\n")
     (folder / "conf").write_text(CONFIGURATION)
     alone, (log, configuration) = explained("log").found, explained("log", "conf").found
@@ -165,7 +165,7 @@ EMERG = 'nginx: [emerg] host not found in upstream "a" in /etc/nginx/a.conf:1'
     ],
 )
 def test_a_message_next_to_a_configuration_is_read(folder: Path, text: str, kind: Kind) -> None:
-    """A question has both, and its configuration need not be complete."""
+    """A question often contains both, and the configuration need not be complete."""
     (folder / "question").write_text(text)
     found = explained("question")
     assert found.found[0].kind is kind
@@ -193,7 +193,7 @@ def test_an_invalid_format_is_bad_input(folder: Path) -> None:
 
 
 def test_a_log_that_does_not_match_the_given_format_is_reported_with_the_place(folder: Path) -> None:
-    """A user who gives a format believes that the file is a log."""
+    """A user who gives a format expects the file to be a log."""
     (folder / "log").write_text("10.0.0.2|499|soon|GET / HTTP/1.1\n")
     (found,) = explained("log", log_formats=(OWN_FORMAT,)).found
     assert found.error is not None
@@ -201,9 +201,9 @@ def test_a_log_that_does_not_match_the_given_format_is_reported_with_the_place(f
 
 
 def test_counters_of_two_files_are_compared_in_their_order(folder: Path) -> None:
-    """Names do not matter: the first one is before, and the comparison comes after the files.
+    """The files' names do not matter: the first file is the earlier one, and the comparison comes last.
 
-    If they went backwards, only the user knows whether the files were swapped.
+    If counters went backwards, only the user knows whether the files were swapped.
     """
     (folder / "z").write_text(proc_net(5))
     (folder / "a").write_text(proc_net(12))
@@ -239,7 +239,7 @@ def test_two_readings_in_one_file_are_compared_there(folder: Path) -> None:
 
 
 def test_several_processes_in_one_file_are_distinguished(folder: Path) -> None:
-    """``cat /proc/PID/status`` of all workers."""
+    """A user may have run ``cat /proc/PID/status`` for all workers."""
     (folder / "status").write_text(
         "".join(f"Name:\tnginx\nPid:\t{pid}\nVmRSS:\t    {pid}00 kB\nRssAnon:\t    {pid} kB\n" for pid in (31, 32))
     )
@@ -261,7 +261,7 @@ def test_several_processes_in_one_file_are_distinguished(folder: Path) -> None:
     ],
 )
 def test_an_unknown_file_is_reported_and_the_others_are_read(content: bytes, reason: str, folder: Path) -> None:
-    """Its start, and what would be recognised."""
+    """The report has the file's start, and what would be recognised."""
     (folder / "unknown").write_bytes(content)
     (folder / "log").write_text(COMBINED)
     explanation = explained("unknown", "log")
@@ -275,7 +275,7 @@ def test_an_unknown_file_is_reported_and_the_others_are_read(content: bytes, rea
     assert not explained("unknown").any_read
 
 
-# Composed from the providers' descriptions of their fields.
+# These lines are composed from the providers' descriptions of their fields.
 _STAMP: Final = "2026-03-14T09:10:00.123456Z"
 _ALB: Final = (
     f"https {_STAMP} app/shop/0123456789abcdef 203.0.113.9:40000 10.0.3.7:80 0.001 12.020 0.000 200 200 320 5000 "
@@ -316,7 +316,7 @@ _NLB: Final = "an AWS Network Load Balancer"
     ],
 )
 def test_the_log_of_a_proxy_in_front_of_nginx_is_named_and_not_read(line: str, writer: str, folder: Path) -> None:
-    """No figure comes from it, and no option would help."""
+    """The log gives no figure, and no option would help."""
     (folder / "log").write_text(f"{line}\n" * 3)
     (found,) = explained("log").found
     assert (found.kind, found.figures) == (None, ())
@@ -360,7 +360,7 @@ def test_the_log_of_a_proxy_in_front_of_nginx_is_named_and_not_read(line: str, w
     ],
 )
 def test_the_log_of_another_server_is_named_and_not_read_as_nginxs(line: str, writer: str, folder: Path) -> None:
-    """Some have nginx's names, with other meanings. A user who gives a format knows better."""
+    """Some logs use nginx's names with other meanings. A format that the user gives takes precedence."""
     (folder / "log").write_text(f"{line}\n" * 3)
     (found,) = explained("log").found
     assert (found.kind, found.figures) == (None, ())
@@ -417,7 +417,7 @@ def test_the_log_of_another_server_is_named_and_not_read_as_nginxs(line: str, wr
     ],
 )
 def test_a_text_that_is_known_but_not_read_gets_one_sentence(text: str, said: str, folder: Path) -> None:
-    """What it is, or what to give instead."""
+    """The sentence names the kind of text, or the file to give instead."""
     (folder / "text").write_text(text)
     (found,) = explained("text").found
     assert found.error is not None
@@ -461,7 +461,7 @@ def test_a_loop_of_ss_has_the_figures_of_its_last_call(folder: Path) -> None:
 def test_in_a_folder_a_truncated_file_is_read_and_an_unknown_one_is_reported_briefly(
     folder: Path,
 ) -> None:
-    """With a warning, since the rest is missing."""
+    """A warning reports that the rest is missing."""
     text = "".join(f"{COMBINED.replace('612', str(number * 7919))}\n" for number in range(30_000))
     packed = gzip.compress(text.encode())
     (folder / "evidence").mkdir()
@@ -493,7 +493,7 @@ def test_a_text_that_is_too_long_is_reported(folder: Path, monkeypatch: pytest.M
 
 
 def test_a_broken_file_in_a_folder_affects_no_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that was named is bad input; one that was found in a folder is reported."""
+    """A broken file that was named is bad input; one that was found in a folder is reported."""
     (folder / "evidence").mkdir()
     (folder / "evidence" / "a.log").write_text(COMBINED)
     (folder / "evidence" / "b.log").write_text(COMBINED)
@@ -515,7 +515,7 @@ def test_a_broken_file_in_a_folder_affects_no_other(folder: Path, monkeypatch: p
 
 
 def test_all_kinds_are_read_together(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Nothing else is printed meanwhile; tests/fuzz has damaged ones."""
+    """Nothing else is printed meanwhile; damaged files are tested in tests/fuzz."""
     texts = {kind: text for kind, text in SAMPLES.items() if kind is not Kind.CAPTURE}
     for kind, text in {**texts, Kind.ACCESS_LOG: f"{COMBINED}\n" * 3}.items():
         (tmp_path / kind.name).write_text(text)
@@ -527,7 +527,7 @@ def test_all_kinds_are_read_together(capsys: pytest.CaptureFixture[str], tmp_pat
 
 
 def test_the_same_messages_in_two_files_count_once(folder: Path) -> None:
-    """A log, and the container's output of the same time."""
+    """The files are a log, and the container's output of the same time."""
     lines = [
         f"2026/11/26 09:00:0{second} [error] 7#7: *{second} no live upstreams while connecting to upstream, "
         f'client: 10.0.0.9, server: a, request: "GET / HTTP/1.1", upstream: "http://app/", host: "a"'
@@ -552,7 +552,7 @@ def refusals(*connections: int, pid: int = 7) -> str:
 
 
 def test_messages_in_two_error_logs_count_once(folder: Path) -> None:
-    """The end of a log was copied before it went on, as another program's prefixed output."""
+    """A second file repeats the end of a growing log, as another program's prefixed output."""
     (folder / "copy.txt").write_text("".join(f"web-1  | {line}\n" for line in refusals(*range(20, 30)).splitlines()))
     (folder / "error.log").write_text(refusals(*range(40)))
     explanation = explained("copy.txt", "error.log")
@@ -571,7 +571,7 @@ def test_error_logs_that_overlap_are_reported(folder: Path) -> None:
 
 
 def test_other_connections_and_hosts_have_other_messages(folder: Path) -> None:
-    """Equal counts and times are no copies, nor are starts of two containers in the same second."""
+    """Equal counts and times are no copies, and neither are starts of two containers in the same second."""
     started = '2026/11/26 09:00:00 [emerg] 1#1: host not found in upstream "app" in /etc/nginx/nginx.conf:9\n'
     (folder / "a.log").write_text(refusals(*range(10)))
     (folder / "b.log").write_text(refusals(*range(10), pid=9))
@@ -596,7 +596,7 @@ def requests(*numbers: int) -> str:
 
 
 def test_requests_in_two_access_logs_count_once(folder: Path) -> None:
-    """The end of a log was copied before, and a container's output has the same lines."""
+    """The end of a log was copied earlier, and a container's output repeats the same lines."""
     (folder / "end.log").write_text(requests(*range(60, 100)))
     (folder / "access.log").write_text(requests(*range(100)))
     (folder / "again.log").write_text(requests(*range(100)))
@@ -623,7 +623,7 @@ def test_access_logs_that_overlap_are_reported(folder: Path) -> None:
 
 @pytest.mark.parametrize("number", [8, 600])
 def test_one_monitors_requests_to_two_hosts_are_different_requests(number: int, folder: Path) -> None:
-    """It asks both in the same seconds, so that their lines are equal."""
+    """The monitor asks both hosts in the same seconds, so that their lines are equal."""
     lines = [
         f"10.0.0.1 - - [20/Nov/2026:{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02} +0000] "
         '"GET /health HTTP/1.1" 200 2 "-" "kube-probe/1.30"\n'

@@ -13,7 +13,7 @@ from tests.support.judged_logs import Judged, are_good, judged, main, told
 from tests.support.log_truths import ALTERNATIVES, LACKS, truth_of
 from tuneproof.explain.diagnosis.findings import Cause
 
-# Together they have every alternative, with and without a stall; see the next test.
+# Together these seeds cover every alternative, with and without a stall; see the next test.
 SEEDS = range(24)
 
 
@@ -44,7 +44,7 @@ def test_the_same_seed_makes_the_same_log() -> None:
 
 
 def logs(*found: Cause, of: int, long_stall: bool = True) -> list[Judged]:
-    """Return this many logs with a stall in which this was found."""
+    """Return this many logs with a stall, with this verdict."""
     stall = next(truth for truth in map(truth_of, range(99)) if truth.stall_s >= 0.1 and truth.lacks == "nothing")
     truth = replace(stall, causes=frozenset({Cause.EVENT_LOOP_STALL}), stall_s=0.1 if long_stall else 0.09)
     return [Judged(truth=truth, found=frozenset(found))] * of

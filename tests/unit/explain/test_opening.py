@@ -114,7 +114,7 @@ def test_damaged_data_is_reported_and_no_error_of_the_file(pack: Callable[[bytes
 
 
 def test_no_data_of_a_truncated_gzip_file_stays_inside_zlib() -> None:
-    """Wherever it ends: everything that can be decompressed is returned."""
+    """Everything that can be decompressed is returned, at whichever byte the file ends."""
     packed = gzip.compress(bytes(3 << 20), mtime=0)
     for size in range(1000, 1100):
         everything = zlib.decompressobj(31).decompress(packed[:size])
@@ -132,7 +132,7 @@ def test_a_small_file_that_expands_to_a_large_one_takes_little_memory() -> None:
 
 
 def test_a_folder_means_its_files_by_name_without_sub_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pipe in it is skipped, since it would never end; standard input is read like a file."""
+    """A pipe in the folder is skipped, since it would never end; standard input is read like a file."""
     for name in ("b.log", "a.log"):
         (tmp_path / name).write_text("x")
     (tmp_path / "deeper").mkdir()

@@ -20,7 +20,7 @@ BUILT: Final[Mapping[str, Cause]] = {
     "slow-reader": Cause.SLOW_READER_BUFFERING,
     "syn-queue-drop": Cause.SYN_QUEUE_DROP,
 }
-# The others need counters or a log in addition: without them, another cause would look the same.
+# The other causes need counters or a log in addition: without them, another cause would look the same.
 TOLD_ALONE: Final = ("backend-slow", "path-loss", "slow-reader")
 
 
@@ -31,7 +31,7 @@ def test_every_recorded_capture_is_checked() -> None:
 
 @pytest.mark.parametrize("name", [HEALTHY, *BUILT])
 def test_the_built_cause_is_found_or_possible_and_no_other_is_found(name: str) -> None:
-    """If one file cannot decide it, the result says so; no packet is malformed, and no file is truncated."""
+    """If one file is not enough, the cause is possible; no packet is malformed, and no file is truncated."""
     explanation = explain(sources([str(CAPTURES / f"{name}.pcap.gz")]))
     (capture,) = explanation.evidence.captures
     assert capture.content.packets == capture.content.tcp_segments > 0
@@ -87,7 +87,7 @@ def test_every_recorded_access_log_is_checked() -> None:
 def test_recorded_quic_connections_are_those_that_were_made(
     name: str, ports: Mapping[int, Mapping[str, int]], other: Mapping[str, int], found: list[Cause]
 ) -> None:
-    """Every datagram is recognised as QUIC; one with an unknown version only because of its answer."""
+    """Every datagram is recognised as QUIC, one of an unknown version only because of its answer."""
     explanation = explain(sources([str(CAPTURES / "quic" / f"{name}.pcap.gz")]))
     (capture,) = explanation.evidence.captures
     assert capture.content.other == other

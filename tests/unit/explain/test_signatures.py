@@ -1,4 +1,4 @@
-"""The articles' signatures as figures, from canned evidence."""
+"""The signatures of the articles as figures, from prepared evidence."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def of(given: EvidenceSet) -> Signatures:
 
 
 def test_empty_files_show_nothing() -> None:
-    """An unknown figure is not zero."""
+    """An unknown figure is not shown as zero."""
     assert of(EvidenceSet()) == Signatures()
 
 

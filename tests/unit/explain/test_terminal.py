@@ -49,7 +49,7 @@ OVERFLOWS = diagnose(seen(grown(ListenOverflows=9, ListenDrops=9)))
 
 
 def test_the_first_screen_has_the_cause_first_and_each_file_by_its_number() -> None:
-    """The whole page, as a pipe gets it; figures are shown on request."""
+    """This is the whole page, as in a pipe; figures are shown on request."""
     named = (Found(name="counters 1", kind=Kind.NSTAT), *FOUND)
     assert render_text(named, OVERFLOWS, width=80, color=False) == (
         "FOUND: The accept queue overflows\n"
@@ -89,7 +89,7 @@ def test_long_sentences_are_wrapped_under_their_start() -> None:
 
 
 def test_a_long_value_is_wrapped_next_to_its_name() -> None:
-    """The name stays on one line, so that figures can be scanned; one that belongs to another is indented."""
+    """The name stays on one line, so that figures can be scanned; a figure that belongs to another is indented."""
     figures = (
         Figure(key="some", name="log_format own", value="$status " * 20),
         Figure(key="some", name="connections", value=7),

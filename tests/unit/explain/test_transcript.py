@@ -1,4 +1,4 @@
-"""What people paste: prompts, several outputs in one file, and what a terminal adds."""
+"""Pasted terminal sessions: prompts, several outputs in one file, and a terminal's control sequences."""
 
 from pathlib import Path
 

@@ -41,14 +41,14 @@ def test_a_busy_host_with_nothing_wrong_has_no_finding() -> None:
     "kind", ["captures", "access_logs", "counters", "sockets", "processes", "pidstat", "load_runs"]
 )
 def test_each_kind_of_healthy_evidence_alone_gives_no_finding(kind: str) -> None:
-    """It counts as healthy, except memory and CPU time of processes: they say nothing about requests."""
+    """Such evidence counts as healthy, except processes' memory and CPU time, which show nothing about requests."""
     diagnosis = diagnose(EvidenceSet(**{kind: getattr(healthy_evidence(), kind)}))
     assert diagnosis.healthy == (kind not in {"processes", "pidstat"})
     assert diagnosis.found == ()
 
 
 def test_no_evidence_is_not_healthy() -> None:
-    """Nobody knows then, and the headline says so."""
+    """The headline then says that nothing is known."""
     diagnosis = diagnose(EvidenceSet())
     assert not diagnosis.healthy
     assert [(each.cause, each.verdict) for each in diagnosis.assessments] == [
@@ -78,7 +78,7 @@ def test_causes_come_in_the_order_of_their_origin() -> None:
 
 
 def test_a_full_syn_queue_is_a_consequence_of_a_full_accept_queue() -> None:
-    """If most drops are overflows; otherwise the SYN queue comes first."""
+    """Most drops are then overflows; if they are not, the SYN queue comes first."""
     both = seen(grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100))
     assert causes(diagnose(both)) == [Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
     flood = seen(grown(ListenOverflows=100, ListenDrops=1000, TCPReqQFullDrop=900))
@@ -87,7 +87,7 @@ def test_a_full_syn_queue_is_a_consequence_of_a_full_accept_queue() -> None:
 
 
 def test_clients_that_leave_a_stall_are_its_consequence() -> None:
-    """They are not a cause of their own, and appear once."""
+    """Clients that leave are then no cause of their own, and are mentioned once."""
     diagnosis = diagnose(seen(legs(request_s=spread(0.05, 0.4)), log(client_closed_499=40, closed_499_without_time=30)))
     assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     assert [row.text for row in rows(diagnosis) if "40 of 200" in row.text] == [
@@ -98,7 +98,7 @@ def test_clients_that_leave_a_stall_are_its_consequence() -> None:
 
 
 def test_a_possible_cause_is_not_healthy() -> None:
-    """Something may be wrong, and the screen says what would confirm it; nobody should change anything yet."""
+    """Something may be wrong: the screen names the evidence that would confirm it, and asks for no change yet."""
     diagnosis = diagnose(seen(service(**repeated_syns())))
     assert not diagnosis.healthy
     assert diagnosis.found == ()
@@ -130,7 +130,7 @@ def test_the_screen_says_nothing_twice() -> None:
 
 
 def test_the_headline_of_a_healthy_host_promises_no_more_than_the_evidence_shows() -> None:
-    """What was not recorded may be wrong. Most servers have no QUIC, so the headline does not ask for it."""
+    """Anything that was not recorded may be wrong. Most servers have no QUIC, so the headline does not ask for it."""
     diagnosis = diagnose(seen(grown()))
     assert headline(diagnosis) == "No problem found in these files; other evidence may still show one."
     looked_at = [Cause.SYN_QUEUE_DROP, Cause.ACCEPT_QUEUE_OVERFLOW, Cause.PATH_LOSS]
@@ -173,7 +173,7 @@ def test_every_cause_has_a_next_step_and_an_existing_page() -> None:
 
 
 def test_the_first_screen_is_also_a_paragraph_in_json() -> None:
-    """Cause and figure, what else it may be or is not, and what to do next."""
+    """The paragraph has the cause and its figure, other possible causes, those ruled out, and the next step."""
     diagnosis = diagnose(both_legs(lossy(0.03)))
     paragraph = summary(diagnosis)
     assert paragraph.startswith(
@@ -186,7 +186,7 @@ def test_the_first_screen_is_also_a_paragraph_in_json() -> None:
 
 
 def test_each_further_cause_has_its_own_next_step() -> None:
-    """In the order of the causes; in JSON it is empty for causes that were not found."""
+    """The steps are in the order of the causes; in JSON, causes that were not found have an empty one."""
     diagnosis = diagnose(both_legs(lossy(0.03), request_s=spread(0.05, 0.4)))
     assert [each.cause for each in diagnosis.found] == [Cause.PATH_LOSS, Cause.EVENT_LOOP_STALL]
     told = list(rows(diagnosis))

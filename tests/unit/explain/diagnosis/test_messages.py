@@ -66,7 +66,7 @@ def test_a_message_is_reported_with_its_times_count_and_clients() -> None:
 
 
 def test_a_consequence_is_not_the_headline() -> None:
-    """However often it is logged; without its cause, it is."""
+    """Its number does not matter, unless its cause is missing."""
     (finding,) = found(written(REFUSED, *[NONE_LEFT] * 9)).problems
     assert finding.row.id == "upstream_refused"
     assert [(each.row.id, each.number) for each in finding.consequences] == [("no_live_upstreams", 9)]
@@ -74,7 +74,7 @@ def test_a_consequence_is_not_the_headline() -> None:
 
 
 def test_the_message_that_affects_most_requests_comes_first() -> None:
-    """A killed worker affects more than one."""
+    """A killed worker affects more than one request."""
     told = found(written(*[REFUSED] * 3, *[BIG] * 5, KILLED))
     assert [each.row.id for each in told.problems] == ["worker_killed_9", "upstream_too_big_header", "upstream_refused"]
 
@@ -97,7 +97,7 @@ def test_a_message_that_may_be_a_problem_is_not_a_finding() -> None:
 
 
 def test_an_access_log_of_the_same_time_shows_how_many_requests_are_affected() -> None:
-    """One of another hour does not."""
+    """An access log of another hour does not."""
     lines = written(*[BIG] * 40, second=600)
     (finding,) = found(lines, requests(200, 50)).problems
     assert (finding.of_requests, finding.answered, finding.is_rare) == (200, 50, False)
@@ -108,7 +108,7 @@ def test_an_access_log_of_the_same_time_shows_how_many_requests_are_affected() -
 
 
 def test_one_message_in_thousands_of_requests_explains_nothing() -> None:
-    """It is reported, but is not the headline."""
+    """The message is reported, but not in the headline."""
     given = evidence(written(BIG, second=600), requests(3000, 1))
     told = message_findings(given)
     assert told.leading is None
@@ -117,7 +117,7 @@ def test_one_message_in_thousands_of_requests_explains_nothing() -> None:
 
 
 def test_a_502_with_its_reason_in_the_log_is_not_a_refusal() -> None:
-    """A person would call that a false finding."""
+    """A finding of a refusal would be false."""
     given = evidence(written(*[BIG] * 50, second=600), requests(200, 50))
     told = message_findings(given)
     assert headline(diagnose(given), told) == f"FOUND: {told.problems[0].row.name}"
@@ -125,7 +125,7 @@ def test_a_502_with_its_reason_in_the_log_is_not_a_refusal() -> None:
 
 
 def test_another_cause_comes_before_messages_that_are_only_logged() -> None:
-    """And the messages are below it."""
+    """The messages are listed below the cause."""
     given = seen(grown(ListenOverflows=90, ListenDrops=90))
     told = found(written(*[BIG] * 5))
     assert headline(diagnose(given), told) == "FOUND: The accept queue overflows"
@@ -134,7 +134,7 @@ def test_another_cause_comes_before_messages_that_are_only_logged() -> None:
 
 @pytest.mark.parametrize(("number", "causes"), [(ENOUGH_MESSAGES - 1, ()), (ENOUGH_MESSAGES, True)])
 def test_a_cause_whose_message_is_absent_is_reported_as_not_logged(number: int, causes: object) -> None:
-    """Not with only a few lines: nobody knows why they were chosen."""
+    """A file of only a few lines is not judged: lines without the message may have been chosen."""
     absent = found(written(*[BIG] * number)).not_logged()
     assert absent == causes or (causes is True and Cause.REFUSED in absent and Cause.NO_PORT in absent)
     assert Cause.REFUSED not in found(written(*[REFUSED] * number)).not_logged()
@@ -156,7 +156,7 @@ def test_details_and_json_have_every_message() -> None:
 
 
 def test_names_with_few_requests_are_counted_and_not_listed() -> None:
-    """When the maximum is kept, there may be more."""
+    """If the maximum of names is kept, there may be more."""
     lines = [written(REFUSED, client=number)[0] for number in range(200)]
     (finding,) = found(lines).problems
     text = "".join(line.text for line in answer(finding))
@@ -170,7 +170,7 @@ STREAM = 'client: 10.0.0.9, server: 0.0.0.0:3306, upstream: "10.0.0.5:3306", byt
 
 
 def test_stream_connections_get_no_status() -> None:
-    """Neither a 502 nor a share of the requests in an access log of the same time."""
+    """They are reported without a 502 and without a share of an access log's requests."""
     streams = written(*[REFUSED.rstrip(", ") + f", {STREAM}"] * 2)
     (finding,) = found(streams, requests(50, 5)).problems
     told = {line.label: line.text for line in answer(finding)}
@@ -191,7 +191,7 @@ def test_stream_connections_get_no_status_from_what_follows_either() -> None:
 
 
 def test_connections_of_stream_get_advice_that_stream_has() -> None:
-    """No keepalive, no http_500; both, where requests are hit as well."""
+    """The advice omits keepalive and http_500, unless requests are affected as well."""
     no_port = (
         "[crit] 7#7: *1 connect() to 10.0.0.5:80 failed (99: Cannot assign requested address) while connecting to "
     )
@@ -208,7 +208,7 @@ def test_connections_of_stream_get_advice_that_stream_has() -> None:
 
 @pytest.mark.parametrize("starttls", ["", " using starttls"])
 def test_connections_of_mail_get_advice_that_mail_has(starttls: str) -> None:
-    """It has no upstream block, no other server, and no proxy_bind: auth_http names the server."""
+    """mail{} has no upstream block, no other server and no proxy_bind: auth_http names the server."""
     mail = f'client: 10.0.0.9{starttls}, server: 0.0.0.0:143, login: "a", upstream: 10.0.0.5:143'
     no_port = "[crit] 7#7: *1 connect() to 10.0.0.5:143 failed (99: Cannot assign requested address) while connecting "
     (finding,) = found(written(f"{no_port}to upstream, {mail}"), requests(50, 5)).problems
@@ -220,13 +220,13 @@ def test_connections_of_mail_get_advice_that_mail_has(starttls: str) -> None:
 
 
 def test_what_decides_about_a_message_depends_on_what_it_is_about() -> None:
-    """A cache's file has nothing to do with who sent a request."""
+    """For a message about a cache's file, the client does not matter."""
     told = found(written('[crit] 7#7: cache file "/a" has md5 collision'))
     assert headline(diagnose(evidence([CLOSED])), told).endswith("depends on how often it happens, and when")
 
 
 def test_the_cause_is_that_of_the_number_in_the_messages() -> None:
-    """Of all the reasons that a row knows, those that are logged."""
+    """Of all the reasons in a row, only the logged ones are reported."""
     denied = '[emerg] 7#7: open() "/a/b.log" failed (13: Permission denied)'
     (finding,) = found(written(denied)).problems
     assert finding.row.why.startswith("nginx -t or nginx was run without sudo")
@@ -239,7 +239,7 @@ def test_the_cause_is_that_of_the_number_in_the_messages() -> None:
 
 
 def test_a_subrequest_has_no_status_of_its_own() -> None:
-    """A mirror's failure affects nobody."""
+    """The failure of a mirrored request affects no client."""
     inner = [line.replace(', upstream: "', ', subrequest: "/m", upstream: "') for line in written(REFUSED, REFUSED)]
     (finding,) = found(inner, requests(50, 5)).problems
     told = {line.label: line.text for line in answer(finding)}
@@ -250,7 +250,7 @@ def test_a_subrequest_has_no_status_of_its_own() -> None:
 
 
 def test_a_start_that_failed_counts_once_in_log_and_journal_together() -> None:
-    """It is written to both; another failure of the same kind is in the log only."""
+    """The failure is written to both; another one of the same kind is in the log only."""
     words = "bind() to 0.0.0.0:{} failed (98: Address already in use)"
     log = written(*[f"[emerg] 7#7: {words.format(80)}"] * 5, "[emerg] 7#7: still could not bind()")
     log += written(f"[emerg] 7#7: {words.format(81)}")
@@ -275,7 +275,7 @@ def test_a_configuration_that_loads_is_no_problem() -> None:
 
 
 def test_a_configuration_that_nginx_can_read_may_still_fail() -> None:
-    """Zones, logs and ports come after the syntax."""
+    """After the check of the syntax, nginx opens zones, logs and ports."""
     told = found(
         [
             "nginx: the configuration file /etc/nginx/nginx.conf syntax is ok",
@@ -318,7 +318,7 @@ def test_lines_of_one_event_count_once() -> None:
 
 @pytest.mark.parametrize(("words", "other"), [("server: shop", "server: blog"), ("/a/1 ", "/b "), (":02 ", ":00 ")])
 def test_messages_that_are_earlier_or_about_something_else_do_not_follow(words: str, other: str) -> None:
-    """Another server block, another location with its own upstream, a time before the failure."""
+    """They concern another server block or another location's upstream, or precede the failure."""
     refused, none_left = (line.replace("/a/0 ", "/a/1 ") for line in written(REFUSED, NONE_LEFT))
     (finding,) = found([refused, none_left]).problems
     assert len(finding.consequences) == 1

@@ -66,16 +66,16 @@ MANY_HALF_OPEN: Final = service(half_open=100, handshakes={"complete": 100, "hal
 
 
 def accepting(connections: int, **counted: int) -> tuple[CounterSnapshot, ...]:
-    """Return two readings, between which a host accepted so many connections."""
+    """Return two readings between which a host accepted this many connections."""
     after = {f"TcpExt.{name}": number for name, number in counted.items()}
     return readings({"Tcp.PassiveOpens": 0}, {"Tcp.PassiveOpens": connections, **after})
 
 
 CASES: Final[Rows] = {
-    # Data that is sent again to receivers with gaps; a host's counters show it if the host serves nothing else.
+    # Data is sent again to receivers with gaps; a host's counters show loss if the host serves nothing else.
     path_loss.assess: [
         *ALIKE,
-        # One in a hundred, by its lower limit, explains it; less slows long transfers.
+        # A share whose lower limit is one in a hundred explains slowness; a smaller one slows long transfers.
         *(
             row(f"{share:.2%} sent again", verdict, service(**lossy(share)))
             for share, verdict in (
@@ -146,7 +146,7 @@ CASES: Final[Rows] = {
             table(listening(), listening(5432)),
         ),
         row("a capture without loss", POSSIBLE, "against 2: no captured data of this", LOST, ALONE, service()),
-        # In every container, on a loopback address.
+        # Every container has this listener on a loopback address.
         row(
             "an engine's resolver",
             FOUND,
@@ -156,7 +156,7 @@ CASES: Final[Rows] = {
             ),
         ),
         row("SYNs alone", RULED_OUT, grown(RetransSegs=400, TCPSynRetrans=400)),
-        # RFC 2883.
+        # The kernel counts duplicates that receivers report (RFC 2883).
         row(
             "arrived the first time",
             POSSIBLE,
@@ -179,7 +179,7 @@ CASES: Final[Rows] = {
         row("SYNs again at the server", RULED_OUT, "against 2: they had arrived at the server", SYNS_AGAIN_AT_SERVER),
         row("requests to a server without room", POSSIBLE, UNHEARD),
     ],
-    # Only its own counter and a listener above its backlog show it; a client sees three causes in the same way.
+    # Only the queue's counter and a listener above its backlog show this cause; for a client, three causes look alike.
     accept_queue_overflow.assess: [
         *ALIKE,
         row("grown", FOUND, "for 1: 976 connections", grown(ListenOverflows=976, ListenDrops=976)),
@@ -191,17 +191,17 @@ CASES: Final[Rows] = {
         ),
         row("one reading", POSSIBLE, "decides 1: nstat", readings({"TcpExt.ListenOverflows": 12})),
         row("increments", FOUND, readings({"TcpExt.ListenOverflows": 12}, relative=True)),
-        # Three are more than a single event, and one connection in a hundred explains a complaint.
+        # Three overflows are more than a single event, and one connection in a hundred explains a complaint.
         row("two connections", RARE, grown(ListenOverflows=2, ListenDrops=2)),
         row("12 of 10000", RARE, accepting(10_000, ListenOverflows=12)),
         row("300 of 10000", FOUND, accepting(10_000, ListenOverflows=300)),
         row("above its backlog", FOUND, table(listening(queued=129, backlog=128), listening(backlog=128))),
         row("at its backlog", NOT_SEEN, table(listening(queued=128, backlog=128), listening(backlog=128))),
-        # Some kernels do not report it.
+        # Some kernels do not report this counter.
         row("no backlog", NOT_SEEN, table(listening(queued=1, backlog=0))),
         row("SYNs again at the server", POSSIBLE, SYNS_AGAIN_AT_SERVER),
         row("in nginx's namespace", POSSIBLE, legs(repeated_syns())),
-        # Counters of another namespace do not rule it out, nor do nginx's rule out a backend's.
+        # Counters of another namespace do not rule out an overflow, and nginx's counters do not rule out a backend's.
         row("front", POSSIBLE, "against 2: namespace", legs(repeated_syns()), grown()),
         row("back", POSSIBLE, legs(back=repeated_syns()), grown()),
         row("backend's timer", POSSIBLE, grown(), log(connect_time_s=spread(0.001, 1.02))),
@@ -214,9 +214,9 @@ CASES: Final[Rows] = {
         ),
         row("SYN/ACKs again", POSSIBLE, "for 2: SYN/ACK again in 40 of 200", UNHEARD),
         row("two SYNs again", NOT_SEEN, service(**repeated_syns(2))),
-        # No timer is that short.
+        # No timer of TCP is that short.
         row("every packet twice", NOT_SEEN, service(**repeated_syns(200, syn_retransmission_delay_s=spread(0.00001)))),
-        # As in a recorded stall: 72 ms for a tenth, and 1.04 s for one in a hundred.
+        # In a recorded stall, a tenth waited for 72 ms, and one in a hundred for 1.04 s.
         row(
             "a second in a stall", NOT_SEEN, log(connect_time_s=distribution([0.0] * 170 + [0.072] * 20 + [1.04] * 10))
         ),
@@ -247,7 +247,7 @@ CASES: Final[Rows] = {
         ),
         row("overflows alone", RULED_OUT, grown(ListenDrops=10, ListenOverflows=10)),
         row("half-open", POSSIBLE, MANY_HALF_OPEN),
-        # Without any other segment, the capture's filter left them out; a server sends its SYN/ACK again.
+        # If there is no other segment, the capture's filter left the others out; a server sends its SYN/ACK again.
         row("half-open by a filter", NOT_SEEN, service(half_open=100, handshakes={"half-open": 100})),
         row(
             "half-open alone",
@@ -283,7 +283,7 @@ CASES: Final[Rows] = {
             "for 1: 20 of 200 connections",
             service(unanswered=20, handshakes={"unanswered": 20}),
         ),
-        # A capture of nothing but SYNs has a filter; clients without an answer send theirs again.
+        # A capture of nothing but SYNs was made with a filter; clients without an answer send their SYN again.
         row("a filter on SYNs", NOT_SEEN, service(unanswered=200, handshakes={"unanswered": 200})),
         row("all without an answer", POSSIBLE, service(unanswered=200, syn_retransmitted_flows=150)),
         row("504 without a connect time", POSSIBLE, "for 1: 3 connections to upstreams timed", log(connect_timeouts=3)),

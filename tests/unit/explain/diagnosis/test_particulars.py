@@ -1,4 +1,4 @@
-"""Rows as they apply: to connections of stream{}, and to the directive that a message names."""
+"""What a row says about connections of stream{}, and about the directive that a message names."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tuneproof.messages.rows import messages
 
 @pytest.mark.parametrize("name", [row.id for row in messages().values() if row.in_stream is not None])
 def test_a_row_has_facts_of_its_own_for_stream(name: str) -> None:
-    """Such as no `keepalive`, which an upstream block of stream does not have."""
+    """For example, its remedy omits `keepalive`, which does not exist in stream's upstream block."""
     row = messages()[name]
     told = applied(row, "", only_streams=True)
     assert (told.id, told.name, told.words) == (row.id, row.name, row.words)
@@ -57,7 +57,7 @@ def test_each_protocol_has_its_own_remedy_without_local_ports(scheme: str, words
 
 
 def test_messages_about_several_protocols_have_the_remedy_of_each() -> None:
-    """The first one is that of the most frequent protocol, which need not be HTTP."""
+    """The first remedy is that for the most frequent protocol, which need not be HTTP."""
     row = messages()["upstream_no_port"]
     told = applied(row, "", only_streams=False, schemes=["scgi", "uwsgi", "http"]).first
     places = [told.index(words) for words in ("scgi_pass unix:", "For upstreams of uwsgi_pass: ", "proxy_http_version")]
@@ -136,7 +136,7 @@ def test_a_misplaced_directive_is_explained_by_what_nginx_takes(row: str, messag
 
 @pytest.mark.parametrize(("client", "is_loop"), [("127.0.0.1", True), ("10.0.0.9", False)])
 def test_a_proxy_that_asks_itself_is_suspected(client: str, *, is_loop: bool) -> None:
-    """It uses up worker_connections however many there are."""
+    """Such a loop uses up any number of worker_connections."""
     told = applied(
         messages()["worker_connections"],
         f"512 worker_connections are not enough while connecting to upstream, client: {client}, server: a, "

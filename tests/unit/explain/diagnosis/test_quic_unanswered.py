@@ -1,4 +1,4 @@
-"""What a capture's QUIC connections show, and about which server."""
+"""Findings about the QUIC connections in a capture, and the servers that they concern."""
 
 import pytest
 

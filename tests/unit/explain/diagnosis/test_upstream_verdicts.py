@@ -91,7 +91,7 @@ def closed_at(second: int) -> CaptureSummary:
 
 
 CASES: Final[Rows] = {
-    # Both legs with one clock show it; a log alone does if its workers look in time.
+    # Both legs with one clock show a slow backend; a log alone does if its workers look in time.
     backend_slow.assess: [
         row("nginx is prompt", FOUND, "for 1: answers after 200 ms (median), 800 ms (p90)", legs(backend_s=SLOW)),
         # Above a fifth of the backend's time, both are causes.
@@ -113,7 +113,7 @@ CASES: Final[Rows] = {
                 ("19 requests", spread(3.0, count=19), NOT_SEEN),
             )
         ),
-        # They notice new connections at once, so their loops are not late.
+        # These workers notice new connections at once, so their loops are not late.
         row(
             "prompt workers",
             FOUND,
@@ -122,7 +122,7 @@ CASES: Final[Rows] = {
         row("one path", POSSIBLE, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW))),
         row("two paths of five", POSSIBLE, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, *[FAST] * 3))),
         row("two paths of four", FOUND, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, FAST, FAST))),
-        # A distant one with reused connections answers late, however fast connects to another one are.
+        # A distant backend with reused connections answers late even if connects to another one are fast.
         row(
             "another server's connects",
             POSSIBLE,
@@ -141,13 +141,13 @@ CASES: Final[Rows] = {
             POSSIBLE,
             slow_log(PROMPT, worker(12, spread(0.001, count=10), spread(0.2, count=10))),
         ),
-        # Their connect time is 0.000, whatever the loop does.
+        # Reused connections have a connect time of 0.000 even if the loop stalls.
         row("open already", POSSIBLE, slow_log(*(worker(pid, spread(0.0), SLOW) for pid in (11, 12)))),
         row("on the wire", POSSIBLE, service(BACK, response_s=SLOW)),
         row("nginx's host listens elsewhere", FOUND, service(BACK, response_s=SLOW), ALONE),
         row("nginx's host listens there", NOT_SEEN, service(BACK, response_s=SLOW), table(listening(BACK.port))),
         row("timeouts in the error log", POSSIBLE, said_so(Event.ANSWER_TIMED_OUT, 3)),
-        # However fast the others were answered.
+        # The other requests were answered fast.
         row(
             "given up before an answer",
             POSSIBLE,
@@ -168,10 +168,10 @@ CASES: Final[Rows] = {
             service(BACK, refused=50, handshakes={"complete": 150, "refused": 50}),
         ),
         row("1 of 5000", RARE, "for 1: 1 of 5000 connections to ", service(refused=1, flows=5000)),
-        # Strangers try other ports of every machine.
+        # Scanners try other ports of every machine.
         row("a scanned port beside a service", RARE, capture(service(flows=10), SCANNED)),
         row("a port alone", FOUND, SCANNED),
-        # By the exact lower limit.
+        # The exact lower limit of the share decides.
         row("20 of 1000", FOUND, service(BACK, flows=1000, refused=20)),
         row("10 of 1000", RARE, service(BACK, flows=1000, refused=10)),
         row("20 handshakes", RULED_OUT, service(handshakes={"complete": 20})),
@@ -204,7 +204,7 @@ CASES: Final[Rows] = {
             grown(AttemptFails=100),
         ),
         row("502 and fewer attempts", POSSIBLE, FAILED, grown(AttemptFails=99)),
-        # The whole machine's: including a monitor's.
+        # The counter is the whole machine's, and includes a monitor's connections.
         row("502 and many more attempts", POSSIBLE, FAILED, grown(AttemptFails=126)),
         row("502 and a few more attempts", FOUND, FAILED, grown(AttemptFails=125)),
         row("attempts alone", NOT_SEEN, grown(AttemptFails=9)),
@@ -239,7 +239,7 @@ CASES: Final[Rows] = {
         row("once in thousands", RARE, said_so(Event.NO_PORT, 20), replace(ANSWERED_502, requests=100_000)),
         row("no 502", RULED_OUT, log()),
         row("nothing", NOT_SEEN),
-        # To one address; the port range may be another one.
+        # All connections go to one address; the range of ports may be another one.
         row("as many sockets as ports", POSSIBLE, table(*[established()] * MANY_PORTS)),
         row("fewer sockets", NOT_SEEN, table(*[established()] * (MANY_PORTS - 1))),
     ],
@@ -264,7 +264,7 @@ CASES: Final[Rows] = {
         row("in India", FOUND, closed_at(SECOND - 5 * 3600 - 30 * 60), LEFT_A_WORKER),
         row("a minute later", POSSIBLE, closed_at(SECOND + 60), LEFT_A_WORKER),
         row("without a log", POSSIBLE, closed_at(SECOND)),
-        # Workers exit every day.
+        # Workers exit after every reload.
         row("closed nothing", RULED_OUT, legs(), LEFT_A_WORKER),
     ],
 }
@@ -278,14 +278,14 @@ def test_each_cause_judges_evidence_as_expected(
 
 
 def test_a_single_error_log_line_is_not_a_problem() -> None:
-    """Nor does its silence show health: more may have been below its level."""
+    """A log without messages does not show health either: its level may have left them out."""
     given = seen(said_so(Event.TO_FILE, 1))
     assert not list(symptoms(given))
     assert all(one.verdict is NOT_SEEN for one in diagnose(given).assessments)
 
 
 def test_servers_that_are_left_out_are_a_consequence_of_their_failures() -> None:
-    """And no live upstream is a consequence of both."""
+    """The message "no live upstreams" is a consequence of both."""
     both = replace(said_so(Event.NO_PORT, 20), events={Event.NO_PORT: 20, Event.NONE_LEFT: 20})
     diagnosis = diagnose(seen(both, ANSWERED_502))
     assert [each.cause for each in diagnosis.found] == [Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM]

@@ -60,7 +60,7 @@ CLOSED: Final = service(
 LIMITED: Final[dict[str, Any]] = {"rwnd_limited_ms": 5000.0, "busy_ms": 6000.0}
 
 CASES: Final[Rows] = {
-    # The time that nginx holds requests, and connects that are late only in its log, are its own; unless it has no CPU.
+    # nginx itself causes held requests, and connects that are late only in its log, unless it lacks a CPU.
     event_loop_stall.assess: [
         row(
             "a request is held",
@@ -69,7 +69,7 @@ CASES: Final[Rows] = {
             legs(request_s=spread(0.033, 0.4)),
         ),
         row("a response is held", FOUND, legs(request_s=spread(0.001, 0.06), response_held_s=spread(0.001, 0.2))),
-        # limit_req and auth_request do that; a small first part of a response waits for more.
+        # limit_req and auth_request hold requests; a small first part of a response waits for more.
         row(
             "only requests are held",
             POSSIBLE,
@@ -78,7 +78,7 @@ CASES: Final[Rows] = {
             legs(request_s=spread(0.1), response_held_s=spread(0.001)),
         ),
         row("only responses are held", POSSIBLE, legs(response_held_s=spread(0.001, 0.2))),
-        # They arrived while the machine paused for 110 ms.
+        # The requests arrived while the machine paused for 110 ms.
         row(
             "a burst of responses is held once",
             POSSIBLE,
@@ -92,7 +92,7 @@ CASES: Final[Rows] = {
             "for 1: a request with an open backend connection for 1 ms (median), 300 ms (p90)",
             legs(connected_held_s=spread(0.001, 0.3)),
         ),
-        # As in the article.
+        # These are the figures of the article.
         row("one in fifty 500 ms", FOUND, legs(request_s=spread(0.001, 0.5, slow_share=0.02))),
         row("one in fifty 90 ms", NOT_SEEN, legs(request_s=spread(0.001, 0.09, slow_share=0.02))),
         row("21 ms each", FOUND, legs(request_s=spread(0.021))),
@@ -103,7 +103,7 @@ CASES: Final[Rows] = {
         row("no CPU by schedstat", POSSIBLE, f"against 1: {WAITS} 50 %", scheduled((1.0, 0.0), (2.0, 1.0)), HOLDS),
         row("no CPU by pidstat", POSSIBLE, f"against 1: {WAITS} 50 %", pidstat("%wait", 40.0, 60.0), HOLDS),
         row("with its CPU", FOUND, f"for 3: {WAITS} only 2 %", scheduled((98.0, 2.0)), HOLDS),
-        # No distance, outage, TLS or client makes it continue with everything that waited while others worked.
+        # Only a stall makes a worker continue with everything that waited while others worked.
         row(
             "a worker stalled",
             FOUND,
@@ -121,7 +121,7 @@ CASES: Final[Rows] = {
         ),
         row("three of three", FOUND, log(standstills=(stood_still(alone=3, moments=3),))),
         row("two of two", NOT_SEEN, log(standstills=(stood_still(alone=2, moments=2),))),
-        # By chance in one of fifty.
+        # Chance alone gives this result once in fifty times.
         row("20 of 300", FOUND, log(standstills=(stood_still(moments=300),))),
         row("20 of 900", NOT_SEEN, log(standstills=(stood_still(moments=900),))),
         row("it delayed few", RARE, log(standstills=(stood_still(delayed=4),))),
@@ -223,7 +223,7 @@ CASES: Final[Rows] = {
         ),
         row("slow answers", POSSIBLE, service(FRONT, response_s=spread(0.2))),
         row("fast answers", NOT_SEEN, service(BACK)),
-        # A tenth of the requests was held for 70 ms, and all of them waited for the backend for 200 ms.
+        # A tenth of the requests was held for 70 ms, and all waited for the backend for 200 ms.
         row("a burst before a slow backend", POSSIBLE, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.2))),
         row("a burst before a fast backend", FOUND, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.02))),
     ],
@@ -237,7 +237,7 @@ CASES: Final[Rows] = {
         ),
         row("slow answers", POSSIBLE, log(**LEFT, request_time_s=spread(1.0))),
         row("they left at once", FOUND, log(**LEFT, left_after_s=spread(0.001, 0.09))),
-        # However fast the others were answered.
+        # The other requests were answered fast.
         row(
             "they had waited",
             POSSIBLE,
@@ -261,7 +261,7 @@ CASES: Final[Rows] = {
         row("in the error log", POSSIBLE, said_so(Event.CLIENT_LEFT, 3)),
         row("seldom", NOT_SEEN, said_so(Event.CLIENT_LEFT, 2)),
     ],
-    # Windows that clients keep closed show it; memory and long queues fit it.
+    # Windows that clients keep closed are proof; memory and long queues only fit.
     slow_reader_buffering.assess: [
         row(
             "closed windows",
@@ -279,7 +279,7 @@ CASES: Final[Rows] = {
             RARE,
             legs({"flows": 1000, "zero_window_flows": 2, "from_client": CLOSED.from_client}),
         ),
-        # Then nginx may not read; its listeners show it.
+        # nginx itself may not read then, which its listeners show.
         row("closed to an unknown service", POSSIBLE, CLOSED),
         row("closed to nginx", FOUND, CLOSED, ALONE),
         row("closed by nginx", POSSIBLE, "for 1: its buffers may be full", CLOSED, table(listening(80))),
@@ -313,7 +313,7 @@ CASES: Final[Rows] = {
                 (300.0, 400.0, NOT_SEEN),
             )
         ),
-        # As in the article: ss -nt alone shows no window.
+        # The article used ss -nt, which alone shows no window.
         row("no details", POSSIBLE, "decides 1: ss -tanmi", table(established(792_024, cwnd=None))),
         row("to the backend", NOT_SEEN, table(listening(), established(792_024, port=40_001, rwnd_limited_ms=5000.0))),
         row("rt far above urt", POSSIBLE, log(client_time_s=spread(0.0, 12.0))),

@@ -27,7 +27,7 @@ from tuneproof.explain.parse.problems import MalformedEvidenceError
     ],
 )
 def test_variants_of_a_message_are_recognised(words: str, event: Event | None) -> None:
-    """From other systems and other moments; irrelevant ones are only counted by level."""
+    """Other systems and other moments have other words; irrelevant messages are only counted by level."""
     log = parse([f"{AT.format(0, 'error', 7)}{words}{BEHIND}"])
     assert log.events == ({} if event is None else {event: 1})
 
@@ -57,7 +57,7 @@ def test_a_log_is_summarised() -> None:
     ],
 )
 def test_one_upstream_is_named_and_several_are_not(upstreams: tuple[str, ...], whose: str) -> None:
-    """It may be a socket, an address or a name."""
+    """An upstream may be a socket, an address or a name."""
     said = [f', upstream: "{upstream}"' for upstream in upstreams] or [""]
     words = f"{AT.format(0, 'error', 7)}upstream timed out (110: x) while reading upstream"
     log = parse([f"{words}{each}" for each in said])
@@ -65,7 +65,7 @@ def test_one_upstream_is_named_and_several_are_not(upstreams: tuple[str, ...], w
 
 
 def test_lines_between_messages_are_not_messages() -> None:
-    """Requests, PHP's output, dates that do not exist; a runtime's own words may come first."""
+    """Requests, PHP's output and impossible dates are left out; a runtime's own words may come first."""
     collector = Collector()
     told = [collector.add(line) for line in CONTAINER.split("\n")[:-1]]
     assert told == [True, False] * len(WORDS)
@@ -80,7 +80,7 @@ def test_lines_between_messages_are_not_messages() -> None:
 
 
 def test_names_of_upstreams_are_bounded() -> None:
-    """They may come from requests: a variable in proxy_pass."""
+    """Names may come from requests, through a variable in proxy_pass."""
     words = 'no live upstreams while connecting to upstream, upstream: "http://h{}/"'
     log = parse(f"{AT.format(0, 'error', 7)}{words.format(number)}" for number in range(999))
     assert log.of(Event.NONE_LEFT) == 999
@@ -88,7 +88,7 @@ def test_names_of_upstreams_are_bounded() -> None:
 
 
 def test_a_long_log_takes_no_more_memory_than_a_short_one() -> None:
-    """Each line has a client, a URI and a shape of its own."""
+    """Each line of the long log has a client, a URI and a shape of its own."""
     words = (
         'open() "/srv/{0}" failed (2: No such file or directory), client: 10.0.{1}.{2}, server: s, request: "GET /{0}x'
     )
@@ -162,7 +162,7 @@ def test_a_line_may_be_pasted_imperfectly(lines: list[str]) -> None:
 
 
 def test_another_programs_line_with_a_level_is_no_message() -> None:
-    """Go's log has nginx's form of a time."""
+    """Go's log writes times in nginx's form."""
     line = "2026/11/26 09:00:01 [error] cannot reach the database, client: 10.0.0.9"
     assert Collector().add(line) is False
 
@@ -173,7 +173,7 @@ def test_a_number_of_connections_is_not_that_of_the_connection() -> None:
 
 
 def test_what_syslog_sums_up_may_end_with_a_reason() -> None:
-    """A message of a request may go on there, and is kept until the next line."""
+    """A request's message may continue there, and is kept until the next line."""
     full = "2026/11/26 09:00:01 [crit] 7#7: accept4() failed (24: Too many open files)"
     (count,) = parse([f"Nov 26 09:00:31 a nginx: message repeated 3 times: [ {full}]"]).known
     assert (count.row, count.number) == ("files_accept", 3)
@@ -216,7 +216,7 @@ def test_a_message_of_several_lines_has_the_context_of_its_last_one() -> None:
 @pytest.mark.parametrize("prefix", ["PHP message: ", ""])
 @pytest.mark.parametrize("trace", [[], ["Stack trace:", "#0 {main}"]])
 def test_a_php_error_behind_a_warning_is_the_message(prefix: str, trace: list[str]) -> None:
-    """In the last line or before a trace; the message counts once."""
+    """The error is in the last line or before a trace; the message counts once."""
     *lines, last = [f"{prefix}PHP Warning:  a in /a.php", f"{prefix}PHP Fatal error:  b in /a.php", *trace]
     first, *others = lines
     log = parse(
@@ -231,7 +231,7 @@ def test_a_php_error_behind_a_warning_is_the_message(prefix: str, trace: list[st
 
 
 def test_stream_connections_are_distinguished_from_requests() -> None:
-    """By the address in place of a server's name; mail writes its upstream without quotes."""
+    """An address in place of a server's name distinguishes them; mail writes its upstream without quotes."""
     refused = (
         "2026/11/26 09:00:01 [error] 7#7: *1 connect() failed (111: Connection refused) while connecting to upstream"
     )

@@ -21,7 +21,7 @@ def test_a_written_recording_is_read_back() -> None:
 
 @pytest.mark.parametrize("cut", range(len(HEADER) + 1, len(TEXT) - 1, 97))
 def test_a_truncated_recording_is_read_as_far_as_it_goes(cut: int) -> None:
-    """Its writer was killed: complete lines count, and a cut is reported unless it is between two lines."""
+    """If its writer was killed, complete lines count, and a cut is reported unless it is between two lines."""
     read = event_loop.parse(TEXT[:cut])
     whole = TEXT[:cut].count("\n") - 1
     assert len(read.seconds) <= whole + 1
@@ -50,7 +50,7 @@ def test_other_files_than_recordings_are_rejected(change: Callable[[str], str], 
 
 
 def test_an_unfinished_iteration_counts_once_and_only_in_the_last_second() -> None:
-    """Until it ends, each second mentions it; an older recording without such entries is read as well."""
+    """Each second until its end mentions the iteration; an older recording without such entries is read as well."""
     away = replace(IDLE, iterations=0, histogram={}, unfinished=replace(STALL, took_s=1.5, ended=False))
     later = replace(away, at_s=2.0, unfinished=replace(STALL, took_s=2.5, ended=False))
     text = "\n".join([HEADER, *map(event_loop.to_line, (away, later)), ""])
@@ -113,7 +113,7 @@ def test_programs_that_had_the_same_process_id_are_distinguished() -> None:
 
 
 def test_how_many_moments_meet_a_long_iteration() -> None:
-    """Ten iterations with 38 ms of their own: for 330 ms of a second the wait is 5 ms or longer."""
+    """With ten iterations of 38 ms each, the wait is 5 ms or longer for 330 ms of a second."""
     (busy, _) = summarise(event_loop.parse(TEXT))
     assert busy.late_share(0.005, Reason.CALLS) == pytest.approx(0.33 / 0.98)
     assert busy.late_share(0.005, Reason.STARVED) == 0
@@ -133,12 +133,12 @@ def test_how_many_moments_meet_a_long_iteration() -> None:
     ],
 )
 def test_what_made_an_iteration_long(change: dict[str, Any], reasons: dict[Reason, float]) -> None:
-    """Each reason that alone would have been enough; time without a CPU counts neither as reading nor as writing."""
+    """Each reason that alone would have been enough is named; time without a CPU is neither reading nor writing."""
     assert parts(replace(STALL, **change)) == pytest.approx(reasons)
 
 
 def test_what_long_iterations_spent_their_time_on() -> None:
-    """The largest part first; those with timed calls represent all."""
+    """The largest part comes first; iterations with timed calls represent all."""
     (busy, _) = summarise(event_loop.parse(TEXT))
     assert busy.spent(busy.long) == (
         "60 % in readv 8 MiB each on upstream 10.0.0.3:8000, 30 % in pwritev 6 MiB each on "
@@ -150,7 +150,7 @@ def test_what_long_iterations_spent_their_time_on() -> None:
 
 
 def test_one_iteration_in_words() -> None:
-    """How long, why, the longest call, how many bytes."""
+    """The sentence has the duration, the reason, the longest call and the number of bytes."""
     assert told_of(STALL) == (
         "40 ms, busy in system calls; longest call: pwritev on /var/cache/nginx/proxy_temp/1, 1 ms; read 8 MiB, "
         "wrote 6 MiB; 4 events"

@@ -1,4 +1,4 @@
-"""Samples of two logs show how many lines they share, whatever their sizes."""
+"""Samples of two logs of any size show how many lines the logs share."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What each text parser rejects, and the place in its error: no other file's text is accepted."""
+"""Texts that each parser rejects, and the place in its error: a parser accepts no other kind of file."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -16,7 +16,7 @@ BEYOND: Final = 2**64
 PIDSTAT: Final = "10:00 UID PID %CPU Command\n10:00 33 7 {} nginx\n"
 Rows = tuple[tuple[str, int, int], ...]
 
-# A text, and the line and column of the fault in it.
+# Each row: a text, and the line and column of the fault in it.
 ROWS: Final[Mapping[str, tuple[Callable[[str], object], Rows]]] = {
     "proc_net": (
         proc_net.snapshots,
@@ -57,7 +57,7 @@ ROWS: Final[Mapping[str, tuple[Callable[[str], object], Rows]]] = {
             ('{"kernel":[1]}\n', 1, 1),
             ('{"time":7}\n', 1, 1),
             ('{"kernel":{}} more\n', 1, 14),
-            # Not JSON's own ValueError or RecursionError.
+            # The parser does not raise JSON's own ValueError or RecursionError.
             ('{"kernel":{"TcpInSegs":' + "9" * 5000 + "}}\n", 1, 1),
             ('{"a":' * 100_000, 1, 1),
         ),

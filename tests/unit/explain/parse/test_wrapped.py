@@ -37,7 +37,7 @@ def test_a_programs_prefix_is_removed(program: str) -> None:
     ],
 )
 def test_other_lines_stay_as_they_are(line: str) -> None:
-    """Also those of an access log in which a client wrote such words."""
+    """So do lines of an access log in which a client wrote such words."""
     assert unwrapped(line) == line
     assert nginx_line(line) == line
 
@@ -117,12 +117,12 @@ def test_what_vector_took_apart_is_put_together() -> None:
     ],
 )
 def test_lines_may_be_deep_in_an_object(record: object, number: int) -> None:
-    """With all of an export in one line; what a client sent is none of nginx's."""
+    """An export may be a single line; a client's words are not taken for nginx's."""
     assert inner_lines(json.dumps(record)) == [LINE] * number
 
 
 def test_a_line_in_quotes_keeps_its_own() -> None:
-    """In a line that a person quoted, the inner quotes are not doubled."""
+    """A person who quotes a line does not double the inner quotes."""
     assert nginx_line(f'"{LINE}"') == f'{LINE}"'
 
 
@@ -147,7 +147,7 @@ _PIECES: Final = (
     [*((nginx_line, piece) for piece in _PIECES), (inner_lines, '{"message": "'), (quoted, "9")],
 )
 def test_a_hostile_lines_time_grows_only_with_its_length(read: Callable[[str], object], piece: str) -> None:
-    """A line that is eight times as long must not take 64 times as long: no part is scanned for each other part."""
+    """A line of eight times the length must not take 64 times as long: no part is scanned for each other part."""
 
     def took_ns(pieces: int) -> int:
         line = piece * pieces

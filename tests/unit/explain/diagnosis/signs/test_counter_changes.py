@@ -12,8 +12,9 @@ OVERFLOWS = "TcpExt.ListenOverflows"
 def test_two_files_are_compared_in_their_order() -> None:
     """An unchanged counter is reported as such.
 
-    One that went backwards says nothing about the time between: the files may be in the wrong order, and last week's
-    900 overflows would cause an alarm today. Nor are two tools at the same moment a before and an after.
+    A counter that went backwards shows nothing about the time between: the files may be in the wrong order, and last
+    week's 900 overflows would cause an alarm today. The outputs of two tools at the same moment are not compared
+    either.
     """
     five, nine = readings({OVERFLOWS: 5}, {OVERFLOWS: 9})
     changes = CounterChanges(seen((five,), (nine,)))
@@ -28,7 +29,7 @@ def test_two_files_are_compared_in_their_order() -> None:
 
 
 def test_of_many_readings_only_the_step_backwards_is_left_out() -> None:
-    """The machine was restarted in the middle of the loop."""
+    """Here the machine was restarted in the middle of the loop."""
     numbers = ((5, 50), (8, 60), (1, 10), (2, 20))
     loop = readings(*({OVERFLOWS: overflows, "Tcp.OutSegs": segments} for overflows, segments in numbers))
     assert CounterChanges(seen(loop)).grown_number(OVERFLOWS) == 3 + 1

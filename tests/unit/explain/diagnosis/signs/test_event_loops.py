@@ -23,7 +23,7 @@ def loops(*seconds: LoopSecond) -> tuple[WorkerLoop, ...]:
 
 
 def said(*long: LongIteration, **changes: object) -> list[tuple[Reason, CauseVerdict]]:
-    """The report on a worker with these long iterations in ten seconds."""
+    """Return the report on a worker with these long iterations in ten seconds."""
     second = replace(SECOND, long=long, lasted_s=10.0, **changes)  # type: ignore[arg-type]  # of its own fields
     return [(sign.reason, sign.verdict) for sign in signs(loops(second))]
 
@@ -49,24 +49,24 @@ def said(*long: LongIteration, **changes: object) -> list[tuple[Reason, CauseVer
 def test_stalls_are_reported_by_their_length_and_frequency(
     long: tuple[LongIteration, ...], expected: list[tuple[Reason, CauseVerdict]]
 ) -> None:
-    """A tenth of all moments late by 5 ms, or a hundredth by 100 ms; any stop; nobody complains about less."""
+    """A stall delays a tenth of all moments by 5 ms, or a hundredth by 100 ms; users do not notice less."""
     assert said(*long) == expected
 
 
 def test_waiting_for_a_cpu_before_iterations() -> None:
-    """Schedstat shows it; for an idle worker it does not matter. A starved worker that stalls is reported as both."""
+    """Schedstat shows the wait, which does not matter for an idle worker. A starved worker may stall as well."""
     starved = (Reason.STARVED, CauseVerdict.FOUND)
     assert said(run_s=3.0, wait_s=3.0) == [starved]
     assert said(run_s=5.0, wait_s=1.0) == said(run_s=0.1, wait_s=0.2) == []
     # The stall's share is of the remaining time, which is too short to report without the wait.
     assert set(said(*(STALL,) * 20, run_s=1.0, wait_s=6.0)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
-    # A wait that began before the recording counts in full at its end, and subtraction may leave no time.
+    # A wait that began before the recording counts in full at its end, so that no time may remain.
     assert set(said(*(STALL,) * 20, run_s=1.0, wait_s=10.2)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
     assert said(replace(STALL, took_s=0.012), run_s=1.0, wait_s=10.2) == [starved]
 
 
 def test_the_diagnosis_of_watch() -> None:
-    """Finding, longest iteration, remedy, what is ruled out; and nothing for a healthy one."""
+    """It lists the finding, the longest iteration, the remedy and what is ruled out; for a healthy worker, nothing."""
     told = list(diagnosis(loops(SECOND, IDLE)))
     assert told[0] == (
         "Found: Worker 4711 stalls (busy in system calls): 10 iterations of 5 ms or longer in 1 s, of which the "
@@ -83,7 +83,7 @@ def test_the_diagnosis_of_watch() -> None:
 
 
 def test_explain_advises_what_watch_advises() -> None:
-    """A recording shows more than that there is a stall."""
+    """A recording also shows what made the iterations long."""
     computing = replace(SECOND, long=(replace(STALL, called_s=0.001),) * 40)
     for second, words in ((SECOND, "separate large downloads"), (computing, "find what computes in the worker")):
         evidence = EvidenceSet(event_loops=(Named(name="loops.json", content=loops(second)),))

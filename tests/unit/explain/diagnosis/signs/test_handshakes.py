@@ -29,14 +29,14 @@ def test_an_end_that_answers_in_a_fifth_of_the_time_is_close() -> None:
 
 
 def test_three_repeated_syns_are_a_pattern() -> None:
-    """Two are not."""
+    """Two repeated SYNs are not."""
     three, two = (seen(service(**syns_again(count))) for count in (3, 2))
     assert [each.where.label for each in repeated_syns(three)] == ["10.0.0.2:8000"]
     assert list(repeated_syns(two)) == []
 
 
 def test_twenty_simultaneous_handshakes_are_enough() -> None:
-    """Nineteen are not, nor is any number next to one without an answer."""
+    """Nineteen are too few, and no number is enough if another handshake got no answer."""
     enough, few = (seen(service(handshakes={"complete": count})) for count in (20, 19))
     assert len(list(no_repeated_syns(enough))) == 1
     assert list(no_repeated_syns(few)) == []

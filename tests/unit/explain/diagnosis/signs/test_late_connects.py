@@ -20,12 +20,12 @@ from tuneproof.explain.diagnosis.signs.late_connects import (
     ids=str,
 )
 def test_a_timer_fires_a_little_late(slow_s: float, is_timer: bool) -> None:  # noqa: FBT001  # a parameter of the test
-    """By a round trip and its own jitter; the log's clock may be early. It runs for 1 s, then for 2 s (RFC 6298)."""
+    """The delay is a round trip and jitter; the log's clock may be early. The timer takes 1 s, then 2 s (RFC 6298)."""
     assert (lost_syns(log(connect_time_s=spread(0.001, slow_s))) is not None) is is_timer
 
 
 def test_late_connects_are_far_from_the_fastest() -> None:
-    """They must take at least five times as long; twenty of them are enough."""
+    """Late connects take at least five times as long; twenty of them are enough."""
     assert late_connects(log(connect_time_s=spread(0.02, 0.1, count=20)))
     assert late_connects(log(connect_time_s=spread(0.02, 0.1, count=19))) is None
     assert late_connects(log(connect_time_s=spread(0.021, 0.1))) is None
@@ -33,7 +33,7 @@ def test_late_connects_are_far_from_the_fastest() -> None:
 
 
 def test_half_of_the_connects_need_not_be_as_late_as_a_tenth() -> None:
-    """A scheduler's gaps delay few of them."""
+    """Gaps between a worker's turns on a CPU delay only few connects."""
     assert late_connects(log(connect_time_s=spread(0.001, 0.01, slow_share=0.51)))
     assert late_connects(log(connect_time_s=spread(0.001, 0.009, slow_share=0.51))) is None
     assert late_connects(log(connect_time_s=spread(0.001, 0.01, slow_share=0.49))) is None

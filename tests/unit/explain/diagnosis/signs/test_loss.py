@@ -1,4 +1,4 @@
-"""What was sent again and why, near the thresholds."""
+"""Segments that were sent again, and the reasons, near the thresholds."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def _where(again: ServiceSummary) -> CapturedService:
 
 @pytest.mark.parametrize(("taken_at", "lost"), [(Viewpoint.CLIENT, 2), (Viewpoint.SERVER, 30), (Viewpoint.UNKNOWN, 30)])
 def test_segments_seen_at_the_capture_were_not_lost_before_it(taken_at: Viewpoint, lost: int) -> None:
-    """At the receiver they were overtaken, or dropped for lack of room; at the sender the reason is unknown."""
+    """At the receiver, such segments were overtaken or found no room; at the sender, the reason is unknown."""
     resent = service(
         from_client=Side(data_segments=100),
         from_server=Side(data_segments=3000, retransmitted_segments=30, resent_arrived_segments=28),

@@ -65,7 +65,7 @@ def test_several_upstream_servers_keep_their_times_apart(logged: str, times_s: t
     ids=["empty", "binary", "quote", "not-utf-8"],
 )
 def test_broken_request_line_is_still_a_record(logged: str, received: str) -> None:
-    """Nginx escapes what a client sends: it is decoded, and bytes that are not text stay escaped."""
+    """Nginx escapes a client's bytes: they are decoded, and bytes that are not text stay escaped."""
     assert LAB.parse(a_line(request=logged, status="400")).request == received
 
 
@@ -94,7 +94,7 @@ def test_line_in_another_format_names_the_column(line: str, message: str) -> Non
 
 
 def test_unmatched_lines_are_kept_with_their_number() -> None:
-    """A few of them, without blank ones; very long ones are cut."""
+    """Only a few such lines are kept, without blank ones; very long ones are shortened."""
     lines = [a_line(), "", "GET / 200", a_line(), a_line()[:40]]
     entries = list(records(lines, LAB))
     assert [isinstance(entry, LogRecord) for entry in entries] == [True, False, False, True, False]
@@ -137,7 +137,7 @@ def test_a_summary_shows_the_stall_of_the_article() -> None:
 
 
 def test_an_unknown_size_is_the_most_frequent_one() -> None:
-    """Without the file's size, the one of most requests counts as complete: per URI, without the query.
+    """Since the file's size is unknown, the size of most requests counts as complete, per URI without the query.
 
     A page of changing size is never short, nor is a size that occurs again, such as that of the compressed body. If
     most responses were cut short, as in the article, none looks short.
@@ -161,7 +161,7 @@ def test_only_a_get_can_be_short() -> None:
 
 
 def test_sizes_of_endless_uris_are_not_kept() -> None:
-    """Beyond a number of URIs, and for long ones, requests are not judged."""
+    """Requests for long URIs, or for more URIs than a limit, are not judged."""
     bodies = ShortBodies({})
     for uri in [f"/{number}" for number in range(3_000)] + ["/" + "x" * 2_000]:
         bodies.add(LogRecord(request=f"GET {uri} HTTP/1.1", status=200, body_bytes=1))
@@ -189,7 +189,7 @@ def test_a_499_took_no_time_if_neither_nginx_nor_an_upstream_took_any(times: tup
 
 
 def test_workers_are_distinguished() -> None:
-    """A stalled worker shows next to one that is not; a column of random numbers uses bounded memory."""
+    """A stalled worker differs from the others; a column of random numbers takes bounded memory."""
     lines = [
         a_line(uct=uct, tail=f' pid={pid} connection=7 trial="-"') for pid, uct in ((2, "0.001"), (1, "0.400")) * 3
     ]
@@ -226,7 +226,7 @@ def test_the_time_of_a_502_is_that_of_the_request() -> None:
         ("504", "0.001", "-", "60.001", [60.0], 0),
         ("499", "0.001", "-", "5.001", [5.0], 0),
         ("504", "-", "-", "60.000", [], 1),
-        # The client left before the connection was open: nobody knows why it was not.
+        # The client left before the connection was open, for an unknown reason.
         ("499", "-", "-", "5.000", [], 0),
         ("200", "0.001", "0.002", "60.000", [], 0),
         # nginx did not give up: the backend refused, or closed the connection.
@@ -251,7 +251,7 @@ def test_a_request_with_a_body_says_nothing_about_how_fast_its_client_reads() ->
 
 
 def test_a_response_that_fits_into_the_socket_does_not_wait_for_its_client() -> None:
-    """limit_req and auth_request make the request last."""
+    """limit_req and auth_request prolong the request."""
     lines = [a_line(bytes=size, rt="8.000", urt="0.100") for size in ("16384", "16385", "-")]
     assert summary(lines).client_time_s == distribution([7.9, 7.9])
 

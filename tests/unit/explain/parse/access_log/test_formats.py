@@ -90,13 +90,13 @@ def test_a_value_without_quotes_ends_where_the_rest_fits(user: str, agent: str) 
     ],
 )
 def test_invalid_formats_are_rejected(text: str, message: str) -> None:
-    """As nginx rejects it."""
+    """The same formats are rejected by nginx."""
     with pytest.raises(MalformedEvidenceError, match=message):
         compile_format(text)
 
 
 def test_a_format_may_define_its_escaping() -> None:
-    """As in the directive; other parameters come first."""
+    """The option has the directive's syntax; other parameters come first."""
     assert compile_format('escape=json "$request"').escape == "json"
     assert compile_format('"$request"').escape == "default"
     assert compile_format('escape=json "$request"', escape="none").text.startswith("escape=json")
@@ -126,7 +126,7 @@ def test_a_line_is_read_by_its_format(text: str, line: str, name: str, value: ob
 
 @pytest.mark.parametrize(("ratio", "fits"), [("2.31", True), ("-", True), ("2.3", False), ("2", False), ("x", False)])
 def test_a_gzip_ratio_has_two_decimals(ratio: str, *, fits: bool) -> None:
-    """As nginx prints it; otherwise an adjacent number would be taken for one."""
+    """Two are always printed by nginx; otherwise an adjacent number could be taken for a ratio."""
     found = answered(TextFormat("$status $gzip_ratio", name="any"), f"200 {ratio}")
     assert isinstance(found, LogRecord) == fits
 
@@ -161,7 +161,7 @@ def test_escape_none_is_read_as_far_as_possible() -> None:
 
 
 def test_adjacent_lists_are_not_guessed() -> None:
-    """With two servers, nothing shows which time belongs to which: the line does not count as read."""
+    """With two servers, nothing shows which time belongs to which server: the line does not count as read."""
     line_format = TextFormat(LISTS, name="any")
     with pytest.raises(MalformedEvidenceError, match="nothing shows where each column's list ends"):
         line_format.parse("0.001, 0.002, 0.003, 0.004, 7")
@@ -178,7 +178,7 @@ def test_ingress_nginx_is_read_with_its_retries() -> None:
 
 
 def test_known_formats_are_distinct() -> None:
-    """A line fits only one of them, so there is no doubt which format a log has."""
+    """A line fits only one of the formats, so a log's format is never in doubt."""
     common = '10.0.0.1 - - [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12'
     times = 'rt=0.100 uct="0.001" uht="0.002" urt="0.053"'
     article = f'10.0.0.1 [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" status=200 body_bytes_sent=1 {times}'
@@ -289,7 +289,7 @@ def test_times_with_a_unit_are_read_in_it(fields: str, request_s: float, respons
     ids=lambda value: value[:40],
 )
 def test_json_without_a_request_is_reported(line: str, message: str) -> None:
-    """Also JSON that would exhaust a parser."""
+    """JSON that would exhaust a parser is reported, too."""
     with pytest.raises(MalformedEvidenceError, match=message):
         JsonLines().parse(line)
 

@@ -25,7 +25,7 @@ def guess(*lines: str, formats: tuple[TextFormat, ...] = ()) -> tuple[str, int, 
 
 
 def test_a_guess_reports_how_many_lines_it_rests_on() -> None:
-    """Also for a log that was cropped."""
+    """A cropped log is counted in the same way."""
     assert guess(COMBINED_LINE) == ("combined", 1, 1)
     assert guess(*[COMBINED_LINE, ""] * 300) == ("combined", 200, 200)
     assert guess(COMBINED_LINE[30:], *[f"{COMBINED_LINE}\r\n"] * 3, COMBINED_LINE[:50]) == ("combined", 3, 5)
@@ -69,7 +69,7 @@ def test_products_formats_are_known(line: str, name: str) -> None:
 
 
 def test_a_log_in_no_known_format_is_reported_with_the_nearest_one() -> None:
-    """With the first line that does not match it, and where."""
+    """The message quotes the first line that does not match, and names the place in it."""
     lines = ["", COMBINED_LINE.replace(" 200 ", " OK "), "nonsense"]
     with pytest.raises(MalformedEvidenceError) as caught:
         guess(*lines)
@@ -82,7 +82,7 @@ def test_a_log_in_no_known_format_is_reported_with_the_nearest_one() -> None:
 
 @pytest.mark.parametrize("lines", [(), ("", " ", "\0\0\r\n")], ids=["empty", "blank"])
 def test_a_log_without_lines_has_no_format(lines: tuple[str, ...]) -> None:
-    """Nothing can be guessed."""
+    """Without lines, nothing can be guessed."""
     with pytest.raises(MalformedEvidenceError, match="line 1: no lines"):
         guess(*lines)
 
@@ -145,7 +145,7 @@ def test_a_configuration_that_nginx_refuses_is_reported_with_its_line(text: str,
 @QUICK
 @given(words=st.lists(st.text(max_size=12), min_size=1, max_size=4))
 def test_quoted_words_are_restored(words: list[str]) -> None:
-    """Written as nginx wants them, with a backslash before anything that it would take for the end."""
+    """They get a backslash before each character that would end the word for nginx."""
     text = " ".join('"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"' for word in words)
     (statement,) = parse_file("", f"{text};", around=(GUESSED,)).statements
     assert (statement.name, *statement.args) == tuple(words)

@@ -1,4 +1,4 @@
-"""Moments at which a worker continued after a standstill: what they need, and what each alternative lacks."""
+"""Moments at which a worker continued after a standstill: their signs, and the one that each alternative lacks."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -39,7 +39,7 @@ def seconds(*numbers: int, **changes: dict[str, object]) -> Iterable[LogRecord]:
     """
     for number in numbers:
         at_ms = 1000 * number
-        # Both workers are busy before and after it.
+        # Both workers are busy before and after the standstill.
         for quiet_ms in (10, 40, 70, 95, 500, 600, 700, 800, 900):
             yield request(STILL, at_ms + quiet_ms, 1, 3, 8 * number)
             yield request(OTHER, at_ms + quiet_ms, 1, 3, 8 * number + 1)
@@ -72,9 +72,9 @@ def test_a_worker_that_continues_with_everything_that_waited_had_stalled() -> No
     [
         # The same client's requests wait for each other.
         ({"beside": {"connection": 2}}, (0, 1)),
-        # It read a request while the connection was delayed.
+        # The worker read a request while the connection was delayed.
         ({"beside": {"request_time_s": 0.04}}, (0, 1)),
-        # Nobody connected to the same server meanwhile, or nobody was faster.
+        # No other worker connected to the same server meanwhile, or none was faster.
         ({"other": {"upstream_addr": ("10.0.9.9:9000",)}}, None),
         ({"other": {"upstream_connect_time_s": (0.0,)}}, None),
         ({"other": {"upstream_connect_time_s": (0.3,)}}, None),
@@ -113,7 +113,7 @@ def test_a_short_silence_is_not_a_standstill() -> None:
 
 
 def test_another_hosts_worker_is_not_a_witness() -> None:
-    """If it is nearer to the server, its log was mixed with this one."""
+    """Its host may be nearer to the server, with both logs in one file."""
     far = [
         replace(each, upstream_connect_time_s=(0.06,), upstream_response_time_s=(0.062,), request_time_s=0.062)
         if each.worker_pid == STILL and each.upstream_connect_time_s == (0.001,)

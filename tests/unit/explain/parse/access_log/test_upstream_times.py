@@ -1,4 +1,4 @@
-"""Upstream times by server and by path: what counts, and what does not."""
+"""Upstream times by server and by path, and the times that do not count."""
 
 import itertools
 
@@ -63,7 +63,7 @@ def test_a_backends_waiting_time_is_not_its_own_time(given: LogRecord) -> None:
 
 
 def test_paths_and_servers_are_bounded() -> None:
-    """An attacker chooses paths."""
+    """An attacker can send any number of paths."""
     paths = map("".join, itertools.product("abcdefghijk", repeat=3))
     times = added(*(record(f"GET /{path} HTTP/1.1", worker_pid=pid) for pid, path in enumerate(paths)))
     assert (len(times.paths()), len(times.connects())) == (500, 1_000)

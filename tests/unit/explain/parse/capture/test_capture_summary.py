@@ -1,4 +1,4 @@
-"""What a whole capture says: services, shares, distributions in bounded memory, and figures for people."""
+"""The summary of a whole capture: services, shares, distributions in bounded memory, and figures for people."""
 
 import random
 from dataclasses import replace
@@ -77,7 +77,7 @@ def test_flows_are_summed_by_service() -> None:
 
 
 def test_the_share_of_retransmissions_refers_to_segments_with_data() -> None:
-    """In both directions; without data there is no share."""
+    """Both directions count; without data there is no share."""
     lossy_flow = flow(
         from_client=Side(packets=900, data_segments=10, retransmitted_segments=1),
         from_server=Side(packets=90, data_segments=30, retransmitted_segments=1),
@@ -102,7 +102,7 @@ def test_services_beyond_the_most_used_are_left_out() -> None:
 
 
 def test_figures_are_few_and_in_order() -> None:
-    """Missing values are left out; with all of them there are still few."""
+    """Missing values are left out; even a capture with all values has few figures."""
     assert figures(CaptureSummary()) == (
         Figure(key="tcp_segments", name="TCP segments", value=0),
         Figure(key="connections", name="connections", value=0),
@@ -186,7 +186,7 @@ def test_all_drawn_segments_are_counted(segments: list[Segment], live_flows: int
 def test_healthy_bytes_are_in_order_wherever_sequence_numbers_begin(
     start: int, cuts: list[int], data: st.DataObject
 ) -> None:
-    """However a stream is cut into segments, nothing looks repeated; sent again, each segment with data does."""
+    """In any division of a stream into segments, none looks repeated; sent again, each one with data does."""
     talk = Conversation(seqs=(start, 5))
     for size in cuts:
         talk.send(CLIENT, bytes(size))

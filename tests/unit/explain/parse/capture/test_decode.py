@@ -1,4 +1,4 @@
-"""Packets built by scapy: the same segment results, whatever their link and their headers are."""
+"""Packets built by scapy: the segment does not depend on the link or the headers around it."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ LINKS: list[tuple[int, Any]] = [
 
 
 def test_a_segment_is_found_behind_every_link_header() -> None:
-    """The link does not affect the segment, and may change from packet to packet."""
+    """The link's type does not affect the segment, and may change from packet to packet."""
     found = [packet(link / ip / TCP_HELLO, linktype=linktype) for linktype, link in LINKS for ip in (IP4, IP6)]
     # Link types of a single IP version.
     found += [packet(IP4 / TCP_HELLO, linktype=228), packet(IP6 / TCP_HELLO, linktype=229)]
@@ -88,7 +88,7 @@ OUTER = ETHERNET / IP(src="192.0.2.1", dst="192.0.2.2")
     ids=["PPPoE", "MPLS", "IP", "IPv6", "GRE", "GRE options", "GRE bridge", "VXLAN", "Geneve", "Geneve options", "two"],
 )
 def test_the_segment_within_a_tunnel_is_found(outer: Any) -> None:
-    """Between machines of a cluster, a packet travels within another one."""
+    """Machines of a cluster send packets to each other inside other packets."""
     assert list(SegmentReader([packet(outer / IP4 / TCP_HELLO), packet(outer / IP6 / TCP_HELLO)])) == [HELLO, HELLO_6]
 
 
@@ -136,7 +136,7 @@ def test_a_segment_is_found_behind_an_address_family(linktype: int, order: Any) 
         pytest.param(IP6 / IPv6ExtHdrDestOpt(), HELLO_6, id="destination options"),
         pytest.param(IP6 / IPv6ExtHdrFragment(offset=0, m=1), HELLO_6, id="first fragment"),
         pytest.param(IP6 / IPv6ExtHdrHopByHop() / IPv6ExtHdrRouting() / IPv6ExtHdrDestOpt(), HELLO_6, id="several"),
-        # Its length has other units than those of the other extension headers (RFC 4302).
+        # This header's length has another unit than those of the other extension headers (RFC 4302).
         pytest.param(IP6_AUTHENTICATED, HELLO_6, id="authentication"),
     ],
 )

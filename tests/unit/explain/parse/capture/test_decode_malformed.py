@@ -70,7 +70,7 @@ def test_a_packet_truncated_inside_its_headers_is_not_malformed(cut_to: int, wha
 
 
 def test_a_header_is_read_as_soon_as_the_window_is_there() -> None:
-    """The checksum, the urgent pointer and the options are not needed."""
+    """The rest (checksum, urgent pointer and options) is not needed."""
     assert read((0, 1, FRAME[:50], len(FRAME))).segments == 1
     [segment] = SegmentReader([(0, 1, FRAME[:56], len(FRAME))])
     assert segment[7:] == (5, b"")

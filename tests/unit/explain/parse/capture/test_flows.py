@@ -110,7 +110,8 @@ LOST = (server(DATA, captured=False), server(DATA))
             RESENT,
             id="partly new",
         ),
-        # A slow reader, closed for 5 s and for 1 s: probes of one byte, and Linux's empty ones, are not data.
+        # A slow reader's window is closed for 5 s and for 1 s: probes of one byte, and Linux's empty ones, are not
+        # data.
         pytest.param(
             (
                 server(DATA),
@@ -128,7 +129,7 @@ LOST = (server(DATA, captured=False), server(DATA))
             {},
             id="closed twice",
         ),
-        # The flow's last segment ends it.
+        # The flow's last segment ends the wait.
         pytest.param(
             (client(window=0), server(seq=500_000, after_s=3.0)),
             {"zero_windows": 1, "zero_window_episodes": 1, "zero_window_s": pytest.approx(3.0)},
@@ -168,7 +169,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
 @pytest.mark.parametrize(
     ("steps", "told"),
     [
-        # A full accept queue: SYNs after 1 s and 3 s, and the answer's time counts from the last.
+        # The accept queue is full: SYNs follow after 1 s and 3 s, and the answer's time counts from the last.
         (
             (
                 *(client(flags=SYN, seq=999), SYN_AGAIN, client(flags=SYN, seq=999, after_s=2.0)),
@@ -196,7 +197,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
             ),
             {"handshake": "complete", "client.port": 40000, "syn_retransmissions": ()},
         ),
-        # A challenge (RFC 5961, 4): the old connection answers, the client resets it, and repeats its SYN.
+        # This is a challenge (RFC 5961, 4): the old connection answers, and the client resets it and repeats its SYN.
         (
             (
                 *(client(flags=SYN, seq=999), server(seq=77), client(flags=RST)),
@@ -204,7 +205,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
             ),
             {"handshake": "complete", "syn_retransmissions": pytest.approx((1.002,))},
         ),
-        # TCP Fast Open: the request in the SYN counts, and its times start with the SYN.
+        # With TCP Fast Open, the request in the SYN counts, and its times start with the SYN.
         (
             (client(get(), flags=SYN), server(flags=SYN | ACK), server(ok()), client()),
             {
@@ -214,7 +215,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
                 "accidents": NONE,
             },
         ),
-        # A capture that begins later.
+        # This capture begins after the handshake.
         (
             (server(DATA), client(), server(DATA)),
             {"handshake": "not seen", "client.port": 40000, "accidents": NONE},
@@ -271,7 +272,7 @@ def test_one_direction_alone_shows_no_false_repetition(kept: bytes) -> None:
 
 
 def test_without_the_servers_direction_no_client_leaves_early() -> None:
-    """Its request has no response in the capture, and it closes: nobody knows what it got."""
+    """The capture cannot show the response to a client that closes after its request."""
     talk = opened()
     for step in (client(get()), server(ok()), client(flags=ACK | FIN), server(flags=ACK | FIN)):
         step(talk)
@@ -289,7 +290,7 @@ def test_a_handshake_out_of_order_is_one_flow(order: tuple[int, ...]) -> None:
 
 
 def test_a_new_syn_on_the_same_ports_is_a_new_flow() -> None:
-    """Whether the old connection has ended or not; the same SYN again is not a new flow."""
+    """The old connection need not have ended; the same SYN again is not a new flow."""
     talk = opened()
     talk.close()
     again = Conversation(seqs=(7_000_000, 9_000_000), segments=talk.segments, now_s=1.0)
@@ -304,7 +305,7 @@ def test_a_new_syn_on_the_same_ports_is_a_new_flow() -> None:
 
 
 def test_a_flow_is_returned_some_time_after_its_end() -> None:
-    """Not at once, because of stragglers; and before the capture's end, because of memory."""
+    """It is kept for stragglers, and returned before the capture's end to save memory."""
     talk = opened()
     talk.close()
     later = Conversation(client=end("10.0.0.9", 1), now_s=60.0)
@@ -337,7 +338,7 @@ def syn_from(number: int) -> list[Segment]:
 
 
 def test_flows_that_have_ended_make_room_first() -> None:
-    """They are complete, so they are not marked as evicted."""
+    """Ended flows are complete, so they are not marked as evicted."""
     segments: list[Segment] = []
     for number in range(50):
         talk = Conversation(client=end("10.0.0.3", 1000 + number), segments=segments, now_s=number / 10)

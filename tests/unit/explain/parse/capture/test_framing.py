@@ -31,7 +31,7 @@ ENDLESS = record(SECONDS, 0, MAX_PACKET_BYTES + 1, 60) + bytes(2 * MAX_PACKET_BY
         (pcap(BACKWARDS), BACKWARDS, 0, None),
         (pcap([LONGEST]), [LONGEST], 0, None),
         (pcap(THREE)[:-1], THREE[:2], 0, "byte 176: the file ends inside a packet of 60 bytes"),
-        # A length above any snapshot is an error: the rest is not read, and the place is reported.
+        # A length above any snap length is an error: the rest is not read, and the place is reported.
         (pcap(THREE[:1]) + ENDLESS, THREE[:1], 0, "byte 100: a packet of 262145 bytes, expected at most 262144"),
     ],
     ids=["link type", "cut", "longer than on the wire", "empty", "empty ng", "backwards", "longest", "end", "endless"],
@@ -60,7 +60,7 @@ def test_packets_that_were_written_a_little_late_are_sorted(
 
 
 class Growing(BytesIO):
-    """A file that only has its first record so far."""
+    """A file that contains only its first record so far."""
 
     def read1(self, _size: int | None = -1, /) -> bytes:
         return self.read(RECORD_BYTES + 60)
@@ -74,7 +74,7 @@ def test_the_reader_takes_no_more_than_it_needs() -> None:
 
 
 def test_a_truncated_capture_gives_its_whole_packets_and_says_so() -> None:
-    """Wherever the file ends; an end between two packets cannot be noticed."""
+    """The file may end anywhere; an end between two packets cannot be noticed."""
     content = pcap(THREE)
     for size in range(PCAP_HEADER_BYTES, len(content)):
         whole, rest = divmod(size - PCAP_HEADER_BYTES, RECORD_BYTES + 60)

@@ -83,7 +83,7 @@ def test_each_section_has_its_own_interfaces_and_byte_order() -> None:
 
 
 def test_old_packet_blocks_are_read() -> None:
-    """The blocks before enhanced packets have another layout and the same content."""
+    """Older files have these blocks, with the content of enhanced packet blocks in another layout."""
     assert list(PacketReader(BytesIO(section() + interface() + old(b"data", ticks=9)))) == [(9000, 1, b"data", 4)]
 
 
@@ -115,7 +115,7 @@ def test_other_blocks_are_skipped() -> None:
 
 
 def test_a_truncated_capture_gives_its_whole_packets_and_says_so() -> None:
-    """Wherever the file ends: inside a packet, or inside a block that is skipped."""
+    """The file may end inside a packet, or inside a block that is skipped."""
     content = section() + interface() + enhanced(b"first") + block(NAME_RESOLUTION, bytes(40)) + enhanced(b"second")
     ends = {28, 48, 88, 140, 180}
     assert len(content) == max(ends)
@@ -170,7 +170,7 @@ def test_a_broken_block_ends_the_reading(broken: bytes, what: str) -> None:
     "content", [section()[:20], section(major=2), block(SECTION_HEADER, bytes(16)), section()[:4] + bytes(40)]
 )
 def test_a_file_with_a_broken_first_section_is_rejected(content: bytes) -> None:
-    """Its magic number is a line break and could begin any text."""
+    """The magic number of a section is a line break, and could begin any text."""
     with pytest.raises(MalformedEvidenceError):
         PacketReader(BytesIO(content))
 

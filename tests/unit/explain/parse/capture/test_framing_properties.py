@@ -1,4 +1,4 @@
-"""What scapy writes is read back unchanged."""
+"""Captures that scapy writes are read back unchanged."""
 
 import tempfile
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""Both legs of requests through nginx: where their time was spent, and which legs belong together."""
+"""Both legs of requests through nginx: which legs belong together, and which program took the time."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def held(segments: list[Segment]) -> Any:
 
 
 def test_a_requests_time_is_split_by_its_holder() -> None:
-    """A new connection to the backend: nginx started to handle the request with its SYN."""
+    """The connection to the backend is new: nginx started to handle the request when it sent the SYN."""
     found = held(proxied())
     assert (found.front, found.back) == (
         Endpoint(address=NGINX, port=80),
@@ -66,7 +66,7 @@ def test_requests_held_at_the_same_time_count_once_however_they_are_released() -
 
 
 def test_equal_simultaneous_requests_have_the_right_mean() -> None:
-    """There are ten of them, and each leg is used once."""
+    """Each of the ten requests has its own leg."""
     segments = [segment for number in range(10) for segment in proxied(number)]
     found = held(segments)
     assert found.matched == 10
@@ -74,7 +74,7 @@ def test_equal_simultaneous_requests_have_the_right_mean() -> None:
 
 
 def test_equal_requests_that_overtake_each_other_are_all_matched() -> None:
-    """The backend answers the second request first: it must not be taken for the first, or one stays without match."""
+    """The backend answers the second request first: if that answer went to the first, one would stay without match."""
     first = [*exchange(front(0), 1.0, 1.8), *exchange(back(0), 1.1, 1.6)]
     second = [*exchange(front(1), 1.2, 2.0), *exchange(back(1), 1.3, 1.5)]
     found = held([*first, *second])
@@ -92,7 +92,7 @@ def test_a_request_that_nginx_answers_itself_is_unmatched() -> None:
 
 
 def test_an_earlier_request_to_the_backend_does_not_match() -> None:
-    """It cannot be the second leg of a later request."""
+    """An earlier request cannot be the second leg of a later one."""
     inside, outside = front(), back()
     inside.send(inside.client, get("/first"))
     inside.send(inside.server, ok())
@@ -120,7 +120,7 @@ def test_a_capture_of_one_leg_shows_no_held_time() -> None:
 
 
 def test_waiting_requests_are_bounded() -> None:
-    """Of nine, the last three may wait: six are forgotten, and one has its match."""
+    """Of nine requests, the last three may wait: six are forgotten, and one has its match."""
     segments = proxied()
     for number in range(1, 9):
         leg = back(number, now_s=1.01 + number / 1000)

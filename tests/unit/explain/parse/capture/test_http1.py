@@ -1,4 +1,4 @@
-"""HTTP/1 in flows: what is a request, when it was answered, and which end left before that."""
+"""HTTP/1 in flows: requests, the times of their answers, and the end that left before."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_request_lines_are_distinguished_from_other_payload(payload: bytes, line
 
 
 def test_a_long_request_is_kept_in_part() -> None:
-    """Thousands of connections may each have one of 60 kB."""
+    """Thousands of connections may each have a request of 60 kB."""
     kept = request(b"GET /" + b"a" * 60_000 + b" HTTP/1.1\r\n")
     assert kept is not None
     assert (kept[:6], len(kept)) == ("GET /a", MAX_REQUEST)
@@ -132,20 +132,20 @@ CLIENT_GOES, SERVER_GOES = client(flags=FIN | ACK), server(flags=FIN | ACK)
 @pytest.mark.parametrize(
     ("steps", "told"),
     [
-        # With FIN or RST; the request then has no response.
+        # The end leaves with FIN or RST; the request then has no response.
         ((CLIENT_GOES,), {"left before"}),
         ((client(flags=RST),), {"left before"}),
-        # Content-Length shows it; the same response in full is no reason.
+        # Content-Length shows that the response was cut short; the same response in full does not count.
         ((PART, CLIENT_GOES), {"answered", "left before", "left in"}),
         ((WHOLE, CLIENT_GOES), {"answered"}),
         ((CHUNKED, CLIENT_GOES, server(b"5\r\nhello\r\n")), {"answered", "left before", "left in"}),
         ((CHUNKED, CLIENT_GOES, server()), {"answered"}),
-        # On a connection on which it had answered before, or on a new one.
+        # The server left on a new connection, or on one on which it had answered before.
         ((SERVER_GOES,), {"hung up"}),
         ((server(flags=RST),), {"hung up"}),
         ((WHOLE, client(get()), SERVER_GOES), {"answered", "hung up", "reused"}),
         ((WHOLE, client(get()), server(flags=RST)), {"answered", "hung up", "reused"}),
-        # A client that sends a request after the FIN crossed with it.
+        # The client's request crossed with the FIN.
         ((WHOLE, SERVER_GOES, client(get()), CLIENT_GOES), {"answered", "hung up", "reused"}),
         # A server that had the request for a second did not close an idle connection.
         ((WHOLE, client(get()), server(flags=FIN | ACK, after_s=1.0)), {"answered", "hung up"}),
@@ -154,7 +154,7 @@ CLIENT_GOES, SERVER_GOES = client(flags=FIN | ACK), server(flags=FIN | ACK)
         ((PART, CLIENT_GOES, SERVER_GOES), {"answered", "left before", "left in"}),
         # A busy host's tcpdump loses packets; the FIN's sequence number shows that data came before it.
         ((LOST, SERVER_GOES), set()),
-        # So does the client's acknowledgement.
+        # The client's acknowledgement also shows missing data.
         ((LOST, CLIENT_GOES), set()),
         ((BEGUN, server(b"hello", captured=False), CLIENT_GOES), {"answered"}),
         ((BEGUN, server(b"hello", captured=False), SERVER_GOES), {"answered"}),

@@ -1,4 +1,4 @@
-"""QUIC connections by their long headers: what was answered, and with what."""
+"""QUIC connections by their long headers: which packets were answered, and how."""
 
 import pytest
 from scapy.layers.inet import ICMP, IP, UDP
@@ -165,7 +165,7 @@ def test_a_capture_that_begins_with_the_servers_answer_has_no_connection() -> No
 
 
 def test_the_same_ports_serve_one_connection_after_the_other() -> None:
-    """Distinguished by the client's connection ID, or, if it is empty, by a pause that no timer makes."""
+    """The client's connection ID distinguishes them, or, if it is empty, a pause longer than any timer."""
     talk = QuicTalk()
     talk.begins(*PTOS)
     talk.begins(source_id=b"another")
@@ -210,7 +210,7 @@ def service_of(*packets: object) -> QuicService:
 
 @pytest.mark.parametrize("version", INNER)
 def test_icmp_names_the_connections_that_reached_no_port(version: int) -> None:
-    """Its quote may be truncated after the ports (RFC 792). A client that receives it does not try again."""
+    """The quoted packet may be truncated after the ports (RFC 792). A client that receives ICMP does not try again."""
     sent = INNER[version] / UDP(sport=40_000, dport=443) / long_header(INITIAL, FIRST_ID, CLIENT_ID)
     about = bytes(sent)[: len(INNER[version]) + 8]
     refused = service_of(sent, UNREACHABLE[version] / about)

@@ -1,4 +1,4 @@
-"""Both legs of requests with a path of which nginx replaces the beginning."""
+"""Both legs of requests if nginx replaces the beginning of their paths."""
 
 from itertools import count
 
@@ -98,5 +98,5 @@ def both(number: int, asked: str, sent: str, response: bytes = _NGINX) -> list[S
     ids=["few", "another program", "other ends", "no rule", "no ends", "either rule"],
 )
 def test_similar_requests_without_a_rule_of_nginx_have_no_match(segments: list[list[Segment]]) -> None:
-    """A program may ask another one for something with the same name, when it is asked."""
+    """A program that gets a request may send one with a similar path to another program."""
     assert held([segment for each in segments for segment in each]) is None

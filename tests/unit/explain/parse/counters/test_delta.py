@@ -16,11 +16,11 @@ def a_snapshot(counters: Counters, **changes: Any) -> CounterSnapshot:
     return CounterSnapshot(**{"source": "proc", "counters": counters, **changes})
 
 
-# Before, after, and how both were read; which counters grew by how much, went backwards, or were at their limit.
+# Each row: before, after, and how both were read; the counters that grew, went backwards, or were at their limit.
 CASES: Final[Mapping[str, tuple[Counters, Counters, dict[str, Any], Counters, tuple[str, ...], tuple[str, ...]]]] = {
     # A gauge falls when connections end.
     "a gauge that falls is no reset": ({DROPS: 3, GAUGE: 9}, {DROPS: 5, GAUGE: 2}, {}, {DROPS: 2}, (), ()),
-    # What happened between the earlier snapshot and the restart is lost for all counters.
+    # Increments between the earlier snapshot and the restart are lost for all counters.
     "a counter that falls makes all since the restart": (
         *({DROPS: 3, SEGMENTS: 900}, {DROPS: 5, SEGMENTS: 100}, {}),
         *({DROPS: 5, SEGMENTS: 100}, (SEGMENTS,), ()),
@@ -34,7 +34,7 @@ CASES: Final[Mapping[str, tuple[Counters, Counters, dict[str, Any], Counters, tu
         *({SEGMENTS: 2**32 - 10, DROPS: 9}, {SEGMENTS: 5, DROPS: 1}, {}),
         *({SEGMENTS: 5, DROPS: 1}, (SEGMENTS, DROPS), ()),
     ),
-    # At 10 Gbit/s they wrap every four seconds; with 64 bits the same fall means a restart.
+    # At 10 Gbit/s, counters of 32 bits wrap every four seconds; with 64 bits, the same fall means a restart.
     "octets of 32 bits": ({OCTETS: 1000}, {OCTETS: 400}, {"is_32_bit": True}, {OCTETS: 2**32 - 600}, (), (OCTETS,)),
     "octets of 64 bits": ({OCTETS: 1000}, {OCTETS: 400}, {}, {OCTETS: 400}, (OCTETS,), ()),
     "relative ones are the increments": ({DROPS: 90}, {DROPS: 2}, {"relative": True}, {DROPS: 2}, (), ()),
@@ -61,7 +61,7 @@ def test_the_difference_of_two_snapshots(
 
 
 def test_the_total_of_several_steps_includes_the_time_before_a_restart() -> None:
-    """First and last alone would only show the last two; of relative ones the first is left out."""
+    """The first and the last snapshot alone would only show the last two steps; a first relative one is left out."""
     change = total([a_snapshot({DROPS: value}) for value in (10, 15, 1, 3)])
     assert (change.increments, change.reset) == ({DROPS: 5 + 1 + 2}, (DROPS,))
     assert total([a_snapshot({DROPS: value}, relative=True) for value in (90, 2, 3)]).increments == {DROPS: 5}

@@ -23,20 +23,20 @@ def test_the_most_important_figures_come_first() -> None:
 
 
 def test_zeros_are_reported_only_if_they_are_news() -> None:
-    """No drop is good news; no pruning is no news; an empty table would look like a fault."""
+    """Zero drops are good news, zero prunings are not; an empty table would look like a fault."""
     assert [(each.name, each.value) for each in figures(a_snapshot(ListenOverflows=0, PruneCalled=0))] == [(FULL, 0)]
     (told,) = figures(a_snapshot(Ip_InReceives=1))
     assert (told.name, told.value) == ("counters, none of those that matter here", 1)
 
 
 def test_datagrams_dropped_at_a_full_buffer_are_reported() -> None:
-    """nstat(8) has separate ones for IPv6."""
+    """For IPv6, nstat(8) prints separate counters."""
     told = figures(a_snapshot(Udp_RcvbufErrors=58, Udp6_RcvbufErrors=3))
     assert [(figure.key, figure.value) for figure in told] == [("Udp.RcvbufErrors", 58), ("Udp6.RcvbufErrors", 3)]
 
 
 def test_at_most_25_lines_are_reported() -> None:
-    """Also if everything went wrong at once."""
+    """The limit holds even if everything went wrong at once."""
     assert len(figures(CounterSnapshot(source="proc", counters=dict.fromkeys(module._WORDS, 7)))) == 25
 
 
@@ -48,7 +48,7 @@ def test_a_restart_between_two_snapshots_is_reported_first() -> None:
 
 
 def test_the_share_of_retransmissions_may_be_unknown() -> None:
-    """It is not zero then."""
+    """An unknown share is not reported as zero."""
     for values in ({"Tcp.RetransSegs": 3, "Tcp.OutSegs": 0}, {"Tcp.OutSegs": 9}, {"Tcp.RetransSegs": 3}):
         assert retransmitted_percent(values) is None
 

@@ -17,7 +17,7 @@ LOOP = "".join(f"#kernel\nTcpRetransSegs {value} 0.0\n" for value in (5, 6, 7, 1
 CALLS = "#kernel\nTcpRetransSegs 900 0.0\n#kernel\nTcpRetransSegs 5 0.0\n#kernel\nTcpOutSegs 9 0.0\n"
 DROPS = "TcpExtListenDrops {} 0.0\nTcpRetransSegs 1 0.0\n"
 
-# A text, and for each reading in it some fields, some counters by their names, or all of them.
+# Each row: a text, and for each reading in it some fields, some counters by their names, or all of them.
 CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
     # No protocol is in both files.
     "both files of /proc/net": (
@@ -33,7 +33,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
         f"{NETSTAT}---\n{SNMP}",
         [{"TcpExt.TW": 63021, "Tcp.OutSegs": 7_381_236, "labels": ("---",)}],
     ),
-    # A repeated protocol begins a reading; the line before it belongs to it.
+    # A repeated protocol begins a reading, to which the line before it belongs.
     "a loop with dates": (
         proc_net.snapshots,
         f"Thu Nov 20\n{NETSTAT}Date: later\n{NETSTAT.replace('11612', '11620')}the end\n",
@@ -82,7 +82,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
     # A loop of nstat without -a prints the increase since the previous call; the first call prints totals.
     "values that fall in most calls": (nstat.snapshots, CALLS, [{"relative": True}] * 3),
     "one restart in a loop": (nstat.snapshots, LOOP, [{"relative": False}] * 5),
-    # Wherever the number is in the sentence; unknown ones are kept by their words, ICMP's with the preceding text.
+    # The number may be anywhere in the sentence; unknown ones are kept by their words, ICMP's with the preceding text.
     "sentences of netstat -s": (
         netstat_s.snapshots,
         NETSTAT_S,

@@ -1,4 +1,4 @@
-"""Reports of ab, wrk, wrk2 and h2load become runs: rates, latencies and errors, also if a tool gave up."""
+"""Reports of ab, wrk, wrk2 and h2load become runs: rates, latencies and errors, even if a tool gave up."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -21,7 +21,7 @@ Running 5s test @ http://10.0.0.1/
   Socket errors: connect 100, read 0, write 0, timeout 0
 Requests/sec:      0.00
 """
-# A report and its content; times are in milliseconds except the run's, and missing values are None.
+# Each row: a report and its content; times are in milliseconds except the run's, and missing values are None.
 CASES: Final[Mapping[str, tuple[Parse, str, dict[str, Any]]]] = {
     # An error page mostly has another length, too, so the larger of both counts is used.
     "ab": (
@@ -137,7 +137,7 @@ def test_a_report_is_read(parse: Parse, text: str, told: dict[str, Any]) -> None
     ("parse", "report"), [(ab.parse, REPORT), (wrk.parse, WRK), (wrk.parse_wrk2, WRK2), (h2load.parse, OLD)]
 )
 def test_a_report_cut_off_anywhere_gives_a_result_or_the_one_error(parse: Parse, report: str) -> None:
-    """The error only if nothing of the tool's output is there yet."""
+    """The error is raised only if none of the tool's output is there yet."""
     lines = report.splitlines(keepends=True)
     with pytest.raises(MalformedEvidenceError):
         parse("")

@@ -1,1 +1,1 @@
-"""What /proc shows about processes."""
+"""Processes in /proc and in pidstat's output."""

@@ -1,4 +1,4 @@
-"""pidstat's output becomes samples by column, whatever its options, clock and locale were."""
+"""pidstat's output with any options, clock and locale becomes samples by column."""
 
 import pytest
 
@@ -85,7 +85,7 @@ def test_figures_show_the_busiest_first_without_the_averages() -> None:
 
 
 def test_averages_count_if_there_is_nothing_else() -> None:
-    """As after a grep for them; memory is in bytes. A long command is shortened for people, and whole for programs."""
+    """A grep may have kept only them; memory is in bytes. A long command is shortened for people, not for programs."""
     command = f"nginx: master process /usr/sbin/nginx -c {'x' * 40}"
     average = f"Average:  33  2093  100  512  {command}\n"
     cpu, memory = (each for each in figures(report(f"Average: UID PID %CPU RSS Command\n{average}")) if each.of)

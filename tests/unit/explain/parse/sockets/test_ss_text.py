@@ -12,7 +12,7 @@ from tuneproof.explain.parse.sockets.table import SocketAddress, UnreadLine, fig
 ESTAB = "ESTAB 0 0 10.0.0.1:80"
 
 
-# A table, the position of a socket in it, and some of its values.
+# Each row: a table, the position of a socket in it, and some of the socket's values.
 SOCKETS: Final[Mapping[str, tuple[str, int, Mapping[str, Any]]]] = {
     "words on a line of their own": (FULL_QUEUE, 0, {"rtt_ms": 0.021, "cwnd": 10, "rb": 131_072, "tb": 4_194_304}),
     "words of a listener": (FULL_QUEUE, 1, {"state": "LISTEN", "retransmits": (0, 0), "d": 1}),
@@ -45,7 +45,7 @@ SOCKETS: Final[Mapping[str, tuple[str, int, Mapping[str, Any]]]] = {
         0,
         {"cwnd": 10, "rtt_ms": None, "busy_ms": None, "memory": {}},
     ),
-    # Brackets, scopes, names of services, and the plain IPv6 of old releases.
+    # Addresses have brackets, scopes, names of services, or the plain IPv6 of old releases.
     **{
         address: (f"{ESTAB} {address}", 0, {"peer": SocketAddress(host=host, port=port)})
         for address, host, port in (
@@ -77,7 +77,7 @@ def test_a_listener_with_more_connections_than_its_backlog_is_full() -> None:
 
 
 def test_the_state_column_may_be_missing() -> None:
-    """`ss -t state established` omits it: only a listener has any peer. On a quiet machine there is only a header."""
+    """`ss -t state established` omits the column. Only a listener has any peer; a quiet machine has only a header."""
     header = "Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
     table = parse(f"{header}0 7 10.0.0.1:80 10.0.0.2:50112\n")
     assert (table.entries[0].state, dict(table.states)) == (None, {"not shown": 1})
@@ -87,7 +87,7 @@ def test_the_state_column_may_be_missing() -> None:
 
 
 def test_sockets_of_other_families_are_counted_and_their_details_left_out() -> None:
-    """With "Netid" there are other families; their second lines belong to no TCP socket."""
+    """A column "Netid" announces other families; their second lines belong to no TCP socket."""
     table = parse(
         "Netid State  Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
         "tcp   LISTEN 0      511          0.0.0.0:80         0.0.0.0:*\n"
@@ -123,7 +123,7 @@ def test_several_sockets_on_one_address_are_one_listener() -> None:
 
 
 def test_a_full_queue_of_a_unix_domain_socket_is_seen() -> None:
-    """For example that of PHP-FPM; it does not count as a TCP socket."""
+    """PHP-FPM listens on such a socket; it does not count as a TCP socket."""
     table = parse(
         "Netid State  Recv-Q Send-Q Local Address:Port Peer Address:Port\n"
         "u_str LISTEN 129    128    /run/php/php-fpm.sock 12345 * 0\n"
@@ -148,7 +148,7 @@ LISTENS: Final = "LISTEN {} 511 0.0.0.0:80 0.0.0.0:*\n"
     ids=["headers", "dates", "both"],
 )
 def test_a_loop_of_ss_is_a_table_for_each_call(text: str) -> None:
-    """Otherwise one listener would have the sum of all its queues, and several sockets."""
+    """As one table, a listener would have the sum of all its queues, and several sockets."""
     tables = readings(text)
     assert [(table.listeners[0].queued, table.listeners[0].sockets) for table in tables] == [(0, 1), (7, 1)]
 
@@ -160,7 +160,7 @@ def test_two_calls_for_different_sockets_are_one_table() -> None:
     assert (len(table.listeners), table.states) == (1, {"LISTEN": 1, "ESTAB": 1})
     first, second = readings(f"{both}now\n{ESTAB} 10.0.0.2:50112\nwhat\n")
     assert (first.unread_lines, [line.number for line in second.unread_samples]) == (0, [5, 7])
-    # A repeated line that is no socket begins no table.
+    # A repeated line that is not a socket begins no table.
     (table,) = readings(f"{ESTAB} 10.0.0.2:5\nnow\nESTAB 0 0 nowhere x\nnow\nESTAB 0 0 nowhere x\n")
     assert len(table.entries) == 1
     (reuseport,) = readings(HEADER + LISTENS.format(0) * 2)
@@ -168,7 +168,7 @@ def test_two_calls_for_different_sockets_are_one_table() -> None:
 
 
 def test_other_lines_are_counted_and_shown() -> None:
-    """A prompt above the table costs no socket, and is reported."""
+    """A prompt above the table is reported, and hides no socket."""
     table = parse("$ ss -tn\nESTAB 0 0 10.0.0.1:80 10.0.0.2:50112\nESTAB 0 0 nowhere 10.0.0.2:50112\n")
     assert len(table.entries) == 1
     assert (table.unread_lines, table.unread_samples[0]) == (2, UnreadLine(number=1, text="$ ss -tn"))
