@@ -13,6 +13,7 @@ _PROMPT: Final = re.compile(
     r"(?:\[[\w.+-]+@[^\]\n]{1,80}\]|[\w.+-]+@[\w.-]+[: ][^\s#$%>]{0,200}|[\w.-]+ [~/]\S{0,200})"
     r" ?[#$%>](?: +(?P<command>\S.*))?"
 )
+_HOST: Final = re.compile(r"(?:\([\w.-]+\) )?\[?(?:[\w.+-]+@)?(?P<host>[\w.-]+)")
 # "$ " also begins other lines, so only commands that collect evidence count there. "# " begins comments, such as "#
 # nginx configuration", so an option or a path must follow.
 _AROUND: Final = r"(?:(?:sudo|nsenter|watch|docker exec|kubectl exec) .*)?\b"
@@ -34,23 +35,25 @@ class Output:
 
     command: str  # the command; empty before the first prompt
     text: str  # its output
+    host: str  # where it ran, according to the prompt; empty if the prompt does not say
 
 
 def outputs(text: str) -> list[Output]:
     """Return the outputs of a transcript; empty if the text is not a transcript."""
-    found: list[tuple[str, list[str]]] = [("", [])]
+    found: list[tuple[str, str, list[str]]] = [("", "", [])]
     prompts = 0
     # Pasted text may be indented.
     for line in dedent(without_escapes(text).replace("\r\n", "\n")).split("\n"):
         prompt = _prompt(line.strip())
         if prompt is not None:
             prompts += 1
-            found.append((prompt, []))
+            host = _HOST.match(line.strip())
+            found.append((prompt, host["host"] if host is not None else "", []))
         elif not _SCRIPT.fullmatch(line):
-            found[-1][1].append(line)
+            found[-1][2].append(line)
     if not prompts:
         return []
-    made = [Output(command=command, text="\n".join(lines)) for command, lines in found]
+    made = [Output(command=command, text="\n".join(lines), host=host) for command, host, lines in found]
     return [output for output in made if output.text.strip()]
 
 

@@ -27,6 +27,30 @@ def explained(folder: Path, text: str) -> Explanation:
     return explain([Source(name="pasted.txt", path=path)])
 
 
+SOFTNET = f"0000ffff {{:08x}} 00000000 {' '.join(['00000000'] * 12)}\n"
+
+
+@pytest.mark.parametrize(
+    ("prompts", "causes"),
+    [
+        (("root@web1:~# ", "root@web2:~# "), []),
+        (("[root@web1 ~]# ", "[root@web2 ~]# "), []),
+        (("web1 ~ # ", "web2 ~ # "), []),
+        (("root@web1:~# ", "me@web1:/tmp$ "), ["accept-queue overflow", "path loss"]),
+        (("root@web1:~# ", "$ "), ["accept-queue overflow", "path loss"]),
+    ],
+)
+def test_readings_of_two_hosts_are_not_compared(prompts: tuple[str, str], causes: list[str], tmp_path: Path) -> None:
+    """A prompt names the host, or does not."""
+    first, second = prompts
+    later = NSTAT.replace("17 ", "99 ")
+    text = f"{first}nstat -az\n{NSTAT}{second}nstat -az\n{later}"
+    text += f"{first}cat softnet_stat\n{SOFTNET.format(0)}{second}cat softnet_stat\n{SOFTNET.format(99)}"
+    told = explained(tmp_path, text)
+    assert sorted(each.cause.value for each in told.diagnosis.found) == causes
+    assert sum(" -> " in file.name for file in told.found) == len(causes)
+
+
 @pytest.mark.parametrize(
     "prompt",
     [

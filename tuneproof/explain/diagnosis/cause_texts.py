@@ -63,8 +63,8 @@ CAUSE_TEXTS: Final[Mapping[Cause, CauseText]] = {
     ),
     Cause.ACCEPT_QUEUE_OVERFLOW: CauseText(
         name="The accept queue overflows",
-        next_step="raise both backlog= of that listen and net.core.somaxconn, and find out what keeps the "
-        "workers from accepting: docs/listen-queues.md.",
+        next_step="raise both the listener's backlog (in nginx backlog= of listen) and net.core.somaxconn, and find "
+        "out what keeps its program from accepting: docs/listen-queues.md.",
     ),
     Cause.PATH_LOSS: CauseText(
         name="Packets are lost",
