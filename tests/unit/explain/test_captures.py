@@ -11,10 +11,9 @@ import pytest
 
 from tests.fuzz.captures import NO_TCP
 from tests.support.capture_files import pcap, pcapng, statistics
+from tests.support.explained import explained
 from tests.support.segments import Conversation, end, framed
 from tuneproof.explain.detect import Kind
-from tuneproof.explain.explanation import Explanation, explain
-from tuneproof.explain.opening import sources
 from tuneproof.explain.parse.capture.decode import ACK, RST, SYN
 from tuneproof.explain.parse.capture.framing import Packet, PacketReader
 
@@ -31,19 +30,13 @@ def refused_tries() -> Iterator[Packet]:
     yield NO_TCP
 
 
-def explained(content: bytes, folder: Path) -> Explanation:
-    path = folder / "access.log"
-    path.write_bytes(content)
-    return explain(sources([str(path)]))
-
-
 @pytest.mark.parametrize("write", [pcap, pcapng])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_a_capture_is_read_whatever_its_name_and_compression(
     write: Callable[[Iterable[Packet]], bytes], pack: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
     """40 refused connections are reported and found as the cause."""
-    explanation = explained(pack(write(refused_tries())), tmp_path)
+    explanation = explained(tmp_path, {"access.log": pack(write(refused_tries()))})
     (found,) = explanation.found
     assert (found.kind, found.error) == (Kind.CAPTURE, None)
     assert {figure.name: figure.value for figure in found.figures}["TCP segments"] == 2 * TRIES
@@ -69,7 +62,7 @@ def test_what_the_capturing_host_does_to_packets_is_no_cause(
     """Its queues deliver packets out of order, or it drops packets that the ends have received."""
     with gzip.open(HEALTHY) as file:
         packets = list(PacketReader(BufferedReader(file)))
-    explanation = explained(pcap(change(packets, Random(1))), tmp_path)  # noqa: S311 - reproducible
+    explanation = explained(tmp_path, {"a.pcap": pcap(change(packets, Random(1)))})  # noqa: S311 - reproducible
     assert explanation.diagnosis.healthy
     warnings = [warning for warning in explanation.found[0].warnings if "packets are truncated" not in warning]
     assert [warning[:26] for warning in warnings] == said
@@ -77,14 +70,14 @@ def test_what_the_capturing_host_does_to_packets_is_no_cause(
 
 def test_missing_parts_of_a_capture_are_reported(tmp_path: Path) -> None:
     """The end is missing if tcpdump was killed, or packets are truncated: requests may then be missing, too."""
-    (found,) = explained(pcap(refused_tries())[:-30], tmp_path).found
+    (found,) = explained(tmp_path, {"access.log": pcap(refused_tries())[:-30]}).found
     assert found.error is None
     assert [warning.startswith("not read to its end: byte ") for warning in found.warnings] == [True]
     cut = [(time_ns, linktype, data, wire + 100) for time_ns, linktype, data, wire in refused_tries()]
-    (found,) = explained(pcap(cut), tmp_path).found
+    (found,) = explained(tmp_path, {"access.log": pcap(cut)}).found
     assert any(warning.startswith("81 of 81 packets are truncated") for warning in found.warnings)
     dropped = statistics((5, struct.pack("<Q", 12)))
-    (found,) = explained(pcapng(refused_tries()) + dropped, tmp_path).found
+    (found,) = explained(tmp_path, {"access.log": pcapng(refused_tries()) + dropped}).found
     assert any(warning.startswith("the kernel dropped 12 packets") for warning in found.warnings)
-    (found,) = explained(b"\xd4\xc3\xb2\xa1short", tmp_path).found
+    (found,) = explained(tmp_path, {"access.log": b"\xd4\xc3\xb2\xa1short"}).found
     assert (found.kind, found.error) == (Kind.CAPTURE, "byte 9: not a capture: pcap with a truncated header")

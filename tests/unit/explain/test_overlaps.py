@@ -1,0 +1,115 @@
+"""Requests and messages that two of the files have count once, and logs that overlap are reported."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.support.explained import explained
+
+
+def refusals(connections: Iterable[int], *, pid: int = 7, before: str = "") -> str:
+    """Return messages, one a minute, as another program prefixes them."""
+    return "".join(
+        f"{before}2026/11/26 09:{number % 60:02}:00 [error] {pid}#{pid}: *{number} connect() failed (111: Connection "
+        "refused) while connecting to upstream, client: 10.0.0.9, server: a, "
+        'request: "GET / HTTP/1.1", upstream: "http://10.0.0.5:80/", host: "a"\n'
+        for number in connections
+    )
+
+
+def start(hour: int) -> str:
+    return f'2026/11/26 {hour:02}:00:00 [emerg] 1#1: host not found in upstream "app" in /etc/nginx/nginx.conf:9\n'
+
+
+def requests(*numbers: int) -> str:
+    return "".join(
+        f'10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET /{number} HTTP/1.1" 200 612 "-" "curl/8"\n'
+        for number in numbers
+    )
+
+
+def probes(number: int) -> str:
+    """Return a monitor's requests, one in five seconds."""
+    return "".join(
+        f"10.0.0.1 - - [20/Nov/2026:{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02} +0000] "
+        '"GET /health HTTP/1.1" 200 2 "-" "kube-probe/1.30"\n'
+        for second in range(0, 5 * number, 5)
+    )
+
+
+ONCE: Final = "as well: they count once"
+TWICE: Final = "as well: they count twice"
+OF_CONNECTIONS: Final = "of its messages about connections are in"
+ONE_CLIENT: Final = (
+    "its lines are in web1.log as well, and differ from each other only in their times: they count as one client's "
+    "requests to two hosts; if it is a copy, leave it out"
+)
+Logs = Mapping[str, str]
+Counts = Sequence[int]
+# Logs, the warning about each, the counts of their messages, and those of the requests in each log that is kept.
+CASES: Final[Mapping[str, tuple[Logs, Sequence[str], Counts, Counts]]] = {
+    "a log and the container's output of the same time": (
+        {"error.log": refusals(range(3)), "docker.txt": refusals(range(3), before="web-1  | ")},
+        ["", "has the same messages as error.log: they count once"],
+        *([3], []),
+    ),
+    # The end was copied before the log went on.
+    "the end of an error log": (
+        {"copy.txt": refusals(range(20, 30), before="web-1  | "), "error.log": refusals(range(40))},
+        [f"its messages are in error.log {ONCE}", ""],
+        *([40], []),
+    ),
+    "error logs that overlap": (
+        {"error.log.1": refusals(range(30)), "error.log": refusals(range(24, 50))},
+        ["", f"about 23.1 % {OF_CONNECTIONS} error.log.1 {TWICE}"],
+        *([56], []),
+    ),
+    # Equal counts and times are no copies, and neither are starts of two containers in the same second.
+    "other connections and hosts": (
+        {"a.log": refusals(range(10)), "b.log": refusals(range(10), pid=9), "c.log": 2 * start(9), "d.log": start(9)},
+        ["", "", "", ""],
+        *([3, 20], []),
+    ),
+    "a log with later starts is no copy": (
+        {"a.log": refusals(range(10)), "b.log": refusals(range(5)) + start(10)},
+        ["", f"about 100 % {OF_CONNECTIONS} a.log {TWICE}"],
+        *([1, 15], []),
+    ),
+    "the end of an access log, and the container's output": (
+        {name: requests(*range(first, 100)) for name, first in (("end.log", 60), ("access.log", 0), ("again.log", 0))},
+        [f"its requests are in access.log {ONCE}", "", f"its requests are in access.log {ONCE}"],
+        *([], [100]),
+    ),
+    "access logs that overlap": (
+        {
+            "a.log": requests(*range(100)),
+            "b.log": requests(*range(70, 190)),
+            "c.log": requests(*range(170, 400)),
+            "d.log": requests(*range(1000, 1100), *range(5)),
+        },
+        [f"about 30 % of its lines are in b.log {TWICE}", f"about 16.7 % of its lines are in c.log {TWICE}", "", ""],
+        *([], [100, 120, 230, 105]),
+    ),
+    # The monitor asks both hosts in the same seconds, so that their lines are equal.
+    "a monitor of two hosts": ({"web1.log": probes(600), "web2.log": probes(600)}, ["", ONE_CLIENT], [], [600, 600]),
+    "a monitor's few requests": ({"web1.log": probes(8), "web2.log": probes(8)}, ["", ONE_CLIENT], [], [8, 8]),
+}
+
+
+@pytest.mark.parametrize(("logs", "warnings", "messages", "kept"), CASES.values(), ids=CASES)
+def test_lines_of_two_logs_count_once_or_are_reported(
+    logs: Logs, warnings: Sequence[str], messages: Counts, kept: Counts, tmp_path: Path
+) -> None:
+    explanation = explained(tmp_path, logs)
+    assert [file.warnings for file in explanation.found] == [(each,) if each else () for each in warnings]
+    assert sorted(each.number for each in explanation.messages.problems) == messages
+    assert [log.content.requests for log in explanation.evidence.access_logs] == kept
+
+
+def test_equal_lines_without_a_time_are_different_requests(tmp_path: Path) -> None:
+    lines = "10.0.0.2|200|0.001|GET / HTTP/1.1\n" * 50
+    logs = {"a.log": lines, "b.log": lines}
+    explanation = explained(tmp_path, logs, log_formats=("$remote_addr|$status|$request_time|$request",))
+    assert [log.content.requests for log in explanation.evidence.access_logs] == [50, 50]

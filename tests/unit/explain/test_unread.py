@@ -1,0 +1,112 @@
+"""Files that are recognised but not read: what they are, and what to give instead."""
+
+import gzip
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.support.explained import explained
+from tests.support.tables import table
+
+# What follows the writer's name.
+INSTEAD: Final = {
+    "an access log of": (
+        ": its times cover nginx and all that is behind it, and do not tell them apart; give nginx's own access log of "
+        "the same period"
+    ),
+    "a log of": ", which explain does not read; give nginx's own logs of the same time",
+}
+
+OVER_LINES: Final = (
+    '[\n  {\n    "@type": "type.googleapis.com/google.cloud.loadbalancing.type.LoadBalancerLogEntry"\n  }\n]'
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [*table("other_logs"), (OVER_LINES, "an access log of a Google Cloud load balancer")]
+)
+def test_a_log_that_nginx_did_not_write_is_named_and_not_read(line: str, said: str, tmp_path: Path) -> None:
+    """Some logs use nginx's names with other meanings."""
+    (found,) = explained(tmp_path, {"log": f"{line}\n" * 3}).found
+    assert (found.kind, found.figures) == (None, ())
+    assert found.error == said + INSTEAD[said.partition(" of ")[0] + " of"]
+
+
+def test_a_format_that_the_user_gives_is_believed(tmp_path: Path) -> None:
+    """Other programs may write such lines, too."""
+    text = '{"ClientIP":"203.0.113.9","EdgeResponseStatus":200}\n'
+    (found,) = explained(tmp_path, {"log": text}, log_formats=("$status",)).found
+    assert found.error is not None
+    assert "as an access log" in found.error
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Active connections: 291 \nserver accepts handled requests\n 16 16 31 \n", "nginx's stub_status"),
+        ("Total: 1230\nTCP:   800 (estab 500, closed 250)\n", "ss -tanmi prints"),
+        (
+            "Active Internet connections (servers)\nProto Recv-Q Send-Q Local Address\n",
+            "sockets as netstat prints them",
+        ),
+        ("  sl  local_address rem_address   st\n   0: 00000000:0050 00000000:0000 0A\n", "/proc/net/tcp"),
+        ("sockets: used 1234\nTCP: inuse 500 orphan 3\n", "/proc/net/sockstat"),
+        ("tcp:\n\t123456 packets sent\n", "only those of Linux"),
+        ("net.core.somaxconn = 128\nnet.ipv4.tcp_syncookies = 1\n", "kernel settings"),
+        (
+            "[pid 12] 09:00:00.123456 epoll_wait(8, [{events=EPOLLIN}], 512, -1) = 1 <0.000012>\n",
+            "the output of strace",
+        ),
+        ("% time     seconds  usecs/call     calls    errors syscall\n", "the output of strace"),
+        ("# To display the perf.data header info\n# Samples: 4K\n", "a profile of perf"),
+        ("09:00:00.000001 IP 10.9.0.1.51234 > 10.0.0.1.80: Flags [S], seq 1, length 0\n", "tcpdump -w FILE"),
+        ("09:00:00.000001 eth0  In  IP6 ::1.5 > ::1.80: Flags [S], seq 1, length 0\n", "tcpdump -w FILE"),
+        ('{\n  "log": {\n    "version": "1.2",\n    "entries": []\n  }\n}\n', "a HAR file"),
+        ("procs -----------memory---------- ---swap--\n", "vmstat, top, sar"),
+        ("--procs-- -----------------------memory---------------------- ---swap--\n", "vmstat, top, sar"),
+        ("     24684084 K total memory\n      7044964 K used memory\n", "vmstat, top, sar"),
+        ("top - 09:00:00 up 10 days,  1:02,  1 user\n", "vmstat, top, sar"),
+        ("Linux 6.1.0 (a) \t11/27/26 \t_x86_64_\t(2 CPU)\n\n09:00:00        CPU     %user\n", "vmstat, top, sar"),
+        (
+            "Linux 6.1.0 (a) \t11/27/26 \t_x86_64_\t(2 CPU)\n\n09:00:00     active/s passive/s\n",
+            "sar's rates of the whole machine: nstat -az",
+        ),
+        (
+            "Linux 6.1.0 (a) \t11/27/26\n\n03:25:52 PM     IFACE   rxpck/s   txpck/s\n",
+            "sar's rates of the whole machine: nstat -az",
+        ),
+        ("#kernel\n", "nstat without a counter"),
+        ("Kernel Interface table\nIface      MTU    RX-OK RX-ERR RX-DRP\n", "a list of interfaces"),
+        ("Summary:\n  Total:\t1.0 secs\n  Requests/sec:\t200.0\n", "another load generator's report"),
+        ("tcp      6 431999 ESTABLISHED src=10.0.0.1 dst=10.0.0.2 sport=1 dport=80\n", "connection tracking"),
+        ("2: eth0: <BROADCAST,UP> mtu 1500 qdisc fq state UP\n", "a list of interfaces"),
+        ("# HELP nginx_connections_accepted Accepted client connections\n", "metrics for Prometheus"),
+        ("*   Trying 10.0.0.1:80...\n> GET / HTTP/1.1\n", "the output of curl -v"),
+        ('[{"status": 200, "request": "GET / HTTP/1.1"}]\n', "jq -c '.[]'"),
+        ('{\n  "status": 200\n}\n', "jq -c"),
+        ('{"st": 200, "rt": 0.1}\n{"st": 200, "rt": 0.1}\n', "--nginx-conf FILE with its log_format"),
+    ],
+)
+def test_a_text_that_is_known_but_not_read_gets_one_sentence(text: str, said: str, tmp_path: Path) -> None:
+    """The sentence names the kind of text, or the file to give instead."""
+    (found,) = explained(tmp_path, {"text": text}).found
+    assert found.error is not None
+    assert found.error.startswith("not read: ")
+    assert said in found.error
+
+
+@pytest.mark.parametrize(
+    ("content", "packing"),
+    [
+        (b"\x28\xb5\x2f\xfdx", "compressed with zstd"),
+        (b"PK\x03\x04x", "a zip archive"),
+        (bytes(257) + b"ustar\0", "a tar archive"),
+        (gzip.compress(gzip.compress(b"x", mtime=0), mtime=0), "compressed twice"),
+        (gzip.compress(b"access.log".ljust(257, b"\0") + b"ustar", mtime=0), "a tar archive"),
+    ],
+    ids=["zstd", "zip", "tar", "twice", "packed tar"],
+)
+def test_a_packed_file_that_cannot_be_read_is_named(content: bytes, packing: str, tmp_path: Path) -> None:
+    (found,) = explained(tmp_path, {"packed": content}).found
+    assert found.error == f"{packing}: unpack it first (only gzip, bzip2 and xz are unpacked here)"
