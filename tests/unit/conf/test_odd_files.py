@@ -141,36 +141,26 @@ def test_a_pattern_of_many_folders_finds_nothing(tmp_path: Path) -> None:
     assert list(Files([tmp_path / "nginx.conf"]).included("*/" * 1500)) == []
 
 
+HTTP = "events {{ }} http {{ {} }}"
+SERVER = "events {{ }} http {{ server {{ listen 80; {} }} }}"
+
+
 @pytest.mark.parametrize(
-    "repeated",
+    ("around", "repeated", "at_most"),
     [
-        "server {{ listen 80; server_name a{0}; location / {{ proxy_pass http://a{0}; }} }}",
-        "server {{ listen 80; server_name same; location / {{ return 200; }} }}",
-        "server {{ listen 1{0:04}; location /a {{ proxy_pass http://a{0}; }} }}",
-        "upstream u{0} {{ server a; }} server {{ listen 80; location / {{ proxy_pass http://u{0}; }} }}",
+        (HTTP, "server {{ listen 80; server_name a{0}; location / {{ proxy_pass http://a{0}; }} }}", 2.5),
+        (HTTP, "server {{ listen 80; server_name same; location / {{ return 200; }} }}", 2.5),
+        (HTTP, "server {{ listen 1{0:04}; location /a {{ proxy_pass http://a{0}; }} }}", 2.5),
+        (HTTP, "upstream u{0} {{ server a; }} server {{ listen 80; location / {{ proxy_pass http://u{0}; }} }}", 2.5),
+        (SERVER, "location /{0} {{ proxy_pass http://a; }}", 2.5),
+        (SERVER, "location ~ /{0} {{ proxy_pass http://a; }}", 3),
     ],
-    ids=["names", "one name", "ports", "upstreams"],
+    ids=["names", "one name", "ports", "upstreams", "prefixes", "regexes"],
 )
-def test_twice_the_servers_take_twice_the_work(repeated: str) -> None:
-    """Hosting companies have thousands of servers. The test counts function calls."""
-    few, many = (
-        calls_of("events { } http {" + "".join(repeated.format(one) for one in range(number)) + "}")
-        for number in (80, 160)
-    )
-    assert many < 2.5 * few
-
-
-@pytest.mark.parametrize("modifier", ["", "~"], ids=["prefixes", "regexes"])
-def test_twice_the_locations_take_twice_the_work(modifier: str) -> None:
-    few, many = (
-        calls_of(
-            "events { } http { server { listen 80;"
-            + "".join(f"location {modifier} /{one} {{ proxy_pass http://a; }}" for one in range(number))
-            + "} }"
-        )
-        for number in (80, 160)
-    )
-    assert many < (3 if modifier else 2.5) * few
+def test_twice_the_servers_or_locations_take_twice_the_work(around: str, repeated: str, at_most: float) -> None:
+    """Hosting companies have thousands. The test counts function calls."""
+    few, many = (calls_of(around.format("".join(map(repeated.format, range(number))))) for number in (80, 160))
+    assert many < at_most * few
 
 
 def calls_of(text: str) -> int:

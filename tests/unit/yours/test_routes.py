@@ -172,6 +172,14 @@ def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, serve
             "(if at ",
         ),
         ("server { listen 443 ssl; if ($ssl_client_s_dn !~ CN=a) { return 403; } location / { PASS } }", "(if at "),
+        # The reason is that of the request that comes closest: over TLS there is no redirect, but still an account.
+        (
+            (
+                f"server {{ listen 80; listen 443 ssl; if ($scheme = http) {{ {MOVED} }} "
+                "location / { auth_basic a; PASS } }"
+            ),
+            "no access (auth_basic at ",
+        ),
     ],
 )
 def test_unreachable_places_have_a_reason(tmp_path: Path, server: str, why: str) -> None:
@@ -187,15 +195,6 @@ def test_a_server_without_a_host_of_its_own_is_not_tested_by_another_ones_answer
         (found,) = routes(tmp_path, text)
         assert isinstance(found, Unreachable)
         assert "server at" in found.why
-
-
-def test_the_reason_is_that_of_the_request_that_comes_closest(tmp_path: Path) -> None:
-    """Over TLS there is no redirect, but still an account."""
-    ports = f"listen 80; listen 443 ssl; if ($scheme = http) {{ {MOVED} }}"
-    redirected = f"server {{ {ports} location / {{ auth_basic a; PASS }} }}"
-    (found,) = routes(tmp_path, redirected.replace("PASS", PASSES_ON))
-    assert isinstance(found, Unreachable)
-    assert "no access (auth_basic at " in found.why
 
 
 def test_a_redirect_to_https_behind_a_load_balancer_is_avoided_as_the_balancer_does(tmp_path: Path) -> None:

@@ -64,20 +64,20 @@ def test_a_remote_engine_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) 
     assert f"tcp://127.0.0.1:{port}" in caught.value.where
 
 
+@pytest.mark.parametrize(
+    ("host", "told"),
+    [
+        ("carrier-pigeon://loft", "carrier-pigeon://loft"),
+        # Docker's library would need a package that the lab is without.
+        ("ssh://me@machine", "--engine ssh://me@machine"),
+    ],
+)
 @pytest.mark.usefixtures("docker_config")
-def test_an_engine_behind_ssh_is_chosen_with_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Docker's library would need a package that the lab is without."""
-    monkeypatch.setenv("DOCKER_HOST", "ssh://me@machine")
+def test_a_docker_host_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch, host: str, told: str) -> None:
+    monkeypatch.setenv("DOCKER_HOST", host)
     with pytest.raises(EngineUnavailableError) as caught:
         connect()
-    assert "--engine ssh://me@machine" in caught.value.remedy
-
-
-@pytest.mark.usefixtures("docker_config")
-def test_an_invalid_docker_host_is_rejected_with_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", "carrier-pigeon://loft")
-    with pytest.raises(EngineUnavailableError, match="carrier-pigeon://loft"):
-        connect()
+    assert told in str(caught.value)
 
 
 @pytest.mark.usefixtures("docker_config")

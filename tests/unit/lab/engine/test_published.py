@@ -76,16 +76,13 @@ def test_without_a_registry_the_image_is_built(registry: Registry) -> None:
     assert said[-1] == (f"no registry answers for {PLACE} (dial tcp 127.0.0.1:1: connection refused); building {TAG}")
 
 
-def test_an_image_with_local_changes_is_built(registry: Registry) -> None:
+@pytest.mark.parametrize(("tag", "builds"), [("tuneproof/client:bookworm-ffffffffffff", ""), (TAG, "1")])
+def test_an_image_with_local_changes_is_built_and_so_is_any_on_request(
+    registry: Registry, tag: str, builds: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(BUILD_IMAGES, builds)
     asked = registry(None)
-    assert not pull_published("tuneproof/client:bookworm-ffffffffffff", report=lambda _: None)
-    assert asked == []
-
-
-def test_a_user_can_ask_for_builds(registry: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = registry(None)
-    monkeypatch.setenv(BUILD_IMAGES, "1")
-    assert not pull_published(TAG, report=lambda _: None)
+    assert not pull_published(tag, report=lambda _: None)
     assert asked == []
 
 
