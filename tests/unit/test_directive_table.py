@@ -20,6 +20,13 @@ static ngx_conf_enum_t  ngx_http_cars_gears[] = {
     { ngx_null_string, 0 }
 };
 
+static ngx_http_variable_t  ngx_http_cars_vars[] = {
+    { ngx_string("car_speed"), NULL, ngx_http_cars_variable, 0, 0, 0 },
+      ngx_http_null_variable
+};
+
+static ngx_str_t  ngx_http_cars_name = ngx_string("car_name");
+
 static ngx_conf_bitmask_t  ngx_http_cars_doors[] = {
     { ngx_string("left"), NGX_HTTP_CARS_LEFT },
     { ngx_string("right"), NGX_HTTP_CARS_RIGHT },
@@ -116,10 +123,12 @@ def table(tmp_path: Path) -> list[str]:
     commit(nginx, module(wait="NGX_CARS_WAIT"), "release-1.18.0")
     commit(nginx, module(wait="NGX_CARS_WAIT", more=_BLOCK), "release-1.19.10")
     commit(nginx, module(wait="2 * 30000"), "release-1.20.0")
-    page = {"xml/en/docs/http/cars.xml": '<directive name="car_sell">\n<directive name="car_wait">\n'}
-    commit(documentation, page, "any")
+    page = '<directive name="car_sell">\n<directive name="car_wait">\n<tag-name id="var_car_price">\n'
+    commit(documentation, {"xml/en/docs/http/cars.xml": page, "xml/en/docs/stream/a.xml": 'id="var_sea"\n'}, "any")
     output = tmp_path / "table.tsv"
     assert generate([str(nginx), str(documentation), "--output", str(output)]) == 0
+    names = (tmp_path / "variables.tsv").read_text(encoding="utf-8").splitlines()
+    assert names == ["http\tcar_name", "http\tcar_price", "http\tcar_speed", "stream\tsea"]
     return output.read_text(encoding="utf-8").splitlines()
 
 

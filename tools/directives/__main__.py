@@ -1,4 +1,4 @@
-"""`python -m tools.directives NGINX DOCUMENTATION` writes the table of nginx's directives from nginx's sources."""
+"""`python -m tools.directives NGINX DOCUMENTATION` writes the tables of nginx's directives and variables."""
 
 import argparse
 import sys
@@ -10,14 +10,16 @@ from tools.directives.history import Span, spans
 from tools.directives.modules import Declared, declared
 from tools.directives.rows import Row, Sources, rows
 from tools.directives.sources import Repository
+from tools.directives.variables import KINDS, variables
 from tuneproof.conf import directives
 from tuneproof.wording import as_numbers
 
 TABLE: Final = Path(directives.__file__).with_suffix(".tsv")
+VARIABLES: Final = TABLE.with_name("variables.tsv")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the table."""
+    """Write both tables."""
     parser = argparse.ArgumentParser(prog="tools.directives", description=__doc__)
     parser.add_argument("nginx", type=Path, help="a checkout or git directory of nginx, with the tags of its releases")
     parser.add_argument("documentation", type=Path, help="the same of nginx.org, which names other modules' directives")
@@ -35,9 +37,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if blob not in parsed:
                 parsed[blob] = declared(repository.text(blob))
         by_version[version] = list(rows(Sources(parsed[blob] for blob in blobs), version))
+    documentation = Repository(chosen.documentation)
+    names = {pair for blob in parsed for pair in variables(repository.text(blob))}
+    names |= {(kind, name) for kind in KINDS for name in documentation.documented_variables(kind)}
+    listed = "".join(f"{kind}\t{name}\n" for kind, name in sorted(names))
+    chosen.output.with_name(VARIABLES.name).write_text(listed, encoding="utf-8")
     found = sorted(spans(by_version), key=_place)
     own = {span.row.name for span in found}
-    others = sorted(set(Repository(chosen.documentation).documented()) - own)
+    others = sorted(set(documentation.documented()) - own)
     lines = [list(by_version)[-1], "\t".join(directives.COLUMNS), *map(_line, found), *others]
     chosen.output.write_text("\n".join([*lines, ""]), encoding="utf-8")
     sys.stdout.write(f"{chosen.output}: {len(found)} rows of {len(by_version)} versions, {len(others)} other names\n")

@@ -12,6 +12,7 @@ FIRST: Final = "1.18.0"
 _TAG: Final = re.compile(r"release-([\d.]+)")
 _VERSION: Final = re.compile(r'#define NGINX_VERSION\s+"([\d.]+)"')
 _DOCUMENTED: Final = re.compile(r'<directive name="(\w+)">')
+_VARIABLE: Final = re.compile(r'id="var_(\w+)"')
 _FOLDERS: Final = ("src/core", "src/event", "src/http", "src/stream", "src/mail", "src/misc")
 
 
@@ -46,6 +47,10 @@ class Repository:
         """Return the directives that the pages of nginx.org's repository describe, in its newest revision."""
         found = self._git("grep", "-h", "<directive name=", "HEAD", "--", "xml/en/docs")
         return _DOCUMENTED.findall(found)
+
+    def documented_variables(self, kind: str) -> list[str]:
+        """Return the variables that its pages about the modules of http or stream describe."""
+        return _VARIABLE.findall(self._git("grep", "-h", 'id="var_', "HEAD", "--", f"xml/en/docs/{kind}"))
 
     def text(self, blob: str) -> str:
         """Return the contents of a file."""

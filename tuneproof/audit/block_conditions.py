@@ -181,9 +181,12 @@ def _denies_nobody(at: Statement | Block, block: Block, _facts: Facts) -> str:
     return f"this block, which does not inherit that at {outer[0].file}:{outer[0].line}," if outer else "this block,"
 
 
-def _reads_forwarded_recursively(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    header = block.setting("real_ip_header")
-    return header is not None and header.value.lower() == "x-forwarded-for" and block.is_on("real_ip_recursive")
+def _reads_forwarded_recursively(at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    """Tell whether X-Forwarded-For counts somewhere under a directive: inner blocks may read something else."""
+    handling = [one for one in (block, *block.below()) if one.name in {"server", "location"}] or [block]
+    under = [one for one in handling if at in one.in_effect(at.name) and one.is_on("real_ip_recursive")]
+    headers = [one.setting("real_ip_header") for one in under]
+    return any(header is not None and header.value.lower() == "x-forwarded-for" for header in headers)
 
 
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from tuneproof.audit import block_conditions, http3_conditions, tls_conditions, upstream_conditions
+from tuneproof.audit import block_conditions, http3_conditions, path_conditions, tls_conditions, upstream_conditions
 from tuneproof.conf.directives import rows_of
 from tuneproof.conf.facts import Facts, Proxied
 from tuneproof.conf.reuse import Reuse
@@ -273,6 +273,7 @@ def _is_used(upstream: Block, facts: Facts) -> bool:
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
     **block_conditions.WHERE,
     **http3_conditions.WHERE,
+    **path_conditions.WHERE,
     **tls_conditions.WHERE,
     **upstream_conditions.WHERE,
     "as many as CPUs": _memory_of_workers,

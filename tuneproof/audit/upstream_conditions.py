@@ -18,7 +18,7 @@ _TLS: Final = frozenset({"https", "grpcs", "suwsgi"})
 _LONG_MS: Final = 10 * 60 * 1000
 _PAGE_BYTES: Final = 4 << 10
 # The whole host, with or without a port.
-_CLIENTS: Final = re.compile(r"(\$\{?(?:arg|http|cookie)_\w+\}?)(?::.*)?", re.IGNORECASE)
+_CLIENTS: Final = re.compile(r"(\$\{?(?:host|(?:arg|http|cookie)_\w+)\}?)(?::.*)?", re.IGNORECASE)
 _NAME: Final = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
 
 
@@ -92,11 +92,20 @@ def _cannot_be_looked_up(at: Statement | Block, block: Block, facts: Facts) -> s
     return next((host for name in names if (host := _host(name)) and not is_address(host)), "")
 
 
-def _is_chosen_by_client(at: Statement | Block, _block: Block, facts: Facts) -> str:
+def _is_chosen_by_client(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the variable with which a client names the host; empty if something else does."""
     target = _target_of(at, facts)
     found = _CLIENTS.fullmatch(target.host) if target is not None else None
-    return found[1] if found is not None else ""
+    tests = (one for level in block.within() for one in level.blocks if one.name == "if")
+    if found is None or any("host" in "".join(one.args) for one in tests):
+        return ""
+    return found[1] if found[1].strip("${}").lower() != "host" or _takes_any_host(block, facts) else ""
+
+
+def _takes_any_host(block: Block, facts: Facts) -> bool:
+    """Tell whether a server also gets requests for hosts that no server has."""
+    server = block.around("server")
+    return server is not None and any(socket.default is server for socket in facts.sockets.of(server))
 
 
 def _protocols(_at: Statement | Block, block: Block, facts: Facts) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 from tuneproof.conf.modules import used_modules
 from tuneproof.conf.statements import TABLES, Statement
 from tuneproof.conf.tree import Block, Configuration
-from tuneproof.conf.variables import variables
+from tuneproof.conf.variables import defined, variables
 from tuneproof.nginx_changes import LAB_VERSIONS, STABLE_VERSIONS, VARIABLES, Change, Kind, of_directive
 from tuneproof.wording import as_numbers
 
@@ -19,8 +19,6 @@ from tuneproof.wording import as_numbers
 _VERSION: Final = re.compile(r"^nginx version: nginx/([\d.]+)", re.MULTILINE)
 _CONF_PATH: Final = re.compile(r"--conf-path=(\S+)")
 _WAIT_S: Final = 2.0
-# Directives with the name of a new variable: blocks as their last argument, others as their first.
-_DEFINING: Final = frozenset({"set", "map", "geo", "split_clients", "auth_request_set", "js_set", "js_var", "perl_set"})
 # https://nginx.org/en/CHANGES, 1.27.2: ssl_trusted_certificate is enough.
 _VERIFIED_ALONE: Final = Change(
     version="1.27.2", kind=Kind.NEW, directive="ssl_verify_client", parameter="without ssl_client_certificate"
@@ -108,8 +106,7 @@ def _new_variables(main: Block) -> Iterator[Concern]:
     """Yield the uses of variables that older versions lack, and that no directive here defines."""
     everything: list[tuple[Statement | Block, Block]] = list(main.everything())
     everything += [(block, block.parent or main) for block in main.below()]
-    defining = [said for said, _ in everything if said.name in _DEFINING and said.args]
-    own = {said.args[-isinstance(said, Block)].lower().removeprefix("$") for said in defining}
+    own = defined(main)
     for said, block in everything:
         used = {name for arg in said.args for name in variables(arg)} if said.name not in _OF_PERL else set()
         for name in sorted(used - own):

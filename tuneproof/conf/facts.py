@@ -14,6 +14,7 @@ from tuneproof.conf.reuse import Judgement, judge
 from tuneproof.conf.sockets import Sockets, sockets_of
 from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block, Configuration
+from tuneproof.conf.unknown_variables import unknown_variables
 from tuneproof.conf.unreachable import Unreachable, unreachable_in
 from tuneproof.conf.upstreams import Target, Upstream, port_problems, targets_of, upstreams_of
 from tuneproof.conf.values import size_bytes, whole_number
@@ -92,6 +93,15 @@ class Facts:
     @cached_property
     def unreachable(self) -> Mapping[int, Unreachable]:
         """Why no path reaches a location, by its id."""
+        return {key: one for key, one in self._unreachable.items() if not one.is_partly}
+
+    @cached_property
+    def partly_unreachable(self) -> Mapping[int, Unreachable]:
+        """Why only paths in another letter case reach a location, by its id."""
+        return {key: one for key, one in self._unreachable.items() if one.is_partly}
+
+    @cached_property
+    def _unreachable(self) -> Mapping[int, Unreachable]:
         servers = self.configuration.main.all("server")
         return {id(one.block): one for server in servers for one in unreachable_in(server)}
 
@@ -127,6 +137,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
     problems = (
         *configuration.problems,
         *refusals(configuration, numbers),
+        *unknown_variables(configuration),
         *port_problems(targets, upstreams, is_whole=configuration.is_whole),
         *refused,
         *(certificate_problems(main, sockets, numbers) if configuration.is_whole and is_known else ()),

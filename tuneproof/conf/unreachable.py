@@ -34,10 +34,11 @@ class Unreachable:
     block: Block
     by: Block  # what takes them instead
     why: str
+    is_partly: bool = False  # whether paths in another letter case still reach it
 
 
 def unreachable_in(server: Block) -> Iterator[Unreachable]:
-    """Yield the locations of a server that no path reaches, including nested ones."""
+    """Yield the locations of a server that no path reaches, or only in part, including nested ones."""
     yield from _in(server)
 
 
@@ -68,7 +69,16 @@ def _in(level: Block) -> Iterator[Unreachable]:
             why = "its regex comes first and matches all of them"
             yield Unreachable(block=one.block, by=taking.block, why=why)
             continue
+        if one.kind is Kind.REGEX_ANY_CASE and (partly := _taking_as_written(one, regexes)):
+            yield Unreachable(block=one.block, by=partly.block, why="its regex comes first", is_partly=True)
         yield from _in(one.block)
+
+
+def _taking_as_written(one: Location, earlier: Iterable[Location]) -> Location | None:
+    """Return the earlier location that takes all paths of a regular expression in its own letter case."""
+    shapes = _shapes(one.name)
+    strict = (other for other in earlier if other.kind is Kind.REGEX)
+    return next((other for other in strict if _cover(other, _shapes(other.name), shapes, any_case=False)), None)
 
 
 def _takes_all(first: Location, second: Location) -> bool:

@@ -9,6 +9,9 @@ from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_GROUP: Final = re.compile(r"\(\?P?[<'](\w+)[>']")
+# Directives with the name of a new variable: blocks as their last argument, others as their first.
+_DEFINING: Final = frozenset({"set", "map", "geo", "split_clients", "auth_request_set", "js_set", "js_var", "perl_set"})
 _TABLES: Final = ("map", "split_clients", "geo")
 # Parameters of map and geo, not values: https://nginx.org/en/docs/http/ngx_http_map_module.html
 _PARAMETERS: Final = frozenset({"hostnames", "volatile", "include", "delete", "proxy", "proxy_recursive", "ranges"})
@@ -24,6 +27,16 @@ _MAX_DEPTH: Final = 8
 def variables(text: str) -> list[str]:
     """Return the names of a string's variables, in lower case as nginx compares them."""
     return [(match[0] or match[1]).lower() for match in _VARIABLE.findall(text)]
+
+
+def defined(main: Block) -> set[str]:
+    """Return the names of all variables that a configuration defines, in lower case, whatever the protocol."""
+    everything: list[Statement | Block] = [*main.below(), *(said for said, _ in main.everything())]
+    defining = [said for said in everything if said.name in _DEFINING and said.args]
+    own = {said.args[-isinstance(said, Block)].lower().removeprefix("$") for said in defining}
+    # The keys of a map may be regular expressions.
+    words = (word for said in everything for word in (said.name, *said.args))
+    return own | {group.lower() for word in words for group in _GROUP.findall(word)}
 
 
 def pattern_of(text: str) -> re.Pattern[str]:

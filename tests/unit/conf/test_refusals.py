@@ -301,3 +301,37 @@ def test_names_resolved_at_run_time_need_a_zone_and_a_resolver(block: str, upstr
     assert problems(text, "1.30") == ([message] if message else [])
     assert problems(text, "1.26") == []
     assert problems(text.replace(" }", " include /etc/nginx/a; }", 2), "1.30", is_complete=False) == []
+
+
+@pytest.mark.parametrize(
+    ("http", "unknown"),
+    [
+        ("server { location / { proxy_set_header Connection $connection_upgrade; } }", "connection_upgrade"),
+        ("log_format a '$remote_addr $upstream_adr'; log_format b '$upstream_adr';", "upstream_adr"),
+        ("map $http_a $b { default $c; }", "c"),
+        ("server { if ($maintenance) { return 503; } }", "maintenance"),
+        ("upstream a { hash $session; server 127.0.0.1:1; }", "session"),
+        ("map $nothing $b { default a; }", "nothing"),
+        ("map $uri $b { '~^/(?<first>[^/]+)' $first; } server { return 200 $first$b; }", ""),
+        ("server { location ~ ^/(?P<id>[0-9]+)$ { return 200 \"$ID ${arg_x} $1\"; } rewrite '^/(a)$' /$host$1; }", ""),
+        ("server { set $a 1; return 200 $a$sent_http_x$upstream_trailer_y; }", ""),
+        ("server { return 200 $session_time; }", "session_time"),
+        ("server { return 200 $upstream_first_byte; }", "upstream_first_byte"),
+        ("brotli on; server { return 200 $brotli_ratio; }", ""),
+        ("server { keyval $a $b zone=c; return 200 $b; }", ""),
+        ("server { return 200 ${A_NAME}; add_header A ${OTHER}; }", ""),
+    ],
+)
+def test_a_variable_that_nothing_defines_is_refused(http: str, unknown: str) -> None:
+    """A map that is missing is the usual reason. Names of other modules are only known to these."""
+    text = f"events {{ }} http {{ {http} }}"
+    found = [one for one in problems(text) if "variable" in one]
+    assert found == ([f'unknown "{unknown}" variable'] if unknown else [])
+    assert [one for one in problems(f"include a.conf; {text}", is_complete=False) if "variable" in one] == []
+
+
+def test_stream_has_variables_of_its_own() -> None:
+    server = "server { listen 1; proxy_pass 127.0.0.1:1; }"
+    for name, known in (("session_time", True), ("request_time", False)):
+        found = problems(f"events {{ }} stream {{ log_format a ${name}; {server} }}", "1.30")
+        assert found == ([] if known else [f'unknown "{name}" variable'])

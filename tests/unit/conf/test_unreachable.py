@@ -40,4 +40,4 @@ def test_the_location_that_takes_all_its_paths_is_named(locations: str, lost: st
     ],
 )
 def test_locations_that_may_get_a_request_are_not_reported(locations: str) -> None:
-    assert [one.block.args for one in unreachable_in(server_of(locations))] == []
+    assert [one.block.args for one in unreachable_in(server_of(locations)) if not one.is_partly] == []

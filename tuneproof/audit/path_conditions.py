@@ -1,0 +1,89 @@
+"""Conditions of rows on paths and responses: what nginx makes of a path on its way to a file or an upstream."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from tuneproof.conf.facts import Facts
+from tuneproof.conf.locations import REGEXES, Kind, Location
+from tuneproof.conf.statements import Statement
+from tuneproof.conf.tree import Block
+
+_PREFIXES: Final = frozenset({Kind.PREFIX, Kind.PREFIX_ONLY})
+_URI: Final = re.compile(r"https?://(?:unix:[^:]+:|[^/?]+)(/[^?$]*)", re.IGNORECASE)
+_DECODED: Final = re.compile(r"://.+?(\$\{?(?:document_)?uri\b\}?)")
+_CAPTURE: Final = re.compile(r"[^$:]/[^?$]*(\$\d)")
+# A capture that takes a space.
+_WIDE: Final = re.compile(r"\((?!\?[:=!])[^()]*(?:(?<!\\)\.|\[\^)")
+_WITHOUT_TYPE: Final = frozenset({"204", "304"})
+
+
+def _glued(at: Statement | Block, block: Block, _facts: Facts) -> str:
+    """Return how the rest of a path changes, in words: its location, or what replaces it, lacks the last slash.
+
+    Source: "the part of a normalized request URI matching the location is replaced".
+    """
+    location = Location.of(block) if block.name == "location" and block.args else None
+    value = "".join(at.args[:1])
+    match = _URI.fullmatch(value)
+    to = match[1] if match else value if at.name == "alias" and "$" not in value else ""
+    if location is None or location.kind not in _PREFIXES or not to or block.local("rewrite") or block.may_say_more:
+        return ""
+    has_slash = location.name.endswith("/")
+    # Without the location's own slash, an alias reaches the folder above, which has a row of its own.
+    if has_slash == to.endswith("/") or (at.name == "alias" and not has_slash):
+        return ""
+    name = block.args[-1]
+    return f"{name}x as {to}x" if has_slash else f"{name}/x as {to}/x"
+
+
+def _decoded(at: Statement | Block, block: Block, _facts: Facts) -> str:
+    """Return the variable that puts a decoded path into a request to an upstream; empty for none."""
+    location = block.around("location")
+    value = "".join(at.args[:1])
+    if location is None or Location.of(location).kind is Kind.EXACT:
+        return ""
+    if found := _DECODED.search(value):
+        return found[1]
+    capture = _CAPTURE.search(value)
+    is_other = any(level.local("rewrite") or any(one.name == "if" for one in level.blocks) for level in block.within())
+    is_wide = Location.of(location).kind in REGEXES and _WIDE.search(location.args[-1])
+    return capture[1] if capture and is_wide and block is location and not is_other else ""
+
+
+def _has_a_type(at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    """Tell whether responses here have a Content-Type: all that have a body, unless a directive removes it."""
+    said = [*block.in_effect("default_type"), *block.in_effect("proxy_hide_header")]
+    is_removed = any(one.value.lower() in {"", "content-type"} for one in said)
+    returned = {one.value for one in block.local("return")}
+    return not is_removed and returned.isdisjoint(_WITHOUT_TYPE) and "".join(at.args[1:2]) != ""
+
+
+def _may_be_compressed(at: Statement | Block, block: Block, facts: Facts) -> bool:
+    """Tell whether the upstream may compress responses whose text is to be replaced."""
+    return block.local(at.name)[0] is at and any(
+        not any(one.value.lower() == "accept-encoding" for one in target.in_effect("proxy_set_header"))
+        for target in _proxied_under(at, facts)
+    )
+
+
+def _proxied_under(at: Statement | Block, facts: Facts) -> Iterator[Block]:
+    for proxied in facts.proxied:
+        target = proxied.target
+        if target.kind == "proxy" and at in target.block.in_effect(at.name) and not target.block.may_say_more:
+            yield target.block
+
+
+def _matches_other_case(at: Statement | Block, _block: Block, facts: Facts) -> str:
+    """Return what takes the paths of a location except those in another letter case, in words; empty for none."""
+    one = facts.partly_unreachable.get(id(at))
+    return f"location {' '.join(one.by.args)} ({one.by.file}:{one.by.line})" if one is not None else ""
+
+
+WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
+    "lacks a slash": _glued,
+    "decoded path": _decoded,
+    "has a Content-Type": _has_a_type,
+    "may be compressed": _may_be_compressed,
+    "matches another letter case alone": _matches_other_case,
+}
