@@ -144,5 +144,9 @@ def _write_patch(audited: Audit, file: Path) -> None:
 def _read(file: Path) -> str:
     try:
         return read_text(file)
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"{file} cannot be read: {error}", remedy=f"--write-baseline {file} makes it") from error
+    except OSError as error:
+        raise BadInputError(
+            f"{file} cannot be read: {error.strerror}", remedy=f"--write-baseline {file} makes it"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error

@@ -69,13 +69,19 @@ def check_host() -> None:
         raise CannotRunHereError("Watching needs root.", remedy="sudo; or from outside, without root: watch URL")
     if not shutil.which("bpftrace"):
         raise CannotRunHereError("bpftrace is not installed.", remedy=_PACKAGE)
-    said = subprocess.run(
-        ["bpftrace", "--version"], capture_output=True, text=True, timeout=_VERSION_WITHIN_S, check=False
-    ).stdout.strip()
-    version = re.search(r"(\d+)\.(\d+)", said)
-    if version is None or (int(version[1]), int(version[2])) < _LEAST_VERSION:
+    command = ["bpftrace", "--version"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_VERSION_WITHIN_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CannotRunHereError(f"bpftrace does not start: {error}", remedy=_PACKAGE) from error
+    version = re.search(r"(\d+)\.(\d+)", done.stdout)
+    if version is None:
+        raise CannotRunHereError("bpftrace --version reports no version.", remedy=_PACKAGE, tail=done.stderr)
+    if (int(version[1]), int(version[2])) < _LEAST_VERSION:
         least = ".".join(map(str, _LEAST_VERSION))
-        raise CannotRunHereError(f"bpftrace is too old: {said}; {least} or later is needed.", remedy=_PACKAGE)
+        raise CannotRunHereError(
+            f"bpftrace is too old: {done.stdout.strip()}; {least} or later is needed.", remedy=_PACKAGE
+        )
     if _LOCKDOWN.exists() and "[confidentiality]" in _LOCKDOWN.read_text(encoding="ascii"):
         raise CannotRunHereError(
             "The kernel is locked down (confidentiality): BPF programs can read nothing.",

@@ -144,6 +144,11 @@ def test_wrong_options_are_refused_in_the_name_of_the_command(place: str, comman
         ("| head -n 0", cli.OUTPUT_CLOSED, ""),
         (">/dev/full", OutputError.exit_status, "lab: the output cannot be written: No space left on device\n"),
         (">&-", 0, ""),
+        (
+            "--junitxml /dev/null/junit.xml",
+            2,
+            "ERROR: --junitxml: /dev/null/junit.xml cannot be written: its folder is a file\n\n",
+        ),
     ],
 )
 def test_a_list_of_claims_survives_any_output(output: str, status: int, said: str) -> None:

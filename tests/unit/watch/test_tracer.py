@@ -53,6 +53,14 @@ def test_what_is_missing_is_named(bpftrace: Path, monkeypatch: pytest.MonkeyPatc
     becomes(bpftrace, "echo bpftrace v0.9.4")
     with pytest.raises(CannotRunHereError, match=r"too old: bpftrace v0\.9\.4; 0\.17 or later"):
         check_host()
+    becomes(bpftrace, "echo libbcc.so.0 is missing >&2; exit 127")
+    with pytest.raises(CannotRunHereError, match=r"no version(.|\n)*libbcc.so.0 is missing"):
+        check_host()
+    becomes(bpftrace, "exec sleep 9")
+    with monkeypatch.context() as hurried:
+        hurried.setattr(tracer, "_VERSION_WITHIN_S", 0.01)
+        with pytest.raises(CannotRunHereError, match=r"does not start: .* timed out"):
+            check_host()
     becomes(bpftrace, "echo bpftrace v0.20.2")
     (tmp_path / "lockdown").write_text("none integrity [confidentiality]\n")
     with pytest.raises(CannotRunHereError, match="locked down"):
