@@ -8,10 +8,9 @@ import pytest
 from fixtures.labs import Measure
 from tuneproof.catalogue import proxy_buffering
 from tuneproof.catalogue.counting import Setting, arms_of
-from tuneproof.lab.load import fresh_workers, slow_readers
 from tuneproof.lab.load.counted import CountedObservation, Figures
 from tuneproof.lab.load.rig import Rig
-from tuneproof.lab.load.stage import Stage
+from tuneproof.lab.load.trial_nginx import TrialNginx
 from tuneproof.lab.network.profiles import BARE
 from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.written_config import written_config
@@ -84,13 +83,14 @@ def test_a_container_killed_at_the_scenarios_own_limit_counts(
     nginx: str, measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The kernel may kill all of nginx instead of one worker, as in one run of all versions."""
+    fresh_workers = TrialNginx.fresh_workers
 
-    def start_fresh_workers(stage: Stage) -> None:
+    def killed_first(nginx: TrialNginx) -> None:
         """Let the kernel kill nginx's first process before any other, and thus the container."""
-        fresh_workers.start_fresh_workers(stage)
-        stage.subject.run(["sh", "-c", "echo 1000 >/proc/1/oom_score_adj"])
+        fresh_workers(nginx)
+        nginx.run("sh", "-c", "echo 1000 >/proc/1/oom_score_adj")
 
-    monkeypatch.setattr(slow_readers, "start_fresh_workers", start_fresh_workers)
+    monkeypatch.setattr(TrialNginx, "fresh_workers", killed_first)
     claim = proxy_buffering.SCENARIO.claim("one_reader_breaks_a_memory_limit")
     with measure(Key("faults of memory", "", nginx, BARE.name), proxy_buffering.SCENARIO, [claim]) as measures:
         cell = measures.decide(claim)

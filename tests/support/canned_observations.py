@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from tests.support import canned_turns
 from tests.support.canned_trials import observed, stall_record
 from tuneproof.catalogue.streams_scripts import OF_SIZE
+from tuneproof.catalogue.worker_connections import SIZES
 from tuneproof.lab.load.accept_load import AcceptObservation
 from tuneproof.lab.load.base import Observation
 from tuneproof.lab.load.connect_storm import StormObservation
@@ -18,7 +19,6 @@ from tuneproof.lab.load.http_load import HttpObservation
 from tuneproof.lab.load.one_by_one import ProtocolObservation
 from tuneproof.lab.load.slow_readers import MemoryObservation
 from tuneproof.lab.load.stall_observation import StallObservation
-from tuneproof.lab.load.start_up import StartUpObservation
 from tuneproof.lab.load.steered_load import SteeredObservation
 from tuneproof.proof.depths import LOOKS, QUICK
 from tuneproof.proof.inference.effects import Effect
@@ -74,8 +74,6 @@ ROUND: Final = seen(
     bulk_bytes_per_s=1e9,
 )
 MEMORY: Final = seen(MemoryObservation, readers=1, readers_alive=1)
-# This nginx has one worker, which takes 1 MiB and 424 bytes per connection.
-STARTED: Final = StartUpObservation(**_ANY, workers=1, slots=512, rss_bytes=(1 << 20) + 512 * 424)
 # Ten fast requests, all answered by the loaded worker; one that takes more than 20 ms is slow.
 STALL: Final = observed(stall_record(bulk=(1000, 0), baseline_ms=[4.0], fast_ms=[5.0] * 10))
 
@@ -183,10 +181,10 @@ def growths(*mib: float) -> list[MemoryObservation]:
     return per_arm(MEMORY, growth_bytes=[round(each * (1 << 20)) for each in mib])
 
 
-def started(workers_and_slots: Sequence[tuple[int, int]], *, slot_bytes: float) -> list[StartUpObservation]:
-    """Return nginxes with this many workers and total connections, each of which costs this much."""
-    rows = [(workers, slots, round(workers * (1 << 20) + slots * slot_bytes)) for workers, slots in workers_and_slots]
-    return [replace(STARTED, workers=workers, slots=slots, rss_bytes=rss) for workers, slots, rss in rows]
+def started(*, slot_bytes: float) -> list[CountedObservation]:
+    """Return the arms' nginxes if each worker costs 1 MiB, and each of its connections this much."""
+    costs = [workers * ((1 << 20) + slots * slot_bytes) for workers, slots in SIZES.values()]
+    return [CountedObservation(**_ANY, figures={"rss_bytes": round(cost)}) for cost in costs]
 
 
 def arrived(*shares: float) -> Block:

@@ -22,10 +22,13 @@ from tuneproof.catalogue.differential_diagnosis import (
 from tuneproof.catalogue.recorded import Recorded, RecordedObservation
 from tuneproof.catalogue.reuseport_stall import BULK_DOWNLOADS
 from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.lab.load.counted import Counted, Figures
+from tuneproof.lab.load.exchanges import answers_of
 from tuneproof.lab.load.http_load import HttpLoad
-from tuneproof.lab.load.impatient_clients import ImpatientClients
+from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.load.stage import CLIENT
 from tuneproof.lab.load.stall_load import StallLoad
+from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.depths import QUICK
 from tuneproof.proof.inference.effects import Scale, Tally
@@ -57,10 +60,27 @@ LONG_STALL: Final = arm(
     ),
     look_after_s=0.7,
 )
+
+
+def depart(rig: Rig) -> Figures:
+    """Let some clients leave before their response arrives, although responses are fast, and others wait for theirs."""
+    path = "/wait/40"
+    flows = (
+        Flow(connections=120, at_once=4, path=path, close=True),
+        Flow(connections=30, at_once=4, path=path, timeout_s=0.01),
+    )
+    connections = [connection for flow in rig.client.flows(*rig.at(), flows) for connection in flow]
+    answered = sum(answer.complete for answer in answers_of(connections))
+    left = len(connections) - answered
+    # A trial in which no client left, or none stayed, shows nothing.
+    rig.must(answered > 0 and left > 0, f"{answered} clients stayed, {left} left")
+    return {"answered": answered, "left": left}
+
+
 GONE: Final = arm(
     "client-gone",
     Subject(name="slow-backend", config=SubjectConfig(upstream=SLOW_BACKEND.upstream)),
-    ImpatientClients(),
+    Counted(script=depart, starts=False),
 )
 BACKENDS: Final = (FILES_BACKEND, SLOW_BACKEND, PROMPT_BACKEND)
 _SENTENCES: Final[Mapping[str, str]] = {

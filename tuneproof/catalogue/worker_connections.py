@@ -6,8 +6,9 @@ from typing import Final
 import numpy as np
 
 from tuneproof.catalogue.advice import Advice
-from tuneproof.lab.load.start_up import StartUp
-from tuneproof.lab.load.start_up import StartUpObservation as Seen
+from tuneproof.lab.load.counted import Counted, Figures
+from tuneproof.lab.load.counted import CountedObservation as Seen
+from tuneproof.lab.load.rig import Rig
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.inference.effects import Scale
 from tuneproof.proof.inference.verdicts import Form
@@ -16,24 +17,34 @@ from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
 
-def arm(workers: int, slots: int) -> Arm[Seen]:
+def start(rig: Rig) -> Figures:
+    """Start new workers; return their memory, without files, once it stays: each fills a table of connections first."""
+    rig.fresh_workers()
+    return {"rss_bytes": rig.steady(lambda: sum(worker.rss_anon_bytes for worker in rig.workers()), readings=2)}
+
+
+def arm(name: str, workers: int, slots: int) -> Arm[Seen]:
     """Return an nginx with this number of workers and worker_connections."""
-    config, name = SubjectConfig(worker_processes=workers, worker_connections=slots), f"{workers}-of-{slots}"
-    plan = StartUp(workers=workers, worker_connections=slots)
+    config = SubjectConfig(worker_processes=workers, worker_connections=slots)
+    plan = Counted(script=start, starts=False)
     series = "1 worker" if workers == 1 else f"{workers} workers"
     dose = Dose(of="worker_connections", unit="", amount=slots, series=series)
     return Arm(name=name, subject=Subject(name=name, config=config), plan=plan, doses=(dose,))
 
 
-ARMS = tuple(arm(workers, slots) for workers in (1, 2) for slots in (512, 25_000, 50_000, 100_000))
+SIZES: Final = {
+    f"{workers}-of-{slots}": (workers, slots) for workers in (1, 2) for slots in (512, 25_000, 50_000, 100_000)
+}
+ARMS = tuple(arm(name, *size) for name, size in SIZES.items())
 
 
 def claim(name: str, text: str, source: str, of: tuple[int, int], is_bytes: float, since: str = "") -> Claim[Seen]:
     """Return the claim that a regression predicts this many bytes, within 3 %, for (workers, all connections)."""
 
     def effect(block: Mapping[str, Seen]) -> float:
-        seen = np.array([(item.workers, item.slots, item.rss_bytes) for item in block.values()], dtype=float)
-        return float(np.linalg.lstsq(seen[:, :2], seen[:, 2], rcond=None)[0] @ of) / is_bytes
+        sizes = np.array([(SIZES[name][0], SIZES[name][0] * SIZES[name][1]) for name in block], dtype=float)
+        seen = np.array([item["rss_bytes"] for item in block.values()])
+        return float(np.linalg.lstsq(sizes, seen, rcond=None)[0] @ of) / is_bytes
 
     return Claim(
         name=name, sentence=text, source=source, arms=tuple(item.name for item in ARMS), effect=effect,

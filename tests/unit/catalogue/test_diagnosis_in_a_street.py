@@ -2,10 +2,14 @@
 
 import pytest
 
-from tuneproof.catalogue.diagnosis_in_a_street import ADVICE, DIAGNOSES_IN_A_STREET, is_told, street_scenario
+from tests.support.exchanged import answered
+from tests.support.fake_stage import ADDRESS, PORT, FakeStage
+from tuneproof.catalogue.diagnosis_in_a_street import ADVICE, DIAGNOSES_IN_A_STREET, GONE, is_told, street_scenario
 from tuneproof.catalogue.differential_diagnosis import NINE_IN_TEN
 from tuneproof.catalogue.recorded import Recorded, RecordedObservation
 from tuneproof.explain.diagnosis.findings import Cause
+from tuneproof.lab.load.waiting import VoidTrialError
+from tuneproof.lab.protocol.exchanges import Connection
 from tuneproof.proof.inference.effects import Tally
 
 RIGHT = Tally(count=1, of=1)
@@ -57,3 +61,35 @@ def test_a_full_run_demands_more() -> None:
     assert (quick.threshold, full.threshold) == (0.5, NINE_IN_TEN.right_share)
     assert full.own_looks == NINE_IN_TEN.looks
     assert ADVICE.name == "diagnosis_in_a_street"
+
+
+def connection(*, complete: bool) -> Connection:
+    answer = answered(200 if complete else 0, worker=7, body_bytes=612, complete=complete, total_s=0.04)
+    return Connection(answers=(answer,), error="" if complete else "TIMEOUT", closed_by_server=False, open_s=0.04)
+
+
+STAYED, LEFT = connection(complete=True), connection(complete=False)
+
+
+def test_some_clients_wait_as_long_as_needed_and_some_leave_at_once() -> None:
+    """On connections of their own, for a fast response; one that got its response stayed, whoever meant to leave."""
+    fake = FakeStage()
+    fake.answers["flows"] = [((STAYED,) * 3, (LEFT, STAYED))]
+    assert isinstance(GONE.plan, Recorded)
+    recorded = GONE.plan.load.run(fake.stage, label="b1")
+    assert recorded.record.figures == {"answered": 4, "left": 1}
+    (asked,) = fake.asked
+    assert (asked.arguments["address"], asked.arguments["port"]) == (ADDRESS, PORT)
+    patient, impatient = asked.arguments["flows"]
+    assert (patient.connections, impatient.connections) == (120, 30)
+    assert patient.path == impatient.path == "/wait/40"
+    assert impatient.timeout_s == 0.01 < patient.timeout_s
+
+
+@pytest.mark.parametrize("seen", [(STAYED,), (LEFT,)], ids=["all-stayed", "all-left"])
+def test_a_trial_with_only_one_kind_of_clients_is_void(seen: tuple[Connection, ...]) -> None:
+    fake = FakeStage()
+    fake.answers["flows"] = [(seen, ())]
+    assert isinstance(GONE.plan, Recorded)
+    with pytest.raises(VoidTrialError, match=r"\d clients stayed, \d left"):
+        GONE.plan.load.run(fake.stage, label="b1")

@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 
 from tuneproof.errors import LabError
 from tuneproof.explain.parse.sockets import ss_text
-from tuneproof.lab.load.fresh_workers import start_fresh_workers
 from tuneproof.lab.load.observer import WorkerFigures
 from tuneproof.lab.load.stage import Stage
 from tuneproof.lab.load.waiting import PATIENCE_S, VoidTrialError
@@ -47,15 +46,15 @@ class TrialNginx:
 
         self.wait_until(is_idle, "did not become idle")
 
-    def steady(self, read: Callable[[], Read]) -> Read:
-        """Return what is read once it has not changed for a while in which no worker had anything to do."""
+    def steady(self, read: Callable[[], Read], *, readings: int = _SAME_READINGS) -> Read:
+        """Return what is read once it has not changed for some readings in which no worker had anything to do."""
         now, same = read(), 0
 
         def stays() -> bool:
             nonlocal now, same
             before, now = now, read()
             same = same + 1 if now == before and all(worker.is_asleep for worker in self.workers()) else 0
-            return same >= _SAME_READINGS
+            return same >= readings
 
         self._stage.wait_until(
             stays, f"nginx container {self._stage.subject_name} did not become idle", pause_s=_BETWEEN_READINGS_S
@@ -145,8 +144,24 @@ class TrialNginx:
         return self._stage.subject.run(command).decode("utf-8", errors="replace")
 
     def fresh_workers(self) -> None:
-        """Replace all workers by new ones."""
-        start_fresh_workers(self._stage)
+        """Replace all workers by new ones, as many as before: earlier trials leave things in their memory.
+
+        Left alone, old workers would wait for connections without clients: those that a full accept queue kept out
+        enter when there is room again, and client_header_timeout is 60 s
+        (https://nginx.org/en/docs/http/ngx_http_core_module.html#client_header_timeout).
+        """
+        old = {worker.pid for worker in self.workers()}
+
+        def only_new_ones() -> bool:
+            workers = self.workers()
+            # Only once they are shutting down: before that, the master would replace them.
+            if any(worker.is_leaving for worker in workers):
+                self._stage.observer.signal("TERM", "leaving")
+            now = {worker.pid for worker in workers}
+            return len(now) == len(old) and not old & now
+
+        self._stage.reload()
+        self.wait_until(only_new_ones, "did not replace its workers")
 
     def signal(self, name: str) -> None:
         """Send nginx's master (of two, the older one) a signal, and wait until it has handled it."""
@@ -221,14 +236,15 @@ class TrialNginx:
     def wait_until(self, done: Callable[[], bool], what: str) -> None:
         """Wait until a condition is true; ``what`` says what the subject did not do in time.
 
-        Raises VoidTrialError: it is not true in time; with the end of nginx's error log.
+        Raises VoidTrialError: it is not true in time; with the end of what nginx logged.
         """
         try:
             self._stage.wait_until(
                 done, f"nginx container {self._stage.subject_name} {what}", within_s=PATIENCE_S, pause_s=_PAUSE_S
             )
         except VoidTrialError as error:
-            raise VoidTrialError(error.what, tail=self.error_log()) from error
+            tail = self.error_log() if self._configuration else self._stage.subject.log_tail()
+            raise VoidTrialError(error.what, tail=tail) from error
 
 
 class CallCounts:

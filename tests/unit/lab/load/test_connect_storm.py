@@ -77,7 +77,7 @@ def test_the_next_trial_finds_empty_queues(fake: FakeStage) -> None:
 
 def test_a_queue_that_stays_full_is_an_error(fake: FakeStage) -> None:
     fake.sockets = [sockets(queued=(4, 3), SYN_RECV=2)]
-    with pytest.raises(LabError, match="9 connections of the storm in the accept queue are still there after 60 s"):
+    with pytest.raises(LabError, match="connections of the storm did not leave the accept queue within 60 s"):
         ConnectStorm().run(fake.stage, label="a-b1")
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from tests.support.fake_stage import FakeStage, worker
 from tuneproof.lab.load import waiting
-from tuneproof.lab.load.fresh_workers import start_fresh_workers
 from tuneproof.lab.load.observer import WorkerFigures
+from tuneproof.lab.load.trial_nginx import TrialNginx
 from tuneproof.lab.load.waiting import VoidTrialError
 
 OLD = (worker(11), worker(12))
@@ -24,7 +24,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 def test_nginx_reloads_and_the_new_workers_are_awaited(fake: FakeStage) -> None:
     """Old workers that are still shutting down use memory, and so will new workers that have not started yet."""
     fake.workers = [OLD, OLD, (*OLD, *NEW), (OLD[1], *NEW), (OLD[1], NEW[0]), NEW[:1], NEW, OLD]
-    start_fresh_workers(fake.stage)
+    TrialNginx(fake.stage, configuration="").fresh_workers()
     assert fake.did == ["workers", "HUP master", *["workers"] * 6]
     assert fake.workers == [OLD], "no further reading was needed"
 
@@ -33,7 +33,7 @@ def test_old_workers_are_killed_once_they_announce_their_exit(fake: FakeStage) -
     """Before that, the master would start others; by themselves they may wait a minute for a client that is gone."""
     leaving = worker(12, is_leaving=True)
     fake.workers = [OLD, (*OLD, *NEW), (OLD[0], leaving, *NEW), (leaving, *NEW), NEW]
-    start_fresh_workers(fake.stage)
+    TrialNginx(fake.stage, configuration="").fresh_workers()
     assert fake.did[2:] == ["workers", "workers", "TERM leaving", "workers", "TERM leaving", "workers"]
 
 
@@ -45,7 +45,7 @@ def test_workers_that_stay_are_an_error_with_nginxs_last_lines(
     fake.workers = [OLD, there]
     began_s = fake.clock.now_s
     with pytest.raises(VoidTrialError) as caught:
-        start_fresh_workers(fake.stage)
+        TrialNginx(fake.stage, configuration="").fresh_workers()
     assert caught.value.what == "nginx container subject did not replace its workers within 60 s"
     assert caught.value.tail == "the subject's last words"
     assert 60 < fake.clock.now_s - began_s < 60.1

@@ -1,0 +1,55 @@
+"""Memory of workers that have served nothing yet: a reload, and a reading once it no longer changes."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.fake_stage import MIB, FakeStage, worker
+from tuneproof.catalogue.worker_connections import ARMS
+from tuneproof.lab.load import waiting
+from tuneproof.lab.load.observer import WorkerFigures
+from tuneproof.lab.load.waiting import VoidTrialError
+
+LOAD = ARMS[0].plan
+OLD = (worker(11), worker(12))
+
+
+def new(*anon_bytes: int) -> tuple[WorkerFigures, ...]:
+    return tuple(worker(30 + place, rss_anon_bytes=size) for place, size in enumerate(anon_bytes))
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
+    """A subject whose new workers grow for a while."""
+    fake = FakeStage()
+    fake.clock.replace_in(monkeypatch, waiting)
+    # Before the reload, when the new ones exist, and while they fill their tables.
+    grown = new(3 * MIB, 2 * MIB)
+    fake.workers = [OLD, new(0, 0), new(1 * MIB, 0), grown, new(1 * MIB, 0), grown, grown, new(2 * MIB, 0), grown]
+    return fake
+
+
+def rss_bytes(fake: FakeStage) -> float:
+    return LOAD.observe(LOAD.run(fake.stage, label="a-b1"))["rss_bytes"]
+
+
+def test_memory_is_that_of_new_workers_once_it_has_settled(fake: FakeStage) -> None:
+    """All workers together; the last three readings are the same."""
+    assert rss_bytes(fake) == 5 * MIB
+    assert fake.did[:4] == ["workers", "HUP master", "workers", "workers"]
+
+
+def test_a_worker_that_waits_for_a_cpu_has_not_settled(fake: FakeStage) -> None:
+    """Its memory does not change while it waits."""
+    waiting = tuple(replace(one, is_asleep=False) for one in new(2 * MIB, MIB))
+    fake.workers = [OLD, new(0, 0), *[waiting] * 20, new(3 * MIB, 2 * MIB)]
+    assert rss_bytes(fake) == 5 * MIB
+
+
+def test_memory_that_never_settles_makes_the_trial_void(fake: FakeStage) -> None:
+    """Any reading of it would be arbitrary."""
+    fake.workers = [OLD, *[new(size, 0) for size in range(4000)]]
+    began_s = fake.clock.now_s
+    with pytest.raises(VoidTrialError, match="nginx container subject did not become idle within 60 s"):
+        rss_bytes(fake)
+    assert 60 < fake.clock.now_s - began_s < 60.2
