@@ -19,7 +19,7 @@ from tests.support.places import CHECKOUT
 from tuneproof.explain.parse.capture.framing import PacketReader
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.load.stall_load import SMALL_PATH
-from tuneproof.lab.network.agent import Agents
+from tuneproof.lab.network.agent import agent_in, owner_name
 from tuneproof.lab.network.shaped_links import companion_spec
 from tuneproof.lab.subject.config import CONFIG_PATH, SubjectConfig
 from tuneproof.lab.topology.container import LabContainer
@@ -141,15 +141,15 @@ def record(session: Session, images: BenchImages) -> bytes:
         lab.start(_specs(images))
         for traffic in _TRAFFIC:
             lab[traffic.backend.name].wait_for_log(READY)
-        agents = Agents(lab)
         for traffic in _TRAFFIC:
-            agents[traffic.name].switch_segmentation(on=False)
+            agent_in(lab[owner_name(traffic.name)]).switch_segmentation(on=False)
         parts: list[bytes] = []
         while sum(map(_count, parts)) < _PACKETS:
             traffic = _TRAFFIC[len(parts) % len(_TRAFFIC)]
-            agents[traffic.name].start_capture("tcp", _SNAP_BYTES)
+            beside = lab[owner_name(traffic.name)]
+            agent_in(beside).start_capture("tcp", _SNAP_BYTES)
             lab[_CLIENT].run(_ab(traffic))
-            parts.append(agents.stop_capture(traffic.name))
+            parts.append(beside.fetch(agent_in(beside).stop_capture()))
     # A pcapng may have several sections.
     return b"".join(parts)
 

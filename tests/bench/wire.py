@@ -44,7 +44,7 @@ def measure_wire(session: Session, *, netadmin_image: str, client_image: str) ->
                 )
             )
             links = ShapedLinks(lab, shaper=WIRE)
-            ready_s += [told for role in links.roles if (told := links.agents[role].greet().ready_s) is not None]
+            ready_s += [told for role in links.roles if (told := links.agent(role).greet().ready_s) is not None]
             links.apply(_OPEN, subject=PEER)
             figures = links.measure("client", _OPEN.client, subject=PEER, plan=_PLAN)
             rates_mbit += [way.rate_mbit for way in figures.directions.values() if way.rate_mbit]

@@ -8,7 +8,7 @@ import pytest
 from fixtures.engine import BuiltImages
 from tuneproof.explain.parse.capture.framing import PacketReader
 from tuneproof.lab.engine.labels import Session
-from tuneproof.lab.network.agent import Agents, owner_name
+from tuneproof.lab.network.agent import agent_in, owner_name
 from tuneproof.lab.network.shaped_links import companion_spec
 from tuneproof.lab.topology.lab import Lab
 from tuneproof.lab.topology.roles import Role, RoleSpec
@@ -52,10 +52,10 @@ def test_packets_dropped_by_the_kernel_are_counted(images: BuiltImages, lab_sess
     with Lab(lab_session) as lab:
         specs = [RoleSpec(name=name, role=Role.CLIENT, image=images.roles["client"]) for name in (_CLIENT, "beside")]
         lab.start([*specs, companion_spec(_CLIENT, image=images.roles["netadmin"], cpuset="")])
-        agents = Agents(lab)
-        agents[_CLIENT].start_capture("udp port 9", 64)
-        sent = int(lab[owner_name(_CLIENT)].run(["python3", "-c", _SENDS, lab["beside"].address()]))
-        reader = PacketReader(BytesIO(agents.stop_capture(_CLIENT)))
+        beside = lab[owner_name(_CLIENT)]
+        agent_in(beside).start_capture("udp port 9", 64)
+        sent = int(beside.run(["python3", "-c", _SENDS, lab["beside"].address()]))
+        reader = PacketReader(BytesIO(beside.fetch(agent_in(beside).stop_capture())))
         captured = sum(1 for _ in reader)
     assert reader.truncated is None
     assert reader.dropped_packets > 0

@@ -234,7 +234,7 @@ def test_a_foreign_qdisc_is_left_alone(lab: Lab, links: ShapedLinks) -> None:
     )
     lab[owner_name(PEER)].run(["python3", "-c", foreign])
     with pytest.raises(LabError, match="tbf qdisc of somebody else"):
-        shape(links.agents[PEER], WAN.client)
+        shape(links.agent(PEER), WAN.client)
     remove = foreign.partition("ip.tc")[0] + "ip.tc('del', index=index, root=True)"
     lab[owner_name(PEER)].run(["python3", "-c", remove])
 

@@ -12,6 +12,7 @@ from fixtures.options import RunState
 from tests.support.path_lab import PEER, path_lab_specs
 from tests.support.probe_capture import Arrivals, corruption_faults
 from tuneproof.lab.engine.labels import Session
+from tuneproof.lab.load.stage import Programs
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.link_faults import SELF_CHECK, faults, link_records
 from tuneproof.lab.network.links import LinkProfile, NetworkProfile
@@ -176,9 +177,10 @@ def measure_with_capture(
     """Measure a link while both of its ends capture the probes that arrive."""
     arriving = {"egress": (PEER, "dst"), "ingress": (role, "src")}
     for name, end in arriving.values():
-        links.agents[name].start_capture(f"udp {end} port {PROBE_PORT}", 2048)
+        links.agent(name).start_capture(f"udp {end} port {PROBE_PORT}", 2048)
     figures = links.measure(role, profile, subject=PEER, plan=plan)
-    captures = {way: links.agents.stop_capture(name) for way, (name, _) in arriving.items()}
+    programs = Programs(links._lab, prober=False)
+    captures = {way: programs.stop_capture(name) for way, (name, _) in arriving.items()}
     return figures, {name: Arrivals.of(capture, payload_bytes=plan.payload_bytes) for name, capture in captures.items()}
 
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 class Program(Joined):
     """What runs in a netadmin container, and the lab's end of the connection to it."""
 
-    def __init__(self, *, ready_s: float | None = None, error: str = "") -> None:
+    def __init__(self, *, ready_s: float | None = None) -> None:
         super().__init__(Agent, self)
         self._greeting = links.Greeting(ready_s=ready_s)
-        self.errors: dict[str, str] = {"greet": error} if error else {}  # by function, the response to give instead
+        self.errors: dict[str, str] = {}  # by function, the response to give instead
         self.alive = True  # the state of its wire
         self.obeys = True  # whether its link does what was set; otherwise it changes no packet
         self.hangs = 0  # how often its link passes nothing at all after a measurement

@@ -75,12 +75,9 @@ class FakeStage:
         programs = types.SimpleNamespace(
             client=_remote(Loadgen, self._load),
             observer=lambda name: {"subject": observer}[name],
-            agents={
-                role: types.SimpleNamespace(
-                    half_open=partial(self._half_open, role), steer_receive=partial(self._steer_receive, role)
-                )
-                for role in ("client", "subject")
-            },
+            agent=lambda role: types.SimpleNamespace(
+                half_open=partial(self._half_open, role), steer_receive=partial(self._steer_receive, role)
+            ),
         )
         container = types.SimpleNamespace(
             run=self._run, log_tail=lambda: "the subject's last words", patience=self.patience

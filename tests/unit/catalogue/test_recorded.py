@@ -60,12 +60,8 @@ class Around:
 
     @property
     def stage(self) -> "Stage":
-        class Agents(dict[str, types.SimpleNamespace]):
-            stop_capture = self._stop_capture
-
-        agents = Agents({role: self._agent(role) for role in ("client", "subject", "files")})
         stage = types.SimpleNamespace(
-            programs=types.SimpleNamespace(agents=agents),
+            programs=types.SimpleNamespace(agent=self._agent, stop_capture=self._stop_capture),
             addresses={"files": "172.18.0.5"},
             witness=types.SimpleNamespace(printed=self._printed, workers=self._workers),
             subject_name="subject",

@@ -25,7 +25,6 @@ from tuneproof.lab.load.rig import Rig, Told
 from tuneproof.lab.load.stage import Programs, Stage
 from tuneproof.lab.load.trial_nginx import CallCounts
 from tuneproof.lab.load.waiting import VoidTrialError
-from tuneproof.lab.network.agent import Agents
 from tuneproof.lab.protocol.codec import to_plain
 from tuneproof.lab.protocol.exchanges import Arrived, Connection, Flow, Step, Streams
 from tuneproof.lab.protocol.loadgen import Loadgen
@@ -90,7 +89,7 @@ class Around:
         lab = cast("Lab", self)
         return Stage(
             lab=lab,
-            programs=Programs(lab, agents=Agents(lab), prober=False),
+            programs=Programs(lab, prober=False),
             subject_name="subject",
             port=8000,
             addresses={"subject": "172.18.0.4", "backend": "172.18.0.5"},

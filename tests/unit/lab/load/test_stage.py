@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from tests.support.fake_netadmin import FakeLab
 from tests.support.fake_stage import FakeStage
 from tests.support.joined import Joined
 from tuneproof.errors import LabError
 from tuneproof.lab.load.stage import Programs, Stage
-from tuneproof.lab.network.agent import Agents
 from tuneproof.lab.protocol.loadgen import Loadgen
 from tuneproof.lab.protocol.scripted import Scripted
 
@@ -40,7 +40,7 @@ class StandInLab:
         return types.SimpleNamespace(name=name, converse=converse, attach=lambda: converse(["its own program"]))
 
     def programs(self, *, prober: bool = True) -> Programs:
-        return Programs(self.lab, agents=Agents(self.lab), prober=prober)
+        return Programs(self.lab, prober=prober)
 
     def stage(self) -> Stage:
         return Stage(
@@ -78,15 +78,19 @@ def test_a_program_starts_at_its_first_call_and_again_after_a_restart() -> None:
     assert stand_in.programs(prober=False).prober is None, "of a lab that has none"
 
 
-def test_a_backend_is_attached_to_once_and_stays_when_programs_start_again() -> None:
-    """It is its container's own program: a second connection to it would receive responses for the first."""
+def test_a_containers_own_program_stays_when_programs_start_again() -> None:
+    """A backend numbers its responses, and a capture is fetched from where its program has written it."""
     stand_in = StandInLab()
     programs = stand_in.programs()
-    backend = programs.of("backend", Scripted)
+    programs.of("backend", Scripted)
     programs.restart()
-    assert programs.of("backend", Scripted) == backend
     assert stand_in.started == [("backend", ["its own program"], "")]
     assert not stand_in.conversations[0].closed
+    lab = FakeLab()
+    beside = Programs(lab.lab, prober=False)
+    beside.agent("client").start_capture("tcp port 8000")
+    assert beside.stop_capture("client") == b"content of /var/log/link.pcap"
+    assert lab.programs["client"].of("start_capture") == [{"filter_": "tcp port 8000", "snap_bytes": 192}]
 
 
 def test_a_stage_is_one_subject_of_several() -> None:

@@ -5,28 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.fake_netadmin import FakeLab, Program, container
+from tests.support.fake_netadmin import Program, container
 from tuneproof.errors import LabError
 from tuneproof.lab.network import agent
-from tuneproof.lab.network.agent import Agents, agent_in, probe_path, shape
+from tuneproof.lab.network.agent import agent_in, probe_path, shape
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.links import LinkProfile
 from tuneproof.lab.protocol import links
-
-
-def test_agents_are_asked_for_their_first_line_once() -> None:
-    """When each is used for the first time: two connections to one program would receive each other's responses."""
-    lab = FakeLab()
-    agents = Agents(lab.lab)
-    assert lab.programs["client"].asked == []
-    assert agents["client"] is agents["client"]
-    assert [call.function for call in lab.programs["client"].asked] == ["greet"]
-
-
-def test_a_program_that_did_not_start_is_an_error_at_once() -> None:
-    """Its first line says why no wire can be started."""
-    with pytest.raises(LabError, match="no file system is mounted"):
-        agent_in(container(Program(error="no file system is mounted at /wire")))
 
 
 def test_a_link_is_shaped_direction_by_direction() -> None:
@@ -50,15 +35,6 @@ def test_without_shaping_all_figures_are_zero(idle: Impairment) -> None:
     (asked,) = program.of("shape")
     assert set(asked["wanted"]["egress"].values()) == {0}
     assert asked["wanted"]["ingress"] == Impairment(delay_ms=1).to_netem()
-
-
-def test_a_capture_is_fetched_from_where_it_was_written() -> None:
-    """The filter goes to the container; the file is returned as bytes."""
-    lab = FakeLab()
-    agents = Agents(lab.lab)
-    agents["client"].start_capture("tcp port 8000")
-    assert agents.stop_capture("client") == b"content of /var/log/link.pcap"
-    assert lab.programs["client"].of("start_capture") == [{"filter_": "tcp port 8000", "snap_bytes": 192}]
 
 
 class AtOnce(ThreadPoolExecutor):

@@ -41,6 +41,14 @@ def test_a_links_netadmin_container_has_its_roles_place_in_the_network(
     assert client.answers
 
 
+def test_a_wire_that_did_not_start_is_an_error_at_once() -> None:
+    """Its program says why."""
+    lab = FakeLab()
+    lab.programs["backend"].errors = {"greet": "no file system is mounted at /wire"}
+    with pytest.raises(LabError, match="no file system is mounted"):
+        links(lab)
+
+
 def test_existing_settings_are_not_set_again() -> None:
     """Shaping takes time, and empties queues: two arms with the same network must not pay for it in between."""
     lab = FakeLab()

@@ -13,6 +13,7 @@ from tuneproof.errors import EngineUnavailableError
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.network.shaped_links import companion_spec
 from tuneproof.lab.topology import container
+from tuneproof.lab.topology.channel import Channel
 from tuneproof.lab.topology.container import LabContainer
 from tuneproof.lab.topology.placed import Engine
 from tuneproof.lab.topology.roles import Role, RoleSpec
@@ -109,6 +110,24 @@ def test_a_container_may_be_limited_to_its_cpus_after_its_start(*, late: bool) -
     assert ("cpuset_cpus" in told.keywords) is not late
     new.stay_on_cpus()
     assert told.updates == ([("id-of-client:1", {"cpuset_cpus": "1"})] if late else [])
+
+
+def test_a_containers_own_program_has_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second one would receive responses for the first. It has the container's patience, and ends with it."""
+    channels: list[types.SimpleNamespace] = []
+
+    def connect(_api: Any, container_id: str, *, name: str) -> types.SimpleNamespace:
+        channels.append(types.SimpleNamespace(of=(container_id, name), close=channels.clear))
+        return channels[-1]
+
+    monkeypatch.setattr(Channel, "to_main_program", connect)
+    new = made(CLIENT)
+    new.patience = 3.0
+    assert new.attach() is new.attach()
+    assert [(each.of, each.patience) for each in channels] == [(("id-of-client:1", "client"), 3.0)]
+    monkeypatch.setattr(StandIn, "stop", lambda _: None, raising=False)
+    new.remove()
+    assert channels == []
 
 
 @pytest.mark.parametrize(("losses", "starts"), [(0, 1), (1, 2)])
