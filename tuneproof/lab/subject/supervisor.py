@@ -53,20 +53,11 @@ class Supervisor:
 
     def start(self, configuration: str, *, library: str = "") -> None:
         """Start nginx, with a preloaded library if given, until its sockets listen (LabError, with its message)."""
-        said = self._ask("start", configuration, *([library] if library else []))
-        if said.status:
-            raise LabError(
-                f"nginx does not start with {configuration}", where=f"nginx container {self._name}", tail=said.text
-            )
+        self._do(f"nginx does not start with {configuration}", "start", configuration, *filter(None, [library]))
 
     def edit(self, expression: str) -> None:
-        """Change the running nginx's configuration for the next reload, by sed(1).
-
-        Raises LabError: sed's error message.
-        """
-        said = self._ask("edit", expression)
-        if said.status:
-            raise LabError(f"cannot edit by {expression}", where=f"nginx container {self._name}", tail=said.text)
+        """Change the running nginx's configuration for the next reload, by sed(1) (LabError, with its message)."""
+        self._do(f"cannot edit by {expression}", "edit", expression)
 
     def stop(self) -> None:
         """Stop nginx at once, and wait for its end."""
@@ -74,15 +65,17 @@ class Supervisor:
 
     def write(self, name: str, size_bytes: int) -> None:
         """Write a file of zeros with this size to the folder /changing, replacing an existing one."""
-        said = self._ask("write", name, str(size_bytes))
-        if said.status:
-            raise LabError(f"{name} cannot be written", where=f"nginx container {self._name}", tail=said.text)
+        self._do(f"{name} cannot be written", "write", name, str(size_bytes))
 
     def read(self, log: str) -> str:
         """Return the text of an nginx log, by its name in /var/log/subject (LabError: there is none)."""
-        said = self._ask("read", log)
+        return self._do(f"{log} cannot be read", "read", log)
+
+    def _do(self, otherwise: str, function: str, *words: str) -> str:
+        """Return what was printed (LabError: the command failed)."""
+        said = self._ask(function, *words)
         if said.status:
-            raise LabError(f"{log} cannot be read", where=f"nginx container {self._name}", tail=said.text)
+            raise LabError(otherwise, where=f"nginx container {self._name}", tail=said.text)
         return said.text
 
     def _ask(self, function: str, *words: str) -> Said:
