@@ -8,10 +8,10 @@ from typing import Final
 
 from tuneproof.lab.protocol.scripted import BROKEN_PORT, DNS_ERROR_PORTS, FULL_PORT, SILENT_PORT, Then
 
+from .player import end
+
 _READ_BYTES: Final = 65536
 _RESPONSE: Final = 0x8180  # a response to a recursive query; its last four bits are the error (RFC 1035, 4.1.1)
-# On, with a timeout of zero: close() sends a reset (SO_LINGER, socket(7)).
-_RESETS: Final = struct.pack("ii", 1, 0)
 
 
 class Faults:
@@ -61,10 +61,7 @@ class Faults:
         writer.write(self._says)
         if self._then is Then.STAYS:
             await reader.read()
-        elif self._then is Then.RESETS:
-            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESETS)
-            writer.transport.abort()
-        writer.close()
+        end(writer, resets=self._then is Then.RESETS)
 
 
 class _NameServer(asyncio.DatagramProtocol):

@@ -77,7 +77,7 @@ class Player:
         """End all open connections; they are not counted as left by the peer."""
         ended, self._open, self._streams = self._open, set(), {}
         for writer in ended:
-            _end(writer, resets=resets)
+            end(writer, resets=resets)
         return len(ended)
 
     async def name(self, addresses: Mapping[str, str], ttl_s: int) -> None:
@@ -136,7 +136,7 @@ class Player:
             self._requests.append(request_line)
         if is_last:
             self._open.discard(writer)
-            _end(writer, resets=reply.resets)
+            end(writer, resets=reply.resets)
             return False
         is_old = version == "HTTP/1.0"
         connection = headers.get("connection", "")
@@ -171,7 +171,8 @@ class Player:
         raise EOFError
 
 
-def _end(writer: asyncio.StreamWriter, *, resets: bool) -> None:
+def end(writer: asyncio.StreamWriter, *, resets: bool) -> None:
+    """End a connection, by a reset or a FIN."""
     if resets:
         # A connection that the peer has just reset no longer has a socket.
         if (connected := writer.get_extra_info("socket")).fileno() >= 0:

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from tuneproof.lab.protocol.exchanges import Answer, Connection, Flow, Step
 from tuneproof.lab.protocol.serving import CannotDoError
+from tuneproof.lab.protocol.tls_records import unchecked
 
 from . import http1, proxy_protocol
-from .tls import unchecked
 
 _HEAD_END: Final = b"\r\n\r\n"
 _CHUNK_BYTES: Final = 65536
@@ -52,12 +52,7 @@ class _Connection:
 
     def told(self) -> Connection:
         """Return the final result."""
-        return Connection(
-            answers=tuple(Answer(**vars(answer)) for answer in self.answers),
-            error=self.error,
-            closed_by_server=self.closed_by_server,
-            open_s=self.open_s,
-        )
+        return Connection(**{**vars(self), "answers": tuple(Answer(**vars(answer)) for answer in self.answers)})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,14 +35,8 @@ class _Samples:
 
     def told(self) -> ProbeSamples:
         """Return the final samples."""
-        return ProbeSamples(
-            at_ms=tuple(self.at_ms),
-            late_ms=tuple(self.late_ms),
-            lag_ms=tuple(self.lag_ms),
-            wake_ms=tuple(self.wake_ms),
-            missed_ticks=self.missed_ticks,
-            left_out=self.left_out,
-        )
+        times_ms = {name: tuple(value) for name, value in vars(self).items() if isinstance(value, list)}
+        return ProbeSamples(**{**vars(self), **times_ms})
 
 
 @dataclass(kw_only=True)

@@ -9,9 +9,9 @@ import zlib
 from typing import Final, Protocol
 
 from tuneproof.lab.protocol.exchanges import Arrived, Streams
+from tuneproof.lab.protocol.tls_records import unchecked
 
 from . import http1, proxy_protocol
-from .tls import unchecked
 
 _HEAD_END: Final = b"\r\n\r\n"
 _READ_BYTES: Final = 65536

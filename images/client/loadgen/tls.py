@@ -2,13 +2,9 @@
 
 import socket
 import ssl
-from typing import Final
 
-from tuneproof.lab.protocol import tls_records
 from tuneproof.lab.protocol.exchanges import TlsConnection
-from tuneproof.lab.protocol.tls_records import READ_BYTES, CountedTls
-
-_VERSIONS: Final = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+from tuneproof.lab.protocol.tls_records import READ_BYTES, CountedTls, unchecked
 
 
 class Client:
@@ -63,14 +59,3 @@ def _get(counted: CountedTls, path: str) -> int:
     except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
         pass
     return count
-
-
-def unchecked(version: str = "") -> ssl.SSLContext:
-    """Return a TLS context that does not check the server's certificate.
-
-    version: "1.2" or "1.3" (default: the best that both ends support).
-    """
-    context = tls_records.unchecked()
-    if version:
-        context.minimum_version = context.maximum_version = _VERSIONS[version]
-    return context

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from tuneproof.lab.protocol import links, netadmin
 from tuneproof.lab.protocol.serving import Answers
 
-from . import native_agent
+from . import native
 from .addresses import add_addresses, lead_addresses, open_entries
 from .links import LINKS_OF_ROLE, ROLE_LINK
 from .path_probe import answer_probes, probe_path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .capture import Capture
 
 _LOG_BYTES: Final = 65536
-_TELLS: Final = (WireError, OSError, ValueError, RuntimeError, subprocess.CalledProcessError, native_agent.NativeError)
+_TELLS: Final = (WireError, OSError, ValueError, RuntimeError, subprocess.CalledProcessError)
 
 
 def answers(agent: "Agent") -> Answers:
@@ -63,7 +63,7 @@ class Agent(netadmin.Agent):
             read_back = self._wire.ask({"shape": wanted})
             self._wire.lead_through(through=through)
         else:
-            read_back = native_agent.shape(ROLE_LINK, wanted)
+            read_back = native.shape(ROLE_LINK, wanted)
         self.switch_segmentation(on=not per_packet["egress"])
         return read_back
 
@@ -117,7 +117,7 @@ class Agent(netadmin.Agent):
 
     def shapers(self) -> links.Shapers:
         """Return why this host cannot shape natively, and why not with a wire."""
-        return links.Shapers(native=native_agent.why_impossible(), wire=why_impossible())
+        return links.Shapers(native=native.why_impossible(), wire=why_impossible())
 
     def switch_segmentation(self, on: bool) -> None:  # noqa: FBT001 - arguments travel by name
         """Switch the segmentation offloads of the role's link."""

@@ -14,7 +14,7 @@ _ROOT: Final = 0xFFFF_FFFF
 _INGRESS: Final = 0xFFFF_FFF2
 _EVERY_PROTOCOL: Final = 0x0003
 _ALWAYS: Final = 0xFFFF_FFFF
-_ZERO: Final = {
+NOTHING: Final = {
     "delay_us": 0,
     "jitter_us": 0,
     "loss_pct": 0.0,
@@ -44,7 +44,7 @@ def shape(ip: IPRoute, interface: str, impairment: Mapping[str, float]) -> dict[
     index = _index(ip, interface)
     clear(ip, interface)
     if not _does_something(impairment):
-        return dict(_ZERO)
+        return dict(NOTHING)
     ip.tc("add", "netem", index, handle=HANDLE, **_arguments(impairment))
     found = read(ip, interface)
     if _raw(found) != _raw(impairment):
@@ -70,7 +70,7 @@ def read(ip: IPRoute, interface: str) -> dict[str, float]:
     """Return the settings of our qdisc, as :func:`shape` takes them; all zero if there is none."""
     root = _root(ip, _index(ip, interface))
     if root is None or root["handle"] != HANDLE or root.get_attr("TCA_KIND") != "netem":
-        return dict(_ZERO)
+        return dict(NOTHING)
     options = root.get_attr("TCA_OPTIONS")
     reorder = options.get_attr("TCA_NETEM_REORDER")
     corrupt = options.get_attr("TCA_NETEM_CORRUPT")

@@ -30,12 +30,12 @@ def tried(wanted: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
     from netadmin.rtnetlink import IPRoute  # noqa: PLC0415
 
     with IPRoute() as ip:
-        impossible = native.why_impossible(ip)
+        impossible = native.why_impossible()
         ip.link("add", ifname=_NEAR, kind="veth", peer=_FAR)
         try:
             for name in (_NEAR, _FAR):
                 ip.link("set", index=ip.link_lookup(ifname=name)[0], state="up")
-            read_back = native.shape(ip, _NEAR, egress=wanted["egress"], ingress=wanted["ingress"])
+            read_back = native.shape(_NEAR, wanted)
             times_ms = {"egress": _shortest_ms(_NEAR, _FAR), "ingress": _shortest_ms(_FAR, _NEAR)}
         finally:
             ip.link("del", ifname=_NEAR)

@@ -9,6 +9,7 @@ READ_BYTES: Final = 65536
 _CLIENT_HELLO: Final = 1
 _HANDSHAKE: Final = 22
 _HEAD_BYTES: Final = 5
+_VERSIONS: Final = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 Result = TypeVar("Result")
 
@@ -76,9 +77,14 @@ class CountedTls:
             self._send(flight)
 
 
-def unchecked() -> ssl.SSLContext:
-    """Return a TLS context that does not check the server's certificate."""
+def unchecked(version: str = "") -> ssl.SSLContext:
+    """Return a TLS context that does not check the server's certificate.
+
+    version: "1.2" or "1.3" (default: the best that both ends support).
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
+    if version:
+        context.minimum_version = context.maximum_version = _VERSIONS[version]
     return context

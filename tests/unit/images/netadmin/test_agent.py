@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from images.netadmin.netadmin import agent as agent_module
-from images.netadmin.netadmin import half_open, native_agent
+from images.netadmin.netadmin import half_open, native
 from images.netadmin.netadmin.agent import Agent, answers
 from images.netadmin.netadmin.wire import WireError
 from tuneproof.lab.protocol import links
@@ -99,7 +99,7 @@ def agent(wire: "Wire | None" = None) -> Agent:
 @pytest.mark.usefixtures("switched")
 def test_every_response_has_its_calls_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent_module, "LOG", tmp_path / "wire.log")
-    monkeypatch.setattr(native_agent, "why_impossible", lambda: "no netem")
+    monkeypatch.setattr(native, "why_impossible", lambda: "no netem")
     monkeypatch.setattr(agent_module, "why_impossible", lambda: "no tun")
     fake = FakeWire()
     fake.alive = False
@@ -137,7 +137,6 @@ def test_an_agent_whose_wire_could_not_be_started_says_why() -> None:
         OSError("there is no interface eth0"),
         TimeoutError("the leader of the probes fell silent"),
         RuntimeError("it cannot be switched off"),
-        native_agent.NativeError("eth0 cannot be shaped"),
         subprocess.CalledProcessError(3, ["python3"]),
     ],
     ids=lambda error: type(error).__name__,
@@ -150,7 +149,7 @@ def test_a_failing_call_gets_a_response_and_the_next_one_is_handled(
     def fail(*_: object) -> dict[str, Any]:
         raise error
 
-    monkeypatch.setattr(native_agent, "shape", fail)
+    monkeypatch.setattr(native, "shape", fail)
     told = served(agent(), Call.of(Program.shape, EGRESS, SINGLE), Call.of(Program.greet))
     assert told == [str(error), links.Greeting()]
 
@@ -174,7 +173,7 @@ def test_only_a_shaped_link_goes_through_the_wire(wanted: links.Impairments, whe
 
 def test_without_a_wire_the_roles_own_link_is_shaped(switched: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = ("eth0", EGRESS)
-    monkeypatch.setattr(native_agent, "shape", lambda *given: INGRESS if given == asked else NOTHING)
+    monkeypatch.setattr(native, "shape", lambda *given: INGRESS if given == asked else NOTHING)
     assert served(agent(), Call.of(Program.shape, EGRESS, WHOLE)) == [INGRESS]
     assert switched == []
 
