@@ -72,7 +72,7 @@ STAYED, LEFT = connection(complete=True), connection(complete=False)
 
 
 def test_some_clients_wait_as_long_as_needed_and_some_leave_at_once() -> None:
-    """On connections of their own, for a fast response; one that got its response stayed, whoever meant to leave."""
+    """Both kinds use connections of their own; a client that got its response stayed, even if it meant to leave."""
     fake = FakeStage()
     fake.answers["flows"] = [((STAYED,) * 3, (LEFT, STAYED))]
     assert isinstance(GONE.plan, Recorded)
