@@ -88,9 +88,10 @@ def _take(
                 else:
                     # This session may have the lock already, when it takes what it held again (topology/holdings.py).
                     found, labels = _held(client.api, NAME) or tickets[0]
-            if labels.get(SESSION) == session.id:
-                return found
-            if is_dead(client, labels):
+                if labels.get(SESSION) == session.id:
+                    return found
+                is_left = is_dead(client, labels)
+            if is_left:
                 # Everything is removed, since running containers of that session would disturb this one.
                 with engine_errors(f"removing what a dead session left on engine {name}"):
                     remove_session(client, labels[SESSION])

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
+import requests
 
 from tests.support.fake_api import ALIVE, DEAD, FakeApi, refusal
-from tuneproof.errors import LabError
+from tuneproof.errors import EngineUnavailableError, LabError
 from tuneproof.lab.engine import lock
 from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.engine.lock import HOLDER, NAME, SINCE, TICKET, EngineBusyError, locked
@@ -124,6 +126,16 @@ def test_an_engine_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
     engine = Engine()
     engine.fault = refusal(500)
     with pytest.raises(LabError, match="locking engine big: refused"):
+        taken(engine, monkeypatch).__enter__()
+
+
+@pytest.mark.parametrize("call", ["containers", "create_container", "images", "inspect_container"])
+def test_an_engine_that_stops_answering_is_one_error(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever call comes next, while another run measures."""
+    engine = Engine(ALIVE)
+    engine.add_lease(ALIVE, "running")
+    monkeypatch.setattr(engine, call, Mock(side_effect=requests.ConnectionError("refused")))
+    with pytest.raises(EngineUnavailableError, match="stopped answering while locking engine big"):
         taken(engine, monkeypatch).__enter__()
 
 
