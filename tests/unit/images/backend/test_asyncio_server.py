@@ -62,7 +62,7 @@ def test_the_root_has_a_page_of_612_bytes() -> None:
     ],
 )
 def test_a_connection_stays_open_by_the_rules_of_http(version: bytes, connection: bytes, kept: bool) -> None:  # noqa: FBT001
-    """RFC 9112, section 9.3; the response says which."""
+    """RFC 9112, section 9.3, has the rules; the response shows whether the connection stays open."""
     head, _, closed = answered(b"GET / HTTP/" + version + b"\r\nHost: backend\r\n" + connection + b"\r\n")
     assert closed is not kept
     assert head.headers["connection"] == ("keep-alive" if kept else "close")
@@ -121,7 +121,7 @@ def test_a_delayed_response_is_sent_in_time_and_later_requests_wait_for_it() -> 
 
 
 def test_a_delayed_response_is_not_sent_after_the_client_left() -> None:
-    """There is nobody to receive it."""
+    """No client is there to receive the response."""
     assert asyncio.run(given_late(WAIT, leave=True)).written == b""
 
 
@@ -133,7 +133,7 @@ def test_an_invalid_number_of_milliseconds_is_not_found(path: bytes) -> None:
 
 @pytest.mark.parametrize("path", [b"/hold", b"/hold/17", b"/hold?n=1"])
 def test_a_held_response_begins_and_never_ends(path: bytes) -> None:
-    """A kibibyte of a gibibyte; the connection stays, and further requests wait behind it."""
+    """A kibibyte of a gibibyte is sent; the connection stays, and further requests wait behind it."""
     connection, transport = connected()
     connection.data_received(b"GET " + path + b" HTTP/1.1\r\nHost: backend\r\n\r\n" + GET)
     connection.data_received(GET)
@@ -148,7 +148,7 @@ def test_a_held_response_begins_and_never_ends(path: bytes) -> None:
 
 @pytest.mark.parametrize(("path", "status", "length"), [(b"/", 200, 612), (b"/hold", 200, 1 << 30), (b"/x", 404, 0)])
 def test_a_head_request_gets_everything_but_the_body(path: bytes, status: int, length: int) -> None:
-    """RFC 9110, section 9.3.2."""
+    """RFC 9110, section 9.3.2, requires this."""
     head, body, closed = answered(b"HEAD " + path + b" HTTP/1.1\r\n\r\n")
     assert (head.status, head.content_length, body, closed) == (status, length, b"", False)
 
@@ -166,6 +166,6 @@ def test_a_head_request_gets_everything_but_the_body(path: bytes, status: int, l
     ids=["no-version", "other-version", "post", "body", "chunks", "endless"],
 )
 def test_invalid_requests_are_rejected_and_the_connection_closed(request_: bytes, status: int) -> None:
-    """The start of the next request would be unknown."""
+    """After an invalid request, the start of the next one is unknown."""
     head, body, closed = answered(request_)
     assert (head.status, body, closed) == (status, b"", True)

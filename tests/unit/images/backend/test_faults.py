@@ -12,8 +12,8 @@ from images.backend.scripted.faults import Faults
 from tests.support.questions import question
 from tuneproof.lab.protocol.scripted import BROKEN_PORT, DNS_ERROR_PORTS, FULL_PORT, SILENT_PORT, Then
 
-# Free on the machines that run these tests, and different in each process of pytest-xdist; the lab's own ports belong
-# to a container.
+# This port is free on the machines that run these tests, and differs in each process of pytest-xdist; the lab's own
+# ports belong to a container.
 FIRST_PORT = 29_100 + 20 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 MOVED = FIRST_PORT - BROKEN_PORT
 HOST = "127.0.0.1"
@@ -65,7 +65,7 @@ def test_a_broken_server_sends_the_given_text_and_ends_as_requested(serving: Ser
 
 
 def test_a_silent_server_is_silent_until_the_next_trial(serving: Serving) -> None:
-    """Until then the connection stays open."""
+    """The connection stays open until the next trial."""
     with connected(SILENT_PORT) as connection:
         connection.sendall(b"anything")
         connection.settimeout(0.2)

@@ -25,7 +25,7 @@ def test_simultaneous_connections_all_fit() -> None:
 def test_the_script_serves_its_folder_and_prints_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On every address, at the port that the subject knows; a signal to end is not an error."""
+    """It serves on every address, at the port in the subject's configuration; a signal to end is not an error."""
     made: list[http.server.HTTPServer] = []
 
     def bound(server: http.server.HTTPServer) -> None:

@@ -1,4 +1,4 @@
-"""The scripted backend: replies, streams, and what it has seen."""
+"""The scripted backend: replies, streams, and counts of what arrived."""
 
 import asyncio
 import socket
@@ -46,7 +46,7 @@ def playing(*replies: Reply) -> Iterator[tuple[Scripted, tuple[str, int]]]:
 
 
 def heard(address: tuple[str, int], request: str) -> bytes:
-    """Return everything that is received until the connection ends."""
+    """Return the bytes that are received until the connection ends."""
     with socket.create_connection(address, timeout=10) as connection:
         connection.sendall(request.encode())
         return b"".join(iter(lambda: connection.recv(65536), b""))
@@ -65,7 +65,7 @@ def test_every_function_takes_the_protocols_arguments() -> None:
 
 
 def test_the_first_reply_with_a_matching_path_is_sent() -> None:
-    """And the connection ends if the client asks for that."""
+    """The connection ends afterwards if the client asks for it."""
     with playing(Reply(path="/a", status=503, body="no"), Reply(body="yes")) as (backend, address):
         refused = heard(address, "GET /a/b HTTP/1.1\r\nConnection: close\r\n\r\n")
         answered = heard(address, "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nabGET / HTTP/1.0\r\n\r\n")
@@ -109,7 +109,7 @@ def test_an_http_1_0_stream_has_no_chunks_and_ends_with_its_connection() -> None
 
 
 def test_nothing_is_left_to_end_of_a_connection_that_was_just_reset() -> None:
-    """The peer has reset it, and the side that answers does not know that yet."""
+    """The peer has reset the connection, but the side that answers has not noticed it yet."""
 
     async def trial() -> None:
         player = Player()
@@ -167,7 +167,7 @@ def test_a_connection_ends_when_the_next_request_arrives(*, resets: bool, reads_
 
 
 def test_idle_connections_are_closed_regularly() -> None:
-    """Both are closed, and a later one is not."""
+    """Both idle connections are closed, and a later one is not."""
     with playing(Reply()) as (backend, address):
         with socket.create_connection(address, timeout=10) as one, socket.create_connection(address, timeout=10) as two:
             wait_until(lambda: backend.seen().open_connections == 2, "did not come")
@@ -177,7 +177,7 @@ def test_idle_connections_are_closed_regularly() -> None:
 
 
 def test_names_have_the_given_addresses() -> None:
-    """All others have their usual ones; lookups of each name are counted."""
+    """All other names keep their usual addresses; lookups of each name are counted."""
     player = Player()
     asyncio.run(player.name({"app.test": "192.0.2.7"}, 600))
     answer = player.answer_to_name(question("app.test", 1))
@@ -193,7 +193,7 @@ def test_a_stream_without_a_server_is_an_error() -> None:
 
 
 def test_data_that_the_peer_has_not_received_is_reported() -> None:
-    """Its kernel takes no more than the receive buffer holds, until it is read."""
+    """The peer's kernel takes no more than its receive buffer holds, until the data is read."""
     size = 100_000
     with playing(EVENTS) as (backend, address), socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -65,7 +65,7 @@ def test_stand_ins_on_two_machines_give_no_number_twice() -> None:
 
 @pytest.mark.parametrize("request_", [b"GET / HTTP/1.0\r\n\r\n", b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"])
 def test_a_connection_ends_if_the_peer_wants_it(request_: bytes) -> None:
-    """As nginx before 1.29.7 does by default."""
+    """By default, nginx before 1.29.7 asks for it."""
     heard = told(request_, b"GET / HTTP/1.1\r\n\r\n")
     assert numbers(heard) == ["1"]
     assert b"Connection: close" in heard
@@ -81,7 +81,7 @@ def test_bodies_are_as_long_as_requested() -> None:
 
 
 def test_large_bodies_arrive_completely() -> None:
-    """With another system call, or in many records; to the byte."""
+    """Another system call or many records may carry them; no byte is missing."""
     size = (2 << 20) + 12345
     heard = told(f"GET / HTTP/1.1\r\nX-Tuneproof-Bytes: {size}\r\nConnection: close\r\n\r\n".encode())
     assert len(heard.partition(b"\r\n\r\n")[2]) == size
@@ -137,7 +137,7 @@ def test_nonsense_ends_only_its_connection(nonsense: bytes) -> None:
 
 
 def test_every_name_has_an_address() -> None:
-    """IPv4 only; an unknown name gets the stand-in's address, here this machine's."""
+    """Addresses are IPv4 only; an unknown name gets the stand-in's address, here this machine's."""
     answer = names.answer_to(question("localhost", 1))
     assert answer[:2] == b"\0\x07"
     assert answer.endswith(socket.inet_aton("127.0.0.1"))
@@ -162,7 +162,7 @@ UWSGI = struct.pack("<H", 23) + b"HTTP_X_TUNEPROOF_EVENTS" + struct.pack("<H", 1
     ids=["HTTP/1.1", "HTTP/1.0", "SCGI", "uwsgi", "FastCGI"],
 )
 def test_a_stream_has_the_requested_events_and_stays_open(request_: bytes, heard: bytes) -> None:
-    """It counts once all are written; nothing that has been read is still on its way."""
+    """The stream counts once all events are written; after they were read, none is still on its way."""
     before = events.ALL.streaming().written
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:

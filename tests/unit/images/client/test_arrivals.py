@@ -1,4 +1,4 @@
-"""When data arrived according to the kernel: a client that looks late does not blame the sender for its own delay."""
+"""The kernel's time of arrival: a client that looks late does not add its own delay to the sender's."""
 
 import socket
 import time
@@ -15,7 +15,7 @@ _MOST_UNSTAMPED = 100
 
 @pytest.fixture
 def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Both ends of a TCP connection."""
+    """Yield both ends of a TCP connection."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         one = socket.create_connection(listener.getsockname())
         other, _ = listener.accept()
@@ -24,7 +24,7 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 def test_data_that_waited_has_its_time_of_arrival(pair: tuple[socket.socket, socket.socket]) -> None:
-    """It arrived between two readings of the clock, and was looked at much later; it can still be read.
+    """The data arrived between two readings of the clock, and was looked at much later; it can still be read.
 
     Only data that the kernel stamped counts: a work queue switches stamping on (net_enable_timestamp()), so data that
     arrives right after the first socket's request has no stamp.

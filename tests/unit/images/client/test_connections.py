@@ -39,7 +39,7 @@ def test_every_worker_gets_a_probe_and_the_requested_bulk_downloads() -> None:
 
 
 def test_surplus_connections_are_closed() -> None:
-    """An idle connection left open would count against the subject's worker_connections."""
+    """An idle connection that stays open would count against the subject's worker_connections."""
     with FakeNginx(Behaviour()) as server, placed(server, 2, 1):
         assert server.most_open > 5
         server.wait_for_open(5)
@@ -57,7 +57,7 @@ def test_the_search_for_an_unreachable_worker_ends_in_time(monkeypatch: pytest.M
 
 
 def test_a_long_search_does_not_use_up_the_connections_of_nginx() -> None:
-    """Only as many connections are kept as a worker may need, however many bursts it takes: eight, here."""
+    """Only as many connections are kept as a worker may need (here eight), after any number of bursts."""
     bursts = 8
     rare_worker = (*[11] * (16 * bursts - 1), 12)
     with FakeNginx(Behaviour(worker_pids=rare_worker)) as server, placed(server, 4, 0):

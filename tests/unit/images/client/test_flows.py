@@ -1,4 +1,4 @@
-"""Requests with a result each: what arrived, how much of it, and who closed the connection."""
+"""Requests with a result each: the response, its bytes, and the end that closed the connection."""
 
 import asyncio
 import contextlib
@@ -69,7 +69,7 @@ def run(handler: Handler, **fields: Any) -> tuple[Connection, ...]:
 
 
 def test_every_request_of_a_connection_is_reported() -> None:
-    """Status, worker and bytes; and that the client closed it."""
+    """The report has status, worker and bytes, and the end that closed the connection: the client."""
     (connection,) = run(answering(OK, OK, then_close=False), requests=2)
     assert [(answer.status, answer.worker, answer.body_bytes) for answer in connection.answers] == [
         (200, 7, 5),
@@ -94,7 +94,7 @@ def test_small_writes_are_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_request_may_be_sent_in_parts() -> None:
-    """As by a client with a slow uplink."""
+    """A client with a slow uplink sends requests like this."""
     parts: list[bytes] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -111,7 +111,7 @@ def test_a_request_may_be_sent_in_parts() -> None:
 
 
 def test_header_lines_are_reported_on_request() -> None:
-    """As received, including repeated names."""
+    """The lines are unchanged, including repeated names."""
     answer = OK.replace(b"X-Worker: 7", b"Set-Cookie: a\r\nset-cookie: b")
     (connection,) = run(answering(answer), keeps_heads=True)
     assert connection.answers[0].head == ("Set-Cookie: a", "set-cookie: b", "Content-Length: 5")
@@ -120,7 +120,7 @@ def test_header_lines_are_reported_on_request() -> None:
 
 
 def test_connections_come_from_the_given_addresses_in_turn() -> None:
-    """So that one machine can act as many clients."""
+    """One machine can then act as many clients."""
     seen: list[str] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -135,7 +135,7 @@ def test_connections_come_from_the_given_addresses_in_turn() -> None:
 
 @pytest.mark.parametrize("stream", [False, True], ids=["a flow", "a stream"])
 def test_a_connection_may_begin_with_its_own_addresses(*, stream: bool) -> None:
-    """Like that of a load balancer with the PROXY protocol; the request follows."""
+    """A load balancer with the PROXY protocol sends them first; the request follows."""
     heard: list[tuple[bytes, tuple[str, int]]] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -164,7 +164,7 @@ def test_a_connection_may_begin_with_its_own_addresses(*, stream: bool) -> None:
         (OK[:-2], (200, 3, False)),
         # Status 0 means no response.
         (b"", (0, 0, False)),
-        # Like nginx's compressed responses: chunks count without their framing.
+        # This is like nginx's compressed responses: chunks count without their framing.
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n",
             (200, 5, True),
@@ -243,7 +243,7 @@ def test_headers_are_sent_when_the_kernel_has_them(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_servers_response_to_a_waiting_connection_is_reported() -> None:
-    """For example 408 for headers that do not end; the socket stays although the server has closed it."""
+    """This may be 408 for headers that do not end; the socket stays although the server has closed it."""
     with standing(
         Waiting(b"HTTP/1.1 408 Request Time-out\r\n\r\n", hangs_up=True), Flow(head_bytes=9, then=(Step.STAY,))
     ) as end:
@@ -255,7 +255,7 @@ def test_the_servers_response_to_a_waiting_connection_is_reported() -> None:
 
 
 def test_others_start_when_all_that_stay_have_their_response() -> None:
-    """They stay until the others have ended, and longer; a slow reader stays once its response has begun."""
+    """The first ones stay longer than the others; a slow reader stays once its response has begun."""
     waiting = Waiting(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n" + bytes(50_000))
     slow = Flow(connections=3, read_bytes_per_s=1000, then=(Step.STAY,), path="/slow")
     with standing(waiting, slow, Flow(path="/later", timeout_s=0.3)) as end:
@@ -284,7 +284,7 @@ def test_the_rest_of_a_request_follows_when_its_connection_continues() -> None:
 
 
 def test_the_rest_of_a_response_is_read_when_its_connection_continues() -> None:
-    """At once, however slowly it was read before; if the server has cut it, it is incomplete."""
+    """A response that was read slowly is then read at once; if the server has cut it short, it is incomplete."""
     body = bytes(200_000)
     whole = b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + body
     slow = Flow(read_bytes_per_s=1000, then=(Step.STAY, Step.ASK))
@@ -329,7 +329,7 @@ class Counting:
     ids=["kept", "closed by the client", "closed by the server"],
 )
 def test_a_repeating_client_sends_one_more_request_after_the_end(flow: Flow, *, closes: bool) -> None:
-    """On one connection, or on new ones; so each has reached the final worker, however long that took."""
+    """It uses one connection, or new ones; the last request has then reached the final worker."""
     counting = Counting(closes=closes)
     with standing(counting, flow) as end:
         counting.change()
@@ -350,7 +350,7 @@ def test_a_client_that_lost_a_request_sends_no_more() -> None:
 
 
 def test_a_failing_connection_keeps_no_other_waiting() -> None:
-    """Nor does one that is never answered, after its time; it is distinguished from those that were ended here."""
+    """A connection without an answer ends after its time, and is distinguished from those that were ended here."""
     (connection,) = run(answering(b""), then=(Step.STAY,))
     assert (connection.closed_by_server, [answer.status for answer in connection.answers]) == (True, [0])
     (silent,) = run(Waiting(), then=(Step.STAY,), timeout_s=0.1)
@@ -358,7 +358,7 @@ def test_a_failing_connection_keeps_no_other_waiting() -> None:
 
 
 def test_a_client_may_wait_for_the_server_to_close_the_connection() -> None:
-    """It reports if that never happens."""
+    """The client reports a connection that the server never closes."""
     (closed,) = run(answering(OK), then=(Step.AWAIT_END,))
     assert (closed.error, closed.closed_by_server) == ("", True)
     (kept,) = run(answering(OK, then_close=False), then=(Step.AWAIT_END,), timeout_s=0.1)
@@ -366,7 +366,7 @@ def test_a_client_may_wait_for_the_server_to_close_the_connection() -> None:
 
 
 def test_paths_are_numbered_and_bodies_announced() -> None:
-    """So that every request for a page can ask for something else."""
+    """Each request for a page can then ask for something else."""
     flow = Flow(path="/{c}/{n}", requests=2, method="POST", body_bytes=3, close=True, headers={"A": "b"})
     assert flows.request(flow, "lab", connection=4, number=1) == (
         b"POST /4/1 HTTP/1.1\r\nHost: lab\r\nConnection: close\r\nA: b\r\nContent-Length: 3\r\n\r\n\0\0\0"
@@ -383,7 +383,7 @@ def test_only_this_many_connections_are_open_at_a_time() -> None:
 
 @pytest.mark.parametrize("at_once", [0, 1])
 def test_connections_that_stay_make_room_once_they_are_established(at_once: int) -> None:
-    """So that all of them are open at the end, although each has its response before the next one starts."""
+    """All of them are open at the end, although each has its response before the next one starts."""
     waiting = Waiting(OK)
     with standing(waiting, Flow(connections=6, at_once=at_once, then=(Step.STAY,))) as end:
         assert waiting.open == len(waiting.heard) == 6

@@ -22,7 +22,7 @@ def held(
 
 
 def test_connections_are_held_between_calls_until_they_are_released() -> None:
-    """More of them than start at once; each has sent a request."""
+    """There are more of them than start at once; each has sent a request."""
     holder = Holder()
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         first = held(holder, server.port, "/small.bin", 300)
@@ -66,7 +66,7 @@ def test_a_few_failures_do_not_disturb_the_others() -> None:
 
 
 def test_unanswered_connections_are_given_up_in_time() -> None:
-    """With the kernel's name for it."""
+    """The error has the kernel's name."""
     holder = Holder()
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         began_s = time.monotonic()
@@ -77,7 +77,7 @@ def test_unanswered_connections_are_given_up_in_time() -> None:
 
 @pytest.mark.parametrize("answer", [b"SSH-2.0-OpenSSH\r\n\r\n", b"x" * 20_000])
 def test_a_response_that_is_not_http_is_a_failure(answer: bytes) -> None:
-    """A wrong port, or headers without an end."""
+    """A wrong port or endless headers give such a response."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def talk() -> None:
@@ -124,7 +124,7 @@ def test_a_lack_of_descriptors_is_counted() -> None:
 
 
 def test_the_programs_memory_is_reported_in_bytes() -> None:
-    """The same as VmRSS in /proc/self/status (proc(5)), which is in kB of 1024 bytes; another file's figure."""
+    """It equals VmRSS in /proc/self/status (proc(5)), which is in kB of 1024 bytes."""
     told = held(Holder(), 9, "/", 0).rss_bytes
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     (resident,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmRSS:"))

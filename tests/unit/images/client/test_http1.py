@@ -1,4 +1,4 @@
-"""As much HTTP as the load generators speak, over a socket pair."""
+"""The part of HTTP that the load generators need, over a socket pair."""
 
 import socket
 from collections.abc import Iterator
@@ -67,7 +67,7 @@ def test_a_truncated_or_endless_response_is_an_error(
 
 
 def test_an_exchange_reads_the_whole_body(ends: tuple[socket.socket, socket.socket]) -> None:
-    """Bytes with the headers count, later ones are awaited: the connection is ready for the next request."""
+    """Bytes with the headers count, and later ones are awaited: the connection is ready for the next request."""
     client, server = ends
     body = b"x" * 5000
     server.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n" + body)

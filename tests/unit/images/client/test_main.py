@@ -1,4 +1,4 @@
-"""The program in the client: calls, responses, how it continues after a failure, and what it releases at the end."""
+"""The program in the client: calls, responses, failures that it survives, and resources that it releases at the end."""
 
 import json
 import resource
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:De
 
 @pytest.fixture
 def able() -> Iterator[Loadgen]:
-    """The program's methods; nothing of them is left after the test."""
+    """Return the program's methods; whatever they hold is released after the test."""
     loadgen = Program()
     yield joined(Loadgen, loadgen)
     loadgen.close()
@@ -34,7 +34,7 @@ def reading(server: FakeNginx, count: int) -> SlowReading:
 
 
 def test_every_call_reports_its_time_and_the_machines_load(able: Loadgen) -> None:
-    """Except those of the stall and of tools, TLS and HTTP/2, which are tested elsewhere."""
+    """Calls for the stall, tools, TLS and HTTP/2 are tested elsewhere."""
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         target: dict[str, Any] = {"address": "127.0.0.1", "port": server.port}
         protocol = Round(
@@ -46,7 +46,7 @@ def test_every_call_reports_its_time_and_the_machines_load(able: Loadgen) -> Non
             bulk_downloads=1,
             trial="t",
         )
-        # The stand-in answers none without its trial.
+        # The stand-in answers no request without its trial.
         flow = Flow(path="/small.bin", headers={"X-Trial": "t"}, timeout_s=HANG_S)
         began_s = time.monotonic()
         storm = timed(able.storm, **target, connections=3, wait_s=HANG_S)
@@ -98,7 +98,7 @@ def test_everything_held_is_released_at_the_end(
 
     Slow readers would continue in the next trial, and the program would wait for them.
     """
-    # Another reference remains: forgetting this one must not be what closes its connections.
+    # Another reference remains, so that the connections are not closed by its deletion.
     loadgen = Program()
     monkeypatch.setattr(program, "Loadgen", lambda: loadgen)
     with FakeNginx(Behaviour(small_bytes=100)) as server:
@@ -119,7 +119,7 @@ def test_everything_held_is_released_at_the_end(
 
 
 def test_the_soft_limit_of_open_files_is_raised_to_the_hard_one(file_limits: tuple[int, int]) -> None:
-    """10 000 connections need more files than the usual 1024."""
+    """Ten thousand connections need more files than the usual 1024."""
     _, hard = file_limits
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(512, hard), hard))
     program.allow_many_files()

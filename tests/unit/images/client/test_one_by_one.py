@@ -29,7 +29,7 @@ def protocol(port: int, **changes: Any) -> RoundSeen:
 
 
 def test_fast_requests_run_one_after_the_other_next_to_the_downloads() -> None:
-    """As many as requested, never two at a time; the downloads end with the last one."""
+    """The requested number runs, never two at a time; the downloads end with the last request."""
     with FakeNginx(Behaviour(delays_s={11: 0.02, 12: 0.02})) as server:
         answer = protocol(server.port)
         server.wait_for_open(0)
@@ -45,7 +45,7 @@ def test_fast_requests_run_one_after_the_other_next_to_the_downloads() -> None:
 
 
 def test_an_unanswered_request_is_given_up_and_the_next_one_starts() -> None:
-    """After the article's time limit; the downloads continue meanwhile."""
+    """It is given up after the article's time limit; the downloads continue meanwhile."""
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         answer = protocol(server.port, requests=2, timeout_s=0.25)
     assert [record.complete for record in answer.requests] == [False, False]

@@ -34,7 +34,7 @@ class Workers:
     def select(
         self, readers: Sequence["Worker"], _writers: object, _failed: object, timeout_s: float
     ) -> tuple[list["Worker"], list[object], list[object]]:
-        """Return those that have answered, or wait for the first."""
+        """Return the connections that have answered, or wait for the first."""
         assert timeout_s >= 0
         first_s = min((worker.answers_at_s for worker in readers), default=NEVER_S)
         self.now_s = max(self.now_s, min(first_s, self.now_s + timeout_s))
@@ -91,7 +91,7 @@ def probed(machine: Workers, *delays_s: float, window_s: float) -> list[ProbeSam
 
 
 def test_a_delay_shows_only_on_its_worker(machine: Workers) -> None:
-    """Every lag is the worker's own delay; the other worker's ticks in between are not delayed by it."""
+    """Every lag is the worker's own delay, and does not delay the other worker's ticks."""
     delayed, other = probed(machine, DELAY_S, 0.001, window_s=0.3)
     assert delayed.lag_ms == pytest.approx([30] * len(delayed.lag_ms))
     assert other.lag_ms == pytest.approx([1] * 30)
@@ -107,7 +107,7 @@ def test_every_tick_is_answered_or_missed(machine: Workers) -> None:
 
 
 def test_a_probe_outstanding_at_the_end_counts_with_its_whole_lag(machine: Workers) -> None:
-    """Otherwise the longest stalls would be lost; the ticks until the response count as missed."""
+    """If it were left out, the longest stalls would be lost; the ticks until the response count as missed."""
     delayed, other = probed(machine, 0.153, 0.001, window_s=0.05)
     assert delayed.lag_ms == pytest.approx([153])
     assert delayed.missed_ticks == 15
@@ -115,7 +115,7 @@ def test_a_probe_outstanding_at_the_end_counts_with_its_whole_lag(machine: Worke
 
 
 def test_a_probe_interrupted_while_sending_is_left_out_and_counted(machine: Workers) -> None:
-    """Its time of sending is unknown, and so is its duration. All others are there, undisturbed."""
+    """Its time of sending is unknown, and so is its duration. All other probes are undisturbed."""
     worker = Worker(machine, 0.001, pause_every=3)
     (samples,) = probe(
         cast("dict[int, socket.socket]", {11: worker}),

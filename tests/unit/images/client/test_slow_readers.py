@@ -113,7 +113,7 @@ def test_a_response_without_status_200_is_an_error_that_shows_it(interval_s: flo
 
 @pytest.fixture
 def background() -> Iterator[SlowReaders]:
-    """No readers are running yet; those that the test starts are closed."""
+    """Yield readers of which none is running yet; those that the test starts are closed."""
     readers = SlowReaders()
     yield readers
     readers.close()
@@ -125,7 +125,7 @@ def begin(readers: SlowReaders, port: int) -> None:
 
 
 def test_there_is_one_set_of_readers_in_the_background(background: SlowReaders) -> None:
-    """The first set continues when a second is refused; ending readers that are not running is an error."""
+    """The first set continues if a second one is refused; it is an error to end readers that are not running."""
     with pytest.raises(RuntimeError, match="there are no slow readers"):
         background.end()
     with FakeNginx(Behaviour()) as server:

@@ -24,7 +24,7 @@ def test_chunks_are_decoded_in_whatever_pieces_they_arrive(size: int) -> None:
 
 
 def test_the_received_part_of_a_chunk_counts() -> None:
-    """Its end need not have arrived."""
+    """The end of the chunk need not have arrived."""
     assert taken_apart([b"5\r\nhel"]) == (b"hel", False)
 
 

@@ -1,4 +1,4 @@
-"""ApacheBench and wrk: their commands, and what is returned of their output."""
+"""ApacheBench and wrk: their commands, and the parts of their output that are returned."""
 
 import sys
 from dataclasses import replace
@@ -42,7 +42,7 @@ def fake_tool(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, script: 
 
 
 def test_ab_gets_all_settings_of_the_load() -> None:
-    """Quiet, continuing after resets, with the times of all requests in a file; keepalive only on request."""
+    """Options make it quiet, let it continue after resets, and write the times to a file; keepalive is optional."""
     assert ab_command(AB, times=Path("/t/times.tsv")) == [
         *("ab", "-q", "-r", "-n", "1000", "-c", "100", "-s", "30", "-g", "/t/times.tsv"),
         URL,
@@ -51,14 +51,14 @@ def test_ab_gets_all_settings_of_the_load() -> None:
 
 
 def test_wrk_closes_connections_unless_keepalive_is_requested() -> None:
-    """It has no option for that, and uses keepalive by default."""
+    """Keepalive is wrk's default, and it has no option against it."""
     keeping = ["wrk", "-t1", "-c100", "-d10s", "--timeout", "30s", "--latency"]
     assert wrk_command(replace(WRK, keep_alive=True)) == [*keeping, URL]
     assert wrk_command(WRK) == [*keeping, "-H", "Connection: close", URL]
 
 
 def test_wrk_has_no_more_threads_than_cpus_and_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    """More would only wait for each other; wrk rejects fewer connections than threads."""
+    """More threads would only wait for each other; wrk rejects fewer connections than threads."""
     monkeypatch.setattr("os.sched_getaffinity", lambda _pid: set(range(12)))
     asked = {8: 8, 64: 12}
     assert {n: wrk_command(replace(WRK, threads=n))[1] for n in asked} == {n: f"-t{of}" for n, of in asked.items()}
@@ -74,7 +74,7 @@ def test_wrk_has_no_more_threads_than_cpus_and_connections(monkeypatch: pytest.M
     ],
 )
 def test_an_incomplete_load_is_rejected(load: Tool, reason: str) -> None:
-    """No number is invented for it."""
+    """No number is invented for a missing one."""
     with pytest.raises(ValueError, match=reason):
         run(load)
 
@@ -92,7 +92,7 @@ def test_the_times_of_single_requests_are_in_the_third_and_fifth_column() -> Non
 
 
 def test_percentiles_are_values_that_occurred() -> None:
-    """Of a hundred requests the ninety-ninth is not the longest; each column is sorted separately."""
+    """The 99th of a hundred requests is not the longest one; each column is sorted separately."""
     rows = [f"x	1	{1000 * number}	0	{100 - number}	0" for number in range(1, 101)]
     times = ab_times("\n".join([GNUPLOT.splitlines()[0], *rows]))
     assert times.connect_ms == {"p50": 50_000, "p99": 99_000, "max": 100_000}
@@ -120,7 +120,7 @@ def test_a_run_returns_its_report_and_that_of_ab_its_times(
 
 
 def test_a_failing_tool_is_an_error_with_its_last_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From both of its outputs: ab writes its reason to standard error."""
+    """Both of its outputs are searched: ab writes its reason to standard error."""
     script = "print('Benchmarking', flush=True)\nsys.exit('apr_socket_connect(): Connection refused (111)')\n"
     fake_tool("ab", tmp_path, monkeypatch, script)
     with pytest.raises(

@@ -100,7 +100,7 @@ def test_a_trial_without_probes_runs_only_the_loads() -> None:
         window = measure(prepared, start_s=start_s).window
         assert time.monotonic() >= start_s + 0.3
         server.wait_for_open(0)
-        # Only the last request, and only to the worker that has to delete downloads.
+        # The only such request is the last one, to the worker that has to delete downloads.
         assert server.requests[-1].path == "/probe"
         assert server.workers_asked_for("/probe")[asked:] == [12]
     assert window is not None
@@ -136,7 +136,7 @@ def test_the_window_starts_at_the_given_time() -> None:
 
 
 def test_an_unprepared_or_late_trial_is_not_run() -> None:
-    """A part of the window would be taken for the whole. The connections are closed: it can be prepared again."""
+    """Part of the window would be taken for the whole. Its connections are closed, so it can be prepared again."""
     trials = Trials()
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server:
         for settle_s, runs in ((-0.2, False), (0.1, True)):

@@ -1,4 +1,4 @@
-"""TLS clients of which the packets and the ClientHellos are counted."""
+"""TLS clients, with counts of their packets and ClientHellos."""
 
 import ssl
 

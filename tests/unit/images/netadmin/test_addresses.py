@@ -11,7 +11,7 @@ from images.netadmin.netadmin import addresses
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequence[str], bytes]]:
-    """The commands with their input, for a role whose link has 172.18.0.9/24."""
+    """Yield the commands with their input, for a role whose link has 172.18.0.9/24."""
     done: list[tuple[Sequence[str], bytes]] = []
 
     def run(command: Sequence[str], *, input: bytes, check: bool, stdout: object) -> None:  # noqa: A002 - as in subprocess

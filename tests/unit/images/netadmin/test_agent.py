@@ -47,7 +47,7 @@ class FakeWire:
 
     def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Return the requested figures as what was read back, like guest.py."""
-        # It passes a serial line.
+        # The text passes a serial line.
         ((task, figures),) = json.loads(json.dumps(question)).items()
         self.done.append(task)
         assert task == "shape"
@@ -64,7 +64,7 @@ class FakeWire:
 
 @pytest.fixture
 def switched(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """How the segmentation of the role's link was switched; only the image has the code for it."""
+    """Return the calls that switched the segmentation of the role's link; only the image has the real code."""
     states: list[bool] = []
 
     def switch_segmentation(names: Collection[str], *, on: bool) -> None:
@@ -82,7 +82,7 @@ def fake_offloads(monkeypatch: pytest.MonkeyPatch, switch_segmentation: Callable
 
 
 def served(agent: Agent, *questions: Call) -> list[object]:
-    """Return the responses to calls, or why there is none; each gets the next number from 7 on."""
+    """Return the responses to calls, or the error in their place; calls are numbered from 7 on."""
     out = io.StringIO()
     answers(agent).serve([f"{question.line(7 + index)}\n" for index, question in enumerate(questions)], out)
     told = [json.loads(line) for line in out.getvalue().splitlines()]
@@ -125,7 +125,7 @@ def test_every_response_has_its_calls_number(tmp_path: Path, monkeypatch: pytest
 
 
 def test_an_agent_whose_wire_could_not_be_started_says_why() -> None:
-    """As often as it is asked for its first line."""
+    """The reason is given each time the first line is requested."""
     failed = Agent(FakeWire().wire, links.Greeting(error="/dev/net/tun cannot be opened"))
     assert served(failed, Call.of(Program.greet), Call.of(Program.greet)) == ["/dev/net/tun cannot be opened"] * 2
 
@@ -155,7 +155,7 @@ def test_a_failing_call_gets_a_response_and_the_next_one_is_handled(
 
 
 def test_an_agent_without_a_wire_says_so() -> None:
-    """Native shaping lives as long as the kernel does."""
+    """Native shaping lasts as long as the kernel runs."""
     assert served(agent(), Call.of(Program.status), Call.of(Program.revive)) == [True, None]
 
 
@@ -164,7 +164,7 @@ def test_an_agent_without_a_wire_says_so() -> None:
 )
 @pytest.mark.usefixtures("switched")
 def test_only_a_shaped_link_goes_through_the_wire(wanted: links.Impairments, where: str) -> None:
-    """It is shaped first: no frame passes a wire with other settings."""
+    """The link is shaped first: no frame passes a wire with other settings."""
     fake = FakeWire()
     (answer,) = served(agent(fake.wire), Call.of(Program.shape, wanted, WHOLE))
     assert fake.done == ["shape", where]
@@ -204,7 +204,7 @@ def test_segmentation_that_could_not_be_switched_is_tried_again(monkeypatch: pyt
 
 
 def test_the_end_of_a_long_log_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel's last lines say what it died of; bytes that are not text do not hide them."""
+    """A kernel's last lines give the reason for its end; bytes that are not text do not hide them."""
     log = tmp_path / "wire.log"
     log.write_bytes(b"begin" + b"x" * 100_000 + b"\xff Kernel panic")
     monkeypatch.setattr(agent_module, "LOG", log)
@@ -215,7 +215,7 @@ def test_the_end_of_a_long_log_is_reported(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_half_open_connections_come_from_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If it fails, its own error is returned."""
+    """If this process fails, its own error is returned."""
 
     def flood(address: str, *, port: int, count: int) -> HalfOpened:
         if port != 8000:

@@ -64,7 +64,7 @@ def test_a_full_subnet_has_no_source() -> None:
 
 
 def test_every_frame_is_a_syn_to_the_server() -> None:
-    """And nothing else: no other flag, no data, correct checksums."""
+    """Frames have no other flag and no data, and their checksums are correct."""
     (frame,) = frames(["172.18.255.254"], count=1)
     assert (frame.src, frame.dst) == (OWN_MAC, SERVER_MAC)
     assert (frame[IP].src, frame[IP].dst) == ("172.18.255.254", "172.18.0.3")
@@ -107,7 +107,7 @@ def test_sending_waits_for_a_full_queue() -> None:
     ids=["queue-stays-full", "link-down"],
 )
 def test_a_link_that_takes_nothing_is_an_error(errors: list[int], told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sending does not wait forever, and waiting does not help a link that is down."""
+    """Sending is given up after a while; for a link that is down, at once."""
     monkeypatch.setattr(half_open, "_WITHIN_S", 0.0)
     with pytest.raises(OSError, match=told):
         half_open._send(FakeLink(*errors).socket, [b"frame"])
@@ -130,7 +130,7 @@ def test_an_unreachable_server_is_an_error(address: str, error: str, monkeypatch
 
 
 def test_sent_frames_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number, the time, and the invented addresses: not more of them than SYNs."""
+    """The report has the number, the time, and the invented addresses, which are not more than the SYNs."""
     link = FakeLink()
     monkeypatch.setattr(half_open, "interface_network", lambda _: ipaddress.IPv4Interface("172.18.0.2/16"))
     monkeypatch.setattr(half_open, "getmacbyip", {"172.18.0.3": SERVER_MAC}.__getitem__)

@@ -27,7 +27,7 @@ def test_counters_of_this_machine_are_returned_with_their_time() -> None:
 
 
 def test_workers_are_returned(proc: Proc) -> None:
-    """In ascending order; the master may belong to another user, whose processes cannot be read."""
+    """They are in ascending order; the master may belong to another user, whose processes cannot be read."""
     proc.add_nginx()
     before_s = time.monotonic()
     answer = remote(Observer(FakeDiag().open, proc=proc.folder)).workers()
@@ -38,7 +38,7 @@ def test_workers_are_returned(proc: Proc) -> None:
 
 
 def test_a_process_table_without_nginx_and_workers_that_count_no_calls_are_errors(proc: Proc) -> None:
-    """It belongs to another namespace: an empty list would mean nothing."""
+    """Such a table belongs to another namespace: an empty list would mean nothing."""
     observer = remote(Observer(FakeDiag().open, proc=proc.folder))
     assert refused(observer.workers) == "no process here is titled 'nginx: master process'"
     proc.add_nginx()
@@ -46,7 +46,7 @@ def test_a_process_table_without_nginx_and_workers_that_count_no_calls_are_error
 
 
 def test_what_an_engineer_would_print_is_returned_as_text(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counters and status files unchanged; sockets as ss prints them."""
+    """Counters and status files are unchanged; sockets have the form of ss."""
     proc.add_nginx()
     (proc.folder / "net").mkdir(exist_ok=True)
     for name in ("netstat", "snmp"):

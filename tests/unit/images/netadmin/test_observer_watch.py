@@ -20,7 +20,7 @@ LONG: Final = (PORT, 60.0)
 
 
 def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
-    """Memory and queues with their times; then another may start, with another port."""
+    """Samples have memory and queues with their times; another watch may start afterwards, with another port."""
     proc.add_nginx()
     diag = FakeDiag(entry(LISTEN, PORT, receive=3))
     observer = Observer(diag.open, proc=proc.folder)
@@ -110,7 +110,7 @@ def test_there_is_one_watch_at_a_time(proc: Proc) -> None:
 
 @pytest.mark.parametrize("interval_s", [0.0, -0.05])
 def test_a_watch_without_an_interval_is_rejected(interval_s: float, proc: Proc) -> None:
-    """It would leave the subject no CPU."""
+    """A watch without pauses would leave the subject no CPU."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
     error = refused(remote(observer).watch, PORT, interval_s)
     assert error == f"{interval_s} s is no time between two samples"
@@ -118,7 +118,7 @@ def test_a_watch_without_an_interval_is_rejected(interval_s: float, proc: Proc) 
 
 
 def test_a_failed_watch_says_so_at_its_end(proc: Proc) -> None:
-    """Half of the samples would look like all of them; the next watch starts fresh."""
+    """Half of the samples would be taken for all of them; the next watch starts anew."""
     diag = FakeDiag()
     diag.error = OSError("no buffer space")
     observer = Observer(diag.open, proc=proc.folder)

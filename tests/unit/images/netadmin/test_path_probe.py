@@ -31,7 +31,7 @@ def plan(port: int, **changes: Any) -> ProbePath:
 
 @pytest.fixture
 def port(monkeypatch: pytest.MonkeyPatch) -> int:
-    """The first of three unused ports; the loopback interface replaces the role's link."""
+    """Return the first of three unused ports; the loopback interface replaces the role's link."""
     monkeypatch.setattr(load_path, "arrives_on", lambda: "lo")
     # Other processes look elsewhere: between this check and the use of the port, no other process must take it.
     begin = os.getpid() % 3000
@@ -64,7 +64,7 @@ def probed(port: int, **changes: Any) -> PathSeen:
 
 
 def test_every_probe_comes_back_with_its_times(port: int) -> None:
-    """In order, once each; the round trip is not shorter than both ways together."""
+    """Each one comes back once, in order; its round trip is not shorter than both ways together."""
     seen = probed(port)
     assert (seen.sent, seen.loads) == (50, {})
     assert len(seen.late) == 50
@@ -92,12 +92,12 @@ def test_probes_have_the_planned_size_in_both_directions(port: int) -> None:
 
 
 def test_a_machine_that_pauses_loses_no_probe(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither those due meanwhile, nor those that came back: that would look like loss."""
+    """Probes that were due or came back meanwhile must not look lost."""
     clock = itertools.accumulate(itertools.chain([0.0, 0.0, 5.0, 0.0], itertools.repeat(0.001)))
     stand_in = types.SimpleNamespace(monotonic=clock.__next__, monotonic_ns=time.monotonic_ns, time_ns=time.time_ns)
     monkeypatch.setattr(path_probe, "time", stand_in)
     with path_probe._udp(port) as leader:
-        # What it sends comes back at once.
+        # Its probes come back at once.
         leader.connect(("127.0.0.1", port))
         late, back = path_probe._send_probes(leader, plan(port, interval_s=0.002, linger_s=0.01), packets=20)
     assert [number for number, _, _ in back] == list(range(20))
@@ -106,7 +106,7 @@ def test_a_machine_that_pauses_loses_no_probe(port: int, monkeypatch: pytest.Mon
 
 
 def test_a_late_receiver_does_not_make_a_probe_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It arrived when the kernel took it from the link, on the kernel's clock; it is read 300 ms later."""
+    """It arrived when the kernel took it from the link, by the kernel's clock; it is read 300 ms later."""
     clocks = types.SimpleNamespace(time_ns=lambda: 1_000_300_000_000, monotonic_ns=lambda: 50_300_000_000)
     monkeypatch.setattr(path_probe, "time", clocks)
     stamp = (socket.SOL_SOCKET, path_probe._SO_TIMESTAMPNS, path_probe._TIMESPEC.pack(1000, 0))
@@ -119,7 +119,7 @@ def test_a_kernel_that_reports_no_arrival_is_an_error() -> None:
 
 
 def test_the_rate_of_datagrams_is_measured_in_each_direction(port: int) -> None:
-    """Slightly more is offered than the link's nominal rate, and the interface carries it all, with other traffic.
+    """Slightly more than the link's nominal rate is offered, and the interface carries it all, with other traffic.
 
     A pause of the machine may fall into the window: half of the window would be a long one.
     """
@@ -199,7 +199,7 @@ def test_received_bytes_and_frames_are_the_interfaces_first_columns(
 
 
 def test_an_unknown_interface_is_an_error() -> None:
-    """It would look like a link that carries nothing."""
+    """An unknown interface would look like a link that carries nothing."""
     with Counter("wlan77") as counter, pytest.raises(OSError, match=r"^there is no interface wlan77$"):
         counter.read()
 
@@ -208,7 +208,7 @@ def test_an_unknown_interface_is_an_error() -> None:
     ("links", "last"), [(["lo", "eth0"], "eth0"), (["lo", "eth0", "ingress"], "ingress")], ids=["wire", "native"]
 )
 def test_arrivals_are_counted_after_netem(links: list[str], last: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The link before it would show what is sent, and no wrong bit."""
+    """Counters before netem would include lost packets."""
     monkeypatch.setattr(socket, "if_nameindex", lambda: list(enumerate(links)))
     assert arrives_on() == last
 
@@ -247,7 +247,7 @@ SLOW = (1.0, 1.003, 5000, 5), (1.004, 1.007, 7000, 7)
         (SEEN, 0.00001, None, [[0, 0], [2000, 2000], [14000, 6000]]),
         # Two frames of 1000 bytes are 1868 of payload, in segments of 660 with 66 of headers each.
         (SEEN, 0.00001, 660, [[0, 0], [2000, 2055], [14000, 6310]]),
-        # Otherwise none would be quick enough on an emulated CPU, and the link would seem to carry nothing.
+        # With a fixed limit, none would be quick enough on an emulated CPU, and the link would seem to carry nothing.
         (SLOW, 0.0004, None, [[0, 0], [4000, 2000]]),
         (SLOW, 0.0001, None, []),
         ((), 0.00001, None, []),
@@ -271,7 +271,7 @@ def test_points_are_uninterrupted_readings_with_new_data(
 
 
 def test_datagrams_of_a_load_fit_the_paths_mtu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise the kernel would refuse all of them, and nothing would arrive; an overlay network has 1450 bytes."""
+    """The kernel would refuse larger ones, and nothing would arrive; an overlay network has 1450 bytes."""
     path = MagicMock(spec=socket.socket)
     path.__enter__.return_value = path
     path.getsockopt.side_effect = lambda *option: {(socket.IPPROTO_IP, 14): 1450}[option]

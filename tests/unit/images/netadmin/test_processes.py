@@ -1,4 +1,4 @@
-"""What the observer reads about nginx's processes from /proc."""
+"""The observer's readings of nginx's processes in /proc."""
 
 import resource
 import shutil
@@ -16,7 +16,7 @@ from tuneproof.lab.protocol.observer import WorkerTexts
 
 
 def test_processes_are_found_by_the_start_of_their_title(proc: Proc) -> None:
-    """In ascending numeric order; a worker that shuts down counts, too, a cache manager does not."""
+    """They are in numeric order; a worker that shuts down counts, too, a cache manager does not."""
     proc.add_nginx()
     proc.add(100, f"{WORKER} is shutting down\0")
     proc.add(10, "nginx: cache manager process\0")
@@ -30,7 +30,7 @@ def test_processes_are_found_by_the_start_of_their_title(proc: Proc) -> None:
 def test_a_process_that_ends_while_it_is_read_is_left_out(
     name: str, error: type[OSError], proc: Proc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whichever file disappears first, and however the kernel reports it."""
+    """Any of its files may disappear first, and the kernel may report this in several ways."""
     proc.add_nginx()
     read_text = Path.read_text
 
@@ -45,7 +45,7 @@ def test_a_process_that_ends_while_it_is_read_is_left_out(
 
 
 def test_a_missing_kernel_feature_is_an_error_and_not_an_ended_process(proc: Proc) -> None:
-    """Otherwise a kernel without scheduler statistics would have no workers at all."""
+    """A kernel without scheduler statistics must not appear to have no workers."""
     proc.add_nginx()
     (proc.folder / "9" / "schedstat").unlink()
     with pytest.raises(FileNotFoundError, match="schedstat"):

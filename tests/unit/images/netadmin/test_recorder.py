@@ -1,4 +1,4 @@
-"""How a process's record is read, and what its window contains."""
+"""Reading a process's record, and the turns in its window."""
 
 import os
 import threading
@@ -23,7 +23,7 @@ AT_ONCE: Final = (0.0, 0.0)
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """Counters by name, and the non-empty buckets of the histograms, up to the last one."""
+    """The result has counters by name, and the buckets of the histograms up to the last non-empty one."""
     counted = {name: number for number, name in enumerate(recorder.COUNTERS, start=1)}
     histograms = {"read_bytes": {0: (2, 0), 67: (3, 4500)}, "cpu_ns": {319: (1, 1 << 43)}, "wall_ns": {8: (1, 8)}}
     calls = {"accept4": (5, 2, 0), "read": (3, 0, 900)}
@@ -83,7 +83,7 @@ def test_a_file_without_a_record_of_this_process_is_reported(record: bytes, erro
 
 
 def test_a_process_without_a_record_and_an_ended_one_are_reported(tmp_path: Path) -> None:
-    """Neither counts as an empty record."""
+    """Neither case counts as an empty record."""
     with pytest.raises(RecordError, match="process 7 keeps no record"):
         Reader(7, proc=tmp_path)
     canned_turns.write(tmp_path, 7, canned_turns.content(7)).unlink()
@@ -92,7 +92,7 @@ def test_a_process_without_a_record_and_an_ended_one_are_reported(tmp_path: Path
 
 
 def test_calls_of_several_processes_are_added_up(tmp_path: Path) -> None:
-    """The total of all workers is wanted, not each one's; a worker without a record is not idle."""
+    """Only the total of all workers matters; a worker without a record is not taken for an idle one."""
     for pid, row in ((7, (3, 1, 900)), (8, (4, 0, 100))):
         canned_turns.write(tmp_path, pid, canned_turns.content(pid, calls={"read": row}))
     assert recorder.calls_of([7, 8], proc=tmp_path) == {"read": Calls(made=7, failed=1, moved_bytes=1000)}
@@ -101,7 +101,7 @@ def test_calls_of_several_processes_are_added_up(tmp_path: Path) -> None:
 
 
 def test_a_turn_that_is_added_during_the_copy_is_not_half_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even if the copy reads the sequence after the counters: the order of its words is undefined."""
+    """This is true even if the copy reads the sequence after the counters: the order of its words is undefined."""
     before, after = (
         canned_turns.content(7, sequence=2 * turns_over, counters={"turns": turns_over, "read_bytes": 3 * turns_over})
         for turns_over in (1, 2)
@@ -114,7 +114,7 @@ def test_a_turn_that_is_added_during_the_copy_is_not_half_read(tmp_path: Path, m
         if size != len(before) or copies:
             return REAL_PREAD(file, size, offset)
         _overwrite(path, after)
-        # The first counter, and everything before it, as it is afterwards.
+        # The copy has the first counter, and everything before it, in the later state.
         copies.append(after[:64] + before[64:])
         return copies[0]
 
@@ -182,6 +182,6 @@ def test_no_worker_and_another_worker_are_errors(proc: Proc, monkeypatch: pytest
 
 
 def _overwrite(path: Path, record: bytes) -> None:
-    """Write in place: the reader keeps the file open."""
+    """Write in place, because the reader keeps the file open."""
     with path.open("r+b") as file:
         file.write(record)

@@ -1,4 +1,4 @@
-"""What the observer counts in the kernel's lists of sockets."""
+"""The observer's counts from the kernel's lists of sockets."""
 
 import socket
 from pathlib import Path
@@ -13,7 +13,7 @@ from tuneproof.lab.protocol.observer import ListenerFigures, SocketCounts
 
 
 def test_sockets_are_counted_by_state_and_by_port(proc: Proc) -> None:
-    """For both address families; the listeners' queues are not bytes to send, nor are those of other sockets."""
+    """Both address families count; queues of listeners and of other ports' sockets are no bytes to send."""
     diag = FakeDiag(
         entry(LISTEN, PORT, receive=3, send=511),
         entry(LISTEN, PORT, receive=4, send=511, family=10),
@@ -61,7 +61,7 @@ def test_a_kernel_without_ipv6_has_no_table_of_its_sockets(proc: Proc) -> None:
 
 
 def test_this_kernel_lists_an_ended_connection_in_the_expected_place() -> None:
-    """The end that closes first keeps the TIME-WAIT, which is counted without looking at each one."""
+    """The end that closes first keeps the TIME-WAIT, which is counted without a query of each socket."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with socket.create_connection(("127.0.0.1", port)) as client:

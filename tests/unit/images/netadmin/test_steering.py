@@ -20,7 +20,7 @@ MASKS = [
 
 @pytest.fixture
 def queues(tmp_path: Path) -> Path:
-    """The queues of a link: two that receive, one that sends."""
+    """Return the queues of a link: two that receive, one that sends."""
     for name, file in (("rx-0", "rps_cpus"), ("rx-1", "rps_cpus"), ("tx-0", "xps_cpus")):
         (tmp_path / name).mkdir()
         (tmp_path / name / file).write_text("0\n", encoding="ascii")
@@ -56,7 +56,7 @@ def test_an_unwritable_file_is_an_error_with_the_systems_reason(queues: Path) ->
 
 
 def test_a_link_without_queues_is_an_error(tmp_path: Path) -> None:
-    """Nothing would be steered."""
+    """Without queues, nothing would be steered."""
     with pytest.raises(OSError, match="has no receive queue"):
         steer_receive((0,), queues=tmp_path)
 

@@ -1,4 +1,4 @@
-"""What strangers do around a service: only at the given address, and without ending when nothing answers."""
+"""Traffic of strangers around a service: only to the given address, and without ending when nothing answers."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ class NoMoreLooksError(Exception):
 
 
 def walk(errand: street.Errand, *addresses: str) -> None:
-    """Walk while each look gives another address."""
+    """Run the tasks while each lookup gives another address."""
     looks = iter(addresses)
 
     def target() -> str:
@@ -30,7 +30,7 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_task_runs_while_there_is_an_address_whatever_happens() -> None:
-    """No service, a refusal, an end in the middle: the next task follows."""
+    """After a missing service, a refusal or an early end, the next task follows."""
     met: list[str] = []
     troubles = (OSError(), TimeoutError(), asyncio.IncompleteReadError(b"", 1))
 
@@ -43,7 +43,7 @@ def test_a_task_runs_while_there_is_an_address_whatever_happens() -> None:
 
 
 def test_a_firewall_is_silent_about_some_ports_and_loses_packets_of_the_database() -> None:
-    """On arrival, so that captures on both sides show the loss."""
+    """It drops them on arrival, so that captures on both sides show the loss."""
     rules = street.firewall(side="dport")
     assert "hook input" in rules
     assert "tcp dport { 23, 3389 } drop" in rules

@@ -11,7 +11,7 @@ import pytest
 from images.netadmin.netadmin import wire as wire_module
 from images.netadmin.netadmin.wire import KERNEL, Wire, WireError, why_impossible
 
-# Uses its serial line like guest.py, after the messages that a kernel prints before there is a console.
+# The script uses its serial line like guest.py, after the messages that a kernel prints before there is a console.
 PEER = """
 import json, sys
 print("Core dump limits :\\n\\tsoft - 0", flush=True)
@@ -46,7 +46,7 @@ class Kernels:
 
 @pytest.fixture
 def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernels:
-    """A container that can run a wire, with a kernel that echoes."""
+    """Return a container that can run a wire, with a kernel that echoes."""
     made = Kernels(tmp_path)
     made.install(PEER + OBEDIENT)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -60,7 +60,7 @@ def kernels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernels:
 
 @pytest.fixture
 def wire(kernels: Kernels) -> Iterator[Wire]:
-    """A wire that is ended after the test, whatever its state is."""
+    """Yield a wire that is ended after the test in any state."""
     assert kernels.plumbed == []
     made = Wire()
     yield made
@@ -113,7 +113,7 @@ def test_a_kernel_that_does_not_start_is_reported_with_its_status(kernels: Kerne
 
 
 def test_a_kernel_that_dies_during_a_call_is_reported_with_its_status(kernels: Kernels, wire: Wire) -> None:
-    """The call gets no response; nor does the next one."""
+    """Neither this call nor the next one gets a response."""
     kernels.install(PEER + "    sys.exit(4)\n")
     wire.raise_()
     for _ in range(2):
@@ -148,7 +148,7 @@ def test_restarting_a_wire_ends_the_old_kernel_first(wire: Wire) -> None:
 
 
 def test_waiting_for_a_silent_kernel_ends(kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At its start and in a call: it is ended, since a late response would be taken for that of the next call."""
+    """A kernel that is silent at its start or in a call is ended: a late response would be taken for the next one."""
     kernels.install(PEER + "    pass\n")
     wire.raise_()
     monkeypatch.setattr(wire_module, "_ANSWER_WITHIN_S", 0.05)

@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 def test_an_environment_means_the_same_as_for_the_docker_command(
     folder: Path, variables: dict[str, str], current: str | None, address: str
 ) -> None:
-    """Docker's library, which has rules of its own, never chooses."""
+    """Docker's library, which has other rules, never chooses."""
     if current is not None:
         (folder / "config.json").write_text(json.dumps({"currentContext": current}), encoding="utf-8")
     around = {"DOCKER_CONFIG": str(folder), **variables}
@@ -97,7 +97,7 @@ def test_an_unreadable_file_gives_one_message(folder: Path, make: Callable[[Path
 
 
 def test_a_folder_that_nobody_may_enter_gives_one_message(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is another user's home, as after sudo -u."""
+    """After sudo -u, the folder is another user's home."""
     monkeypatch.setattr(os, "stat", Mock(side_effect=PermissionError(13, "Permission denied")))
     monkeypatch.setattr(Path, "read_text", Mock(side_effect=PermissionError(13, "Permission denied")))
     with pytest.raises(BadInputError, match="current context: Docker's contexts cannot be read"):

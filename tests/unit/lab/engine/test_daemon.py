@@ -46,7 +46,7 @@ class Machine:
         self.paths.os_release.write_text('ID=debian\nPRETTY_NAME="Debian GNU/Linux 12"\n', encoding="utf-8")
 
     def add_process(self, pid: int, name: str, state: str = "S") -> None:
-        """Put a process into the table, as in proc(5)."""
+        """Put a process into the table, in the format of proc(5)."""
         folder = self.paths.proc / str(pid)
         folder.mkdir()
         (folder / "comm").write_text(f"{name}\n", encoding="utf-8")
@@ -135,7 +135,7 @@ def test_a_machine_without_docker_gets_it_from_its_distribution(
 
 
 def test_with_systemd_its_service_is_started(tmp_path: Path) -> None:
-    """A detached daemon next to the service would compete with it for the same files."""
+    """A detached daemon would compete with the service for the same files."""
     machine = Machine(tmp_path)
     machine.paths.systemd_dir.mkdir()
     machine.ensure()
@@ -184,7 +184,7 @@ def test_an_early_exit_shows_the_end_of_the_log(tmp_path: Path) -> None:
 
 
 def test_a_start_that_loses_a_race_waits_for_the_winner(tmp_path: Path) -> None:
-    """A package's own start script may have been faster; then ours exits, and the other one answers."""
+    """A package's start script may have been faster; then our dockerd exits, and the other one answers."""
     machine = Machine(tmp_path, answers_after=3, exits_after=1)
     machine.add_process(55, "dockerd")
     connect = machine.connect
@@ -215,7 +215,7 @@ def test_if_nothing_may_be_installed_the_steps_are_shown(
     os_release: str | None,
     tmp_path: Path,
 ) -> None:
-    """For an ordinary user, or another distribution: nothing is run, and the first message stays."""
+    """For an ordinary user, or on another distribution, nothing is run, and the first message stays."""
     machine = Machine(tmp_path)
     machine.paths.os_release.unlink()
     if os_release is not None:

@@ -1,4 +1,4 @@
-"""Clearing a dead engine's state, with real processes and sockets of this test's own."""
+"""A dead engine's state is cleared; processes and sockets are real ones of this test."""
 
 import os
 import signal
@@ -73,7 +73,7 @@ def test_a_living_dockerd_is_found_by_its_pid_file(paths: EnginePaths, tmp_path:
 def test_a_dead_dockerd_is_not_found_even_before_its_parent_has_waited_for_it(
     paths: EnginePaths, tmp_path: Path
 ) -> None:
-    """The process is still in the table, as a zombie."""
+    """The dead process is still in the table, as a zombie."""
     with started(write_program(tmp_path, "dockerd")) as process:
         paths.pid_file.write_text(str(process.pid), encoding="utf-8")
         process.kill()
@@ -85,7 +85,7 @@ def test_a_dead_dockerd_is_not_found_even_before_its_parent_has_waited_for_it(
 
 
 def test_pid_files_and_sockets_of_a_dead_containerd_are_removed_and_the_rest_stays(paths: EnginePaths) -> None:
-    """Dockerd rewrites the configuration, and it does no harm."""
+    """The configuration stays, since dockerd rewrites it."""
     paths.pid_file.write_text("3999999", encoding="utf-8")
     clear_leftovers(paths)
     assert not paths.pid_file.exists()
@@ -101,7 +101,7 @@ def test_no_leftovers_are_not_an_error(tmp_path: Path) -> None:
 
 
 def test_an_orphan_containerd_is_ended(paths: EnginePaths, tmp_path: Path) -> None:
-    """Its dockerd was killed; the next one could not use its files."""
+    """The orphan's dockerd was killed; the next one could not use its files."""
     with started(
         write_program(tmp_path, "containerd"), "--config", paths.containerd_dir / "containerd.toml"
     ) as process:

@@ -14,7 +14,7 @@ from tuneproof.lab.engine.packages import apt_install, install_early, is_debian_
 
 
 class Apt:
-    """Ends each install with the next of the given statuses, and everything else with success."""
+    """A package manager that ends each install with the next given status, and everything else with success."""
 
     def __init__(self, *statuses: int) -> None:
         self.statuses = list(statuses)
@@ -36,7 +36,7 @@ def _as_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("statuses", "verbs"), [([0], ["install"]), ([100, 0], ["install", "update", "install"])])
 def test_package_lists_are_fetched_once_if_they_are_missing_or_outdated(statuses: list[int], verbs: list[str]) -> None:
-    """A bare machine has none; an interrupted earlier installation is finished first."""
+    """A new machine has no lists; an interrupted earlier installation is finished first."""
     apt = Apt(*statuses)
     apt_install("docker.io", why="no engine", run=apt)
     assert apt.verbs == ["--configure", *verbs]
@@ -57,7 +57,7 @@ def test_an_ordinary_user_sees_roots_commands(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_engine_is_installed_early_only_if_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With an installed or named engine, no other is installed; the later attempt reports what goes wrong."""
+    """If an engine is installed or named, no other is installed; a later attempt to reach it reports the error."""
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/os-release").write_text("ID=debian\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Why an engine cannot be reached: real sockets, or missing ones, behind docker-py's own exceptions."""
+"""Reasons for an unreachable engine: real or missing sockets, behind docker-py's own exceptions."""
 
 import hashlib
 import http.server
@@ -68,7 +68,7 @@ def test_a_remote_engine_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) 
     ("host", "told"),
     [
         ("carrier-pigeon://loft", "carrier-pigeon://loft"),
-        # Docker's library would need a package that the lab is without.
+        # Docker's library would need a package that the lab does not install.
         ("ssh://me@machine", "--engine ssh://me@machine"),
     ],
 )

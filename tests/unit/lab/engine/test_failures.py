@@ -53,7 +53,7 @@ def test_a_new_client_of_an_unavailable_engine_gives_the_same_error(tmp_path: Pa
     ids=["explained", "bare", "not-found", "other"],
 )
 def test_the_engines_refusals_are_reported_in_its_own_words(error: Exception, message: str) -> None:
-    """The engine answered, so it is not the engine that is missing."""
+    """An engine that answers is not missing."""
     with pytest.raises(LabError, match=f"^starting backend: {message}") as caught, engine_errors("starting backend"):
         raise error
     assert caught.value.exit_status == 1
@@ -74,7 +74,7 @@ def test_the_engines_refusals_are_reported_in_its_own_words(error: Exception, me
 def test_a_refusal_that_would_affect_every_container_ends_the_run(
     kind: type[Exception], words: str, remedy: str
 ) -> None:
-    """What is missing is named."""
+    """The error names the missing thing."""
     with (
         pytest.raises(EngineUnavailableError, match="starts no container") as caught,
         engine_errors("starting backend"),
@@ -93,7 +93,7 @@ def test_other_errors_pass_through() -> None:
 @pytest.mark.parametrize("listing", ["modules.builtin", "modules.dep"])
 @pytest.mark.parametrize("suffix", ["", ".xz"])
 def test_a_kernel_that_lists_netem_shapes_links_itself(listing: str, suffix: str, tmp_path: Path) -> None:
-    """Built in, as a module, or as a compressed one."""
+    """Netem may be built in, a module, or a compressed module."""
     folder = tmp_path / RELEASE
     folder.mkdir()
     (folder / listing).write_text(f"kernel/net/sched/sch_netem.ko{suffix}:\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Equal content gives an equal image tag; and where base images come from."""
+"""Equal content gives an equal image tag; base images come from an engine, a registry or a mirror."""
 
 import shutil
 import tarfile
@@ -54,7 +54,7 @@ def test_the_path_of_the_checkout_does_not_matter(root: Path, tmp_path_factory: 
 
 
 def test_a_layers_name_depends_on_the_layer_below_and_on_its_packages(root: Path) -> None:
-    """So another image below, or another package, makes another layer."""
+    """Another image below, or another package, makes another layer."""
     (root / "modules").mkdir()
     (root / "modules" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
     below = ImageSpec(name="client", suite="bookworm", root=root)
@@ -85,7 +85,7 @@ NO_CHANGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("name", [*CHANGES, *NO_CHANGES])
 def test_only_a_change_of_an_images_content_gives_another_tag(root: Path, name: str) -> None:
-    """Nothing is rebuilt because somebody ran the unit tests, or has another umask."""
+    """Unit tests that ran, or another umask, cause no rebuild."""
     before = tag(root)
     (CHANGES | NO_CHANGES)[name](root / "client")
     assert (tag(root) != before) is (name in CHANGES)
@@ -113,7 +113,7 @@ def in_context(root: Path) -> dict[str, bytes]:
 
 
 def test_an_image_that_copies_shared_files_contains_only_the_protocol(root: Path, checkout: Path) -> None:
-    """Under the library's own names: its modules, and the packages that contain them."""
+    """It has the library's own names: its modules, and the packages that contain them."""
     (checkout / "tuneproof/lab/protocol/__pycache__").mkdir()
     (checkout / "tuneproof/lab/protocol/__pycache__/codec.pyc").write_bytes(b"1")
     context = in_context(root)
@@ -249,7 +249,7 @@ def test_the_engine_that_lacks_the_image_asks_the_registry(
 
 @pytest.mark.parametrize("there", ["debian:bookworm-slim", "tuneproof/base:bookworm"])
 def test_an_existing_base_is_used_under_the_projects_name(there: str) -> None:
-    """Debian's image keeps its own name, however it got there."""
+    """Debian's image keeps its own name."""
     engine = Engine(there)
     ensure_base(cast("Any", engine), "bookworm", report=lambda _: None)
     assert engine.names == {there, "tuneproof/base:bookworm"}
@@ -292,7 +292,7 @@ def test_expired_metadata_is_used_only_for_the_suite_in_testing_and_reported(
 
 
 def test_every_stage_of_every_image_begins_as_a_layer() -> None:
-    """So that a build's leftovers are recognised, and images built on a finished one are not."""
+    """Only a build's leftovers are then recognised, and not images that were built on a finished one."""
     for dockerfile in IMAGES_FOLDER.glob("*/Dockerfile"):
         lines = [line for line in dockerfile.read_text(encoding="utf-8").splitlines() if line[:1] not in {"#", ""}]
         after = [following for line, following in pairwise(lines) if line.startswith("FROM ${BASE}")]

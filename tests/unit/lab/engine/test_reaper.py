@@ -1,4 +1,4 @@
-"""The reaper learns of the session's end, however it ends, and looks until nothing appears any more."""
+"""The reaper learns of every end of the session, and looks until nothing appears any more."""
 
 import itertools
 import os
@@ -39,7 +39,7 @@ def test_a_session_that_ends_well_says_so_and_waits(engine: str, named: str, hea
 
 @pytest.mark.parametrize("fails", [True, False], ids=["fails", "was-interrupted"])
 def test_a_failing_or_interrupted_session_leaves_the_rest_to_the_reaper(heard: Path, *, fails: bool) -> None:
-    """It sends nothing and does not wait: the engine may be away for long, or still create what was requested."""
+    """The session sends nothing and does not wait: the engine may be away, or still create what was requested."""
     session = Session()
     with (
         pytest.raises(RuntimeError) if fails else nullcontext(),
@@ -54,7 +54,7 @@ def test_a_failing_or_interrupted_session_leaves_the_rest_to_the_reaper(heard: P
 
 @pytest.mark.usefixtures("heard")
 def test_a_killed_reaper_does_not_spoil_the_end_of_the_session() -> None:
-    """The session has cleaned up after itself: nothing is left to do, and there is no reaper to inform."""
+    """The session has removed its resources: nothing is left to do, and there is no reaper to inform."""
     with reaper(Session()):
         (started,) = (int(pid) for pid in Path("/proc/thread-self/children").read_text(encoding="ascii").split())
         os.kill(started, signal.SIGKILL)
@@ -106,7 +106,7 @@ class Engine:
 def test_after_a_good_end_it_looks_again_while_there_was_something(
     answers: tuple[int | Exception, ...], busy: int, looks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not longer: a warm run does not wait for something that cannot appear.
+    """It looks no longer: a warm run does not wait for something that cannot appear.
 
     An engine still has it when it is back; an overlay network's last container may be on another engine.
     """
@@ -119,7 +119,7 @@ def test_after_a_good_end_it_looks_again_while_there_was_something(
 
 
 def test_after_a_kill_it_looks_until_nothing_has_appeared_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request that was under way may create a container later: each find starts the wait again."""
+    """A request that was under way may create a container later: each container found restarts the wait."""
     fake = Engine(monkeypatch, 1, 0, 0, 1)
     reap("abc", quiet_s=6.0)
     last_find_s = 4 * 0.1 + 3 * 0.5
@@ -140,7 +140,7 @@ def test_another_engine_is_reached_by_its_name(monkeypatch: pytest.MonkeyPatch) 
 def test_an_engine_that_stays_away_is_given_up_at_last(
     quiet_s: float, given_up_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After an hour if nobody waits; by then the attempts are less frequent."""
+    """Without a waiting session, this takes an hour, with attempts that become less frequent."""
     fake = Engine(monkeypatch, then=1)
     reap("abc", quiet_s=quiet_s)
     assert fake.now_s == pytest.approx(given_up_s, abs=6)
@@ -148,7 +148,7 @@ def test_an_engine_that_stays_away_is_given_up_at_last(
 
 
 def test_refused_removals_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For example, a network with an endpoint that is just leaving."""
+    """An engine refuses to remove a network with an endpoint that is just leaving, for example."""
     fake = Engine(monkeypatch, Removed(refused=("has active endpoints",)))
     reap("abc", quiet_s=0.0)
     assert len(fake.looks) == 2
@@ -159,7 +159,7 @@ def test_refused_removals_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_reapers_patience_depends_on_what_the_session_sent(
     said: bytes, quiet_s: float, named: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only a session that cleaned up after itself needs no patience."""
+    """Only after a session that removed its resources is no patience needed."""
     calls: list[tuple[str, float, str]] = []
 
     def remember(session_id: str, *, quiet_s: float, engine: str) -> None:

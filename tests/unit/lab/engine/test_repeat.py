@@ -18,7 +18,7 @@ from tuneproof.lab.engine.repeat import Repeats, once_more, repeat_safe_calls
 
 
 class Engine(http.server.BaseHTTPRequestHandler):
-    """Closes this many connections before it answers: the call may have been carried out."""
+    """An engine that closes this many connections before it answers: the call may have been carried out."""
 
     loses = 0
     status = 200
@@ -66,9 +66,9 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[docker.APIClient]:
         (2, "wait", ("c",), "POST /containers/c/wait", 3),
         (2, "exec_create", ("c", "true"), "POST /containers/c/exec", 3),
         (2, "disconnect_container_from_network", ("c", "n"), "POST /networks/n/disconnect", 3),
-        # An engine that loses everything is given up.
+        # An engine that loses every response is given up.
         (100, "inspect_container", ("c",), "GET /containers/c/json", 5),
-        # A second container, or a second run of a program, would be something else.
+        # A second container, or a second run of a program, would be a new effect.
         (1, "create_container", ("image",), "POST /containers/create", 1),
         (1, "create_network", ("n",), "POST /networks/create", 1),
         (1, "exec_start", ("e",), "POST /exec/e/start", 1),
@@ -101,7 +101,7 @@ def test_calls_that_may_be_done_twice_are_repeated_and_those_that_may_have_start
 def test_only_a_query_that_fails_in_the_engine_is_repeated(
     api: docker.APIClient, call: str, status: int, asked: int
 ) -> None:
-    """Its own text is the error."""
+    """The error has the engine's own text."""
     Engine.status = status
     with pytest.raises(APIError, match="in use"):
         getattr(api, call)("c")

@@ -18,7 +18,7 @@ from tuneproof.lab.engine.session import session_on
 def test_a_session_removes_dead_ones_first_and_its_own_resources_last(
     monkeypatch: pytest.MonkeyPatch, *, is_interrupted: bool, fails: bool
 ) -> None:
-    """On all of its engines, however it ends; resources of a live session stay."""
+    """This happens on all of its engines and at every end; resources of a live session stay."""
     ended = []
 
     @contextmanager

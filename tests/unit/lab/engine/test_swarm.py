@@ -1,4 +1,4 @@
-"""What engines report about their swarm, and why some cannot share a network."""
+"""The engines' reports about their swarm, and reasons against a common network."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is removed, and above all what is not, with a simulated engine."""
+"""Resources that are removed, and those that must stay, with a simulated engine."""
 
 import pytest
 from docker.errors import APIError, NotFound
@@ -38,7 +38,7 @@ def kept(api: FakeApi, session: Session) -> set[str]:
 
 @pytest.mark.parametrize(("overlay", "removed"), [(True, 1), (False, 0)], ids=["overlay", "bridge"])
 def test_a_network_over_several_engines_is_free_after_a_moment(api: FakeApi, *, overlay: bool, removed: int) -> None:
-    """The swarm learns of its last container's end a little later; on one engine the next look shows it."""
+    """The swarm notices its last container's end a little later; on one engine, the next look shows it."""
     api.overlay = overlay
     api.add_lease(DEAD, "exited")
     api.refusals["dead-network"] = [APIError("network is in use by task")] * 3
@@ -59,7 +59,7 @@ def test_a_network_over_several_engines_is_free_after_a_moment(api: FakeApi, *, 
     ],
 )
 def test_a_session_is_over_if_all_of_its_leases_have_ended(api: FakeApi, states: list[str], *, is_over: bool) -> None:
-    """After a restart of the engine, a session takes a new one. Nobody knows about a session that never had one."""
+    """After a restart of the engine, a session takes a new lease. A session that never had one may be alive."""
     for state in states:
         api.add_lease(DEAD, state)
     remove_dead_sessions(api.client)
@@ -68,7 +68,7 @@ def test_a_session_is_over_if_all_of_its_leases_have_ended(api: FakeApi, states:
 
 
 def test_the_lease_is_removed_last(api: FakeApi) -> None:
-    """As long as something is left, the next run must know that anybody may remove it."""
+    """Without it, the next run could not see that the remaining resources may be removed."""
     api.add_lease(DEAD, "exited")
     api.refusals["dead-network"] = [APIError("has active endpoints")]
     assert remove_dead_sessions(api.client).networks == 0
@@ -88,7 +88,7 @@ def test_images_and_build_steps_belong_to_no_session(api: FakeApi) -> None:
 
 
 def test_a_container_from_a_committed_session_image_belongs_to_the_user(api: FakeApi) -> None:
-    """It inherited the labels of a session that has ended; so did one that looks like another's ended lease."""
+    """Both containers inherited the labels of an ended session; one of them looks like its ended lease."""
     api.add("image", "mine:1", DEAD.labels)
     api.add("container", "mine", DEAD.labels)
     api.started_from["mine"] = "mine:1"
@@ -113,7 +113,7 @@ def test_a_container_from_a_committed_session_image_belongs_to_the_user(api: Fak
 def test_a_resource_that_cannot_be_removed_does_not_block_the_others(
     refusal: Exception, told: tuple[str, ...], api: FakeApi
 ) -> None:
-    """It is not counted, but reported; the next round checks whether it is gone."""
+    """The resource is reported and not counted; the next round checks whether it is gone."""
     api.refusals["dead-container"] = [refusal]
     assert remove_session(api.client, "dead") == Removed(containers=0, networks=1, volumes=1, refused=told)
     assert kept(api, DEAD) == {"dead-container"}
@@ -121,7 +121,7 @@ def test_a_resource_that_cannot_be_removed_does_not_block_the_others(
 
 
 def test_a_container_that_others_have_joined_is_removed_after_them(api: FakeApi) -> None:
-    """Podman lists it first, and refuses until the others have been removed."""
+    """Podman lists such a container first, and refuses until the others have been removed."""
     api.refusals["dead-container"] = [APIError("has dependent containers which must be removed before it")]
     api.add("container", "joined", DEAD.labels)
     assert remove_session(api.client, "dead") == Removed(containers=2, networks=1, volumes=1)
@@ -154,7 +154,7 @@ def test_everything_of_the_project_is_removed_and_nothing_that_others_built_on_i
 
 
 def test_an_image_that_a_container_uses_stays_and_is_reported(api: FakeApi) -> None:
-    """Another user's container: those of sessions have been removed by then."""
+    """The container is another user's: those of sessions have been removed by then."""
     api.add("image", CLIENT, OURS)
     api.add("container", "users-shell", OURS)
     api.started_from["users-shell"] = CLIENT
@@ -164,7 +164,7 @@ def test_an_image_that_a_container_uses_stays_and_is_reported(api: FakeApi) -> N
 
 
 def test_a_layer_that_others_built_on_stays_without_a_complaint(api: FakeApi) -> None:
-    """It is a part of their image."""
+    """The layer is a part of their image."""
     api.add("image", "layer", STEP)
     api.add("image", "users/app:1", OURS)
     api.parents = {"users/app:1": "layer"}

@@ -19,7 +19,7 @@ from tuneproof.lab.engine.commands import Finished, Run
 from tuneproof.lab.engine.updates import Updates, package_lists, updates_for
 
 PACKAGES = "Package: adduser\nArchitecture: all\nVersion: 3\n\nPackage: openssl\nArchitecture: amd64\nVersion: 3.0.15\n"
-# As apt-get 2.6 of Debian 12 prints it: an update in each archive, one in both, and a package that is new.
+# Output of apt-get 2.6 of Debian 12: an update in each archive, one in both, and a new package.
 SIMULATED = """\
 Inst base-files [12.4+deb12u10] (12.4+deb12u13 Debian:12.13/oldstable [amd64])
 Inst openssl [3.0.15-1~deb12u1] (3.0.17-1~deb12u3 Debian-Security:12/oldstable-security [amd64]) [libssl3:amd64 ]
@@ -52,7 +52,7 @@ def apt(lists: str, *, status: int = 0) -> Run:
 
 
 def test_updates_of_the_security_archive_are_named(lists: str) -> None:
-    """They have the date of the list. Updates that only a point release has, and new packages, are left out."""
+    """They have the date of the list. Updates of a point release only, and new packages, are left out."""
     wanted = Updates(packages=("libc6", "openssl"), listed=date(1971, 1, 1))
     assert updates_for([PACKAGES, PACKAGES], "bookworm", run=apt(lists)) == wanted
 
@@ -71,7 +71,7 @@ def test_lists_of_something_else_give_no_updates(lists: str, suite: str, more: s
 
 
 def test_without_apt_or_lists_nothing_is_known(lists: str) -> None:
-    """The list that has not been fetched yet is named by apt, but does not exist."""
+    """Apt names the list that has not been fetched yet, but it does not exist."""
     assert updates_for([PACKAGES], "bookworm", run=lambda *_, **__: Finished(status=127, output="not found")) is None
     assert updates_for([PACKAGES], "bookworm", run=apt(lists, status=100)) is None
     assert updates_for([PACKAGES], "bookworm", run=apt(lists.replace("security\n", "security.missing\n"))) is None

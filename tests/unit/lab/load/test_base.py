@@ -1,4 +1,4 @@
-"""What all kinds of load have in common: a trial's record, its observation, and an arm's figures."""
+"""The common part of all loads: a trial's record, its observation, and an arm's figures."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +65,7 @@ def test_by_default_a_load_has_the_medians_as_figures_and_cuts_nothing_short() -
 
 
 def test_only_bulk_downloads_are_cut_short_by_a_trials_end() -> None:
-    """A short fast request would be a sign of trouble."""
+    """A fast request that was cut short would be a sign of trouble."""
     assert StallLoad().cut_short_paths == ("/bulk.bin",)
     assert OneByOne(bulk_path="/film.bin", fast_path="/page").cut_short_paths == ("/film.bin",)
     assert HeldConnections().cut_short_paths == ()

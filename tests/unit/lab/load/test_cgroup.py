@@ -1,4 +1,4 @@
-"""Memory that the kernel accounts to a container: both versions of cgroup, and how the files are read."""
+"""Memory that the kernel accounts to a container, in the files of both versions of cgroup."""
 
 import subprocess
 import types
@@ -54,7 +54,7 @@ def test_memory_outside_processes_and_page_cache_is_the_kernels(
 
 
 def test_a_reading_that_the_engine_has_lost_voids_the_trial() -> None:
-    """The command had succeeded: no figure is missing in the container."""
+    """The command had succeeded, so the container lacks no figure."""
     lost = cast("LabContainer", types.SimpleNamespace(run=lambda _command: b""))
     with pytest.raises(VoidTrialError):
         CgroupMemory.of(lost)
@@ -67,13 +67,13 @@ def test_a_container_without_such_files_gives_no_reading(tmp_path: Path) -> None
 
 
 def test_a_kernel_that_counts_no_kills_has_seen_none() -> None:
-    """Before Linux 4.13 there is no such line."""
+    """Before Linux 4.13 the file has no such line."""
     text = "".join(V1.values()).replace("oom_kill 3\n", "")
     assert CgroupMemory.from_text(text).oom_kills == 0
 
 
 @pytest.mark.parametrize("missing", ["anon 4000\n", "file 1000\n"])
 def test_a_figure_that_is_missing_is_an_error(missing: str) -> None:
-    """Taken for zero, it would be counted as the kernel's."""
+    """If it were taken for zero, other memory would count as the kernel's."""
     with pytest.raises(ValueError, match=r"neither cgroup v1 nor v2: \['"):
         CgroupMemory.from_text("".join(V2.values()).replace(missing, ""))

@@ -6,7 +6,7 @@ from tuneproof.lab.load.clocks import COMMON, Clock
 
 
 def test_a_clock_is_assumed_to_be_read_halfway_within_half_of_the_way() -> None:
-    """Its machine started later, or earlier: that says nothing about its lateness."""
+    """The program's machine started later or earlier, which does not affect the uncertainty."""
     clock = Clock.told(1000.0, asked_s=50.0, answered_s=50.5)
     assert clock.ahead_s == pytest.approx(949.75)
     assert clock.doubt_s == pytest.approx(0.25)

@@ -61,7 +61,7 @@ def test_workers_that_should_accept_are_left_alone(fake: FakeStage) -> None:
 
 @pytest.mark.parametrize("step", ["watch", "storm", "watched"])
 def test_stopped_workers_continue_whatever_fails(step: str, fake: FakeStage) -> None:
-    """Otherwise they would serve no later trial."""
+    """Stopped workers would serve no later trial."""
     fake.failing[step] = LabError("no")
     with pytest.raises(LabError, match="no"):
         ConnectStorm().run(fake.stage, label="a-b1")
@@ -69,7 +69,7 @@ def test_stopped_workers_continue_whatever_fails(step: str, fake: FakeStage) -> 
 
 
 def test_the_next_trial_finds_empty_queues(fake: FakeStage) -> None:
-    """Those of all listeners, and without incomplete handshakes."""
+    """The queues of all listeners are empty, and no handshake is incomplete."""
     fake.sockets = [sockets(queued=(0, 3)), sockets(SYN_RECV=2), sockets(ESTAB=9)]
     ConnectStorm().run(fake.stage, label="a-b1")
     assert fake.did[-4:] == ["counters", "sockets", "sockets", "sockets"]
@@ -86,7 +86,7 @@ def test_a_queue_that_stays_full_is_an_error(fake: FakeStage) -> None:
     [
         (ConnectStorm(connections=0), seen(), ("no connect was started",)),
         (ConnectStorm(connections=1), seen(1.0), ()),
-        # It would refute that a long queue saves connects.
+        # This result would refute the claim that a long queue saves connects.
         (ConnectStorm(connections=8), seen(unfinished=8), ("none of 8 connects got in: nginx cannot be reached",)),
         # Established connections were queued with their first SYN: a second SYN finds the queue just as full.
         (ConnectStorm(connections=8), None, ("the client saw 2 connects only after a second",)),

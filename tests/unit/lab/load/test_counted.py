@@ -1,4 +1,4 @@
-"""Counting trials: what surrounds a script, and what a script can call."""
+"""Counting trials: the steps before and after a script, and the calls that it can make."""
 
 import base64
 import itertools
@@ -63,7 +63,7 @@ ARRIVED = Arrived(status=200, body_bytes=5, end="")
 
 
 class Around:
-    """A lab whose programs record their calls; these and the responses pass as lines of JSON."""
+    """A lab with programs that record their calls; these and the responses pass as lines of JSON."""
 
     def __init__(self) -> None:
         self.did: list[Any] = []
@@ -203,7 +203,7 @@ def rig(around: Around) -> Rig:
 
 
 def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
-    """Whatever fails."""
+    """Both happen even if something fails."""
     around = Around()
 
     def script(_rig: Rig) -> Mapping[str, float]:
@@ -227,7 +227,7 @@ def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
 
 
 def test_a_configuration_that_is_only_tested_starts_nothing() -> None:
-    """Nginx may refuse it."""
+    """Nginx may refuse the configuration."""
     around = Around()
     load = Counted(configuration="arm", script=lambda rig: {"status": rig.test().status}, starts=False)
     assert load.run(around.stage, label="arm-b1").record.figures == {"status": 0}
@@ -259,7 +259,7 @@ def test_flows_come_back_as_values() -> None:
 
 
 def test_streams_are_opened_read_and_closed() -> None:
-    """At the subject's own port, unless another is given."""
+    """They use the subject's own port, unless another is given."""
     around = Around()
     rig(around).open_streams(Streams())
     rig(around).open_streams(Streams(http2=True), port=8443)
@@ -352,7 +352,7 @@ def test_a_number_is_steady_after_several_readings_without_work(monkeypatch: pyt
 
 
 def test_connections_of_many_clients_use_the_next_addresses_in_turn() -> None:
-    """One for each connection, and at most 64; without many clients the kernel chooses."""
+    """Each connection has its own, up to 64; without many clients, the kernel chooses."""
     around = Around()
     around.clients = itertools.cycle(f"10.0.0.{number}" for number in range(100))
     for connections in (2, 3, 70):
@@ -384,7 +384,7 @@ def test_connections_wait_behind_stopped_workers() -> None:
 
 
 def test_a_port_that_an_earlier_trial_used_is_skipped() -> None:
-    """Its sockets are in TIME-WAIT for a minute."""
+    """Sockets of the earlier trial are in TIME-WAIT for a minute."""
     around = Around()
     assert rig(around).fresh_port([8100, 8101]) == 8101
     with pytest.raises(LabError, match="all ports from 8100 on"):
@@ -407,9 +407,9 @@ def test_an_nginx_without_its_title_is_awaited() -> None:
 
 
 def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the workers are stopped; they continue whatever happens."""
+    """The workers are stopped meanwhile, and continue after any error."""
     around = Around()
-    # Two always wait; of nine, the others are dropped one after the other.
+    # Two of nine always wait; the others are dropped one after the other.
     around.drops = [100, 100, 103, 107, 108]
     assert rig(around).queue_behind_stopped_workers(9, port=80, listens_on=81) == 2
     assert around.drops == [108]
@@ -447,7 +447,7 @@ def test_a_backend_resolves_names_for_the_system() -> None:
 
 
 def test_logs_and_settings_are_read() -> None:
-    """By the script that starts nginx; if it runs as long as the lab, by the engine."""
+    """The script that starts nginx reads them; if nginx runs as long as the lab, the engine does."""
     around = Around()
     assert Rig(around.stage, configuration="").error_log() == f"fetched {ERROR_LOG_PATH}"
     assert rig(around).access_log() == [{"uri": "/", "status": "200"}]
@@ -474,7 +474,7 @@ def test_a_signal_is_handled_before_the_script_continues() -> None:
 
 
 def test_old_workers_are_awaited_until_they_announce_their_exit_or_are_gone() -> None:
-    """One that has announced it and still works is not finished; new ones do not matter."""
+    """A worker that has announced its exit and still works is not finished; new ones do not matter."""
     working, leaving, new = (
         (worker(pid, is_leaving=is_leaving, is_asleep=is_asleep),)
         for pid, is_leaving, is_asleep in ((7, True, False), (7, True, True), (8, False, True))
@@ -489,7 +489,7 @@ def test_old_workers_are_awaited_until_they_announce_their_exit_or_are_gone() ->
 
 
 def test_killed_workers_have_successors_when_the_trial_continues() -> None:
-    """Between an old one and its successor there is none."""
+    """Between the end of a worker and the start of its successor, there is none."""
     around = Around()
     old, new = worker(7), worker(8)
     around.workers = [(old,), (old,), CannotDoError("no worker"), (old, new), (new,), (new,)]

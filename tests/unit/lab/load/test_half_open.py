@@ -60,7 +60,7 @@ def test_half_open_connections_that_end_meanwhile_are_counted(fake: FakeStage) -
 
 
 def test_a_burst_waits_until_the_last_one_is_gone(fake: FakeStage) -> None:
-    """Its connections would fill the queue, and end meanwhile."""
+    """Connections of the last burst would fill the queue, and end meanwhile."""
     fake.sockets[:0] = [sockets(SYN_RECV=160), sockets(SYN_RECV=3)]
     HalfOpen().run(fake.stage, label="a-b1")
     assert fake.did[:4] == ["sockets"] * 3 + ["counters"]
@@ -84,7 +84,7 @@ def test_half_open_connections_that_stay_are_an_error(fake: FakeStage) -> None:
 def test_a_burst_counts_only_if_it_ended_before_its_first_connections_expired(
     arrived: int, seconds: float, faults: tuple[str, ...], fake: FakeStage
 ) -> None:
-    """Whatever happened to the SYNs; if some expire, the queue has room again, and fewer are dropped."""
+    """If some connections expire, the queue has room again, and fewer SYNs are dropped."""
     fake.sockets = [sockets()]
     fake.counters[1] = counters(Tcp__InSegs=100 + arrived)
     load = HalfOpen(syns=800)

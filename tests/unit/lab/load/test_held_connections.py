@@ -37,7 +37,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 
 
 def test_connections_are_opened_in_equal_steps_with_a_reading_before_and_after_each(fake: FakeStage) -> None:
-    """Then they are released, and the load waits for that: the next trial must not find them."""
+    """The load then releases them and waits for their end: the next trial must not find them."""
     fake.sockets = [sockets(ESTAB=200), sockets(ESTAB=1), sockets(ESTAB=0, others={"ESTAB": 5})]
     recorded = LOAD.run(fake.stage, label="a-b1")
     step = ["hold", "workers", "cgroup"]
@@ -66,7 +66,7 @@ def test_a_trial_is_void_if_a_connection_of_any_step_failed(fake: FakeStage) -> 
 
 
 def test_connections_that_stay_after_their_release_are_an_error(fake: FakeStage) -> None:
-    """They would count for the next arm."""
+    """Such connections would count for the next arm."""
     fake.sockets = [sockets(ESTAB=7)]
     with pytest.raises(LabError, match="released connections did not end within 60 s"):
         LOAD.run(fake.stage, label="a-b1")

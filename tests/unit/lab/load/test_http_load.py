@@ -96,7 +96,7 @@ def test_the_generator_runs_between_two_readings_of_counters_and_workers() -> No
 
 
 def test_a_backend_can_be_measured_without_the_subject() -> None:
-    """At its own address and port: its own rate shows what a proxy costs."""
+    """The load goes to the backend's address and port: its own rate shows the cost of a proxy."""
     fake = stage()
     HttpLoad(to="backend", path="/page").run(fake.stage, label="a-b1")
     asked = asked_of(fake)
@@ -138,7 +138,7 @@ def test_a_worker_that_ended_meanwhile_is_left_out() -> None:
 
 
 def test_a_run_without_completed_requests_is_void() -> None:
-    """It is still an observation, with a reason; any other one counts."""
+    """A void run is still an observation, with a reason; any other run counts."""
     nothing = observed(stage(wrk_said(completed=0, failed=40, p50="0.00us", p99="0.00us")), tool=WRK)
     assert nothing.faults == ("no request was completed",)
     assert observed(stage(wrk_said(completed=1)), tool=WRK).faults == ()
@@ -166,7 +166,7 @@ def test_a_response_of_another_length_has_not_failed_and_error_statuses_are_reco
     ids=["no-ab", "no-wrk", "no-time", "no-latency"],
 )
 def test_an_incomplete_report_is_an_error_with_its_text(tool: str, said: ToolSaid, what: str) -> None:
-    """Missing figures would be invented."""
+    """Missing figures must not be invented."""
     with pytest.raises(LabError, match=what) as caught:
         HttpLoad(tool=tool).run(stage(said).stage, label="a-b1")
     assert caught.value.tail == said.report

@@ -1,4 +1,4 @@
-"""How the texts that an observer reads are parsed."""
+"""The texts of an observer are parsed."""
 
 import dataclasses
 from typing import Any
@@ -51,7 +51,7 @@ def cpu(processed: int, dropped: int = 0, squeezed: int = 0) -> SoftnetFigures:
     ids=["asleep", "leaving", "running", "on-a-disk", "stopped"],
 )
 def test_each_worker_has_its_figures_and_when_they_were_read(told: dict[str, str], changed: dict[str, Any]) -> None:
-    """And whether it is about to exit, or has work to do."""
+    """The figures also show whether a worker is about to exit, or has work to do."""
     assert WorkerFigures.of(WorkerTexts(workers=(texts(9, **told), texts(12)), at_s=12.5)) == (
         WorkerFigures(pid=9, at_s=12.5, **{**FIGURES, **changed}),
         WorkerFigures(pid=12, at_s=12.5, **FIGURES),
@@ -76,7 +76,7 @@ def test_counters_are_read_with_those_of_each_cpu() -> None:
     ids=["no-counters", "no-names", "no-softnet"],
 )
 def test_counters_in_another_format_are_an_error(told: CounterTexts) -> None:
-    """From an unknown kernel; the message says what was expected."""
+    """An unknown kernel may write them; the message has the expected format."""
     with pytest.raises(LabError, match=r"the kernel's counters cannot be read: .*expected"):
         Counters.of(told)
 
@@ -100,13 +100,13 @@ def test_a_worker_that_has_ended_is_left_out() -> None:
     ids=["status", "unit", "own-memory", "switches", "schedstat", "io"],
 )
 def test_a_worker_in_another_format_is_an_error(worker: ProcessTexts, expected: str) -> None:
-    """A zero in place of a missing figure would be believed."""
+    """A zero in place of a missing figure would be taken for a measurement."""
     with pytest.raises(LabError, match=f"nginx's workers cannot be read: .*{expected}"):
         WorkerFigures.of(WorkerTexts(workers=(worker,), at_s=12.5))
 
 
 def test_a_difference_is_what_was_added_in_between() -> None:
-    """Name by name, CPU by CPU, and the seconds.
+    """There is a difference for each name and CPU, and for the time.
 
     A level may fall; ICMP's types appear once they have counted something; a CPU's counters may start again.
     """

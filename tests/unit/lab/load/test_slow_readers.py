@@ -18,7 +18,7 @@ from tuneproof.lab.topology.program import Call
 
 LOAD = SlowReaders(readers=3)
 OLD = (worker(11), worker(12))
-# The old ones, the new ones, and the reading before the readers.
+# These calls are for the old workers, the new ones, and the reading before the readers.
 BEFORE = 3
 
 
@@ -92,7 +92,7 @@ def test_readers_get_fresh_workers_and_are_sampled_before_they_end(fake: FakeSta
     observation = LOAD.observe(recorded)
     assert observation == MemoryObservation(
         steal_pct=0.0,
-        # Both calls, and the wait in between.
+        # This is the time of both calls, and of the wait in between.
         measuring_s=about(2.35),
         readers=3,
         readers_alive=2,
@@ -121,7 +121,7 @@ def test_readers_get_fresh_workers_and_are_sampled_before_they_end(fake: FakeSta
 def test_readers_end_once_memory_has_not_changed_for_a_while(
     sizes_bytes: list[int], waited_s: float, fake: FakeStage
 ) -> None:
-    """That is 0.3 s after the last change of more than 256 KiB."""
+    """The readers end 0.3 s after the last change of more than 256 KiB."""
     assert grow(fake, sizes_bytes) == pytest.approx(waited_s, abs=0.06)
 
 
@@ -131,7 +131,7 @@ def test_readers_end_once_memory_has_not_changed_for_a_while(
 def test_only_time_in_which_a_worker_had_the_cpu_counts_unless_it_sleeps(
     share: float, waited_s: float, fake: FakeStage
 ) -> None:
-    """Here it is ready to run for two seconds, and gets a share of a CPU: without one, it could not have grown."""
+    """Here a worker is ready for two seconds, and gets a share of a CPU: without a CPU, it could not have grown."""
     ran_s = [look * 0.05 * share for look in range(40)]
     assert grow(fake, [4 * MIB] * 40 + [9 * MIB], ran_s=ran_s) == pytest.approx(waited_s, abs=0.06)
 
@@ -143,7 +143,7 @@ def test_memory_that_never_stops_growing_makes_the_trial_void(fake: FakeStage) -
 
 
 def test_a_slow_machine_gets_more_time(fake: FakeStage) -> None:
-    """If starting a container takes four seconds, a gigabyte may take minutes: growing memory is not a failure."""
+    """If the start of a container takes four seconds, a gigabyte may take minutes: growing memory is no failure."""
     grows = [place * MIB for place in range(2000)]
     fake.patience = 4.0
     assert grow(fake, grows) > PATIENCE_S
@@ -169,7 +169,7 @@ GOING_ON: dict[str, SocketCounts] = {
 def test_it_waits_for_a_slow_upstream_even_while_memory_does_not_grow(
     going_on: SocketCounts, full: SocketCounts, fake: FakeStage
 ) -> None:
-    """On a slow host it needs seconds to fill nginx's buffers; unread data shows that they are full."""
+    """On a slow host, a backend needs seconds to fill nginx's buffers; unread data shows that they are full."""
     fake.sockets = [NOT_YET, *[going_on] * 200, full]
     assert grow(fake, [4 * MIB]) == pytest.approx(201 * 0.05 + 0.3, abs=0.06)
 
@@ -191,7 +191,7 @@ def test_ended_workers_were_killed_for_memory_or_ended_otherwise(kills: int, oth
 
 
 def test_readers_that_kill_all_of_nginx_count_only_as_kills() -> None:
-    """Nothing else of such a trial is known, so its zeros are in no median."""
+    """The other figures of such a trial are unknown, so no median includes its zeros."""
     died = LOAD.observe(Outcome(record=LOAD.out_of_memory(), measuring_s=0.0))
     assert (died.oom_kills, died.others_ended, died.died) == (1, 0, True)
     lived = replace(died, died=False, oom_kills=0, growth_bytes=7 * MIB)

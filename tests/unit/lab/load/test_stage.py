@@ -1,4 +1,4 @@
-"""What a load may use: programs that start when they are needed, and one of several subjects."""
+"""The stage of a load: programs that start when they are needed, and one of several subjects."""
 
 import types
 from typing import TYPE_CHECKING, Any, cast
@@ -103,7 +103,7 @@ def test_a_stage_is_one_subject_of_several() -> None:
 
 
 def test_stopped_workers_continue_whatever_happens() -> None:
-    """Otherwise they would serve no later trial."""
+    """Stopped workers would serve no later trial."""
     fake = FakeStage()
     fake.failing["something"] = LabError("no answer")
     with pytest.raises(LabError, match="no answer"), fake.stage.stopped_workers():

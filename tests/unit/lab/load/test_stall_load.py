@@ -1,4 +1,4 @@
-"""How the library runs a trial: with one program, or with two on one time line."""
+"""The library runs a trial with one program, or with two on one time line."""
 
 import threading
 import time
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def window(**figures: Any) -> Window:
-    """Return what a program has seen in a trial's window."""
+    """Return a program's record of a trial's window."""
     return window_of(stall_record(**figures))
 
 
@@ -151,7 +151,7 @@ class Recorder:
 
 @pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])
 def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: bool) -> None:
-    """Requested together with the loads, for exactly their window, and only if the plan says so."""
+    """The record is requested together with the loads, for their exact window, if the plan contains it."""
     both = threading.Barrier(2, timeout=5)
 
     class Meeting(Program):
@@ -184,7 +184,7 @@ def test_a_trial_that_counts_writes_has_those_of_all_workers_meanwhile() -> None
 
 
 def test_a_failed_load_is_reported_before_unreadable_turns() -> None:
-    """The turns may only be missing because nginx is gone."""
+    """Turns may be missing just because nginx is gone."""
     recorder = Recorder("process 11 keeps no record")
     for seen, error in ((CannotDoError("no bulk file"), "no bulk file"), (window(), "process 11 keeps no record")):
         client = Program(seen=seen)
@@ -218,7 +218,7 @@ def test_of_two_programs_one_runs_the_loads_and_the_other_probes() -> None:
 
 @pytest.mark.parametrize("late", ["client", "prober"])
 def test_a_window_that_was_requested_too_late_is_prepared_again(late: str) -> None:
-    """With all its programs: nothing was measured, so this selects nothing."""
+    """All its programs prepare again: nothing was measured yet, so no results are selected."""
     client, prober = (Program(late=7 if name == late else 0) for name in ("client", "prober"))
     assert window_of(asked(client, prober)) == window()
     assert (len(client.specs), len(prober.specs)) == (8, 8)
@@ -231,7 +231,7 @@ def test_a_host_that_is_always_too_late_is_reported() -> None:
 
 @pytest.mark.parametrize("ready_s", [(100.0, 107.0), (107.0, 100.0)])
 def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[float, float]) -> None:
-    """And has had the time for its bulk downloads; both are called at the same time."""
+    """It then has had time for its bulk downloads; both are called at the same time."""
     both = threading.Barrier(2, timeout=5)
     client, prober = (Program(ready_s=each_s, round_trip_s=0.1, together=both.wait) for each_s in ready_s)
     began_s = time.monotonic()
@@ -267,7 +267,7 @@ def test_two_records_are_added() -> None:
 
 
 def test_programs_that_saw_different_workers_are_an_error() -> None:
-    """Otherwise, one worker's downloads would be compared with another's lag.
+    """One worker's downloads would be compared with another's lag.
 
     A program that did not look for workers reports none.
     """
@@ -278,7 +278,7 @@ def test_programs_that_saw_different_workers_are_an_error() -> None:
 
 @pytest.mark.parametrize("phase", ["prepared", "seen"])
 def test_of_two_errors_the_clients_is_reported(phase: str) -> None:
-    """The prober may only have failed because of it."""
+    """The client's error may have caused that of the prober."""
     client: dict[str, Any] = {phase: CannotDoError("no bulk file")}
     prober: dict[str, Any] = {phase: CannotDoError("no answer")}
     with pytest.raises(LabError, match="no bulk file"):

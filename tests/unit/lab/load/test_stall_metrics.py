@@ -31,7 +31,7 @@ def test_fast_requests_are_pooled_and_incomplete_ones_counted() -> None:
 
 
 def test_turns_are_reported_per_worker_as_medians_over_trials() -> None:
-    """Only if they were recorded; a worker that read nothing has no bytes per turn."""
+    """Turns may not be recorded; a worker that read nothing has no bytes per turn."""
     trials = []
     for read_bytes in (1000, 1200, 9_000_000):
         workers = (canned_turns.worker(11, read=[(67, 1, read_bytes)]), canned_turns.worker(12))

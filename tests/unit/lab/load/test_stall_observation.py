@@ -22,7 +22,7 @@ def test_each_worker_has_the_percentiles_of_its_own_lags() -> None:
 
 
 def test_each_worker_has_its_own_turns() -> None:
-    """By process id: the observer may know more workers than were probed, in another order."""
+    """Process ids assign them: the observer may list more workers than were probed, in another order."""
     workers = tuple(canned_turns.worker(pid, read=[(0, pid, 0)]) for pid in (12, 11, 13))
     record = replace(stall_record(), turns=Turns(workers=workers, start_s=1.0, end_s=2.0))
     assert [worker.turns and worker.turns.turns for worker in observed(record).workers] == [11, 12]
@@ -30,7 +30,7 @@ def test_each_worker_has_its_own_turns() -> None:
 
 
 def test_a_worker_without_recorded_turns_is_an_error() -> None:
-    """Another worker's turns would be wrong."""
+    """Another worker's turns must not replace them."""
     turns = Turns(workers=(canned_turns.worker(11),), start_s=1.0, end_s=2.0)
     with pytest.raises(ValueError, match="worker 12 is not among those with recorded loop iterations"):
         observed(replace(stall_record(), turns=turns))
@@ -46,7 +46,7 @@ def test_bulk_bytes_are_per_second_of_the_window() -> None:
 
 
 def test_the_generators_lag_covers_probes_and_fast_requests() -> None:
-    """A generator that is late with either measures itself."""
+    """A generator that is late with either would measure its own lag."""
     record = stall_record(lags_ms=([1.0], [1.0]), late_ms=2.0)
     observation = observed(replace(record, fast=(fast_request(5.0, late_ms=10.0),) * 3))
     assert observation.generator_lag_p50_ms == 10
@@ -54,7 +54,7 @@ def test_the_generators_lag_covers_probes_and_fast_requests() -> None:
 
 
 def test_a_fast_request_keeps_missing_values_as_none() -> None:
-    """No worker, no first byte: neither is a zero."""
+    """A missing worker or first byte is not a zero."""
     record = stall_record(baseline_ms=[3.0])
     observation = observed(replace(record, fast=(fast_request(1000.0, complete=False, worker_pid=None),)))
     (given_up,) = observation.fast
@@ -64,13 +64,13 @@ def test_a_fast_request_keeps_missing_values_as_none() -> None:
 
 
 def test_a_worker_without_any_response_has_no_lag() -> None:
-    """It was blocked for the whole window: the trial still counts for its turns."""
+    """The worker was blocked for the whole window: the trial still counts for its turns."""
     answered, silent = observed(stall_record(lags_ms=([1.0], []))).workers
     assert (answered.lag_p50_ms, answered.probes) == (1.0, 1)
     assert (silent.lag_p50_ms, silent.lag_p99_ms, silent.probes) == (None, None, 0)
 
 
 def test_a_trial_whose_downloads_ended_early_does_not_count_and_says_so() -> None:
-    """Its worker was not loaded to the end."""
+    """The worker was not loaded to the end."""
     spoilt = observed(stall_record(bulk=(10, 0), ended_early=1))
     assert (spoilt.bulk_ended_early, spoilt.faults) == (1, ("1 bulk downloads ended before the window did",))

@@ -31,7 +31,7 @@ def fake() -> FakeStage:
 
 
 def test_by_default_the_first_cpu_handles_everything(fake: FakeStage) -> None:
-    """Each trial steers again: the one before may have belonged to another arm."""
+    """Each trial steers again: the previous one may have belonged to another arm."""
     for _ in range(2):
         SteeredLoad(tool=WRK).run(fake.stage, label="a-b1")
     assert fake.steered == [("subject", (0,))] * 2
@@ -62,7 +62,7 @@ def test_it_is_the_same_load_except_for_the_steering(fake: FakeStage) -> None:
 
 
 def test_a_kernel_that_refuses_steering_ends_the_trial_before_the_load(fake: FakeStage) -> None:
-    """Otherwise a load without steering would count as steered."""
+    """A load without steering must not count as steered."""
     fake.failing["steer_receive"] = LabError("rps_cpus cannot be written: Read-only file system")
     with pytest.raises(LabError, match="rps_cpus cannot be written"):
         LOAD.run(fake.stage, label="a-b1")

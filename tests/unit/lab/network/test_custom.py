@@ -111,7 +111,7 @@ def test_a_fault_is_named_with_its_setting(text: str, fault: str) -> None:
 
 @pytest.mark.parametrize("key", ["dealy", "", "client", "server.delay", "egress.client.delay", "client.client.delay"])
 def test_an_unknown_key_is_answered_with_the_known_ones(key: str) -> None:
-    """A prefix is optional, but its position is fixed."""
+    """A prefix is optional and comes first."""
     assert faults(f"{key}=1ms") == (
         f"{key}=1ms: no such key (the keys are delay, jitter, loss, duplicate, reorder, corrupt, rate, limit, "
         "each after an optional client. or backend. and an optional egress. or ingress.)"

@@ -1,4 +1,4 @@
-"""From figures to what is wrong with a link, near each tolerance, and to a cell's records."""
+"""Figures of a link become its faults, near each tolerance, and a cell's records."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -89,7 +89,7 @@ def test_a_count_is_right_within_its_limits_and_the_only_fault_beyond_them(
         (egress(), figures(delay_ms=5.0)),
         (egress(), figures(delay_ms=6.0)),
         (egress(), figures(quarter_ms=1.5)),
-        # The host's delays in taking and releasing the packet are not the link's.
+        # The host's delays in taking and releasing the packet do not belong to the link.
         (egress(), figures(delay_ms=6.8, late_ms=(0.4,) * 1000)),
         (egress(jitter_ms=3), figures(delays_ms=UNIFORM)),
         # A twentieth of the delays lies within 30 to 71 of 1000, and so at 2.18 to 2.43 ms; half of them within 4.75 to
@@ -153,7 +153,7 @@ def test_all_faults_of_both_directions_are_named() -> None:
 
 
 def test_a_links_records_fit_into_a_cell() -> None:
-    """One for each direction, with the limits that decided."""
+    """Each direction has a record, with the limits that decided."""
     profile = PROFILES["wan"].client
     measured = figures(delay_ms=20.1, rate=101.0, late_ms=(0.25,) * 1000)
     records = link_records(profile, measured, PRECONDITION, network="wan", link="client", shaper="wire")
@@ -169,7 +169,7 @@ def test_a_links_records_fit_into_a_cell() -> None:
     assert (out["measured"]["rate_mbit"], into["measured"]["rate_mbit"]) == (101, None)
     assert out["measured"]["rtt_p50_ms"] == into["measured"]["rtt_p50_ms"] == 10.0
     assert out["measured"]["host_late_p50_ms"] == into["measured"]["host_late_p95_ms"] == 0.25
-    # The host's lateness, twice, and a millisecond.
+    # The tolerance is twice the host's lateness, and a millisecond.
     assert out["tolerance"] == into["tolerance"] == {"delay_p5_ms": pytest.approx(1.5), "rate_pct": 10}
     assert "asked" not in out
     nothing_waits = LinkProfile.both(Impairment(delay_ms=5, reorder_pct=60))

@@ -49,7 +49,7 @@ def paths(**by_role: Engine) -> Any:
 
 
 def test_each_machine_has_a_path_to_the_subjects(ends: Ends) -> None:
-    """By the role on that machine; a role next to the subject has none, and two roles on one machine share its path."""
+    """It is named after the role there; a role next to the subject has none, and roles on one machine share a path."""
     assert list(paths(client=FAR)) == [Role.CLIENT]
     assert [(spec.name, spec.goes_with) for spec in ends.specs] == [
         ("path-subject", Role.SUBJECT),
@@ -72,7 +72,7 @@ def test_a_path_has_its_round_trip_its_rates_and_its_losses() -> None:
 
 
 def test_a_path_in_words() -> None:
-    """As a run prints it, with the unit after each figure."""
+    """A run prints the path with the unit after each figure."""
     path = MachinePath(
         engine="far",
         rtt_p10_ms=0.1,
@@ -88,7 +88,7 @@ def test_a_path_in_words() -> None:
 
 
 def test_a_path_that_passes_nothing_is_an_error(ends: Ends) -> None:
-    """Before anything relies on it: nothing else is tried then."""
+    """The error comes first, and nothing else is tried."""
     assert NoPathError.ends_run
     ends.program.hangs = 1
     with pytest.raises(NoPathError, match="the path between the machines passes nothing: none of 400 probes"):

@@ -118,7 +118,7 @@ def test_a_loaded_link_shows_its_rate_however_busy_the_host_is(rate_mbit: float,
 def test_a_window_that_begins_in_a_pause_shows_the_rate_by_its_highest_points() -> None:
     """The first and the last point alone would give a rate that is too high."""
     points = [[at_us, at_us * 10] for at_us in range(0, 400_000, 1000) if not 0 < at_us < 40_000]
-    # 40 ms of pause at the beginning, made up for at once.
+    # A pause of 40 ms at the beginning is made up for at once.
     points[0] = [38_000, 0]
     assert 8 * (points[-1][1] - points[0][1]) / (points[-1][0] - points[0][0]) > 88
     assert carried_mbit(points) == pytest.approx(80)
@@ -137,7 +137,7 @@ def test_a_sender_that_is_too_slow_lowers_the_rate_and_raises_none(noise: tuple[
 
 @pytest.mark.parametrize("points", [[], [[0, 0]], [[0, 0], [900, 1514]]], ids=len)
 def test_a_load_that_hardly_arrives_has_no_rate(points: list[list[int]]) -> None:
-    """For whatever reason, the link did not carry it; that is measured again, and then reported."""
+    """The link did not carry the load for some reason; it is measured again, and then reported."""
     assert carried_mbit(points) == 0
 
 

@@ -1,4 +1,4 @@
-"""How often a correct link is blamed, and whether a wrong one is found: by simulation."""
+"""Simulations show how often a correct link is blamed, and that a wrong one is found."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def share_blamed(
 def test_a_correct_link_is_hardly_ever_blamed(
     name: str, noise: tuple[float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor is its rate lowered. Faults that a host can cause are measured again; two in 25 leave room for chance."""
+    """Its rate is not lowered either. Faults that a host can cause are measured again; two in 25 may be chance."""
     monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
     profile = PROFILES[name].client
     rng = np.random.default_rng(7450)
@@ -49,13 +49,13 @@ def test_a_correct_link_is_hardly_ever_blamed(
 
     settled = [settle(profile, measure, SELF_CHECK) for _ in range(25)]
     assert sum(bool(each.wrong) or each.profile != profile for each in settled) <= 2
-    # Once is enough on a quiet host.
+    # On a quiet host, one measurement is enough.
     if noise == QUIET:
         assert share_blamed(profile, profile=profile, packets=600, links=25, noise=noise) <= 2 / 25
 
 
-# What a link should do in addition to 5 ms each way, and what it does; 400 probes show what the precondition can
-# distinguish.
+# Each row: the requested effect in addition to 5 ms each way, and the real one; the precondition distinguishes them
+# with 400 probes.
 FOUND: dict[str, tuple[dict[str, float], dict[str, float], int]] = {
     "more-loss": ({"loss_pct": 2}, {"loss_pct": 5}, 5000),
     "less-loss": ({"loss_pct": 2}, {"loss_pct": 0.5}, 5000),
@@ -78,7 +78,7 @@ FOUND: dict[str, tuple[dict[str, float], dict[str, float], int]] = {
 def test_a_link_with_another_effect_is_always_found(
     wanted: dict[str, float], real: dict[str, float], packets: int, noise: tuple[float, float]
 ) -> None:
-    """5000 probes always distinguish 2 % from 5 %, and 2 ms from none, however busy the host is."""
+    """Even on a busy host, 5000 probes always distinguish 2 % from 5 %, and 2 ms from none."""
     ingress = Impairment(delay_ms=5)
     profile, other = (
         LinkProfile(egress=Impairment(**{"delay_ms": 5, **fields}), ingress=ingress)  # type: ignore[arg-type] # no limit

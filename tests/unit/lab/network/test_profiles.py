@@ -1,4 +1,4 @@
-"""The named network profiles, and which of them a user gets."""
+"""The named network profiles, and the choice of a user."""
 
 import json
 
@@ -14,7 +14,7 @@ def test_only_the_bare_network_does_nothing_and_no_two_do_the_same() -> None:
 
 
 def test_results_name_every_direction_and_none_without_settings() -> None:
-    """The limit of a queue that does not exist would be misleading."""
+    """A limit without a queue would be misleading."""
     written = json.loads(json.dumps(PROFILES["slow-client"].to_json()))
     assert set(written) == {"name", "summary", "client", "backend"}
     assert written["name"] == "slow-client"

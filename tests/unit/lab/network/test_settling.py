@@ -57,7 +57,7 @@ def test_a_link_is_measured_until_it_is_correct(carried_mbit: tuple[float, ...])
 
 
 def test_a_rate_that_the_host_does_not_carry_is_lowered_only_in_that_direction() -> None:
-    """To 70 % of what the last look showed; the other direction keeps its rate."""
+    """The new rate is 70 % of the last measured one; the other direction keeps its rate."""
     measure, asked = on_a_host(300, 420, 410, 410)
     settled = settle(FAST, measure, PRECONDITION)
     assert settled.wrong == ()
@@ -67,7 +67,7 @@ def test_a_rate_that_the_host_does_not_carry_is_lowered_only_in_that_direction()
 
 @pytest.mark.parametrize("carried_mbit", [0, 130])
 def test_a_rate_below_a_fifth_of_the_requested_one_is_another_network(carried_mbit: int) -> None:
-    """A link that carries nothing at all is not a network at all; that is reported, and ends nothing else."""
+    """A link that carries nothing is no network at all; this is reported, and ends nothing else."""
     measure, asked = on_a_host(*[carried_mbit] * 3)
     assert settle(FAST, measure, PRECONDITION).wrong == (
         f"egress rate {carried_mbit} Mbit/s, wanted 500 within 10 %",
@@ -85,7 +85,7 @@ def test_a_rate_is_lowered_twice_at_most() -> None:
 
 
 def test_a_link_stuck_at_a_rate_of_its_own_is_found() -> None:
-    """Lowered to 70 % of what it carries, it is faster than that, which no host can cause."""
+    """After its rate is lowered to 70 %, the link is faster than that, which no host can cause."""
 
     def measure(profile: LinkProfile) -> LinkFigures:
         return carrying(profile, egress_mbit=250, ingress_mbit=500)
@@ -105,7 +105,7 @@ def test_a_link_stuck_at_a_rate_of_its_own_is_found() -> None:
     ids=["right", "late", "early", "lossy", "twice"],
 )
 def test_only_faults_that_a_host_can_cause_are_measured_again(does: dict[str, float], times: int, wrong: int) -> None:
-    """A lower rate does not help there, so it stays wrong: each direction is reported."""
+    """A lower rate does not help against the other faults: each direction is reported."""
     rng = np.random.default_rng(7450)
     asked: list[LinkProfile] = []
     link = LinkProfile.both(Impairment(**does))  # type: ignore[arg-type] # no limit
@@ -127,7 +127,7 @@ def test_a_direction_that_was_not_measured_is_not_lowered() -> None:
 
 @pytest.mark.parametrize(("carried_mbit", "set_mbit"), [(410, 280), (999, 690), (29, 20), (14.4, 10), (1.31, 0.91)])
 def test_lowered_rates_are_round(carried_mbit: float, set_mbit: float) -> None:
-    """Two digits, never more than 70 %."""
+    """They have two digits, and are never above 70 %."""
     asked = LinkProfile(egress=Impairment(rate_mbit=carried_mbit * 2))
     figures = carrying(asked, egress_mbit=carried_mbit, ingress_mbit=1)
     assert lowered(asked, asked, figures, ["egress"]).egress.rate_mbit == pytest.approx(set_mbit)

@@ -1,4 +1,4 @@
-"""The shaped links of a lab: the calls to each agent, and the assumed state."""
+"""The shaped links of a lab: the calls to each agent, and the state that the lab assumes."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.links import ProbePath
 from tuneproof.lab.topology.roles import Role
 
-LOSES, NEAR = Impairment(loss_pct=1), Impairment(delay_ms=1)  # only the first of which needs single packets
+LOSES, NEAR = Impairment(loss_pct=1), Impairment(delay_ms=1)  # only the first one needs single packets
 
 
 def of_a_client(**ways: Impairment) -> NetworkProfile:
@@ -103,7 +103,7 @@ PLAN = ProbePlan(packets=50, interval_s=0.002, payload_bytes=64, load_s=0.6)
 
 
 def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
-    """The subject's agent answers; the caller makes the plan, and waits for stragglers as long as they may take."""
+    """The subject's agent answers; the caller makes the plan, and waits for stragglers until their limit."""
     lab = FakeLab()
     shaped = links(lab)
     profile = PROFILES["jittery"].client
@@ -134,7 +134,7 @@ def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
     ids=["lossy", "no-rate", "both-ways"],
 )
 def test_directions_with_a_rate_get_a_suitable_load(profile: LinkProfile, streams: dict[str, bool]) -> None:
-    """Without a rate, a load would find none; the offered rate is each direction's own, in bytes."""
+    """A direction without a rate gets no load; the offered rate is each direction's own, in bytes."""
     lab = FakeLab()
     links(lab).measure("client", profile, subject="subject", plan=PLAN)
     (given,) = lab.programs["client"].of("probe_path")

@@ -1,4 +1,4 @@
-"""Where links are shaped: tried on the host, then chosen."""
+"""The place where links are shaped: tried on the host, then chosen."""
 
 import pytest
 

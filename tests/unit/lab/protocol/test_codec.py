@@ -94,7 +94,7 @@ def test_json_has_the_names_of_fields_and_the_values_of_tuples() -> None:
 
 
 def test_missing_fields_keep_their_defaults() -> None:
-    """Required fields must be there, see below."""
+    """Required fields must be there."""
     plain = {name: value for name, value in wire(FULL).items() if name not in {"nothing", "defaulted", "made"}}
     assert (from_plain(Whole, plain).defaulted, from_plain(Whole, plain).made) == ("usual", {})
     assert from_plain(Part, {}) == Part()
@@ -187,12 +187,12 @@ WHOLES = st.builds(
 @QUICK
 @given(WHOLES)
 def test_any_sent_value_arrives(sent: Whole) -> None:
-    """Also compared as text: an int is not a float of the same size."""
+    """Values are also compared as text: an int is not a float of the same size."""
     arrived = from_plain(Whole, wire(sent))
     assert (arrived, repr(arrived)) == (sent, repr(sent))
 
 
-# The values that each of these fields accepts, of all that JSON has; written without the codec.
+# The JSON values that each of these fields accepts, listed without the codec.
 TAKES: dict[str, Callable[[Any], bool]] = {
     "text": lambda given: isinstance(given, str),
     "count": lambda given: type(given) is int,

@@ -18,7 +18,7 @@ def test_the_kernel_does_not_keep_an_order() -> None:
 
 
 def test_an_invalid_list_is_rejected() -> None:
-    """Also an empty one: it would leave nothing to run on, and to the engine it would mean every CPU."""
+    """An empty list is invalid, too: it would leave nothing to run on, and the engine would take it for all CPUs."""
     assert list_of([]) == ""
     with pytest.raises(ValueError, match="invalid literal"):
         cpus_of("")

@@ -1,4 +1,4 @@
-"""The containers' side: every line gets a response, whatever is in it."""
+"""The containers' side: every line gets a response."""
 
 import io
 import json
@@ -27,7 +27,7 @@ class DataError(Exception):
 
 
 class Program(Adder):
-    """It adds; some numbers are rejected, each with another kind of error."""
+    """A program that adds; it rejects some numbers, each with another kind of error."""
 
     def add(self, numbers: tuple[int, ...]) -> int:
         refused: dict[int, Exception] = {
@@ -44,7 +44,7 @@ class Program(Adder):
         pass
 
     def secret(self) -> None:
-        """Nobody can call a method that the protocol does not have."""
+        """Do nothing: only methods of the protocol can be called."""
 
 
 FORGET = Call.of(Adder.forget)
@@ -139,7 +139,7 @@ def test_an_error_gets_a_response_and_the_next_call_is_handled(
     ids=["not-public", "special", "missing", "wrong-type", "no-name", "no-fields"],
 )
 def test_an_invalid_call_gets_a_response(line: str, error: str, able: Answers) -> None:
-    """Under its number: the caller waits for it."""
+    """The response has the call's number, for which the caller waits."""
     failed, done = answered(able, line, FORGET.line(8))
     assert (failed["number"], failed["error"]) == (7, error)
     assert done["answer"] is None
@@ -154,7 +154,7 @@ def test_a_line_without_a_call_is_answered_without_a_number(line: str, able: Ans
 
 
 def test_cpu_times_are_read_without_those_of_guests() -> None:
-    """The others include them; the first line is that of all CPUs."""
+    """The other times include those of guests; the first line is that of all CPUs."""
     text = "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n"
     times = CpuTimes.parse(text)
     assert times == CpuTimes(jiffies=(1, 2, 3, 4, 5, 6, 7, 8))

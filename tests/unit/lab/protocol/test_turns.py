@@ -1,4 +1,4 @@
-"""The figures of a worker's turns: percentiles that weigh each turn by what it did."""
+"""The figures of a worker's turns: percentiles that weigh each turn by its bytes or its time."""
 
 from dataclasses import replace
 

@@ -33,12 +33,12 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["library", "tracer"])
 def recorded(library: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Recorded:
-    """Both keep the same record of the same program."""
+    """Yield both programs that keep such records."""
     return Recorded(library, tmp_path, traces=request.param == "tracer")
 
 
 def counters(record: dict[str, Any]) -> dict[str, int]:
-    """Return the part that does not depend on the machine: everything but times."""
+    """Return the part of a record that does not depend on the machine: everything but times."""
     return {name: record[name] for name in COUNTERS if not name.endswith("_ns")}
 
 
@@ -175,7 +175,7 @@ tell(read(child))
 
 
 def test_other_threads_count_nothing(recorded: Recorded) -> None:
-    """Those of a thread pool read and write, and one may even wait for events of its own."""
+    """Threads of a pool read and write, and one may even wait for events of its own."""
     (record,) = recorded.lines("""
 poller.poll(0)
 ours, theirs = socket.socketpair()

@@ -15,7 +15,7 @@ from tuneproof.lab.subject.supervisor import Said, Supervisor, Words
 from tuneproof.lab.topology.program import Answered, Call
 
 SCRIPT = CHECKOUT / "images/subject/supervise.sh"
-# Writes its id where nginx does, removes it at its end, and fails for one configuration.
+# The stand-in writes its id where nginx does, removes it at its end, and fails for one configuration.
 NGINX = """\
 #!/bin/sh
 for file; do :; done
@@ -62,7 +62,7 @@ class Program:
         script = folder / "supervise.sh"
         script.write_text(text, encoding="utf-8")
         environment = {**os.environ, "PATH": f"{binary.parent}:{os.environ['PATH']}", "STATE": str(self.state)}
-        # Otherwise every program below would complain about the missing library.
+        # With the library in the environment, every program below would complain that it is missing.
         self._process = subprocess.Popen(
             ["sh", str(script)],
             stdin=subprocess.PIPE,
@@ -86,7 +86,7 @@ class Program:
         return answered
 
     def end(self) -> None:
-        """End it by closing its input, as happens when its container ends."""
+        """End the program by closing its input, as the end of its container does."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -115,7 +115,7 @@ def test_a_configuration_is_tested_and_nginxs_output_returned(supervisor: Superv
 
 
 def test_nginx_runs_from_start_to_stop(supervisor: Supervisor, program: Program) -> None:
-    """One that a failed trial left is ended before the next starts, and its cache is deleted."""
+    """An nginx left by a failed trial is ended before the next starts, and its cache is deleted."""
     supervisor.start("fine")
     first = int((program.state / "nginx.pid").read_text(encoding="ascii"))
     assert Path(f"/proc/{first}").exists()
@@ -128,7 +128,7 @@ def test_nginx_runs_from_start_to_stop(supervisor: Supervisor, program: Program)
 
 
 def test_the_supervisor_does_not_wait_for_a_killed_master(supervisor: Supervisor, program: Program) -> None:
-    """It leaves its pid file behind; the next one still starts."""
+    """A killed master leaves its pid file behind; the next one still starts."""
     supervisor.start("fine")
     first = int((program.state / "nginx.pid").read_text(encoding="ascii"))
     os.kill(first, signal.SIGKILL)
@@ -154,7 +154,7 @@ def test_lines_that_an_nginx_does_not_know_are_left_out_if_the_configuration_all
 
 
 def test_a_reload_may_find_another_configuration(supervisor: Supervisor, program: Program) -> None:
-    """Until the next start; sed's error is reported."""
+    """The change lasts until the next start; sed's error is reported."""
     supervisor.start("fine")
     supervisor.edit("s/fine/better/")
     assert (program.state / "nginx.conf").read_text(encoding="ascii") == "better;\n"
@@ -177,7 +177,7 @@ def test_an_unfinished_binary_upgrade_ends_with_both_masters(supervisor: Supervi
 
 
 def test_a_file_is_written_with_its_size(supervisor: Supervisor, program: Program) -> None:
-    """In place: nginx must see the same file. The folder does not exist before nginx has started."""
+    """It is written in place: nginx must keep the same file. The folder does not exist before nginx has started."""
     with pytest.raises(LabError, match="page cannot be written"):
         supervisor.write("page", 10)
     (program.state / "changing").mkdir()
@@ -189,7 +189,7 @@ def test_a_file_is_written_with_its_size(supervisor: Supervisor, program: Progra
 
 
 def test_a_log_is_returned_unchanged(supervisor: Supervisor, program: Program) -> None:
-    """Whatever bytes a client has sent."""
+    """The log may contain any bytes from a client."""
     with pytest.raises(LabError, match=r"error\.log cannot be read") as caught:
         supervisor.read("error.log")
     assert "No such file" in str(caught.value)

@@ -1,4 +1,4 @@
-"""The subject as values: requested versions, its nginx.conf, what was read back."""
+"""The subject as values: requested versions, its nginx.conf, and a snapshot of its settings."""
 
 import json
 from typing import Any
@@ -63,7 +63,7 @@ def test_each_worker_has_its_own_listener_only_with_reuseport() -> None:
 
 
 def test_an_upstream_block_is_before_the_server_and_is_the_proxied_address() -> None:
-    """Also an empty one: the effect of such a block alone can then be measured."""
+    """An empty one is possible, too: the effect of such a block alone can then be measured."""
     for directives in ((), ("keepalive 32", "keepalive_timeout 5s")):
         lines = lines_of(SubjectConfig(upstream="backend:8000", upstream_block=directives))
         begin = lines.index("upstream articles {")

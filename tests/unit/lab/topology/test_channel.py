@@ -56,7 +56,7 @@ class Talk:
 
 @pytest.mark.parametrize("has_socket", [False, True], ids=["over TLS", "over a unix socket"])
 def test_docker_pys_response_is_closed_last(*, has_socket: bool) -> None:
-    """The socket refers to it. Otherwise it would stay open over TLS, and Python 3.13 would warn."""
+    """The socket refers to the response, which would stay open over TLS, and Python 3.13 would warn."""
     closed: list[str] = []
 
     def closing(name: str, **more: object) -> SimpleNamespace:
@@ -115,7 +115,7 @@ def test_a_response_may_come_in_pieces_and_between_errors(talk: Talk) -> None:
 
 
 def test_a_failed_call_is_an_error_in_the_programs_words(talk: Talk) -> None:
-    """With the container and the call; the next call is possible."""
+    """The error names the container and the call; the next call is possible."""
     talk.say({"number": 1, "error": "these are no numbers"}, {"number": 2, "answer": 3})
     with pytest.raises(LabError) as caught:
         talk.channel.ask(ASKED)
@@ -144,7 +144,7 @@ def test_an_invalid_response_is_an_error(said: bytes, message: str, talk: Talk) 
 def test_an_ended_program_is_an_error_with_its_status(talk: Talk) -> None:
     talk.print(b"".join(b"line %d\n" % number for number in range(100)), stream=STDERR)
     talk.status = 3
-    # Its output ends; it may or may not still take calls.
+    # The program's output ends; it may or may not still take calls.
     talk._theirs.shutdown(socket.SHUT_WR)
     with pytest.raises(LabError, match="adder ended with status 3") as caught:
         talk.channel.ask(ASKED)
@@ -162,7 +162,7 @@ def test_a_program_that_stays_silent_is_an_error(talk: Talk, monkeypatch: pytest
 
 
 def test_a_part_of_a_frame_that_came_before_a_time_limit_is_kept(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise everything later would be out of step with the engine's frames."""
+    """Without this part, everything later would be out of step with the engine's frames."""
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     said = b'{"number": 1, "answer": 99}\n{"number": 2, "answer": 3}\n'
     frame = struct.pack(">BxxxL", STDOUT, len(said)) + said

@@ -1,4 +1,4 @@
-"""What the engine gets to know about a container, with an imaginary library."""
+"""The settings of a container that the engine gets, with an imaginary library."""
 
 import types
 from dataclasses import replace
@@ -56,7 +56,7 @@ class StandIn:
         raise NotFound("it was not made")
 
     def stats(self, _id: str, **_options: bool) -> Any:
-        # Like an engine's response without any data yet.
+        # This is an engine's response without any data yet.
         raise requests.exceptions.JSONDecodeError("Expecting value", "", 0)
 
     def get_docker_client(self) -> Any:
@@ -132,7 +132,7 @@ def test_a_containers_own_program_has_one_connection(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(("losses", "starts"), [(0, 1), (1, 2)])
 def test_a_container_that_may_or_may_not_have_been_made_is_made_again(losses: int, starts: int) -> None:
-    """Under the same name, after a container that may have been made is removed."""
+    """It gets the same name, after a container that may have been made is removed."""
     new = made(CLIENT)
     told = cast("StandIn", new._container)
     told.losses = losses

@@ -1,4 +1,4 @@
-"""A lab over several imaginary engines: where its containers go, and how its network is removed."""
+"""A lab over several imaginary engines: the places of its containers, and the removal of its network."""
 
 import threading
 import types
@@ -23,7 +23,7 @@ SEVERAL = Engines(default=HERE, by_role={Role.CLIENT: FAR}, manager=HERE)
 
 
 class FakeContainer:
-    """Remembers its engine, and the arguments of its start."""
+    """A container that remembers its engine, and the arguments of its start."""
 
     def __init__(self, spec: RoleSpec, *, engine: Engine, **_others: object) -> None:
         self.spec = spec
@@ -45,12 +45,12 @@ class FakeContainer:
         return b""
 
     def leave_network(self) -> None:
-        """Disconnect it."""
+        """Disconnect the container."""
         if not self.spec.joins:
             LEFT.append(self.spec.name)
 
     def remove(self) -> None:
-        """Remove it."""
+        """Remove the container."""
 
 
 DEAF: list[bool] = []
@@ -58,14 +58,14 @@ LEFT: list[str] = []
 
 
 class FakeEngine:
-    """An engine that makes networks, and refuses to remove one as often as the test says."""
+    """An engine that makes networks, and refuses to remove one as often as a test wants."""
 
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
         self.refusals: list[Exception] = []
         self.networks: set[str] = set()
         self.is_other = False
-        """Whether it knows none of Docker's options."""
+        """Whether it supports none of Docker's options."""
 
     def client(self, **_options: object) -> Any:
         return types.SimpleNamespace(
@@ -163,7 +163,7 @@ def test_a_lab_ends_with_its_subjects() -> None:
 
 
 def test_one_engine_has_everything() -> None:
-    """As before: no container gets an address, and none sends probes."""
+    """On one engine, no container gets an address, and none sends probes."""
     lab = started(None)
     assert not lab.is_placed
     assert {item.engine for item in lab.containers() if item.engine != Engine()} == set()
@@ -172,7 +172,7 @@ def test_one_engine_has_everything() -> None:
 
 
 def test_a_container_gets_the_addresses_of_the_remote_ones_that_it_needs() -> None:
-    """By all their names; a name on this engine is already known here."""
+    """It gets all their names; a name on this engine is already known here."""
     assert fake(started(SEVERAL), "subject").hosts == {
         "netadmin-client": "ip-of-netadmin-client",
         "client": "ip-of-netadmin-client",
@@ -180,7 +180,7 @@ def test_a_container_gets_the_addresses_of_the_remote_ones_that_it_needs() -> No
 
 
 def test_a_lab_has_started_when_packets_pass_between_its_engines() -> None:
-    """In both directions, if a container can check."""
+    """Both directions are checked, if a container can do so."""
     lab = started(SEVERAL)
     assert fake(lab, "netadmin-subject").knocked == [["ip-of-netadmin-client", "ip-of-prober"]]
     assert fake(lab, "netadmin-client").knocked == [["ip-of-backend", "ip-of-subject"]]
@@ -214,7 +214,7 @@ def test_a_network_in_use_is_free_after_a_moment(engine: FakeEngine, engines: En
 
 
 def test_a_network_that_stays_in_use_is_left_to_the_sessions_end(engine: FakeEngine, clock: FakeClock) -> None:
-    """After some seconds; on one engine, where nothing would change, it is an error then."""
+    """The lab waits some seconds; on one engine, where nothing would change, this is an error."""
     engine.refusals = [IN_USE] * 1000
     with Lab(Session(), engines=SEVERAL):
         pass
@@ -225,7 +225,7 @@ def test_a_network_that_stays_in_use_is_left_to_the_sessions_end(engine: FakeEng
 
 
 def test_an_earlier_error_waits_for_no_network_and_is_not_replaced(engine: FakeEngine, clock: FakeClock) -> None:
-    """It names the cause; the session's end removes the network, too."""
+    """The earlier error names the cause; the session's end removes the network, too."""
     engine.refusals = [IN_USE] * 1000
     with pytest.raises(LabError, match="nginx does not start"), Lab(Session()):
         raise LabError("nginx does not start")
@@ -233,7 +233,7 @@ def test_an_earlier_error_waits_for_no_network_and_is_not_replaced(engine: FakeE
 
 
 def test_a_container_is_removed_after_those_that_have_joined_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Podman refuses before that; and if one cannot be removed, the other one is still tried."""
+    """Podman refuses the other order; if one cannot be removed, the other one is still tried."""
     gone: list[str] = []
     others_are_gone = threading.Event()
 

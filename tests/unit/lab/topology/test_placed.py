@@ -1,4 +1,4 @@
-"""Where the roles run: what a user may write, and the resulting engines."""
+"""The places of roles: the option's forms, and the resulting engines."""
 
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -108,7 +108,7 @@ def test_roles_that_are_not_placed_are_on_the_default_engine(there: dict[str, En
 def test_only_engines_that_get_a_role_are_contacted(
     there: dict[str, EngineFacts], found: dict[str, Node], places: dict[str, str], used: list[str]
 ) -> None:
-    """The default one need not even exist; one engine with two names is one, and needs no network between machines."""
+    """The default engine need not exist; an engine with two names needs no network between machines."""
     there |= {name: facts(name, node) for name, node in found.items()}
     with placed({Role(role): name for role, name in places.items()}) as engines:
         assert [engine.label for engine in engines.used] == used

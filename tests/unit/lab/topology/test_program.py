@@ -1,4 +1,4 @@
-"""A program as an object: every call and its response survive the way as lines of JSON, whatever is in them."""
+"""A program as an object: every call and its response arrive unchanged as lines of JSON."""
 
 import enum
 import importlib
@@ -52,7 +52,7 @@ def example(wanted: Any, *, full: bool) -> Any:
         return wanted(**values)
     if issubclass(wanted, enum.StrEnum):
         return list(wanted)[-1]
-    # Not the values that these types have by default.
+    # These values differ from the types' defaults.
     return {str: "text", int: 7, float: 0.5, bool: True, type(None): None}[wanted]
 
 
@@ -63,7 +63,7 @@ def test_a_call_and_its_response_arrive_unchanged(
     function: Any,
     full: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    """With all optional fields, and with only the required ones."""
+    """Both are sent with all optional fields, and with only the required ones."""
     hints = typing.get_type_hints(function)
     answer = example(hints.pop("return"), full=full)
     given = {name: example(hint, full=full) for name, hint in hints.items()}
@@ -91,14 +91,14 @@ def test_messages_never_change_and_name_their_fields() -> None:
 
 
 def test_omitted_arguments_have_the_protocols_defaults() -> None:
-    """Evidence has them, too; arguments may be positional."""
+    """Evidence contains these defaults, too; arguments may be positional."""
     asked = Call.of(Loadgen.hold, "172.18.0.2", 8000, "/hold", count=9)
     assert (asked.function, asked.arguments["timeout_s"]) == ("hold", 10.0)
     assert asked == Call.of(Loadgen.hold, address="172.18.0.2", port=8000, path="/hold", count=9)
 
 
 def test_a_response_has_its_time_and_the_machines_shares() -> None:
-    """A program that measures neither may leave them out."""
+    """A program that measures neither may omit both."""
     plain: dict[str, Any] = {"number": 1, "answer": True}
     asked = Call.of(Agent.status)
     assert asked.parse_answer(plain) == Answered(answer=True, took_s=0.0, machine=MachineShares())
@@ -126,7 +126,7 @@ GAPS = Gaps(lost_pct=3.0, longest_ms=12.5)
 
 
 class Channel:
-    """Answers every call in the same way."""
+    """A channel that answers every call in the same way."""
 
     def __init__(self) -> None:
         self.asked: list[Call] = []
@@ -174,5 +174,5 @@ def test_a_timed_call_has_the_programs_time_and_its_machines() -> None:
     ids=lambda value: value.function if isinstance(value, Call) else "",
 )
 def test_a_call_knows_how_long_it_may_take(call: Call, lasts_s: float) -> None:
-    """From its Protocol and its arguments; no limit for calls that wait for nothing."""
+    """The limit comes from its Protocol and its arguments; calls that wait for nothing have none."""
     assert call.lasts_s == lasts_s
