@@ -1,4 +1,4 @@
-"""Which package may import which: docs/development.md draws it."""
+"""Packages import only those below them, as docs/development.md draws them."""
 
 import ast
 import re
@@ -111,7 +111,7 @@ def room_of(module: str) -> str:
 
 @pytest.mark.parametrize("room", MAY_KNOW)
 def test_a_package_imports_only_those_below(room: str) -> None:
-    """And every package has modules, so that none of these tests is empty."""
+    """Every package has modules, so that none of these tests is empty."""
     own = {module: path for module, path in ALL.items() if room_of(module) == room}
     assert own
     wrong = [
@@ -153,7 +153,7 @@ def test_the_packages_around_the_protocol_import_nothing(package: str) -> None:
 
 
 def test_programs_in_containers_import_only_the_protocol_of_the_library() -> None:
-    """The rest does not exist there."""
+    """The rest of the library does not exist in containers."""
     known = {name for path in IN_CONTAINERS.values() for name in imported(path) if name.split(".")[0] in OURS}
     assert {f"{PROTOCOL}.loadgen", f"{PROTOCOL}.serving"} <= known
     assert [name for name in sorted(known) if not is_in(name, PROTOCOL)] == []
@@ -185,7 +185,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     while free := [module for module, names in left.items() if not names & left.keys()]:
         for module in free:
             del left[module]
-    # In the other direction, so that only the circles themselves stay.
+    # The same in the other direction leaves only the circles themselves.
     while unused := [module for module in left if not any(module in left[other] for other in left)]:
         for module in unused:
             del left[module]

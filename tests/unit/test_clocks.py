@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.places import CHECKOUT
 
-# By file, the reason why it may.
+# The reasons why these files may read the wall clock.
 MAY_ASK: Final = {
     "tuneproof/report/results/run_file.py": "when a run was started",
     "tuneproof/cli/engines.py": "likewise, of several engines",

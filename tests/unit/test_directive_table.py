@@ -178,5 +178,5 @@ def test_a_directive_that_cannot_be_derived_stops_the_generator(tmp_path: Path) 
     ],
 )
 def test_a_default_has_the_syntax_of_nginx_conf(kind: str, default: list[str], text: str | None) -> None:
-    """Nothing is guessed: without a value in the expression there is no default."""
+    """No default is guessed if the expression has no value."""
     assert written(kind, default, words=[("low", "1")], defines={"NGX_MAX_INT32_VALUE": "0x7fffffff"}) == text

@@ -61,7 +61,7 @@ def test_no_link_of_a_page_is_broken(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
 def test_every_column_of_a_table_has_a_heading(page: Path) -> None:
-    """Otherwise a screen reader would announce its cells without one (axe: empty-table-header)."""
+    """A screen reader announces the heading of each cell (axe: empty-table-header)."""
     lines = page.read_text(encoding="utf-8").splitlines()
     heads = [line for line, below in pairwise(lines) if re.fullmatch(r"\|[-:| ]+\|", below)]
     assert [line for line in heads if re.search(r"\|\s*\|", line)] == []
@@ -72,7 +72,7 @@ def test_every_column_of_a_table_has_a_heading(page: Path) -> None:
     ["missing.md", "there.md#missing", "#missing", "sub/../missing.png", "there.txt#a-heading"],
 )
 def test_a_broken_link_is_found(link: str, tmp_path: Path) -> None:
-    """The check above is able to fail: at a missing file, and at a missing heading."""
+    """The check above fails at a missing file, and at a missing heading."""
     (tmp_path / "there.md").write_text("# A heading\n", encoding="utf-8")
     (tmp_path / "there.txt").write_text("# A heading\n", encoding="utf-8")
     page = tmp_path / "page.md"

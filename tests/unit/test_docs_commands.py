@@ -15,8 +15,8 @@ import pytest
 from tools.docs.__main__ import pages
 from tuneproof.cli import engines, main, run, suite
 
-# In a shell block, and between backticks if an option shows that it is not just a command's name. The line continues
-# after a backslash, and ends where the shell's next word begins.
+# A command is in a shell block, or between backticks if an option shows that it is not just a command's name. The line
+# continues after a backslash, and ends where the shell's next word begins.
 _CODE: Final = re.compile(r"^```(?:sh|console|bash|yaml)\n(.*?)^```|`([^`\n]+ -[^`\n]+)`", re.DOTALL | re.MULTILINE)
 _COMMAND: Final = re.compile(
     r"(?:^|[\s(])(?P<line>(?:\./lab|tuneproof|(?:\.venv/bin/)?python -m tools\.\S+)\s[^|;&\n]*)",

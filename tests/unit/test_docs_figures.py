@@ -1,4 +1,4 @@
-"""The figures of README.md and docs/ are those of docs/results.json, and nobody wrote them by hand."""
+"""The figures of README.md and docs/ are those of docs/results.json, and not written by hand."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def committed() -> Results:
 
 
 def test_the_levels_on_the_pages_are_those_of_the_plans() -> None:
-    """In percent, as on a page, and each is there."""
+    """The levels are in percent, and each is on a page."""
     verdicts, method = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("verdicts.md", "method.md"))
     quick, full = LOOKS[QUICK], LOOKS[FULL]
     further = (*quick, quick[-1] + 6)
@@ -75,7 +75,7 @@ def results(tmp_path: Path) -> Results:
 
 
 def test_text_between_markers_of_every_kind(results: Results, tmp_path: Path) -> None:
-    """A run on one version and one on two: verdicts with limits, notes and reasons, effects, arms, machines, lines."""
+    """There are runs on one and on two versions, with verdicts, limits, notes, reasons, effects, arms and lines."""
     page = (
         "Before.\n\n<!-- verdicts: stall, other --><!-- end -->\n\nIs <!-- effect: stall/stalls -->?<!-- end -->.\n\n"
         "<!-- arms: stall/stalls: lag_p50_ms, sent_bytes_per_s --><!-- end -->\n\n<!-- run: all --><!-- end -->\n"
@@ -100,7 +100,7 @@ def test_a_page_shows_what_the_results_say(page: Path, committed: Results) -> No
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_figure_within_a_sentence_begins_a_line(page: Path) -> None:
-    """It would turn its line into HTML."""
+    """A comment at the start would turn its line into HTML."""
     assert not INLINE_AT_START.search(page.read_text(encoding="utf-8"))
 
 
@@ -134,7 +134,7 @@ def test_every_picture_is_shown_and_small() -> None:
 
 @pytest.mark.parametrize("path", sorted(PICTURES.glob("*.svg")), ids=lambda path: path.name)
 def test_a_drawing_has_a_description_and_dark_colours(path: Path) -> None:
-    """As an image it loads nothing, so it cannot use fonts and scripts of its own."""
+    """An image loads nothing, so it cannot use fonts and scripts of its own."""
     text = path.read_text(encoding="utf-8")
     light, _, dark = text.partition("@media (prefers-color-scheme: dark)")
     coloured = re.compile(r"^ +([.\w, ]+) \{ (?:fill|stroke): #", re.MULTILINE)
@@ -152,7 +152,7 @@ def test_a_figure_edited_by_hand_is_found(committed: Results) -> None:
 
 
 def test_counts_on_several_versions_are_reported_for_each_if_they_differ(tmp_path: Path) -> None:
-    """In a row for each arm of the scenario, whichever claim it belongs to; an arm without any such figure has none."""
+    """Each arm of the scenario has a row; an arm without any such figure has none."""
     old = a_cell(arms={"kept": {"failed": 6.0, "tries": 2}, "other": {"trials": 5}}, nginx="1.22")
     new = a_cell(arms={"kept": {"failed": 0.0, "tries": 2}}, nginx="1.30")
     second = a_cell("spares", arms={"spared": {"failed": 0}}, nginx="1.30")
@@ -181,7 +181,7 @@ def test_counts_on_several_versions_are_reported_for_each_if_they_differ(tmp_pat
     ],
 )
 def test_a_marker_without_results_is_an_error(marker: str, results: Results) -> None:
-    """It names the page and the marker."""
+    """The error names the page and the marker."""
     with pytest.raises(BadInputError, match=re.escape(marker)) as error:
         fill(f"<!-- {marker} --><!-- end -->", results, where="page.md")
     assert error.value.where == "page.md"
@@ -201,7 +201,7 @@ def test_common_reasons_and_verdicts_are_written_once(tmp_path: Path) -> None:
 
 
 def test_a_condition_that_every_round_met_is_not_shown(tmp_path: Path) -> None:
-    """One that some rounds did not meet explains the verdict."""
+    """A condition that some rounds did not meet explains the verdict."""
     cells = [a_cell(f"met{met}", reason=f"it was so in {met} of 9 rounds") for met in (8, 9)]
     page = fill("<!-- verdicts: stall --><!-- end -->", written(tmp_path, *cells), where="page")
     assert "- `met8`: it was so in 8 of 9 rounds.\n" in page
@@ -261,7 +261,7 @@ def test_a_figure_is_two_arms_measurements_or_the_number_of_true_trials(tmp_path
 
 
 def test_an_effect_of_two_versions_is_an_error(tmp_path: Path) -> None:
-    """Nobody could tell which one is meant."""
+    """The sentence would not show which one is meant."""
     results = written(tmp_path / "run", a_cell(), a_cell(nginx="1.30"))
     with pytest.raises(BadInputError, match="2 cells"):
         fill("It is <!-- effect: stall/stalls --><!-- end -->.", results, where="page.md")
@@ -277,13 +277,13 @@ def test_an_effect_of_two_versions_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_a_marker_without_an_end_is_an_error(text: str) -> None:
-    """Otherwise everything up to the next end would be replaced."""
+    """Everything up to the next end would be replaced."""
     with pytest.raises(BadInputError, match="pairs"):
         rewrite(text, lambda _marker: "", where="page.md")
 
 
 def test_other_comments_are_left_alone() -> None:
-    """A page may have some."""
+    """A page may contain comments of other kinds."""
     text = "<!-- a note -->\n<!-- run: all -->x<!-- end -->\n"
     assert rewrite(text, lambda marker: marker.wanted, where="page.md") == text.replace("x", "all")
     assert list(markers(text)) == [Marker(kind="run", wanted="all")]
@@ -301,13 +301,13 @@ def test_measurements_from_before_their_claim_existed_are_left_out(tmp_path: Pat
 
 @pytest.mark.usefixtures("_registered")
 def test_a_later_cell_replaces_an_earlier_one(tmp_path: Path) -> None:
-    """So one scenario can be measured again, and the others stay."""
+    """One scenario can be measured again, and the others stay."""
     first = written(tmp_path / "first", a_cell("stalls"), a_cell("rare", verdict="refuted"))
     again = written(tmp_path / "again", a_cell("rare"))
     both = combined([first, again])
     assert {cell.name: cell.verdict for cell in both.cells} == {"stalls": "holds", "rare": "holds"}
     assert [run.cells for run in both.parts] == [(cell.id,) for cell in both.cells]
-    # Merged ones are separated again, and a run without any remaining cell is dropped.
+    # Merged results are separated again, and a run without any remaining cell is dropped.
     assert combined([both, again]).to_json()["cells"] == both.to_json()["cells"]
     assert len(combined([both, first]).parts) == 1
     assert combined([first]) == first

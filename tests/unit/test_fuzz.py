@@ -31,7 +31,7 @@ def tally(read: Callable[[bytes], None], *, inputs: int = 3, hang_s: float = 5.0
 
 @pytest.mark.parametrize("name", READERS)
 def test_damaged_evidence_gives_a_result_or_the_one_error(name: str) -> None:
-    """Whatever was done to it: no other error, no hang, no unbounded memory; and whole evidence is read."""
+    """There is no other error, no hang and no unbounded memory; undamaged evidence is read."""
     for seed in SEEDS[name]:
         READERS[name](seed)
         assert len(seed) < MOST_BYTES
@@ -99,7 +99,7 @@ def is_vague(_: bytes) -> None:
     ],
 )
 def test_everything_else_is_a_failure_and_three_of_a_kind_are_kept(read: Callable[[bytes], None], kind: str) -> None:
-    """With the input, so that it can be tried again; each has its full time and memory."""
+    """They are kept with the input, which can be tried again; each has its full time and memory."""
     done = tally(read, inputs=4, hang_s=0.05, places=True)
     [(found, count)] = done.failures.items()
     assert (found.partition(":")[0], count, done.answers + done.errors) == (kind, 4, 0)
@@ -111,7 +111,7 @@ def test_memory_within_the_limit_is_allowed() -> None:
 
 
 def test_the_same_seed_makes_the_same_inputs() -> None:
-    """Each depends only on its number; another seed makes others."""
+    """Each input depends only on its number; another seed makes others."""
     seen: list[bytes] = []
     own = Target(name="ss", read=seen.append, seeds=SEEDS["ss"])
     run(own, inputs=20, seed=7)
@@ -124,7 +124,7 @@ def test_the_same_seed_makes_the_same_inputs() -> None:
 def test_each_change_changes_what_it_can_and_accepts_empty_input(
     change: Callable[[bytes, tuple[bytes, ...], random.Random], bytes],
 ) -> None:
-    """Most of the time; an earlier change may have left nothing. Inputs stay short whatever is doubled."""
+    """Usually it changes something, unless an earlier change has left nothing. Inputs stay short."""
     chance = random.Random(1)  # noqa: S311 - a fixed seed
     changed = [change(SEED, (SEED, b"other"), chance) for _ in range(100)]
     assert sum(content != SEED for content in changed) > 50

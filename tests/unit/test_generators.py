@@ -32,7 +32,7 @@ def test_a_configuration_and_a_page_match_the_description(generator: Generator) 
 
 @each_generator
 def test_every_line_is_judged_once(generator: Generator) -> None:
-    """Except closing braces, and the comment that says what it is."""
+    """Closing braces and the comment with the generator's name are exceptions."""
     lines = enumerate(generator.nginx_conf().splitlines(), start=1)
     wanted = [(number, line.strip()) for number, line in lines if line.strip() != "}" and not line.startswith("#")]
     found = judged(generator.nginx_conf(), audited(generator))
@@ -42,7 +42,7 @@ def test_every_line_is_judged_once(generator: Generator) -> None:
 
 @each_generator
 def test_advice_is_shown_next_to_a_line(generator: Generator) -> None:
-    """None is lost between the audit's lines and the page's."""
+    """All of the audit's advice is on the page."""
     audit = audited(generator)
     assert audit.facts.configuration.problems == ()
     told = [advised for line in judged(generator.nginx_conf(), audit) for advised in line.advised]

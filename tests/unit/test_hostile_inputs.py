@@ -17,14 +17,14 @@ def outcome(*parts: str) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_hostile_inputs_do_no_harm() -> None:
-    """No exception, no hang, at most 300 MiB, and only text in any output."""
+    """No input causes an exception, a hang, more than 300 MiB, or anything but text in an output."""
     made = outcome()
     assert made["wrong"] == {}
     assert made["tried"] >= 240
 
 
 def test_outputs_contain_only_text() -> None:
-    """Escape sequences, markup, commands for GitHub, and marks that reverse the direction, through every output."""
+    """Inputs have escape sequences, markup, commands for GitHub, and marks that reverse the direction of text."""
     made = outcome(
         "escapes", "command", "hostile name", "that nest", "include", "gzip", "endless", "C1 controls", "results with"
     )
@@ -33,7 +33,7 @@ def test_outputs_contain_only_text() -> None:
 
 
 def test_places_and_streams_that_nobody_expects_cost_one_message() -> None:
-    """Devices, pipes, links, folders, a full disk, closed streams, other encodings, and widths of no terminal."""
+    """They are devices, pipes, links, folders, a full disk, closed streams, other encodings, and impossible widths."""
     made = outcome(
         "/dev/zero", "pipe", "link", "lead", "folder", "nobody", "full disk", "no output", "no input", "column"
     )

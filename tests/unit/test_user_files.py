@@ -58,7 +58,7 @@ def test_what_nests_too_deep_for_those_who_walk_it_is_refused(before: str, after
 
 
 def test_a_text_is_written_as_it_is(tmp_path: Path) -> None:
-    """Its line ends, and the bytes of a name that is no UTF-8."""
+    """Line ends do not change, nor do the bytes of a name that is not UTF-8."""
     write_text(tmp_path / "patch", "a\r\n\udcffb\n")
     assert (tmp_path / "patch").read_bytes() == b"a\r\n\xffb\n"
 

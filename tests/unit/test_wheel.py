@@ -14,13 +14,13 @@ import pytest
 from tests.support.places import CHECKOUT
 
 _BUILT_FROM: Final = ("pyproject.toml", "README.md", "LICENSE")
-# As in a release; the cost of pages with many claims is not tested here.
+# A release has the same results; the cost of pages with many claims is not tested here.
 RESULTS: Final = CHECKOUT / "tests" / "frozen_results" / "claims-2026-11-26-3cf38db1.json"
 Tuneproof = Callable[[Sequence[str]], subprocess.CompletedProcess[str]]
 
 
 def pip(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run pip with its usual configuration: an own index, a cache, a proxy."""
+    """Run pip with the user's own configuration: an index, a cache, a proxy."""
     command = [sys.executable, "-m", "pip", "--no-input", "--retries", "1", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
@@ -50,7 +50,7 @@ def installed(folder: Path) -> Tuneproof:
 
 
 def try_everything(tuneproof: Tuneproof, folder: Path) -> None:
-    """Use what an installed package has: what a release tries, a report with its pages, a comparison."""
+    """Use an installed package: the commands that a release tries, a report with its pages, a comparison."""
     tried = subprocess.run(
         [CHECKOUT / ".ci" / "try-installed", folder / "bin" / "tuneproof"], capture_output=True, text=True, check=False
     )
@@ -76,7 +76,7 @@ def test_a_wheel_has_everything_that_its_command_needs(wheel: Path, tmp_path: Pa
 
 @pytest.mark.slow
 def test_the_wheels_declared_dependencies_are_enough(wheel: Path, tmp_path: Path) -> None:
-    """In an empty environment, from pip's own index; an undeclared package would be missing."""
+    """They are installed into an empty environment from pip's index; an undeclared package would be missing."""
     folder = tmp_path / "venv"
     venv.create(folder, with_pip=False)
     done = pip("--python", folder, "install", "--quiet", wheel)

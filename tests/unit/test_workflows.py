@@ -29,11 +29,11 @@ class Job:
 
     @property
     def called(self) -> bool:
-        """Whether it only calls another workflow, with limits in that one's jobs."""
+        """Whether the job only calls another workflow, with limits in its jobs."""
         return re.search(r"^    uses: \./\.github/workflows/", self.text, re.MULTILINE) is not None
 
     def has(self, key: str) -> bool:
-        """Tell whether it has a key of its own, not in one of its steps."""
+        """Tell whether the job itself has a key, not one of its steps."""
         return re.search(rf"^    {key}:", self.text, re.MULTILINE) is not None
 
 
@@ -151,7 +151,7 @@ def test_the_gate_waits_for_every_other_job_and_is_never_skipped(name: str) -> N
 
 
 def test_every_command_that_ci_calls_exists() -> None:
-    """Otherwise only the next push would show that a command was renamed."""
+    """Only the next push would show that a command was renamed."""
     lines = [line for path in [*WORKFLOWS, *ACTIONS, STOCK_JOB] for line in commands_of(path)]
     used = {line.split()[0] for line in lines}
     assert used == {"clean", "compare", "doctor", "matrix", "report", "run", "test"}

@@ -1,4 +1,4 @@
-"""A number in a message selects what its row says about it."""
+"""A number in a message selects the clauses of its row."""
 
 import pytest
 

@@ -102,7 +102,7 @@ def wordings(errno_words: str) -> list[str]:
 
 
 def test_a_message_that_was_cut_before_its_error_number_leads_to_all_that_begin_with_it() -> None:
-    """People paste what fits their screen."""
+    """People paste only the part that fits their screen."""
     found = [row.id for row in find("bind() to 0.0.0.0:80 failed")]
     assert {row.id for row in find("bind() to 0.0.0.0:80 failed (98: Address already in use)")} < set(found)
     assert all("bind() to" in " ".join(words.text for words in messages()[row].words) for row in found)
@@ -110,7 +110,7 @@ def test_a_message_that_was_cut_before_its_error_number_leads_to_all_that_begin_
 
 @pytest.mark.parametrize(("musl", "glibc"), MUSL.items())
 def test_musls_words_lead_to_the_same_row(musl: str, glibc: str) -> None:
-    """In a whole message, in one that was cut after them, with another system's number, and alone."""
+    """They may be in a whole message, at a cut end, with another system's number, or alone."""
     assert wordings(glibc)
     for words in wordings(glibc):
         text = PLACE.sub("7", words.replace("<function>", "recv"))
@@ -130,7 +130,7 @@ def test_every_errno_in_the_rows_has_the_same_words_in_musl_or_is_listed() -> No
         *("Not a directory", "Invalid argument", "Too many open files in system", "No space left on device"),
         *("Broken pipe", "Resource temporarily unavailable", "Address family not supported by protocol"),
         *("Connection reset by peer", "Connection refused", "Read-only file system", "No such process"),
-        # nginx's own words about its resolver.
+        # These are nginx's own words about its resolver.
         *("Server failure", "Host not found", "Operation refused"),
     }
     said = {

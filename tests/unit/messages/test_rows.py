@@ -1,4 +1,4 @@
-"""The rows say what a person needs, and each of their wordings is found again."""
+"""Each row has everything for an answer, and each of its wordings is found again."""
 
 import re
 from unittest.mock import Mock
@@ -16,7 +16,7 @@ ROWS = list(messages().values())
 LEVELS = {"info", "notice", "warn", "error", "crit", "alert", "emerg", "debug"}
 SAMPLES = {"end": "", "n": "7", "number": "24", "n+": "7", "function": "recv"}
 WITHOUT_LEVEL = {"configuration_ok", "configuration_syntax_ok", "configuration_test_failed"}
-"""What nginx -t prints without one."""
+"""nginx -t prints this if it has no level."""
 VERSION = re.compile(r"1\.\d+\.\d+")
 
 
@@ -27,7 +27,7 @@ def sample(words: str) -> str:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_each_wording_belongs_to_its_row_at_each_of_its_levels(row: Message) -> None:
-    """Even if other rows' words begin in the same way."""
+    """Other rows' words may begin in the same way."""
     for words in row.words:
         for level in row.levels or ("",):
             found = find_one(sample(words.text), level)
@@ -65,7 +65,7 @@ def test_events_belong_to_existing_rows() -> None:
 
 @pytest.mark.parametrize(("text", "level", "row"), table("messages"))
 def test_the_most_specific_row_decides(text: str, level: str, row: str) -> None:
-    """By other C libraries' words, by the level, and by the text that follows."""
+    """Words of other C libraries, the level, and the text that follows decide."""
     found = find_one(text, level)
     assert found is not None
     assert found.id == row
@@ -115,7 +115,7 @@ def test_a_message_without_a_row_is_compared_with_few_wordings(monkeypatch: pyte
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_a_cheap_comparison_rejects_no_truncated_message(row: Message) -> None:
-    """Each wording, cut in its middle and before its last character."""
+    """Each wording is cut in its middle, and before its last character."""
     for words in row.words:
         whole = sample(words.text)
         for text in (whole[: len(whole) // 2], whole[:-1]):

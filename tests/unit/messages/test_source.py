@@ -53,7 +53,7 @@ def test_each_rows_words_are_in_the_source_of_its_versions(source: Path) -> None
 
 
 def test_a_message_without_row_and_reason_is_found() -> None:
-    """So the judge is able to say no."""
+    """The comparison above can fail."""
     new = Written(file="http/ngx_http_upstream.c", level="error", format="upstream sent a riddle: %V")
     own = Written(file="http/ngx_http_upstream.c", level="error", format="upstream sent too big header")
     assert list(missing([new, own])) == [new]

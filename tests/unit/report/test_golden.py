@@ -1,4 +1,4 @@
-"""Every form of output of a small but complete report is as it was when somebody last read and approved it."""
+"""Every form of output of a small but complete report equals the approved one."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def changed_fixture(small: Results, tmp_path: Path) -> Comparison:
 
 
 def test_the_list_of_verdicts(small: Results) -> None:
-    """A line for each claim below the machine it was measured on; undecided ones again, with their reason."""
+    """The list has a line for each claim below its machine; undecided ones are repeated with their reason."""
     assert_golden("table.txt", render_table(small.cells, color=False, seconds=small.seconds))
 
 

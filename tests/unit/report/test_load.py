@@ -11,7 +11,7 @@ from tuneproof.errors import BadInputError
 from tuneproof.report.results.run_file import load
 from tuneproof.report.results.schema import _schema, document_violation
 
-# As in files from before links were shaped.
+# Files from before links were shaped have this cell.
 CELL: dict[str, Any] = {
     name: value
     for name, value in a_cell("stall", arms={"a/b~c": {"lag_p99_ms": 1}}, threshold=None).to_json().items()
@@ -42,7 +42,7 @@ def refusal(tmp_path: Path, text: str) -> BadInputError:
 
 
 def test_a_valid_document_is_accepted(tmp_path: Path) -> None:
-    """Also from before links were shaped, within the same version of the format."""
+    """A document from before links were shaped is valid, too, in the same version of the format."""
     (tmp_path / "results.json").write_text(json.dumps(a_document()), encoding="utf-8")
     assert load(tmp_path) == load(tmp_path / "results.json")
     assert load(tmp_path).cells[0].arms == {"a/b~c": {"lag_p99_ms": 1}}
@@ -151,7 +151,7 @@ def test_another_version_is_distinguished_from_damage(tmp_path: Path, version: i
 
 
 def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None:
-    """A run's missing values are unknown."""
+    """Missing values of a run are unknown."""
     cut = {name: value for name, value in RUN.items() if name != "seconds"} | {"cells": [], "finished": False}
     text = json.dumps(a_document() | {"runs": [RUN, cut]})
     (tmp_path / "results.json").write_text(text, encoding="utf-8")
@@ -174,7 +174,7 @@ def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None
         ('{"schema": 1, "seconds": NaN}', "NaN is not a JSON number", ""),
         ("[" * 100_000, "not usable JSON", ""),
         ("9" * 5_000, "not usable JSON", ""),
-        # A capture that was given by mistake.
+        # This is a capture that was given by mistake.
         ("\udcd4\udcc3", "not UTF-8 text", ""),
     ],
     ids=range(8),

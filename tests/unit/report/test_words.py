@@ -57,7 +57,7 @@ def test_a_number_has_three_significant_digits(value: float, shown: str) -> None
         (0.125, "share", (0.08, 0.16), "12.5 pp [8–16]"),
         (-0.03, "share", (-0.05, -0.01), "-3 pp [-5 to -1]"),
         (0.0, "share", (0.0, 0.0), "0 pp [0–0]"),
-        # As many digits as are needed to distinguish the limits.
+        # Limits have as many digits as are needed to distinguish them.
         (0.99916, "ratio", (0.99912, 0.99921), "0.9992× [0.9991–0.9992]"),
     ],
 )
@@ -113,7 +113,7 @@ def test_a_metric_is_shown_in_the_unit_in_its_name(name: str, value: float, text
 
 
 def test_a_change_is_reported_only_if_both_arms_have_the_figure() -> None:
-    """Both arms, in order; the effect follows."""
+    """The figures of both arms are in order, and the effect follows."""
     arms = {"yours": {"grown_bytes": 2 << 20}, "patched": {"grown_bytes": 1 << 10}}
     found = replace(cell(), arms=arms, figure="grown_bytes", effect=RATIO)
     assert (before_and_after(found), outcome(found)) == ("2 MiB → 1 KiB", "2 MiB → 1 KiB, 134× [98–180]")
@@ -126,14 +126,14 @@ def test_a_change_is_reported_only_if_both_arms_have_the_figure() -> None:
 
 
 def test_the_figures_of_claims_are_of_two_arms() -> None:
-    """Others could not be shown as before and after."""
+    """Figures of more arms could not be shown as before and after."""
     claims = [claim for advice in every_advice() for claim in advice.scenario(RunConditions()).claims if claim.figure]
     assert claims
     assert [claim.name for claim in claims if len(claim.arms) != 2] == []
 
 
 def test_a_verdict_says_what_was_expected_if_that_differs() -> None:
-    """And that the advice has expired, if it was refuted: one that still holds has not."""
+    """A refuted claim also shows that its advice has expired; one that still holds does not."""
     old = replace(cell(), expired_since="1.29.7")
     assert (verdict(old), expired_since(old)) == ("holds", "")
     refuted = replace(old, verdict="refuted")

@@ -37,7 +37,7 @@ def site_fixture(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(name="page", scope="module")
 def page_fixture(site: str) -> Iterator[Page]:
-    """Load the page once: that is most of the work."""
+    """Load the page once, since this takes most of the time."""
     with chromium() as browser:
         page = browser.new_page()
         page.goto(site)
@@ -66,7 +66,7 @@ def test_bad_input_is_one_sentence(page: Page) -> None:
 
 
 def test_nothing_is_sent(page: Page, site: str) -> None:
-    """Once loaded, an audit makes no request; and the page's policy keeps scripts from contacting anybody else."""
+    """After loading, an audit makes no request, and the page's policy keeps scripts from contacting others."""
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     audit_there(page, CONF)

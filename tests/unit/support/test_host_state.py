@@ -1,4 +1,4 @@
-"""What a lab must leave unchanged: which readings count, and which differences are reported."""
+"""The state that a lab must leave unchanged: the readings that count, and the differences that are reported."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.host_state import HostState
 
-# As tc(8) prints them.
+# These lines have the form of tc(8).
 QDISCS = [
     {"kind": "noqueue", "handle": "0:", "dev": "lo", "root": True},
     {"kind": "netem", "handle": "8001:", "dev": "eth0", "root": True},
@@ -59,7 +59,7 @@ def test_sysctls_are_read_by_their_path_except_changing_or_unreadable_ones(folde
 
 @pytest.mark.parametrize("prints", [json.dumps(QDISCS), json.dumps(QDISCS[::-1]), ""])
 def test_queueing_disciplines_are_read_by_interface(folder: Path, prints: str) -> None:
-    """Kind and handle, sorted: the kernel's order may differ. Without rights, tc prints an error instead of JSON."""
+    """Kind and handle are sorted, since the kernel's order may differ. Without rights, tc prints no JSON."""
     program = folder / "bin/tc"
     program.write_text(f"#!/bin/sh\n[ \"$*\" = '-json qdisc show' ] && printf '%s' '{prints}'\n", encoding="ascii")
     program.chmod(0o755)
@@ -92,7 +92,7 @@ def state(sysctls: Mapping[str, str], qdiscs: Mapping[str, tuple[str, ...]], *li
 
 
 def test_changes_are_reported_but_not_additions_or_removals() -> None:
-    """Those come with a kernel module or a link; or an entry could not be read once."""
+    """A kernel module or a link adds entries, and an entry may have been unreadable once."""
     before = state({"vm/b": "60", "net/a": "4096", "gone": "1"}, {"eth0": ("fq_codel 0:",), "lo": ()}, "lo", "eth0")
     after = state({"vm/b": "10", "net/a": "128", "new": "1"}, {"eth0": (), "veth1": ("noqueue 0:",)}, "lo", "br-1", "a")
     assert after.changes_since(before) == [

@@ -42,7 +42,7 @@ def arrivals(frames: Iterable[bytes], *, snap_bytes: int = 2048) -> Arrivals:
 
 
 def test_a_wrong_bit_shows_wherever_it_hits_the_padding() -> None:
-    """And nowhere else, whatever else is in the capture; a frame of another length is not a probe."""
+    """Other packets in the capture do not count; a frame of another length is not a probe."""
     for byte in (*range(UNPADDED_BYTES - 10, UNPADDED_BYTES + 10), FRAME_BYTES - 1):
         seen = arrivals([probe(0), probe(1, wrong_byte=byte), probe(2), probe(3) + b"\1"])
         assert (seen.arrived, seen.corrupted) == (3, int(byte >= UNPADDED_BYTES)), byte
@@ -51,7 +51,7 @@ def test_a_wrong_bit_shows_wherever_it_hits_the_padding() -> None:
 
 
 def test_truncated_probes_are_rejected() -> None:
-    """No count is better than a wrong one."""
+    """A missing count is better than a wrong one."""
     with pytest.raises(ValueError, match="probes are cut to less than 1042 bytes"):
         arrivals([probe(0)], snap_bytes=1041)
 

@@ -19,7 +19,7 @@ WAITS = Doing(state="S", call=232, on=8)
 
 
 def collector(*, level: Level = Level.CALLS, now: Doing = WAITS) -> Collector:
-    """A collector for one worker that runs half of the time; the recording began a second before."""
+    """Return a collector for one worker that runs half of the time; the recording began a second before."""
     clock = iter(range(100))
     return Collector(
         level=level,
@@ -35,7 +35,7 @@ def collector(*, level: Level = Level.CALLS, now: Doing = WAITS) -> Collector:
 
 
 def mapped(name: str, **entries: object) -> str:
-    """A map with keys without the at sign."""
+    """Return a map with keys without the at sign."""
     return json.dumps(
         {"type": "map", "data": {f"@{name}": {key[1:].replace("_", ","): each for key, each in entries.items()}}}
     )
@@ -57,14 +57,14 @@ def begun(**options: object) -> Collector:
 
 
 def long(*, start: int = START_NS, which: int = READV, on: int = 7, called: int = 30_000_000, of: int = 0) -> str:
-    """An iteration of 40 ms: 2 ms without a CPU, 3 ms asleep."""
+    """Return an iteration of 40 ms: 2 ms without a CPU, 3 ms asleep."""
     return printed(
         f"long {WORKER} {start} 40000000 4 2000000 3000000 0 {called} 8388608 4096 1000000 {which} {on} {of}"
     )
 
 
 def test_a_second_is_the_increase_since_the_one_before() -> None:
-    """Bpftrace prints totals: of the histogram, of time, of bytes; and /proc has totals as well."""
+    """Bpftrace prints totals of the histogram, of time and of bytes; /proc has totals as well."""
     of = begun()
     first = second(of, 1, histogram(e16=10), mapped("busy", _4711=2_000_000), mapped("read", _0=0, _4711=500))
     again = second(of, 2, histogram(e16=15, e20=1), mapped("busy", _4711=5_000_000), mapped("read", _4711=900))
@@ -137,7 +137,7 @@ def test_sampled_short_iterations_are_scaled_up() -> None:
 
 
 def test_workers_come_and_go_with_a_reload() -> None:
-    """A new one counts from its own start; nothing more is reported for one that ended."""
+    """A new worker counts from its own start; nothing more is reported for one that ended."""
     of = begun()
     second(of, 1)
     of.add(Worker(pid=4712, name="nginx"))
@@ -171,7 +171,7 @@ def test_a_stop_in_epoll_wait_ends_it_with_an_error_and_is_not_a_stall() -> None
 
 
 def test_an_unfinished_iteration_is_reported_with_the_call_that_it_sleeps_in() -> None:
-    """Otherwise a worker that never returns would look idle; once the iteration has ended only its own line counts."""
+    """A worker that never returns must not look idle; once the iteration has ended, only its own line counts."""
     of = begun(now=Doing(state="D", call=OPENAT, on=0))
     off = mapped("off", _4711=[START_NS + 100_000_000, 2])
     (one,) = second(of, 1, mapped("start", _4711=[START_NS, 3]), off)
@@ -194,7 +194,7 @@ def test_the_iteration_in_which_a_worker_exits_is_not_a_stall(state: str) -> Non
 
 
 def test_a_worker_that_never_returns_is_reported_even_if_no_program_saw_its_iteration_begin() -> None:
-    """Its state at the end of two seconds shows it: at one of them it may just be about to wait."""
+    """Its state at the end of two seconds shows this: after one second, it may just be about to wait."""
     of = begun(now=Doing(state="T", call=None, on=0))
     (one,), (two,) = second(of, 1), second(of, 2)
     assert one.unfinished is None
@@ -216,14 +216,14 @@ def test_the_last_part_of_a_second_is_reported_if_it_shows_something() -> None:
     (last,) = of.end(START_NS + 1_050_000_000)
     assert len(last.long) == 1
     assert of.end(START_NS + 1_060_000_000) == ()
-    # It ends a moment after bpftrace printed one more second.
+    # The iteration ends a moment after bpftrace printed one more second.
     of.feed(long(start=START_NS + 1_020_000_000))
     (late,) = of.end(START_NS + 900_000_000)
     assert late.lasted_s == 0
 
 
 def test_an_unfinished_iteration_is_not_reported_twice_at_the_end() -> None:
-    """The program's last second has it, and no time has passed since."""
+    """The program's last second contains it, and no time has passed since."""
     of = begun()
     (one,) = second(of, 2, mapped("start", _4711=[START_NS, 3]))
     assert one.unfinished is not None
@@ -231,7 +231,7 @@ def test_an_unfinished_iteration_is_not_reported_twice_at_the_end() -> None:
 
 
 def test_waiting_time_added_after_the_end_is_limited_to_the_iteration() -> None:
-    """Its maps are printed a moment later: if waiting exceeded the time, the worker's own time would be negative."""
+    """Maps are printed a moment later: if waiting exceeded the time, the worker's own time would be negative."""
     of = begun()
     second(of, 1)
     of.feed(mapped("start", _4711=[START_NS + 1_000_000_000, 1]))

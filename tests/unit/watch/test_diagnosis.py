@@ -19,7 +19,7 @@ WITHOUT_REQUESTS = tuple(replace(IDLE, worker=number, iterations=0, histogram={}
 
 
 def test_three_of_many_stalled_workers_are_explained_and_the_others_named() -> None:
-    """With one remedy for all of them."""
+    """There is one remedy for all of them."""
     lines = list(diagnosis(loops(*STALLED)))
     assert [line.split()[2] for line in lines if line.startswith("Found: ")] == ["100", "101", "102"]
     assert "  The same: 17 more workers: 103, 104, 105, 106, 107, 108, 109, 110, ..." in lines

@@ -9,14 +9,14 @@ BULK = Rate(iterations=100, reads_and_writes=40_000)
 
 
 def test_calls_are_timed_for_quiet_workers_and_bulk_transfers() -> None:
-    """Those have few iterations, and their calls are what matters."""
+    """Such workers have few iterations, and their calls matter."""
     levels = Levels()
     assert not levels.adapt([IDLE, BULK])
     assert levels.level is Level.CALLS
 
 
 def test_one_worker_at_full_load_ends_timing_at_once() -> None:
-    """It would pay for each call."""
+    """Timing would cost something for each call."""
     levels = Levels()
     assert levels.adapt([IDLE, FULL])
     assert levels.level is Level.ITERATIONS

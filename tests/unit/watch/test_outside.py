@@ -20,13 +20,13 @@ ANSWERS = 90
 
 
 def a_round(*late_shares: float, seed: int = 1) -> list[list[float]]:
-    """Connections with 90 responses each, of which these shares are randomly 20 ms late."""
+    """Return connections with 90 responses each; these shares of them are randomly 20 ms late."""
     chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
     return [[PROMPT_S + (0.02 if chance.random() < late else 0.0) for _ in range(ANSWERS)] for late in late_shares]
 
 
 def told(*rounds: Round, **failures: int) -> list[str]:
-    """The report of these rounds."""
+    """Return the report of these rounds."""
     return list(report(Measured(rounds=[*rounds], failures=Counter(failures))))
 
 
@@ -73,7 +73,7 @@ def test_too_few_responses_separate_nothing() -> None:
 
 
 class _Kept(BaseHTTPRequestHandler):
-    """Answers each HEAD at once, and keeps the connection open."""
+    """A handler that answers each HEAD at once, and keeps the connection open."""
 
     protocol_version = "HTTP/1.1"
     asked: list[tuple[tuple[str, int], float]]
@@ -97,7 +97,7 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def asked_server(**more: int) -> Iterator[tuple[str, list[tuple[tuple[str, int], float]]]]:
-    """A server; its address, and the source and time of each request."""
+    """Yield a server's address, and the source and time of each request."""
     asked: list[tuple[tuple[str, int], float]] = []
     handler = type("Handler", (_Kept,), {"asked": asked, **more})
     with serving(_Server(("127.0.0.1", 0), handler)) as address:
@@ -105,7 +105,7 @@ def asked_server(**more: int) -> Iterator[tuple[str, list[tuple[tuple[str, int],
 
 
 def test_it_keeps_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At most this many connections, this many requests a second on each, and a limited number per connection."""
+    """It has a limited number of connections, and a limited rate and number of requests on each."""
     monkeypatch.setattr(outside, "ROUND_S", 0.5)
     with asked_server() as (url, asked):
         lines = list(watch_url(url, lasts_s=1.2))
@@ -120,7 +120,7 @@ def test_it_keeps_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_server_that_limits_requests_gets_no_more(status: int) -> None:
-    """Its refusals come at once, and do not count as a worker's prompt responses."""
+    """Refusals come at once, and do not count as a worker's prompt responses."""
     began_s = time.monotonic()
     with asked_server(most=30, then=status) as (url, asked):
         lines = list(watch_url(url, lasts_s=60))
@@ -137,7 +137,7 @@ def test_it_does_not_run_for_hours() -> None:
 
 
 def test_without_a_listener_it_says_so() -> None:
-    """With the error."""
+    """The message has the error."""
     with asked_server() as (url, _):
         pass
     with pytest.raises(BadInputError, match=r"Nothing answers: .*Connect call failed"):
@@ -151,11 +151,11 @@ def test_an_unusable_url_is_rejected(url: str) -> None:
 
 
 def test_a_response_that_closes_ends_the_connection_quietly() -> None:
-    """An HTTP/1.0 server, or one with keepalive_timeout 0: fewer responses, no failure."""
+    """A server with HTTP/1.0 or keepalive_timeout 0 gives fewer responses, without a failure."""
 
     async def once() -> int:
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            with suppress(EOFError):  # its round is over before it sends a request
+            with suppress(EOFError):  # the round is over before it sends a request
                 await reader.readuntil(b"\r\n\r\n")
             writer.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
             await writer.drain()

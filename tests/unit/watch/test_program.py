@@ -15,6 +15,6 @@ def test_no_placeholder_is_left(level: Level, here: Architecture) -> None:
 
 
 def test_probes_of_exits_are_removed_before_those_of_starts() -> None:
-    """Probes are removed in order: an exit without its start would be matched with an earlier call, seconds ago."""
+    """Probes are removed in order: an exit without its start would be matched with a call from seconds ago."""
     text = program(X86_64, Level.CALLS)
     assert text.index("raw_syscalls:sys_exit") < text.index("raw_syscalls:sys_enter")

@@ -1,4 +1,4 @@
-"""Why bpftrace cannot run here, each reason in one sentence with a remedy; tried with stand-ins for bpftrace."""
+"""Reasons why bpftrace cannot run, each in one sentence with a remedy; stand-ins replace bpftrace."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ from tuneproof.watch.tracer import Tracer, check_host, check_namespace
 
 @pytest.fixture
 def bpftrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program called bpftrace, for root, on a kernel with tracepoints; its text comes from the test."""
+    """Install a program called bpftrace, for root, on a kernel with tracepoints; a test sets its text."""
     program = tmp_path / "bin" / "bpftrace"
     program.parent.mkdir()
     (tmp_path / "tracing" / "events").mkdir(parents=True)
@@ -83,7 +83,7 @@ def test_what_is_missing_is_named(bpftrace: Path, monkeypatch: pytest.MonkeyPatc
     ],
 )
 def test_the_reason_for_its_end_is_reported_with_its_last_lines(bpftrace: Path, commands: str, said: str) -> None:
-    """The kernel's refusal, or another."""
+    """The reason may be the kernel's refusal, or another one."""
     error = why(commands, bpftrace)
     assert said in error.what
     assert error.tail
@@ -119,7 +119,7 @@ def test_a_lack_of_memory_for_maps_is_explained(
 
 
 def test_lines_are_read_and_closing_ends_the_program(bpftrace: Path) -> None:
-    """Also one that would never end."""
+    """Closing also ends a program that would never end."""
     becomes(bpftrace, "echo one; exec sleep 1000")
     running = Tracer("BEGIN {}")
     assert running.line(5) == "one\n"

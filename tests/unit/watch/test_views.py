@@ -1,4 +1,4 @@
-"""What is shown and served while watching."""
+"""Lines, tables and metrics while watching."""
 
 import urllib.request
 from dataclasses import replace
@@ -12,7 +12,7 @@ from tuneproof.watch.views import Lines, bars, live_table
 
 
 def test_a_line_for_each_worker_and_second() -> None:
-    """In words with the longest iteration, or in the form of the recording."""
+    """Lines are words with the longest iteration, or have the form of the recording."""
     words: list[str] = []
     Lines(words.append, json=False).show((SECOND, IDLE))
     assert words[0].startswith(
@@ -63,7 +63,7 @@ def test_bars_show_rare_values_and_keep_those_outside() -> None:
 
 
 def test_a_worker_that_ended_is_left_out_of_the_metrics() -> None:
-    """After five minutes; otherwise each reload would add some permanently."""
+    """It is left out after five minutes, so that reloads do not add workers permanently."""
     metrics = Metrics()
     metrics.add((SECOND,))
     metrics.add((replace(IDLE, at_s=SECOND.at_s + 299),))
@@ -80,7 +80,7 @@ def test_names_in_metrics_are_plain_text() -> None:
 
 
 def test_metrics_are_served_as_openmetrics() -> None:
-    """Totals since the start, each bucket including all smaller ones, names escaped."""
+    """Metrics are totals since the start, buckets include all smaller ones, and names are escaped."""
     metrics = Metrics()
     metrics.add((SECOND, replace(IDLE, name='a"b')))
     metrics.add((SECOND,))

@@ -27,7 +27,7 @@ ANY_LOAD: Final = partial(Levels, most_calls_per_s=math.inf)
 
 @dataclass
 class Kernel:
-    """The calls of the programs."""
+    """The kernel's side: it records the calls of the programs."""
 
     watched: set[int] = field(default_factory=set)
     programs: list[str] = field(default_factory=list)
@@ -98,7 +98,7 @@ def seen_by(of: Watching, seconds: int) -> Iterator[set[int]]:
 
 
 def test_workers_that_come_and_go_need_no_other_program(kernel: Kernel) -> None:
-    """A reload, then an nginx that ends and is started again."""
+    """There is a reload, and then an nginx that ends and is started again."""
     workers: list[tuple[Worker, ...]] = [(ONE,), (ONE, TWO), (TWO,), (), (), (ONE,)]
 
     def find() -> tuple[Worker, ...]:
@@ -122,7 +122,7 @@ def test_workers_that_come_and_go_need_no_other_program(kernel: Kernel) -> None:
 def test_a_second_nginx_next_to_the_watched_one_changes_nothing(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without --all, two could not have been watched from the start."""
+    """Without --all, two at the start would have been an error."""
     monkeypatch.setattr(watching, "is_there", lambda _: True)
     first = iter([(ONE,)])
 
@@ -137,7 +137,7 @@ def test_a_second_nginx_next_to_the_watched_one_changes_nothing(
 
 
 def test_another_level_is_another_program_for_the_same_workers(kernel: Kernel) -> None:
-    """The previous one ends as soon as it runs."""
+    """The previous program ends as soon as the new one runs."""
     of = Watching(find=lambda: (ONE, TWO), lasts_s=None, levels=Levels(most_calls_per_s=1))
     kinds = [["raw_syscalls" in program for program in kernel.programs] for _ in seen_by(of, 4)]
     assert kinds[-1] == [True, False]
@@ -154,7 +154,7 @@ def test_it_ends_in_time(kernel: Kernel) -> None:
 
 
 def test_a_failure_leaves_no_program(kernel: Kernel) -> None:
-    """For example an unreadable file in /proc, while a program runs."""
+    """An unreadable file in /proc while a program runs is an example."""
     found = iter([(ONE,)])
     of = Watching(find=lambda: next(found), lasts_s=None, levels=ANY_LOAD())
     with pytest.raises(RuntimeError, match="StopIteration"):

@@ -1,4 +1,4 @@
-"""Workers are found in /proc by their titles and parents, whatever the binary is called; descriptors by kind."""
+"""Workers are found in /proc by titles and parents, not by the binary's name; descriptors by kind."""
 
 import os
 from pathlib import Path
@@ -33,7 +33,7 @@ class Proc:
 
 @pytest.fixture
 def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Proc:
-    """An nginx with two workers and a cache manager, and an angie in a container."""
+    """Yield a process table with an nginx (two workers, a cache manager), and an angie in a container."""
     monkeypatch.setattr(workers, "PROC", tmp_path)
     made = Proc(tmp_path)
     made.add(10, "nginx: master process nginx -g daemon off;")
@@ -44,13 +44,13 @@ def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Proc:
 
 
 def add_angie(proc: Proc) -> None:
-    """Another master, in a container."""
+    """Add another master, in a container."""
     proc.add(20, "angie: master process v1.7.0 #1", container=CONTAINER, namespace="pid:[2]")
     proc.add(21, "angie: worker process #1", parent=20, container=CONTAINER, namespace="pid:[2]")
 
 
 def test_the_only_nginx_needs_no_name(proc: Proc) -> None:
-    """Its workers, including one that is shutting down; the cache manager has no clients."""
+    """Its workers count, including one that is shutting down; the cache manager has no clients."""
     assert proc.root
     assert find() == (Worker(pid=11, name="nginx"), Worker(pid=12, name="nginx"))
 
@@ -84,14 +84,14 @@ def test_a_name_chosen_by_a_process_is_plain_text(proc: Proc) -> None:
 
 
 def test_a_worker_or_any_other_process_may_be_named_directly(proc: Proc) -> None:
-    """For example one with master_process off."""
+    """An nginx with master_process off is such a process."""
     proc.add(30, "nginx")
     assert find("11") == (Worker(pid=11, name="nginx"),)
     assert find("30") == (Worker(pid=30, name="nginx"),)
 
 
 def test_a_process_without_an_event_loop_is_refused(proc: Proc) -> None:
-    """A shell that waits for its user would be a worker that stalls."""
+    """A shell that waits for its user would look like a worker that stalls."""
     proc.add(31, "bash")
     (proc.root / "31" / "fd" / "0").unlink()
     with pytest.raises(BadInputError, match=r"The process 31 \(bash\) has no event loop"):
@@ -124,7 +124,7 @@ def test_an_unresponsive_engine_is_reported(monkeypatch: pytest.MonkeyPatch, tmp
 
 @pytest.mark.parametrize(("wanted", "said"), [("99", "no process 99"), ("13", "")])
 def test_missing_processes_are_reported(proc: Proc, wanted: str, said: str) -> None:
-    """A process that has ended; one without children is watched itself."""
+    """A process that has ended is reported; one without children is watched itself."""
     assert proc.root
     if said:
         with pytest.raises(BadInputError, match=said):
@@ -134,7 +134,7 @@ def test_missing_processes_are_reported(proc: Proc, wanted: str, said: str) -> N
 
 
 def test_without_any_nginx_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And names the possible reason."""
+    """The message names the possible reason."""
     monkeypatch.setattr(workers, "PROC", tmp_path)
     with pytest.raises(BadInputError, match="No nginx was found"):
         find()
@@ -192,6 +192,6 @@ def test_an_address_from_connect_or_accept_is_kept_after_its_descriptor_is_close
 
 
 def test_addresses_of_ipv6_and_mapped_ones() -> None:
-    """In their usual notation."""
+    """They are shown in their usual notation."""
     assert workers.address("B80D0120000000000000000001000000:0050") == "[2001:db8::1]:80"
     assert workers.address("0000000000000000FFFF00000300000A:1F40") == "10.0.0.3:8000"

@@ -1,4 +1,4 @@
-"""How each claim on the user's own nginx judges the counts."""
+"""The claims on a user's own nginx judge the counts."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def asked(connects: float, *, answered: float = 32, from_cache: float = 0, **oth
 
 
 def test_connects_are_counted_for_each_uncached_response(route: Route) -> None:
-    """As one yes or no for each trial, since its requests share connections; cached responses need none."""
+    """Each trial gives one yes or no, since its requests share connections; cached responses need none."""
     claim = claims.connects("root", route, "yours")
     assert float(claim.effect({"yours": asked(32)})) == 1
     assert float(claim.effect({"yours": asked(4)})) == 0
@@ -55,7 +55,7 @@ def test_a_route_without_responses_names_the_possible_reasons(route: Route) -> N
 
 
 def test_a_patch_gains_what_it_saves(route: Route) -> None:
-    """As a ratio, with the figure that it improves."""
+    """The gain is a ratio, with the figure that it improves."""
     claim = claims.keeps_connections("root", route, ARMS, CHANGE)
     assert float(claim.effect({"before": asked(32), "after": asked(4)})) == 8
     assert float(claim.effect({"before": asked(4), "after": asked(4)})) == 1
@@ -70,7 +70,7 @@ def streamed(events: float, *, answered: float = 2, **others: float) -> CountedO
 
 
 def test_a_stream_is_delivered_if_each_event_arrives(route: Route) -> None:
-    """One that waits is enough for a reader to notice; the patch gains what it lets through (zero counts as one)."""
+    """A reader notices a single late event; the patch gains the events that it lets through (zero counts as one)."""
     claim = claims.streams("root", route, "yours")
     assert float(claim.effect({"yours": streamed(20)})) == 1
     assert float(claim.effect({"yours": streamed(19)})) == 0
@@ -110,5 +110,5 @@ def test_queues_are_compared_by_the_connections_that_they_hold() -> None:
 
 
 def test_names_are_distinct() -> None:
-    """Two places may have the same location."""
+    """Two places may have locations of the same name."""
     assert claims.unique(["root", "api", "root"]) == ["root", "api", "root_2"]

@@ -1,4 +1,4 @@
-"""What counts as a difference between two versions, and how it is reported."""
+"""Differences between two versions: those that count, and their report."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ def test_a_difference_is_seen_in_every_round_and_in_no_repetition(
     after: list[float],
     differs: bool,  # noqa: FBT001 - a parameter of pytest's
 ) -> None:
-    """In either direction."""
+    """Differences in either direction count."""
     assert len(before) == len(after) == ROUNDS
     old, new = ([{name: value} for value in values] for values in (before, after))
     assert one(old, new).differs is differs
@@ -61,13 +61,13 @@ def test_differences_between_containers_are_not_those_of_versions() -> None:
 
 
 def test_texts_are_shown_before_and_after() -> None:
-    """Unchanged ones are not shown."""
+    """Unchanged texts are not shown."""
     found = one([{"status: 200": 3, "status: 404": 1}] * 5, [{"status: 502": 3, "status: 404": 1}] * 5)
     assert (found.before, found.after, found.differs) == ("200", "502", True)
 
 
 def test_a_header_that_only_one_of_them_sends_is_reported_once() -> None:
-    """By its name, and not again by its value."""
+    """Its name is reported, and not its value again."""
     found = compared("a", [{"header: alt-svc": 3, "header alt-svc: h3": 3}] * 5, [{}] * 5)
     assert [(each.what, each.before, each.after) for each in found] == [("header", "alt-svc", "none")]
 
@@ -90,5 +90,5 @@ def test_the_largest_comes_first_and_equal_ones_at_several_places_once() -> None
 
 
 def test_every_number_has_a_margin_with_its_reason() -> None:
-    """None is below one: otherwise a number would be beyond its own margin."""
+    """No margin is below one, which would put a number beyond its own margin."""
     assert all(figure.margin >= 1 and figure.why for figure in FIGURES.values())

@@ -33,7 +33,7 @@ def test_a_copy_is_where_its_includes_look_for_it(tmp_path: Path) -> None:
 
 
 def test_a_dumps_files_have_the_paths_in_it(tmp_path: Path) -> None:
-    """Wherever nginx.conf is on that machine."""
+    """The place of nginx.conf on that machine does not matter."""
     path = tmp_path / "dump.txt"
     path.write_text(
         f"# configuration file /opt/nginx/conf/nginx.conf:\n{HEAD}http {{ include sites/*.conf; }}\n"
@@ -70,13 +70,13 @@ def test_a_fragment_gets_the_rest_around_it(tmp_path: Path, text: str, wanted: s
 
 
 def test_a_stream_fragment_is_rejected(tmp_path: Path) -> None:
-    """It has no HTTP in it."""
+    """Such a fragment contains no HTTP."""
     with pytest.raises(BadInputError, match=r"stream\{\}"):
         places(tmp_path, {"site.conf": "server { listen 1; proxy_pass a:2; }"})
 
 
 def test_other_bytes_do_not_change(tmp_path: Path) -> None:
-    """Latin-1 is read as some text, and written back as the same text."""
+    """Latin-1 is read as some text, and written back as the same bytes."""
     files = http("server { listen 80; # \u00e9\n }")
     found = places(tmp_path, files)
     (content,) = found.files({str(tmp_path / "nginx.conf"): files["nginx.conf"]}).values()

@@ -1,4 +1,4 @@
-"""What is read from responses and logs when two versions are compared."""
+"""The parts of responses and logs that are compared between two versions."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tuneproof.yours.routes import Route, probes_of, routes_of
 
 
 def connection(status: int, *head: str, error: str = "") -> Connection:
-    """Return one with a response."""
+    """Return a connection with a response."""
     answer = answered(status, head=head)
     return Connection(answers=(answer,), error=error, closed_by_server=bool(error), open_s=0.0)
 
@@ -37,12 +37,12 @@ def test_statuses_and_header_lines_are_counted() -> None:
 
 
 def test_a_request_without_a_response_says_how_it_ended() -> None:
-    """By the error's name in the client."""
+    """The client's error name is reported."""
     assert seen_in([[connection(0, error="IncompleteReadError")]]) == {"status: none (IncompleteReadError)": 1}
 
 
 def test_warnings_at_the_start_are_read_from_nginxs_output() -> None:
-    """Also if the log is standard error, but without its lines about requests."""
+    """The log may be standard error; its lines about requests are left out."""
     log = (
         "nginx version: nginx/1.30.6\nnginx: [warn] old thing in /etc/nginx/nginx.conf:3\n"
         "2026/01/01 10:00:00 [notice] 1#1: on\n2026/01/01 10:00:00 [warn] 1#1: another in /etc/nginx/a.conf:4\n"
@@ -55,7 +55,7 @@ def test_warnings_at_the_start_are_read_from_nginxs_output() -> None:
 
 
 def test_all_places_are_compared(tmp_path: Path) -> None:
-    """Each location by its statuses; memory of slow readers once for each kind of place that holds the same amount."""
+    """Each location has its statuses; slow readers' memory is compared once for places that hold the same amount."""
     found, _ = opened(
         tmp_path,
         http(

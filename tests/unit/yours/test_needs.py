@@ -30,34 +30,34 @@ def needs(folder: Path, text: str, *, main: str = "", there: tuple[str, ...] = (
         ("ssl_certificate_key a; ssl_certificate a;", "", {"/etc/nginx/a": KEY}),
         ("geoip2 geo/city.mmdb { $city city names en; }", "", {"/etc/nginx/geo/city.mmdb": PLACES}),
         ("geoip2 /there.mmdb { $a country iso_code; }", "/there.mmdb", {}),
-        # By its path alone, or after the name that it gets.
+        # The file has its path alone, or follows the name that it gets.
         ("js_import a/one.js; js_import two from /b.js;", "", {"/etc/nginx/a/one.js": JAVASCRIPT, "/b.js": JAVASCRIPT}),
         ("js_import there.js;", "/etc/nginx/there.js", {}),
-        # Without it, nginx does not start.
+        # Without this file, nginx does not start.
         ("server { ssl_password_file /etc/p; }", "", {"/etc/p": EMPTY}),
         ("server { location / { proxy_ssl_password_file q; } }", "", {"/etc/nginx/q": EMPTY}),
-        # Without it, nginx answers each request with 500.
+        # Without this file, nginx answers each request with 500.
         ("location / { access_by_lua_file /etc/a.lua; content_by_lua_file $b; }", "", {"/etc/a.lua": EMPTY}),
     ],
 )
 def test_a_missing_file_is_made(tmp_path: Path, text: str, there: str, made: dict[str, str]) -> None:
-    """Below nginx.conf's folder if its path is relative; not if it is there, in memory, or named by a variable."""
+    """A relative path is below nginx.conf's folder; files that exist, are in memory or have variables are not made."""
     assert needs(tmp_path, text, there=(there,)).made == made
 
 
 def test_a_made_geoip_database_knows_no_place() -> None:
-    """A tree of one node that leads nowhere, then its metadata."""
+    """The database is a tree of one node that leads nowhere, and its metadata."""
     assert no_places().startswith(b"\0\0\1\0\0\1" + bytes(16) + b"\xab\xcd\xefMaxMind.com\xe9")
     assert b"\x4anode_count\xc1\x01" in no_places()
 
 
 def test_the_working_directory_exists(tmp_path: Path) -> None:
-    """Without it, workers exit."""
+    """Without the working directory, workers exit."""
     assert "/var/cores" in needs(tmp_path, "", main="working_directory /var/cores;\n").folders
 
 
 def test_folders_for_files_that_nginx_writes_are_created(tmp_path: Path) -> None:
-    """For logs up to a variable, for caches without their last part; nothing for what is not a file."""
+    """Logs need them up to a variable, caches without their last part; targets that are no files need none."""
     found = needs(
         tmp_path,
         "access_log /var/log/app/$host.log; error_log syslog:server=a; access_log off; error_log stderr;\n"
@@ -68,7 +68,7 @@ def test_folders_for_files_that_nginx_writes_are_created(tmp_path: Path) -> None
 
 
 def test_relative_logs_are_below_the_folder_of_nginx_conf(tmp_path: Path) -> None:
-    """It is nginx's prefix in its own packages, and is made the prefix in others."""
+    """This folder is the prefix in nginx's own packages, and becomes the prefix in others."""
     found = needs(
         tmp_path, "access_log logs/access.log; proxy_cache_path cache/a keys_zone=a:1m;", main="pid nginx.pid;\n"
     )
@@ -78,14 +78,14 @@ def test_relative_logs_are_below_the_folder_of_nginx_conf(tmp_path: Path) -> Non
 
 
 def test_missing_includes_are_empty(tmp_path: Path) -> None:
-    """A pattern that matches nothing needs nothing, and the tables come with nginx."""
+    """A pattern that matches nothing needs no file, and the tables come with nginx."""
     found = needs(tmp_path, "include /etc/nginx/snippets/ssl.conf; include extra/*.conf; include mime.types;")
     assert found.made == {"/etc/nginx/snippets/ssl.conf": EMPTY}
     assert "/etc/nginx/snippets" in found.folders
 
 
 def test_accounts_modules_and_daemon(tmp_path: Path) -> None:
-    """As set in the main context."""
+    """They are those of the main context."""
     found = needs(tmp_path, "", main="daemon on;\nload_module modules/ngx_http_x_module.so;\n")
     assert (found.accounts, found.modules) == (("nginx",), ("modules/ngx_http_x_module.so",))
     assert found.starts_in_background is not None

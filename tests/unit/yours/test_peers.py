@@ -15,7 +15,7 @@ def peers(folder: Path, text: str) -> Peers:
 
 
 def test_each_kind_of_peer_gets_its_stand_in(tmp_path: Path) -> None:
-    """Names, addresses, this machine, and unix sockets; by default, ports depend on the scheme."""
+    """Peers are names, addresses, this machine, and unix sockets; default ports depend on the scheme."""
     found = peers(
         tmp_path,
         "upstream app { server app1.internal:8080; server 10.0.0.2:8081 backup; server unix:/run/app.sock; }\n"
@@ -56,7 +56,7 @@ def test_a_port_of_another_address_does_not_belong_to_nginx_itself(tmp_path: Pat
     ],
 )
 def test_the_ports_of_nginx_itself(tmp_path: Path, listens: str, to: str, ports: set[int]) -> None:
-    """Ranges, both families, and stream{}; QUIC is UDP."""
+    """Ports may be ranges, of both families, or in stream{}; QUIC is UDP."""
     found, _ = opened(tmp_path, {"nginx.conf": f"events {{ }}\n{listens}\n"}, version="1.26")
     assert own_ports(found.facts, to=to) == ports
 
@@ -94,7 +94,7 @@ def test_ports_follow_schemes_wherever_these_are(tmp_path: Path) -> None:
 
 
 def test_names_in_stream_are_also_looked_up_at_the_start(tmp_path: Path) -> None:
-    """So its names must exist, although nothing in it is tested."""
+    """Names in stream{} must therefore exist, although nothing in it is tested."""
     files = http("server { listen 80; }")
     files["nginx.conf"] += (
         "stream { upstream db { server db.internal:5432; } server { listen 5432; proxy_pass db; } }\n"
@@ -104,7 +104,7 @@ def test_names_in_stream_are_also_looked_up_at_the_start(tmp_path: Path) -> None
 
 
 def test_ipv6_has_its_stand_in_next_to_nginx(tmp_path: Path) -> None:
-    """On the addresses themselves: the lab's network may lack IPv6."""
+    """It listens on the addresses themselves, since the lab's network may lack IPv6."""
     found = peers(
         tmp_path,
         "upstream app { server [0:0::1]:8080; server [2001:db8::5]:8081; server [2001:db8::6]; server [::1::]:9; }\n"

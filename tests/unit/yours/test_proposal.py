@@ -1,4 +1,4 @@
-"""What a run will test on a configuration."""
+"""The tests that a run proposes for a configuration."""
 
 from pathlib import Path
 
@@ -90,7 +90,7 @@ def test_older_versions_have_only_the_kernels_setting(tmp_path: Path) -> None:
 
 
 def test_a_version_that_lacks_what_the_files_use_is_rejected_before_anything_starts(tmp_path: Path) -> None:
-    """Except in an image of the user's own, which may know more."""
+    """An image of the user's own is an exception, since its nginx may have more."""
     files = http("server { listen 80; http2 on; location / { proxy_pass http://b:1; } }")
     with pytest.raises(BadInputError, match=r"nginx 1\.22 does not know http2, which came with 1\.25\.1") as raised:
         proposed(tmp_path, files)
@@ -116,7 +116,7 @@ def test_workers_that_start_large_are_measured(tmp_path: Path) -> None:
 
 
 def test_the_queue_is_tested_if_nothing_is_proxied(tmp_path: Path) -> None:
-    """By the port that the client connects to: one without TLS if there is one."""
+    """The client connects to a port without TLS if there is one."""
     tls = "ssl_certificate a.pem; ssl_certificate_key a.key;"
     servers = f"{tls} server {{ listen 127.0.0.1:8443 ssl; listen 8080; return 200; }} server {{ listen 81; }}"
     (claim,) = proposed(tmp_path, http(servers)).scenario.claims
@@ -126,7 +126,7 @@ def test_the_queue_is_tested_if_nothing_is_proxied(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("locations", "tested", "left_out"),
     [
-        # One route for each kind of place.
+        # Each kind of place gets one route.
         ("".join(f"location /{name} {{ proxy_pass http://127.0.0.1:9000; }}" for name in "abc"), 1, []),
         (
             "location / { proxy_pass http://a; } location /g { grpc_pass b:1; } location /m { memcached_pass b:2; }",
@@ -136,7 +136,7 @@ def test_the_queue_is_tested_if_nothing_is_proxied(tmp_path: Path) -> None:
                 "location /m: the lab's stand-ins do not speak memcached's protocol",
             ],
         ),
-        # More would take too long.
+        # More places would take too long.
         (
             "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:900{name}; }}" for name in range(8)),
             6,
@@ -157,7 +157,7 @@ def test_places_that_are_not_tested_are_reported(
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        # Perhaps only the copy lacks it; and a value that a newer nginx may know is left to nginx.
+        # Perhaps only the copy lacks the file; a value that a newer nginx may accept is left to nginx.
         (
             "include snippets/limits.conf;\nserver { proxy_buffering on off; location / { proxy_pass http://a; } }",
             "/etc/nginx/snippets/limits.conf: created, empty",
@@ -191,7 +191,7 @@ def test_what_the_lab_adds_is_reported(tmp_path: Path, text: str, line: str) -> 
 def test_modules_that_no_lab_nginx_has_are_reported_once_before_anything_starts(
     tmp_path: Path, main: str, server: str, lacking: str
 ) -> None:
-    """All of them in one sentence; a user's image may have them."""
+    """All of them are in one sentence; a user's image may contain them."""
     text = f"map $a $b {{ default x; brotli y; }} server {{ {server} location / {{ proxy_pass http://a; }} }}"
     files = {"nginx.conf": f"user nginx;\nevents {{ }}\n{main}\nhttp {{\n{text}\n}}\n"}
     with pytest.raises(BadInputError, match="the lab's nginx lacks") as caught:
@@ -226,7 +226,7 @@ def test_a_stream_is_tested_with_the_directive_that_would_let_it_through(
 def test_workers_that_run_as_root_get_an_observer_with_the_same_rights(
     tmp_path: Path, user: str, *, is_root: bool
 ) -> None:
-    """Otherwise the kernel would refuse it."""
+    """Without these rights, the kernel would refuse the observer."""
     files = http("server { location / { proxy_pass http://a; } }")
     files["nginx.conf"] = files["nginx.conf"].replace("user nginx", f"user {user}")
     own = proposed(tmp_path, files).scenario.arms[0].subject.own
@@ -255,7 +255,7 @@ LIMITED = "location /login { limit_req zone=a; proxy_pass http://127.0.0.1:9000;
 
 
 def test_of_equivalent_places_one_without_limits_is_tested(tmp_path: Path) -> None:
-    """Rejected requests say nothing about connections. If there is no other, the limit is named."""
+    """Rejected requests show nothing about connections. If there is no other place, the limit is named."""
     zone = "limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;\n"
     alone = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}}}"))
     [line] = [line for line in alone.told if "tested with limit_req (" in line]
@@ -349,7 +349,7 @@ PHP = r"root /srv/app; location ~ \.php$ { WANTS fastcgi_pass unix:/run/fpm.sock
         (PHP.replace("WANTS", "if (!-e $request_filename) { return 404; }"), True),
         (PHP.replace("WANTS", "try_files $uri /index.php;"), True),
         (PHP.replace("WANTS", "if ($request_method = POST) { return 405; }"), False),
-        # Below a root that the configuration's variables name; not if nginx would serve it itself.
+        # The file is below a root with variables; no file is made if nginx would then serve it itself.
         ("set $base /srv; root $base/app; location ~ x$ { try_files $uri =404; proxy_pass http://a; }", True),
         ("root /srv/$host/app; location ~ x$ { try_files $uri =404; proxy_pass http://a; }", False),
         ("root /srv/app; try_files $uri @app; location @app { proxy_pass http://a; }", False),

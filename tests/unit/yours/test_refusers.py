@@ -1,4 +1,4 @@
-"""Which directives may have answered instead of the upstream."""
+"""Directives that may have answered instead of the upstream."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How a request reaches each proxied location."""
+"""Routes of requests to each proxied location."""
 
 from pathlib import Path
 
@@ -88,7 +88,7 @@ def routes(folder: Path, text: str, **options: str) -> list[Route | Unreachable]
     ],
 )  # fmt: skip
 def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, server: str, shown: str) -> None:
-    """A port that a client can connect to, a name of the server, a path that selects its location."""
+    """A route has a port that a client can connect to, a name of the server, and a path of the location."""
     found = routes(tmp_path, server.replace("PASS", PASSES_ON))
     assert [route.shown if isinstance(route, Route) else route.why for route in found][:1] == [shown]
 
@@ -189,7 +189,7 @@ def test_unreachable_places_have_a_reason(tmp_path: Path, server: str, why: str)
 
 
 def test_a_server_without_a_host_of_its_own_is_not_tested_by_another_ones_answers(tmp_path: Path) -> None:
-    """Requests without a known name get to the default server of the socket."""
+    """Requests without a known name reach the socket's default server."""
     for other in ("server_name _;", "server_name a;"):
         text = f"server {{ listen 80; server_name a; }}\nserver {{ listen 80; {other} location / {{ {PASSES_ON} }} }}"
         (found,) = routes(tmp_path, text)
@@ -216,7 +216,7 @@ def test_single_addresses_are_reached_by_ports_of_their_own(tmp_path: Path) -> N
 
 
 def test_a_place_can_be_selected(tmp_path: Path) -> None:
-    """By path and by host; the error for a missing one lists those that exist."""
+    """Path and host select it; the error for a missing one lists those that exist."""
     text = (
         f"server {{ listen 80; server_name a; location / {{ {PASSES_ON} }}\n"
         f"location ~ ^/[0-9]{{8}}$ {{ {PASSES_ON} }} }}\n"
@@ -254,7 +254,7 @@ def test_a_place_that_cannot_be_selected_is_reported_with_the_location_that_ngin
 
 
 def test_any_server_may_define_a_sockets_protocols(tmp_path: Path) -> None:
-    """Its ssl, http2 and proxy_protocol belong to the address and port (ngx_http_add_addresses)."""
+    """The parameters ssl, http2 and proxy_protocol belong to the address and port (ngx_http_add_addresses)."""
     text = (
         f"server {{ listen 443 ssl http2; server_name a; location / {{ {PASSES_ON} }} }}\n"
         f"server {{ listen *:443 proxy_protocol; server_name b; location / {{ {PASSES_ON} }} }}\n"
@@ -277,7 +277,7 @@ def probes(folder: Path, text: str, **options: str) -> list[str]:
 
 
 def test_every_location_is_probed_over_tls_and_without(tmp_path: Path) -> None:
-    """Also a nested location; one without a known path is left out."""
+    """Nested locations are probed, too; one without a known path is left out."""
     text = (
         "server { listen 80; listen 443 ssl; server_name a; location = /x { return 200; }\n"
         r'location /in/ { location /in/ner/ { deny all; } } location ~ "^/(?=[0-9]y)x$" { return 200; } }'
@@ -287,7 +287,7 @@ def test_every_location_is_probed_over_tls_and_without(tmp_path: Path) -> None:
 
 
 def test_one_path_or_server_can_be_probed(tmp_path: Path) -> None:
-    """An unknown one is an error in one sentence."""
+    """An unknown path or server is an error in one sentence."""
     text = (
         "server { server_name a; location /x { return 200; } }\nserver { server_name b; location /y { return 200; } }"
     )

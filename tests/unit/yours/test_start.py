@@ -48,7 +48,7 @@ def test_modules_are_loaded_from_the_distributions_paths() -> None:
 
 
 def test_daemon_is_set_only_once(tmp_path: Path) -> None:
-    """In the file or on the command line: nginx refuses both together."""
+    """It is in the file or on the command line: nginx refuses both together."""
     for said, changed in (("daemon off;", "daemon off;"), ("daemon on;", "daemon off;")):
         files = http("server { listen 80; }")
         files["nginx.conf"] = f"{said}\n{files['nginx.conf']}"

@@ -48,7 +48,7 @@ def test_rejected_readers_say_nothing_about_buffers(tmp_path: Path) -> None:
 def test_each_slow_reader_has_a_response_of_its_own(
     tmp_path: Path, cache: str, numbers: list[str], *, is_void: bool
 ) -> None:
-    """A refused client, or one that reads a short page from a cache, holds no buffers."""
+    """A refused client, or one that reads a short page from a cache, causes no buffers."""
     route = route_of(tmp_path, cache)
     answers = [replace(answered(200, body_bytes=1, total_s=0.001), numbered=number) for number in numbers]
     became = [Connection(answers=(one,), error="", closed_by_server=False, open_s=1.0) for one in answers]

@@ -1,4 +1,4 @@
-"""Rounds of two versions: which container is measured when, and what is not compared."""
+"""Rounds of two versions: the order of the containers, and the results that are not compared."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ SUBJECTS = {
 
 @dataclass
 class FakeBench:
-    """Answers each trial by its subject: a number of connections, or no result."""
+    """A bench that answers each trial by its subject: a number of connections, or no result."""
 
     connects: dict[str, float]
     void: Counter[str] = field(default_factory=Counter)  # how many trials have no result, by subject
@@ -32,11 +32,11 @@ class FakeBench:
 
     @property
     def subject(self) -> Any:
-        """The container."""
+        """Return the container."""
         return self
 
     def logs(self) -> str:
-        """Return its output."""
+        """Return the container's output."""
         return "nginx: [warn] w\n"
 
     def run(self, arm: Arm[Any], *, label: str) -> Outcome[Any]:
@@ -62,7 +62,7 @@ def rounds(bench: FakeBench, *, seed: int = 1) -> tuple[Rounds, list[tuple[str, 
 
 
 def test_each_round_uses_another_container_of_either_version() -> None:
-    """In an order that the seed decides; a warning from both is not a difference."""
+    """The seed decides the order; a warning from both is not a difference."""
     bench = FakeBench({"old": 32, "new": 4})
     found = rounds(bench)[0].compared()
     assert sorted(Counter(label.partition("-b")[0] for label in bench.ran).values()) == [2, 2, 3, 3]
@@ -77,7 +77,7 @@ def test_each_round_uses_another_container_of_either_version() -> None:
 
 
 def test_a_trial_without_a_result_is_run_once_more() -> None:
-    """It is kept, with its reason."""
+    """The failed trial is kept, with its reason."""
     made, kept = rounds(FakeBench({"old": 32, "new": 4}, void=Counter(old=1)))
     found = made.compared()
     assert not found.void
@@ -86,7 +86,7 @@ def test_a_trial_without_a_result_is_run_once_more() -> None:
 
 
 def test_a_look_that_fails_twice_is_not_compared_and_reported() -> None:
-    """With the version; no further round repeats it."""
+    """The report names the version; no further round repeats the look."""
     bench = FakeBench({"old": 32, "new": 4}, void=Counter(new=9))
     found = rounds(bench)[0].compared()
     assert found.void == {"http://a/": "no answer came, of the new version"}

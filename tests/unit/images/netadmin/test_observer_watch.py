@@ -118,7 +118,7 @@ def test_a_watch_without_an_interval_is_rejected(interval_s: float, proc: Proc) 
 
 
 def test_a_failed_watch_says_so_at_its_end(proc: Proc) -> None:
-    """Half of the samples would be taken for all of them; the next watch starts anew."""
+    """Half of the samples would be taken for all of them; the next watch is not affected."""
     diag = FakeDiag()
     diag.error = OSError("no buffer space")
     observer = Observer(diag.open, proc=proc.folder)

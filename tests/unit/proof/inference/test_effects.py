@@ -1,4 +1,4 @@
-"""The effect of one block, and when there is none."""
+"""The effect of one block, and blocks without an effect."""
 
 import math
 
@@ -9,7 +9,7 @@ from tuneproof.proof.inference.effects import Ordered, Scale, Tally, number, pag
 
 
 def test_division_by_zero_is_infinite_and_zero_by_zero_is_no_effect() -> None:
-    """A broken instrument counts nothing in either arm: that is not a ratio of 1, which some claims expect."""
+    """A broken instrument counts nothing in either arm, which must not look like a ratio of 1."""
     assert (ratio(6, 3), ratio(0, 3), ratio(3, 0)) == (2, 0, math.inf)
     for nothing in ((0, 0), (math.nan, 1), (1, math.nan)):
         with pytest.raises(ValueError, match="nothing was counted in either arm"):

@@ -15,7 +15,7 @@ _SEED = 3
 
 @dataclass
 class _Bench:
-    """Replaces the lab: answers trials from a table and remembers its calls."""
+    """A bench in place of the lab: it answers trials from a table and remembers its calls."""
 
     level: Callable[[str, int], float]
     void: Callable[[str, int], tuple[str, ...]] = lambda _arm, _block: ()
@@ -60,7 +60,7 @@ def _wobble(block: int) -> float:
 def _levels(arm: str, block: int) -> float:
     """Loaded is 30 times idle, even equals idle, edge exceeds 10 times idle except in three blocks.
 
-    Each varies a little.
+    All of them vary a little.
     """
     means = {"idle": 1.0, "loaded": 30.0, "even": 1.0, "edge": 8.0 if block in {3, 8, 11} else 12.5}
     return means[arm] * _wobble(block + len(arm))
@@ -167,7 +167,7 @@ def test_a_failing_trial_discards_its_block_and_the_experiment_continues() -> No
 def test_a_question_that_raises_on_a_block_ends_and_the_block_counts_for_all_others(
     broken: str, error: Exception
 ) -> None:
-    """Whether a question is before or after it: none of them has the block twice, or not at all."""
+    """Questions before and after it have the block exactly once."""
 
     def raising(_observations: Mapping[str, float]) -> float:
         raise error
@@ -186,7 +186,7 @@ def test_a_question_that_raises_on_a_block_ends_and_the_block_counts_for_all_oth
 
 
 def test_progress_reports_what_runs_and_which_questions_are_open() -> None:
-    """Before each trial; a decided question is not open, whatever the decision was."""
+    """Progress is reported before each trial; a question with any decision is no longer open."""
     bench = _Bench(_levels, void=lambda arm, _block: ("late",) if arm == "even" else ())
     experiment = bench.experiment(
         _ratio("stall", "loaded", "idle"), _ratio("void", "even", "idle"), _ratio("edge", "edge", "idle")

@@ -1,4 +1,4 @@
-"""The level that a plan guarantees, counted in a second way: every outcome, through the rule that decides."""
+"""The level that a plan guarantees, counted in a second way: every outcome is decided by the real rule."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -15,7 +15,7 @@ COARSE = [number / 20 for number in range(11)]  # shares of the distribution bet
 
 
 def covered(values: Sequence[float], chances: Sequence[float], *, threshold: float, form: Form) -> float:
-    """Return the chance that a (5, 9) plan's interval covers the median of effects with these values and chances."""
+    """Return the chance that a plan (5, 9) covers the median of effects with these values and chances."""
     return sum(
         chance
         for chance, found in _ends(values, chances, threshold=threshold, form=form)
@@ -26,7 +26,7 @@ def covered(values: Sequence[float], chances: Sequence[float], *, threshold: flo
 def _ends(
     values: Sequence[float], chances: Sequence[float], *, threshold: float, form: Form
 ) -> Iterator[tuple[float, Assessment]]:
-    """Yield how every experiment may end, with its chance: outcomes that differ only in their order count as one."""
+    """Yield each possible end of an experiment with its chance; the order of outcomes does not count."""
     for first in combinations_with_replacement(range(len(values)), 5):
         chance = _chance(first, chances)
         if found := _assessed([values[index] for index in first], threshold, form):
@@ -49,7 +49,7 @@ def _assessed(values: Sequence[float], threshold: float, form: Form) -> Assessme
 
 
 def test_the_median_is_covered_in_at_least_918_of_1000_cases_wherever_it_is() -> None:
-    """The minimum is at the threshold: there a plan stops early just when its interval may miss."""
+    """The minimum is at the threshold, where a plan stops early just when its interval may miss."""
     by_share = {  # of the distribution between median and threshold; the threshold is above, and by symmetry below
         between: covered((0.5, 1.5, 2.5), (0.5, between, 0.5 - between), threshold=2.0, form=Form.MORE)
         for between in COARSE
@@ -59,7 +59,7 @@ def test_the_median_is_covered_in_at_least_918_of_1000_cases_wherever_it_is() ->
 
 
 def test_a_margin_keeps_the_level_with_the_median_inside_and_outside_it() -> None:
-    """Effects at 1/4, just below and above the median, and at 4, with the median between the limits or beyond."""
+    """Effects are at 1/4, just below and above the median, and at 4; the median is inside or outside the limits."""
     inside = [
         covered((0.25, 0.9, 1.1, 4.0), (low, 0.5 - low, 0.5 - high, high), threshold=2.0, form=Form.SAME)
         for low, high in product(COARSE[::2], repeat=2)
@@ -69,7 +69,7 @@ def test_a_margin_keeps_the_level_with_the_median_inside_and_outside_it() -> Non
 
 @pytest.mark.parametrize(("looks", "threshold"), [((5, 9), 0.5), ((13, 26), 0.75), ((33, 60), 0.9)])
 def test_the_level_of_a_share_is_the_minimum_over_all_shares(looks: tuple[int, ...], threshold: float) -> None:
-    """Over all experiments, block by block: no share is covered less, and one close to a limit hardly more."""
+    """All experiments are counted, block by block: no share is covered less, and one close to a limit hardly more."""
     shares = [number / 200 + beside for number in range(1, 200, 2) for beside in (-1e-6, 0, 1e-6)]
     chances = [_share_covered(share, looks, threshold) for share in shares]
     level = level_of_shares(looks, threshold)

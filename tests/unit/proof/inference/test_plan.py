@@ -19,7 +19,7 @@ def error_by_sequences(plan: Side, chance: float) -> float:
 
 
 def test_a_quick_run_needs_five_of_five_or_eight_of_nine() -> None:
-    """One chance in 32 at the first look; 21 of 512 with the second."""
+    """The chance of an error is 1 in 32 at the first look, and 21 in 512 with the second."""
     plan = side(LOOKS["quick"])
     assert [(look.needed, look.units) for look in plan.looks] == [(5, 5), (8, 9)]
     assert plan.error == 21 / 512
@@ -48,7 +48,7 @@ def test_the_error_counts_all_sequences_and_is_at_most_the_declared_one(units: t
 @pytest.mark.parametrize("chance", [0.1, 0.25, 0.5, 0.75, 0.9])
 @pytest.mark.parametrize("units", [(5, 9), (5, 9, 15, 21), (12, 18, 24), (33, 60), (14, 28)], ids=str)
 def test_no_look_could_use_one_less(units: tuple[int, ...], chance: float) -> None:
-    """Each look needs as few as the declared error allows, given the looks before it."""
+    """Each look needs the smallest number that the declared error allows after the looks before it."""
     plan = side(units, chance)
     assert plan.error <= ERROR_RATE
     for index, look in enumerate(plan.looks):
@@ -73,7 +73,7 @@ def _error(plan: Side, chance: float) -> float:
 
 
 def test_a_look_may_come_too_late_to_decide_anything() -> None:
-    """The earlier looks have used up too much of the allowed error: it would need more than all blocks."""
+    """If earlier looks have used up too much of the allowed error, a look would need more than all blocks."""
     last = side((5, 9, 15, 21)).looks[-1]
     assert (last.needed, last.units, last.tail) == (22, 21, 0)
 

@@ -1,4 +1,4 @@
-"""How blocks decide: only by how many of them are on which side."""
+"""Blocks decide only by the number of them on either side."""
 
 import itertools
 import math
@@ -77,13 +77,13 @@ def test_more_needs_all_of_five_or_eight_of_nine(effects: Sequence[float], expec
     ids=str,
 )
 def test_the_same_lies_within_both_limits(effects: Sequence[float], expected: str | None) -> None:
-    """Each limit by the same rule: eight of nine below the upper one, and eight of nine above the lower one."""
+    """Both limits have the same rule: eight of nine below the upper one, and eight of nine above the lower one."""
     assert verdict(effects, form=Form.SAME) == expected
 
 
 @pytest.mark.parametrize("form", [Form.MORE, Form.SAME])
 def test_measuring_stops_when_no_further_block_can_decide(form: Form) -> None:
-    """The result never differs from that of all blocks: tried for every sequence on either side of a limit."""
+    """For every sequence on either side of a limit, the result is that of all blocks."""
     ended_early = 0
     for effects in itertools.product((1.0, 3.0) if form is Form.MORE else (0.4, 1.0, 3.0), repeat=LOOKS[-1]):
         early = verdict(effects[: LOOKS[0]], form=form)
@@ -110,7 +110,7 @@ def test_the_interval_is_that_of_the_order_statistics_with_its_level() -> None:
 def test_independent_units_are_counted_against_the_threshold_as_their_chance(
     right: int, blocks: int, expected: str | None
 ) -> None:
-    """More than three of four: 13 right of 13, or 24 of 26; according to the binomial distribution."""
+    """The binomial distribution requires 13 of 13, or 24 of 26, for more than three of four."""
     tallies = [Tally.yes(when=number < right) for number in range(blocks)]
     found = decided(tallies, scale=Scale.SHARE, threshold=0.75, looks=(13, 26))
     assert (None if found is None else found.verdict) == expected
@@ -160,9 +160,9 @@ def test_an_order_holds_if_pairs_page_and_every_step_agree(blocks: Sequence[Orde
 
 
 QUICK = settings(max_examples=50, database=None, derandomize=True)
-# Around the threshold 2 and its reciprocal, on both and beyond: for powers of two, the reciprocal is exact.
+# Effects around, at and beyond the threshold 2 and its reciprocal, which is exact for powers of two.
 RATIOS = st.sampled_from([0.0, 0.125, 0.5, 1.0, 1.9375, 2.0, 2.0625, 4.0, math.inf])
-# Most of them on one side, because then they decide.
+# Most of them are on one side, because they decide only then.
 AT_A_LOOK = st.builds(
     lambda most, few, looks: [*few, *most][:looks],
     st.sampled_from([(0.5, 1.9375), (2.0625, 4.0), (0.0, 2.0, math.inf)]).flatmap(

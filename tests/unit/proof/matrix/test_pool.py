@@ -41,7 +41,7 @@ def test_every_part_is_taken_once() -> None:
 
 
 def test_a_lost_engines_part_goes_to_one_that_waits() -> None:
-    """An engine that has finished waits for the others: one of them may still be lost."""
+    """An engine that has finished waits for the others, since one of them may still be lost."""
     one, two = shards(2)
     pile = Pile([one, two], {"a", "b"})
     lost = pile.parts_for("a")
@@ -56,7 +56,7 @@ def test_a_lost_engines_part_goes_to_one_that_waits() -> None:
 
 
 def test_an_engine_that_stepped_aside_takes_nothing_while_others_are_there() -> None:
-    """It waits instead, and continues once all others are lost: nobody else can do the rest."""
+    """It waits instead, and continues once all others are lost, since no other can do the rest."""
     one, two, three = shards(3)
     pile = Pile([one, two, three], {"a", "b"})
     noisy, calm = pile.parts_for("a"), pile.parts_for("b")
@@ -97,10 +97,10 @@ def test_an_engines_noise_is_that_of_its_median_cell() -> None:
 def test_an_engine_is_too_noisy_next_to_one_that_is_half_as_noisy(
     noise_pct: dict[str, float], calmer: str | None
 ) -> None:
-    """And only if its noise costs blocks; without another one that is known to be calmer it stays."""
+    """Its noise must also cost blocks; without another engine that is known to be calmer, it stays."""
     assert calmer_than("a", noise_pct) == calmer
 
 
 def test_the_calmest_engine_is_never_too_noisy() -> None:
-    """So one always remains."""
+    """One engine therefore always remains."""
     assert calmer_than("b", {"a": 90.0, "b": 40.0, "c": 80.0}) is None

@@ -21,7 +21,7 @@ _SOON_S = 20.0
 
 @dataclass
 class Shown:
-    """What the user sees, and in which thread it was written."""
+    """The output for the user, and the thread that wrote it."""
 
     texts: list[str] = field(default_factory=list)
     threads: set[int] = field(default_factory=set)
@@ -85,7 +85,7 @@ def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
 
 
 def test_a_scenario_of_two_labs_is_shown_once() -> None:
-    """While both are measured: they continue after they have been shown."""
+    """It is shown while both are measured, and they continue afterwards."""
     begun, seen = threading.Barrier(3), threading.Event()
 
     class Noticed(Shown):
@@ -173,7 +173,7 @@ def test_a_lab_starts_ahead_in_another_thread_and_is_measured_and_removed_later(
 
 @pytest.mark.parametrize(("jobs", "gib", "labs"), [(8, 24, 8), (8, 13, 5), (8, 8, 0)], ids=["most", "some", "none"])
 def test_memory_limits_how_many_labs_wait(jobs: int, gib: int, labs: int) -> None:
-    """What is measured side by side comes first."""
+    """Labs that are measured at the same time take memory first."""
     assert ahead_on(jobs, memory_bytes=gib << 30) == labs
 
 

@@ -37,7 +37,7 @@ def test_the_order_of_collection_does_not_matter(seconds: dict[Key, float], coun
 
 @given(GROUPS, COUNTS)
 def test_no_shard_is_longer_than_the_bound_of_list_scheduling(seconds: dict[Key, float], count: int) -> None:
-    """At most the mean load plus (1 - 1/shards) of the longest group (Graham 1969)."""
+    """The bound is the mean load plus (1 - 1/shards) of the longest group (Graham 1969)."""
     chosen = split(seconds, count)
     loads = [sum(seconds[group] for group in chosen if chosen[group] == number) for number in range(1, count + 1)]
     longest = max(seconds.values(), default=0.0)
@@ -45,14 +45,14 @@ def test_no_shard_is_longer_than_the_bound_of_list_scheduling(seconds: dict[Key,
 
 
 def test_the_longest_goes_first_and_each_to_the_shortest_shard() -> None:
-    """An example by hand: 5, 4, 3, 3, 3 on two shards are 5+3 and 4+3+3; equal ones are sorted by name."""
+    """For example, 5, 4, 3, 3, 3 on two shards are 5+3 and 4+3+3; equal ones are sorted by name."""
     seconds = {Key(name, "", "1.22", "bare"): length for name, length in zip("abcde", (3, 3, 3, 4, 5), strict=True)}
     chosen = split(seconds, 2)
     assert {group.scenario: shard for group, shard in chosen.items()} == {"e": 1, "d": 2, "a": 2, "b": 1, "c": 2}
 
 
 def test_another_split_has_another_fingerprint() -> None:
-    """Another number of shards changes it, too, even if every group is in the first shard."""
+    """Another number of shards changes the fingerprint, even if every group is in the first shard."""
     chosen = {Key("a", "", "1.22", "bare"): 1}
     marks = {digest(chosen, 1), digest(chosen, 2), digest({Key("a", "", "1.22", "wan"): 1}, 1), digest({}, 1)}
     assert len(marks) == 4

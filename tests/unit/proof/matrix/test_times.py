@@ -47,7 +47,7 @@ def planned(*claims: str, scenario: str = "s", nginx: str = "1.22") -> list[Key]
 
 
 def test_the_matrix_names_each_cell_with_its_time_and_shard() -> None:
-    """The shards add up."""
+    """The times of the shards add up to the whole."""
     plans = [*planned("a", "b"), *planned("a", scenario="t")]
     times = Times(by_cell={"s/a/nginx-1.22/bare": 1.0, "s/b/nginx-1.22/bare": 2.0, "t/a/nginx-1.22/bare": 4.0})
     document = matrix_document(plans, times, depth=QUICK, count=2)
@@ -70,7 +70,7 @@ def test_the_matrix_names_each_cell_with_its_time_and_shard() -> None:
 def test_a_printed_matrix_gives_every_shard_the_split_that_it_shows(
     tmp_path: Path, depth: str, *, results: bool
 ) -> None:
-    """Rounding included: the split was made from the printed times."""
+    """The split was made from the printed times, which are rounded."""
     plans = [
         plan
         for scenario in "abcdefg"

@@ -1,4 +1,4 @@
-"""Claims can hold and can fail, whatever is expected of them: a claim with an impossible effect says nothing.
+"""Claims with any expectation can hold and can fail: a claim with an impossible effect would be empty.
 
 Each gets canned observations with its effect, somewhat beyond its threshold or within its margin, and without it,
 somewhat on the other side: beyond a margin, both above and below.
@@ -41,7 +41,7 @@ def effect_of(claim: Claim[Any], block: Block) -> Effect:
 
 @pytest.mark.parametrize("name", TABLE)
 def test_an_effect_decides_for_its_claim_if_present_and_against_it_if_absent(name: str) -> None:
-    """So the observations decide, and not the claim's own words; a margin is tried on both of its sides."""
+    """The observations decide, not the claim's own words; a margin is tried on both of its sides."""
     claim = claim_of(name)
     for verdict, blocks in zip((Verdict.HOLDS, Verdict.REFUTED), TABLE[name], strict=True):
         found = [effect_of(claim, block) for block in blocks]
@@ -96,7 +96,7 @@ def test_every_counting_equal_or_refuted_claim_is_covered() -> None:
     ],
 )
 def test_observations_without_an_effect_are_rejected(name: str, block: Sequence[Observation], reason: str) -> None:
-    """With ValueError or ZeroDivisionError; any number would be invented."""
+    """They raise ValueError or ZeroDivisionError; any number would be invented."""
     claim = claim_of(name)
     with pytest.raises((ValueError, ZeroDivisionError), match=reason):
         effect_of(claim, block)

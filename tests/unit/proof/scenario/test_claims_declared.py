@@ -1,4 +1,4 @@
-"""What every claim declares before anything is measured: enough trials for a decision, with a known error."""
+"""The declaration of every claim before a measurement: enough trials for a decision, with a known error."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -51,12 +51,12 @@ def sides(key: tuple[str, str, str], looks: tuple[int, ...]) -> tuple[Side, Side
 
 
 def test_every_scenario_is_covered() -> None:
-    """The catalogue has no other."""
+    """The catalogue has no other scenario."""
     assert {scenario.name for scenario in EVERY_SCENARIO} == {advice.name for advice in every_advice()}
 
 
 def test_there_are_claims_of_all_forms_and_plans() -> None:
-    """So that none of these tests is empty."""
+    """This shows that none of these tests is empty."""
     assert {claim.form for claim in CLAIMS.values()} == set(Form)
     assert len(OWN_LOOKS) >= 2 * 9
     assert sum(bool(claim.further_looks) for claim in CLAIMS.values()) >= 2 * 3
@@ -64,7 +64,7 @@ def test_there_are_claims_of_all_forms_and_plans() -> None:
 
 @pytest.mark.parametrize("key", CLAIMS, ids="-".join)
 def test_every_look_can_decide_either_way_and_errs_as_rarely_as_declared(key: tuple[str, str, str]) -> None:
-    """Added up over all outcomes; and a look that cannot decide would waste its blocks."""
+    """All outcomes are added up; a look that cannot decide would waste its blocks."""
     for plan in sides(key, CLAIMS[key].looks(LOOKS[key[0]])):
         assert 0 < plan.error <= ERROR_RATE
         assert all(look.needed <= look.units for look in plan.looks)
@@ -74,14 +74,14 @@ def test_every_look_can_decide_either_way_and_errs_as_rarely_as_declared(key: tu
 def test_a_claim_with_looks_of_its_own_could_not_use_those_of_a_quick_run(
     key: tuple[str, str, str],
 ) -> None:
-    """Otherwise it would not need them; and this shows that too few trials are noticed."""
+    """Without this need, a claim must not have its own; the test also shows that too few trials are noticed."""
     holds, _ = sides(key, LOOKS[QUICK])
     assert holds.looks[0].needed > holds.looks[0].units
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO, ids=lambda scenario: scenario.name)
 def test_the_margin_of_a_control_is_half_as_wide_as_the_claims_on_its_metric(scenario: Scenario[Any]) -> None:
-    """On a logarithmic scale, for the claim with the threshold nearest to 1; one at 1 leaves no margin."""
+    """The scale is logarithmic, and the claim is that with the threshold nearest to 1; one at 1 leaves no margin."""
     for control in scenario.claims:
         if control.is_aa_control:
             decided = [
@@ -100,7 +100,7 @@ def test_only_a_run_at_full_depth_spends_time_on_controls() -> None:
 
 
 def test_either_all_subjects_of_a_comparison_record_their_turns_or_none() -> None:
-    """The record makes calls cost slightly more, which would be part of the effect."""
+    """The record makes calls slightly more expensive, which would be part of the effect."""
     for scenario in EVERY_SCENARIO:
         records = {arm.name: arm.subject.records_turns for arm in scenario.arms}
         for claim in scenario.claims:
@@ -108,7 +108,7 @@ def test_either_all_subjects_of_a_comparison_record_their_turns_or_none() -> Non
 
 
 def test_turns_are_counted_only_where_they_are_recorded() -> None:
-    """Nothing could be read from a subject without the record."""
+    """A subject without the record has nothing to read."""
     counting = [
         arm
         for scenario in EVERY_SCENARIO

@@ -53,7 +53,7 @@ CONDITIONS: Final[Mapping[str, tuple[Block, Block]]] = {
 
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_a_condition_is_met_by_its_case_and_broken_by_the_smallest_opposite(name: str) -> None:
-    """In one arm; a block with the effect that breaks the condition counts against the claim."""
+    """The opposite is in one arm; a block that breaks the condition counts against the claim."""
     claim = claim_of(name)
     met, unmet = CONDITIONS[name]
     assert claim.condition_name
@@ -73,7 +73,7 @@ def test_every_claim_with_a_condition_is_covered() -> None:
 
 
 def test_the_prediction_for_a_million_connections_is_reported_with_one_clients_needs() -> None:
-    """From the metrics of the arm, as in a cell."""
+    """The figures come from the arm's metrics in a cell."""
     claim = claim_of("connection_capacity/million_idle_connections_fit")
     assert claim.moderator is not None
     observed = [*held(1000, 4000), *held(1100, 5000), replace(held(1200, 6000)[0], client_rss_bytes=201_000_000)]

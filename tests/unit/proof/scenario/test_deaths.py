@@ -1,4 +1,4 @@
-"""A subject that dies during a trial: what is known, and when that counts."""
+"""A subject that dies during a trial: the reasons that are found, and the deaths that count."""
 
 import itertools
 from dataclasses import replace
@@ -43,7 +43,7 @@ def death_of(asked: Arm[Any], *, out_of_memory: bool, runs: int = 0) -> LabError
 
 @pytest.mark.parametrize("asked", [KILLED, SPARED], ids=lambda asked: asked.name)
 def test_death_at_the_scenarios_own_limit_is_an_outcome(asked: Arm[Any]) -> None:
-    """In the arm of which it is claimed, and in the one of which the opposite is."""
+    """This is true in both arms that the claim compares."""
     error = death_of(asked, out_of_memory=True)
     assert isinstance(error, SubjectDiedError)
     assert (error.what, error.tail) == (f"nginx container {asked.subject.name} died during a trial", "signal 9")

@@ -23,7 +23,7 @@ from tuneproof.proof.inference.plan import side
 
 @pytest.mark.parametrize("arm", DIAGNOSES)
 def test_a_diagnosis_is_right_if_its_primary_cause_is_the_built_one(arm: str) -> None:
-    """A consequence may be named with it."""
+    """A consequence may be named with the primary cause."""
     claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
     right = [told(*causes), told(*causes, Cause.CLIENT_GONE)] if causes else [told()]
     assert [claim.effect({arm: observation}) for observation in right] == [RIGHT] * len(right)
@@ -43,7 +43,7 @@ def test_any_other_diagnosis_is_wrong_and_so_is_none(arm: str) -> None:
     ids=["quick", "full"],
 )
 def test_a_wrong_diagnosis_costs_a_second_look(demand: Demand, right: list[tuple[int, int]]) -> None:
-    """This many of the declared trials must be right."""
+    """A fixed number of the declared trials must be right."""
     claim = diagnosis_scenario(demand).claim("stall_is_told")
     looks = side(claim.looks(LOOKS[QUICK]), claim.threshold).looks
     assert [(look.needed, look.units) for look in looks] == right
@@ -55,7 +55,7 @@ def test_every_arm_is_diagnosed() -> None:
 
 @pytest.mark.parametrize(("name", "holds", "falls"), TABLE, ids=[row[0] for row in TABLE])
 def test_a_signature_decides_its_claim(name: str, holds: Sequence[Block], falls: Sequence[Block]) -> None:
-    """Above the threshold if it is there, below if it is not, or if healthy traffic also has it."""
+    """The effect is above the threshold with it, and below if it is absent or also in healthy traffic."""
     claim = SCENARIO.claim(name)
     told_of = [[claim.effect(dict(zip(claim.arms, block, strict=True))) for block in rows] for rows in (holds, falls)]
     assert min(map(float, told_of[0])) > claim.threshold
@@ -77,7 +77,7 @@ BLANK: Final = RecordedObservation(measuring_s=1.0, found=(), possible=())
     ids=["no-log", "nothing", "no-share", "no-connection", "no-number-of-connections"],
 )
 def test_a_capture_without_that_figure_has_no_effect(name: str, blank: RecordedObservation) -> None:
-    """Any number would be invented."""
+    """Any number for the figure would be invented."""
     claim = SCENARIO.claim(name)
     with pytest.raises(ValueError, match=r"does not tell|no connect"):
         claim.effect(dict.fromkeys(claim.arms, blank))

@@ -1,4 +1,4 @@
-"""What a decided cell leaves on disk."""
+"""The files of a decided cell."""
 
 import json
 from dataclasses import replace
@@ -71,7 +71,7 @@ def test_a_log_is_fetched_again_after_further_trials(decide: Deciding) -> None:
 
 
 def test_a_failed_block_leaves_nothing_in_the_evidence_of_its_replacement(decide: Deciding) -> None:
-    """One trial of block 3 succeeded before the other one failed: it is in the journal, and counts nowhere."""
+    """One trial of block 3 succeeded before the other one failed: only the journal contains it."""
 
     def canned(arm_name: str, number: int) -> StallRecord:
         if len(bench.trials) == 6:
@@ -97,7 +97,7 @@ def test_a_failed_block_leaves_nothing_in_the_evidence_of_its_replacement(decide
 
 
 def test_a_subject_without_a_log_leaves_no_log_file(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty one would say that there were no requests; it is not even fetched."""
+    """An empty file would mean that there were no requests; the log is not even fetched."""
     bench = FakeBench(stalled)
     monkeypatch.setattr(bench, "access_log", lambda _: pytest.fail("there is no log"))
     cell = decide(bench, subject=replace(SUBJECT, config=replace(SUBJECT.config, access_log=False)))
@@ -105,7 +105,7 @@ def test_a_subject_without_a_log_leaves_no_log_file(decide: Deciding, monkeypatc
 
 
 def test_a_trials_files_are_kept_once_and_listed_by_every_cell_that_used_it(decide: Deciding) -> None:
-    """A capture may be large; and a text record has no place for bytes."""
+    """A capture may be large, and a text record cannot contain bytes."""
     first, second = claim("first", "loaded"), claim("second", "loaded")
     bench = FakeBench(stalled, files=lambda number: {"nginx.pcap.gz": b"capture of %d" % number})
     folder, measured = decide.writer.folder, decide.measuring(bench, first, second)
@@ -119,7 +119,7 @@ def test_a_trials_files_are_kept_once_and_listed_by_every_cell_that_used_it(deci
 
 @pytest.mark.parametrize("name", ["samples.jsonl", "trials.jsonl"])
 def test_a_full_disk_while_writing_evidence_gives_one_message(name: str, decide: Deciding) -> None:
-    """Earlier decisions are kept."""
+    """Decisions made before are kept."""
     decide(stalled)
     folders = {"samples.jsonl": decide.writer.evidence_folder("stall/stall/nginx-1.22/bare")}
     full = folders.get(name, decide.writer.folder) / name

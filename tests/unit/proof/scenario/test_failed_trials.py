@@ -32,7 +32,7 @@ def failing(error: TuneproofError, *numbers: int) -> FakeBench:
     "error", [DIED, LabError("the client answers nonsense"), EngineUnavailableError("the response was lost")], ids=repr
 )
 def test_a_failing_trial_costs_its_block_and_the_lab_starts_again(error: TuneproofError, decide: Deciding) -> None:
-    """Its reason is in the evidence, and the first lab's log next to the second's."""
+    """The evidence has the reason, and the first lab's log next to the second's."""
     bench = failing(error, 3)
     cell = decide(bench)
     assert (cell.verdict, cell.blocks, cell.void_blocks, bench.failures) == ("holds", 5, 1, [error])
@@ -60,7 +60,7 @@ def test_failures_of_different_arms_do_not_count_as_a_row(decide: Deciding) -> N
 
 
 def test_a_death_that_is_an_outcome_counts(decide: Deciding) -> None:
-    """However often it happens: the scenario has set the limit that kills."""
+    """It counts each time: the scenario has set the limit that kills."""
     bench = failing(SubjectDiedError("subject", tail="", outcome=outcome(stalled("", 1))), *range(20))
     cell = decide(bench)
     assert (cell.verdict, cell.blocks, cell.void_blocks, len(bench.failures)) == ("holds", 5, 0, 5)
@@ -116,7 +116,7 @@ def test_without_a_new_lab_the_claim_is_not_decided(decide: Deciding, monkeypatc
 
 @pytest.mark.parametrize("why", ["engine", "run"])
 def test_without_its_engine_or_after_the_end_of_the_run_a_claim_gets_no_result(decide: Deciding, why: str) -> None:
-    """It was not tested here, and may be tested elsewhere; the end of its containers is not a failure."""
+    """The claim was not tested here, and may be tested elsewhere; the end of its containers is not a failure."""
     gone = EngineUnavailableError("gone")
     asked = claim("stall", "loaded")
     running = decide.measuring(failing(gone if why == "engine" else DIED, 1, 2), asked)

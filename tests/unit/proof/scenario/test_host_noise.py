@@ -20,14 +20,14 @@ def watched(*lost_pct: float, blocks: int, patience: Patience | None = None) -> 
 
 
 def test_a_calm_host_is_measured_once_per_block() -> None:
-    """And there is no wait."""
+    """The run does not wait for a calm host."""
     watch, waits = watched(1.0, 3.0, 2.0, blocks=3)
     assert watch.noise() == HostNoise(looks=3, lost_p50_pct=2.0, lost_max_pct=3.0, waited_s=0.0)
     assert waits == []
 
 
 def test_the_run_waits_for_a_host_that_was_calmer_before() -> None:
-    """Until it is calm again; the values right before the blocks count."""
+    """It waits until the host is calm again; the values right before the blocks count."""
     watch, waits = watched(2.0, 40.0, 30.0, 3.0, blocks=2)
     assert len(waits) == 2
     noise = watch.noise()
@@ -37,13 +37,13 @@ def test_the_run_waits_for_a_host_that_was_calmer_before() -> None:
 
 
 def test_the_run_does_not_wait_for_a_host_that_was_never_calmer() -> None:
-    """Waiting for something that may never come costs blocks, too."""
+    """A wait for a calm that may never come costs blocks, too."""
     _, waits = watched(20.0, 30.0, 25.0, 38.0, blocks=4)
     assert waits == []
 
 
 def test_waiting_ends_with_the_runs_budget() -> None:
-    """All scenarios of a run share it; then blocks are measured with the host's noise."""
+    """All scenarios of a run share the budget; then blocks are measured with the host's noise."""
     patience = Patience(budget_s=1.0)
     _, waits = watched(1.0, 50.0, 50.0, 50.0, 50.0, blocks=3, patience=patience)
     assert len(waits) == 2
@@ -58,7 +58,7 @@ def test_a_measurement_without_blocks_reports_no_noise() -> None:
 
 
 def test_gaps_are_where_the_clock_has_jumped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two gaps of 10 and 20 ms in 100 ms; anything shorter than 0.3 ms is the loop itself."""
+    """The clock has two gaps of 10 and 20 ms in 100 ms; anything shorter than 0.3 ms is the loop itself."""
     steps_s = [*[0.0001] * 300, 0.01, *[0.0001] * 300, 0.02, *[0.0001] * 200]
     readings = itertools.accumulate([100.0, *steps_s])
     monkeypatch.setattr(gaps, "time", types.SimpleNamespace(monotonic=lambda: next(readings)))

@@ -14,7 +14,7 @@ from tuneproof.proof.scenario.lab_links import LabLinks, LinkLostError
 from tuneproof.proof.scenario.preconditions import PreconditionError
 from tuneproof.report.results.cells import Cell
 
-# The client's same link, in addition to a backend's own one.
+# The client has the same link, and a backend has one of its own.
 FAR_BOTH = NetworkProfile(
     name="far-both",
     summary="Both are far.",
@@ -37,12 +37,12 @@ def probed(lab: FakeLab) -> dict[str, int]:
 
 
 def test_each_link_is_measured_once_however_many_networks_have_it() -> None:
-    """Arms share networks, and networks share links; a second check has nothing left to do."""
+    """Arms share networks, and networks share links; a second check measures nothing."""
     lab = FakeLab()
     links = lab_links(lab, default=PROFILES["wan"])
     links.check([None, PROFILES["wan"], FAR_BOTH, BARE, None], subject="subject")
     assert probed(lab) == {"client": 1, "backend": 1}
-    # Each by itself: single packets, which the client's slow link needs, would make a fast backend's look slow.
+    # Each link is set alone: single packets, which the client's slow link needs, would make a fast backend's look slow.
     asked = {
         name: [asked["wanted"]["egress"]["delay_us"] for asked in lab.programs[name].of("shape")] for name in LINKS
     }
@@ -75,7 +75,7 @@ def test_a_link_that_differs_from_its_settings_is_a_failed_precondition() -> Non
 
 
 def test_a_link_that_passes_nothing_at_first_gets_a_new_wire_and_is_measured_again() -> None:
-    """Before any trial; the second wire's values are recorded."""
+    """This happens before any trial; the second wire's values are recorded."""
     lab = FakeLab()
     lab.programs["client"].hangs = 1
     links = lab_links(lab)
@@ -85,7 +85,7 @@ def test_a_link_that_passes_nothing_at_first_gets_a_new_wire_and_is_measured_aga
 
 
 def test_a_link_that_passes_nothing_twice_is_an_error_and_not_a_property_of_the_host() -> None:
-    """With the end of the wire's log, which may show why."""
+    """The error has the end of the wire's log, which may show the reason."""
     lab = FakeLab()
     lab.programs["client"].hangs = 2
     with pytest.raises(LabError, match="the client's link passes nothing: none of 400 probes came back") as caught:
@@ -94,7 +94,7 @@ def test_a_link_that_passes_nothing_twice_is_an_error_and_not_a_property_of_the_
 
 
 def test_records_are_those_of_the_networks_that_a_claim_uses() -> None:
-    """Both directions of each link, each link once, in a cell's form."""
+    """A cell has both directions of each link, and each link once."""
     lab = FakeLab()
     links = lab_links(lab, default=PROFILES["wan"])
     links.check([None, FAR_BOTH, PROFILES["lossy"]], subject="subject")
@@ -126,7 +126,7 @@ def test_a_lost_wire_is_started_again_and_the_trial_does_not_count() -> None:
 
 
 def test_a_wire_that_cannot_be_started_again_ends_the_measurement() -> None:
-    """It is not just a lost trial: the next one would be lost, too."""
+    """The next trial would be lost, too."""
     lab = FakeLab()
     lab.programs["client"].alive = False
     lab.programs["client"].errors["revive"] = "no memory"
@@ -162,7 +162,7 @@ def test_logs_are_those_of_existing_wires() -> None:
 def test_a_rate_that_the_host_does_not_carry_is_lowered_for_every_arm_and_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Arms with the same link get the same one; others are left alone, and the records have the requested rate."""
+    """Arms with the same link get the same rate; others are left alone, and the records have the requested rate."""
     monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
     lab = FakeLab()
     lab.programs["backend"].carries_mbit = 400

@@ -68,7 +68,7 @@ def test_the_claim_on_the_two_factors_shows_the_league_of_all_arms() -> None:
 
 
 def test_our_figures_are_next_to_the_articles() -> None:
-    """An arm without a valid round has dashes, and not time-outs of 0 %, which would be a figure."""
+    """An arm without a valid round has dashes, since 0 % of time-outs would be a figure."""
     arms = {"reuseport": PROTOCOL_PLAN.metrics([OURS]), "tcp_rmem-40960": PROTOCOL_PLAN.metrics([])}
     head, line, dashes = beside_the_article(arms)
     assert dashes.split()[:5] == ["tcp_rmem-40960", *["-"] * 4]
@@ -117,7 +117,7 @@ def test_the_claim_on_every_client_shows_and_compares_its_own_grid(grid: Grid) -
         (WHOLE, 1.0, {UNLIMITED: trial(10.0)}, 1),
         # The probe's lag does not count.
         (WHOLE, 1.0, {UNLIMITED: trial(1.0, lag_ms=900.0)}, 0),
-        # A fifth of the time counts as relief, in the claim's own words, and slightly more does not.
+        # A fifth of the time counts as relief by the claim, and slightly more does not.
         (CORNERS, 10.0, {grid_arm(500.0, 100.0): trial(2.0), grid_arm(500.0, None): trial(2.01)}, 1 / 2),
         # The claim is about slow upstreams; the effect of a slow client with an unlimited one is another question.
         (CORNERS, 10.0, {SLOW_CLIENT: trial(0.1)}, 0),

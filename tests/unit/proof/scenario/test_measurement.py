@@ -1,4 +1,4 @@
-"""From canned trials to a cell: verdict, control, condition, expectation, and which claim pays for which trial."""
+"""Canned trials become a cell: verdict, control, condition, expectation, and the cost of trials per claim."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -55,7 +55,7 @@ def test_a_clear_effect_holds_and_the_cell_has_everything(decide: Deciding) -> N
     assert (cell.verdict, cell.expected, cell.blocks, cell.void_blocks, cell.reason) == ("holds", "holds", 5, 0, "")
     assert (cell.id, cell.lab) == ("stall/stall/nginx-1.22/bare", "stall/nginx-1.22/bare")
     assert (cell.claim, cell.source, cell.threshold) == ("stall is so", "an article", 5)
-    # Twenty to 22 times as much, block by block: their median, the smallest and the largest.
+    # The ratios of the blocks are 20 to 22: their median, the smallest and the largest.
     assert effect_of(cell, "name", "unit", "value", "ci_low", "ci_high", "level", "plan_level") == (
         *("median lag, loaded ÷ idle", "ratio", 21, 20, 22),
         1 - 2 / 2**5,
@@ -74,7 +74,7 @@ def test_no_effect_refutes(decide: Deciding) -> None:
 
 @pytest.mark.parametrize("changes", [{}, {"expired_since": "1.18", "expired_reason": "it is the default"}], ids=str)
 def test_a_control_that_fails_makes_the_claim_untestable(changes: dict[str, Any], decide: Deciding) -> None:
-    """Whatever the claim's own figures are: without the pathology they mean nothing, and show no expiry either."""
+    """Without the pathology, the claim's own figures mean nothing, and show no expiry either."""
 
     def canned(arm_name: str, number: int) -> StallRecord:
         return stalled(arm_name, number) if arm_name == "remedied" and not changes else calm(arm_name, number)
@@ -87,7 +87,7 @@ def test_a_control_that_fails_makes_the_claim_untestable(changes: dict[str, Any]
 
 
 def test_a_claim_of_equality_is_marked_in_its_cell(decide: Deciding) -> None:
-    """For code that draws or words it."""
+    """The mark is for code that draws the effect or puts it into words."""
     cell = decide(lagging(4.8, 4.9, 5.0), form=Form.SAME, threshold=5.05)
     assert (cell.verdict, cell.threshold) == ("holds", 5.05)
     assert effect_of(cell, "form", "count", "of") == ("same", None, None)
@@ -103,7 +103,7 @@ def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(decide
     assert (cell.verdict, cell.blocks, len(bench.trials)) == ("holds", 29, 29)
     assert effect_of(cell, "unit", "count", "of", "value", "ci_high") == ("share", 29, 29, 1, 1)
     low, level = effect_of(cell, "ci_low", "level")
-    # Exact for the chance of 29 of 29 if nine in ten are right, at which this look decides.
+    # The limits are exact for the chance of 29 of 29 if nine in ten are right, at which this look decides.
     assert low == pytest.approx(0.9)
     assert 0.9 < level < 1 - 0.9**29
 
@@ -157,7 +157,7 @@ def lagging_twins(*second_ms: float) -> Canned:
 def test_an_aa_controls_result_for_a_metric_applies_to_the_claims_that_use_it(
     second_ms: tuple[float, ...], verdict: str, reason: str, asked_first: str, decide: Deciding
 ) -> None:
-    """In any order; a claim on another metric is decided as usual."""
+    """The order does not matter; a claim on another metric is decided as usual."""
     control, same = twins(), claim("stall", "loaded", metric="lag_ms")
     other = claim("other", "loaded", figure="bytes")
     measurement = decide.measuring(FakeBench(lagging_twins(*second_ms)), same, other, control)
@@ -170,7 +170,7 @@ def test_an_aa_controls_result_for_a_metric_applies_to_the_claims_that_use_it(
 
 
 def test_an_aa_control_that_is_not_measured_in_the_run_changes_nothing(decide: Deciding) -> None:
-    """No additional trials are run for it, either."""
+    """It also causes no additional trials."""
     bench = FakeBench(lagging_twins(90.0))
     asked = claim("stall", "loaded", metric="lag_ms")
     cell = decide.measuring(bench, asked).decide(asked)
@@ -221,7 +221,7 @@ def test_a_block_that_does_not_meet_the_condition_counts_against_the_claim(
 def test_a_refuted_claim_of_an_expired_version_says_since_when_and_why(
     version: str, canned: Canned, verdict: str, reason: str, decide: Deciding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On an older version it is just refuted, and one that holds has no reason to give."""
+    """On an older version, the claim is just refuted; a claim that holds has no reason to give."""
     monkeypatch.setattr(fake_bench, "LAB", fake_bench.LAB._replace(nginx=version))
     cell = decide(canned, expired_since="1.29.7", expired_reason="it is the default")
     assert (cell.nginx, cell.verdict, cell.reason) == (version, verdict, reason)
@@ -250,5 +250,5 @@ def test_the_cells_pay_together_for_all_trials_and_the_set_up(decide: Deciding) 
     assert len(bench.trials) == 5 * 4 + 4 * 2
     assert sum(cell.seconds for cell in cells.values()) == pytest.approx(TRIAL_SECONDS * len(bench.trials) + 6)
     assert sum(cell.measuring_seconds for cell in cells.values()) == pytest.approx(2 * len(bench.trials))
-    # A third of each of the five shared trials, and of the set-up.
+    # The cost is a third of each of the five shared trials, and of the set-up.
     assert cells["first"].seconds == pytest.approx(5 * TRIAL_SECONDS / 3 + 2)

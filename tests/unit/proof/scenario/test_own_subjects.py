@@ -86,7 +86,7 @@ def test_an_nginx_that_needs_more_than_the_lab_gives_is_one_sentence(
 
 
 def test_a_full_disk_is_reported_first() -> None:
-    """Its container was ended, and reports nothing about that."""
+    """The container was ended because of it, but does not report this."""
     disk = cast("Any", SimpleNamespace(lost_bytes=2 << 30))
     found = passed_limit(cast("Any", SimpleNamespace()), disk)
     assert found is not None
@@ -119,7 +119,7 @@ def test_its_container_has_only_the_rights_of_an_nginx_that_starts_as_root() -> 
 
 
 def test_its_evidence_has_all_its_files_as_nginx_shows_them() -> None:
-    """As nginx -T does, so that it can be audited and run again."""
+    """They have the form of nginx -T, and can be audited and run again."""
     ((name, text),) = SUBJECT.texts(()).items()
     assert name == "yours.nginx.conf"
     assert text.startswith("# configuration file /etc/nginx/nginx.conf:\nevents { }\n")

@@ -101,12 +101,12 @@ OLD, NEW = "1.26", "1.30"
 def test_the_expectation_of_a_claim_depends_on_version_and_network(
     changes: dict[str, Any], version: str, over: NetworkProfile, expected: str | None
 ) -> None:
-    """None if honest hosts differ or the claim does not cover the network; expired advice should be refuted."""
+    """It is missing if honest hosts differ or the claim does not cover the network; expired advice is refuted."""
     assert claim("stall", "a", **changes).expected_on(version, over) == expected
 
 
 def test_a_claim_needs_the_arms_of_its_control_as_well() -> None:
-    """Each once: without the control's trials it could not be decided."""
+    """Each arm is needed once: without the control's trials, the claim could not be decided."""
     assert claim("stall", "a", "b").needed_arms == {"a", "b"}
     assert claim("stall", "a", control=claim("there", "c", "a")).needed_arms == {"a", "c"}
 
@@ -137,7 +137,7 @@ SUBJECT = Subject(
 
 
 def snapshot(*, backlogs: Mapping[int, tuple[int, ...]] | None = None, rmem: str = "40960 40960 40960") -> Snapshot:
-    """What netadmin sees if all is well, except for a test's changes."""
+    """Return netadmin's snapshot of a correct subject, except for a test's changes."""
     return Snapshot(
         sysctls={"net.ipv4.tcp_rmem": rmem},
         listener_backlogs={8000: (511, 511)} if backlogs is None else backlogs,
@@ -194,7 +194,7 @@ def test_a_subject_as_requested_passes_and_is_recorded() -> None:
             snapshot(rmem="4096 131072 6291456"),
             "net.ipv4.tcp_rmem is '4096 131072 6291456', wanted '40960 40960 40960'",
         ),
-        # A kernel that does not show it cannot confirm it.
+        # A kernel that does not show the setting cannot confirm it.
         (
             {},
             replace(snapshot(backlogs={}), sysctls={}),

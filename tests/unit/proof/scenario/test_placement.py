@@ -1,4 +1,4 @@
-"""Which CPUs the roles get, on small and on large machines."""
+"""The CPUs of the roles, on small and on large machines."""
 
 import pytest
 
@@ -58,13 +58,13 @@ def test_the_subject_has_one_cpu_and_all_others_share_the_other_cores(cpus: Cpus
 def test_many_cpus_are_first_the_cores_of_the_first_node(
     cpus: Cpus, asked: str, subject: str, others: str, idle: str
 ) -> None:
-    """Half of the machine by default."""
+    """By default, nginx gets half of the machine."""
     placement = CpuPlacement.on(cpus, shares=MANY, asked=asked)
     assert (placement.subject, placement.others, placement.idle) == (subject, others, idle)
 
 
 def test_each_subject_gets_its_share() -> None:
-    """Workers of one of several still share a CPU; a user's own nginx gets more on request."""
+    """Workers of each subject still share a CPU; a user's own nginx gets more on request."""
     placement = CpuPlacement.on(LARGE, shares=MANY)
     assert [placement.of(share) for share in CpuShare] == ["0", "0-3,8-11", "0-3,8-11", ""]
     assert placement.subject_count == 8
@@ -96,7 +96,7 @@ def test_a_placement_is_described_in_words(cpus: Cpus, asked: str, line: str) ->
 
 
 def test_one_cpu_is_too_few() -> None:
-    """The load generators would measure themselves."""
+    """On one CPU, the load generators would measure themselves."""
     with pytest.raises(CannotRunHereError, match="this engine has 1 CPU"):
         CpuPlacement.on(Cpus(allowed="0"))
 
@@ -123,7 +123,7 @@ def test_an_invalid_number_of_cpus_is_rejected(asked: str) -> None:
 
 
 def test_all_cpus_are_only_for_an_nginx_with_a_machine_of_its_own() -> None:
-    """A backend there would share them."""
+    """A backend on the same machine would share the CPUs."""
     here, far = (Engine(name=name, environment={"DOCKER_HOST": name}) for name in ("here", "far"))
     beside = Engines(default=here, by_role={Role.CLIENT: far}, manager=far)
     alone = Engines(default=here, by_role={Role.CLIENT: far, Role.BACKEND: far}, manager=far)
@@ -137,7 +137,7 @@ def test_all_cpus_are_only_for_an_nginx_with_a_machine_of_its_own() -> None:
 
 
 def test_roles_elsewhere_have_the_cpus_of_their_own_machines() -> None:
-    """The same as all roles but the subject have on one machine; a single CPU is completely theirs."""
+    """They get what all roles but the subject get on one machine; a single CPU is completely theirs."""
     here, far, small = (Engine(name=name, cpus=cpus) for name, cpus in (("here", 32), ("far", 4), ("small", 1)))
     engines = with_cpus(Engines(default=here, by_role={Role.CLIENT: far, Role.BACKEND: small}, manager=far))
     assert engines.subject.cpuset("0") == "0"

@@ -33,7 +33,7 @@ def test_a_repeated_name_is_rejected() -> None:
     ids=["its-own", "its-controls"],
 )
 def test_a_claim_about_a_missing_arm_is_rejected(wrong: Claim[StallObservation]) -> None:
-    """Before a lab is started for it; the message names both."""
+    """The error comes before a lab is started, and names both."""
     with pytest.raises(ValueError, match="pathology: claim wrong compares lost; the arms are "):
         Scenario(name="pathology", arms=ARMS, claims=(STALL, wrong))
 
@@ -48,7 +48,7 @@ def test_a_claim_is_found_by_its_name() -> None:
 
 
 def test_only_arms_that_claims_and_their_controls_compare_are_used() -> None:
-    """In the scenario's order; each once, however many claims share it."""
+    """They are in the scenario's order, and each is used once, even if claims share it."""
     declared = scenario()
     assert [item.name for item in declared.used_arms([STALL])] == ["loaded"]
     assert [item.name for item in declared.used_arms([RELIEF])] == ["default", "small"]

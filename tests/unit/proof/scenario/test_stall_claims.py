@@ -29,13 +29,13 @@ def arms_of(scenario: ReuseportStall) -> dict[str, Arm[StallObservation]]:
 def observed(
     *, reads: int = 65_536, cpu_ms: float = 1.0, bulk: int = 1000, baseline_ms: float = 4.0, late: int = 0
 ) -> StallObservation:
-    """A trial whose idle worker needs 1 ms of CPU time per turn, with ten fast requests of which some are slow."""
+    """Return a trial with an idle worker of 1 ms CPU time per turn, and ten fast requests, some of them slow."""
     record = stall_record(bulk=(bulk, 0), baseline_ms=[baseline_ms] * 3, fast_ms=[900.0] * late + [5.0] * (10 - late))
     return turning(observation_of(record), turn_bytes=reads, turn_cpu_ms=cpu_ms)
 
 
 def served(*worker_pids: int | None) -> StallObservation:
-    """A trial with fast requests answered by these workers; worker 11 has the bulk downloads."""
+    """Return a trial with fast requests answered by these workers; worker 11 has the bulk downloads."""
     fast = tuple(dataclasses.replace(STALL.fast[0], worker_pid=pid) for pid in worker_pids)
     return dataclasses.replace(STALL, fast=fast)
 

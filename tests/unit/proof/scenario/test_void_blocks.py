@@ -1,4 +1,4 @@
-"""What makes a block of trials meaningless, and what only makes it noisy."""
+"""Reasons that make a block of trials meaningless, and those that only make it noisy."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""The first page of a report in a real browser: the matrix, and how it is filtered, sorted and navigated."""
+"""The first page of a report in a real browser: the matrix is filtered, sorted and navigated."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,7 +89,7 @@ def test_scenarios_fold_and_the_box_folds_all(page: Page, small: Results) -> Non
 
 
 def test_a_hundred_claims_fit_on_two_screens_with_a_line_each(page: Page, tmp_path: Path) -> None:
-    """Of 1000 pixels each; every claim with its verdicts on four versions."""
+    """A screen has 1000 pixels; every claim is there with its verdicts on four versions."""
     cells = [
         cell(f"claim_{index}", scenario=f"scenario_{index // 6}", nginx=nginx, arms={})
         for index in range(100)
@@ -160,7 +160,7 @@ def test_single_keys_help_and_can_be_switched_off(page: Page, small: Results) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """What it takes a browser to show a page: this determines the time, and is the same on every machine."""
+    """The work of a browser that shows a page: it determines the time, and is the same on every machine."""
 
     requests: int  # files that it read
     layouts: int  # how often it computed the whole layout

@@ -92,7 +92,7 @@ def test_paper_gets_no_controls_and_light_colours(page: Page, small: Results) ->
 
 
 def test_without_scripts_all_information_is_there(browser: Browser, small: Results) -> None:
-    """No control without function, every verdict, and each chart's data as a table."""
+    """Pages have no control without function, every verdict, and each chart's data as a table."""
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(first_page(small))

@@ -48,7 +48,7 @@ def test_percentiles_of_one_figure_share_a_panel_and_its_unit() -> None:
 
 
 def test_an_unmeasured_figure_of_an_arm_has_no_point() -> None:
-    """Missing is not zero."""
+    """A missing figure is not drawn as zero."""
     of = replace(cell(arms=LEAGUE), figure="written_bytes")
     chart = named("arms", of, {})
     assert only(chart, xaxis="x")["x"] == [29_659_136]
@@ -80,7 +80,7 @@ def responding(amounts: Mapping[str, float | None], *, of: str = "buffer", unit:
 
 
 def test_the_claims_figure_is_shown_over_the_dose_in_ascending_order() -> None:
-    """With the unit of the dose; the arms' medians are the points."""
+    """The axis has the dose's unit; the arms' medians are the points."""
     chart = named("dose-response", responding({"large": 33554432, "small": 40960}), {})
     line = only(chart, name="median")
     assert (line["x"], line["y"]) == ([40960, 33554432], [409600, 335544320])

@@ -50,7 +50,7 @@ def test_arms_look_the_same_in_every_chart_and_differ_without_colour() -> None:
 
 
 def test_a_generators_percentiles_are_medians_of_the_trials_and_zero_is_shown() -> None:
-    """Unreported figures have no panel; its clock is coarse, and a logarithmic axis would drop the zero."""
+    """Unreported figures have no panel; the generator's clock is coarse, and a logarithmic axis would drop the zero."""
     told = [
         http(connect=None, total={"p50": 0.0, "p99": p99, "max": 500.0 if p99 > 80 else 400.0})
         for p99 in (70.0, 90.0, 73.0)
@@ -82,7 +82,7 @@ def test_an_iteration_weighs_as_much_as_it_read() -> None:
     chart = named("turn-bytes", cell(), evidence)
     curve = only(chart, name="a")
     assert curve["x"] == [1000.0, 1100.0, 200_000.0]
-    assert curve["y"] == [0.004921, 0.01575, 1.0]  # of 1000, 3200 and all of 203 200 bytes, in four digits
+    assert curve["y"] == [0.004921, 0.01575, 1.0]  # shares of 1000, 3200 and all 203 200 bytes
     assert rows(chart) == [("a", "", 4, 200_000, 200_000, 200_000, 200_000, 0)]
 
 
@@ -115,7 +115,7 @@ def test_the_time_series_is_that_of_the_first_valid_trial_of_each_arm() -> None:
 
 
 def test_samples_are_shown_since_the_first_one_and_lists_are_summed() -> None:
-    """Memory of all workers together, so a killed one is missing; a sample without a time is left out."""
+    """The curve is the memory of all workers together, without a killed one; a sample without a time is left out."""
     killed = named("series-memory", cell(), files(trial("a", 1, memory([1000, 500], [4000, 500], [500]))))
     assert (only(killed, name="a")["x"], only(killed, name="a")["y"]) == ([0.0, 0.1, 0.2], [1500, 4500, 500])
     assert rows(killed) == [("a", 1, 3, 1500, 4500, 500)]

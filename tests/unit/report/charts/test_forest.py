@@ -66,7 +66,7 @@ SHARE = cell(unit="share", value=0.1, interval=(-0.2, 0.3), threshold=0.05)
     ("of", "effects", "low", "high", "is_log"),
     [
         (cell(threshold=0.1), [3.0, 50.0], 0.1, 50.0, True),
-        # Both margins, although the effects are close together.
+        # Both margins are visible, although the effects are close together.
         (ALIKE, [1.0, 1.001], 0.2, 5.0, True),
         # A difference of shares may be zero or less, and a ratio that is not positive is not hidden.
         (SHARE, [-0.5, 0.2], -0.5, 0.2, False),
@@ -94,6 +94,6 @@ def test_effects_that_are_not_numbers_are_left_out_and_the_others_keep_their_blo
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"effect_per_block": 3}', '{"effect_per_block": []}'])
 def test_without_effects_of_blocks_there_is_no_plot(text: str) -> None:
-    """Nor for a cell without an effect."""
+    """A cell without an effect has no plot either."""
     assert names(cell(), {"effects.json": text}) == []
     assert names(unsupported(), files(effects=[3.0])) == []

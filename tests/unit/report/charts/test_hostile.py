@@ -80,7 +80,7 @@ def test_every_kind_of_record_has_a_figure_that_plotly_accepts() -> None:
 
 
 def test_a_page_decides_about_background_and_text() -> None:
-    """So a figure works in both schemes: it has no template, no background and no text colour."""
+    """A figure has no template, no background and no text colour, and therefore works in both schemes."""
     for chart in charts(
         cell(arms=dict(zip("ab", METRICS, strict=True))), files(trial("a", 1, stall([1.0])), effects=[3.0])
     ):
@@ -91,7 +91,7 @@ def test_a_page_decides_about_background_and_text() -> None:
 
 
 def test_a_cells_figures_stay_small() -> None:
-    """However much was recorded: a dozen arms with thousands of samples each, and long names."""
+    """The record has a dozen arms with thousands of samples each, and long names."""
     source = random.Random(7)  # noqa: S311 - not secret
 
     def lags() -> list[float]:

@@ -12,7 +12,7 @@ from tuneproof.report.charts.style import COLOURS, _log_ticks, line_of, marker_o
 
 # Backgrounds of a page in a light and in a dark scheme.
 LIGHT, DARK = "#FFFFFF", "#16181D"
-# For graphical objects: https://www.w3.org/TR/WCAG22/#non-text-contrast
+# This is the limit for graphical objects: https://www.w3.org/TR/WCAG22/#non-text-contrast
 LEAST_CONTRAST = 3.0
 
 

@@ -50,7 +50,7 @@ def test_the_tally_counts_every_verdict_and_each_contradiction() -> None:
 
 
 def test_the_commands_repeat_the_run(tmp_path: Path) -> None:
-    """The whole run, and one cell of it, with the shell's quotes if a name needs them."""
+    """They repeat the whole run, or one cell, with the shell's quotes if a name needs them."""
     options = {"nginx": ["1.22"], "network": ["bare", "rtt=1ms loss=1%"], "depth": "full", "strict_evidence": True}
     told = {"nested": {"a": 1}, "shard_split": "2fe1", "around_nginx_conf": ["a resolver that answers"]}
     data = cell("restores_loop", network="rtt=1ms loss=1%")

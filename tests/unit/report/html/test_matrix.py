@@ -39,7 +39,7 @@ def test_the_reading_order_is_row_by_row() -> None:
 
 @given(st.lists(st.text(min_size=1, max_size=200), min_size=1, max_size=20))
 def test_no_two_cells_share_a_page(ids: list[str]) -> None:
-    """Whatever a stranger called the cells, pages are not overwritten, and their names are safe file names."""
+    """Cells may have any names: no page is overwritten, and their names are safe file names."""
     cells = [Cell.from_json(cell("stalls") | {"id": text}) for text in ids]
     slugs = [entry.slug for entry in matrix(cells).entries]
     assert len(slugs) == len(cells)

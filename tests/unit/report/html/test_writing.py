@@ -28,7 +28,7 @@ def pages(results: Results) -> list[Page]:
 
 
 def test_every_link_and_download_resolves(small: Results) -> None:
-    """To a file in the run's own folder and, with an anchor, to that place in a page; none to a network."""
+    """Links lead to files in the run's own folder, or to anchors in its pages; none leads to a network."""
     ids = {page.path.resolve(): page.ids for page in pages(small)}
     followed = 0
     for page in pages(small):
@@ -61,7 +61,7 @@ def test_a_strangers_text_stays_text(small: Results) -> None:
 
 
 def test_a_page_says_which_level_the_plan_guarantees_for_its_interval(tmp_path: Path) -> None:
-    """If it was recorded."""
+    """The level is shown only if it was recorded."""
     known, older = a_cell("known", effect=replace(ratio(), plan_level=0.91796875)), a_cell("older")
     results = written(tmp_path, known, older)
     write_report(results, tmp_path)

@@ -11,7 +11,7 @@ from tuneproof.report.results.cells import Cell, Effect
 from tuneproof.report.results.schema import cell_violation
 
 EFFECT: dict[str, Any] = a_cell().to_json()["effect"]
-# As in files from before the forms of claims.
+# Files from before the forms of claims have this cell.
 OLDER_EFFECT = {name: EFFECT[name] for name in ("name", "unit", "value", "ci_low", "ci_high")}
 SHARE: dict[str, Any] = {
     **EFFECT,

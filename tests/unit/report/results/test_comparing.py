@@ -136,7 +136,7 @@ RESULTS = st.dictionaries(st.sampled_from("abcdef"), DECIDED, max_size=4).map(
 @settings(max_examples=40, database=None, derandomize=True)
 @given(RESULTS, RESULTS)
 def test_a_comparison_has_every_cell_once_and_is_symmetric(old: Results, new: Results) -> None:
-    """Except for old and new; intervals are compared in either order."""
+    """Only old and new are swapped; intervals are compared in either order."""
     ids = [{cell.id for cell in results.cells} for results in (old, new)]
     if not ids[0] & ids[1]:
         if ids[0] | ids[1]:

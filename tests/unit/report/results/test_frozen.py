@@ -63,7 +63,7 @@ def test_results_of_every_earlier_version_are_compared_with_todays(path: Path) -
 
 
 def test_results_of_different_versions_are_merged() -> None:
-    """If no cell is in both."""
+    """They are merged if no cell is in both."""
     first, *others = map(load, FROZEN)
     merged = [other for other in others if not {cell.id for cell in first.cells} & {cell.id for cell in other.cells}]
     assert merged

@@ -41,7 +41,7 @@ def forked(work: Callable[[], None]) -> int:
 
 
 def test_a_killed_writer_leaves_everything_that_it_has_appended(tmp_path: Path) -> None:
-    """At random moments: the file loads, and has every cell that the writer knew was written."""
+    """The kill comes at random moments: the file loads, and contains every cell that was reported as written."""
     chance = random.Random(53)  # noqa: S311 - reproducible, not secret
     most = 0
     for kill in range(KILLS):
@@ -93,7 +93,7 @@ def test_a_full_disk_keeps_written_and_decided_cells(tmp_path: Path) -> None:
     """Once there is space again, the next write includes the cell that found none."""
     writer = a_writer(tmp_path)
     writer.append(a_cell("first"))
-    # Where the new file is written before it replaces the old one.
+    # The new file is written here before it replaces the old one.
     (writer.folder / f".{FILE_NAME}.tmp").symlink_to(FULL)
     with pytest.raises(DiskFullError, match="No space left"):
         writer.append(a_cell("second"))

@@ -16,7 +16,7 @@ SAME = "trials/stall/nginx-1.22/bare/loaded-b1/nginx.pcap.gz"
 
 
 def test_the_folder_has_every_cell_and_its_evidence(tmp_path: Path) -> None:
-    """It can be written elsewhere: its runs no longer name files."""
+    """The folder can be anywhere, since its runs no longer name files."""
     parts = [
         written(tmp_path / name, a_cell(name, evidence=(f"evidence/{name}/effects.json",))) for name in ("one", "two")
     ]
@@ -63,7 +63,7 @@ def test_a_single_run_is_copied_completely(tmp_path: Path) -> None:
 
 
 def test_missing_evidence_is_counted_and_still_named(tmp_path: Path) -> None:
-    """A verdict without its files is still a verdict, and names the files that there were."""
+    """A verdict without its files is still a verdict, and names the missing files."""
     run = written(tmp_path / "run", a_cell(evidence=("evidence/a", "evidence/b")))
     (tmp_path / "run/evidence/a").unlink()
     copy, missing = write_folder(run, tmp_path / "copy")
@@ -84,7 +84,7 @@ def test_an_existing_file_in_the_folders_place_is_left_alone(tmp_path: Path) -> 
 
 
 def test_no_file_from_beyond_the_results_is_copied(tmp_path: Path) -> None:
-    """Neither through a link, nor from a folder that a stranger's file names for its runs."""
+    """Neither a link nor a folder that a stranger's file names for its runs leads to a copy."""
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret/key").touch()
     paths = ("evidence/link", "folder", "key")

@@ -42,7 +42,7 @@ def test_one_run_is_not_changed_and_none_is_a_mistake_of_the_caller(tmp_path: Pa
 
 
 def test_every_machine_is_recorded_and_the_first_lines_have_their_common_facts(tmp_path: Path) -> None:
-    """Also inside the sysctls, one by one; an idle shard knows no machine. Merged results can be merged again."""
+    """Sysctls are compared one by one; an idle shard has no machine. Merged results can be merged again."""
     other_host = HOST | {"kernel": "6.8", "sysctls": HOST["sysctls"] | {"net.ipv4.tcp_congestion_control": "bbr"}}
     runs = [
         written(tmp_path / "a", a_cell("one"), options=OPTIONS | {"network": ["bare", "wan"]}),
@@ -86,7 +86,7 @@ def test_a_repeated_cell_is_rejected_with_its_files(tmp_path: Path) -> None:
     ids=["seed", "depth", "shaper", "unknown-option", "shard-and-whole"],
 )
 def test_runs_with_other_rules_are_rejected(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
-    """What decides a verdict must be the same for all verdicts of one table."""
+    """All verdicts of one table must follow the same rules."""
     one = written(tmp_path / "a", a_cell("one"))
     other = written(tmp_path / "b", a_cell("two"), **changes)
     with pytest.raises(BadInputError) as raised:
@@ -108,7 +108,7 @@ def test_a_missing_shard_is_named(tmp_path: Path) -> None:
 
 
 def test_a_shard_of_named_cells_fits_the_others_but_is_incomplete(tmp_path: Path) -> None:
-    """Its split is that of the others; the rest of the shard may be missing."""
+    """It has the split of the others; the rest of the shard may be missing."""
     some = shard("2/2") | {"cell": ["stall/b/nginx-1.22/bare"]}
     parts = [
         written(tmp_path / "a", a_cell("a"), options=shard("1/2")),
@@ -134,7 +134,7 @@ def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> N
 
 
 def test_facts_of_one_machine_alone_are_not_those_of_all() -> None:
-    """For example the sysctls, if one machine is not Linux or recorded them differently."""
+    """An example are sysctls, if one machine is not Linux or recorded them differently."""
     first = {"kernel": "6.1", "sysctls": {"a": "1", "b": "2"}}
     for other in ({"kernel": "6.1"}, {"kernel": "6.1", "sysctls": "unknown"}):
         assert common_facts([first, other]) == common_facts([other, first]) == {"kernel": "6.1"}
@@ -142,7 +142,7 @@ def test_facts_of_one_machine_alone_are_not_those_of_all() -> None:
 
 
 def run_of(number: int, claims: list[str], seconds: float | None) -> Results:
-    """Return a run that decided these claims."""
+    """Return a run with decisions on these claims."""
     return Results(
         host=HOST | {"kernel": f"6.{number}"},
         seed=7,

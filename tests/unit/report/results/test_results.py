@@ -59,7 +59,7 @@ def test_latest_points_to_the_newest_run(tmp_path: Path) -> None:
 
 
 def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
-    """Also one on a network without a claim; the caller's object may change."""
+    """A cell on a network without a claim is written, too; the caller's object may change."""
     cells = (a_cell("first"), a_cell("second", expected=None, links=(LINK, LINK | {"shaper": "native"})))
     host: dict[str, Any] = {"cpu": {"count": 2}}
     writer = ResultsWriter.create(tmp_path, host=host, seed=7, options={"depth": "quick"}, now=NOW)
@@ -119,7 +119,7 @@ def test_a_cell_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_keeps_the_former_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
-    """Evidence may be what fills it."""
+    """The disk may be full of evidence."""
     writer = a_writer(tmp_path)
     writer.append(a_cell("first"))
     with monkeypatch.context() as disk:

@@ -1,4 +1,4 @@
-"""What to change in the user's own nginx, as printed at the end of a run."""
+"""The changes to a user's own nginx that a run prints at its end."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,12 +24,12 @@ def own(
 
 
 def judged(name: str, verdict: str, **more: Any) -> Cell:
-    """A cell without a change."""
+    """Return a cell without a change."""
     return replace(own(name, 1.0, verdict), remedy=None, **more)
 
 
 def test_a_change_is_shown_once_with_its_place_its_figures_and_its_cost() -> None:
-    """The largest gain first, with the file that applies it."""
+    """The largest gain comes first, with the file that applies it."""
     cells = [
         own("a", 2.0, place="/a", after=16, cost="memory"),
         own("b", 8.0, place="/b", cost="memory"),
@@ -63,12 +63,12 @@ def test_a_patch_that_pays_only_under_some_loads_is_to_be_considered() -> None:
     bounded = own("w", 9.0, only_if="stalls")
     assert render_own([bounded, judged("stalls", "holds")]).partition("\n\n")[2].startswith("CONSIDER\n1 a.conf:7")
     assert [gain.file for gain in gains_of([bounded, judged("stalls", "holds")])] == ["1.patch"]
-    # If it gains nothing, nobody would have been advised to apply it.
+    # A patch that gains nothing would not have been advised.
     assert "no gain in" not in render_own([own("w", 1.0, "refuted", only_if="stalls"), judged("stalls", "refuted")])
 
 
 def test_fine_and_useless_settings_are_reported() -> None:
-    """Counted over the tested places."""
+    """The tested places are counted."""
     fine = Fine(what="connections are reused", verdict="refuted")
     cells = [
         judged("a", "refuted", fine=fine),
@@ -87,7 +87,7 @@ def test_fine_and_useless_settings_are_reported() -> None:
 
 
 def test_what_no_change_cures_is_still_reported() -> None:
-    """A run of one claim, or a place without a patch, has no change to measure; what it shows is not lost."""
+    """A run of one claim, or a place without a patch, measures no change, but its findings are not lost."""
     problem = judged("a", "holds", fine=Fine(what="connections are reused", verdict="refuted"))
     assert render_own([problem]) == (
         "CHANGE\n  nothing: no change was measured\n\nSEEN\n  claim a: holds, 1\u00d7 [1\u20131]"
