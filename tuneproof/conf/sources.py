@@ -7,7 +7,7 @@ import posixpath
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -64,6 +64,10 @@ class Source(ABC):
     def included(self, pattern: str) -> Sequence[str]:
         """Return the names of the files of an ``include``, in nginx's order."""
 
+    def folders(self, _pattern: str) -> Sequence[str]:
+        """Return the folders that an ``include`` matches, which nginx cannot read."""
+        return ()
+
 
 class Changed(Source):
     """A configuration with replaced texts of some files."""
@@ -81,6 +85,10 @@ class Changed(Source):
     def included(self, pattern: str) -> Sequence[str]:
         """Return the files that the configuration includes."""
         return self._source.included(pattern)
+
+    def folders(self, pattern: str) -> Sequence[str]:
+        """Return the folders that it includes."""
+        return self._source.folders(pattern)
 
 
 class Dump(Source):
@@ -131,10 +139,17 @@ class Files(Source):
 
     def included(self, pattern: str) -> Sequence[str]:
         """Return the existing files, in nginx's order."""
+        return self._matching(pattern, os.path.isfile)
+
+    def folders(self, pattern: str) -> Sequence[str]:
+        """Return the existing folders."""
+        return self._matching(pattern, os.path.isdir)
+
+    def _matching(self, pattern: str, is_meant: Callable[[str], bool]) -> Sequence[str]:
         if "\0" in pattern or len(pattern) > _LONGEST_NAME or pattern.count("/") > _DEEPEST_NAME:
             return ()
         for candidate in self._candidates(pattern):
-            found = sorted(path for path in glob.glob(candidate) if os.path.isfile(path))  # noqa: PTH113, PTH207 - nginx's own glob(3)
+            found = sorted(filter(is_meant, glob.glob(candidate)))  # noqa: PTH207 - nginx's own glob(3)
             inside = [path for path in found if self.is_installed or Path(path).resolve().is_relative_to(self._tree)]
             if inside:
                 return inside

@@ -300,7 +300,13 @@ class _Reader:
                 raise BadInputError(f"more than {MOST_FILES} files are included", where=name, remedy=_TOO_MUCH)
             self.includes.setdefault(name, pattern)
             self._add(block, self._parse(name, block), chain=(*chain, name))
-        if names:
+        # In a copy, a pattern may fit folders of other places than its files.
+        beside = {posixpath.dirname(name) for name in names}
+        folders = [name for name in self._source.folders(pattern) if not names or posixpath.dirname(name) in beside]
+        for name in folders:
+            message = f'pread() "{name}" failed (21: Is a directory)'
+            self.problems.append(Problem(file=statement.file, line=statement.line, message=message))
+        if names or folders:
             return
         if posixpath.basename(pattern) in _TABLES:
             block.tables.append(pattern)

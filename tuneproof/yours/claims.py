@@ -47,7 +47,9 @@ def connects(name: str, route: Route, arm: str) -> OwnClaim:
         route=route,
         scale=Scale.SHARE,
         moderator=lambda arms: _unanswered(arms[arm], route),
-        fine=Fine(what="upstream connections are reused", verdict=Verdict.REFUTED),
+        fine=Fine(
+            what="upstream connections are reused", verdict=Verdict.REFUTED, cured_by=f"{name}_patch_keeps_connections"
+        ),
     )
 
 
@@ -144,7 +146,11 @@ def streams(name: str, route: Route, arm: str) -> OwnClaim:
         route=route,
         scale=Scale.SHARE,
         moderator=lambda arms: _held(arms[arm]),
-        fine=Fine(what="events of a stream arrive as they are sent", verdict=Verdict.HOLDS),
+        fine=Fine(
+            what="events of a stream arrive as they are sent",
+            verdict=Verdict.HOLDS,
+            cured_by=f"{name}_patch_delivers_events",
+        ),
     )
 
 

@@ -321,3 +321,15 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     writer.join()
     assert source.text(source.roots[0]).startswith("events")
     assert list(source.included("conf.d/*.conf")) == []
+
+
+@pytest.mark.parametrize("pattern", ["conf.d", "conf.d/*", "/etc/nginx/conf.d/*"])
+def test_an_included_folder_is_a_file_that_nginx_cannot_read(tmp_path: Path, pattern: str) -> None:
+    (tmp_path / "conf.d" / "old").mkdir(parents=True)
+    (tmp_path / "conf.d" / "a.conf").write_text("server_tokens off;\n", encoding="utf-8")
+    (tmp_path / "nginx.conf").write_text(f"events {{ }}\nhttp {{ include {pattern}; }}\n", encoding="utf-8")
+    found = audit(str(tmp_path), version="1.30").facts.configuration
+    place = tmp_path / "conf.d" / ("old" if "*" in pattern else "")
+    assert [one.message for one in found.problems] == [f'pread() "{place}" failed (21: Is a directory)']
+    assert found.is_broken
+    assert found.unseen == ()

@@ -59,8 +59,8 @@ def render_own(cells: Sequence[Cell], *, left_out: Sequence[str] = ()) -> str:
         else [f"  nothing: no {_MEASURED if any(cell.remedy for cell in cells) else _UNMEASURED}"],
         "CONSIDER": chain.from_iterable(_gain(gain) for gain in gains if _is_a_choice(gain.remedy)),
         "ALREADY FINE": _fine(cells),
-        # What is not as it should be, if no change cures anything.
-        "SEEN": _contrary(cells) if not gains else (),
+        # What is not as it should be, and no change cures.
+        "SEEN": _contrary(cells, gains),
         "NOTE": (f"  {one_line(reason)}" for reason in _reasons(cells, decided=True)),
         "NOT DECIDED": _undecided(cells),
         "NOT TESTED": (f"  {one_line(line)}" for line in left_out),
@@ -127,9 +127,13 @@ def _fine(cells: Sequence[Cell]) -> Iterator[str]:
             yield f"  no gain in: {cell.remedy.what}{at}; {_figures(cell)}"
 
 
-def _contrary(cells: Sequence[Cell]) -> Iterator[str]:
+def _contrary(cells: Sequence[Cell], gains: Sequence[Gain]) -> Iterator[str]:
+    gaining = [cell for gain in gains for cell in gain.cells]
+    cures = {cell.name for cell in gaining} | {cell.remedy.only_if for cell in gaining if cell.remedy} - {""}
     for cell in cells:
-        if cell.fine and cell.verdict in _DECIDED and cell.verdict != cell.fine.verdict:
+        if cell.fine is None or not {cell.fine.cured_by, cell.name}.isdisjoint(cures):
+            continue
+        if cell.verdict in _DECIDED and cell.verdict != cell.fine.verdict:
             yield f"  {one_line(cell.claim)}: {cell.verdict}, {measured(cell)}"
 
 

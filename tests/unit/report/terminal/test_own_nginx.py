@@ -92,7 +92,14 @@ def test_what_no_change_cures_is_still_reported() -> None:
     assert render_own([problem]) == (
         "CHANGE\n  nothing: no change was measured\n\nSEEN\n  claim a: holds, 1\u00d7 [1\u20131]"
     )
-    assert "SEEN" not in render_own([problem, own("b", 2.0)])
+    assert "SEEN\n  claim a: holds" in render_own([problem, own("b", 2.0)])
+
+
+def test_what_a_change_cures_is_reported_with_the_change_alone() -> None:
+    reused = Fine(what="connections are reused", verdict="refuted", cured_by="b")
+    cells = [judged("a", "holds", fine=reused), judged("stalls", "holds", fine=replace(reused, cured_by=""))]
+    assert "SEEN" not in render_own([*cells, own("b", 2.0), own("c", 2.0, patch="+ c\n", only_if="stalls")])
+    assert "SEEN\n  claim a: holds" in render_own([*cells, own("b", 2.0, "refuted")])
 
 
 def test_undecided_and_untested_claims_have_their_reason_once() -> None:
