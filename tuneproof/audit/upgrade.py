@@ -15,6 +15,7 @@ from tuneproof.audit.remedies import tls_by_listen
 from tuneproof.audit.spoken import OWN_PROTOCOLS_SINCE, deciding, protocols, speaks_tls
 from tuneproof.audit.version_choice import Concern, concerns
 from tuneproof.conf.facts import Facts, Proxied
+from tuneproof.conf.modules import foreign
 from tuneproof.conf.refusals import of_later_versions
 from tuneproof.conf.sources import Source
 from tuneproof.conf.statements import Problem, Statement
@@ -29,6 +30,9 @@ _EFFECTS: Final[Mapping[Kind, Effect]] = {
     Kind.DEPRECATED: Effect.DEPRECATED,
     Kind.NEW: Effect.REFUSED,
 }
+
+
+_MOST_NAMES: Final = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,11 +149,17 @@ def _kind(problem: Problem) -> tuple[str, str]:
 
 
 def _of_modules(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
-    """Yield the loaded modules: ngx_load_module refuses one that was built for another version."""
+    """Yield the loaded modules, since ngx_load_module refuses one of another version, and directives of others."""
     if as_numbers(old) != as_numbers(new):
         why = f"nginx refuses a module that was built for another version: install its build for {new} at the same time"
         for said in audit.facts.configuration.main.local("load_module"):
             yield Difference(effect=Effect.MODULE, what=said.name, at=said, why=why)
+        refused = {problem.message for problem in audit.facts.configuration.problems}
+        others = [one for one in foreign(audit.facts.configuration) if f'unknown directive "{one.name}"' not in refused]
+        if others:
+            what = each_once(list(dict.fromkeys(one.name for one in others))[:_MOST_NAMES])
+            why = f"not nginx's own: install the build for {new} of the module, or the product, that has it"
+            yield Difference(effect=Effect.MODULE, what=what, at=others[0], why=why)
 
 
 def _of_behaviour(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:

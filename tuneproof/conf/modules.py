@@ -40,6 +40,15 @@ def used_modules(configuration: Configuration) -> tuple[Used, ...]:
     return tuple(used.values())
 
 
+def foreign(configuration: Configuration) -> Iterator[Statement | Block]:
+    """Yield the directives of other modules that no ``load_module`` of the files brings."""
+    loaded = {module_in(said.value) for said in configuration.main.local(_LOADING)}
+    for said, block in _said(configuration.main):
+        is_own = said.name in TABLES or rows_of(said.name)
+        if not is_own and module_of(said.name, in_stream="stream" in block.path) not in loaded - {None}:
+            yield said
+
+
 def unpackaged(configuration: Configuration) -> Iterator[str]:
     """Yield the directives that neither nginx nor a packaged module knows, with their places, in words."""
     for said, block in _said(configuration.main):

@@ -47,9 +47,7 @@ def connects(name: str, route: Route, arm: str) -> OwnClaim:
         route=route,
         scale=Scale.SHARE,
         moderator=lambda arms: _unanswered(arms[arm], route),
-        fine=Fine(
-            what="upstream connections are reused", verdict=Verdict.REFUTED, cured_by=f"{name}_patch_keeps_connections"
-        ),
+        fine=Fine(what="upstream connections are reused", verdict=Verdict.REFUTED),
     )
 
 
@@ -146,11 +144,7 @@ def streams(name: str, route: Route, arm: str) -> OwnClaim:
         route=route,
         scale=Scale.SHARE,
         moderator=lambda arms: _held(arms[arm]),
-        fine=Fine(
-            what="events of a stream arrive as they are sent",
-            verdict=Verdict.HOLDS,
-            cured_by=f"{name}_patch_delivers_events",
-        ),
+        fine=Fine(what="events of a stream arrive as they are sent", verdict=Verdict.HOLDS),
     )
 
 

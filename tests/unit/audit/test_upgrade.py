@@ -229,6 +229,11 @@ def test_modules_have_to_be_built_for_the_new_version() -> None:
     text = Dump({"nginx.conf": "load_module a.so;\nevents { }\n"}, is_complete=True)
     assert of(upgrade(text, old="1.22", new="1.22.1"), Effect.MODULE) == [("load_module", 1, "")]
     assert upgrade(text, old="1.22", new="1.22").differences == ()
+    loaded = (
+        "load_module a/ngx_http_echo_module.so;\nevents { }\nhttp { server { echo a; brotli on; lua_x y; echo b; } }"
+    )
+    found = upgrade(Dump({"nginx.conf": loaded}, is_complete=True), old="1.26", new="1.30")
+    assert of(found, Effect.MODULE) == [("load_module", 1, ""), ("brotli and lua_x", 3, "")]
 
 
 def test_http2_by_listen_stays_on_where_http2_is_off() -> None:

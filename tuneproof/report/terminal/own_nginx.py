@@ -15,6 +15,8 @@ _MEASURED: Final = "measured change gains anything here"
 _UNMEASURED: Final = "change was measured"
 _SHOWN_OF_THE_LAB: Final = 3
 _MINUTE_S: Final = 60
+# Ends of the names of claims about one place: what is seen, and the change that cures it.
+_CURES: Final = {"_connects_every_time": "_patch_keeps_connections", "_delivers_events": "_patch_delivers_events"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,9 +131,10 @@ def _fine(cells: Sequence[Cell]) -> Iterator[str]:
 
 def _contrary(cells: Sequence[Cell], gains: Sequence[Gain]) -> Iterator[str]:
     gaining = [cell for gain in gains for cell in gain.cells]
-    cures = {cell.name for cell in gaining} | {cell.remedy.only_if for cell in gaining if cell.remedy} - {""}
+    cured = {cell.remedy.only_if for cell in gaining if cell.remedy}
+    cured |= {cell.name.replace(after, before) for cell in gaining for before, after in _CURES.items()}
     for cell in cells:
-        if cell.fine is None or not {cell.fine.cured_by, cell.name}.isdisjoint(cures):
+        if cell.fine is None or cell.name in cured:
             continue
         if cell.verdict in _DECIDED and cell.verdict != cell.fine.verdict:
             yield f"  {one_line(cell.claim)}: {cell.verdict}, {measured(cell)}"

@@ -42,7 +42,7 @@ CELL: dict[str, Any] = a_cell().to_json() | {
         "reaches_others": False,
         "only_if": "",
     },
-    "fine": {"what": "they are kept", "verdict": "refuted", "cured_by": "b"},
+    "fine": {"what": "they are kept", "verdict": "refuted"},
     "doses": {"idle": [{"of": "readers", "unit": "", "amount": 4, "series": "1 worker"}]},
     "host_noise": {"looks": 7, "lost_p50_pct": 2.5, "lost_max_pct": 31.0, "waited_s": 0.0},
 }

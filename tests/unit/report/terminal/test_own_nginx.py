@@ -96,10 +96,11 @@ def test_what_no_change_cures_is_still_reported() -> None:
 
 
 def test_what_a_change_cures_is_reported_with_the_change_alone() -> None:
-    reused = Fine(what="connections are reused", verdict="refuted", cured_by="b")
-    cells = [judged("a", "holds", fine=reused), judged("stalls", "holds", fine=replace(reused, cured_by=""))]
-    assert "SEEN" not in render_own([*cells, own("b", 2.0), own("c", 2.0, patch="+ c\n", only_if="stalls")])
-    assert "SEEN\n  claim a: holds" in render_own([*cells, own("b", 2.0, "refuted")])
+    reused = Fine(what="connections are reused", verdict="refuted")
+    cells = [judged("a_connects_every_time", "holds", fine=reused), judged("stalls", "holds", fine=reused)]
+    cures = [own("a_patch_keeps_connections", 2.0), own("c", 2.0, patch="+ c\n", only_if="stalls")]
+    assert "SEEN" not in render_own([*cells, *cures])
+    assert "SEEN\n  claim a_connects_every_time: holds" in render_own([*cells, own("b_patch_keeps_connections", 2.0)])
 
 
 def test_undecided_and_untested_claims_have_their_reason_once() -> None:
