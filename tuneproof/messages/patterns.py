@@ -203,7 +203,7 @@ def _decides(text: str, level: str) -> Message | None:
 def find_one(text: str, level: str = "") -> Message | None:
     """Return the row of a message, from its first word; None if no row matches.
 
-    A row with this level takes precedence over others: a module may log at another level.
+    A row with this level takes precedence over others: a module may log at another level, except debug.
 
     ``text``: the message: without time, level and process.
     ``level``: the level at which it was logged; empty if unknown.
@@ -220,7 +220,8 @@ def find_one(text: str, level: str = "") -> Message | None:
         numbers = {}
     if numbers:
         text = _NUMBER.sub(lambda found: numbers.get(found[0], found[0]), text, count=1)
-    if (own := _decides(text, level)) is not None or not level:
+    # A debug log has words that are messages at other levels.
+    if (own := _decides(text, level)) is not None or level in {"", "debug"}:
         return own
     elsewhere = _decides(text, "")
     return None if elsewhere is not None and _is_belittled(elsewhere, level) else elsewhere

@@ -38,6 +38,8 @@ _CONFIRM: Final = {
 }
 # With these messages, the port does speak HTTP.
 _SPEAK_HTTP: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not_http2", "upstream_tls_plain"})
+# Their texts compare modules, so that each directive in them is the one that is meant.
+_COMPARE: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not_http2", "upstream_http2_pool"})
 _OWN: Final = r"(?:127\.0\.0\.1|\[?::1\]?)"
 _TO_ITSELF: Final = re.compile(rf', client: {_OWN}, .*upstream: "\w+://{_OWN}[:/]')
 # nginx takes the brace in "\d{4}$" for the beginning of a block: this is the rest.
@@ -120,7 +122,7 @@ def _variant(row: Message, module: str) -> Message:
 
 def _for_module(row: Message, module: str) -> Message:
     """Return the row with the directives and tools of the module that passes requests to the upstream."""
-    if module == "proxy":
+    if module == "proxy" or row.id in _COMPARE:
         return row
     row = _variant(row, module)
 

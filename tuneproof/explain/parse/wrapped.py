@@ -54,9 +54,10 @@ _MOST_LAYERS: Final = 3
 # An access log's line in an exported table, behind its time: CloudWatch, Loki.
 _CSV_ROW: Final = re.compile(r'[^",\n]{1,60},"(?=[^"]*"")((?:[^"]|"")*+)"')
 
-# nginx's own beginning, anywhere in a line: other programs add columns, labels and keys.
+# nginx's own beginning, anywhere in a line: other programs add columns, labels, keys, and "\n" for line ends.
 _BEGINNING: Final = re.compile(
-    rf"(?:\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d \[(?:{LEVELS})\] \d+#\d+: |(?<![\w/.-])(?:nginx|angie): \[(?:{LEVELS})\] )"
+    rf"(?:\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d \[(?:{LEVELS})\] \d+#\d+: "
+    rf"|(?:(?<![\w/.-])|(?<=\\n))(?:nginx|angie): \[(?:{LEVELS})\] )"
 )
 _LONGEST_PREFIX: Final = 1_000
 # A message does not follow a request, but a request may contain one, for example as user agent.

@@ -303,6 +303,38 @@ def test_servers_that_nginx_may_not_try_leave_no_live_upstream() -> None:
     )
 
 
+UDP = 'udp client: 10.0.0.9, server: 0.0.0.0:53, upstream: "{}", bytes from/to client:40/0'
+
+
+@pytest.mark.parametrize(
+    ("cause", "lines"),
+    [
+        (
+            "stream_udp_timeout",
+            written(
+                f"[error] 7#7: *1 upstream timed out (110: Connection timed out) while proxying connection, "
+                f"{UDP.format('10.0.0.5:53')}",
+                f"{NONE_LEFT}{UDP.format('dns')}",
+            ),
+        ),
+        (
+            "resolver_unreachable",
+            written(
+                "[error] 7#7: recv() failed (111: Connection refused) while resolving, resolver: 127.0.0.11:53",
+                "[error] 7#7: *1 app.test could not be resolved (110: Operation timed out), ",
+            ),
+        ),
+        (
+            "service_start_timeout",
+            ["nginx.service: start operation timed out. Terminating.", "Failed to start nginx.service."],
+        ),
+    ],
+)
+def test_a_consequence_is_listed_under_its_cause(cause: str, lines: list[str]) -> None:
+    (finding,) = found(lines).problems
+    assert (finding.row.id, len(finding.consequences)) == (cause, 1)
+
+
 def test_lines_of_one_event_count_once() -> None:
     """The kernel writes three for each process that it kills, systemd three for each failed start."""
     killed = [

@@ -72,6 +72,14 @@ def test_what_is_said_about_memcached_is_about_memcached(name: str) -> None:
     assert "proxy_" not in f"{told.happened} {told.first} {told.wrong}"
 
 
+@pytest.mark.parametrize(
+    ("name", "scheme"), [("upstream_fastcgi_protocol", "fastcgi"), ("upstream_http2_not_http2", "grpc")]
+)
+def test_the_remedy_for_another_protocol_names_its_directive(name: str, scheme: str) -> None:
+    """An HTTP port behind fastcgi_pass or grpc_pass takes proxy_pass."""
+    assert "proxy_pass" in applied(messages()[name], "", only_streams=False, schemes=[scheme]).first
+
+
 def test_a_directive_that_the_module_lacks_is_not_invented() -> None:
     row = applied(messages()["upstream_too_big_header"], "", only_streams=False, schemes=["grpc"])
     assert "grpc_buffer_size" in row.first

@@ -121,6 +121,12 @@ def test_lines_may_be_deep_in_an_object(record: object, number: int) -> None:
     assert inner_lines(json.dumps(record)) == [LINE] * number
 
 
+def test_a_printed_message_may_follow_an_escaped_line_end() -> None:
+    """As in certbot's log."""
+    printed = 'nginx: [emerg] unknown directive "a" in /etc/nginx/nginx.conf:1'
+    assert nginx_line(f"The error was: MisconfigurationError('Error while running nginx -t.\\n\\n{printed}") == printed
+
+
 def test_a_line_in_quotes_keeps_its_own() -> None:
     """A person who quotes a line does not double the inner quotes."""
     assert nginx_line(f'"{LINE}"') == f'{LINE}"'
