@@ -97,6 +97,13 @@ def test_external_actions_are_pinned_by_hash_with_their_version(path: Path) -> N
     assert [use for use in uses if not use.startswith("./.github/") and not PINNED.fullmatch(use)] == []
 
 
+@each_file
+def test_a_value_without_quotes_has_no_colon(path: Path) -> None:
+    """YAML takes it for a second key and refuses the file; the linters read no action that no workflow uses."""
+    lines = (line.partition(" #")[0] for line in path.read_text(encoding="utf-8").splitlines())
+    assert [line for line in lines if re.match(r"\s*(?:- )?[\w-]+: [^\"'|>\[{].*: ", line)] == []
+
+
 def test_one_version_of_each_action_is_used_everywhere() -> None:
     """An update that forgets a file would leave an old version there."""
     uses = {use for path in [*WORKFLOWS, *ACTIONS] for use in uses_of(path) if not use.startswith("./")}
