@@ -116,13 +116,13 @@ def test_an_unusable_results_folder_gives_one_message(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 64 KiB."""
+    """A file system of 16 KiB: the trials of one claim take 28 KiB."""
     if os.geteuid() != 0:
         pytest.skip("only root can mount a small file system")
     folder = tmp_path / "small"
     folder.mkdir()
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], capture_output=True, text=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", folder], capture_output=True, text=True, check=False
     )
     if mounted.returncode:
         pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
@@ -136,6 +136,7 @@ def test_a_full_disk_ends_the_run_and_keeps_what_was_written(small_disk: Path) -
     output, _ = child.communicate(timeout=2 * GONE_WITHIN_S)
     assert child.returncode != 0
     assert "Results could not be written: No space left on device" in output
+    assert "/trials.jsonl" in output
     assert "--results FOLDER" in output
     assert "Traceback" not in output
     assert json.loads((small_disk / "latest" / "results.json").read_text(encoding="utf-8"))["cells"] == []

@@ -62,12 +62,9 @@ def measured(profile: LinkProfile, rng: Generator, *, packets: int, noise: tuple
     numbers = there[back]
     return PathSeen(
         sent=packets,
-        late=tuple(_us(late_ms) for late_ms in sent_ms - planned_ms),
-        there=tuple((int(number), _us(at - sent_ms[number])) for number, at in zip(there, there_ms, strict=True)),
-        back=tuple(
-            (int(number), _us(at - there_ms[index]), _us(at - sent_ms[number]))
-            for number, index, at in zip(numbers, back, back_ms, strict=True)
-        ),
+        late=tuple(_us(sent_ms - planned_ms)),
+        there=tuple(zip(there.tolist(), _us(there_ms - sent_ms[there]), strict=True)),
+        back=tuple(zip(numbers.tolist(), _us(back_ms - there_ms[back]), _us(back_ms - sent_ms[numbers]), strict=True)),
         loads={
             name: loaded(way.rate_mbit, Gaps(rng, share=share, median_ms=median_ms), delay_ms=way.delay_ms)
             for name, way in profile.directions.items()
@@ -89,18 +86,16 @@ def loaded(
     first = _QUEUE_FRAMES if offered > 1 else 0
     sent_ms = gaps.after(np.maximum(0, np.arange(frames) - first) * (frame_ms / offered))
     due_ms: list[float] = []
-    for at_ms in sent_ms:
+    for at_ms in sent_ms.tolist():
         last_ms = due_ms[-1] if due_ms else 0.0
         if last_ms - at_ms < _QUEUE_FRAMES * slowest_ms:
             due_ms.append(max(at_ms, last_ms) + slowest_ms)
     arrived_ms = gaps.after(np.array(due_ms) + delay_ms) + _HOST_MS
     reads_ms = np.arange(100.0, 100.0 + _LOAD_MS, 0.7)
     counts = np.searchsorted(np.sort(arrived_ms), reads_ms, side="right")
-    points = [
-        [at_ms, count] for at_ms, before, count in zip(reads_ms[1:], counts, counts[1:], strict=False) if count > before
-    ]
-    first_ms, before = points[0]
-    return tuple((_us(at_ms - first_ms), int(count - before) * _LOADED_FRAME_BYTES) for at_ms, count in points)
+    grown = np.flatnonzero(np.diff(counts)) + 1
+    at_ms, arrived = reads_ms[grown], counts[grown]
+    return tuple(zip(_us(at_ms - at_ms[0]), ((arrived - arrived[0]) * _LOADED_FRAME_BYTES).tolist(), strict=True))
 
 
 def _travel(sent_ms: Times, way: Impairment, rng: Generator, gaps: Gaps) -> tuple[NDArray[np.int64], Times]:
@@ -118,11 +113,12 @@ def _travel(sent_ms: Times, way: Impairment, rng: Generator, gaps: Gaps) -> tupl
     if way.rate_mbit:
         frame_ms = FRAME_BYTES * 8 / (way.rate_mbit * 1000)
         # Packets pass one after the other; waiting ones keep their order.
-        due_ms = np.array([*itertools.accumulate(due_ms, lambda last, due: max(last, due) + frame_ms, initial=0.0)][1:])
+        passed_ms = itertools.accumulate(due_ms.tolist(), lambda last, due: max(last, due) + frame_ms, initial=0.0)
+        due_ms = np.array([*passed_ms][1:])
     arrived_ms = gaps.after(due_ms) + _HOST_MS
     order = np.argsort(arrived_ms, kind="stable")
     return index[order], arrived_ms[order]
 
 
-def _us(duration_ms: float) -> int:
-    return int(duration_ms * 1000)
+def _us(durations_ms: Times) -> list[int]:
+    return list(map(int, (durations_ms * 1000).tolist()))

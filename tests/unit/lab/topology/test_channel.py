@@ -176,4 +176,4 @@ def test_a_part_of_a_frame_that_came_before_a_time_limit_is_kept(talk: Talk, mon
 def test_a_program_that_takes_no_call_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     with pytest.raises(LabError, match=r"adder accepted no call within 0\.01 s"):
-        talk.channel.ask(Call.of(Adder.add, (1,) * 1_000_000))
+        talk.channel.ask(Call.of(Adder.add, (10**18,) * 100_000))
