@@ -32,6 +32,18 @@ REFUSED: Final[Mapping[str, tuple[str, str]]] = {
         'duplicate upstream "A"',
     ),
     "no-servers": ("upstream a { keepalive 2; }", "no servers are inside upstream"),
+    "backup-of-a-hash": (
+        "upstream a { hash $uri; server 127.0.0.1:1; server 127.0.0.1:2 backup; }",
+        'balancing method does not support parameter "backup"',
+    ),
+    "misspelt-parameter": ("upstream a { server 127.0.0.1:1 max_fail=3; }", 'invalid parameter "max_fail=3"'),
+    "no-weight": ("upstream a { server 127.0.0.1:1 weight=0; }", 'invalid parameter "weight=0"'),
+    "parameter-without-value": ("upstream a { server 127.0.0.1:1 weight 2; }", 'invalid parameter "weight"'),
+    "time-of-a-peer": ("upstream a { server 127.0.0.1:1 fail_timeout=soon; }", 'invalid parameter "fail_timeout=soon"'),
+    "undefined-variable": (
+        "server { location / { proxy_pass http://127.0.0.1; proxy_set_header Connection $connection_upgrade; } }",
+        'unknown "connection_upgrade" variable',
+    ),
     "log-format": ("server { access_log /tmp/a.log mine; }", 'unknown log format "mine"'),
     "log-format-is-an-option": ("access_log /tmp/a.log buffer=32k;", 'unknown log format "buffer=32k"'),
     "limit-req": ("server { limit_req zone=a burst=2; }", 'zero size shared memory zone "a"'),
@@ -159,6 +171,14 @@ LOADED: Final[Mapping[str, str]] = {
     "conditions-with-spaces": (
         'server { if ( $host = "a b" ) { return 403; } if ($uri ~ (a|(b))) { return 403; } '
         'if ($host = "") { return 403; } }'
+    ),
+    "parameters-of-peers": (
+        "upstream a { server 127.0.0.1:1 weight=2 max_fails=0 fail_timeout=10s max_conns=5 down; "
+        "server 127.0.0.1:2 backup; least_conn; }"
+    ),
+    "method-below-a-backup": "upstream a { server 127.0.0.1:1; server 127.0.0.1:2 backup; hash $uri; }",
+    "defined-variables": (
+        "map $uri $a { '~^/(?<b>.*)' $b; } server { location ~ '^/(?P<c>x)' { set $d 1; return 200 $a$b$c$d$arg_e; } }"
     ),
     "down-only": "upstream a { server 127.0.0.1:1 down; }",
 }

@@ -10,7 +10,8 @@ from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 
 _PREFIXES: Final = frozenset({Kind.PREFIX, Kind.PREFIX_ONLY})
-_URI: Final = re.compile(r"https?://(?:unix:[^:]+:|[^/?]+)(/[^?$]*)", re.IGNORECASE)
+_URI: Final = re.compile(r"https?://(?:unix:[^:]+:|[^/?$]+)(/[^?$]*)", re.IGNORECASE)
+_CONSTANT: Final = re.compile(r"[^/]+://[^/]*\$[^/]*(/[^$]*)")
 _DECODED: Final = re.compile(r"://.+?(\$\{?(?:document_)?uri\b\}?)")
 _CAPTURE: Final = re.compile(r"[^$:]/[^?$]*(\$\d)")
 # A capture that takes a space.
@@ -35,6 +36,14 @@ def _glued(at: Statement | Block, block: Block, _facts: Facts) -> str:
         return ""
     name = block.args[-1]
     return f"{name}x as {to}x" if has_slash else f"{name}/x as {to}/x"
+
+
+def _constant_path(at: Statement | Block, block: Block, _facts: Facts) -> str:
+    """Return the path that replaces the whole path of every request, since the address has a variable."""
+    match = _CONSTANT.fullmatch("".join(at.args[:1]))
+    location = block.around("location")
+    is_one = location is not None and (Location.of(location).kind is Kind.EXACT or location.local("internal"))
+    return match[1] if match and not is_one else ""
 
 
 def _decoded(at: Statement | Block, block: Block, _facts: Facts) -> str:
@@ -82,6 +91,7 @@ def _matches_other_case(at: Statement | Block, _block: Block, facts: Facts) -> s
 
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
     "lacks a slash": _glued,
+    "constant path": _constant_path,
     "decoded path": _decoded,
     "has a Content-Type": _has_a_type,
     "may be compressed": _may_be_compressed,

@@ -1,7 +1,7 @@
 """nginx's error messages about complete blocks, as far as they are certain."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from tuneproof.conf.buffers import buffer_problems
@@ -11,7 +11,7 @@ from tuneproof.conf.locations import REGEXES, Kind, Location
 from tuneproof.conf.sockets import sockets_of
 from tuneproof.conf.statements import TABLES, Problem, Statement, context_name
 from tuneproof.conf.tree import Block, Configuration
-from tuneproof.conf.values import is_address
+from tuneproof.conf.values import is_address, time_ms, whole_number
 from tuneproof.nginx_changes import BACKPORTED
 from tuneproof.wording import as_numbers
 
@@ -36,6 +36,15 @@ _MAIL_PORTS: Final = frozenset({"25", "110", "143", "465", "587", "993", "995"})
 _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in location"}
 
 
+_WITHOUT_BACKUP: Final = frozenset({"hash", "ip_hash", "random"})
+_WORDS: Final = frozenset({"backup", "down", "drain", "resolve"})
+_PARAMETERS: Final[Mapping[str, Callable[[str], bool]]] = {
+    "weight": lambda value: bool(whole_number(value)),
+    "fail_timeout": lambda value: time_ms(value) is not None,
+    **dict.fromkeys(("max_fails", "max_conns"), lambda value: whole_number(value) is not None),
+    # Of newer versions, and of nginx Plus, Angie and Tengine.
+    **dict.fromkeys(("route", "service", "slow_start", "sid", "id", "srun_id"), lambda _: True),
+}
 _RESOLVED_SINCE: Final = (1, 27, 3)
 
 
@@ -49,6 +58,7 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
     for level in main.blocks if configuration.is_whole else ():
         if level.name in {"http", "stream"}:
             yield from _run_time_names(level, version)
+            yield from _peers(level)
     for http in main.blocks:
         if http.name == "http":
             yield from _of_block(http, version)
@@ -212,6 +222,25 @@ def _upstreams(http: Block) -> Iterator[Problem]:
         is_known = not block.unseen and not block.blocks and all(rows_of(said.name) for said in block.own)
         if is_known and not block.local("server"):
             yield _problem(block, "no servers are inside upstream")
+
+
+def _peers(level: Block) -> Iterator[Problem]:
+    """Yield what ngx_http_upstream_server refuses about a server's parameters, and that of stream{}."""
+    for block in _named(level, "upstream"):
+        # Other modules have parameters of their own.
+        is_own = not block.unseen and not block.blocks and all(rows_of(said.name) for said in block.own)
+        method = ""
+        for said in block.own if is_own else ():
+            method = said.name if said.name in _WITHOUT_BACKUP else method
+            for parameter in said.args[1:] if said.name == "server" and _is_known(said) else ():
+                name, equals, value = parameter.partition("=")
+                if parameter == "backup" and method:
+                    yield _problem(said, f'balancing method does not support parameter "{parameter}"')
+                elif parameter not in _WORDS and (
+                    name not in _PARAMETERS or not equals or not _PARAMETERS[name](value)
+                ):
+                    yield _problem(said, f'invalid parameter "{parameter}"')
+                    break
 
 
 def _run_time_names(level: Block, version: tuple[int, ...]) -> Iterator[Problem]:
