@@ -1,5 +1,6 @@
 """The images of a run on several engines: which engine builds them, and which ones get copies."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -77,28 +78,35 @@ def provide(engines: Engines) -> list[str]:
     return [*(line for line in done if "builds" in line), *sorted(line for line in done if " to " in line)]
 
 
-def test_one_engine_builds_and_the_others_get_copies(engines: Engines, capsys: pytest.CaptureFixture[str]) -> None:
-    """The engine that lacks the fewest images builds; afterwards all have the same bytes."""
-    assert provide(engines) == ["b builds", "b to a: 4", "b to c: 4"]
-    assert "engine b: building image" in capsys.readouterr().err
-
-
-def test_only_what_is_missing_is_copied(engines: Engines) -> None:
-    """An engine that has all images gives copies, and nothing is built; if none lacks any, nothing happens."""
-    engines.held["a"].update(ALL)
-    engines.held["c"].update(ALL - {ONE})
-    assert provide(engines) == ["a to b: 3", "a to c: 1"]
-    engines.did.clear()
-    assert provide(engines) == []
-
-
-def test_an_engine_without_packages_gets_images_from_one_that_has_them(
-    engines: Engines, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("changes", "did", "said"),
+    [
+        # The one that lacks the fewest builds; afterwards all have the same bytes.
+        ({}, ["b builds", "b to a: 4", "b to c: 4"], "engine b: building image"),
+        ({"held": {"a": ALL, "b": {ONE}, "c": ALL - {ONE}}}, ["a to b: 3", "a to c: 1"], ""),
+        ({"held": {"a": ALL, "b": ALL, "c": ALL}}, [], ""),
+        # An engine that cannot reach the packages gets a copy from the next one that builds.
+        (
+            {"cannot_build": {"b"}},
+            ["b builds", "a builds", "a to b: 3", "a to c: 4"],
+            f"lab: engine b cannot build them: building {ONE} failed; the next one tries\n",
+        ),
+        # The others continue; they get its parts once it fails.
+        (
+            {"refuse": {"a"}},
+            ["b builds", "b to c: 4"],
+            "engine a gets no images: copying failed: no space left on device",
+        ),
+    ],
+    ids=["one has one", "one has all", "all have all", "no packages", "no room"],
+)
+def test_one_engine_builds_and_the_others_get_copies_of_what_they_lack(
+    changes: dict[str, Any], did: list[str], said: str, engines: Engines, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The next engine builds; the reason takes one line."""
-    engines.cannot_build = {"b"}
-    assert provide(engines) == ["b builds", "a builds", "a to b: 3", "a to c: 4"]
-    assert f"lab: engine b cannot build them: building {ONE} failed; the next one tries\n" in capsys.readouterr().err
+    for name, value in changes.items():
+        setattr(engines, name, copy.deepcopy(value))
+    assert provide(engines) == did
+    assert said in capsys.readouterr().err
 
 
 def test_images_that_no_engine_can_build_end_the_run(engines: Engines) -> None:

@@ -27,11 +27,31 @@ def handed(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return got
 
 
-@pytest.mark.parametrize("words", [["--nginx-conf", "a.conf"], ["--nginx-conf=a.conf"]])
-def test_a_configuration_is_passed_as_one_word(handed: list[list[str]], words: list[str]) -> None:
-    """Otherwise pytest would take the configuration for a test path."""
-    run.main([*words, "-k", "yours"])
-    assert handed[0][-3:] == ["--nginx-conf=a.conf", "-k", "yours"]
+ALL_ROLES = "--place client=a --place backend=a --place subject=b"
+
+
+@pytest.mark.parametrize(
+    ("words", "passed", "needs_default"),
+    [
+        # In two words, pytest would take the configuration for a test path.
+        ("--nginx-conf a.conf -k yours", "--nginx-conf=a.conf -k yours", True),
+        ("--nginx-conf=a.conf -k yours", "--nginx-conf=a.conf -k yours", True),
+        ("-k - --nginx 1.22", "-k - --nginx 1.22", True),
+        # A list would be the same for all engines.
+        ("--engine no-such-context --engine ssh://nowhere --co", "--co", True),
+        ("--place client=a --place backend=a", "--place client=a --place backend=a", True),
+        # The default engine has no role left.
+        (ALL_ROLES, ALL_ROLES, False),
+    ],
+)
+def test_pytest_gets_the_arguments_that_concern_it(
+    words: str, passed: str, *, needs_default: bool, handed: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stdin: Any = io.StringIO()
+    monkeypatch.setattr("sys.stdin", stdin)
+    assert run.main(words.split()) == 0
+    assert " ".join(handed[0]).endswith(f" {passed}")
+    assert ("no default engine" not in handed[0]) == needs_default
 
 
 def test_standard_input_stays_readable(
@@ -47,13 +67,6 @@ def test_standard_input_stays_readable(
     number = int(path.rpartition("/")[2])
     assert os.get_inheritable(number)
     os.close(number)
-
-
-def test_everything_else_is_passed_unchanged(handed: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    stdin: Any = io.StringIO()
-    monkeypatch.setattr("sys.stdin", stdin)
-    run.main(["-k", "-", "--nginx", "1.22"])
-    assert handed[0][-4:] == ["-k", "-", "--nginx", "1.22"]
 
 
 def test_a_single_engine_is_passed_to_everything_that_pytest_starts(
@@ -103,25 +116,6 @@ def test_several_engines_share_a_run(handed: list[list[str]], monkeypatch: pytes
     assert run.main(["--engine", "a", "--engine=b", "-k", "stall"]) == 0
     assert shared == [(["a", "b"], ["-k", "stall"])]
     assert handed == []
-
-
-def test_no_engine_is_needed_for_a_list(handed: list[list[str]]) -> None:
-    """The list would be the same for all engines."""
-    assert run.main(["--engine", "no-such-context", "--engine", "ssh://nowhere", "--co"]) == 0
-    assert handed[0][-1] == "--co"
-
-
-@pytest.mark.parametrize(
-    ("places", "needed"),
-    [(["client=a"], True), (["client=a", "backend=a"], True), (["client=a", "backend=a", "subject=b"], False)],
-)
-def test_the_default_engine_is_not_needed_without_a_role(
-    handed: list[list[str]], places: list[str], *, needed: bool
-) -> None:
-    words = [word for place in places for word in ("--place", place)]
-    run.main(words)
-    assert ("no default engine" not in handed[0]) == needed
-    assert handed[0][-len(words) :] == words
 
 
 def test_an_invalid_place_is_reported_before_anything_starts(handed: list[list[str]]) -> None:

@@ -45,16 +45,6 @@ PYTEST = [sys.executable, "-m", "fixtures.as_pytest"]
 PLAIN = suite.WITHOUT_HYPOTHESIS
 
 
-def test_run_sets_up_the_engine_and_then_tests_the_scenarios(steps: list[str | list[str]]) -> None:
-    """Arguments that look like options of ``./lab`` still belong to pytest."""
-    with pytest.raises(ReplacedError):
-        cli.main(["run", "-k", "reuseport_stall", "--nginx", "all", "--", "x y"])
-    assert steps == [
-        "engine",
-        [*PYTEST, "tests/scenarios", *PLAIN, "-rfE", "-k", "reuseport_stall", "--nginx", "all", "--", "x y"],
-    ]
-
-
 @pytest.fixture
 def statuses(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Statuses of the next pytests; their arguments are recorded like a replacement."""
@@ -192,25 +182,32 @@ def test_the_former_handlers_are_restored_after_a_part() -> None:
     assert {number: signal.getsignal(number) for number in before} == before
 
 
+RUN = [*PLAIN, "-rfE"]
+DEFAULT = ["tests/scenarios", *RUN]
+
+
 @pytest.mark.parametrize(
     ("words", "engine", "asked"),
     [
-        (["run", "-v", "tests/unit"], ["engine"], [*PLAIN, "-rfE", "-v", "tests/unit"]),
-        (
-            ["run", "tests/scenarios/test_a.py::test_b"],
-            ["engine"],
-            [*PLAIN, "-rfE", "tests/scenarios/test_a.py::test_b"],
-        ),
-        (["test", "tests/unit/test_a.py", "-x"], ["engine"], ["tests/unit/test_a.py", "-x"]),
-        (["test", "--collect-only"], [], ["tests/unit", "tests/lab", "--collect-only"]),
+        # Arguments that look like options of ``./lab`` still belong to pytest.
+        ("run -k stall --nginx all -- x", ["engine"], [*DEFAULT, "-k", "stall", "--nginx", "all", "--", "x"]),
+        ("run -v tests/unit", ["engine"], [*RUN, "-v", "tests/unit"]),
+        ("run tests/scenarios/test_a.py::test_b", ["engine"], [*RUN, "tests/scenarios/test_a.py::test_b"]),
+        ("test tests/unit/test_a.py -x", ["engine"], ["tests/unit/test_a.py", "-x"]),
+        ("test --collect-only", [], ["tests/unit", "tests/lab", "--collect-only"]),
+        # Help installs nothing; our own comes first, and pytest's has another option.
+        ("run --help", [], [*DEFAULT, "--lab-help"]),
+        ("run -h", [], [*DEFAULT, "--lab-help"]),
+        ("run --pytest-help", [], [*DEFAULT, "--help"]),
+        ("run --collect-only", [], [*DEFAULT, "--collect-only"]),
     ],
 )
-def test_a_path_argument_replaces_the_default_one(
-    words: list[str], engine: list[str], asked: list[str], steps: list[str | list[str]]
+def test_pytest_gets_its_arguments_after_the_engine_is_set_up_if_a_test_runs(
+    words: str, engine: list[str], asked: list[str], steps: list[str | list[str]]
 ) -> None:
-    """One test can be run by its path without starting workers; output-only options print once."""
+    """A path replaces the default one and starts no workers; options that only print something need no engine."""
     with pytest.raises(ReplacedError):
-        cli.main(words)
+        cli.main(words.split())
     assert steps == [*engine, [*PYTEST, *asked]]
 
 
@@ -226,17 +223,6 @@ def test_a_child_inherits_open_file_descriptors(tmp_path: Path) -> None:
         os.set_inheritable(stream.fileno(), True)
         body = f"import sys; sys.exit(len(open('/dev/fd/{stream.fileno()}').read()))"
         assert suite._run([sys.executable, "-c", body]) == 10
-
-
-@pytest.mark.parametrize(
-    ("option", "asked"),
-    [("--help", "--lab-help"), ("-h", "--lab-help"), ("--pytest-help", "--help"), ("--collect-only", "--collect-only")],
-)
-def test_options_that_run_no_test_need_no_engine(option: str, asked: str, steps: list[str | list[str]]) -> None:
-    """Asking for help installs nothing; --help prints ours, and another option pytest's."""
-    with pytest.raises(ReplacedError):
-        cli.main(["run", option])
-    assert steps == [[*PYTEST, "tests/scenarios", *PLAIN, "-rfE", asked]]
 
 
 @pytest.mark.parametrize("name", ["run", "test"])

@@ -8,8 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.generated_logs import lines_of
-from tests.support.judged_logs import Judged, are_good, judged, main, told
+from tests.support.judged_logs import Judged, are_good, judged
 from tests.support.log_truths import ALTERNATIVES, LACKS, truth_of
 from tuneproof.explain.diagnosis.findings import Cause
 
@@ -39,10 +38,6 @@ def test_no_finding_is_false(seed: int) -> None:
     assert not log.is_missed, log.truth
 
 
-def test_the_same_seed_makes_the_same_log() -> None:
-    assert lines_of(truth_of(3)) == lines_of(truth_of(3))
-
-
 def logs(*found: Cause, of: int, long_stall: bool = True) -> list[Judged]:
     """Return this many logs with a stall, with this verdict."""
     stall = next(truth for truth in map(truth_of, range(99)) if truth.stall_s >= 0.1 and truth.lacks == "nothing")
@@ -68,15 +63,3 @@ def test_one_false_finding_fails_and_so_does_more_than_one_missed_stall_in_20(
     good: bool,  # noqa: FBT001  # a parameter of the test
 ) -> None:
     assert are_good(given) is good
-
-
-def test_errors_are_reported_with_the_log() -> None:
-    lines = list(told([*logs(Cause.CLIENT_GONE, of=1), *logs(of=1)]))
-    assert lines[0].startswith("wrong: client gone: Truth(seed=")
-    assert lines[1].startswith("missed: Truth(seed=")
-    assert lines[-1] == "2 logs: a wrong finding in 1; 0 of 2 long stalls"
-
-
-def test_the_command_judges_the_requested_number(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["2", "--seed", "5"]) == 0
-    assert "2 logs: a wrong finding in 0; " in capsys.readouterr().out

@@ -1,8 +1,6 @@
-"""The summary of a recording of many workers, in few lines."""
+"""The diagnosis of a recording, in few lines however many workers it has."""
 
 from dataclasses import replace
-
-import pytest
 
 from tests.support.canned_loops import IDLE, SECOND
 from tuneproof.explain.parse.event_loop import LoopRecording, LoopSecond
@@ -18,6 +16,24 @@ STALLED = tuple(replace(SECOND, worker=number) for number in range(100, 120))
 WITHOUT_REQUESTS = tuple(replace(IDLE, worker=number, iterations=0, histogram={}) for number in range(200, 300))
 
 
+def test_the_diagnosis_has_finding_remedy_and_what_is_ruled_out() -> None:
+    """For healthy or idle workers it says so."""
+    told = list(diagnosis(loops(SECOND, IDLE)))
+    assert told[0] == (
+        "Found: Worker 4711 stalls (busy in system calls): 10 iterations of 5 ms or longer in 1 s, of which the "
+        "longest spent 38 ms on this; 33.7 % of new events wait 5 ms or longer. Its own time: 60 % in readv 8 MiB "
+        "each on upstream 10.0.0.3:8000, 30 % in pwritev 6 MiB each on /var/cache/nginx/proxy_temp/1, 11 % in user "
+        "space."
+    )
+    assert told[-2].startswith("  Next: separate large downloads")
+    assert told[-1] == (
+        "Ruled out: stopped by a signal, starved of CPU, blocked on a disk or a lock, stalled in user space."
+    )
+    assert next(diagnosis(loops(IDLE))) == "No problem found in the event loops."
+    nothing = "No iteration of an event loop was seen: nginx had nothing to do."
+    assert next(diagnosis(loops(*WITHOUT_REQUESTS))) == next(diagnosis(())) == nothing
+
+
 def test_three_of_many_stalled_workers_are_explained_and_the_others_named() -> None:
     """There is one remedy for all of them."""
     lines = list(diagnosis(loops(*STALLED)))
@@ -30,21 +46,3 @@ def test_for_many_workers_the_table_has_those_with_the_longest_iterations() -> N
     lines = list(table(loops(*STALLED, IDLE, *WITHOUT_REQUESTS)))
     assert [line.split()[1] for line in lines[:16]] == [str(number) for number in range(100, 116)]
     assert lines[16:] == ["5 more workers: no iteration longer than 40 ms", "100 workers idle"]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (WITHOUT_REQUESTS, "No iteration of an event loop was seen: nginx had nothing to do."),
-        ((IDLE,), "No problem found in the event loops."),
-    ],
-    ids=["no-requests", "healthy"],
-)
-def test_if_nothing_is_wrong_it_says_so(seconds: tuple[LoopSecond, ...], said: str) -> None:
-    assert next(diagnosis(loops(*seconds))) == said
-
-
-def test_causes_that_no_worker_shows_are_ruled_out() -> None:
-    *_, last = diagnosis(loops(*STALLED))
-    assert last.startswith("Ruled out: stopped by a signal, starved of CPU")
-    assert "reading and writing" not in last

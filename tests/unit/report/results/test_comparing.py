@@ -76,19 +76,6 @@ def test_intervals_overlap_if_they_have_a_value_in_common(changes: dict[str, Any
     assert Pair(old=a_cell(**changes), new=a_cell()).intervals == intervals
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [((a_cell("one"),), (a_cell("two"),)), ((a_cell("one"),), ()), ((), (a_cell("one"),))],
-    ids=["different", "new-is-empty", "old-is-empty"],
-)
-def test_without_a_common_cell_there_is_nothing_to_compare(
-    tmp_path: Path, old: tuple[Any, ...], new: tuple[Any, ...]
-) -> None:
-    """ "No verdict changed" would be trivially true, and CI green."""
-    with pytest.raises(BadInputError, match="no cell in common"):
-        compare(written(tmp_path / "old", *old), written(tmp_path / "new", *new))
-
-
 def test_a_repeated_cell_in_one_file_is_rejected(tmp_path: Path) -> None:
     """It would be arbitrary which of the two is compared."""
     with pytest.raises(BadInputError, match="is there twice"):

@@ -89,19 +89,6 @@ def test_two_simultaneous_runs_keep_both_results(tmp_path: Path) -> None:
         assert len(list(root.iterdir())) == 4, "no temporary link is left"
 
 
-def test_a_full_disk_keeps_written_and_decided_cells(tmp_path: Path) -> None:
-    """Once there is space again, the next write includes the cell that found none."""
-    writer = a_writer(tmp_path)
-    writer.append(a_cell("first"))
-    # The new file is written here before it replaces the old one.
-    (writer.folder / f".{FILE_NAME}.tmp").symlink_to(FULL)
-    with pytest.raises(DiskFullError, match="No space left"):
-        writer.append(a_cell("second"))
-    assert [cell.name for cell in load(writer.folder).cells] == ["first"]
-    writer.append(a_cell("third"))
-    assert [cell.name for cell in load(writer.folder).cells] == ["first", "second", "third"]
-
-
 def test_a_full_disk_costs_only_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = a_writer(tmp_path)
     writer.append(a_cell("first"))

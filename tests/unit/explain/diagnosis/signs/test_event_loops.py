@@ -13,7 +13,6 @@ from tuneproof.explain.diagnosis.render import rows
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.parse.event_loop import LongIteration, LoopRecording, LoopSecond, parse
 from tuneproof.explain.parse.event_loop_summary import Reason, WorkerLoop, summarise
-from tuneproof.watch.diagnosis import diagnosis
 
 FULL = replace(STALL, events=200, took_s=0.008, called_s=0.004, waited_s=0.0)
 
@@ -63,23 +62,6 @@ def test_waiting_for_a_cpu_before_iterations() -> None:
     # A wait that began before the recording counts in full at its end, so that no time may remain.
     assert set(said(*(STALL,) * 20, run_s=1.0, wait_s=10.2)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
     assert said(replace(STALL, took_s=0.012), run_s=1.0, wait_s=10.2) == [starved]
-
-
-def test_the_diagnosis_of_watch() -> None:
-    """It lists the finding, the longest iteration, the remedy and what is ruled out; for a healthy worker, nothing."""
-    told = list(diagnosis(loops(SECOND, IDLE)))
-    assert told[0] == (
-        "Found: Worker 4711 stalls (busy in system calls): 10 iterations of 5 ms or longer in 1 s, of which the "
-        "longest spent 38 ms on this; 33.7 % of new events wait 5 ms or longer. Its own time: 60 % in readv 8 MiB "
-        "each on upstream 10.0.0.3:8000, 30 % in pwritev 6 MiB each on /var/cache/nginx/proxy_temp/1, 11 % in user "
-        "space."
-    )
-    assert told[-2].startswith("  Next: separate large downloads")
-    assert told[-1] == (
-        "Ruled out: stopped by a signal, starved of CPU, blocked on a disk or a lock, stalled in user space."
-    )
-    assert next(iter(diagnosis(loops(IDLE)))) == "No problem found in the event loops."
-    assert next(iter(diagnosis(()))).startswith("No iteration of an event loop was seen")
 
 
 def test_explain_advises_what_watch_advises() -> None:

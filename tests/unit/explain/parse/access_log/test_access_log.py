@@ -209,15 +209,28 @@ def test_a_retry_shows_its_servers_times_and_the_last_ones_own_time() -> None:
     assert result.client_time_s.maximum == pytest.approx(0.04)
 
 
-def test_an_upgraded_connection_lasts_by_design() -> None:
-    """Its time is that of the session, not of a user who waits."""
-    result = summary([a_line(status="101", rt="3600.000", urt="3600.000"), a_line(rt="0.010")])
-    assert (result.requests, result.request_time_s.count, result.request_time_s.maximum) == (2, 1, 0.01)
+SLOW = {"rt": "8.000", "urt": "0.100"}
 
 
-def test_the_time_of_a_502_is_that_of_the_request() -> None:
-    result = summary([a_line(status="502", rt="0.002"), a_line(status="502", rt="0.004"), a_line(rt="9.000")])
-    assert result.bad_gateway_s == distribution([0.002, 0.004])
+@pytest.mark.parametrize(
+    ("lines", "figure", "times_s"),
+    [
+        # An upgraded connection lasts as long as the session, and no user waits.
+        ([a_line(status="101", rt="3600.000", urt="3600.000"), a_line(rt="0.010")], "request_time_s", [0.01]),
+        ([a_line(status="502", rt="0.002"), a_line(rt="9.000")], "bad_gateway_s", [0.002]),
+        # Nginx reads a body before it connects to the upstream, so the client may have sent it slowly.
+        (
+            [a_line(request=f"{method} / HTTP/1.1", **SLOW) for method in ("POST", "GET")],
+            "client_time_s",
+            [7.9],
+        ),
+        # A response that fits into the socket does not wait for its client; limit_req may have prolonged the request.
+        ([a_line(bytes=size, **SLOW) for size in ("16384", "16385", "-")], "client_time_s", [7.9, 7.9]),
+    ],
+    ids=["upgraded", "502", "a body", "small"],
+)
+def test_times_that_have_another_reason_are_left_out(lines: list[str], figure: str, times_s: list[float]) -> None:
+    assert getattr(summary(lines), figure) == distribution(times_s)
 
 
 @pytest.mark.parametrize(
@@ -242,18 +255,6 @@ def test_a_server_that_was_given_up_before_it_answered_is_counted(
     given_up = result.unanswered_s
     assert (given_up.count if given_up else 0, result.connect_timeouts) == (len(unanswered), timeouts)
     assert given_up is None or given_up.maximum == pytest.approx(unanswered[0])
-
-
-def test_a_request_with_a_body_says_nothing_about_how_fast_its_client_reads() -> None:
-    """Nginx reads the body before it connects to the upstream, so the client may have sent slowly."""
-    lines = [a_line(request=f"{method} / HTTP/1.1", rt="8.000", urt="0.100") for method in ("POST", "GET")]
-    assert summary(lines).client_time_s == distribution([7.9])
-
-
-def test_a_response_that_fits_into_the_socket_does_not_wait_for_its_client() -> None:
-    """limit_req and auth_request prolong the request."""
-    lines = [a_line(bytes=size, rt="8.000", urt="0.100") for size in ("16384", "16385", "-")]
-    assert summary(lines).client_time_s == distribution([7.9, 7.9])
 
 
 def test_lines_out_of_order_are_counted_and_change_nothing_else() -> None:

@@ -50,6 +50,11 @@ def answered(line_format: LineFormat, line: str) -> LogRecord | MalformedEvidenc
         return error
 
 
+def by_names(line: str) -> LogRecord:
+    """Read a line that names its values itself."""
+    return (JsonLines() if line.startswith(("{", "[")) else PairLines()).parse(line)
+
+
 @pytest.mark.parametrize("escape", ["default", "json"])
 @QUICK
 @given(request=TEXTS, agent=TEXTS, status=st.integers(0, 999), body=st.integers(0, 10**19), times=TIMES)
@@ -229,11 +234,19 @@ def test_known_formats_are_distinct() -> None:
             '{"time":1685521669000,"request_method":"GET","request_uri":"/a","server_protocol":"HTTP/1.1","status":200,'
             '"request_time":0.058,"uct":"0.001, 0.002","body_bytes_sent":12,"remote_addr":"::1","pid":7,"host":"a"}'
         ),
+        (
+            'ts="31/May/2023:08:27:49 +0000" remote_addr=::1 request="GET /a HTTP/1.1" status=200 request_time=0.058 '
+            "uct=0.001, 0.002 body_bytes_sent=12 pid=7 host=a"
+        ),
+        (
+            "time:[31/May/2023:08:27:49 +0000]\tremote_addr:::1\treq:GET /a HTTP/1.1\tstatus:200\treqtime:0.058\t"
+            "uct:0.001, 0.002\tbody_bytes_sent:12\tpid:7\thost:a"
+        ),
     ],
-    ids=["variables", "aliases", "epoch-and-default-escape", "milliseconds"],
+    ids=["variables", "aliases", "epoch-and-default-escape", "milliseconds", "logfmt", "ltsv"],
 )
-def test_json_lines_are_read_by_their_keys(line: str) -> None:
-    record = JsonLines().parse(line)
+def test_values_are_read_by_the_names_in_each_line(line: str) -> None:
+    record = by_names(line)
     assert (record.time_s, record.request, record.status) == (1_685_521_669, "GET /a HTTP/1.1", 200)
     assert (record.request_time_s, record.upstream_connect_time_s) == (0.058, (0.001, 0.002))
     assert (record.body_bytes, record.remote_addr, record.worker_pid) == (12, "::1", 7)
@@ -285,47 +298,27 @@ def test_times_with_a_unit_are_read_in_it(fields: str, request_s: float, respons
         ('{"status": 200, "ts": 99999999999999999999}', "any time: "),
         ('{"a":' * 20_000, "JSON that cannot be read"),
         ('{"status": ' + "1" * 5_000 + "}", "JSON that cannot be read"),
+        # Many programs log a status and a time.
+        *(
+            (line, "expected names of nginx's variables")
+            for line in (
+                "level=info status=200 time=2026-11-26T09:00:00Z",
+                "remote_addr=::1 status=200 and words",
+                "status:200\ttime:1",
+            )
+        ),
     ],
     ids=lambda value: value[:40],
 )
-def test_json_without_a_request_is_reported(line: str, message: str) -> None:
+def test_a_line_with_names_but_without_a_request_is_reported(line: str, message: str) -> None:
     """JSON that would exhaust a parser is reported, too."""
     with pytest.raises(MalformedEvidenceError, match=message):
-        JsonLines().parse(line)
+        by_names(line)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        (
-            'ts="31/May/2023:08:27:49 +0000" remote_addr=::1 request="GET /a HTTP/1.1" status=200 request_time=0.058 '
-            "uct=0.001, 0.002 body_bytes_sent=12 pid=7 host=a"
-        ),
-        (
-            "time:[31/May/2023:08:27:49 +0000]\tremote_addr:::1\treq:GET /a HTTP/1.1\tstatus:200\treqtime:0.058\t"
-            "uct:0.001, 0.002\tbody_bytes_sent:12\tpid:7\thost:a"
-        ),
-    ],
-    ids=["logfmt", "ltsv"],
-)
-def test_lines_with_a_name_before_each_value_are_read_by_it(line: str) -> None:
-    record = PairLines().parse(line)
-    assert (record.time_s, record.request, record.status) == (1_685_521_669, "GET /a HTTP/1.1", 200)
-    assert (record.request_time_s, record.upstream_connect_time_s) == (0.058, (0.001, 0.002))
-    assert (record.body_bytes, record.remote_addr, record.worker_pid) == (12, "::1", 7)
-    assert record.columns["host"] == "a"
+def test_a_quote_within_a_value_may_be_escaped() -> None:
     escaped = PairLines().parse(r'status=200 request="GET /\x22\" HTTP/1.1" remote_addr=::1')
     assert escaped.request == 'GET /"" HTTP/1.1'
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["level=info status=200 time=2026-11-26T09:00:00Z", "remote_addr=::1 status=200 and words", "status:200\ttime:1"],
-)
-def test_other_programs_names_and_prose_are_no_request(line: str) -> None:
-    """Many programs log a status and a time."""
-    with pytest.raises(MalformedEvidenceError, match="expected names of nginx's variables"):
-        PairLines().parse(line)
 
 
 def test_halves_of_surrogate_pairs_can_be_written() -> None:

@@ -23,7 +23,7 @@ from tests.support.capture_files import (
     simple,
     statistics,
 )
-from tuneproof.explain.parse.capture.framing import PacketReader
+from tuneproof.explain.parse.capture.framing import Packet, PacketReader
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 THREE = [packet(number) for number in range(3)]
@@ -59,59 +59,47 @@ def test_an_interface_defines_its_clock(options: tuple[tuple[int, bytes], ...], 
     assert [time for time, _, _, _ in PacketReader(BytesIO(content))] == [time_ns]
 
 
-def test_each_interface_has_its_own_link_type_and_clock() -> None:
-    content = (
-        section()
-        + interface(linktype=1)
-        + interface((TIME_RESOLUTION, b"\x09"), linktype=113)
-        + enhanced(b"cooked", number=1, ticks=7)
-        + enhanced(b"ethernet", number=0, ticks=7)
-    )
-    assert list(PacketReader(BytesIO(content))) == [(7, 113, b"cooked", 6), (7000, 1, b"ethernet", 8)]
+COOKED = 113
+BOTH_LINKS = interface() + interface((TIME_RESOLUTION, b"\x09"), linktype=COOKED)
+BIG_ENDIAN = section(order=">") + interface(order=">") + enhanced(b"second", ticks=2, order=">")
 
 
-def test_each_section_has_its_own_interfaces_and_byte_order() -> None:
-    content = (
-        section()
-        + interface(linktype=113)
-        + enhanced(b"first", ticks=1)
-        + section(order=">")
-        + interface(linktype=1, order=">")
-        + enhanced(b"second", ticks=2, order=">")
-    )
-    assert list(PacketReader(BytesIO(content))) == [(1000, 113, b"first", 5), (2000, 1, b"second", 6)]
-
-
-def test_old_packet_blocks_are_read() -> None:
-    """Older files have these blocks, with the content of enhanced packet blocks in another layout."""
-    assert list(PacketReader(BytesIO(section() + interface() + old(b"data", ticks=9)))) == [(9000, 1, b"data", 4)]
-
-
-def test_a_simple_packet_is_cut_to_the_first_interfaces_snap_length() -> None:
-    content = (
-        section()
-        + interface(linktype=101, snap_bytes=6)
-        + simple(b"123456", wire_bytes=99)
-        + simple(b"1", wire_bytes=1)
-    )
-    reader = PacketReader(BytesIO(content))
-    assert list(reader) == [(0, 101, b"123456", 99), (0, 101, b"1", 1)]
-    assert reader.snapped_packets == 1
-
-
-def test_other_blocks_are_skipped() -> None:
-    """Names, statistics and keys may be longer than any packet."""
-    content = (
-        section()
-        + block(NAME_RESOLUTION, bytes(3_000_000))
-        + interface()
-        + block(NAME_RESOLUTION, b"")
-        + enhanced(b"data")
-        + block(0x0BAD, bytes(20))
-    )
-    reader = PacketReader(BytesIO(content))
-    assert list(reader) == [(0, 1, b"data", 4)]
-    assert reader.truncated is None
+@pytest.mark.parametrize(
+    ("blocks", "packets", "snapped"),
+    [
+        (
+            BOTH_LINKS + enhanced(b"cooked", number=1, ticks=7) + enhanced(b"ethernet", ticks=7),
+            [(7, COOKED, b"cooked", 6), (7000, 1, b"ethernet", 8)],
+            0,
+        ),
+        (
+            interface(linktype=COOKED) + enhanced(b"first", ticks=1) + BIG_ENDIAN,
+            [(1000, COOKED, b"first", 5), (2000, 1, b"second", 6)],
+            0,
+        ),
+        # Older files have these blocks, with the content of enhanced packet blocks in another layout.
+        (interface() + old(b"data", ticks=9), [(9000, 1, b"data", 4)], 0),
+        (
+            interface(linktype=101, snap_bytes=6) + simple(b"123456", wire_bytes=99) + simple(b"1", wire_bytes=1),
+            [(0, 101, b"123456", 99), (0, 101, b"1", 1)],
+            1,
+        ),
+        # Names, statistics and keys may be longer than any packet.
+        (
+            block(NAME_RESOLUTION, bytes(3_000_000)) + interface() + enhanced(b"data") + block(0x0BAD, bytes(20)),
+            [(0, 1, b"data", 4)],
+            0,
+        ),
+    ],
+    ids=["links and clocks", "sections", "older packets", "simple packets", "other blocks"],
+)
+def test_packets_are_read_with_the_link_and_clock_of_their_interface(
+    blocks: bytes, packets: list[Packet], snapped: int
+) -> None:
+    """Each section has its own interfaces and byte order; a simple packet is cut to the first interface's length."""
+    reader = PacketReader(BytesIO(section() + blocks))
+    assert list(reader) == packets
+    assert (reader.snapped_packets, reader.truncated) == (snapped, None)
 
 
 def test_a_truncated_capture_gives_its_whole_packets_and_says_so() -> None:
