@@ -104,6 +104,7 @@ def test_results_that_do_not_fit_into_one_table_are_bad_input(lab: Lab, tmp_path
     assert (told.status, told.out, "is in two of the results" in told.err) == (2, "", True)
     told = lab("report", tmp_path / "none")
     assert (told.status, told.out, str(tmp_path / "none") in told.err) == (2, "", True)
+    assert "relative paths from its checkout" in told.err
     told = lab("report", write(tmp_path / "1", a_cell(), options=OPTIONS | {"shard": "1/2", "shard_split": "x"}))
     assert (told.status, "lab: Not all shards are here; missing: 2/2." in told.err) == (0, True)
 
