@@ -1,17 +1,22 @@
 """``./lab why``: explains a directive, a claim or an error message."""
 
+import shutil
+import textwrap
 from collections.abc import Sequence
 from typing import Final
 
-from tuneproof.audit.why import is_known, mentions, why
+from tuneproof.audit.why import is_directive, is_known, mentions, why
 from tuneproof.cli import output
 from tuneproof.cli.output import show
 from tuneproof.errors import BadInputError
-from tuneproof.messages.lookup import corrected, find
+from tuneproof.messages.lookup import corrected, find, similar
 from tuneproof.messages.render import lines
 from tuneproof.messages.rows import Message, messages
 
 _MOST: Final = 5
+_LABEL_COLUMNS: Final = 9
+# Wordings, commands and paths are copied.
+_VERBATIM: Final = frozenset({"Words", "", "Confirm", "Page"})
 
 DESCRIPTION = """\
 Look up a directive, a scenario, a claim or an error message: what to do about it, the verdict on each measured version
@@ -49,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     elif meant := () if is_named else _without_typos(text):
         show(f"No message has these words. Did you mean:\n\n{_all_shown(meant)}")
     else:
-        show(why(text))
+        show("\n".join(map(_wrapped, why(text).splitlines())))
     return 0
 
 
@@ -64,8 +69,13 @@ def _of_status(text: str) -> str:
 
 def _without_typos(text: str) -> tuple[Message, ...]:
     """Return the messages with similar words: not of a single word, nor of a line of nginx.conf."""
+    if " " not in text or text.endswith((";", "{")):
+        return ()
     meant = corrected(text)
-    return find(meant) if " " in text and meant != text and not text.endswith((";", "{")) else ()
+    if meant != text and (found := find(meant)):
+        return found
+    first, *rest = text.split()
+    return similar(text) if len(rest) > 1 or not is_directive(first) else ()
 
 
 def _all_shown(rows: Sequence[Message]) -> str:
@@ -73,4 +83,13 @@ def _all_shown(rows: Sequence[Message]) -> str:
 
 
 def _shown(row: Message) -> str:
-    return "\n".join(f"{f'{name}:':<9}{said}" if name else f"{'':<9}{said}" for name, said in lines(row))
+    facts = ((name, f"{f'{name}:' if name else '':<{_LABEL_COLUMNS}}{said}") for name, said in lines(row))
+    return "\n".join(line if name in _VERBATIM else _wrapped(line, indent=_LABEL_COLUMNS) for name, line in facts)
+
+
+def _wrapped(line: str, *, indent: int | None = None) -> str:
+    """Return a line in the terminal's width; ``indent``: of further lines (default: two more than its own)."""
+    own = len(line) - len(line.lstrip())
+    further = " " * (own + 2 if indent is None else indent)
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(line, width, subsequent_indent=further, break_long_words=False, break_on_hyphens=False)

@@ -19,6 +19,8 @@ _FEWEST_CHARACTERS: Final = 4
 _TYPED: Final = re.compile(r"\b[A-Za-z_]{4,}\b")
 # The similarity in difflib's measure: one wrong letter of four.
 _ALIKE: Final = 0.75
+_FEWEST_GROUPS: Final = 8
+_SHARED: Final = 0.75
 # A text of this length rarely matches by chance; many rows begin with shorter common words.
 _ENOUGH_CHARACTERS: Final = 15
 
@@ -52,6 +54,28 @@ def corrected(text: str) -> str:
         return known[close[0]] if close else found[0]
 
     return _TYPED.sub(closest, text)
+
+
+def similar(text: str) -> tuple[Message, ...]:
+    """Return the rows that share most groups of three letters with a text, the most similar one first.
+
+    Empty if each lacks more than a quarter of them; a typo costs three.
+    """
+    wanted = _groups(text)
+    scores: dict[str, float] = {}
+    for row in messages().values():
+        for words in row.words:
+            own = _groups(_plain(words.text))
+            common = len(wanted & own)
+            if common >= _FEWEST_GROUPS and common >= _SHARED * min(len(wanted), len(own)):
+                scores[row.id] = max(scores.get(row.id, 0.0), common / len(wanted | own))
+    best = sorted(scores, key=lambda id_: -scores[id_])
+    return tuple(messages()[id_] for id_ in best[:MOST])
+
+
+def _groups(text: str) -> set[str]:
+    lower = " ".join(text.lower().split())
+    return {lower[start : start + 3] for start in range(len(lower) - 2)}
 
 
 def _by_beginning(text: str) -> tuple[Message, ...]:

@@ -41,6 +41,10 @@ def test_a_status_leads_to_its_messages_and_claims(lab: Lab) -> None:
             "No message has these words. Did you mean:\n\nMessage: worker_connections",
         ),
         ("upstream timd out (110: Conection timed out) while reading", "No message has these words. Did you mean:"),
+        # No word is one of a message, with a letter less.
+        ("x() failed (110: Connection tijed out) while sending", "No message has these words. Did you mean:"),
+        ("connec(t) to x failed (111: Connection refused)", "No message has these words. Did you mean:"),
+        ("sendfile on", "sendfile\n  ngx_http_core_module"),
         # A line of nginx.conf is no message.
         ("upstream bakend {", "upstream\n  ngx_http_upstream_module"),
         ("listen 443 ssl defered", "listen\n  ngx_http_core_module"),
@@ -54,3 +58,13 @@ def test_a_message_may_have_typos(lab: Lab, words: str, expected: str) -> None:
 def test_an_unknown_word_is_bad_input(lab: Lab) -> None:
     for word in ("qqqqqqq", "", "  ", "$host"):
         assert lab("why", word).status == 2
+
+
+@pytest.mark.parametrize("words", ["no live upstreams", "multi_accept"])
+def test_lines_fit_into_the_terminal(lab: Lab, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+    """Only what is copied, such as commands, stays in one line."""
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = lab("why", *words.split()).out.splitlines()
+    assert [line for line in lines if len(line) > 60 and not line.startswith(("Words:", " " * 9, "Confirm:"))] == []
+    monkeypatch.setenv("COLUMNS", "500")
+    assert len(lab("why", *words.split()).out.splitlines()) < len(lines)
