@@ -1,0 +1,120 @@
+"""The nginx of a counting trial: what a script reads, what it waits for, and how it ends workers."""
+
+import pytest
+
+from tests.support.counted_trial import Around, rig, worker
+from tests.support.fake_stage import following
+from tuneproof.lab.load import trial_nginx
+from tuneproof.lab.load.rig import Rig
+from tuneproof.lab.load.trial_nginx import CallCounts
+from tuneproof.lab.load.waiting import VoidTrialError
+from tuneproof.lab.protocol.observer import Calls
+from tuneproof.lab.protocol.serving import CannotDoError
+from tuneproof.lab.protocol.turns import Turns
+from tuneproof.lab.subject.config import ERROR_LOG_PATH
+
+
+def test_the_workers_rest_when_all_sleep_and_none_has_run() -> None:
+    """A worker that has just fallen asleep may have been woken in between."""
+    around = Around()
+    states = [(0.1, False), (0.2, True), (0.3, True), (0.3, False), (0.3, True), (0.9, True)]
+    around.workers = [(worker(7, run_s=run_s, is_asleep=asleep),) for run_s, asleep in states]
+    rig(around).rest()
+    assert len(around.workers) == 1, "the fifth reading is like the fourth, and asleep"
+
+
+def test_a_number_is_steady_after_several_readings_without_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that is ready to run may still change it, however long it has not."""
+    monkeypatch.setattr(trial_nginx, "_BETWEEN_READINGS_S", 0.0)
+    around = Around()
+    busy, asleep = worker(7, is_asleep=False), worker(7)
+    around.workers = [*[(busy,)] * 20, (asleep,)]
+    readings = [5] * 20 + [7] * 30
+    assert rig(around).steady(lambda: readings.pop(0)) == 7
+    assert len(readings) == 30 - 10, "the first, one with work to do, and eight"
+
+
+def test_turns_are_those_from_now_on_by_the_clock_of_the_observer() -> None:
+    assert rig(Around()).turns(3.0) == Turns(workers=(), start_s=12.5, end_s=15.5)
+
+
+def test_calls_are_those_made_meanwhile() -> None:
+    counts = rig(Around()).calls(lambda: None)
+    assert counts["read"] == Calls(made=7, failed=1, moved_bytes=9)
+    several = CallCounts({"read": counts["read"], "write": Calls(made=3)})
+    assert (several.made("read"), several.made()) == (7, 10)
+
+
+def test_a_condition_that_never_becomes_true_is_an_error_with_nginxs_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial_nginx, "PATIENCE_S", 0.0)
+    with pytest.raises(VoidTrialError, match="nginx container subject did not start 2 workers") as caught:
+        rig(Around()).settle(2)
+    assert "failed" in str(caught.value)
+
+
+def test_an_nginx_without_its_title_is_awaited() -> None:
+    """Between its start and its title, a search for the title finds none."""
+    around = Around()
+    around.workers[:0] = [CannotDoError("no process here")]
+    rig(around).settle(1)
+    assert len(around.workers) == 1
+
+
+def test_logs_and_settings_are_read() -> None:
+    """The script that starts nginx reads them; if nginx runs as long as the lab, the engine does."""
+    around = Around()
+    assert Rig(around.stage, configuration="").error_log() == f"fetched {ERROR_LOG_PATH}"
+    assert rig(around).access_log() == [{"uri": "/", "status": "200"}]
+    assert rig(around).error_log() == "failed"
+    assert rig(around).kernel_has("some")
+    assert not rig(around).kernel_has("none")
+    assert rig(around).sysctl("none") is None
+
+
+def test_a_log_is_read_until_it_has_all_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nginx logs a request after its response."""
+    trial = rig(Around())
+    line = {"uri": "/"}
+    monkeypatch.setattr(trial, "access_log", iter([[], [line], [line] * 2, []]).__next__)
+    assert trial.logged(2) == [line] * 2
+
+
+def test_a_signal_is_handled_before_the_script_continues() -> None:
+    around = Around()
+    trial = rig(around)
+    trial.edit("s/4/2/")
+    trial.signal("HUP")
+    assert around.did == [("edit", "s/4/2/"), "HUP master"]
+
+
+def test_old_workers_are_awaited_until_they_announce_their_exit_or_are_gone() -> None:
+    """A worker that has announced its exit and still works is not finished; new ones do not matter."""
+    working, leaving, new = (
+        (worker(pid, is_leaving=is_leaving, is_asleep=is_asleep),)
+        for pid, is_leaving, is_asleep in ((7, True, False), (7, True, True), (8, False, True))
+    )
+    around = Around()
+    around.workers = [working, leaving, new]
+    rig(around).until_they_leave({7})
+    assert around.workers == [new]
+    around.workers = [working, leaving, new]
+    rig(around).until_they_are_gone({7})
+    assert around.workers == [new]
+
+
+def test_killed_workers_have_successors_when_the_trial_continues() -> None:
+    """Between the end of a worker and the start of its successor, there is none."""
+    around = Around()
+    old, new = worker(7), worker(8)
+    around.workers = [(old,), (old,), CannotDoError("no worker"), (old, new), (new,), (new,)]
+    rig(around).kill_workers("KILL")
+    assert around.did == ["KILL workers"]
+    assert following(around.workers) == (new,)
+
+
+@pytest.mark.parametrize("refuses", ["", "bind() failed"])
+def test_a_second_nginx_says_why_it_does_not_start(refuses: str) -> None:
+    around = Around()
+    around.refuses = refuses
+    assert rig(around).start_another() == refuses
+    assert around.did == [("/etc/subject/arm.conf", "")]
