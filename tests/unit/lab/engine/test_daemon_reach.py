@@ -68,6 +68,7 @@ def test_a_remote_engine_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) 
     ("host", "told"),
     [
         ("carrier-pigeon://loft", "carrier-pigeon://loft"),
+        ("tcp://[::1", "Invalid IPv6 URL"),
         # Docker's library would need a package that the lab does not install.
         ("ssh://me@machine", "--engine ssh://me@machine"),
     ],
