@@ -1,7 +1,8 @@
-"""Logs with lines that another of the files has, too, such as a rotated log and a copy of it."""
+"""Logs with lines that another of the files has, too, such as a copy of a rotated log, and logs of other times."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Final
 
 from tuneproof.explain.found import Found
@@ -12,11 +13,14 @@ from tuneproof.wording import share
 _ENOUGH_LINES: Final = 20
 _PART_SHARED: Final = 0.05
 _ALL_SHARED: Final = 0.95
+# Local times are at most this far ahead of UTC, or behind it.
+_EAST: Final = timedelta(hours=14)
+_WEST: Final = timedelta(hours=12)
 
 
 def logs_once(files: Sequence[Found]) -> list[Found]:
-    """Leave out the logs that are in other ones as well, and warn of logs that overlap."""
-    return _access_logs_once(_error_logs_once(_each_log_once(files)))
+    """Leave out the logs that are in other ones as well, and warn of logs that overlap or are of different times."""
+    return _of_other_times(_access_logs_once(_error_logs_once(_each_log_once(files))))
 
 
 def _each_log_once(files: Sequence[Found]) -> list[Found]:
@@ -90,6 +94,28 @@ def _lasts_within(log: ErrorLog, larger: ErrorLog) -> bool:
     if log.first is None or log.last is None or larger.first is None or larger.last is None:
         return False
     return larger.first <= log.first and log.last <= larger.last
+
+
+def _of_other_times(files: Sequence[Found]) -> list[Found]:
+    """Warn of error logs from before or after all requests of the access logs, such as those of another day."""
+    periods = [
+        (log.content.first_time, log.content.last_time)
+        for file in files
+        for log in file.evidence.access_logs
+        if log.content.first_time is not None and log.content.last_time is not None
+    ]
+
+    def is_apart(log: ErrorLog) -> bool:
+        """Tell whether it is, in any time zone: an error log's local times count as UTC."""
+        if log.first is None or log.last is None or not periods:
+            return False
+        return all(log.last + _WEST < first or log.first - _EAST > last for first, last in periods)
+
+    said = "its messages are from another time than all requests in the access logs: neither explains the other"
+    return [
+        _warned(file, said) if any(is_apart(log.content) for log in file.evidence.error_logs) else file
+        for file in files
+    ]
 
 
 def _requests(file: Found) -> int:

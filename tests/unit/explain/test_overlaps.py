@@ -46,6 +46,10 @@ ONE_CLIENT: Final = (
     "its lines are in web1.log as well, and differ from each other only in their times: they count as one client's "
     "requests to two hosts; if it is a copy, leave it out"
 )
+OTHER_TIME: Final = (
+    "its messages are from another time than all requests in the access logs: neither explains the other"
+)
+ANY_ZONE: Final = refusals(range(10)).replace("11/26 09:", "11/20 19:")
 Logs = Mapping[str, str]
 Counts = Sequence[int]
 # Logs, the warning about each, the counts of their messages, and those of the requests in each log that is kept.
@@ -94,6 +98,17 @@ CASES: Final[Mapping[str, tuple[Logs, Sequence[str], Counts, Counts]]] = {
     ),
     # The monitor asks both hosts in the same seconds, so that their lines are equal.
     "a monitor of two hosts": ({"web1.log": probes(600), "web2.log": probes(600)}, ["", ONE_CLIENT], [], [600, 600]),
+    "an error log of a later day": (
+        {"access.log": requests(1), "error.log": refusals(range(10))},
+        ["", OTHER_TIME],
+        *([10], [1]),
+    ),
+    "an error log of the day before": (
+        {"access.log": requests(1), "error.log": refusals(range(10)).replace("11/26", "11/19")},
+        ["", OTHER_TIME],
+        *([10], [1]),
+    ),
+    "an error log in another time zone": ({"access.log": requests(1), "error.log": ANY_ZONE}, ["", ""], [10], [1]),
     "a monitor's few requests": ({"web1.log": probes(8), "web2.log": probes(8)}, ["", ONE_CLIENT], [], [8, 8]),
 }
 

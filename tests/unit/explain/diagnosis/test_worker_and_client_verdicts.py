@@ -107,7 +107,7 @@ CASES: Final[Rows] = {
         row(
             "a worker stalled",
             FOUND,
-            "for 1: Worker 12 was stalled for up to 300 ms: 20 times several of its requests continued within",
+            "for 1: Worker 12 was stalled for up to 300 ms: 20 times several requests of the worker",
             "for 1: among them late connections to 10.0.1.3:9000",
             log(standstills=(stood_still(),)),
         ),
@@ -121,6 +121,24 @@ CASES: Final[Rows] = {
         ),
         row("three of three", FOUND, log(standstills=(stood_still(alone=3, moments=3),))),
         row("two of two", NOT_SEEN, log(standstills=(stood_still(alone=2, moments=2),))),
+        # Several workers may be stalled too rarely to show it one by one.
+        row(
+            "three of four, by two workers",
+            FOUND,
+            "for 1: Workers 12, 13 were stalled for up to 400 ms: 3 times several requests of the worker",
+            "for 1: late connections to 10.0.1.3:9000 or 10.0.1.4:9000, while",
+            log(
+                standstills=(
+                    stood_still(alone=2, moments=3),
+                    stood_still(worker_pid=13, server="10.0.1.4:9000", alone=1, moments=1, longest_s=0.4),
+                )
+            ),
+        ),
+        row(
+            "three of nine, by two workers",
+            NOT_SEEN,
+            log(standstills=(stood_still(alone=2, moments=4), stood_still(worker_pid=13, alone=1, moments=5))),
+        ),
         # Chance alone gives this result once in fifty times.
         row("20 of 300", FOUND, log(standstills=(stood_still(moments=300),))),
         row("20 of 900", NOT_SEEN, log(standstills=(stood_still(moments=900),))),
