@@ -6,6 +6,7 @@ from typing import Final
 
 from tuneproof.explain.diagnosis.findings import CauseVerdict
 from tuneproof.explain.diagnosis.signs.event_loops import NEXT, RULED_OUT, LoopSign, signs
+from tuneproof.explain.diagnosis.thresholds import ENOUGH_REQUESTS
 from tuneproof.explain.parse.event_loop_summary import Reason, WorkerLoop, longest, told_of
 from tuneproof.wording import count, format_number, seconds, share, size
 
@@ -22,6 +23,7 @@ def diagnosis(loops: Sequence[WorkerLoop], where: Callable[[str], str] = lambda 
 
     where: Returns the parts of a configuration that match a target of calls; empty for none.
     """
+    iterations = sum(loop.iterations for loop in loops)
     if not any(loop.iterations or loop.long for loop in loops):
         yield "No iteration of an event loop was seen: nginx had nothing to do."
         return
@@ -29,7 +31,8 @@ def diagnosis(loops: Sequence[WorkerLoop], where: Callable[[str], str] = lambda 
     for sign in signs(loops):
         by_kind[sign.verdict, sign.reason].append(sign)
     if not by_kind:
-        yield "No problem found in the event loops."
+        rarely = f", in only {count(iterations, 'iteration')}" if iterations < ENOUGH_REQUESTS else ""
+        yield f"No problem found in the event loops{rarely}."
     of = {loop.worker: loop for loop in loops}
     for (verdict, reason), found in sorted(by_kind.items(), key=lambda item: item[0][0] is not CauseVerdict.FOUND):
         for sign in found[:_WORKERS_EXPLAINED]:
@@ -38,7 +41,8 @@ def diagnosis(loops: Sequence[WorkerLoop], where: Callable[[str], str] = lambda 
         if more := [sign.worker for sign in found[_WORKERS_EXPLAINED:]]:
             yield f"  The same: {count(len(more), 'more worker')}: {some(more)}"
         yield f"  Next: {NEXT[reason]}"
-    if out := [text for reason, text in RULED_OUT.items() if all(reason is not each for _, each in by_kind)]:
+    out = [text for reason, text in RULED_OUT.items() if all(reason is not each for _, each in by_kind)]
+    if out and iterations >= ENOUGH_REQUESTS:
         yield f"Ruled out: {', '.join(out)}."
 
 

@@ -30,6 +30,9 @@ def test_the_diagnosis_has_finding_remedy_and_what_is_ruled_out() -> None:
         "Ruled out: stopped by a signal, starved of CPU, blocked on a disk or a lock, stalled in user space."
     )
     assert next(diagnosis(loops(IDLE))) == "No problem found in the event loops."
+    # A few iterations rule nothing out.
+    rarely = list(diagnosis(loops(replace(IDLE, iterations=3))))
+    assert rarely == ["No problem found in the event loops, in only 3 iterations."]
     nothing = "No iteration of an event loop was seen: nginx had nothing to do."
     assert next(diagnosis(loops(*WITHOUT_REQUESTS))) == next(diagnosis(())) == nothing
 
