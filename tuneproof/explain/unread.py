@@ -89,9 +89,15 @@ _OTHERS: Final = (
         r"^\d+: \S+: <[A-Z_,]+>|^Kernel Interface table|^Iface +MTU +RX-OK",
         "a list of interfaces: packets under dropped, missed or RX-DRP may have been lost; softnet_stat twice is read",
     ),
+    (r"^\[ *\d+\.\d{6}\] ", "messages of the kernel, none of which is known to concern nginx"),
+    (
+        r"^nr_throttled \d+",
+        "a cgroup's cpu.stat: if nr_throttled grows between two readings, its quota stops the processes in it",
+    ),
     (r"^# (?:HELP|TYPE) \w+ ", "metrics for Prometheus, which name no request"),
     (r"^\* +(?:Trying|Host|Connected to) ", "the output of curl -v: nginx's logs of that moment show more"),
 )
+_JSON: Final = re.compile(r"\s*+(?:\{|\[\s*+[\[{\"])")
 _LINES: Final = 50
 
 
@@ -128,7 +134,7 @@ def other_text(text: str) -> str | None:
     known = next((sentence for words, sentence in _OTHERS if re.search(words, said, re.MULTILINE)), None)
     if known is not None:
         return known
-    if said.lstrip().startswith(("{", "[")):
+    if _JSON.match(said) is not None:
         return _about_json(said.lstrip().partition("\n")[0])
     return "binary data, or UTF-16 without its mark" if "\0" in said else None
 

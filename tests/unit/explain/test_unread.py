@@ -77,6 +77,8 @@ def test_a_format_that_the_user_gives_is_believed(tmp_path: Path) -> None:
             "sar's rates of the whole machine: nstat -az",
         ),
         ("#kernel\n", "nstat without a counter"),
+        ("[70013.442120] br0: port 1(veth1) entered disabled state\n", "messages of the kernel, none of which"),
+        ("nr_periods 9\nnr_throttled 5\nthrottled_time 7\n", "a cgroup's cpu.stat: if nr_throttled grows"),
         ("Kernel Interface table\nIface      MTU    RX-OK RX-ERR RX-DRP\n", "a list of interfaces"),
         ("Summary:\n  Total:\t1.0 secs\n  Requests/sec:\t200.0\n", "another load generator's report"),
         ("tcp      6 431999 ESTABLISHED src=10.0.0.1 dst=10.0.0.2 sport=1 dport=80\n", "connection tracking"),
