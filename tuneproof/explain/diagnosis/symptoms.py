@@ -20,6 +20,8 @@ from tuneproof.wording import count, seconds, share
 
 # People lose their train of thought (Nielsen, "Usability Engineering", 1993, 5.5).
 SLOW_S: Final = 1.0
+# If responses begin in a tenth of the time, the rest is a long body: an event stream, a download, an upload.
+PROMPT_SHARE: Final = 0.1
 # A slow response on a fast network: this many times the handshake.
 BEYOND_HANDSHAKE: Final = 10
 # One segment in twenty: such a path does not work.
@@ -84,7 +86,11 @@ def _of_log(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
         yield f"{text}, {most} of them with {usual}."
     times = log.request_time_s
     if times is not None and times.p90 >= SLOW_S:
-        yield f"p90 request time is {seconds(times.p90)}, p99 {seconds(times.p99)} (median {seconds(times.median)})."
+        text = f"p90 request time is {seconds(times.p90)}, p99 {seconds(times.p99)} (median {seconds(times.median)})"
+        begun = log.header_minus_connect_s
+        if begun is not None and begun.p90 < PROMPT_SHARE * times.p90:
+            text += f"; upstreams begin to answer {seconds(begun.p90)} (p90) after the connect"
+        yield f"{text}."
     if (short := log.short_200 or 0) >= ENOUGH_EVENTS and lower_limit(short, log.requests) >= TOUCHED_SHARE:
         text = f"{short} responses with status 200 have fewer bytes than most of their URI"
         yield f"{text}: cut short, or other versions of it."

@@ -235,6 +235,10 @@ REPEATED = service(
         (seen(load_run(tool="wrk", latency_ms={"p50": 29_000.0})), "wrk: p50 latency is 29 s."),
         (seen(load_run(errors={"timeout": 3})), "ab counted errors: timeout 3."),
         (
+            seen(log(request_time_s=spread(30.0), header_minus_connect_s=spread(0.01))),
+            "p90 request time is 30 s, p99 30 s (median 30 s); upstreams begin to answer 10 ms (p90) after",
+        ),
+        (
             seen(service(server_errors=50)),
             "50 of 200 responses of 10.0.0.2:8000 have a status of 500 or above (25 %).",
         ),
@@ -265,6 +269,7 @@ REPEATED = service(
         "errors",
         "slow",
         "timeouts",
+        "streams",
         "captured-5xx",
         "repeated",
         "late-answer",
