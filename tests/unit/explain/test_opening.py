@@ -132,23 +132,22 @@ def test_a_small_file_that_expands_to_a_large_one_takes_little_memory() -> None:
 
 
 def test_a_folder_means_its_files_by_name_without_sub_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pipe in the folder is skipped, since it would never end; standard input is read like a file."""
-    for name in ("b.log", "a.log"):
+    """Numbers count as numbers, and a pipe is skipped, since it would never end; standard input is read like a file."""
+    for name in ("b10.log", "b9.log", "a.log", "\u0663.log"):
         (tmp_path / name).write_text("x")
     (tmp_path / "deeper").mkdir()
     (tmp_path / "deeper" / "c.log").write_text("x")
     os.mkfifo(tmp_path / "pipe")
-    found = sources([str(tmp_path), str(tmp_path / "b.log"), "-"])
+    found = sources([str(tmp_path), str(tmp_path / "b9.log"), "-"])
     assert [(source.name, source.named) for source in found] == [
-        (str(tmp_path / "a.log"), False),
-        (str(tmp_path / "b.log"), False),
-        (str(tmp_path / "b.log"), True),
+        *((str(tmp_path / name), False) for name in ("a.log", "b9.log", "b10.log", "\u0663.log")),
+        (str(tmp_path / "b9.log"), True),
         ("standard input", True),
     ]
     # The only folder was named, so its name is not repeated on every line.
-    assert [source.name for source in sources([str(tmp_path)])] == ["a.log", "b.log"]
+    assert [source.name for source in sources([str(tmp_path)])] == ["a.log", "b9.log", "b10.log", "\u0663.log"]
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(gzip.compress(b"hello"))))
-    with opened(found[3]) as read:
+    with opened(found[-1]) as read:
         assert read.text() == "hello"
 
 
