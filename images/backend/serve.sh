@@ -20,7 +20,7 @@ static)
     files
     # Every connection is a file descriptor.
     ulimit -S -n "$(ulimit -H -n)"
-    # Tried first: nginx itself does not say that it serves.
+    # This line comes first: nginx itself prints nothing when it serves.
     nginx -e stderr -q -t -c /opt/backend/nginx.conf
     echo "Serving HTTP on port 8000 as nginx"
     exec nginx -e stderr -c /opt/backend/nginx.conf

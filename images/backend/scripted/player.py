@@ -14,7 +14,7 @@ from tuneproof.lab.protocol.send_queue import unacknowledged_bytes
 _HEAD_END: Final = b"\r\n\r\n"
 _READ_BYTES: Final = 65536
 _BEAT_S: Final = 0.1
-# On, with a timeout of zero: close() sends a reset (SO_LINGER, socket(7)).
+# SO_LINGER is on, with a timeout of zero: close() sends a reset (socket(7)).
 _RESETS: Final = struct.pack("ii", 1, 0)
 
 
@@ -94,7 +94,7 @@ class Player:
         return next(known, "") or names.usual_address(name)
 
     async def seen(self) -> Seen:
-        """Return what was seen."""
+        """Return the counts so far."""
         return Seen(
             connections=self._connections,
             open_connections=len(self._open),

@@ -32,7 +32,7 @@ class Answer:
     after_s: float = 0.0
 
 
-# All requests of a load are the same, or nearly so.
+# All requests of a load are nearly the same.
 @lru_cache(maxsize=1024)
 def answer_to(head: bytes, *, page: bytes) -> Answer:
     """Return the response to a request.

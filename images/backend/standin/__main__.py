@@ -1,7 +1,7 @@
 """``python3 -m standin`` listens on the ports and sockets that it is given, until SIGINT or SIGTERM.
 
 STANDIN_PORTS has the TCP ports, STANDIN_ADDRESSES the addresses of each (default: all of IPv4), STANDIN_SOCKETS the
-paths of unix sockets, all separated by commas; STANDIN_NAMES says whether it also resolves names: "yes" or "".
+paths of unix sockets, all separated by commas; STANDIN_NAMES is "yes" if it also resolves names, and "" otherwise.
 """
 
 import asyncio

@@ -34,7 +34,7 @@ async def send_body(writer: asyncio.StreamWriter, size: int) -> None:
         writer.write(bytes(size))
     else:
         with tempfile.TemporaryFile() as file:
-            # A sparse file: nothing of it is on the disk.
+            # The file is sparse: nothing of it is on the disk.
             file.truncate(size)
             await asyncio.get_running_loop().sendfile(writer.transport, file, 0, size)
     await writer.drain()

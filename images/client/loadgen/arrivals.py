@@ -1,4 +1,4 @@
-"""When data arrived on a connection according to the kernel, and not when this process read it.
+"""The kernel's time of arrival of a connection's data, which is not the time at which this process read it.
 
 The kernel stamps packets with CLOCK_REALTIME (SO_TIMESTAMPNS, socket(7)); everything else here is CLOCK_MONOTONIC.
 """

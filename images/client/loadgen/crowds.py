@@ -19,7 +19,7 @@ from .crowd import Crowd, errno_name, new_socket, reset_all
 # A connection that is established meanwhile is noticed after this many further connect() calls, which take well below a
 # millisecond: this limits the precision of the times. Looking more often would slow down the storm.
 _LOOK_EVERY = 32
-# Not more than fit into a small accept queue: nginx asks for 511 (listen() in its documentation).
+# This many fit into a small accept queue: nginx asks for 511 (listen() in its documentation).
 _BURST = 256
 # How soon slow readers notice that they should end.
 _LISTEN_EVERY_S = 0.05

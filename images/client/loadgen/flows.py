@@ -1,4 +1,4 @@
-"""Requests with a detailed result each: what arrived, how much of it, and who closed the connection."""
+"""Requests with a detailed result each: the response, its bytes, and the end that closed the connection."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ _CHUNK_BYTES: Final = 65536
 # How often per second slow readers read.
 _TICKS_PER_S: Final = 20
 _BODILESS: Final = (204, 304)
-# It is in tcp(7) and the kernel's headers; Python's socket module does not name it.
+# This option is in tcp(7) and the kernel's headers, but not in Python's socket module.
 _TCP_FASTOPEN_CONNECT: Final = 30
 _IP_BIND_ADDRESS_NO_PORT: Final = 24
 
@@ -290,7 +290,7 @@ class _Talk:
             await asyncio.wait_for(_receive(self._reader, answer, self._flow), self._flow.timeout_s)
 
     async def _stay(self) -> None:
-        """Note what the server does meanwhile."""
+        """Record the server's actions meanwhile."""
         self._settled()
         meanwhile = asyncio.ensure_future(self._rest or self._await_end())
         waiting = asyncio.ensure_future(self._ended.wait())

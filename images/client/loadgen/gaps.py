@@ -1,4 +1,4 @@
-"""How much of its CPU this process does not get right now: it spins, and looks for jumps of the clock."""
+"""The share of a CPU that this process does not get now: it spins, and looks for jumps of the clock."""
 
 import time
 

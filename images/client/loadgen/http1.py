@@ -1,4 +1,4 @@
-"""As much HTTP/1.1 (RFC 9112) as the load generators need: a GET, and the headers of its response."""
+"""The part of HTTP/1.1 (RFC 9112) that the load generators need: a GET, and the headers of its response."""
 
 import socket
 from dataclasses import dataclass

@@ -11,7 +11,7 @@ from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, Stre
 from tuneproof.lab.protocol.exchanges import Streams
 
 _READ_BYTES: Final = 65536
-# As much as browsers grant a connection, so that the server never waits for more (Chromium: 15 MiB).
+# Browsers grant a connection this much, so that the server never waits for more (Chromium: 15 MiB).
 _WINDOW_BYTES: Final = 15 * 2**20
 
 

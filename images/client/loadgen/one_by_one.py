@@ -16,7 +16,7 @@ from . import http1
 from .bulk import Downloads, download
 from .fast import FastClient
 
-# For a bulk download's connection: enough for a SYN that is lost twice.
+# The limit for a bulk download's connection is enough for a SYN that is lost twice.
 _CONNECT_TIMEOUT_S = 5.0
 
 
@@ -36,7 +36,7 @@ def run(asked: Round) -> RoundSeen:
         return download(connections, told=told)
 
     try:
-        # One by one: if one fails, the others are still closed.
+        # They are made one by one: if one fails, the others are still closed.
         connections.extend(
             socket.create_connection((asked.address, asked.port), timeout=_CONNECT_TIMEOUT_S)
             for _ in range(asked.bulk_downloads)

@@ -22,7 +22,7 @@ _BURST = 16
 # The shortest time after which Linux sends a lost packet again (TCP_RTO_MIN in include/net/tcp.h); a lost SYN takes a
 # second. A connection that is silent for this long is overtaken by a new burst, but may still answer.
 _QUIET_S = 0.2
-# For everything that is sent and received later on a placed connection.
+# The limit for everything that is sent and received later on a placed connection.
 _ANSWER_TIMEOUT_S = 2.0
 
 

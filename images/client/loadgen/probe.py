@@ -1,10 +1,10 @@
-"""The loop probe: how long an iteration of a worker's event loop takes.
+"""The loop probe measures how long an iteration of a worker's event loop takes.
 
 It uses one keepalive connection per worker and one small request per tick. A worker answers as soon as its loop reaches
 the connection, so the time from sending to the response is the loop's lag. The probe is a closed loop: while a response
 is outstanding, ticks are counted as missed instead of queued, which under-counts long stalls (the safe side).
 
-The kernel says when a response arrived (SO_TIMESTAMPNS, socket(7) and
+The kernel records when a response arrived (SO_TIMESTAMPNS, socket(7) and
 https://docs.kernel.org/networking/timestamping.html): a time without CPU for this process is not the worker's lag. The
 result also has that time; a probe that was interrupted while it was sent is left out, because the time of sending is
 unknown.

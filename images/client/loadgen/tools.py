@@ -5,7 +5,7 @@ What the tools count, according to their sources (support/ab.c of httpd 2.4, src
 * ab opens one connection and, once it has the headers of its response, all others. With ``-r`` it survives resets, but
   it ends with an error after about ten refused connections, and if nothing at all happens for the time limit.
 * ab counts one broken connection under several names (receive, exceptions, length), and as complete; one that was never
-  established then has a connect time of 0. So its times are valid only without failures.
+  established then has a connect time of 0. Its times are therefore valid only without failures.
 * ab counts a request on a keepalive connection with a connect time of 0.
 * wrk's latency begins when the connection is established. Responses after its time limit count as timeouts, although
   they are complete.

@@ -162,7 +162,7 @@ def _in_flights(client: Client, path: str) -> protocol.Http3Connection:
 
 
 def _hears(client: Client) -> bool:
-    """Process what the server sends until it waits; return whether there was anything."""
+    """Process the server's datagrams until it waits; return whether there were any."""
     until_s, heard = time.monotonic() + _TIMEOUT_S, 0
     while time.monotonic() < until_s:
         heard += (now := client.receive())

@@ -80,7 +80,7 @@ class Client:
                 self.end = self.end or type(error).__name__
 
     def receive(self) -> int:
-        """Process the datagrams that have arrived; return how many."""
+        """Process the datagrams that have arrived; return their number."""
         taken = 0
         while not self.end:
             try:

@@ -24,7 +24,7 @@ def ask(server: tuple[str, int], asked: TlsRequest) -> TlsSeen:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as plain:
         plain.settimeout(_TIMEOUT_S)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        # Before it connects: it is announced in the SYN.
+        # The size is set before connecting, because the SYN announces it.
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, asked.mtu_bytes - _IP_AND_TCP_BYTES)
         plain.connect(server)
         return _Connection(plain, asked).run()

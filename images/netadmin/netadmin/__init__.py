@@ -1,1 +1,1 @@
-"""What the netadmin role sees in the network namespace that it shares with another role."""
+"""Programs of the netadmin role, in the network namespace that it shares with another role."""

@@ -1,4 +1,4 @@
-"""Answers the lab's calls about its role's link, as tuneproof/lab/protocol/netadmin.py describes."""
+"""The agent answers the lab's calls about its role's link, as tuneproof/lab/protocol/netadmin.py describes."""
 
 import subprocess
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class Agent(netadmin.Agent):
         self._segmentation = True
 
     def greet(self) -> links.Greeting:
-        """Return what the first line said (WireError: no wire could be started then)."""
+        """Return the content of the first line (WireError: no wire could be started then)."""
         if self._greeting.error:
             raise WireError(self._greeting.error)
         return self._greeting
@@ -107,7 +107,7 @@ class Agent(netadmin.Agent):
             return pool.submit(_flood, address, port, count).result()
 
     def street(self, part: str, address: str = "") -> None:
-        """Take a part of the street around a service, and talk to an address, or to nobody; see street.py."""
+        """Play a part of the traffic around a service, to an address or to none; see street.py."""
         if self._street is None:
             from tuneproof.lab.protocol.children import Child  # noqa: PLC0415 - as above
 

@@ -64,7 +64,7 @@ def compile_filter(filter_: str) -> bytes:
 
 
 def _capture(pipe: Connection, filter_: str, snap_bytes: int) -> str:
-    """Send why this cannot capture, or an empty text; then capture until a text arrives."""
+    """Send the reason why this cannot capture, or an empty text; then capture until a text arrives."""
     try:
         opened = _open(filter_)
     except (OSError, subprocess.CalledProcessError) as error:
@@ -74,7 +74,7 @@ def _capture(pipe: Connection, filter_: str, snap_bytes: int) -> str:
     with opened as packets:
         packets.settimeout(0.1)
         pipe.send("")
-        # It ends only once the socket's buffer is empty.
+        # The capture ends only once the socket's buffer is empty.
         is_empty = False
         while not (is_empty and pipe.poll()):
             try:

@@ -34,7 +34,7 @@ def main() -> None:
     line = os.open(SERIAL_LINE, os.O_RDWR | os.O_NOCTTY)
     tty.setraw(line)
     load(MODULES)
-    # Not before: netem reads its unit of time from /proc, and the qdiscs are modules.
+    # These imports must come late: netem reads its unit of time from /proc, and the qdiscs are modules.
     from .rtnetlink import IPRoute  # noqa: PLC0415
 
     # Meanwhile, the links on the other side are being made. Anything that was printed before this would be lost.

@@ -1,8 +1,8 @@
 """Half-open connections, as a SYN flood leaves them behind.
 
-Every SYN comes from an address that no container has. So nobody answers the server's SYN-ACK with a RST, and the entry
-stays in the SYN queue until the server has sent its last SYN-ACK: see tcp_max_syn_backlog, tcp_synack_retries and
-tcp_syncookies in https://docs.kernel.org/networking/ip-sysctl.html.
+Every SYN comes from an address that no container has. No host therefore answers the server's SYN-ACK with a RST, and
+the entry stays in the SYN queue until the server has sent its last SYN-ACK: see tcp_max_syn_backlog, tcp_synack_retries
+and tcp_syncookies in https://docs.kernel.org/networking/ip-sysctl.html.
 
 The server's kernel asks for the MAC addresses of these neighbours, and gets no answer. After three seconds (arp(7),
 mcast_solicit), it reports to itself that the host is unreachable, and drops the entry. It sends at most about fifty of
@@ -61,7 +61,7 @@ def flood(address: str, *, port: int, count: int) -> HalfOpened:
     sources = unused_addresses(own.network, used=(str(own.ip), address), count=MOST_SOURCES)[:count]
     mac = getmacbyip(address)
     if mac is None:
-        raise OSError(f"nobody tells the MAC address of {address}")
+        raise OSError(f"no MAC address is known for {address}")
     frames = syn_frames(sources, macs=(get_if_hwaddr(ROLE_LINK), mac), address=address, port=port, count=count)
     with _open() as link:
         began_s = time.monotonic()

@@ -14,5 +14,5 @@ LINKS_OF_ROLE: Final = (ROLE_LINK, UPLINK, ASIDE)
 
 
 def arrives_on() -> str:
-    """Return the link with the frames as the role gets them: after netem, wherever that runs."""
+    """Return the link with the frames that the role gets: after netem, which may run in a wire."""
     return INGRESS if INGRESS in {name for _, name in socket.if_nameindex()} else ROLE_LINK

@@ -36,11 +36,12 @@ _READ_EVERY_S: Final = 0.0005
 _READ_WITHIN_S: Final = 0.0002
 _TIMES_AS_LONG: Final = 10
 _TIMED: Final = 5
-# More than the two agents themselves exchange.
+# This is more than the two agents themselves exchange.
 _BEGINNING_BYTES: Final = 8 * _PAYLOAD_BYTES
-# No more than needed: a wire that must drop much has less time for the rest.
+# The load is no larger than needed: a wire that must drop much has less time for the rest.
 _OFFERED: Final = 1.1
-# More at the beginning: the queue must be full when the window opens, so that a pause of the sender does not empty it.
+# At the beginning it is larger: the queue must be full when the window opens, so that a pause of the sender does not
+# empty it.
 _OFFERED_FIRST: Final = 1.4
 # Ethernet, IPv4 and TCP with its timestamp option (RFC 7323).
 _HEADERS_BYTES: Final = 14 + 20 + 32
@@ -141,7 +142,7 @@ def received(devices: str, interface: str) -> tuple[int, int]:
 
 
 class _Points:
-    """What had arrived when, in the window of a load.
+    """The amounts of data that had arrived at each time in the window of a load.
 
     segment_bytes: payload of a stream's segments; a frame of many segments has their headers only once. None for
     datagrams.
@@ -185,7 +186,7 @@ class _Points:
 
 
 def _watch(counter: Counter, *, seconds: float) -> list[list[int]]:
-    # The load begins when its first packets arrive, however far away the sender is.
+    # The load begins when its first packets arrive, at any distance from the sender.
     (before, _), deadline_s = counter.read(), time.monotonic() + _WAIT_S
     while counter.read()[0] < before + _BEGINNING_BYTES:
         if time.monotonic() > deadline_s:
@@ -202,7 +203,7 @@ def _watch_stream(sink: Sink, counter: Counter, *, seconds: float) -> list[list[
     with sink.accept() as connection:
         segment_bytes = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
         points = _Points(counter, seconds=seconds, segment_bytes=segment_bytes)
-        # To its end, so that the sender never waits; only data in the window counts.
+        # All data is read, so that the sender never waits; only data in the window counts.
         watching = True
         while connection.recv_into(buffer, _READ_BYTES, socket.MSG_TRUNC):
             watching = watching and points.look()

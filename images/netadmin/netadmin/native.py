@@ -1,4 +1,4 @@
-"""Netem in this kernel: for packets that leave the role's interface and, with an ifb link, for incoming ones.
+"""Netem in this kernel shapes packets that leave the role's interface and, with an ifb link, incoming ones.
 
 Netlink is imported only when needed: most agents shape no link.
 """

@@ -1,4 +1,4 @@
-"""Puts netem on one interface of this network namespace, and redirects frames: the same natively and in a wire.
+"""Netem on one interface of this network namespace, and redirected frames: the same natively and in a wire.
 
 See tc-netem(8), and net/sched/sch_netem.c for how the kernel uses the numbers.
 """

@@ -33,7 +33,7 @@ class Watch:
         self._samples: list[protocol.WatchSample] = []
         self._failure: Exception | None = None
         self._ended = threading.Event()
-        # When the observer's input ends, nobody needs the samples any more.
+        # When the observer's input ends, the samples are no longer needed.
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -59,7 +59,7 @@ class Watch:
         while True:
             self._samples.append(sample())
             passed_s = time.monotonic() - began_s
-            # On schedule, however long a sample takes; missed ones are not taken later.
+            # Samples are on schedule even if one takes long; missed ones are not taken later.
             tick = max(tick, int(passed_s / self._interval_s)) + 1
             if self._ended.wait(tick * self._interval_s - passed_s):
                 return
@@ -85,7 +85,7 @@ class Observer(protocol.Observer):
         return snapshot.sysctl(name)
 
     def printed(self, what: str) -> str:
-        """Return what an engineer would print here, as text."""
+        """Return the output of the commands that an engineer would run here."""
         if what == "sockets":
             # Options: numbers, TCP, memory, internals, all states, timers.
             done = subprocess.run(["ss", "-ntmiao"], capture_output=True, check=True)
@@ -98,7 +98,7 @@ class Observer(protocol.Observer):
     def workers(self) -> protocol.WorkerTexts:
         """Return nginx's workers by ascending process id (CannotDoError: no nginx in this PID namespace)."""
         at_s = time.monotonic()
-        # Only a check for existence: it may be root's, which nobody else may read.
+        # This only checks that it exists: it may be root's, which no other user may read.
         if not processes.pids(processes.MASTER, proc=self._proc):
             raise CannotDoError(f"no process here is titled {processes.MASTER!r}")
         return protocol.WorkerTexts(workers=processes.texts(processes.WORKER, proc=self._proc), at_s=at_s)

@@ -11,8 +11,8 @@ from typing import Final
 
 from .rtnetlink import IoctlEthtool, NotSupportedError
 
-# As in `ethtool -k`; those that an interface lacks are skipped. The first ones are for hardware, which virtual links
-# imitate; the last one does the same in software.
+# These are the names of `ethtool -k`; those that an interface lacks are skipped. The first ones are for hardware, which
+# virtual links imitate; the last one does the same in software.
 _SEGMENTATION: Final = ("tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-udp-segmentation", "tx-generic-segmentation")
 
 
@@ -31,7 +31,7 @@ def _switch(interface: str, *, on: bool) -> None:
     changed = [name for name in available if features[name] is not on]
     for name in changed:
         features[name] = on
-    # The answer says that something was not granted, but not what: a link may withhold single features when others are
+    # The answer does not name the feature that was not granted: a link may withhold single features when others are
     # off. The features are read back.
     with contextlib.suppress(NotSupportedError):
         ethtool.set_features(features)

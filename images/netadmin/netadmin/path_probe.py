@@ -4,10 +4,10 @@ One agent answers (``answer_probes``), the other one leads (``probe_path``). The
 the same path. All containers of an engine share one kernel, so CLOCK_MONOTONIC is common and delays can be measured one
 way.
 
-A probe's arrival is when the kernel took it from the link (SO_TIMESTAMPNS, socket(7)), not when this process next got
-the CPU. A busy host can still make a probe's way longer, but never shorter: it interrupts a sender between reading the
-clock and sending, or gives the shaper the CPU too late. So low quantiles show the link. The result also says how late
-this process itself woke up: a shaper that must hold a packet is delayed in the same way.
+A probe arrives when the kernel takes it from the link (SO_TIMESTAMPNS, socket(7)), not when this process next gets the
+CPU. A busy host can still make a probe's way longer, but never shorter: it interrupts a sender between reading the
+clock and sending, or gives the shaper the CPU too late. Low quantiles therefore show the link. The result also contains
+how late this process itself woke up: a shaper that must hold a packet is delayed in the same way.
 """
 
 import json
@@ -103,7 +103,7 @@ def _send_back(probes: socket.socket) -> list[int]:
     packet, told, _, sender = probes.recvmsg(65536, socket.CMSG_SPACE(_TIMESPEC.size))
     number, sent_ns, _ = _PROBE.unpack_from(packet)
     probes.sendto(_PROBE.pack(number, sent_ns, time.monotonic_ns()) + packet[_PROBE.size :], sender)
-    # For the same reason as above, if several are waiting.
+    # Several may be waiting: the reason is the same as above.
     time.sleep(_BREATH_S)
     return [number, (_arrived_ns(told) - sent_ns) // 1000]
 
@@ -116,7 +116,7 @@ def _arrived_ns(told: list[tuple[int, int, bytes]]) -> int:
     """
     stamps = [data for level, kind, data in told if (level, kind) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS)]
     if not stamps:
-        raise OSError("the kernel does not tell when a probe arrived")
+        raise OSError("the kernel gives no time of arrival for a probe")
     seconds, nanoseconds = _TIMESPEC.unpack(stamps[0])
     waited_ns: int = time.time_ns() - (seconds * 1_000_000_000 + nanoseconds)
     return time.monotonic_ns() - waited_ns

@@ -30,7 +30,7 @@ _IPV4: Final = 2
 
 
 def plumb(how: str) -> None:
-    """Do "lay", "through" or "past" (NetlinkError: the kernel refused)."""
+    """Run the step "lay", "through" or "past" (NetlinkError: the kernel refused)."""
     with IPRoute() as ip:
         {"lay": lay, "through": lead_through, "past": lead_past}[how](ip)
 

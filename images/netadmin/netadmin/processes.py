@@ -18,7 +18,7 @@ def pids(title: str, *, proc: Path = PROC) -> list[int]:
 
 
 def texts(title: str, *, proc: Path = PROC) -> tuple[ProcessTexts, ...]:
-    """Return what the kernel shows of these processes, in ascending order of process id, without ended ones."""
+    """Return the kernel's files about these processes, in ascending order of process id, without ended ones."""
     found = (_texts(pid, proc / str(pid)) for pid in pids(title, proc=proc))
     return tuple(process for process in found if process is not None)
 

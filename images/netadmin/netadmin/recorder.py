@@ -36,7 +36,7 @@ COUNTERS: Final = (
     "file_write_calls",
     "file_write_bytes",
 )
-# In the order of the file.
+# These are in the order of the file.
 HISTOGRAMS: Final = ("read_bytes", "cpu_ns", "wall_ns")
 
 # Native byte order: the writer is on the same machine.
@@ -130,7 +130,7 @@ class Reader:
             before, _ = self._moment()
             content = os.pread(self._file, self._size, 0)
             after, _ = self._moment()
-            # Odd while a turn is being added.
+            # The number is odd while a turn is being added.
             if before == after and before % 2 == 0:
                 return parse(content)
             time.sleep(0)
@@ -194,7 +194,7 @@ def calls_of(pids: Sequence[int], *, proc: Path = PROC) -> dict[str, Calls]:
 def turns_over(pids: Sequence[int], *, start_s: float, end_s: float, proc: Path = PROC) -> Turns:
     """Wait for a time to pass; return what every process did in the turns that overlapped it.
 
-    So the turns that are open at its start and at its end count as a whole: this waits until the last one is over, at
+    Turns that are open at its start and at its end count as a whole: this function waits until the last one is over, at
     most :data:`LONGEST_TURN_S`.
 
     start_s: its start in CLOCK_MONOTONIC seconds; a past time means now. Raises RecordError: a process keeps no record.

@@ -1,4 +1,4 @@
-"""What lists sockets (sock_diag(7)): every lab needs it next to each nginx, but links only if one is shaped.
+"""The parts of pyroute2 for sockets (sock_diag(7)): every lab lists them, but only shaped links need rtnetlink.
 
 All of rtnetlink takes twice as long to load, on the CPU on which a lab's other containers start.
 """

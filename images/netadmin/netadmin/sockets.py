@@ -28,7 +28,7 @@ class Diag(Protocol):
     """The used part of pyroute2's DiagSocket."""
 
     def bind(self) -> None:
-        """Make it ready for queries."""
+        """Make the socket ready for queries."""
 
     def get_sock_stats(self, *, family: int, states: int) -> Iterable[Mapping[str, Any]]:
         """Return an inet_diag_msg for every TCP socket of an address family in one of the states."""

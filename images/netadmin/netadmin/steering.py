@@ -1,6 +1,6 @@
 """Receive packet steering (RPS) of the role's link: the CPUs that handle its packets above the driver.
 
-See https://docs.kernel.org/networking/scaling.html. Without it, that is the CPU on which the packet arrived.
+See https://docs.kernel.org/networking/scaling.html. Without RPS, the CPU on which a packet arrived handles it.
 """
 
 import os

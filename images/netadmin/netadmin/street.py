@@ -183,7 +183,7 @@ async def _try_ipv6(address: str) -> None:
 
 
 def _ipv6(host: str) -> str:
-    # For documentation only, and never routed: RFC 3849.
+    # These addresses are for documentation only, and never routed: RFC 3849.
     return f"2001:db8::{host}"
 
 
@@ -256,9 +256,9 @@ async def _walk(errand: Errand, target: Callable[[], str]) -> None:
 
 
 async def live(part: str, pipe: Connection) -> None:
-    """Be a part of the street, and talk to the IPv4 address that arrives last; an empty one means nobody.
+    """Play a part of the traffic, to the IPv4 address that arrives last; an empty address means none.
 
-    A first message says that its own services listen.
+    A first message means that its own services listen.
     """
     addresses = [""]
     asyncio.get_running_loop().add_reader(pipe, lambda: addresses.append(pipe.recv()))

@@ -3,8 +3,8 @@
  * Until Linux 6.13, a user-mode kernel keeps the registers of its processes in an area with a size that was fixed when it
  * was built (FP_SIZE, arch/x86/um). The host's kernel accepts such registers only completely (xstateregs_set() in
  * arch/x86/kernel/fpu/regset.c), and on a CPU with AMX they are four times as large: the first process that starts
- * inside gets a fatal signal, and the kernel panics. So this library returns the part without room in the area
- * unchanged.
+ * inside gets a fatal signal, and the kernel panics. This library therefore returns the part without room in the
+ * area unchanged.
  *
  * It is loaded with LD_PRELOAD into the user-mode kernel, which calls ptrace(2) through the C library.
  */

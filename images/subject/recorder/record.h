@@ -1,7 +1,7 @@
-/* The record of one process, and what adds to it: for the recorder inside a process, and for a tracer beside it.
+/* The record of one process, and the code that adds to it: for the recorder inside a process, and a tracer beside it.
  *
- * All words are in the machine's own byte order. images/netadmin/netadmin/recorder.py has the layout for the second time,
- * and VERSION stands for it: whatever changes here, changes that.
+ * All words are in the machine's own byte order. images/netadmin/netadmin/recorder.py repeats the layout, and VERSION
+ * stands for it: a change here must change both.
  */
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -85,7 +85,7 @@ struct record {
     uint64_t created_ns; /* CLOCK_BOOTTIME: a process that started later has the id of one that has ended */
     uint64_t buckets;
     uint64_t calls_counted;
-    /* Odd while an iteration is being added: what was read meanwhile, or across a change of it, is to be read again. */
+    /* Odd while an iteration is being added: a copy made meanwhile, or across a change, must be made again. */
     _Atomic uint64_t sequence;
     /* Returns of epoll_wait: one iteration is open where this is ahead of counters.turns. */
     _Atomic uint64_t begun;
@@ -106,7 +106,7 @@ static uint64_t now_ns(clockid_t clock)
 /* Return a new record in an open file; NULL if it cannot be. */
 static struct record *mapped(int file)
 {
-    /* Room that is taken now: a full file system would else end nginx by SIGBUS, at some store. */
+    /* The room is taken now: a full file system would otherwise end nginx with SIGBUS at some store. */
     if (posix_fallocate(file, 0, sizeof(struct record)) != 0)
         return NULL;
     struct record *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

@@ -1,4 +1,4 @@
-/* Records what nginx's processes do: loaded with LD_PRELOAD (ld.so(8)), without any privilege or tracer.
+/* The recorder of nginx's processes: loaded with LD_PRELOAD (ld.so(8)), without any privilege or tracer.
  *
  * Each process keeps one record, a file FOLDER/tuneproof.PID that it maps and shares; FOLDER is /dev/shm, a file system in
  * memory, so that neither a disk nor its write-back can delay the observed process. It is created at the first counted
@@ -7,7 +7,7 @@
  * - System calls, of all threads: calls of the C library's functions, each of which makes one. Calls that the C library,
  *   or one below it, makes by itself do not count, such as its own reading of files.
  * - Iterations of the event loop, each from the return of epoll_wait(2) to its next call: while one lasts, the worker
- *   serves nobody else. They belong to the first thread that waits for events; threads of a pool make the same calls at the
+ *   serves no other client. They belong to the first thread that waits for events; threads of a pool make the same calls at the
  *   same time. The iterations' bytes read, CPU time and wall time have histograms, with buckets that also hold the sum of
  *   their values: both together show that "half of all bytes were read in iterations that read at least this much".
  *
@@ -16,8 +16,8 @@
  * ngx_writev_chain.c, ngx_linux_sendfile_chain.c, ngx_files.c). OpenSSL uses read(2) and write(2), which nginx
  * also uses for files and logs: these two do not count for iterations.
  *
- * There are no locks, allocations or system calls except for the clocks. Whatever goes wrong here, nginx continues without
- * a record.
+ * There are no locks, allocations or system calls except for the clocks. After any error here, nginx continues without a
+ * record.
  *
  * The record's layout: record.h, which the tracer for programs that load no library shares (tracer.c).
  */
@@ -60,7 +60,7 @@ static void *find(enum call call)
     return next[call];
 }
 
-/* A fork's child must not write into its parent's record, nor believe that it is the thread that does: nginx forks its workers,
+/* A fork's child must not write into its parent's record, nor take itself for its thread: nginx forks its workers,
  * and a worker may have been forked by a process that recorded. The mapping itself is not inherited (MADV_DONTFORK). */
 static void in_child(void)
 {

@@ -7,8 +7,8 @@
  * This does not affect counts.
  *
  * The tracer itself is a process in the background. The one in the foreground ends with the program's first process and its
- * status, and passes signals on to it; a daemon that the program leaves running is traced until it ends. Whatever goes
- * wrong here, the program continues without a record, and standard error has the reason.
+ * status, and passes signals on to it; a daemon that the program leaves running is traced until it ends. After an error
+ * here, the program continues without a record, and standard error has the reason.
  */
 #define _GNU_SOURCE
 #include "record.h"

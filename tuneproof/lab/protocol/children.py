@@ -22,7 +22,7 @@ class Child(Generic[T]):
         theirs.close()
 
     def receive(self) -> Any:
-        """Return what it sends next (ChildProcessError: it has ended; its traceback is on standard error)."""
+        """Return the child's next message (ChildProcessError: it has ended; its traceback is on standard error)."""
         try:
             return self.pipe.recv()
         except (EOFError, OSError) as error:
@@ -30,7 +30,7 @@ class Child(Generic[T]):
             raise ChildProcessError(f"a child process ended with status {self._process.exitcode}") from error
 
     def result(self) -> T:
-        """Wait for its end and return what its function returns (ChildProcessError: it failed)."""
+        """Wait for its end and return its function's result (ChildProcessError: it failed)."""
         with self.pipe:
             result = self.receive()
         self._process.join()

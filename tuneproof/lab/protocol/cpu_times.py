@@ -10,7 +10,7 @@ _IDLE: Final = (3, 4)
 
 @dataclass(frozen=True, kw_only=True)
 class MachineShares:
-    """What a machine's CPUs did during a period, in percent of all CPU time."""
+    """The use of a machine's CPUs during a period, in percent of all CPU time."""
 
     busy_pct: float = 0.0
     steal_pct: float = 0.0  # taken by the hypervisor

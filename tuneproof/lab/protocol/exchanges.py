@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 
 class Step(enum.StrEnum):
-    """What a connection does after its requests."""
+    """The action of a connection after its requests."""
 
     STAY = "stay"
     """Stay until all flows have ended, even if the server closes it. Flows without this step start once all connections
@@ -114,7 +114,7 @@ class Streams:
 
 @dataclass(frozen=True, kw_only=True)
 class Arrived:
-    """What has arrived of a response."""
+    """The part of a response that has arrived."""
 
     status: int  # 0 for none
     body_bytes: int  # without the bytes that chunks, frames and compression add

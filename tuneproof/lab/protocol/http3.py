@@ -1,4 +1,4 @@
-"""What the clients for HTTP/3 and post-quantum TLS can do; images/http3/http3 implements it.
+"""The functions of the clients for HTTP/3 and post-quantum TLS; images/http3/http3 implements them.
 
 Each connection has a UDP socket of its own. It counts as lost after several probes (RFC 9002, section 6.2.4) without
 any answer, and not after a fixed time: the pauses follow the measured round-trip time.
@@ -90,10 +90,10 @@ class Http3(Protocol):
 
     @_long
     def resumed_round_trips(self, address: str, port: int, path: str) -> Http3Connection:
-        """Count them on a connection that continues the TLS session of an earlier one.
+        """Count the round trips of a connection that continues the TLS session of an earlier one.
 
-        The request is in 0-RTT packets if the server announced that it accepts them. It is an error if it gave no
-        session.
+        The request is in 0-RTT packets if the server announced that it accepts them. It is an error if the server gave
+        no session.
         """
 
     @_long
@@ -107,8 +107,8 @@ class Http3(Protocol):
     def replay(self, address: str, port: int, path: str, method: str) -> Http3Connection:
         """Send a request in 0-RTT packets, close the connection, then send the same datagrams again from another port.
 
-        Returns the first connection, as soon as the server has answered the replay. It is an error if the server does
-        not.
+        Returns the first connection, as soon as the server has answered the replay. It is an error if there is no such
+        answer.
         """
 
     @_long
@@ -117,4 +117,4 @@ class Http3(Protocol):
 
     @_long
     def tls(self, address: str, port: int, asked: TlsRequest) -> TlsSeen:
-        """Send a request over TCP and TLS. An error if this OpenSSL has no post-quantum groups."""
+        """Send a request over TCP and TLS. It is an error if this OpenSSL has no post-quantum groups."""

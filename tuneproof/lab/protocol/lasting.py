@@ -1,4 +1,4 @@
-"""How long the calls of a program may take, if that is more than a moment."""
+"""Limits for the duration of a program's calls that take more than a moment."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar

@@ -1,4 +1,4 @@
-"""What the agent of a netadmin container returns about its role's link; netadmin.py says what it can do."""
+"""The values that the agent of a netadmin container returns about its role's link; netadmin.py lists its functions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Impairments = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, kw_only=True)
 class Greeting:
-    """What an agent reports at its start; it prints this, and also returns it on request."""
+    """The report of an agent at its start: it prints this, and also returns it on request."""
 
     snapshot: Snapshot | None = None  # the network namespace as it was found; None with a wire
     ready_s: float | None = None  # how long starting the wire took; None without one

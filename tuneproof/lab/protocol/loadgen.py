@@ -1,4 +1,4 @@
-"""What the client's load generators can do; images/client/loadgen implements it."""
+"""The functions of the client's load generators; images/client/loadgen implements them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -113,7 +113,7 @@ class RoundSeen:
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps:
-    """How much of its CPU a process did not get."""
+    """The share of its CPU that a process did not get."""
 
     lost_pct: float
     longest_ms: float
@@ -152,11 +152,11 @@ class Loadgen(Protocol):
         """Start slow readers, which read while other calls run.
 
         If a server closes a connection while it still has data for it, only a reset would be noticed: the FIN is behind
-        the data in the server's send buffer. So "alive" means that the client knows nothing else.
+        the data in the server's send buffer. "Alive" therefore means that the client has noticed no end.
         """
 
     def end_slow_readers(self) -> SlowReadersSeen:
-        """End them."""
+        """End the slow readers."""
 
     def hold(self, address: str, port: int, path: str, count: int, timeout_s: float = 10.0) -> Held:
         """Open further connections, at most 256 at a time, send a request on each, and keep those with a response.

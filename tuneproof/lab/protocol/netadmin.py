@@ -1,4 +1,4 @@
-"""What the agent of a netadmin container can do; images/netadmin/netadmin/agent.py implements it."""
+"""The functions of the agent in a netadmin container; images/netadmin/netadmin/agent.py implements them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Agent(Protocol):
     """``python3 -m netadmin``, in the network namespace of a role."""
 
     def greet(self) -> Greeting:
-        """Return the first line again: what was printed before anybody listened is lost."""
+        """Return the first line again: output from before the lab listened is lost."""
 
     def shape(self, wanted: Impairments, per_packet: Mapping[str, bool]) -> Impairments:
         """Shape both directions of the role's link, with all zeros for nothing; return the kernel's resulting settings.
@@ -74,7 +74,7 @@ class Agent(Protocol):
     def start_capture(self, filter_: str, snap_bytes: int = 192) -> None:
         """Capture what passes the role's link (pcap-filter(7)), with longer frames truncated to ``snap_bytes``.
 
-        If the host's kernel shapes the link, only incoming packets, as the role gets them.
+        If the host's kernel shapes the link, only incoming packets are captured, as the role gets them.
         """
 
     def stop_capture(self) -> str:
@@ -84,7 +84,7 @@ class Agent(Protocol):
         """Send SYNs, 1 to 64512, to a server in the lab's network from addresses that no container has."""
 
     def street(self, part: str, address: str = "") -> None:
-        """Take a part of the street around a service, and talk to an IPv4 address, or to nobody; see street.py there.
+        """Play a part of the traffic around a service, to an IPv4 address or to none; see street.py there.
 
         The part is "machine", "provider" or "strangers"; a later call must name the same one.
         """

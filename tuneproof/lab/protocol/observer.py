@@ -1,4 +1,4 @@
-"""What an observer next to nginx can do and see; images/netadmin/netadmin/observer.py implements it.
+"""The functions and values of an observer next to nginx; images/netadmin/netadmin/observer.py implements them.
 
 Times are CLOCK_MONOTONIC seconds (clock_gettime(2)) of the machine with the containers: compare them with each other,
 not with the caller's clock.
@@ -131,7 +131,7 @@ class Observer(Protocol):
         """Return a sysctl of the network namespace, such as "net.core.somaxconn"; None if the kernel has none."""
 
     def printed(self, what: str) -> str:
-        """Return what an engineer would print.
+        """Return the output that an engineer would print.
 
         "counters", the files that nstat(8) reads; "sockets", from ss(8); or "processes", nginx's status files
         (proc_pid_status(5)).
@@ -151,13 +151,13 @@ class Observer(Protocol):
 
     @lasts(lambda start_s, end_s: end_s - start_s)
     def turns(self, start_s: float, end_s: float) -> Turns:
-        """Wait for a time to pass; return what the workers did in the event loop iterations that overlapped it.
+        """Wait for a time; return the workers' records of the event loop iterations that overlapped it.
 
         A past start means now. It is an error if a worker records no turns, or was replaced.
         """
 
     def calls(self) -> Mapping[str, Calls]:
-        """Count the system calls of all workers together since their start, by name; an error if one keeps no count."""
+        """Count the system calls of all workers since their start, by name; it is an error if one keeps no count."""
 
     def signal(self, name: str, to: str) -> None:
         """Send a signal to nginx; its own user may do that without any capability (kill(2)).

@@ -1,4 +1,4 @@
-"""A backend that answers as a trial says, and reports what it has seen; images/backend/scripted implements it."""
+"""A backend that answers as a trial defines, and reports what arrived; images/backend/scripted implements it."""
 
 import enum
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ DNS_ERROR_PORTS: Final = MappingProxyType({2: 8202, 3: 8203, 4: 8204, 5: 8205})
 
 
 class Then(enum.StrEnum):
-    """What a broken server does with a connection after its response."""
+    """A broken server's action on a connection after its response."""
 
     CLOSES = "closes"
     RESETS = "resets"
@@ -24,10 +24,7 @@ class Then(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """How requests for a path are answered.
-
-    Connections stay open as in RFC 9112, section 9.3.
-    """
+    """The answer to requests for a path. Connections stay open as in RFC 9112, section 9.3."""
 
     path: str = "/"  # the start of such requests' targets; the first matching reply is used
     status: int = 200
@@ -44,7 +41,7 @@ class Reply:
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """What a backend has seen since its replies were set."""
+    """The counts of a backend since its replies were set."""
 
     connections: int  # accepted
     open_connections: int  # now
@@ -61,7 +58,7 @@ class Scripted(Protocol):
     """``python3 -m scripted``."""
 
     def play(self, replies: tuple[Reply, ...]) -> None:
-        """Reset all connections, forget what was seen, and use these replies from now on."""
+        """Reset all connections and counts, and use these replies from now on."""
 
     def send(self, text: str, times: int, path: str = "/") -> int:
         """Write a text this many times to each open stream with a target that begins like this.
@@ -85,4 +82,4 @@ class Scripted(Protocol):
         """From now on, answer each connection to BROKEN_PORT with this text (Latin-1)."""
 
     def seen(self) -> Seen:
-        """Return what was seen."""
+        """Return the counts since then."""

@@ -1,4 +1,4 @@
-"""The containers' side: reads calls from standard input, and answers each on standard output."""
+"""The containers' side, which reads calls from standard input and answers each on standard output."""
 
 import inspect
 import json
@@ -32,7 +32,7 @@ class Answers:
         }
 
     def answer(self, line: str) -> str:
-        """Return the response to a line, whatever happens: the caller must learn of it, and not wait."""
+        """Return the response to a line after any error, for which the caller waits."""
         told: dict[str, Any] = {}
         before, began_s = CpuTimes.read(), time.monotonic()
         try:

@@ -66,7 +66,7 @@ class BulkSamples:
 
 @dataclass(frozen=True, kw_only=True)
 class Window:
-    """What was measured in a trial's window, and in the unloaded phase before it."""
+    """The measurements in a trial's window, and in the unloaded phase before it."""
 
     workers: tuple[int, ...]  # process ids of the workers that were found, in ascending order
     measure_s: float

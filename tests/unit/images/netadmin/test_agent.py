@@ -219,7 +219,7 @@ def test_half_open_connections_come_from_a_process_of_its_own(monkeypatch: pytes
 
     def flood(address: str, *, port: int, count: int) -> HalfOpened:
         if port != 8000:
-            raise OSError(f"nobody tells the MAC address of {address}")
+            raise OSError(f"no MAC address is known for {address}")
         return HalfOpened(sent=count, seconds=float(os.getpid()), sources=("172.18.255.254", "172.18.255.246"))
 
     monkeypatch.setattr(half_open, "flood", flood)
@@ -231,4 +231,4 @@ def test_half_open_connections_come_from_a_process_of_its_own(monkeypatch: pytes
     assert isinstance(done, HalfOpened)
     assert (done.sent, done.sources) == (9, ("172.18.255.254", "172.18.255.246"))
     assert done.seconds != os.getpid()
-    assert failed == "nobody tells the MAC address of 172.18.0.3"
+    assert failed == "no MAC address is known for 172.18.0.3"

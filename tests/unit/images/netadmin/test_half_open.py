@@ -117,7 +117,7 @@ def test_a_link_that_takes_nothing_is_an_error(errors: list[int], told: str, mon
     ("address", "error"),
     [
         ("192.0.2.1", "192.0.2.1 is not in 172.18.0.0/16, the subnet of eth0"),
-        ("172.18.0.3", "nobody tells the MAC address of 172.18.0.3"),
+        ("172.18.0.3", "no MAC address is known for 172.18.0.3"),
     ],
     ids=["elsewhere", "nobody"],
 )

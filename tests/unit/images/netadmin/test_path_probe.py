@@ -114,7 +114,7 @@ def test_a_late_receiver_does_not_make_a_probe_late(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_kernel_that_reports_no_arrival_is_an_error() -> None:
-    with pytest.raises(OSError, match=r"^the kernel does not tell when a probe arrived$"):
+    with pytest.raises(OSError, match=r"^the kernel gives no time of arrival for a probe$"):
         path_probe._arrived_ns([])
 
 
