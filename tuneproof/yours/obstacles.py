@@ -12,6 +12,7 @@ from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 from tuneproof.conf.values import whole_number
 from tuneproof.conf.variables import entries, table_of, variables
+from tuneproof.yours.refusers import LIMITING, limits
 
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _ABROAD: Final = ("http://", "https://", "$scheme")
@@ -23,6 +24,7 @@ _MOST_AT_ONCE: Final = 128
 _GEO_MORE: Final = frozenset({"delete", "include", "proxy", "ranges"})
 _NO: Final = frozenset({"", "0"})
 _OF_FILES: Final = frozenset({"-f", "!-f", "-d", "!-d", "-e", "!-e", "-x", "!-x"})
+_SENT: Final = frozenset({"http_host", "http_user_agent", "http_accept", "http_connection", "http_x_forwarded_proto"})
 _OF_CLIENTS: Final = ("arg_", "cookie_", "http_")
 # Engines give their networks addresses from these ranges (RFC 1918), without IPv6.
 _OF_ENGINES: Final = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
@@ -189,14 +191,43 @@ def refusing(block: Block, *, tls: bool) -> list[Statement]:
 
 def common_limit(block: Block) -> Statement | None:
     """Return a limit for all clients together that the trials' requests exceed; None if there is none for certain."""
-    everything = [said for said, _ in list(block.within())[-1].everything()]
     for said in (*block.in_effect("limit_req"), *block.in_effect("limit_conn")):
-        name = next((arg.removeprefix("zone=") for arg in said.args if arg.startswith("zone=")), said.value)
-        zones = [one for one in everything if one.name == f"{said.name}_zone" and f"zone={name}:" in " ".join(one.args)]
-        is_common = bool(zones) and set(variables(zones[0].value)) <= _COMMON
+        key = _key(said, block)
+        is_common = key is not None and set(variables(key)) <= _COMMON
         if is_common and not _has_room(said) and not block.is_on(f"{said.name}_dry_run"):
             return said
     return None
+
+
+def _key(said: Statement, block: Block) -> str | None:
+    """Return the key of a limit's zone; None if nothing defines it."""
+    name = next((arg.removeprefix("zone=") for arg in said.args if arg.startswith("zone=")), said.value)
+    everything = (one for one, _ in list(block.within())[-1].everything())
+    zones = (one for one in everything if one.name == f"{said.name}_zone" and f"zone={name}:" in " ".join(one.args))
+    return next((one.value for one in zones), None)
+
+
+def tested_under(block: Block) -> str:
+    """Return the limits and accounts in effect for the trials of a location, in words; empty for none.
+
+    nginx counts no request for which a limit's key is empty.
+    """
+    limiting = limits(block)
+    if not limiting:
+        return ""
+    counting = [one for one in limiting if one.name in LIMITING and not _lacks(_key(one, block))]
+    lacking = [f"{one.name} {one.args[0]}" for one in limiting if one.name in LIMITING and one not in counting]
+    by = ", ".join(f"{one.name} ({one.file}:{one.line})" for one in limiting)
+    how = ", each request from an address of its own" if counting else "; --location PATH tests another"
+    none = f"; {' and '.join(lacking)} counts none of them, since its key is empty" if lacking else ""
+    return f"{by} in effect{how}{none}"
+
+
+def _lacks(key: str | None) -> bool:
+    """Tell whether a key consists of headers, cookies and arguments that the lab's requests do not have."""
+    names = set(variables(key or ""))
+    is_of_clients = all(name.startswith(_OF_CLIENTS) and name not in _SENT for name in names)
+    return bool(names) and is_of_clients and not _VARIABLE.sub("", key or "")
 
 
 def cache_of(block: Block, kind: str) -> Statement | None:

@@ -35,10 +35,9 @@ from tuneproof.yours.claims import OwnClaim
 from tuneproof.yours.installed import Installed, installed
 from tuneproof.yours.needs import EMPTY, JAVASCRIPT, PLACES, Needs, needs_of
 from tuneproof.yours.no_places import no_places
-from tuneproof.yours.obstacles import cache_of, shown
+from tuneproof.yours.obstacles import cache_of, shown, tested_under
 from tuneproof.yours.peers import Peers, own_ports, peers_of
-from tuneproof.yours.refusers import LIMITING, limits
-from tuneproof.yours.routes import Route, Unreachable, entries_of, files_wanted, ports_of, routes_of
+from tuneproof.yours.routes import Route, Unreachable, entries_of, files_wanted, one_of_each_kind, ports_of, routes_of
 from tuneproof.yours.start import SCRIPT, Changes, changes_for, probe_server, script
 
 SCENARIO: Final = "yours"
@@ -50,7 +49,7 @@ _BURST: Final = 1500
 _TCP_RMEM: Final = "net.ipv4.tcp_rmem"
 _SMALL_RMEM: Final = "40960 40960 40960"
 # A newer nginx, or a module, may accept it; files that a copy lacks are created empty, and reported.
-_FOR_NGINX_TO_SAY: Final = ("unknown directive", "invalid number of arguments", "invalid value", "open()")
+_FOR_NGINX_TO_SAY: Final = ("unknown directive", 'unknown "', "invalid number of arguments", "invalid value", "open()")
 _SMALLER_BUFFERS: Final = Remedy(
     what="read less of large responses in a loop iteration",
     patch=f"# /etc/sysctl.d/90-nginx.conf\n{_TCP_RMEM} = {_SMALL_RMEM}\n",
@@ -124,7 +123,7 @@ class Proposal:
     @property
     def told(self) -> tuple[str, ...]:
         """All of that."""
-        return (*self.chosen, *self.around, *self.left_out)
+        return self.chosen + self.around + self.left_out
 
 
 def propose(wanted: Wanted, source: Source | None = None) -> Proposal:
@@ -238,7 +237,7 @@ class _Proposer:
         changes = changes_for(configuration, self._needs, probe_port=self._probe_port)
         self._changes: Changes = replace(changes, told=(*absent.told, *changes.told))
         all_routes = routes_of(found.facts, location=wanted.location, host=wanted.host)
-        kinds = _kinds([route for route in all_routes if isinstance(route, Route)])
+        kinds = one_of_each_kind([route for route in all_routes if isinstance(route, Route)])
         self._routes, self._further = kinds[:_MOST_ROUTES], kinds[_MOST_ROUTES:]
         self._unreachable = [route for route in all_routes if isinstance(route, Unreachable)]
         self._skipped: list[str] = []  # what is not tested of the routes, with the reasons
@@ -331,11 +330,8 @@ class _Proposer:
                 yield f"{place} is tested with {sent}, without which nginx answers itself"
             if wanted.location:
                 yield f"--location {wanted.location}: nginx takes {place} for it"
-            elif limiting := limits(route.proxied.target.block):
-                by = ", ".join(f"{one.name} ({one.file}:{one.line})" for one in limiting)
-                is_spread = any(one.name in LIMITING for one in limiting)
-                how = ", each request from an address of its own" if is_spread else "; --location PATH tests another"
-                yield f"{place} is tested with {by} in effect{how}"
+            elif under := tested_under(route.proxied.target.block):
+                yield f"{place} is tested with {under}"
 
     def _of_route(self, name: str, route: Route, arms: dict[str, Arm[CountedObservation]]) -> Iterator[OwnClaim]:
         asked = _arm(arms, f"{name}-requests", self._yours, trials.requests(route))
@@ -488,16 +484,6 @@ class _Proposer:
 def _arm(arms: dict[str, Arm[CountedObservation]], name: str, subject: Subject, script_: trials.Script) -> str:
     arms.setdefault(name, Arm(name=name, subject=subject, plan=Counted(script=script_, starts=False)))
     return name
-
-
-def _kinds(routes: Sequence[Route]) -> list[Route]:
-    """Return a route for each kind of place (places with the same directives): one without limits, if there is one."""
-    kinds: dict[tuple[object, ...], Route] = {}
-    for route in sorted(routes, key=lambda route: bool(limits(route.proxied.target.block))):
-        proxied = route.proxied
-        key = (proxied.target.kind, proxied.target.to, proxied.reuse.reuse, proxied.reader_bytes, proxied.is_buffered)
-        kinds.setdefault(key, route)
-    return list(kinds.values())
 
 
 def _place(one: Route | Unreachable) -> str:

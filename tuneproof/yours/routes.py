@@ -22,6 +22,7 @@ from tuneproof.conf.variables import possible_values
 from tuneproof.errors import BadInputError
 from tuneproof.yours import obstacles
 from tuneproof.yours.peers import Peers, is_stood_in_for, peers_of, port_of
+from tuneproof.yours.refusers import limits
 
 AGENT: Final = "Mozilla/5.0 (compatible; tuneproof)"
 _LAST: Final = "tuneproof"
@@ -432,3 +433,13 @@ def files_wanted(routes: Sequence[Route]) -> Iterator[str]:
         if root is not None and (tries or not _ABSENT.isdisjoint(tests)):
             folders = possible_values(root.value, block) or ()
             yield from (posixpath.join(folder, route.path.lstrip("/")) for folder in folders if folder.startswith("/"))
+
+
+def one_of_each_kind(routes: Sequence[Route]) -> list[Route]:
+    """Return a route for each kind of place (places with the same directives): one without limits, if there is one."""
+    kinds: dict[tuple[object, ...], Route] = {}
+    for route in sorted(routes, key=lambda route: bool(limits(route.proxied.target.block))):
+        proxied = route.proxied
+        key = (proxied.target.kind, proxied.target.to, proxied.reuse.reuse, proxied.reader_bytes, proxied.is_buffered)
+        kinds.setdefault(key, route)
+    return list(kinds.values())

@@ -264,6 +264,9 @@ def test_of_equivalent_places_one_without_limits_is_tested(tmp_path: Path) -> No
         tmp_path, http(f"server {{ listen 80;\n{LIMITED.replace('limit_req zone=a', 'auth_request /a')}}}")
     )
     assert any(line.endswith("in effect; --location PATH tests another") for line in asked.told)
+    by_header = zone.replace("$binary_remote_addr", "$http_x_api_key")
+    [line] = proposed(tmp_path, http(f"{by_header}server {{ listen 80;\n{LIMITED}}}")).chosen[-1:]
+    assert line.endswith("; limit_req zone=a counts none of them, since its key is empty")
     other = "location / { proxy_pass http://127.0.0.1:9000; }\n"
     found = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}{other}}}"))
     assert not any("tested with limit_req" in line for line in found.told)
