@@ -73,7 +73,7 @@ def wire_owner(images: BuiltImages, *, init: str) -> RoleSpec:
 
 def kernels(lab: Lab, role: str) -> list[int]:
     """Return the processes of the kernel of a role's wire."""
-    return [pid for pid, command in lab[owner_name(role)].processes() if command.startswith("linux.uml")]
+    return [one.pid for one in lab[owner_name(role)].processes() if one.command.startswith("linux.uml")]
 
 
 def free_memory_bytes(links: ShapedLinks) -> int:

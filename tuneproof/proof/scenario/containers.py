@@ -137,7 +137,7 @@ def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | N
     while True:
         if not container.is_running():
             raise passed_limit(container, disk) or own_nginx_failed(own, container.log_tail())
-        now = sum(command.startswith(WORKER_TITLE) for _, command in container.processes())
+        now = sum(process.command.startswith(WORKER_TITLE) for process in container.processes())
         if now > _MOST_WORKERS:
             # Before the kernel refuses further processes, which can take minutes.
             raise OwnNginxError(

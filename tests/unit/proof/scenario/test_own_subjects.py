@@ -9,6 +9,7 @@ import pytest
 from tuneproof.errors import LabError
 from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.lab.subject.own_nginx import CAPABILITIES, MEMORY_BYTES, PROCESSES, SOCKETS, OwnNginx, socket_path
+from tuneproof.lab.topology.container import Process
 from tuneproof.proof.scenario import containers as module
 from tuneproof.proof.scenario.arms import Subject
 from tuneproof.proof.scenario.backends import local_standin
@@ -45,7 +46,10 @@ def waited(
         has_all_processes=lambda: full,
         inspect=lambda: {"State": {"Running": running, "OOMKilled": oom}},
         run=lambda _: f"1000\nrss 400\ncache 100\noom_kill {memory or 0}\n".encode(),
-        processes=lambda: [(1, "nginx: master process nginx"), *[(2, "nginx: worker process")] * next(workers)],
+        processes=lambda: [
+            Process(1, "0:0", "nginx: master process nginx"),
+            *[Process(2, "33:33", "nginx: worker process")] * next(workers),
+        ],
         log_tail=lambda: "unknown directive",
     )
     return wait_for_workers(cast("Any", container), OWN, cast("Any", SimpleNamespace(lost_bytes=lost_bytes)))
