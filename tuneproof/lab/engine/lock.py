@@ -57,25 +57,6 @@ def locked(
     wait_s: how long to wait (default: an hour). Raises EngineBusyError: other runs held it all that time; the message
     names one. Raises TuneproofError: the engine refused, or does not answer.
     """
-    taken = _take(client, name=name, session=session, image=image, report=report, wait_s=wait_s)
-    try:
-        yield
-    finally:
-        # Code that needs the engine reports that it has gone away; the session's end removes what is left.
-        with suppress(TuneproofError):
-            _remove(client.api, taken)
-
-
-def _take(
-    client: docker.DockerClient,
-    *,
-    name: str,
-    session: Session,
-    image: str,
-    report: Callable[[str], None],
-    wait_s: float,
-) -> str:
-    """Return the id of the lock's container once this session has it."""
     deadline_s = time.monotonic() + wait_s
     told = ticket = ""
     try:
@@ -89,7 +70,7 @@ def _take(
                     # This session may have the lock already, when it takes what it held again (topology/holdings.py).
                     found, labels = _held(client.api, NAME) or tickets[0]
                 if labels.get(SESSION) == session.id:
-                    return found
+                    break
                 is_left = is_dead(client, labels)
             if is_left:
                 # Everything is removed, since running containers of that session would disturb this one.
@@ -111,8 +92,11 @@ def _take(
             time.sleep(_POLL_S)
     finally:
         if ticket:
-            with suppress(TuneproofError):
-                _remove(client.api, ticket)
+            _remove(client.api, ticket)
+    try:
+        yield
+    finally:
+        _remove(client.api, found)
 
 
 def _tickets(api: docker.APIClient) -> Sequence[tuple[str, Mapping[str, str]]]:
@@ -161,5 +145,6 @@ def _user() -> str:
 
 
 def _remove(api: docker.APIClient, container_id: str) -> None:
-    with engine_errors("unlocking the engine"), suppress(NotFound):
+    # Code that needs the engine reports that it has gone away; the session's end removes what is left.
+    with suppress(TuneproofError), engine_errors("unlocking the engine"):
         api.remove_container(container_id, force=True)
