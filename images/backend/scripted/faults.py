@@ -6,6 +6,7 @@ import struct
 from functools import partial
 from typing import Final
 
+from tuneproof.lab.protocol.names import answer_names
 from tuneproof.lab.protocol.scripted import BROKEN_PORT, DNS_ERROR_PORTS, FULL_PORT, SILENT_PORT, Then
 
 from .player import end
@@ -40,11 +41,8 @@ class Faults:
         self._open.append(socket.create_server((address, FULL_PORT + offset), backlog=0))
         # The queue holds one connection more than the backlog; further ones get no answer to their SYN.
         self._open.append(socket.create_connection(("127.0.0.1", FULL_PORT + offset)))
-        loop = asyncio.get_running_loop()
         for code, port in DNS_ERROR_PORTS.items():
-            address_and_port = (address, port + offset)
-            server, _ = await loop.create_datagram_endpoint(partial(_NameServer, code), local_addr=address_and_port)
-            self._open.append(server)
+            self._open.append(await answer_names(port + offset, partial(_failing, code), address=address))
 
     async def close(self) -> None:
         """Stop listening."""
@@ -64,13 +62,6 @@ class Faults:
         end(writer, resets=self._then is Then.RESETS)
 
 
-class _NameServer(asyncio.DatagramProtocol):
-    def __init__(self, code: int) -> None:
-        self._code = code
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport
-
-    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-        answer = data[:2] + struct.pack("!H", _RESPONSE | self._code) + data[4:]
-        self._transport.sendto(answer, addr)  # type: ignore[attr-defined]  # a datagram's transport
+def _failing(code: int, question: bytes) -> bytes:
+    """Return a DNS query's response with an error and no answer."""
+    return question[:2] + struct.pack("!H", _RESPONSE | code) + question[4:]

@@ -65,7 +65,8 @@ class Http1:
         self._unread = b""
         self._chunks: Chunks | None = None
         self._left: int | None = None
-        self._unzip: Unzip | None = None
+        self._unzip = zlib.decompressobj(_GZIP)
+        self._is_zipped = False
 
     def add(self, data: bytes) -> bytes:
         """Process the next bytes; nothing has to be sent for them."""
@@ -79,25 +80,14 @@ class Http1:
             length = head.headers.get("content-length")
             self._left = None if length is None else int(length)
             self._chunks = Chunks() if head.headers.get("transfer-encoding") == "chunked" else None
-            self._unzip = Unzip() if head.headers.get("content-encoding") == "gzip" else None
+            self._is_zipped = head.headers.get("content-encoding") == "gzip"
         body = self._chunks.add(data) if self._chunks else data
-        self.body_bytes += self._unzip.size(body) if self._unzip else len(body)
+        self.body_bytes += len(self._unzip.decompress(body) if self._is_zipped else body)
         if self._left is not None:
             self._left -= len(body)
         if self._left == 0 or (self._chunks and self._chunks.complete):
             self.end = "whole"
         return b""
-
-
-class Unzip:
-    """Counts the bytes of compressed data after decompression."""
-
-    def __init__(self) -> None:
-        self._decompress = zlib.decompressobj(_GZIP)
-
-    def size(self, data: bytes) -> int:
-        """Process the next bytes; return how many bytes they expand to."""
-        return len(self._decompress.decompress(data))
 
 
 class Stream:

@@ -35,25 +35,27 @@ table ip tuneproof-entries {{
 """
 
 
+def run(*command: str, told: str = "") -> None:
+    """Run a command with this input; it must succeed."""
+    subprocess.run([*command], input=told.encode(), check=True, stdout=subprocess.DEVNULL)
+
+
 def open_entries(entries: Sequence[tuple[int, str, int]]) -> None:
     """Give this namespace addresses of its own; redirect ports to them: each port, an IPv4 address, the port there."""
     rules = []
     for port, address, there in entries:
         place = ipaddress.IPv4Address(address)
         if not place.is_loopback:
-            command = ["ip", "address", "replace", f"{place}/32", "dev", "lo"]
-            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            run("ip", "address", "replace", f"{place}/32", "dev", "lo")
         rules.append(f"        tcp dport {int(port)} dnat to {place}:{int(there)}")
-    text = _ENTRIES.format(rules="\n".join(rules))
-    subprocess.run(["nft", "-f", "-"], input=text.encode(), check=True, stdout=subprocess.DEVNULL)
+    run("nft", "-f", "-", told=_ENTRIES.format(rules="\n".join(rules)))
 
 
 def add_addresses(count: int, used: Sequence[str]) -> tuple[str, ...]:
     """Give the role's link this many further addresses of its subnet, so that one machine acts as many clients."""
     own = interface_network(ROLE_LINK)
     found = unused_addresses(own.network, used=(str(own.ip), *used), count=count)
-    batch = "".join(f"address replace {address}/32 dev {ROLE_LINK}\n" for address in found)
-    subprocess.run(["ip", "-batch", "-"], input=batch.encode(), check=True, stdout=subprocess.DEVNULL)
+    run("ip", "-batch", "-", told="".join(f"address replace {address}/32 dev {ROLE_LINK}\n" for address in found))
     return tuple(found)
 
 
@@ -61,12 +63,10 @@ def lead_addresses(addresses: Sequence[str], to: str) -> None:
     """Redirect what this namespace sends to some IPv4 addresses to another one, and to some IPv6 ones to itself."""
     checked = [ipaddress.ip_address(address) for address in addresses]
     batch = "".join(f"address replace {address}/128 dev lo\n" for address in checked if address.version == _IPV6)
-    subprocess.run(["ip", "-batch", "-"], input=batch.encode(), check=True, stdout=subprocess.DEVNULL)
+    run("ip", "-batch", "-", told=batch)
     led = ", ".join(str(address) for address in checked if address.version != _IPV6)
-    if not led:
-        return
-    rules = _RULES.format(addresses=led, to=ipaddress.IPv4Address(to))
-    subprocess.run(["nft", "-f", "-"], input=rules.encode(), check=True, stdout=subprocess.DEVNULL)
+    if led:
+        run("nft", "-f", "-", told=_RULES.format(addresses=led, to=ipaddress.IPv4Address(to)))
 
 
 def unused_addresses(network: ipaddress.IPv4Network, *, used: Sequence[str], count: int) -> list[str]:

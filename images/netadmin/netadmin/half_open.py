@@ -23,7 +23,7 @@ from scapy.layers.l2 import Ether, getmacbyip
 from tuneproof.lab.protocol.netadmin import HalfOpened
 
 from .addresses import interface_network, unused_addresses
-from .links import ROLE_LINK
+from .links import ROLE_LINK, open_link
 
 MOST_SOURCES: Final = 64
 """The server's kernel has one neighbour table for all containers, with room for 1024 (arp(7), gc_thresh3)."""
@@ -63,18 +63,11 @@ def flood(address: str, *, port: int, count: int) -> HalfOpened:
     if mac is None:
         raise OSError(f"no MAC address is known for {address}")
     frames = syn_frames(sources, macs=(get_if_hwaddr(ROLE_LINK), mac), address=address, port=port, count=count)
-    with _open() as link:
+    with open_link() as link:
         began_s = time.monotonic()
         _send(link, frames)
         seconds = time.monotonic() - began_s
     return HalfOpened(sent=len(frames), seconds=seconds, sources=(sources[0], sources[-1]))
-
-
-def _open() -> socket.socket:
-    # Protocol 0 receives nothing.
-    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    opened.bind((ROLE_LINK, 0))
-    return opened
 
 
 def _send(link: socket.socket, frames: Sequence[bytes]) -> None:

@@ -13,6 +13,13 @@ ASIDE: Final = "aside"
 LINKS_OF_ROLE: Final = (ROLE_LINK, UPLINK, ASIDE)
 
 
+def open_link(protocol: int = 0) -> socket.socket:
+    """Return a packet(7) socket of the role's link that receives one protocol's frames; 0 for none."""
+    link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(protocol))
+    link.bind((ROLE_LINK, protocol))
+    return link
+
+
 def arrives_on() -> str:
     """Return the link with the frames that the role gets: after netem, which may run in a wire."""
     return INGRESS if INGRESS in {name for _, name in socket.if_nameindex()} else ROLE_LINK

@@ -12,8 +12,7 @@ import os
 import socket
 import time
 from itertools import pairwise
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from .links import arrives_on
 
@@ -59,12 +58,8 @@ class Sink:
         self._listener = socket.create_server(("", port))
         self._listener.settimeout(_WAIT_S)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Receive no more."""
         self._datagrams.close()
         self._listener.close()
 
@@ -99,7 +94,7 @@ def watch(sink: Sink, *, seconds: float, rate_bytes_per_s: float, stream: bool) 
     OSError: nothing arrives.
     """
     del rate_bytes_per_s
-    with Counter(arrives_on()) as counter:
+    with contextlib.closing(Counter(arrives_on())) as counter:
         return _watch_stream(sink, counter, seconds=seconds) if stream else _watch(counter, seconds=seconds)
 
 
@@ -110,12 +105,8 @@ class Counter:
         self._interface = interface
         self._file = os.open("/proc/net/dev", os.O_RDONLY)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close the file."""
         os.close(self._file)
 
     def read(self) -> tuple[int, int]:

@@ -15,6 +15,7 @@ import select
 import socket
 import struct
 import time
+from contextlib import closing
 from dataclasses import asdict
 from typing import IO, Any, Final
 
@@ -40,7 +41,7 @@ def answer_probes(port: int) -> None:
     """Answer the probes of one leader until it closes its connection (OSError: none came, or it left)."""
     arrivals: list[list[int]] = []
     # The listener comes last: the leader sends as soon as it exists.
-    with _udp(port) as probes, Sink(port + 1) as sink, socket.create_server(("", port)) as listener:
+    with _udp(port) as probes, closing(Sink(port + 1)) as sink, socket.create_server(("", port)) as listener:
         listener.settimeout(_WAIT_S)
         control, (leader, _) = listener.accept()
         with control, control.makefile("rw", encoding="ascii") as talk:
@@ -62,7 +63,7 @@ def probe_path(asked: ProbePath) -> PathSeen:
     """Measure the path to an answering agent (OSError: none answers, or it left in the middle)."""
     arrived: dict[str, tuple[tuple[int, int], ...]] = {}
     with (
-        Sink(asked.own_port or asked.port + 1) as sink,
+        closing(Sink(asked.own_port or asked.port + 1)) as sink,
         _connect(asked.address, asked.port) as control,
         control.makefile("rw", encoding="ascii") as talk,
     ):

@@ -20,12 +20,14 @@ import asyncio
 import contextlib
 import itertools
 import socket
-import subprocess
 from collections.abc import Awaitable, Callable
 from multiprocessing.connection import Connection
 from typing import Final
 
-from .links import ROLE_LINK
+from tuneproof.lab.protocol.names import answer_names
+
+from .addresses import run
+from .links import ROLE_LINK, open_link
 
 SSH_PORT: Final = 22
 NAMES_PORT: Final = 53
@@ -71,10 +73,6 @@ def firewall(*, side: str) -> str:
     return _FIREWALL.format(silent=silent, side=side, database=DATABASE_PORT, lost=_LOST_ONE_IN)
 
 
-def _run(*command: str, told: str = "") -> None:
-    subprocess.run(command, input=told.encode(), check=True, stdout=subprocess.DEVNULL)
-
-
 async def _greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Answer like an ssh server, line by line."""
     with contextlib.suppress(OSError):
@@ -91,17 +89,6 @@ async def _query(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
             writer.write(bytes(_ROWS_BYTES))
             await writer.drain()
     writer.close()
-
-
-async def _answer_names() -> None:
-    """Answer every query with the query itself: the content does not matter here."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
-        asked.setblocking(False)
-        asked.bind(("", NAMES_PORT))
-        loop = asyncio.get_running_loop()
-        while True:
-            question, who = await loop.sock_recvfrom(asked, 512)
-            await loop.sock_sendto(asked, question, who)
 
 
 async def _tell_metadata(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -178,7 +165,7 @@ async def _try_ipv6(address: str) -> None:
         _FRAMES[address] = Ether(src=get_if_hwaddr(ROLE_LINK), dst=mac) / IPv6(src=_ipv6("7"), dst=_ipv6("1"))
     port = next(_PORTS)
     frame = _FRAMES[address] / TCP(sport=port, dport=SERVICE_PORT, flags="S", seq=port, options=[("MSS", 1440)])
-    with _frames(0) as link:
+    with open_link() as link:
         link.send(bytes(frame))
 
 
@@ -187,19 +174,13 @@ def _ipv6(host: str) -> str:
     return f"2001:db8::{host}"
 
 
-def _frames(protocol: int) -> socket.socket:
-    link = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(protocol))
-    link.bind((ROLE_LINK, protocol))
-    return link
-
-
 async def _refuse_ipv6() -> None:
     """Answer SYNs over IPv6 like a kernel without a listener (RFC 9293, section 3.10.7.1)."""
     from scapy.layers.inet import TCP  # noqa: PLC0415
     from scapy.layers.inet6 import IPv6  # noqa: PLC0415
     from scapy.layers.l2 import Ether  # noqa: PLC0415
 
-    link = _frames(_IPV6)
+    link = open_link(_IPV6)
     link.setblocking(False)
     loop = asyncio.get_running_loop()
     while True:
@@ -216,8 +197,8 @@ Errand = Callable[[str], Awaitable[None]]
 
 
 async def _machine() -> tuple[Errand, ...]:
-    _run("nft", "-f", "-", told=firewall(side="dport"))
-    _run("ip", "route", "replace", f"{METADATA_ADDRESS}/32", "dev", ROLE_LINK)
+    run("nft", "-f", "-", told=firewall(side="dport"))
+    run("ip", "route", "replace", f"{METADATA_ADDRESS}/32", "dev", ROLE_LINK)
     for answer, port in ((_greet, SSH_PORT), (_query, DATABASE_PORT)):
         _KEPT.append(await asyncio.start_server(answer, port=port, family=socket.AF_INET))
     _KEPT.append(asyncio.create_task(_refuse_ipv6()))
@@ -225,14 +206,15 @@ async def _machine() -> tuple[Errand, ...]:
 
 
 async def _provider() -> tuple[Errand, ...]:
-    _run("ip", "address", "replace", f"{METADATA_ADDRESS}/32", "dev", ROLE_LINK)
+    run("ip", "address", "replace", f"{METADATA_ADDRESS}/32", "dev", ROLE_LINK)
     _KEPT.append(await asyncio.start_server(_tell_metadata, METADATA_ADDRESS, METADATA_PORT))
-    _KEPT.append(asyncio.create_task(_answer_names()))
+    # With the query itself: the content does not matter here.
+    await answer_names(NAMES_PORT, bytes)
     return ()
 
 
 async def _strangers() -> tuple[Errand, ...]:
-    _run("nft", "-f", "-", told=firewall(side="sport"))
+    run("nft", "-f", "-", told=firewall(side="sport"))
     return (_scan, _log_in, _look_up, _try_ipv6)
 
 

@@ -64,7 +64,13 @@ def answer_to(question: bytes, *, address_of: Callable[[str], str] = usual_addre
     return _HEADER.pack(number, _FLAGS, 1, 1, 0, 0) + asked + record
 
 
-async def answer_names(port: int, answer: Callable[[bytes], bytes] = answer_to) -> None:
-    """Answer on a UDP port from now on."""
-    place = ("0.0.0.0", port)  # noqa: S104 - the lab's network
-    await asyncio.get_running_loop().create_datagram_endpoint(lambda: _Names(answer), local_addr=place)
+async def answer_names(
+    port: int,
+    answer: Callable[[bytes], bytes] = answer_to,
+    *,
+    address: str = "0.0.0.0",  # noqa: S104 - the lab's network
+) -> asyncio.BaseTransport:
+    """Answer on a UDP port from now on; return what ends that when it is closed."""
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.create_datagram_endpoint(lambda: _Names(answer), local_addr=(address, port))
+    return transport

@@ -136,7 +136,7 @@ def test_sent_frames_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(half_open, "getmacbyip", {"172.18.0.3": SERVER_MAC}.__getitem__)
     monkeypatch.setattr(half_open, "get_if_hwaddr", {"eth0": OWN_MAC}.__getitem__)
     monkeypatch.setattr(half_open, "_send", lambda _, sent: link.sent.extend(sent))
-    monkeypatch.setattr(half_open, "_open", socket.socket)
+    monkeypatch.setattr(half_open, "open_link", socket.socket)
     few = flood("172.18.0.3", port=8000, count=3)
     assert (few.sent, few.sources) == (3, ("172.18.255.254", "172.18.255.252"))
     assert few.seconds >= 0

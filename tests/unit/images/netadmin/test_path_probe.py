@@ -8,7 +8,7 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -200,7 +200,7 @@ def test_received_bytes_and_frames_are_the_interfaces_first_columns(
 
 def test_an_unknown_interface_is_an_error() -> None:
     """An unknown interface would look like a link that carries nothing."""
-    with Counter("wlan77") as counter, pytest.raises(OSError, match=r"^there is no interface wlan77$"):
+    with closing(Counter("wlan77")) as counter, pytest.raises(OSError, match=r"^there is no interface wlan77$"):
         counter.read()
 
 
