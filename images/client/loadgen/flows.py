@@ -66,19 +66,24 @@ class Server:
 
 
 class Standing:
-    """Flows on an event loop of their own, so that connections may stay open while other calls run."""
+    """Flows on an event loop of their own, so that connections may stay open while other calls run.
+
+    If some stay open, the others start once those are established.
+    """
 
     def __init__(self, flows: Sequence[Flow], server: Server) -> None:
+        self._flows = flows
+        self._server = server
+        self._coming = sum(flow.connections for flow in flows if flow.stays)
+        self._ended, self._all_stand, self._others_ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
-        self._ended = asyncio.Event()
-        self._crowd = _Crowd(flows, server, self._ended)
-        self._running = asyncio.run_coroutine_threadsafe(self._crowd.run(), self._loop)
+        self._running = asyncio.run_coroutine_threadsafe(self._run(), self._loop)
 
     def wait(self) -> None:
         """Wait until all connections that stay open have got that far or ended, and all others have ended."""
-        asyncio.run_coroutine_threadsafe(self._crowd.others_ended.wait(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._others_ended.wait(), self._loop).result()
 
     def end(self) -> tuple[tuple[Connection, ...], ...]:
         """Reset the connections that stay open, or let them continue; return the results of each flow's connections."""
@@ -90,51 +95,7 @@ class Standing:
             self._thread.join()
             self._loop.close()
 
-
-class Flows:
-    """The client's flows."""
-
-    def __init__(self) -> None:
-        self._standing: Standing | None = None
-
-    def run(
-        self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = (), host: str = "lab"
-    ) -> tuple[tuple[Connection, ...], ...]:
-        """Run flows at once, and return the results of each one's connections."""
-        standing = Standing(flows, Server(address=address, port=port, sources=sources, host=host))
-        standing.wait()
-        return standing.end()
-
-    def stand(self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = ()) -> None:
-        """Run flows, and keep some of their connections open."""
-        self._standing = Standing(flows, Server(address=address, port=port, sources=sources))
-        self._standing.wait()
-
-    def end(self) -> tuple[tuple[Connection, ...], ...]:
-        """End the open flows; CannotDoError: there are none."""
-        if self._standing is None:
-            raise CannotDoError("no connections stay")
-        standing, self._standing = self._standing, None
-        return standing.end()
-
-    def close(self) -> None:
-        """End them if there are any."""
-        if self._standing is not None:
-            self.end()
-
-
-class _Crowd:
-    """Flows, of which some stay open: the others start once those are established."""
-
-    def __init__(self, flows: Sequence[Flow], server: Server, ended: asyncio.Event) -> None:
-        self._flows = flows
-        self._server = server
-        self._ended = ended
-        self._coming = sum(flow.connections for flow in flows if flow.stays)
-        self._all_stand = asyncio.Event()
-        self.others_ended = asyncio.Event()
-
-    async def run(self) -> tuple[tuple[Connection, ...], ...]:
+    async def _run(self) -> tuple[tuple[Connection, ...], ...]:
         """Run all flows; those that stay open end with the event."""
         if not self._coming:
             self._all_stand.set()
@@ -143,7 +104,7 @@ class _Crowd:
             if not flow.stays:
                 await task
         await self._all_stand.wait()
-        self.others_ended.set()
+        self._others_ended.set()
         return tuple([await task for task in tasks])
 
     async def _flow(self, flow: Flow) -> tuple[Connection, ...]:
@@ -179,6 +140,38 @@ class _Crowd:
             self._all_stand.set()
 
 
+class Flows:
+    """The client's flows."""
+
+    def __init__(self) -> None:
+        self._standing: Standing | None = None
+
+    def run(
+        self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = (), host: str = "lab"
+    ) -> tuple[tuple[Connection, ...], ...]:
+        """Run flows at once, and return the results of each one's connections."""
+        standing = Standing(flows, Server(address=address, port=port, sources=sources, host=host))
+        standing.wait()
+        return standing.end()
+
+    def stand(self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = ()) -> None:
+        """Run flows, and keep some of their connections open."""
+        self._standing = Standing(flows, Server(address=address, port=port, sources=sources))
+        self._standing.wait()
+
+    def end(self) -> tuple[tuple[Connection, ...], ...]:
+        """End the open flows; CannotDoError: there are none."""
+        if self._standing is None:
+            raise CannotDoError("no connections stay")
+        standing, self._standing = self._standing, None
+        return standing.end()
+
+    def close(self) -> None:
+        """End them if there are any."""
+        if self._standing is not None:
+            self.end()
+
+
 async def _connection(talk: "_Talk") -> Connection:
     began_s = time.monotonic()
     try:
@@ -203,8 +196,7 @@ def request(flow: Flow, host: str, *, connection: int, number: int) -> bytes:
     headers = {"Host": host, **({"Connection": "close"} if last else {}), **flow.headers}
     if flow.body_bytes:
         headers["Content-Length"] = str(flow.body_bytes)
-    lines = (f"{flow.method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()))
-    return "\r\n".join(lines).encode("latin-1") + _HEAD_END + bytes(flow.body_bytes)
+    return http1.request(path, headers, method=flow.method, body_bytes=flow.body_bytes)
 
 
 class _Talk:

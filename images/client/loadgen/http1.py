@@ -1,6 +1,7 @@
-"""The part of HTTP/1.1 (RFC 9112) that the load generators need: a GET, and the headers of its response."""
+"""The part of HTTP/1.1 (RFC 9112) that the load generators need: a request, and the headers of its response."""
 
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 _HEAD_END = b"\r\n\r\n"
@@ -26,11 +27,15 @@ class Head:
         return int(self.headers["content-length"])
 
 
+def request(path: str, headers: Mapping[str, str], *, method: str = "GET", body_bytes: int = 0) -> bytes:
+    """Return the bytes of a request; its body consists of zeros."""
+    lines = (f"{method} {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items()))
+    return "\r\n".join(lines).encode("latin-1") + _HEAD_END + bytes(body_bytes)
+
+
 def get(path: str, *, host: str, trial: str, keep_alive: bool = True) -> bytes:
     """Return the bytes of a GET request; ``trial`` travels in X-Trial so that the access log can be joined."""
-    connection = "keep-alive" if keep_alive else "close"
-    lines = (f"GET {path} HTTP/1.1", f"Host: {host}", f"X-Trial: {trial}", f"Connection: {connection}")
-    return "\r\n".join(lines).encode("ascii") + _HEAD_END
+    return request(path, {"Host": host, "X-Trial": trial, "Connection": "keep-alive" if keep_alive else "close"})
 
 
 def parse_head(raw: bytes) -> Head:

@@ -141,9 +141,7 @@ def _begin(asked: Streams) -> tuple[Message, bytes]:
         from .http2 import Http2  # noqa: PLC0415 - only the image has the library
 
         return Http2.ask(asked)
-    headers = {"Host": asked.host, **asked.headers}
-    lines = [f"GET {asked.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
-    return Http1(), "\r\n".join(lines).encode("latin-1") + _HEAD_END
+    return Http1(), http1.request(asked.path, {"Host": asked.host, **asked.headers})
 
 
 class OpenStreams:

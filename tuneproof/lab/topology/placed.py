@@ -6,7 +6,7 @@ namespace, on the role's.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
@@ -196,9 +196,6 @@ def _manager_for(facts: Mapping[str, EngineFacts], environments: Mapping[str, Ma
     return manager
 
 
-@contextmanager
-def _environment(name: str) -> Iterator[dict[str, str]]:
+def _environment(name: str) -> AbstractContextManager[dict[str, str]]:
     """Return how to reach an engine; the default one is reached as by every other command."""
-    name = name or chosen_context(os.environ)[0]
-    with environment_of(name, option=OPTION) as environment:
-        yield environment
+    return environment_of(name or chosen_context(os.environ)[0], option=OPTION)
