@@ -31,6 +31,11 @@ _OF_MAIL: Final = re.compile(r', login: "|, upstream: [^"]| using starttls, serv
 _UPSTREAM: Final = re.compile(r', upstream: "?(?:(\w{1,20})://)?(unix:[^:"]+|[^/",\s]+)')
 # HTTP has a server's name, stream and mail its listening address.
 _PORT: Final = re.compile(r":\d{1,5}$")
+# Before there is a request, HTTP has the address, too.
+_OF_HTTP_TOO: Final = (
+    *(" while SSL handshaking", " while reading PROXY protocol", " while waiting for request", " while keepalive"),
+    *(" while processing HTTP/2 connection", " while processing HTTP/3 connection", " while handling quic packets"),
+)
 # A variable part of a URI: a number, a hash or a UUID.
 _IDENTIFIER: Final = re.compile(r"/(?:\d+|[0-9a-f]{16,}|[0-9a-f]{8}-[0-9a-f-]{27})(?=/|$)")
 _CONNECTION: Final = re.compile(r"\d{1,12} ")
@@ -107,7 +112,8 @@ class _Count:
             _more(self.clients, client, times)
             if server:
                 _more(self.servers, server, times)
-                if not method and _PORT.search(server) is not None:
+                is_any = message.endswith(_OF_HTTP_TOO, 0, end)
+                if not method and not is_any and _PORT.search(server) is not None:
                     self.streams += times
                     self.mails += times * (_OF_MAIL.search(message, end) is not None)
             if method:
@@ -121,6 +127,15 @@ class _Count:
             _more(self.codes, code_of(message), times)
         if row in _OF_ZONES and (zone := _ZONE.search(message)) is not None:
             _more(self.zones, zone[1], times)
+
+
+def _end_of_words(message: str) -> int:
+    """Return where a message's circumstances begin, or -1: a URI or path in its quotes may look like them."""
+    first = end = message.find(_CLIENT)
+    while end >= 0 and message.count('"', 0, end) % 2:
+        end = message.find(_CLIENT, end + 1)
+    end = end if end >= 0 else first
+    return end if end >= 0 else message.find(_UDP_CLIENT)
 
 
 def _without_number(message: str, level: str) -> Message | None:
@@ -151,9 +166,7 @@ class MessageCounts:
 
         ``at``: its time, in a form with which later times compare greater; empty without.
         """
-        end = message.find(_CLIENT)
-        if end < 0:
-            end = message.find(_UDP_CLIENT)
+        end = _end_of_words(message)
         head = message[:end] if end >= 0 else message
         shape = level, head, end < 0
         known = self._rows.get(shape)

@@ -230,6 +230,21 @@ def test_a_php_error_behind_a_warning_is_the_message(prefix: str, trace: list[st
     assert log.messages == 1
 
 
+def test_a_path_that_looks_like_circumstances_is_none() -> None:
+    """A client chooses it."""
+    path = "/srv/a, client: 192.0.2.1, server: other"
+    words = f'open() "{path}" failed (2: No such file or directory), client: 10.0.0.9, server: shop'
+    (count,) = parse([f"2026/11/26 09:00:01 [error] 7#7: *1 {words}"]).known
+    assert (count.clients, count.servers) == ({"10.0.0.9": 1}, {"shop": 1})
+
+
+def test_a_tls_handshake_is_no_connection_of_stream() -> None:
+    """Before it has a request, HTTP logs the listening address as well."""
+    words = 'no "ssl_certificate" is defined in server listening on SSL port while SSL handshaking'
+    (count,) = parse([f"2026/11/26 09:00:01 [error] 7#7: *1 {words}, client: 10.0.0.9, server: 0.0.0.0:443"]).known
+    assert count.streams == 0
+
+
 def test_stream_connections_are_distinguished_from_requests() -> None:
     """An address in place of a server's name distinguishes them; mail writes its upstream without quotes."""
     refused = (
