@@ -19,8 +19,13 @@ _GOES_ON: Final = ((")", "while "), (" failed", "("), (" while", ""))
 _FURTHER: Final = re.compile(r"(?:[^,]{0,500}, )?(?:server|request|subrequest|upstream|host|referrer|login): |HTTP/\d")
 _QUOTED: Final = " \t>"
 _ENDS: Final = ', host: "'
-_MOST_WRAPPED: Final = 4
-_REQUEST: Final = re.compile(r"\S+ - ")
+_MOST_WRAPPED: Final = 6
+# So many lines may follow before a row has the words, and so often this may fail in one log.
+_MOST_UNFOUND: Final = 2
+_MOST_FAILURES: Final = 1_000
+# The number of a connection, if the first line ended behind it.
+_NUMBER: Final = re.compile(r"\A\*\d+ ")
+_REQUEST: Final = re.compile(r"\S+ - |\s*\{")
 # Output of applications has its own line ends; nginx's circumstances follow the last one.
 _STDERR: Final = 'FastCGI sent in stderr: "'
 _OF_SEVERAL_LINES: Final = (_STDERR, "lua ", "[lua] ", "failed to run ", "js ")
@@ -47,8 +52,12 @@ class JoinedMessages:
     def __init__(self, counts: MessageCounts) -> None:
         self._counts = counts
         self._cut = NONE  # a message that may continue in the next line
-        self._wrapped = 0  # how often it did
-        self._glue = " "  # what was between its lines; nothing, if a terminal wrapped it
+        self._wholes: tuple[str, ...] = ()  # what it may be with its other lines, the likeliest first
+        self._is_found = False  # whether a row has this, or begins with it
+        self._is_known = False  # whether a row has it, so that only circumstances may follow
+        self._glue: str | None = None  # what was between its last two lines; nothing, if a terminal wrapped it
+        self._wrapped = 0  # how many lines followed
+        self._failures = 0  # how often the lines behind a message were not its own
         self._open = NONE  # a message with several lines, up to the one with its circumstances
         self._lines = 0  # how many lines it has so far
 
@@ -57,7 +66,8 @@ class JoinedMessages:
         self.end()
         message, level, at = begun
         if times == 1 and self._may_go_on(message, level):
-            self._cut = begun
+            self._cut, self._wholes = begun, (message,)
+            self._is_found = self._is_known = find_one(message, level) is not None
         elif message.startswith(_OF_SEVERAL_LINES) and CLIENT not in message:
             self._open, self._lines = begun, 0
         else:
@@ -69,10 +79,13 @@ class JoinedMessages:
 
     def end(self) -> None:
         """Count a message that waits for other lines."""
-        for message, level, at in (self._cut, self._open):
-            if message:
-                self._counts.add(message, level=level, at=at)
-        self._cut, self._open, self._wrapped = NONE, NONE, 0
+        if self._cut.message:
+            whole = self._wholes[0] if self._is_found else self._cut.message
+            self._failures += not self._is_found and self._wrapped > 0
+            self._counts.add(whole, level=self._cut.level, at=self._cut.at)
+        if self._open.message:
+            self._counts.add(self._open.message, level=self._open.level, at=self._open.at)
+        self._cut, self._open, self._wrapped, self._glue = NONE, NONE, 0, None
 
     def _closes(self, line: str) -> bool:
         """Tell whether a line ends a message with several lines; in between are traces, and other requests."""
@@ -104,37 +117,48 @@ class JoinedMessages:
         )
 
     def _is_wrapped(self, line: str) -> bool:
-        message, level, at = self._cut
-        if not message or self._wrapped >= _MOST_WRAPPED:
-            return False
+        """Tell whether a line continues the message, as far as is known; later lines may show that it did."""
         more = line[:LONGEST].rstrip("\r\n")
-        if not more.strip() or _ENDS in message or _REQUEST.match(more):
+        if not self._cut.message or self._wrapped >= _MOST_WRAPPED or not more.strip() or _REQUEST.match(more):
             return False
-        if self._wrapped and self._glue and CLIENT in message and not self._may_go_on(message, level):
+        goes_on = self._has_circumstances(more) if CLIENT in self._wholes[0] else self._has_words(more)
+        if not goes_on and (self._is_found or self._wrapped >= _MOST_UNFOUND or self._failures >= _MOST_FAILURES):
             self.end()
             return False
-        if not self._wrapped:
-            glue = self._glue_before(more)
-            if glue is None:
-                self.end()
-                return False
-            self._glue = glue
-        self._cut = Begun(f"{message}{self._glue}{more.strip(_QUOTED) if self._glue else more}", level, at)
         self._wrapped += 1
-        return True
+        return goes_on
 
-    def _glue_before(self, more: str) -> str | None:
-        """Return what was between a message and its next line; None if the line does not belong to it."""
-        message, level, _ = self._cut
-        own = more.strip(_QUOTED)
-        if any(message.endswith(end) and own.startswith(goes_on) for end, goes_on in _GOES_ON):
-            return " "
-        if CLIENT in message:
-            words_end = message.endswith((",", ":")) or own != more or own.startswith("HTTP/")
-            return None if _FURTHER.match(own) is None else " " if words_end else ""
-        if find_one(message, level) is not None:
-            return None
-        wholes = {"": f"{message}{more}", " ": f"{message} {own}"}
-        fitting = [glue for glue, whole in wholes.items() if find_one(whole, level) is not None]
-        fitting += [glue for glue, whole in wholes.items() if find_cut_of_all(whole, level)]
-        return next(iter(fitting), None)
+    def _has_words(self, more: str) -> bool:
+        """Tell whether a line continues a message before its circumstances."""
+        level, own = self._cut.level, more.strip(_QUOTED)
+        if any(self._wholes[0].endswith(end) and own.startswith(goes_on) for end, goes_on in _GOES_ON):
+            glues = [" "]
+        elif self._is_known:
+            glues = [self._glue] if self._glue is not None else []
+        else:
+            glues = ["", " "]
+        wholes = [
+            (glue, _NUMBER.sub("", f"{whole}{glue}{own if glue else more}")) for whole in self._wholes for glue in glues
+        ]
+        known = [each for each in wholes if find_one(each[1], level) is not None]
+        found = known or [each for each in wholes if find_cut_of_all(each[1], level)]
+        if self._is_found and not found:
+            return False
+        if wholes:
+            self._glue = (found or wholes)[0][0]
+            self._wholes = tuple(whole for _, whole in found or wholes)
+            self._is_found, self._is_known = bool(found), bool(known)
+        return bool(found)
+
+    def _has_circumstances(self, more: str) -> bool:
+        """Tell whether a line continues a message within its circumstances."""
+        (whole, *_), own = self._wholes, more.strip(_QUOTED)
+        if _ENDS in whole:
+            return False
+        if self._glue != "":
+            if not self._may_go_on(whole, self._cut.level) or _FURTHER.match(own) is None:
+                return False
+            words_end = whole.endswith((",", ":")) or own != more or own.startswith("HTTP/") or self._glue == " "
+            self._glue = " " if words_end else ""
+        self._wholes = (f"{whole}{self._glue}{own if self._glue else more}",)
+        return True

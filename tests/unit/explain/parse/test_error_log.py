@@ -139,6 +139,7 @@ BIG = (
         [f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG[:42]}", BIG[43:]],
         [f"> 2026/11/26 09:00:01 [error] 7#7: *12 {BIG[:17]}", f"> {BIG[18:42]}", f"> {BIG[43:]}"],
         f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG}".replace(", r", ",\n  r").replace(" HTTP", "\nHTTP").split("\n"),
+        ["2026/11/26 09:00:01 [error] 7#7: *12", BIG[:10], BIG[10:42], BIG[42:]],
     ],
     ids=[
         "hidden numbers",
@@ -151,6 +152,7 @@ BIG = (
         "wrapped within its words",
         "wrapped twice",
         "wrapped within its circumstances",
+        "wrapped before its words",
     ],
 )
 def test_a_line_may_be_pasted_imperfectly(lines: list[str]) -> None:
@@ -159,6 +161,16 @@ def test_a_line_may_be_pasted_imperfectly(lines: list[str]) -> None:
     assert (count.row, count.number, count.clients) == ("upstream_too_big_header", 1, {"10.0.0.9": 1})
     assert (count.requests, count.upstreams) == ({"GET /a": 1}, {"10.0.0.5:80": 1})
     assert log.unknown.number == 0
+
+
+def test_lines_behind_an_unknown_message_are_not_its_own() -> None:
+    """They may be requests or another program's output."""
+    collector = Collector()
+    lines = ["2026/11/26 09:00:01 [error] 7#7: *1 upstream sent", '{"status": 200}', "a riddle", "another", BIG[14:]]
+    assert [collector.add(line) for line in lines] == [True, False, False, False, False]
+    log = collector.log()
+    assert log is not None
+    assert log.unknown.examples == ("upstream sent",)
 
 
 def test_another_programs_line_with_a_level_is_no_message() -> None:
