@@ -60,7 +60,8 @@ def write_text(path: Path, text: str) -> None:
     # A name on the command line may have bytes of no encoding, which a patch repeats.
     content = text.encode("utf-8", errors="surrogateescape")
     try:
-        # In place: a file renamed over the old one would lose its owner, mode and links, and needs a writable folder.
+        # The file is written in place: one renamed over the old one would lose owner, mode and links, and needs a
+        # writable folder.
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb") as file:
             if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 _reserve(file.fileno(), len(content))

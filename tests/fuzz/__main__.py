@@ -12,7 +12,8 @@ from tests.fuzz.runner import Target, run
 from tests.fuzz.seeds import SEEDS
 
 _INPUTS: Final = 100_000
-# A format is defined in one line, a configuration has its own next to the error, and the audit's errors name files.
+# These parsers' errors need no place: a format is one line, configurations name a line themselves, and audits name
+# files.
 UNPLACED: Final = frozenset({"log-format", "nginx-conf", "audit", "results", "baseline", "protocol"})
 
 

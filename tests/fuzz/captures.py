@@ -125,6 +125,6 @@ PCAPNGS: Final = (pcapng(_BOTH_LEGS), pcapng(_TROUBLE), _mixed(_TROUBLE), _mixed
 GZIPS: Final = (
     *(gzip.compress(content, mtime=0) for content in (*PCAPS[:3], *PCAPNGS[:3])),
     gzip.compress(PCAPS[1][:500], 0, mtime=0) + gzip.compress(PCAPS[1][500:], 0, mtime=0),
-    # Not compressed, so that changes reach the content.
+    # The captures are not compressed, so that changes reach the content.
     gzip.compress(PCAPNGS[2], 0, mtime=0),
 )

@@ -220,7 +220,7 @@ def test_a_wire_has_memory_left_with_both_queues_full(lab_session: Session, imag
             list(pool.map(lambda way: lab[way[0]].run(["python3", "-c", send, way[1]]), both.items()))
         free_bytes = free_memory_bytes(links)
         queue_bytes = MAX_QUEUE_PACKETS * FULL_FRAME_BYTES
-        # Otherwise nothing was queued, and nothing tested.
+        # If nothing was queued, nothing was tested.
         assert free_bytes < free_before_bytes - queue_bytes
         assert free_bytes > 2 * queue_bytes
         links.apply(WAN, subject=PEER)

@@ -32,7 +32,7 @@ def wheel_fixture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in _BUILT_FROM:
         shutil.copy(CHECKOUT / name, source)
     shutil.copytree(CHECKOUT / "tuneproof", source / "tuneproof", ignore=shutil.ignore_patterns("__pycache__"))
-    # With this environment's setuptools: no index is needed for it.
+    # The build uses this environment's setuptools, and needs no index.
     built = pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", source / "dist", source)
     assert built.returncode == 0, built.stderr
     (wheel,) = (source / "dist").iterdir()

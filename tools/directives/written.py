@@ -7,7 +7,7 @@ from typing import Final
 
 _CAST: Final = re.compile(r"\((?:size_t|off_t|ngx_\w+_t|int|time_t)\)")
 _MACRO: Final = re.compile(r"\b(?:NGX_|DEFAULT_)\w+\b")
-# With memory pages of 4 KiB, cache lines of 64 bytes and pointers of 8 bytes.
+# These values assume memory pages of 4 KiB, cache lines of 64 bytes and pointers of 8 bytes.
 _MACHINE: Final = (("ngx_pagesize", "4096"), ("ngx_cacheline_size", "64"), ("sizeof(void *)", "8"), ("/", "//"))
 _NO_LIMIT: Final = 2**31 - 1
 _SECOND_MS: Final = 1000

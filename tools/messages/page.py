@@ -11,7 +11,7 @@ from tuneproof.messages.rows import FILES, Message, Problem, depends_on, message
 
 SCENARIO: Final = "error_messages"
 _WIDTH: Final = 120
-# In the index: a row may have dozens of wordings.
+# This limit is for the index: a row may have dozens of wordings.
 _MOST_WORDS: Final = 6
 _AREAS: Final = {
     "upstream": "Upstreams",

@@ -20,7 +20,7 @@ from tuneproof.wording import each_once
 
 NEWEST: Final = "1.30"
 """The newest version of nginx with known defaults."""
-# As people write it, as nginx -v prints it, and as packages are numbered, with an epoch and a revision.
+# People write versions like this; nginx -v prints them; packages add an epoch and a revision.
 _VERSION: Final = re.compile(r"(?:nginx[/ -])?(?:v|\d+:)?([0-9]{1,4}(?:\.[0-9]{1,4}){1,3})(?:[-+~ ].*)?", re.IGNORECASE)
 # One change may require another, such as a further option of the same socket.
 _MOST_ROUNDS: Final = 8

@@ -59,7 +59,7 @@ def unified(
     for name, text in before.items():
         old, new = lines_of(text), lines_of(after[name])
         if hunks := list(_hunks(old, new)):
-            # As git does it: with a tab after it, the name may contain spaces.
+            # git does the same: with a tab after it, the name may contain spaces.
             called = shown(name).lstrip("/") + ("\t" if " " in shown(name) else "")
             parts += [f"--- a/{called}\n+++ b/{called}\n", *hunks]
     return "".join(parts)

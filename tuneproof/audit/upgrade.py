@@ -93,7 +93,7 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
     for concern in concerns(audit.facts.configuration):
         change = concern.change
         if change.kind is Kind.NEW:
-            # Even if the old version lacks it: if it was backported, the old version's package has it.
+            # This counts even if the old version lacks it: if it was backported, the old version's package has it.
             is_meant = before != after < change.numbers
         elif change.kind is Kind.REMOVED:
             # The old version may refuse it, too.

@@ -15,7 +15,7 @@ from tuneproof.nginx_modules import is_packaged, module_of
 from tuneproof.wording import VERDICT_WORDS, as_numbers, close_to
 
 _APART: Final = "removed before, of a module that comes separately (njs, OpenTelemetry, ACME), or of nginx Plus"
-# By state, if the row has no replacement for the directive.
+# These words are for each state, if the row has no replacement for the directive.
 _WORDS: Final = {
     State.HARMFUL: "change",
     State.WITHOUT_EFFECT: "do not count on it",
@@ -38,7 +38,7 @@ _INHERITED: Final = {
     Inheritance.REPLACED: "inherited, unless the block has any of its own",
     Inheritance.NEVER: "not inherited",
 }
-# With more claims, nobody would find the important ones.
+# Among more claims, the important ones would be hard to find.
 _MOST_CLAIMS: Final = 8
 
 

@@ -54,7 +54,7 @@ def _setting(name: str, config: str, ports: int = PORTS) -> Setting:
         script=_ask,
         sysctls={
             "net.ipv4.ip_local_port_range": f"{_FIRST} {_FIRST + ports - 1}",
-            # Otherwise ports of connections within a machine are free again after a second.
+            # Without this setting, ports of connections within a machine are free again after a second.
             "net.ipv4.tcp_tw_reuse": "0",
         },
     )

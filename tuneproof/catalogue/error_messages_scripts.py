@@ -14,7 +14,7 @@ from tuneproof.messages.patterns import find_one
 
 BACKEND: Final = "backend"
 _FIRST_ERROR: Final = 400
-# As ngx_log_error_core() writes it, and nginx -t before it has opened its log; what a client sent may have line breaks.
+# ngx_log_error_core() writes this, and nginx -t before it has opened its log; a client's words may have line breaks.
 _ENTRY: Final = re.compile(
     r"^(?:nginx:|\d{4}/\S+ \S+) \[(?P<level>[a-z]+)\] (?:\d+#\d+: )?(?:\*\d+ )?"
     r"(?P<message>.*?)\s*(?=\Z|^nginx:|^\d{4}/)",

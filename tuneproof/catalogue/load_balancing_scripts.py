@@ -1,4 +1,4 @@
-"""What trials of load balancing do, and how they count requests by server."""
+"""Scripts for trials of load balancing, which count requests by server."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ _FAILED: Final = 500
 
 
 def last(line: Mapping[str, str]) -> str:
-    """Return the server that answered, of those that were tried."""
+    """Return the server that answered, which is the last one that was tried."""
     return line["upstream"].rpartition(", ")[2]
 
 

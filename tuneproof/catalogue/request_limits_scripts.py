@@ -103,7 +103,8 @@ def steady_downloads(rig: Rig) -> Figures:
     The client notices later, since the kernel still sends what it has taken from nginx.
     """
     with rig.standing(_from_full_sockets(STEADY_BYTES_PER_S)) as steady:
-        # By nginx's own clock, which runs on whatever the host does; it writes the log's lines when it is idle.
+        # The times are those of nginx's own clock, which does not stop with the host; nginx writes the lines when it is
+        # idle.
         rig.wait(STEADY_S)
         rig.rest()
         ended = len(rig.access_log())
@@ -118,7 +119,7 @@ def gone_silent(rig: Rig) -> Figures:
         return rig.sockets().local.get("ESTAB", 0)
 
     with rig.standing(_from_full_sockets(SILENT_BYTES_PER_S)):
-        # From then on, only the kernel has them.
+        # From then on, only the kernel has the bytes.
         rig.wait_until(lambda: established() == 0, "kept silent clients")
         left = rig.sockets()
     return {"orphans": left.local.get("FIN-WAIT-1", 0)}

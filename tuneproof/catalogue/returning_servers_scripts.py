@@ -21,7 +21,7 @@ BACK: Final = "back"
 _FINDING_OUT: Final = 100
 # nginx counts in whole seconds: a server is tried again once more than fail_timeout of them have passed.
 _LATER_S: Final = FAIL_TIMEOUT_S + 1.1
-# After this many requests, nginx knows that a server works again.
+# After this many requests, nginx has noticed that a server works again.
 _CHECKING: Final = 8
 _SERVED: Final = 200
 _HELD: Final = Flow(connections=REQUESTS, path="/hold", read_bytes_per_s=1000, then=(Step.STAY,))

@@ -51,7 +51,7 @@ CURE_UNTRACED: Final = "rcvbuf-32k-untraced"
 ASKED_BYTES: Final = {LARGE: 128 << 10, CURE: 32 << 10, SMALLEST: 20 << 10}
 # What one loop iteration may read: each buffer is emptied at every visit, and may be refilled once during the visit.
 BOUND_BYTES: Final = BULK_DOWNLOADS * 2 * 2 * ASKED_BYTES[CURE]
-# As for tcp_rmem: tuneproof/lines/reuseport_stall.toml and reuseport_stall_league.toml.
+# The thresholds are those for tcp_rmem: tuneproof/lines/reuseport_stall.toml and reuseport_stall_league.toml.
 BULK_PRICE_THRESHOLD: Final = 2.0
 CONCORDANCE_THRESHOLD: Final = 0.75
 HALVED_THRESHOLD: Final = 2.0

@@ -18,7 +18,7 @@ from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.written_config import TLS_PORT, written_config
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# As for a satellite, so that a busy machine adds little to it; a SYN is repeated after a second.
+# The delay is that of a satellite, so that a busy machine adds little to it; a SYN is repeated after a second.
 ROUND_TRIP_MS: Final = 600
 CONNECTIONS: Final = 8
 FAR: Final = NetworkProfile(

@@ -10,7 +10,7 @@ from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_config
 
 HANDSHAKES: Final = 50
-# For a CPU time, which the kernel counts in nanoseconds, fewer are enough.
+# Fewer are enough for a CPU time, which the kernel counts in nanoseconds.
 _SIGNATURES: Final = 20
 _MS_PER_S: Final = 1000
 _NEW: Final = Flow(connections=_SIGNATURES, at_once=1, close=True, tls=True)

@@ -17,7 +17,7 @@ from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_
 REQUESTS: Final = 20
 WORKERS: Final = 4
 COPIED_CURVES: Final = "X25519:prime256v1:secp384r1"
-# Its name, and what nginx writes for groups without a name in OpenSSL's list of objects
+# The group's name, and nginx's text for groups without a name in OpenSSL's list of objects
 # (https://www.iana.org/assignments/tls-parameters/tls-parameters.xhtml#tls-parameters-8).
 _POST_QUANTUM: Final = "X25519MLKEM768|0x11ec"
 _NAMED_GROUP: Final = "X25519MLKEM768:X25519:prime256v1"

@@ -36,7 +36,7 @@ KEEPALIVE: Final = ("keepalive 1024", "keepalive_requests 10000", "keepalive_tim
 REUSE: Final = ("proxy_http_version 1.1", 'proxy_set_header Connection ""')
 NO_REUSE: Final = ("proxy_http_version 1.0", "proxy_set_header Connection close")
 
-# At most the 32 connections per worker that newer versions keep by default.
+# This is at most the 32 connections per worker that newer versions keep by default.
 REQUESTS: Final = 4000
 AB: Final = HttpLoad(concurrency=50, requests=REQUESTS)
 AB_FEW: Final = HttpLoad(concurrency=10, requests=1000)

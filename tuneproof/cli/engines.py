@@ -165,7 +165,7 @@ class _Work:
                 elif runs:
                     self.statuses.append(max(status, _FAILED))
                 else:
-                    # For example, its images cannot be built: its next part would end in the same way.
+                    # Its images cannot be built, for example: its next part would end in the same way.
                     say(f"engine {engine} could not start, for the reason above; its parts go to the others")
                     return
         finally:

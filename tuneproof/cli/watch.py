@@ -66,7 +66,7 @@ def main(arguments: Sequence[str]) -> int:
         for line in watch_url(options.what, lasts_s=options.seconds or URL_SECONDS):
             show(_shown(line))
         return 0
-    # Before watching, so that an unreadable file is reported at once.
+    # The files are read before watching, so that an unreadable one is reported at once.
     where = _locations(options.nginx_conf) if options.nginx_conf else lambda _: ""
     watching = Watching(find=partial(find, options.what, every=options.all), lasts_s=options.seconds)
     recording = _watch(watching, options)

@@ -42,7 +42,7 @@ _PARAMETERS: Final[Mapping[str, Callable[[str], bool]]] = {
     "weight": lambda value: bool(whole_number(value)),
     "fail_timeout": lambda value: time_ms(value) is not None,
     **dict.fromkeys(("max_fails", "max_conns"), lambda value: whole_number(value) is not None),
-    # Of newer versions, and of nginx Plus, Angie and Tengine.
+    # These belong to newer versions, nginx Plus, Angie and Tengine.
     **dict.fromkeys(("route", "service", "slow_start", "sid", "id", "srun_id"), lambda _: True),
 }
 _RESOLVED_SINCE: Final = (1, 27, 3)

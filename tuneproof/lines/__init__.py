@@ -1,7 +1,7 @@
 """Lines that people copy, as data: each line of advice is a row, the source of its claim and its audit rule.
 
-A file per scenario. Its table ``figures`` describes each counted figure; its rows are :class:`Line`, and below each row
-are its :class:`Concern`. Braces in a sentence stand for numbers from the scenario's scripts.
+Each scenario has a file. Its table ``figures`` describes each counted figure; its rows are :class:`Line`, and below
+each row are its :class:`Concern`. Braces in a sentence stand for numbers from the scenario's scripts.
 """
 
 import tomllib

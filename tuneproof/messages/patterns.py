@@ -81,7 +81,7 @@ _WINDOWS_SOCKETS: Final = {
 _WINDOWS_FILES: Final = {"3": "2", "5": "13", "39": "28", "112": "28"}
 """The same for files, which share small numbers with other errors of Linux."""
 _NUMBER: Final = re.compile(r"(?<=\()\d+(?=: )")
-# After a number, or at the beginning of remembered text; the kernel's own "Out of memory: ..." is unchanged.
+# The words follow a number, or begin remembered text; the kernel's own "Out of memory: ..." is unchanged.
 _OTHER_WORDS: Final = re.compile(
     rf"(?:(?<=\d: )|\A)(?:{'|'.join(map(re.escape, GLIBC_WORDS))})(?=\)|\Z)", re.IGNORECASE
 )

@@ -20,7 +20,7 @@ _ZONE: Final = re.compile(r"(?:keys_)?zone=([\w.-]+)")
 _WITHOUT_PORTS: Final = frozenset({"fastcgi", "uwsgi", "scgi", "memcached"})
 _CACHING: Final = ("proxy", "fastcgi", "uwsgi", "scgi")
 _BUILT_IN: Final = "combined"
-# Its real rate is unknown, and must not affect the measurement.
+# The zone's real rate is unknown, and must not affect the measurement.
 _UNLIMITED: Final = "1000000r/s"
 
 

@@ -26,7 +26,7 @@ _USUALLY: Final = 0.5
 _TIMES: Final = 2.0
 _LARGER_QUEUE: Final = 1.5
 _PAGE_BYTES: Final = 4096
-# As for the catalogue's claim about the bound.
+# The catalogue's claim about the bound has the same margin.
 _BOUND_MARGIN: Final = 1.02
 # nginx's memory for a connection and its request, without the response's buffers; and OpenSSL's for TLS, including
 # records of 16 KiB in both directions and ssl_buffer_size.

@@ -40,7 +40,7 @@ _WRITTEN_FOLDERS: Final = frozenset(
         *(f"{kind}_cache_path" for kind in ("proxy", "fastcgi", "uwsgi", "scgi")),
     }
 )
-# Without its file, a request is answered with 500.
+# Without the file of such a directive, a request is answered with 500.
 _LUA: Final = re.compile(r"\w+_by_lua_file")
 _NOT_FILES: Final = ("off", "stderr", "syslog:", "memory:", "data:", "engine:", "store:")
 

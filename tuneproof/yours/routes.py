@@ -59,7 +59,7 @@ _LOOPBACK: Final = "127.0.0.1"
 # https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#if
 _ABSENT: Final = frozenset({"!-f", "!-e"})
 _BOTH_SINCE: Final = (1, 25, 1)
-# As a load balancer with TLS sends it; nginx may redirect requests without it.
+# A load balancer with TLS sends this header; nginx may redirect requests without it.
 _FORWARDED: Final = (("X-Forwarded-Proto", "https"),)
 _UNSPOKEN: Final[Mapping[str, str]] = {"grpc": "gRPC", "memcached": "memcached's protocol"}
 
@@ -427,7 +427,7 @@ def files_wanted(routes: Sequence[Route]) -> Iterator[str]:
     for route in routes:
         block = route.proxied.target.block
         location, root = block.around("location"), block.setting("root")
-        # Only in the location itself: https://nginx.org/en/docs/http/ngx_http_core_module.html#try_files
+        # It counts only in the location itself: https://nginx.org/en/docs/http/ngx_http_core_module.html#try_files
         tries = location is not None and location.local("try_files")
         tests = (arg for inner in block.blocks if inner.name == "if" for arg in inner.args)
         if root is not None and (tries or not _ABSENT.isdisjoint(tests)):

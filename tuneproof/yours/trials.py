@@ -29,7 +29,7 @@ ANSWERED_WITHIN_S: Final = 10.0
 # Enough beyond the bound to fill the socket buffers of a client that hardly reads.
 _MORE_THAN_HELD_BYTES: Final = MIB
 _HELD_AT_ONCE_BYTES: Final = 64 * MIB
-# So many that the cost of a worker's first readers (touched pages of its tables) is small per reader.
+# They are so many that the cost of a worker's first readers (touched pages of its tables) is small per reader.
 _MOST_READERS: Final = 64
 _RECEIVE_BUFFER_BYTES: Final = 4096
 _SLOW_BYTES_PER_S: Final = 20
@@ -146,7 +146,7 @@ def stream(route: Route) -> Script:
         Streams(
             path=route.path,
             host=route.host,
-            # As browsers send it; the lab's client does not decompress over HTTP/2.
+            # Browsers send this header; the lab's client does not decompress over HTTP/2.
             headers={**_STREAM_HEADERS, **dict(route.headers), **({} if http2 else {"Accept-Encoding": "gzip"})},
             tls=route.tls,
             http2=http2,
@@ -233,7 +233,7 @@ def _keeps_clients(block: Block) -> bool:
 
 
 def _held_bytes(rig: Rig) -> int:
-    # Without pages of files: those of libraries do not depend on readers.
+    # Pages of files are left out: those of libraries do not depend on readers.
     return sum(worker.rss_anon_bytes for worker in rig.workers())
 
 

@@ -131,7 +131,7 @@ def _bench(lab: Lab, side: Side, looks: Sequence[Look], subjects: Sequence[Subje
 
 
 def _words(side: Side, subject: Subject, looks: Sequence[Look], grounds: Grounds) -> str:
-    """Return the message of one that does not start by itself; empty if it does."""
+    """Return the message of a version that does not start alone; empty if it starts."""
     with Lab(grounds.session) as lab:
         try:
             _bench(lab, side, looks[:1], [subject], grounds)

@@ -37,7 +37,7 @@ def named(server: str, http: str = "") -> list[str]:
             ["proxy_pass http://app_example_81;", "proxy_redirect http://app.example:81/ /;"],
         ),
         ("@app", "app", ["proxy_pass http://app;", "proxy_redirect http://app/ /;"]),
-        # As $proxy_host: nginx 1.18 and 1.30 send "Host: 10.0.0.1" to port 80.
+        # This is $proxy_host: nginx 1.18 and 1.30 send "Host: 10.0.0.1" to port 80.
         ("/", "10.0.0.1:80", ["proxy_pass http://10_0_0_1_80;", "proxy_redirect http://10.0.0.1:80/ /;"]),
         # nginx has no default redirect with variables.
         ("/", "10.0.0.1:81/$1", ["proxy_pass http://10_0_0_1_81/$1;"]),

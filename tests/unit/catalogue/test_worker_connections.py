@@ -23,7 +23,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     """A subject whose new workers grow for a while."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
-    # Before the reload, when the new ones exist, and while they fill their tables.
+    # The readings: before the reload, when the new workers exist, and while they fill their tables.
     grown = new(3 * MIB, 2 * MIB)
     fake.workers = [OLD, new(0, 0), new(1 * MIB, 0), grown, new(1 * MIB, 0), grown, grown, new(2 * MIB, 0), grown]
     return fake

@@ -1,4 +1,4 @@
-"""``./lab explain`` from the outside: its output, its exit status, and what it does not need."""
+"""``./lab explain`` from the outside: its output, its exit status, and the programs that it does not need."""
 
 import json
 import subprocess
@@ -82,7 +82,7 @@ def test_a_missing_file_is_bad_input_before_anything_is_read(lab: Lab) -> None:
 
 
 def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest() -> None:
-    """A separate program that checks its imports at the end; docker need not even be installed."""
+    """A separate program checks its imports at the end; docker need not even be installed."""
     script = (
         "import sys\n"
         "from tuneproof.cli.main import main\n"

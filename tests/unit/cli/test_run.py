@@ -33,7 +33,7 @@ ALL_ROLES = "--place client=a --place backend=a --place subject=b"
 @pytest.mark.parametrize(
     ("words", "passed", "needs_default"),
     [
-        # In two words, pytest would take the configuration for a test path.
+        # If these were two words, pytest would take the configuration for a test path.
         ("--nginx-conf a.conf -k yours", "--nginx-conf=a.conf -k yours", True),
         ("--nginx-conf=a.conf -k yours", "--nginx-conf=a.conf -k yours", True),
         ("-k - --nginx 1.22", "-k - --nginx 1.22", True),

@@ -29,7 +29,7 @@ def test_every_page_is_accessible_on_a_phone(scheme: str) -> None:
         for path in pages:
             page.goto(f"{address}{path}/")
             wide = page.evaluate("document.documentElement.scrollWidth") > PHONE["width"]
-            # Without the preload: one page's policy forbids it, and axe would wait.
+            # The preload is off: one page's policy forbids it, and axe would wait.
             violations = Axe().run(page, options={"preload": False}).response["violations"]
             found[str(path)] = [one["id"] for one in violations] + ["too wide"] * wide
         assert {path: faults for path, faults in found.items() if faults} == {}

@@ -18,7 +18,8 @@ NAME: Final = "upstream_keepalive"
 RANK: Final = 0
 CLAIM: Final = "connections_are_the_cause"
 _IDLE_CONNECTIONS: Final = 32
-# Below the backend's own timeout, which is 5 s for Node; nginx's default is 60 s (docs/dying-connections.md).
+# It must be below the backend's own timeout, which is 5 s for Node; nginx's default is 60 s
+# (docs/dying-connections.md).
 _IDLE_TIMEOUT: Final = "keepalive_timeout 4s;"
 _PINNED: Final = (
     "each idle connection occupies a PHP-FPM child, so keepalive helps only if there are more children than the "

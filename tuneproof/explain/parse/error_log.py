@@ -148,7 +148,7 @@ class Collector:
         self._counts = MessageCounts()
         self._left: Counter[str] = Counter()
         self._has_system = False
-        # As text, which sorts like time; most of a log's lines are from a few seconds.
+        # Times stay text, which sorts like time; most of a log's lines are from a few seconds.
         self._first = self._last = self._latest = ""
         self._joined = JoinedMessages(self._counts)
         self._before = NONE  # the message of the previous line

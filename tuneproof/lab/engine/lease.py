@@ -71,7 +71,7 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
     api = client.api
 
     def take() -> tuple[str, Any]:
-        # Its input is closed with the first connection (StdinOnce), which docker-py sets with stdin_open.
+        # The container's input is closed with the first connection (StdinOnce), which docker-py sets with stdin_open.
         container_id = api.create_container(
             image,
             entrypoint=list(_READS_UNTIL_THE_END),

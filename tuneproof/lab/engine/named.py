@@ -69,7 +69,7 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
     try:
         client = connect(environment=environment)
     except EngineUnavailableError as error:
-        # Not the variable, since the user named the engine otherwise.
+        # The variable is not mentioned, since the user named the engine otherwise.
         address = environment.get("DOCKER_HOST", "")
         raise EngineUnavailableError(
             f"Engine {name}: {error.what}",

@@ -43,7 +43,7 @@ class Updates:
 
 def package_lists(client: docker.DockerClient, images: Iterable[str]) -> Iterator[str]:
     """Yield dpkg's list of packages of each image (TuneproofError: the engine refused, or does not answer)."""
-    # Its end removes all that were made, even if a response was lost.
+    # The session's end removes all containers that were made, even if a response was lost.
     with session_on({"": client}) as session, engine_errors("reading the packages of the lab's images"):
         for image in images:
             made = once_more(partial(client.api.create_container, image, labels=session.labels))

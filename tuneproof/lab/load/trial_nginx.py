@@ -47,7 +47,7 @@ class TrialNginx:
         self.wait_until(is_idle, "did not become idle")
 
     def steady(self, read: Callable[[], Read], *, readings: int = _SAME_READINGS) -> Read:
-        """Return what is read once it has not changed for some readings in which no worker had anything to do."""
+        """Return a value that has not changed for some readings in which no worker had anything to do."""
         now, same = read(), 0
 
         def stays() -> bool:
@@ -92,7 +92,7 @@ class TrialNginx:
         return self._stage.workers()
 
     def calls(self, work: Callable[[], object]) -> "CallCounts":
-        """Return the workers' system calls while something was done, and then until they have nothing left to do.
+        """Return the workers' system calls during an action, and until they have nothing left to do.
 
         For trials with ``counts_calls``.
         """
@@ -154,7 +154,7 @@ class TrialNginx:
 
         def only_new_ones() -> bool:
             workers = self.workers()
-            # Only once they are shutting down: before that, the master would replace them.
+            # They are killed only once they are shutting down: before that, the master would replace them.
             if any(worker.is_leaving for worker in workers):
                 self._stage.observer.signal("TERM", "leaving")
             now = {worker.pid for worker in workers}
@@ -164,7 +164,7 @@ class TrialNginx:
         self.wait_until(only_new_ones, "did not replace its workers")
 
     def signal(self, name: str) -> None:
-        """Send nginx's master (of two, the older one) a signal, and wait until it has handled it."""
+        """Send nginx's master (of two, the older one) a signal, and wait until the master has handled it."""
         self._stage.observer.signal(name, "master")
         self.until_master_waits(f"did not handle {name}")
 
@@ -195,10 +195,10 @@ class TrialNginx:
         return ""
 
     def until_they_leave(self, pids: Collection[int]) -> None:
-        """Wait until these workers have exited, or will when their connections close."""
+        """Wait until these workers have exited, or only wait for their connections to close."""
 
         def leave() -> bool:
-            # It closes idle connections in the same loop iteration in which it changes its title.
+            # A worker closes idle connections in the same loop iteration in which it changes its title.
             return all(worker.is_leaving and worker.is_asleep for worker in self.workers() if worker.pid in pids)
 
         self.wait_until(leave, "did not let its old workers go")
@@ -236,7 +236,7 @@ class TrialNginx:
     def wait_until(self, done: Callable[[], bool], what: str) -> None:
         """Wait until a condition is true; ``what`` says what the subject did not do in time.
 
-        Raises VoidTrialError: it is not true in time; with the end of what nginx logged.
+        Raises VoidTrialError: it is not true in time; the message has the end of nginx's log.
         """
         try:
             self._stage.wait_until(

@@ -54,7 +54,7 @@ class Engine:
         return label_of(self.name)
 
     def cpuset(self, asked: str) -> str:
-        """Return its CPUs for those that a container asks for; empty: any."""
+        """Return its CPUs in place of those that a container asks for; an empty text stands for all."""
         return self.own_cpus or asked if asked else ""
 
     @property

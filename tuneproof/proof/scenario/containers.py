@@ -139,7 +139,7 @@ def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | N
             raise passed_limit(container, disk) or own_nginx_failed(own, container.log_tail())
         now = sum(process.command.startswith(WORKER_TITLE) for process in container.processes())
         if now > _MOST_WORKERS:
-            # Before the kernel refuses further processes, which can take minutes.
+            # This ends the wait before the kernel refuses further processes, which can take minutes.
             raise OwnNginxError(
                 f"your nginx starts more than {_MOST_WORKERS} workers, and the lab takes no more",
                 remedy="test a copy with fewer worker_processes",
@@ -188,7 +188,7 @@ def _was_out_of_memory(container: LabContainer) -> bool:
     try:
         return CgroupMemory.of(container).oom_kills > 0
     except (LabError, ValueError):
-        # Its image has no cgroup file system or no `cat`, or it has no process left for it.
+        # The container has no cgroup file system, no `cat`, or no process left for it.
         return False
 
 

@@ -57,8 +57,8 @@ class StandingLab:
             return self.renew(error)
 
     def renew(self, error: TuneproofError) -> Bench:
-        """Remove a failed lab, wait for the engine if that is why, and start another; raises the same errors."""
-        # As after any error, leftovers are removed with the session.
+        """Remove a failed lab, wait for the engine if it is the reason, and start another; raises the same errors."""
+        # Leftovers are removed with the session, as after any error.
         self._lab.__exit__(type(error), error, error.__traceback__)
         self._recover(error)
         return self._start()

@@ -271,7 +271,7 @@ CASES: Final[Rows] = {
             "for 1: left before the end of 40 of 200 responses",
             service(client_left_before_response=30, client_left_in_response=10),
         ),
-        # On that leg nginx is the client.
+        # On the upstream's leg, nginx is the client.
         row("nginx leaves", RULED_OUT, legs(back={"client_left_before_response": 40})),
         row("below one in a hundred", NOT_SEEN, log(client_closed_499=19, requests=2000)),
         row("less than three", NOT_SEEN, log(client_closed_499=2, requests=10)),

@@ -1,4 +1,4 @@
-"""Which engine the docker command would use, with a test's own variables and files."""
+"""The engine that the docker command would use, with a test's own variables and files."""
 
 import json
 import os
@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
 def test_an_environment_means_the_same_as_for_the_docker_command(
     folder: Path, variables: dict[str, str], current: str | None, address: str
 ) -> None:
-    """Docker's library, which has other rules, never chooses."""
+    """Docker's library has other rules, and is not asked."""
     if current is not None:
         (folder / "config.json").write_text(json.dumps({"currentContext": current}), encoding="utf-8")
     around = {"DOCKER_CONFIG": str(folder), **variables}

@@ -4,7 +4,7 @@ import pytest
 
 from tuneproof.lab.engine.swarm import Node, faults, manager_of, states_from
 
-# As reported by two engines of version 20.10.
+# Two engines of version 20.10 reported this.
 MANAGER = {
     "Swarm": {"NodeID": "m", "NodeAddr": "10.0.0.1", "LocalNodeState": "active", "ControlAvailable": True, "Error": ""}
 }

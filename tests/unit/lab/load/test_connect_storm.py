@@ -16,7 +16,7 @@ def seen(*connect_ms: float, unfinished: int = 0) -> StormSeen:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """A subject with 8 connects, of which 5 are established within a second, and 2 later."""
+    """Return a subject with 8 connects: 5 are established within a second, and 2 later."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
     fake.answers["storm"] = [seen(1.0, 2.0, 3.0, 4.0, 999.9, 1000.0, 1010.0, unfinished=1)]

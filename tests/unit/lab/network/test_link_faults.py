@@ -57,7 +57,7 @@ UNIFORM = tuple(2.0 + 6.0 * (number + 0.5) / 1000 for number in range(1000))
 """1000 delays of 5 ms that vary by 3 ms."""
 
 
-# Of 1000 packets 20 are expected; 99 % of all links have between 10 and 32.
+# Of 1000 packets, 20 are expected to be lost; 99 % of all links lose between 10 and 32.
 COUNTS = {
     "lost": ({"loss_pct": 2}, "lost", (10, 32), (False, True)),
     "none-lost": ({}, "lost", (0, 0), (False, True)),

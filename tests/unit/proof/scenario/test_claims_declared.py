@@ -20,7 +20,7 @@ from tuneproof.proof.inference.verdicts import Form
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# By depth, scenario and name: the declarations of a run at that depth.
+# The declarations of a run at each depth, by depth, scenario and name.
 CLAIMS: Final[Mapping[tuple[str, str, str], Claim[Any]]] = {
     (depth, advice.name, claim.name): claim
     for depth in (QUICK, FULL)

@@ -125,7 +125,7 @@ def test_axe_finds_no_serious_violation(page: Page, small: Results, name: str, s
     page.goto(cell_page(small, name) if name else first_page(small))
     page.wait_for_load_state("networkidle")
     page.evaluate("document.querySelectorAll('details').forEach(one => one.setAttribute('open', ''))")
-    # Without the preload: axe would fetch the style sheet, which the page's own policy forbids, and complain.
+    # The preload is off: axe would fetch the style sheet, which the page's own policy forbids, and complain.
     found = Axe().run(page, options={"preload": False}).response["violations"]
     assert [
         (one["id"], [node["target"] for node in one["nodes"]][:3])

@@ -122,7 +122,7 @@ def test_a_shard_of_named_cells_fits_the_others_but_is_incomplete(tmp_path: Path
 
 
 def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> None:
-    """Its time is unknown, and so is the sum; the remark says which one it is."""
+    """Its time is unknown, and so is the sum; the remark names the interrupted run."""
     one = written(tmp_path / "a", a_cell("one"))
     cut = written(tmp_path / "b", a_cell("two"), finished=None, seconds=None)
     merged = merge([one, cut])
@@ -134,7 +134,7 @@ def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> N
 
 
 def test_facts_of_one_machine_alone_are_not_those_of_all() -> None:
-    """An example are sysctls, if one machine is not Linux or recorded them differently."""
+    """Sysctls are an example, if one machine is not Linux or recorded them differently."""
     first = {"kernel": "6.1", "sysctls": {"a": "1", "b": "2"}}
     for other in ({"kernel": "6.1"}, {"kernel": "6.1", "sysctls": "unknown"}):
         assert common_facts([first, other]) == common_facts([other, first]) == {"kernel": "6.1"}

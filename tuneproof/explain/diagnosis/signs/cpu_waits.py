@@ -8,7 +8,7 @@ from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.thresholds import WAITING_SHARE
 from tuneproof.explain.parse.processes.schedstat import Schedstat, between
 
-# With less run time and waiting than this, a share means nothing.
+# A share of less run time and waiting than this means nothing.
 _ENOUGH_WAIT_S: Final = 0.1
 _NGINX: Final = "nginx"
 

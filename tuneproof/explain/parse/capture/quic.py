@@ -132,7 +132,7 @@ class _Connection:
             self.answered = True
 
     def counts(self) -> dict[str, bool]:
-        """Return the counts of its service to which it adds."""
+        """Return, by name, whether each count of its service includes this connection."""
         answered = self.answered or self.established or (self.heard and not self.retried)
         waited = self.flights >= FLIGHTS and self.last_ns - self.waits_since_ns >= _WAITED_NS
         silent = (waited or self.unreachable) and not answered and not self.negotiated

@@ -84,7 +84,7 @@ LOST = (server(DATA, captured=False), server(DATA))
         pytest.param(
             (*LOST, server(DATA, seq=500_001, after_s=0.005)), {}, {"out_of_order_segments": 1}, id="overtaken"
         ),
-        # After two duplicate acknowledgements even a fast repetition is one.
+        # After two duplicate acknowledgements, even a fast repetition is a retransmission.
         pytest.param(
             (*LOST, *[client(ack=500_001)] * 2, server(DATA, seq=500_001)),
             {"duplicate_acks": 2},
