@@ -197,5 +197,5 @@ def _manager_for(facts: Mapping[str, EngineFacts], environments: Mapping[str, Ma
 
 
 def _environment(name: str) -> AbstractContextManager[dict[str, str]]:
-    """Return how to reach an engine; the default one is reached as by every other command."""
+    """Return the environment for an engine; the default one is reached like in every other command."""
     return environment_of(name or chosen_context(os.environ)[0], option=OPTION)
