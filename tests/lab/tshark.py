@@ -91,12 +91,11 @@ class Frame:
         return bool(self.flags & RST)
 
 
-def tshark_spec(image: str, captures: Mapping[str, bytes], *, cpuset: str = "") -> RoleSpec:
+def tshark_spec(image: str, captures: Mapping[str, bytes]) -> RoleSpec:
     return RoleSpec(
         name=NAME,
         role=Role.CLIENT,
         image=image,
-        cpuset=cpuset,
         files={f"{_FOLDER}/{name}": content for name, content in captures.items()},
     )
 

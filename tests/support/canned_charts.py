@@ -72,10 +72,10 @@ def http(*, connect: Mapping[str, float] | None, total: Mapping[str, float], dro
     return {"connect_ms": connect, "total_ms": total, "counters": {"TcpExt.ListenDrops": drops}}
 
 
-def memory(*rss_bytes: Sequence[int], before: int = 1000, began_s: float = 500.0) -> Json:
+def memory(*rss_bytes: Sequence[int]) -> Json:
     """Return the record of slow readers: the workers' memory at each sample, a tenth of a second apart."""
-    samples = [{"at_s": began_s + index / 10, "rss_bytes": list(of_one)} for index, of_one in enumerate(rss_bytes)]
-    return {"rss_before_bytes": before, "rss_peak_bytes": max(map(sum, rss_bytes)), "rss_samples": samples}
+    samples = [{"at_s": 500.0 + index / 10, "rss_bytes": list(of_one)} for index, of_one in enumerate(rss_bytes)]
+    return {"rss_before_bytes": 1000, "rss_peak_bytes": max(map(sum, rss_bytes)), "rss_samples": samples}
 
 
 def named(name: str, of: Cell, evidence: Mapping[str, str]) -> Chart:

@@ -53,12 +53,12 @@ def with_evidence(folder: Path, of: Json, contents: Mapping[str, str]) -> Json:
     return of | {"evidence": [*of["evidence"], *(f"{place}/{name}" for name in contents)]}
 
 
-def stall_evidence(blocks: int = 5, *, probes: int = 20, seed: int = 1) -> dict[str, str]:
+def stall_evidence(blocks: int = 5, *, seed: int = 1) -> dict[str, str]:
     """Return the files of a stall's cell: two arms, with random loop lags of the workers."""
     dice = random.Random(seed)  # noqa: S311 - a test's data, not secret
     lags_ms = {"default": 50.0, "small-rmem": 0.5}
     trials = [
-        trial(arm, block, stall(*_drawn(dice, lag_ms, probes), bulk_bytes=(80_000_000, 0)))
+        trial(arm, block, stall(*_drawn(dice, lag_ms), bulk_bytes=(80_000_000, 0)))
         for block in range(1, blocks + 1)
         for arm, lag_ms in lags_ms.items()
     ]
@@ -143,8 +143,8 @@ def write_large_run(folder: Path, *, cells: int) -> Results:
     return written(folder, *made)
 
 
-def _drawn(dice: random.Random, lag_ms: float, probes: int) -> Sequence[Sequence[float]]:
-    return [[dice.lognormvariate(0, 0.5) * scale for _ in range(probes)] for scale in (lag_ms, 0.2)]
+def _drawn(dice: random.Random, lag_ms: float) -> Sequence[Sequence[float]]:
+    return [[dice.lognormvariate(0, 0.5) * scale for _ in range(20)] for scale in (lag_ms, 0.2)]
 
 
 def _metrics(seed: int) -> dict[str, dict[str, float]]:

@@ -87,10 +87,8 @@ def bucket(value: int) -> int:
     return value if shift < 0 else 8 * (shift + 1) + (value >> shift) - 8
 
 
-def alike(
-    pid: int, *, turn_bytes: int, turn_cpu_ms: float, turn_wall_ms: float = 100.0, turns_made: int = 100
-) -> WorkerTurns:
-    """Return a worker's turns, with the bytes read, the CPU time and the wall time of each."""
+def alike(pid: int, *, turn_bytes: int, turn_cpu_ms: float, turn_wall_ms: float = 100.0) -> WorkerTurns:
+    """Return a worker's hundred turns, with the bytes read, the CPU time and the wall time of each."""
     cpu_ns, wall_ns = round(1e6 * turn_cpu_ms), round(1e6 * turn_wall_ms)
-    read, cpu, wall = ([[bucket(value), turns_made, turns_made * value]] for value in (turn_bytes, cpu_ns, wall_ns))
-    return worker(pid, read=read, cpu=cpu, wall=wall, cpu_ns=turns_made * cpu_ns, wall_ns=turns_made * wall_ns)
+    read, cpu, wall = ([[bucket(value), 100, 100 * value]] for value in (turn_bytes, cpu_ns, wall_ns))
+    return worker(pid, read=read, cpu=cpu, wall=wall, cpu_ns=100 * cpu_ns, wall_ns=100 * wall_ns)

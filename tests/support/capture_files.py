@@ -69,14 +69,14 @@ def enhanced(data: bytes, *, number: int = 0, ticks: int = 0, wire_bytes: int | 
     return block(ENHANCED_PACKET, head + data, order=order)
 
 
-def old(data: bytes, *, number: int = 0, ticks: int = 0, order: str = "<") -> bytes:
+def old(data: bytes, *, ticks: int = 0) -> bytes:
     """Return a packet block of the kind that enhanced ones replaced."""
-    head = struct.pack(order + "HHIIII", number, 3, ticks >> 32, ticks & 0xFFFFFFFF, len(data), len(data))
-    return block(OLD_PACKET, head + data, order=order)
+    head = struct.pack("<HHIIII", 0, 3, ticks >> 32, ticks & 0xFFFFFFFF, len(data), len(data))
+    return block(OLD_PACKET, head + data)
 
 
-def simple(data: bytes, *, wire_bytes: int, order: str = "<") -> bytes:
-    return block(SIMPLE_PACKET, struct.pack(order + "I", wire_bytes) + data, order=order)
+def simple(data: bytes, *, wire_bytes: int) -> bytes:
+    return block(SIMPLE_PACKET, struct.pack("<I", wire_bytes) + data)
 
 
 def pcapng(packets: Iterable[Packet], *, order: str = "<") -> bytes:

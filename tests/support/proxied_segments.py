@@ -7,15 +7,15 @@ NGINX = "10.0.0.2"
 BACKEND = end("10.0.0.3", 8000)
 
 
-def front(number: int = 0, *, nginx: str = NGINX) -> Conversation:
-    talk = Conversation(client=end("10.0.0.1", 40_000 + number), server=end(nginx, 80))
+def front(number: int = 0) -> Conversation:
+    talk = Conversation(client=end("10.0.0.1", 40_000 + number), server=end(NGINX, 80))
     talk.handshake(there_s=0.0001, back_s=0.0001)
     return talk
 
 
-def back(number: int = 0, *, now_s: float = 0.0, nginx: str = NGINX) -> Conversation:
+def back(number: int = 0, *, now_s: float = 0.0) -> Conversation:
     """Return nginx's connection to its backend, without handshake."""
-    return Conversation(client=end(nginx, 50_000 + number), server=BACKEND, now_s=now_s)
+    return Conversation(client=end(NGINX, 50_000 + number), server=BACKEND, now_s=now_s)
 
 
 def proxied(number: int = 0, *, kept: bool = False, path: str = "/a") -> list[Segment]:

@@ -17,6 +17,7 @@ from tuneproof.lab.protocol.links import PathSeen
 PAYLOAD_BYTES = 64
 FRAME_BYTES = PAYLOAD_BYTES + PROBE_HEADERS_BYTES
 _INTERVAL_MS = 2.0
+_WITHIN_MS = 8000
 # The time that the hosts at both ends take for a probe, each way.
 _HOST_MS = 0.05
 _LOAD_MS = 400.0
@@ -32,11 +33,11 @@ class Gaps:
     rng: random numbers.
     """
 
-    def __init__(self, rng: Generator, *, share: float, median_ms: float = 1.3, within_ms: float = 8000) -> None:
+    def __init__(self, rng: Generator, *, share: float, median_ms: float = 1.3) -> None:
         if not share:
             self._begins = self._ends = np.array([np.inf])
             return
-        lengths = rng.lognormal(np.log(median_ms), 0.8, int(2 * within_ms / median_ms))
+        lengths = rng.lognormal(np.log(median_ms), 0.8, int(2 * _WITHIN_MS / median_ms))
         pauses = rng.exponential(lengths.mean() * (1 - share) / share, len(lengths))
         self._ends = np.cumsum(pauses + lengths)
         self._begins = self._ends - lengths

@@ -26,10 +26,10 @@ def arms() -> Mapping[str, Arm[HttpObservation]]:
     return {arm.name: arm for arm in many_cpus.scenario(TEN).arms}
 
 
-def observed(arm: Arm[HttpObservation], *, worker_s: float, completed: int = 4000) -> HttpObservation:
+def observed(arm: Arm[HttpObservation], *, worker_s: float) -> HttpObservation:
     """Return the observation of an arm's trial with two workers that used this much CPU time."""
     fake = FakeStage()
-    fake.answers["run_tool"] = [wrk_said(completed=completed)]
+    fake.answers["run_tool"] = [wrk_said(completed=4000)]
     fake.workers = [
         (worker(11, run_s=0.0), worker(12, run_s=0.0)),
         (worker(11, run_s=worker_s / 2), worker(12, run_s=worker_s / 2)),

@@ -63,9 +63,9 @@ class Engine(FakeApi):
         return self.now_s
 
 
-def taken(engine: Engine, monkeypatch: pytest.MonkeyPatch, *, wait_s: float = 60.0) -> Any:
+def taken(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(lock, "time", engine)
-    return locked(engine.client, name="big", session=MINE, image="netadmin:1", report=engine.told.append, wait_s=wait_s)
+    return locked(engine.client, name="big", session=MINE, image="netadmin:1", report=engine.told.append, wait_s=60.0)
 
 
 def test_a_free_engine_is_locked_and_unlocked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -40,13 +40,13 @@ class _Bench:
         return {arm for arm, asked_in in self.asked if asked_in == block}
 
 
-def _ratio(name: str, loaded: str, idle: str, *, threshold: float = 10.0) -> Question[float]:
+def _ratio(name: str, loaded: str, idle: str) -> Question[float]:
     def effect(observations: Mapping[str, float]) -> float:
         if not observations[idle]:
             raise ValueError(f"{idle} measured nothing")
         return observations[loaded] / observations[idle]
 
-    return Question(name=name, arms=(loaded, idle), effect=effect, scale=Scale.RATIO, threshold=threshold)
+    return Question(name=name, arms=(loaded, idle), effect=effect, scale=Scale.RATIO, threshold=10.0)
 
 
 def _loaded(observations: Mapping[str, float]) -> float:
