@@ -1,1 +1,1 @@
-"""What maintainers run."""
+"""Programs for maintainers."""

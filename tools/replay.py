@@ -68,7 +68,7 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorRate:
-    """How many replayed experiments were decided wrongly."""
+    """The number of replayed experiments that were decided wrongly."""
 
     form: str
     replay: str

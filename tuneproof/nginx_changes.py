@@ -1,4 +1,4 @@
-"""What nginx has added, removed and changed since 1.18: directives, parameters, defaults, behaviour.
+"""Additions, removals and changes in nginx since 1.18: directives, parameters, defaults, behaviour.
 
 Directives and their defaults are those of :mod:`tuneproof.conf.directives`. The rows here add parameters, behaviour,
 and what a change means for users. They come from nginx's own CHANGES (https://nginx.org/en/CHANGES), checked against

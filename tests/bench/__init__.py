@@ -1,1 +1,1 @@
-"""What the lab itself costs: figures to print, without a verdict."""
+"""Costs of the lab itself: figures to print, without a verdict."""

@@ -1,4 +1,4 @@
-"""What analysing a capture costs, compared with tshark: a million packets that the lab has recorded.
+"""The cost of analysing a capture, compared with tshark: a million packets that the lab has recorded.
 
 Both run in one container, on one CPU, from process start to exit, in turn; CPU time stays valid if the machine has
 other work, too. tshark gets its fastest way to the same figures, ``-q -z io,stat``: counts of retransmitted and

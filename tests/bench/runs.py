@@ -1,4 +1,4 @@
-"""What a user waits for: whole commands, from start to end, and to the first verdict."""
+"""The times that a user waits: for whole commands, and for the first verdict."""
 
 import re
 import statistics

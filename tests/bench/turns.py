@@ -1,4 +1,4 @@
-"""What the recorder costs the program that it records: one iteration of a loop that sends and reads a byte.
+"""The recorder's cost for the recorded program: one iteration of a loop that sends and reads a byte.
 
 The loop runs with and without the recorder in turn, each time in a process of its own, on one CPU. The figure is the
 thread's CPU time: time that neighbours take does not count, but their effect on the caches does, so the minimum of many

@@ -1,4 +1,4 @@
-"""What a wire costs: time until it is ready, memory, and throughput."""
+"""The costs of a wire: time until it is ready, memory, and throughput."""
 
 import statistics
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What is true of every result, whatever the input.
+"""Conditions that every result meets, for any input.
 
 A result that contradicts itself, or that could not be shown, is a failure like a traceback.
 """

@@ -89,7 +89,7 @@ class EngineProxy:
 
 
 class Fault(StrEnum):
-    """What happens to an engine call."""
+    """A fault of an engine call."""
 
     REFUSED = "refused"
     """Status 500, and nothing is done."""

@@ -15,7 +15,7 @@ _HALF: Final = 2**31
 
 
 class _Sent:
-    """What one end has sent so far.
+    """The data that one end has sent so far.
 
     spans: first and last + 1 of the bytes seen, relative to the end's first byte. firsts: each frame's first byte,
     likewise, and when it was captured.

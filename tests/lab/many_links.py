@@ -28,7 +28,7 @@ _GONE_WITHIN_S: Final = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class Leftovers:
-    """What labs could leave behind on a machine."""
+    """Things that labs could leave behind on a machine."""
 
     links: frozenset[str]  # Names of its network interfaces; those of a remote engine's machine are not visible
     kernels: int  # Number of user-mode kernels

@@ -42,7 +42,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 @dataclass(frozen=True, kw_only=True)
 class Sabotage:
-    """What is removed, and from which claims."""
+    """The part that is removed, and the claims that lose it."""
 
     scenario: Scenario[Any]  # The scenario
     stand_ins: Mapping[str, str]  # By an arm's name, the arm in its place
@@ -181,7 +181,7 @@ SABOTAGES = {
     "name", [pytest.param(name, marks=() if name == SEEN_EVERYWHERE else pytest.mark.slow) for name in SABOTAGES]
 )
 def test_a_claim_does_not_hold_without_its_cause_or_remedy(name: str, nginx: str, measure: Measure) -> None:
-    """Whatever the verdict is then (mostly refuted), it is not the expected one."""
+    """The verdict is then not the expected one (mostly refuted)."""
     sabotage = SABOTAGES[name]
     scenario = with_arms_like(sabotage.scenario, sabotage.stand_ins)
     # A claim with counted trials needs many correct trials to hold, and few wrong ones to be refuted.

@@ -53,7 +53,7 @@ RARE: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """How many questions one version gets."""
+    """The numbers of questions for one version."""
 
     location_servers: int
     requests_each: int

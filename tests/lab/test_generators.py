@@ -1,4 +1,4 @@
-"""What generators write by default starts, with nothing but what `run --nginx-conf` adds around it."""
+"""The default output of generators starts, with only the additions of `run --nginx-conf`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the containers of a lab may do, as the engine itself reports it."""
+"""The rights of a lab's containers, as the engine itself reports them."""
 
 from collections.abc import Iterator
 from typing import Any

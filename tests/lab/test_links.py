@@ -123,7 +123,7 @@ def interface(lab: Lab, container: str) -> tuple[str, str, str]:
 
 @pytest.mark.usefixtures("links")
 def test_a_wire_leaves_the_subjects_cpu_alone_once_it_is_up(lab: Lab) -> None:
-    """Its kernel starts on all CPUs; then every process of its container is on the others' CPU."""
+    """A wire's kernel starts on all CPUs; then every process of its container is on the other roles' CPU."""
     allowed = lab[owner_name("client")].run(["sh", "-c", "grep -h Cpus_allowed_list /proc/[0-9]*/status | sort -u"])
     assert allowed.decode().split() == ["Cpus_allowed_list:", "1"]
 

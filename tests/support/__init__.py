@@ -1,1 +1,1 @@
-"""What several test modules share: canned evidence, test doubles, labs for tests."""
+"""The common parts of several test modules: canned evidence, test doubles, labs for tests."""

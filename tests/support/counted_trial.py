@@ -1,4 +1,4 @@
-"""What surrounds a counting trial: programs that record their calls, without a lab."""
+"""The surroundings of a counting trial: programs that record their calls, without a lab."""
 
 import base64
 import json

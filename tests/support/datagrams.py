@@ -43,7 +43,7 @@ def frame(time_ns: int, source: bytes, destination: bytes, payload: bytes, *, cu
 
 @dataclass(kw_only=True)
 class QuicTalk:
-    """What one client and the server send, and the client's clock."""
+    """The datagrams of one client and the server, and the client's clock."""
 
     reader: QuicReader = field(default_factory=QuicReader)
     server: bytes = SERVER

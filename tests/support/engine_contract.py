@@ -1,4 +1,4 @@
-"""What the project expects of an engine: Docker and the unit tests' fake engine must both meet it."""
+"""The project's requirements for an engine: Docker and the unit tests' fake engine must both meet them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Program(Joined):
-    """What runs in a netadmin container, and the lab's end of the connection to it."""
+    """The program in a netadmin container, and the lab's end of the connection to it."""
 
     def __init__(self, *, ready_s: float | None = None) -> None:
         super().__init__(Agent, self)

@@ -1,4 +1,4 @@
-"""How a duration grows with the size of its input."""
+"""The growth of a duration with the size of its input."""
 
 import math
 import time

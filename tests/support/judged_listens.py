@@ -1,4 +1,4 @@
-"""Which sockets a set of ``listen`` directives makes, which server answers there, and what nginx refuses."""
+"""Sets of ``listen`` directives: the sockets that they make, the servers that answer, and nginx's refusals."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How programs and people change lines of nginx's log when they print them."""
+"""Changes that programs and people make to lines of nginx's log when they print them."""
 
 import html
 import json

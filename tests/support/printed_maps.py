@@ -1,4 +1,4 @@
-"""What bpftrace prints."""
+"""Output of bpftrace."""
 
 import json
 

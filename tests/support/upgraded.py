@@ -1,4 +1,4 @@
-"""What an upgrade of a configuration finds."""
+"""The findings for an upgrade of a configuration."""
 
 from tuneproof.audit.differences import Effect
 from tuneproof.audit.patches import apply

@@ -93,7 +93,7 @@ def test_text_between_markers_of_every_kind(results: Results, tmp_path: Path) ->
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_shows_what_the_results_say(page: Path, committed: Results) -> None:
-    """After editing a figure, or changing the results, run tools.docs again."""
+    """After a figure or the results have changed, run tools.docs again."""
     text = page.read_text(encoding="utf-8")
     assert fill(text, committed, where=page.name) == text, "fix: .venv/bin/python -m tools.docs"
 

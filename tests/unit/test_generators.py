@@ -101,7 +101,7 @@ def test_an_upstream_has_defaults_of_its_own_and_inherits_nothing() -> None:
 
 
 def test_a_new_generator_is_one_file(tmp_path: Path) -> None:
-    """Its nginx version is the lab's newest that is not newer; the page says what was not measured."""
+    """Its nginx version is the lab's newest that is not newer; the page names the parts that were not measured."""
     (tmp_path / "new.toml").write_text(
         'name = "New"\nversion = "1"\nlicence = "MIT"\nsource = "https://new.example"\ntargets = "1.29.1"\n'
         'rendered = "all"\nleft_out = []\n[conf]\nuser = "a"\n[conf.events]\n'

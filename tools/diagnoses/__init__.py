@@ -1,1 +1,1 @@
-"""How often a diagnosis is right on recorded evidence, complete and with a file missing."""
+"""The share of correct diagnoses on recorded evidence, complete and with a file missing."""

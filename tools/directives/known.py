@@ -1,4 +1,4 @@
-"""What known.toml says about directives."""
+"""The content of known.toml about directives."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""How blocks inherit settings: what nginx's merge and init functions do with a field of a structure."""
+"""The inheritance of settings: nginx's merge and init functions for a field of a structure."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What the variants of a scenario counted, by version of nginx where versions differ."""
+"""The counts of a scenario's variants, by version of nginx where versions differ."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""What to do about each directive with a row of advice: keep, change, remove or add it."""
+"""The advice on each directive: keep, change, remove or add it."""
 
 from collections.abc import Iterator
 from typing import Final

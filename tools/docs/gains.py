@@ -1,4 +1,4 @@
-"""What pages show from files of docs/ other than the results: a run on a user's own files, counts, error rates."""
+"""Parts of pages from files of docs/ other than the results: a run on a user's own files, counts, error rates."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which row covers which message of the source, and which messages have no row."""
+"""The rows that cover the messages of the source, and messages without a row."""
 
 import re
 import tomllib

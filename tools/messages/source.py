@@ -1,6 +1,6 @@
-"""What nginx's source can write to the error log: the format strings of its calls, with level and file.
+"""The messages in nginx's source for the error log: the format strings of its calls, with level and file.
 
-It parses only what it needs of C: string literals in a call's arguments, and macros of the form ``ngx_..._n``.
+Only a part of C is parsed: string literals in a call's arguments, and macros of the form ``ngx_..._n``.
 """
 
 import re

@@ -28,7 +28,7 @@ _MACHINE_CHARACTERS: Final = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """What one machine decided."""
+    """The decisions of one machine."""
 
     line: str  # its description
     verdicts: Mapping[str, str]  # by a result's id

@@ -1,4 +1,4 @@
-"""What a piece of advice means for a configuration: the return type of every rule."""
+"""A piece of advice applied to a configuration: the return type of every rule."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Advised:
 
     @property
     def certainty(self) -> str:
-        """How certain it is: "depends" on other facts, "documented" by nginx, or "measured" by its claim."""
+        """Its certainty: "depends" on other facts, "documented" by nginx, or "measured" by its claim."""
         if self.state is State.CANNOT_TELL:
             return "depends"
         return "documented" if self.source else "measured"

@@ -1,4 +1,4 @@
-"""What an upgrade changes at one place of a configuration."""
+"""Changes by an upgrade at one place of a configuration."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +9,7 @@ from tuneproof.conf.tree import Block
 
 
 class Effect(StrEnum):
-    """How an upgrade affects a line, the most urgent first."""
+    """The effects of an upgrade on a line, the most urgent first."""
 
     REFUSED = "nginx does not start"
     MAY_BE_REFUSED = "nginx may not start"

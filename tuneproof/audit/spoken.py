@@ -1,4 +1,4 @@
-"""Which versions of TLS a server speaks with clients that name it, on a version of nginx."""
+"""The versions of TLS that a server speaks with clients that name it, on a version of nginx."""
 
 from typing import Final
 

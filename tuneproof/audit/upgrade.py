@@ -1,4 +1,4 @@
-"""What another version of nginx changes for a configuration: errors, ignored lines, defaults, and advice."""
+"""The effects of another version of nginx on a configuration: errors, ignored lines, defaults, and advice."""
 
 import re
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""What nginx does with the files of a cache that it finds at its start.
+"""The files of a cache that nginx finds at its start.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_path.
 """

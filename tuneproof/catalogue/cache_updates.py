@@ -1,4 +1,4 @@
-"""Which clients wait while nginx renews a cached page or an upstream is slow, and what a full key zone forgets.
+"""Clients that wait while nginx renews a cached page or an upstream is slow, and pages that a full key zone forgets.
 
 The origin is a server of the same nginx. It sends X-Accel-Expires: @1, so that a page has expired, and may be served
 stale, as soon as it is cached. Directives: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache.

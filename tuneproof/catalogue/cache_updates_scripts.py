@@ -1,4 +1,4 @@
-"""What trials of a cache's updates, locks and keys do, and what they count."""
+"""Scripts and counts of trials of a cache's updates, locks and keys."""
 
 from collections.abc import Callable
 from typing import Final

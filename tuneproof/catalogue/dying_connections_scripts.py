@@ -1,4 +1,4 @@
-"""What trials of dying keepalive connections do, and what they count."""
+"""Scripts and counts of trials of dying keepalive connections."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping

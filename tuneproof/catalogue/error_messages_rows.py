@@ -29,7 +29,7 @@ _REPEATED: Final = re.compile(r"\{x\*(\d+)\}")
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """What the broken server of the backend does."""
+    """The behaviour of the backend's broken server."""
 
     says: str
     then: Then = Then.CLOSES

@@ -1,4 +1,4 @@
-"""What trials of messages of the error log do: provoke one, and count its lines once nginx is idle."""
+"""Scripts of trials of messages of the error log, which provoke one, and count its lines once nginx is idle."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping

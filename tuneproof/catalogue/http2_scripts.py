@@ -1,4 +1,4 @@
-"""What trials of HTTP/2 do, and what they count."""
+"""Scripts and counts of trials of HTTP/2."""
 
 from collections.abc import Callable
 from typing import Final

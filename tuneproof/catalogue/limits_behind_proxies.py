@@ -1,4 +1,4 @@
-"""Which clients limit_req and limit_conn count as one: behind proxies, over IPv6, in full zones and several workers.
+"""Clients that limit_req and limit_conn count as one: behind proxies, over IPv6, in full zones and several workers.
 
 The proxy is a server of the same nginx. It takes the client's number from the request and writes X-Forwarded-For, like
 a proxy with many clients. Directives: https://nginx.org/en/docs/http/ngx_http_limit_req_module.html,

@@ -1,4 +1,4 @@
-"""What trials of limits and of the clients that they count do."""
+"""Scripts of trials of limits and of the clients that limits count."""
 
 import enum
 from collections.abc import Callable

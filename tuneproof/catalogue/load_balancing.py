@@ -1,4 +1,4 @@
-"""How nginx shares requests among servers: with and without a zone, with slow, broken, full and dead ones.
+"""The distribution of requests among servers: with and without a zone, with slow, broken, full and dead ones.
 
 The servers are nginx itself, on ports of their own; slow or endless responses come from a backend.
 Directives: https://nginx.org/en/docs/http/ngx_http_upstream_module.html.

@@ -1,4 +1,4 @@
-"""What trials of reloads, upgrades and stops do and count; each step begins when the previous one has ended."""
+"""Scripts of trials of reloads, upgrades and stops; each step begins when the previous one has ended."""
 
 from collections.abc import Callable, Collection
 from typing import Final

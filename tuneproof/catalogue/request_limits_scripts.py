@@ -1,4 +1,4 @@
-"""What trials of limits, buffers and timeouts do, and what they count."""
+"""Scripts and counts of trials of limits, buffers and timeouts."""
 
 from typing import Final
 

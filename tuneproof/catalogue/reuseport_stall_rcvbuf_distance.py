@@ -1,4 +1,4 @@
-"""What proxy_socket_rcvbuf costs with a distant upstream: a connection transfers one receive buffer per round trip."""
+"""The cost of proxy_socket_rcvbuf with a distant upstream: a connection transfers one receive buffer per round trip."""
 
 from typing import Final
 

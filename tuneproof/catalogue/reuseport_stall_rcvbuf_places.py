@@ -1,4 +1,4 @@
-"""Which connections proxy_socket_rcvbuf and fastcgi_socket_rcvbuf apply to, counted by the calls that set a buffer.
+"""The connections to which proxy_socket_rcvbuf and fastcgi_socket_rcvbuf apply, counted by calls that set a buffer.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_socket_rcvbuf.
 """

@@ -1,4 +1,4 @@
-"""What trials of files do, and what they count."""
+"""Scripts and counts of trials of files."""
 
 from collections.abc import Callable
 from typing import Final

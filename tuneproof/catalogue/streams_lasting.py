@@ -1,4 +1,4 @@
-"""What ends a stream, and what an open stream costs."""
+"""The ends of streams, and the costs of open ones."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What trials of streams do and count: a backend sends, and the script looks only after everything is at rest."""
+"""Scripts of trials of streams: a backend sends, and the script looks only after everything is at rest."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""What a certificate costs: CPU time by its key's kind and size, and which of two a client gets."""
+"""The cost of a certificate: CPU time by its key's kind and size; and the one of two that a client gets."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What trials of uploads do and count: clients send a part of a body, and wait."""
+"""Scripts of trials of uploads: clients send a part of a body, and wait."""
 
 from collections.abc import Callable
 from typing import Final

@@ -1,4 +1,4 @@
-"""Which location finally answers a request, after try_files and error_page, if no file exists.
+"""The location that finally answers a request, after try_files and error_page, if no file exists.
 
 ngx_http_try_files_handler, ngx_http_special_response_handler, ngx_http_script_return_code.
 """
@@ -30,7 +30,7 @@ _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What answers a request."""
+    """The part of a configuration that answers a request."""
 
     blocks: tuple[Block, ...]  # the locations on its way, including first and last; a server if there is none
     status: int | None = None  # nginx's own status; None if the handler in the last block decides

@@ -35,7 +35,7 @@ _BUFFERS: Final = "buffers"  # a number and a size
 
 
 class Inheritance(StrEnum):
-    """How inner blocks inherit a directive of an outer block."""
+    """The ways in which inner blocks inherit a directive of an outer block."""
 
     INHERITED = "inherited"  # in effect, unless an inner one replaces it
     REPLACED = "replaced"  # several in a block add up, and any in an inner block replaces all outer ones

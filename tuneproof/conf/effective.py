@@ -1,4 +1,4 @@
-"""Which setting is in effect in a block, and its origin, by the rules with which nginx's modules merge settings.
+"""The setting in effect in a block, and its origin, by the rules with which nginx's modules merge settings.
 
 A directive's own rule is in the table of directives. Some directives belong together: the innermost block that has any
 of them decides for all.

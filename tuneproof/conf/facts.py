@@ -92,12 +92,12 @@ class Facts:
 
     @cached_property
     def unreachable(self) -> Mapping[int, Unreachable]:
-        """Why no path reaches a location, by its id."""
+        """The reasons why no path reaches a location, by its id."""
         return {key: one for key, one in self._unreachable.items() if not one.is_partly}
 
     @cached_property
     def partly_unreachable(self) -> Mapping[int, Unreachable]:
-        """Why only paths in another letter case reach a location, by its id."""
+        """The reasons why only paths in another letter case reach a location, by its id."""
         return {key: one for key, one in self._unreachable.items() if one.is_partly}
 
     @cached_property

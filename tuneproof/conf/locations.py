@@ -1,4 +1,4 @@
-"""Which location of a server matches a path, as nginx chooses it: ngx_http_core_find_location.
+"""The location of a server that nginx chooses for a path: ngx_http_core_find_location.
 
 https://nginx.org/en/docs/http/ngx_http_core_module.html#location
 """
@@ -14,7 +14,7 @@ from tuneproof.conf.upstreams import KINDS
 
 
 class Kind(StrEnum):
-    """How a location compares its name with a path; each with its modifier."""
+    """The ways in which a location compares its name with a path; each with its modifier."""
 
     PREFIX = ""
     PREFIX_ONLY = "^~"  # before regular expressions

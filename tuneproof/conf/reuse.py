@@ -30,7 +30,7 @@ class Reuse(StrEnum):
 
 
 class Lack(StrEnum):
-    """What prevents the reuse of connections."""
+    """A setting that prevents the reuse of connections."""
 
     BLOCK = "no upstream block"
     CACHE = "no keepalive in the upstream block"

@@ -144,7 +144,7 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """What was read."""
+    """The files that were read."""
 
     main: Block
     texts: dict[str, str]  # the files by name, unchanged

@@ -18,7 +18,7 @@ _CALM_S: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """What a worker does in a second."""
+    """The work of a worker in a second."""
 
     iterations: float
     reads_and_writes: float

@@ -1,4 +1,4 @@
-"""From outside, without privileges: how late a server answers small requests on keepalive connections.
+"""The view from outside, without privileges: the delays of small requests on keepalive connections.
 
 A worker serves a connection from its first byte to its last. When one worker's event loop stalls, its connections are
 late and the others are not; what all share (the path, a busy machine) is not due to one worker. So only connections of
@@ -54,7 +54,7 @@ Round = Sequence[Sequence[float]]
 
 @dataclass(kw_only=True)
 class Measured:
-    """What was measured."""
+    """The measurements."""
 
     rounds: list[Round] = field(default_factory=list)
     failures: Counter[str] = field(default_factory=Counter)  # of connections

@@ -1,8 +1,8 @@
 """The program that bpftrace runs, and its output format.
 
-Between the return of ``epoll_wait`` and the next call to it a worker serves nobody else: that is one iteration of its
-event loop. The program adds up iterations in the kernel and prints once a second; it prints each iteration of 5 ms or
-longer by itself, so one worker causes at most 200 such lines a second. It needs system-call tracepoints and
+Between the return of ``epoll_wait`` and the next call to it a worker serves no other client: that is one iteration of
+its event loop. The program adds up iterations in the kernel and prints once a second; it prints each iteration of 5 ms
+or longer by itself, so one worker causes at most 200 such lines a second. It needs system-call tracepoints and
 sched_switch, no symbols, and the thread ids of the kernel's own PID namespace.
 
 The watched threads are not in its text: they are the keys of the map ``@watched``, which the caller changes while the
@@ -95,7 +95,7 @@ STARTS: Final = "start"
 
 
 class Level(Enum):
-    """How closely workers are watched."""
+    """The levels of detail."""
 
     CALLS = "every iteration is counted and every system call in it is timed"
     ITERATIONS = "one in 16 iterations under 5 ms is counted and no system call is timed"

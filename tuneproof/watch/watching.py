@@ -43,7 +43,7 @@ class _Run:
 
     @property
     def folder(self) -> Path:
-        """What /proc shows about bpftrace."""
+        """The files of /proc about bpftrace."""
         return PROC / str(self.tracer.pid)
 
     def begin(self, workers: tuple[Worker, ...]) -> None:

@@ -159,7 +159,7 @@ def _container(name: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Doing:
-    """What a process is doing."""
+    """The activity of a process."""
 
     state: str  # a letter of proc_pid_stat(5); empty if it has ended
     call: int | None  # the system call in which it sleeps; None for none

@@ -26,7 +26,7 @@ _UNLIMITED: Final = "1000000r/s"
 
 @dataclass(frozen=True, kw_only=True)
 class Absent:
-    """What is made."""
+    """The additions."""
 
     lines: tuple[str, ...] = ()  # directives of http{}
     files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,4 +1,4 @@
-"""What to compare between two versions of nginx: scripts of trials, and the minimum of a difference."""
+"""Comparisons between two versions of nginx: scripts of trials, and the minimum of a difference."""
 
 import re
 from collections import Counter

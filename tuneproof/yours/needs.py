@@ -1,4 +1,4 @@
-"""What nginx needs at its start in addition to its configuration: directories, certificates, accounts, and so on."""
+"""The needs of nginx at its start apart from its configuration: directories, certificates, accounts, and so on."""
 
 import posixpath
 import re

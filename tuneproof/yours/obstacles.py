@@ -1,4 +1,4 @@
-"""What keeps a request from a location's upstream, as far as the files show: redirects, accounts, addresses."""
+"""Obstacles between a request and a location's upstream, as far as the files show: redirects, accounts, addresses."""
 
 import ipaddress
 import re

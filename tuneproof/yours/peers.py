@@ -1,4 +1,4 @@
-"""What a configuration connects to: names, addresses, ports and sockets that stand-ins replace."""
+"""The servers that a configuration contacts: names, addresses, ports and sockets that stand-ins replace."""
 
 import ipaddress
 import re

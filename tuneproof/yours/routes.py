@@ -1,4 +1,4 @@
-"""How a request reaches each proxied location: port, host and path."""
+"""The routes of requests to each proxied location: port, host and path."""
 
 import itertools
 import posixpath
@@ -66,7 +66,7 @@ _UNSPOKEN: Final[Mapping[str, str]] = {"grpc": "gRPC", "memcached": "memcached's
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
-    """How requests get to one location of a server."""
+    """The route of requests to one location of a server."""
 
     port: int  # TCP port that the client connects to
     listens_on: int  # nginx's TCP port; another one if a single address is redirected to
@@ -87,7 +87,7 @@ class Probe:
 
 @dataclass(frozen=True, kw_only=True)
 class Route(Probe):
-    """How requests reach one proxied place."""
+    """The route of requests to one proxied place."""
 
     proxied: Proxied
 

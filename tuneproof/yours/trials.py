@@ -1,4 +1,4 @@
-"""What a trial does with the user's nginx, and what it counts. All requests use a route of the configuration."""
+"""Scripts and counts of trials on the user's nginx. All requests use a route of the configuration."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""What changes for a configuration between two versions of nginx."""
+"""Changes for a configuration between two versions of nginx."""
 
 import json
 from pathlib import Path
@@ -125,7 +125,7 @@ def test_lines_that_an_older_version_still_obeys_take_effect_again() -> None:
 
 @pytest.mark.parametrize("same", ["443", "*:443", "0.0.0.0:443"])
 def test_a_socket_is_the_same_in_all_spellings_of_listen(same: str) -> None:
-    """Otherwise a server with plain HTTP there would get TLS, and one with HTTP/2 would lose it."""
+    """If not, a server with plain HTTP there would get TLS, and one with HTTP/2 would lose it."""
     shared = f"server {{\nlisten 443 ssl http2;\n}}\nserver {{\nlisten {same} ssl; server_name b;\n}}"
     assert patched(changes(shared), defaults=False).count("http2 on;") == 2
     plain = f"server {{\nlisten 443;\nssl on;\n}}\nserver {{\nlisten {same}; server_name b;\n}}"

@@ -1,4 +1,4 @@
-"""Which version an audit is for: that of the nginx that uses the files, if there is one."""
+"""The version of an audit is that of the nginx that uses the files, if there is one."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What `why` prints for a directive and for a claim."""
+"""The output of `why` for a directive and for a claim."""
 
 import pytest
 

@@ -148,7 +148,7 @@ COUNTING = [
     ("scenario", "declared"), COUNTING, ids=[f"{scenario.name}-{claim.name}" for scenario, claim in COUNTING]
 )
 def test_a_claim_compares_figures_that_its_scripts_return(scenario: Scenario[Any], declared: Claim[Any]) -> None:
-    """Otherwise only a run would find a mistyped figure."""
+    """Without this test, only a run would find a mistyped figure."""
     assert not_returned(declared, {arm.name: arm for arm in scenario.arms}) == []
 
 

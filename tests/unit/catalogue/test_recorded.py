@@ -169,7 +169,7 @@ def test_a_street_runs_around_the_load_and_is_captured_at_both_ends(monkeypatch:
 
 
 def test_a_street_ends_with_a_load_that_failed() -> None:
-    """Otherwise its traffic would be in the next trial."""
+    """Traffic that continued would be in the next trial."""
     around = Around(filter_="")
     with pytest.raises(LabError, match="no connection"):
         Recorded(load=Inner(around.did, LabError("no connection")), street_to="files").run(around.stage, label="a-b1")

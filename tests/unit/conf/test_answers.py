@@ -1,4 +1,4 @@
-"""Which location finally answers; a lab test compares with nginx."""
+"""The location that finally answers; a lab test compares with nginx."""
 
 import pytest
 

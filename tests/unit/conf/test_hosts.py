@@ -1,4 +1,4 @@
-"""Which server gets a host; a lab test compares with nginx."""
+"""The server that gets a host; a lab test compares with nginx."""
 
 import pytest
 

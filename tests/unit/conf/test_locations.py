@@ -1,4 +1,4 @@
-"""Which location gets a path; a lab test compares with nginx."""
+"""The location that gets a path; a lab test compares with nginx."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which modules a configuration needs, and which of them are packaged."""
+"""The modules that a configuration needs, and those of them that are packaged."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What nginx certainly refuses, in its words; a lab test uses the same lines."""
+"""Lines that nginx certainly refuses, in its words; a lab test uses the same lines."""
 
 from pathlib import Path
 

@@ -129,7 +129,7 @@ def test_a_cheap_comparison_rejects_no_truncated_message(row: Message) -> None:
 
 
 def test_a_debug_log_has_words_of_messages_without_being_one() -> None:
-    """At level alert, this one is a message."""
+    """The same words at level alert are a message."""
     words = 'http finalize non-active request: "/a?"'
     assert find_one(words, "debug") is None
     assert find_one(words, "alert") is not None

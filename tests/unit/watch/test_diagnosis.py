@@ -17,7 +17,7 @@ WITHOUT_REQUESTS = tuple(replace(IDLE, worker=number, iterations=0, histogram={}
 
 
 def test_the_diagnosis_has_finding_remedy_and_what_is_ruled_out() -> None:
-    """For healthy or idle workers it says so."""
+    """Healthy or idle workers are reported as such."""
     told = list(diagnosis(loops(SECOND, IDLE)))
     assert told[0] == (
         "Found: Worker 4711 stalls (busy in system calls): 10 iterations of 5 ms or longer in 1 s, of which the "

@@ -1,4 +1,4 @@
-"""What worker_connections costs before any client connects."""
+"""The cost of worker_connections before any client connects."""
 
 from collections.abc import Iterator
 from typing import Final

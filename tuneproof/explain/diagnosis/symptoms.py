@@ -1,4 +1,4 @@
-"""What users of a service notice, whatever the cause: errors, abandoned, slow or repeated requests.
+"""Symptoms that users notice, with any cause: errors, abandoned, slow or repeated requests.
 
 "No problem" requires that there are none. Messages of error logs are in messages.py.
 """

@@ -1,4 +1,4 @@
-"""How slow an engine is, from the time to start a container: everything else takes longer by the same factor."""
+"""The pace of an engine, from the time to start a container: everything else takes longer by the same factor."""
 
 from typing import Final
 

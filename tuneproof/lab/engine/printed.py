@@ -1,4 +1,4 @@
-"""What a container prints, followed as it comes."""
+"""A container's output, followed as it comes."""
 
 import threading
 import time

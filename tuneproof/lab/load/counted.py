@@ -15,7 +15,7 @@ Figures = Mapping[str, float]
 
 @dataclass(frozen=True, kw_only=True)
 class CountedObservation(Observation):
-    """What a trial counted."""
+    """The counts of a trial."""
 
     figures: Figures
 
@@ -25,7 +25,7 @@ class CountedObservation(Observation):
 
 @dataclass(frozen=True, kw_only=True)
 class CountedRecord:
-    """What a trial counted, and the client's calls and responses."""
+    """The counts of a trial, and the client's calls and responses."""
 
     figures: Figures
     seen: tuple[Told, ...]

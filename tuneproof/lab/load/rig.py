@@ -43,7 +43,7 @@ class Told:
 
 
 class Rig(TrialNginx):
-    """What a trial may do with its nginx, which has one of the subject's configurations, and with its clients."""
+    """The actions of a trial on its nginx, which has one of the subject's configurations, and on its clients."""
 
     def __init__(self, stage: Stage, *, configuration: str) -> None:
         super().__init__(stage, configuration=configuration)

@@ -1,4 +1,4 @@
-"""Where the containers of a lab run: all on one engine, or the roles on several, in one overlay network.
+"""The places of a lab's containers: all on one engine, or the roles on several, in one overlay network.
 
 A container that joins another's namespaces runs on its engine; a netadmin container that owns a role's network
 namespace, on the role's.

@@ -1,4 +1,4 @@
-"""What to change in the user's own nginx, from the decided cells, without names of verdicts or claims."""
+"""Changes to the user's own nginx, from the decided cells, without names of verdicts or claims."""
 
 import statistics
 from collections.abc import Iterator, Sequence

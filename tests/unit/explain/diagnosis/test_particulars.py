@@ -1,4 +1,4 @@
-"""What a row says about connections of stream{}, and about the directive that a message names."""
+"""The texts of a row for connections of stream{}, and for the directive that a message names."""
 
 import pytest
 

@@ -122,7 +122,7 @@ def test_lines_may_be_deep_in_an_object(record: object, number: int) -> None:
 
 
 def test_a_printed_message_may_follow_an_escaped_line_end() -> None:
-    """As in certbot's log."""
+    """Certbot's log contains such messages."""
     printed = 'nginx: [emerg] unknown directive "a" in /etc/nginx/nginx.conf:1'
     assert nginx_line(f"The error was: MisconfigurationError('Error while running nginx -t.\\n\\n{printed}") == printed
 

@@ -1,4 +1,4 @@
-"""What an image's nginx reports about itself."""
+"""The report of an image's nginx about itself."""
 
 import pytest
 

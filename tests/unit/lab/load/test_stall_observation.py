@@ -1,4 +1,4 @@
-"""From a trial's record to an observation."""
+"""A trial's record becomes an observation."""
 
 from dataclasses import replace
 

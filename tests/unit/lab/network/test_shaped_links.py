@@ -42,7 +42,7 @@ def test_a_links_netadmin_container_has_its_roles_place_in_the_network(
 
 
 def test_a_wire_that_did_not_start_is_an_error_at_once() -> None:
-    """Its program says why."""
+    """The wire's program reports the reason."""
     lab = FakeLab()
     lab.programs["backend"].errors = {"greet": "no file system is mounted at /wire"}
     with pytest.raises(LabError, match="no file system is mounted"):

@@ -1,4 +1,4 @@
-"""How many blocks must agree: the exact error of every plan, counted in a second way."""
+"""The number of blocks that must agree: the exact error of every plan, counted in a second way."""
 
 from itertools import product
 from math import prod

@@ -1,4 +1,4 @@
-"""How long nginx's workers wait for a CPU, by schedstat and pidstat."""
+"""The waits of nginx's workers for a CPU, by schedstat and pidstat."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -61,7 +61,7 @@ class _Request(NamedTuple):
 
 
 class _Marks(NamedTuple):
-    """When a worker certainly ran, in order, and the request's connection."""
+    """The times at which a worker certainly ran, in order, and the request's connection."""
 
     at_ms: list[int]
     request: list[int]

@@ -20,7 +20,7 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True, kw_only=True)
 class ServerConnects:
-    """How long a worker's new connections to one upstream server took.
+    """The times of a worker's new connections to one upstream server.
 
     nginx logs a reused connection as 0.000, and often also a new one to a near server: only connects of a millisecond
     or longer are certainly new. TLS to the upstream is within that time

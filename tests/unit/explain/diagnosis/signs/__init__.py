@@ -1,1 +1,1 @@
-"""What causes have in common."""
+"""Signs that several causes share."""

@@ -1,4 +1,4 @@
-"""What readings of counters show about the time between them, and what they do not."""
+"""Readings of counters, and conclusions about the time between them."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a recording of event loops says about each worker, in ``watch`` and in ``explain``."""
+"""Findings about each worker in a recording of event loops, in ``watch`` and in ``explain``."""
 
 from dataclasses import replace
 

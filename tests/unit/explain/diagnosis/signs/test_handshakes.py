@@ -1,4 +1,4 @@
-"""Where a capture was taken, and what its handshakes show."""
+"""The place at which a capture was taken, and findings in its handshakes."""
 
 from typing import Any
 

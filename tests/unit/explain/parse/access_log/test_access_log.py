@@ -292,7 +292,7 @@ def test_a_thinned_sample_is_close_and_its_ends_are_exact(count: int) -> None:
 
 
 def test_figures_are_few_and_show_unknown_values() -> None:
-    """At most 25 lines; times that a format lacks are None, not zero."""
+    """There are at most 25 lines; times that a format lacks are None, not zero."""
     lines = [a_line(status="499", tail=f' pid={pid} connection=7 trial="-"') for pid in (1, 2)]
     told = {figure.name: figure.value for figure in figures(summary([*lines, lines[0].replace(":16 ", ":15 ")]))}
     assert len(told) <= 25

@@ -154,7 +154,7 @@ LOST = (server(DATA, captured=False), server(DATA))
 def test_repeated_overtaken_and_held_segments_are_distinguished(
     steps: tuple[Send, ...], of_client: dict[str, float], of_server: dict[str, float]
 ) -> None:
-    """After a handshake with a round trip of 12 ms; probes and FINs are not data."""
+    """The handshake before has a round trip of 12 ms; probes and FINs are not data."""
     talk = opened()
     for step in steps:
         step(talk)
