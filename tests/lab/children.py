@@ -81,7 +81,7 @@ def reapers(results: Path) -> set[int]:
                 command, environment = ((entry / name).read_bytes().split(b"\0") for name in ("cmdline", "environ"))
             except OSError:
                 continue
-            if b"tuneproof.lab.engine.reaper" in command and f"{_STARTED_FOR}={results}".encode() in environment:
+            if b"tuneproof.lab.engine.session" in command and f"{_STARTED_FOR}={results}".encode() in environment:
                 found.add(int(entry.name))
     return found
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from docker.errors import DockerException
 
-from tuneproof.lab.engine import reaper as module
+from tuneproof.lab.engine import session as module
 from tuneproof.lab.engine.labels import Session
-from tuneproof.lab.engine.reaper import reap, reaper
+from tuneproof.lab.engine.session import reap, reaper
 from tuneproof.lab.engine.sweep import Removed
 
 
@@ -34,7 +34,7 @@ def test_a_session_that_ends_well_says_so_and_waits(engine: str, named: str, hea
     session = Session()
     with reaper(session, engine=engine):
         assert not heard.exists(), "the pipe is open as long as the session lives"
-    assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}{named}\ndone"
+    assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.session {session.id}{named}\ndone"
 
 
 @pytest.mark.parametrize("fails", [True, False], ids=["fails", "was-interrupted"])
@@ -49,7 +49,7 @@ def test_a_failing_or_interrupted_session_leaves_the_rest_to_the_reaper(heard: P
             raise RuntimeError("engine gone")
     _, status = os.wait()
     assert status == 0
-    assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.reaper {session.id}\n"
+    assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.session {session.id}\n"
 
 
 @pytest.mark.usefixtures("heard")
