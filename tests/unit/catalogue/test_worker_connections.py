@@ -23,9 +23,10 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
     """A subject whose new workers grow for a while."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
-    # The readings: before the reload, when the new workers exist, and while they fill their tables.
-    grown = new(3 * MIB, 2 * MIB)
-    fake.workers = [OLD, new(0, 0), new(1 * MIB, 0), grown, new(1 * MIB, 0), grown, grown, new(2 * MIB, 0), grown]
+    # The readings: before the reload, when the new workers exist, and while they fill their tables. Two equal readings
+    # are too few.
+    paused = new(2 * MIB, 0)
+    fake.workers = [OLD, new(0, 0), new(1 * MIB, 0), paused, paused, paused, new(3 * MIB, 2 * MIB)]
     return fake
 
 
