@@ -1,7 +1,7 @@
 """Cases of packets that the path loses, and of a listener's two queues: for accept(), and for half-open connections."""
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from tests.support.canned_evidence import (
     FRONT,
@@ -54,12 +54,26 @@ SENT_AGAIN: Final = established(retransmits=(0, 12))
 RSYNC: Final = replace(established(port=50_000, retransmits=(0, 300)), peer=SocketAddress(host="10.0.0.7", port=873))
 
 
-def again(server: int, *, segments: int = 1000, acks: int = 0) -> ServiceSummary:
-    """Return a service whose server sent this many of its segments again."""
+def again(server: int, client: int = 0, *, segments: int = 1000, acks: int = 0, **values: Any) -> ServiceSummary:
+    """Return a service whose server and client sent this many of their segments again."""
     return service(
-        from_client=Side(data_segments=segments, duplicate_acks=acks),
+        from_client=Side(data_segments=segments, retransmitted_segments=client, duplicate_acks=acks),
         from_server=Side(data_segments=segments, retransmitted_segments=server),
+        **values,
     )
+
+
+def resent(segments: int = 100, *, again: int = 10, **values: int) -> dict[str, Any]:
+    """Return the sides of a service whose server sends again."""
+    return {
+        "from_client": Side(data_segments=100, duplicate_acks=400),
+        "from_server": Side(data_segments=segments, retransmitted_segments=again, **values),
+    }
+
+
+def captured_at(behind_s: float, before_s: float) -> dict[str, Any]:
+    """Return the times that the ends behind and before the capture take to answer in a handshake."""
+    return {"syn_to_synack_s": spread(behind_s), "synack_to_ack_s": spread(before_s)}
 
 
 MANY_HALF_OPEN: Final = service(half_open=100, handshakes={"complete": 100, "half-open": 100})
@@ -70,6 +84,13 @@ def accepting(connections: int, **counted: int) -> tuple[CounterSnapshot, ...]:
     after = {f"TcpExt.{name}": number for name, number in counted.items()}
     return readings({"Tcp.PassiveOpens": 0}, {"Tcp.PassiveOpens": connections, **after})
 
+
+OVERFLOWS: Final = "TcpExt.ListenOverflows"
+FIVE, NINE = readings({OVERFLOWS: 5}, {OVERFLOWS: 9})
+# Only the step backwards says nothing.
+RESTARTED: Final = readings(
+    *({OVERFLOWS: number, "Tcp.OutSegs": segments} for number, segments in ((5, 50), (8, 60), (1, 10), (2, 20)))
+)
 
 CASES: Final[Rows] = {
     # Data is sent again to receivers with gaps; a host's counters show loss if the host serves nothing else.
@@ -95,6 +116,37 @@ CASES: Final[Rows] = {
         ),
         row("an echo for four segments", FOUND, again(40, acks=10)),
         row("fewer echoes", POSSIBLE, again(40, acks=9)),
+        row("ten segments", FOUND, again(10, segments=100, acks=100)),
+        row("nine segments", NOT_SEEN, again(9, segments=100, acks=100)),
+        # Three repeated SYN/ACKs show a full server, to which clients send again, unless its own data is lost, too.
+        *(
+            row(
+                f"{server} segments, {synacks} SYN/ACKs",
+                verdict,
+                again(server, 40, acks=100, synack_retransmitted_flows=synacks),
+            )
+            for server, synacks, verdict in ((9, 3, NOT_SEEN), (9, 2, FOUND), (10, 3, FOUND))
+        ),
+        # Segments that arrive twice were not lost before that. An end that answers in a fifth of the time is close.
+        *(
+            row(
+                f"resent after {behind_s} s",
+                verdict,
+                service(**resent(3000, again=300, resent_arrived_segments=298), **captured_at(behind_s, 0.0001)),
+            )
+            for behind_s, verdict in ((0.0006, RULED_OUT), (0.0004, FOUND))
+        ),
+        *(
+            row(f"SYNs again before {before_s} s", verdict, service(**repeated_syns(), **captured_at(0.0001, before_s)))
+            for before_s, verdict in ((0.0006, RULED_OUT), (0.0004, POSSIBLE))
+        ),
+        row("one direction of handshakes", POSSIBLE, service(**repeated_syns(), synack_to_ack_s=None)),
+        row("the other direction", POSSIBLE, service(**repeated_syns(), syn_to_synack_s=None)),
+        # Copies that are faster than any timer are the same packet.
+        *(
+            row(f"{copies} copies", verdict, service(**resent(suspected_copies=copies)))
+            for copies, verdict in ((5, NOT_SEEN), (4, FOUND))
+        ),
         row("none of 1000", RULED_OUT, again(0, segments=500)),
         row("none of 998", NOT_SEEN, again(0, segments=499)),
         row("none of 999", NOT_SEEN, service(from_client=Side(data_segments=999), from_server=Side())),
@@ -187,10 +239,20 @@ CASES: Final[Rows] = {
             "two files with a reading each",
             FOUND,
             "for 1: [counters 1, counters 2]",
-            *((each,) for each in readings({}, {"TcpExt.ListenOverflows": 12})),
+            *((each,) for each in readings({}, {OVERFLOWS: 12})),
         ),
-        row("one reading", POSSIBLE, "decides 1: nstat", readings({"TcpExt.ListenOverflows": 12})),
-        row("increments", FOUND, readings({"TcpExt.ListenOverflows": 12}, relative=True)),
+        row("one reading", POSSIBLE, "decides 1: nstat", readings({OVERFLOWS: 12})),
+        # Files may be in the wrong order, and two tools at the same moment are no before and after.
+        row("backwards", POSSIBLE, "for 1: 5 connections met a full accept queue since boot", (NINE,), (FIVE,)),
+        row(
+            "another tool",
+            POSSIBLE,
+            "for 1: 9 connections met a full accept queue since boot",
+            (FIVE,),
+            (replace(NINE, source="nstat"),),
+        ),
+        row("a restart in a loop", FOUND, "for 1: 4 connections met", RESTARTED),
+        row("increments", FOUND, readings({OVERFLOWS: 12}, relative=True)),
         # Three overflows are more than a single event, and one connection in a hundred explains a complaint.
         row("two connections", RARE, grown(ListenOverflows=2, ListenDrops=2)),
         row("12 of 10000", RARE, accepting(10_000, ListenOverflows=12)),
@@ -213,14 +275,29 @@ CASES: Final[Rows] = {
             service(**lossy(), **repeated_syns()),
         ),
         row("SYN/ACKs again", POSSIBLE, "for 2: SYN/ACK again in 40 of 200", UNHEARD),
+        row("three SYNs again", POSSIBLE, service(**repeated_syns(3))),
         row("two SYNs again", NOT_SEEN, service(**repeated_syns(2))),
         # No timer of TCP is that short.
-        row("every packet twice", NOT_SEEN, service(**repeated_syns(200, syn_retransmission_delay_s=spread(0.00001)))),
+        *(
+            row(f"again in {again_s} s", verdict, service(**repeated_syns(syn_retransmission_delay_s=spread(again_s))))
+            for again_s, verdict in ((0.009, NOT_SEEN), (0.011, POSSIBLE))
+        ),
+        # A timer takes 1 s, then 2 s (RFC 6298), a round trip and jitter; the log's clock may be early.
+        *(
+            row(f"connects of {slow_s} s", verdict, log(connect_time_s=spread(0.001, slow_s)))
+            for verdict, times_s in ((POSSIBLE, (0.96, 1.14, 2.05, 3.05, 5.05, 7.1)), (NOT_SEEN, (0.94, 1.16, 1.5)))
+            for slow_s in times_s
+        ),
         # In a recorded stall, a tenth waited for 72 ms, and one in a hundred for 1.04 s.
         row(
             "a second in a stall", NOT_SEEN, log(connect_time_s=distribution([0.0] * 170 + [0.072] * 20 + [1.04] * 10))
         ),
         row("handshakes at once", RULED_OUT, "against 1: 200 handshakes", service(FRONT)),
+        row("20 handshakes", RULED_OUT, service(handshakes={"complete": 20})),
+        row("19 handshakes", NOT_SEEN, service(handshakes={"complete": 19})),
+        row("one SYN again", NOT_SEEN, service(syn_retransmitted_flows=1)),
+        row("one without an answer", NOT_SEEN, service(unanswered=1)),
+        row("one SYN/ACK again", NOT_SEEN, service(synack_retransmitted_flows=1)),
         row("timeouts in the error log", POSSIBLE, said_so(Event.CONNECT_TIMED_OUT, 3)),
         row("few timeouts", NOT_SEEN, said_so(Event.CONNECT_TIMED_OUT, 2)),
     ],

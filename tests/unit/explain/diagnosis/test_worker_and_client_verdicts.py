@@ -183,6 +183,14 @@ CASES: Final[Rows] = {
                 ("90 and 20 ms", 0.09, 0.02, NOT_SEEN),
             )
         ),
+        *(
+            row(
+                f"{fast} fast and {slow} late connects",
+                verdict,
+                log(server_connects=(connects(11, spread(0.001, count=fast)), connects(12, spread(0.3, count=slow)))),
+            )
+            for fast, slow, verdict in ((20, 20, POSSIBLE), (19, 200, NOT_SEEN), (200, 19, NOT_SEEN))
+        ),
         row(
             "all workers connect late",
             POSSIBLE,
@@ -212,13 +220,35 @@ CASES: Final[Rows] = {
             LATE_LOG,
             legs(back=repeated_syns(handshake_s=spread(0.0001, 1.0)), matched=0),
         ),
+        row("no handshake on the wire", POSSIBLE, LATE_LOG, legs(back={"handshake_s": None}, matched=0)),
         *(
-            row(name, NOT_SEEN, log(connect_time_s=times))
-            for name, times in (
-                ("connects of 40 ms", spread(0.0, 0.04)),
-                ("a SYN timer", spread(0.0, 1.02)),
-                ("a far backend", spread(0.1, 0.12)),
-                ("few connects", spread(0.0, 0.3, count=15)),
+            row(
+                f"{count} handshakes",
+                verdict,
+                LATE_LOG,
+                legs(back={"handshake_s": spread(0.001, count=count)}, matched=0),
+            )
+            for count, verdict in ((20, FOUND), (19, POSSIBLE))
+        ),
+        row(
+            "every packet twice on the wire",
+            POSSIBLE,
+            LATE_LOG,
+            legs(back={"syn_retransmission_delay_s": spread(0.0001)}, matched=0),
+        ),
+        # Late are a tenth that takes five times as long as the fastest, or half of them: gaps on a CPU delay only few.
+        *(
+            row(name, verdict, log(connect_time_s=times))
+            for name, times, verdict in (
+                ("connects of 40 ms", spread(0.0, 0.04), NOT_SEEN),
+                ("a SYN timer", spread(0.0, 1.02), NOT_SEEN),
+                ("a far backend", spread(0.1, 0.12), NOT_SEEN),
+                ("20 connects", spread(0.02, 0.1, count=20), POSSIBLE),
+                ("19 connects", spread(0.02, 0.1, count=19), NOT_SEEN),
+                ("below five times the fastest", spread(0.021, 0.1), NOT_SEEN),
+                ("51 % take 10 ms", spread(0.001, 0.01, slow_share=0.51), POSSIBLE),
+                ("51 % take 9 ms", spread(0.001, 0.009, slow_share=0.51), NOT_SEEN),
+                ("49 % take 10 ms", spread(0.001, 0.01, slow_share=0.49), NOT_SEEN),
             )
         ),
         # The worker finds the request and the client's FIN in one iteration.
