@@ -99,7 +99,7 @@ def plain_quotes(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return lines as plain text: whatever a terminal or GitHub's runner would interpret is escaped, as in ``\x1b``.
+    r"""Return lines as plain text: all that a terminal or GitHub's runner would interpret is escaped, as in ``\x1b``.
 
     These are control characters, marks that change the writing direction, lone surrogates, and GitHub's commands, such
     as ``::error::``. Line ends and tabs stay.

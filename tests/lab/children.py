@@ -19,7 +19,7 @@ SHORTEST_RUN: Final = ("tests/scenarios", "-k", "loaded_worker_stalls")
 # A claim that counts, without the loop probe: a busy host cannot prevent its verdict.
 COUNTED_RUN: Final = ("tests/scenarios", "-k", "long_backlog_spares_connects")
 _STARTED_FOR: Final = "TUNEPROOF_TEST_RESULTS"
-# A limit for steps that take seconds: only a hang reaches it, however busy the machine is.
+# A limit for steps that take seconds: only a hang reaches it, even on a busy machine.
 GONE_WITHIN_S: Final = 120.0
 
 

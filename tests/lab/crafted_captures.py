@@ -119,7 +119,7 @@ def _overtaken() -> Sequence[Segment]:
 
 
 def _repeated_on_a_busy_flow() -> Sequence[Segment]:
-    """Return a segment that is sent again right after newer data, although nobody asked for it."""
+    """Return a segment that is sent again right after newer data, although no ACK requested it."""
     talk = Conversation()
     talk.handshake()
     first = talk.seq[SERVER]

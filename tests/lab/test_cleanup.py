@@ -1,4 +1,4 @@
-"""Nothing of a session remains, however it ends, and other people's containers are not touched."""
+"""Nothing of a session remains after any end, and other people's containers are not touched."""
 
 import json
 import os

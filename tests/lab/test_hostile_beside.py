@@ -62,7 +62,7 @@ _EVENTS: Final = "events { worker_connections 64; }"
 _LOOP: Final = """http { resolver 127.0.0.1 valid=1s; server { listen 8080;
     location / { proxy_pass http://app:3000; }
     location /loop { set $to 127.0.0.1; proxy_pass http://$to:8080; } } }"""
-# The stand-in responds with 4 GiB; nobody reads them.
+# The stand-in responds with 4 GiB, which no client reads.
 _ENDLESS: Final = """http { proxy_max_temp_file_size 102400m; server { listen 8080;
     location / { proxy_set_header X-Tuneproof-Bytes 4294967296; proxy_pass http://app:3000; } } }"""
 

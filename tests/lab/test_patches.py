@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.engine]
 
 WHOLE: Final = "all of it"
 AS_IT_IS: Final = "as it is"
-# The image's nginx does not load these even unchanged, whatever audit says about them.
+# The image's nginx does not load these even unchanged, although audit may accept them.
 REFUSED: Final[Mapping[str, str]] = {
     "buffers-that-cannot-be-read": "a number that is none",
     "generated-with-lua": "Lua",

@@ -167,7 +167,7 @@ def slowest_tenths(*slowest_tenth_ms: float) -> list[ProtocolObservation]:
 
 
 def storms(*connected: int) -> list[StormObservation]:
-    """Return storms of 1000 connects, of which this many were established at once."""
+    """Return storms of 1000 connects; this many of them were established at once."""
     return per_arm(STORM, connected=connected, slow_share=[1 - count / 1000 for count in connected])
 
 

@@ -16,7 +16,7 @@ PROBE = http1.get("/probe", host="127.0.0.1", trial="t")
 BULK = http1.get("/bulk.bin", host="127.0.0.1", trial="t")
 SMALL = http1.get("/small.bin", host="127.0.0.1", trial="t", keep_alive=False)
 HANG_S: Final = 30.0
-"""A limit for steps that take milliseconds: only a test that hangs reaches it, however busy the machine is."""
+"""A limit for steps that take milliseconds: only a test that hangs reaches it, even on a busy machine."""
 _CHUNK = bytes(1 << 16)
 _BACKLOG = 128
 

@@ -24,7 +24,7 @@ class Page(HTMLParser):
         self.text = "".join(f"{line.strip()}\n" for line in self.text.splitlines() if line.strip())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember what a test needs."""
+        """Remember the attributes that a test needs."""
         if tag not in _VOID:
             self._open.append(tag)
         self.tags.add(tag)

@@ -38,7 +38,7 @@ _LISTS: Final = frozenset(
     }
 )
 _FLAG_SETTER: Final = "ngx_conf_set_flag_slot"
-# Those that return "is duplicate" for the second directive of a block, whatever its arguments.
+# These return "is duplicate" for the second directive of a block with any arguments.
 _ONCE: Final = frozenset(
     {
         *(f"ngx_conf_set_{name}_slot" for name in ("num", "size", "off", "msec", "sec", "bufs", "enum", "str")),

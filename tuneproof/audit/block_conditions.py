@@ -14,7 +14,7 @@ _CAPTURE: Final = re.compile(r"\$\d")
 _NAMED_OR_NONE: Final = re.compile(r"\\.|\[[^\]]*\]|\(\?[^)<P']*[:=!]")
 _FLAGS: Final = frozenset({"last", "break", "redirect", "permanent"})
 _ABSOLUTE: Final = ("http://", "https://", "$scheme")
-# What goes to the upstream, each with its module.
+# Directives about a request to the upstream, each with its module.
 _PASSED_ON: Final = {
     **{f"{kind}_set_header": kind for kind in ("proxy", "grpc")},
     **{f"{kind}_param": kind for kind in ("fastcgi", "uwsgi", "scgi")},
@@ -126,7 +126,7 @@ def _nested_captures(at: Statement | Block, _block: Block, _facts: Facts) -> boo
 
 
 def _never_matches(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return what takes all paths of a location, in words; empty if some reach it."""
+    """Return the block that takes all paths of a location, in words; empty if some reach it."""
     server = at.parent if isinstance(at, Block) else None
     is_named = "".join(at.args[:1]).startswith("@")
     if server is not None and server.name == "server" and not is_named and _returns_at_once(at, server, facts):

@@ -19,7 +19,7 @@ def _is_tls_only(_at: Statement | Block, block: Block, facts: Facts) -> bool:
     if block.name == "http" and (block.absent_sites or facts.configuration.is_fragment):
         return False
     listens = [(server, listen) for server in servers for listen in server.local("listen")]
-    # The parameter is the socket's, whichever of its listens has it.
+    # The parameter belongs to the socket, and any of its listens may have it.
     encrypted = {id(listen) for socket in facts.sockets.found if "ssl" in socket.protocols for listen in socket.listens}
     is_tls = all(
         {"ssl", "quic"} & set(listen.args) or id(listen) in encrypted or server.is_on("ssl")

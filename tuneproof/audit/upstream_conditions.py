@@ -238,7 +238,7 @@ def _caches_cookies(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     for block in _targets_under(at, facts):
         is_cached = _is_cached(block, kind)
         hidden = any(one.value.lower() == "set-cookie" for one in block.in_effect(f"{kind}_hide_header"))
-        # Headers of a subrequest, such as that of auth_request, go to nobody.
+        # Headers of a subrequest, such as that of auth_request, are sent to no client.
         if is_cached and not hidden and not block.local("internal") and not block.in_effect(f"{kind}_no_cache"):
             return True
     return False

@@ -42,7 +42,7 @@ class Setting:
 
 
 def arms_of(settings: Sequence[Setting]) -> tuple[Arm[CountedObservation], ...]:
-    """Return the arms of settings: those that need the same container share it, whichever configuration they start."""
+    """Return the arms of settings: those that need the same container share it, even with different configurations."""
     groups: dict[str, list[Setting]] = {}
     for setting in settings:
         parts = [f"{name.rpartition('.')[2]}-{value}" for name, value in setting.sysctls.items()]

@@ -50,9 +50,10 @@ def _over_http2(rig: Rig) -> float:
 
 
 def _over_http1(rig: Rig) -> float:
-    """Load it on six connections, with one request at a time on each; return the time since they were established.
+    """Load the page on six connections, one request at a time on each; return the time since they were established.
 
-    Any lost packet of a handshake costs a second (RFC 6298, section 2), which with six of them is every ninth page.
+    Any lost packet of a handshake costs a second (RFC 6298, section 2), which affects every ninth page with six
+    connections.
     """
     done = rig.flow(Flow(connections=CONNECTIONS, requests=FILES // CONNECTIONS, path=_FILE))
     rig.ok(done, requests=FILES)

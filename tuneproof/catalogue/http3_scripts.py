@@ -27,7 +27,7 @@ ORDER: Final = "/order"
 _FILE: Final = f"/{FILE_MB}000000.bin"
 # The first flight is sent at once, and again after a second (RFC 9002, section 6.2).
 _FLIGHTS_S: Final = 1.5
-# Several times as long as nginx takes to notice worker_shutdown_timeout.
+# This is several times as long as nginx takes to notice worker_shutdown_timeout.
 _AFTER_TIMEOUT_S: Final = 1.0
 # Data that is sent on one machine has arrived after this time.
 _ARRIVES_S: Final = 0.2
@@ -95,7 +95,7 @@ def download(rig: Rig) -> Figures:
 
 
 def tls_download(rig: Rig) -> Figures:
-    """Download a file over HTTP/1.1 and TLS; count the same."""
+    """Download a file over HTTP/1.1 and TLS; count the same calls."""
     flow = Flow(path=_FILE, tls=True)
     calls = rig.calls(lambda: rig.ok(rig.flow(flow, port=TLS_PORT), requests=1))
     return {"sends": calls.made("write", "writev", "send", "sendfile")}

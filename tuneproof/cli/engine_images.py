@@ -28,7 +28,7 @@ def images_for(arguments: Sequence[str]) -> list[ImageSpec]:
     """
     depths, _ = suite.values_of("--depth", arguments)
     asked, _ = suite.values_of("--nginx", arguments)
-    # Mainline's binary is the same wherever pip fetches it, and a run continues if it cannot.
+    # Mainline's binary is the same from every index of pip, and a run continues without it.
     versions = [one for one in versions_at(depths[-1] if depths else QUICK, asked) if one != MAINLINE]
     return [*role_images().values(), *subject_images(versions).values()]
 

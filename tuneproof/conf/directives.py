@@ -23,7 +23,7 @@ CONTEXTS: Final = (
 )
 
 
-# Matches whatever ngx_parse_size, ngx_parse_offset, ngx_parse_time or ngx_atoi accepts, and possibly more.
+# It matches all that ngx_parse_size, ngx_parse_offset, ngx_parse_time or ngx_atoi accepts, and possibly more.
 VALUES: Final = {
     "number": re.compile(r"[0-9]+"),
     "size": re.compile(r"[0-9]+[kKmM]?"),

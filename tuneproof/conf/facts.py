@@ -115,7 +115,7 @@ class Facts:
         return tuple((proxied, proxied.target.names()) for proxied in self.proxied)
 
     def passing_to(self, upstream: str) -> list[Proxied]:
-        """Return the locations proxied to an upstream block, or possibly to it: by its name, whatever its case."""
+        """Return the locations proxied, or possibly proxied, to an upstream block: by its name in any case."""
         name, found = upstream.lower(), []
         for proxied, names in self._names:
             if name in names if names is not None else proxied.target.may_be(name):

@@ -30,7 +30,7 @@ def variables(text: str) -> list[str]:
 
 
 def defined(main: Block) -> set[str]:
-    """Return the names of all variables that a configuration defines, in lower case, whatever the protocol."""
+    """Return the names of all variables that a configuration defines for any protocol, in lower case."""
     everything: list[Statement | Block] = [*main.below(), *(said for said, _ in main.everything())]
     defining = [said for said in everything if said.name in _DEFINING and said.args]
     own = {said.args[-isinstance(said, Block)].lower().removeprefix("$") for said in defining}

@@ -33,7 +33,7 @@ LATE_S: Final = 0.005
 MOST_S: Final = 300.0
 """The maximum duration: it sends 240 requests per second."""
 _TIMEOUT_S: Final = 5.0
-# Statuses of limit_req, limit_conn and overloaded servers: sent at once, whatever the workers do. They ask for fewer
+# Statuses of limit_req, limit_conn and overloaded servers: sent at once even by stalled workers. They ask for fewer
 # requests.
 _REFUSED: Final = frozenset({429, 503})
 # The largest step between the sorted mean times of connections, each with LATE_S added, as a ratio. Pauses of the

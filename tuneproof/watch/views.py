@@ -91,7 +91,7 @@ def live_table(made: tuple[LoopSecond, ...]) -> Table:
     for heading in ("worker", "nginx", "iterations/s", "busy", "p50", "p99", "longest"):
         table.add_column(heading, justify="left" if heading == "nginx" else "right", no_wrap=True)
     table.add_column("4 us ... 1 s", no_wrap=True, min_width=_LAST_EXPONENT - _FIRST_EXPONENT + 1)
-    # Whatever does not fit is left out: the figures come first.
+    # Parts that do not fit are left out: the figures come first.
     table.add_column("longest one", no_wrap=True, overflow="ellipsis", ratio=1)
     for second in _worst(made):
         loop = summarise(LoopRecording(began="", seconds=(second,)))[0]

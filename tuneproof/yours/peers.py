@@ -19,7 +19,7 @@ _LOCALHOST: Final = "127.0.0.1"
 _ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - nothing is bound here
 _NAME: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", re.IGNORECASE)
 ENGINES_RESOLVER: Final = "127.0.0.11"
-"""The engine's own, in every container: https://docs.docker.com/engine/network/#dns-services"""
+"""The engine's own name server in every container: https://docs.docker.com/engine/network/#dns-services"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class Peer:
 
 @dataclass(frozen=True, kw_only=True)
 class Peers:
-    """All of them."""
+    """All peers of a configuration."""
 
     passed_to: tuple[Peer, ...]  # addresses to which requests are proxied
     resolvers: tuple[str, ...]  # addresses of resolvers
@@ -80,7 +80,7 @@ class Peers:
 
     @property
     def local_addresses(self) -> tuple[str, ...]:
-        """Their addresses on nginx's own machine."""
+        """Addresses of these stand-ins on nginx's own machine."""
         local = (peer for peer in self.passed_to if peer.is_local and peer.port)
         found = [address for peer in local for address in ((peer.host,) if peer.is_address else (_LOCALHOST, "::1"))]
         return tuple(dict.fromkeys(found))

@@ -187,7 +187,7 @@ def _route(
 
 
 def _never_proxied(facts: Facts, proxied: Proxied, peers: Peers) -> str:
-    """Return why no request gets to an upstream in the lab, whatever its path; empty if one may."""
+    """Return why no request with any path gets to an upstream in the lab; empty if one may."""
     target, block = proxied.target, proxied.target.block
     if block.name == "limit_except" and "GET" in map(str.upper, block.args):
         return "only methods other than GET get there"

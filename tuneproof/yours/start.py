@@ -69,7 +69,7 @@ def _lowered(configuration: Configuration) -> Iterator[str]:
 
 
 def probe_server(port: int) -> str:
-    """Return a server block that answers at once, whatever http{} requires of requests."""
+    """Return a server block that answers at once, even if http{} has conditions for requests."""
     return f"server {{ listen {port}; access_log off; location / {{ access_log off; return 204; }} }}"
 
 

@@ -66,7 +66,7 @@ def test_a_line_is_shown_only_where_it_applies(line: Line, concern: Concern) -> 
     [(*pair, version) for pair in CONCERNS for version in (pair[0].version, pair[0].since) if version],
 )
 def test_a_line_is_shown_from_the_version_on_that_the_row_names(line: Line, concern: Concern, version: str) -> None:
-    """Before that version the directive is unknown, or does what it says: nobody learns what made it unnecessary."""
+    """Before that version the directive is unknown or still needed, so the finding would be wrong."""
     major, minor, patch = as_numbers(version)
     before = f"{major}.{minor}.{patch - 1}" if patch else f"{major}.{minor - 1}"
     for example in concern.trips:

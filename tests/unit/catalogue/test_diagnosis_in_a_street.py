@@ -1,4 +1,4 @@
-"""A diagnosis amid other traffic is right if it finds nothing else, wherever the capture was taken."""
+"""A diagnosis amid other traffic is right if it finds nothing else, for captures at any place."""
 
 import pytest
 

@@ -57,7 +57,7 @@ def verdict(check: Check) -> Verdict:
     ],
 )
 def test_a_fact_at_the_limit_is_judged_as_documented(check: Check, expected: Verdict) -> None:
-    """Every line that is not fine has advice: a warning without a reason helps nobody."""
+    """Every line that is not fine has advice: a warning without a reason would not help."""
     assert verdict(check) == expected
     assert bool(check.advice) is (check.state != "ok")
 

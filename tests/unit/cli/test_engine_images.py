@@ -1,4 +1,4 @@
-"""The images of a run on several engines: which engine builds them, and which ones get copies."""
+"""The images of a run on several engines: the engine that builds them, and those that get copies."""
 
 import copy
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ ONE = SPECS[0].tag
 
 @dataclass
 class Engines:
-    """Engines that hold images by name, and what was done on them, in order."""
+    """Engines that hold images by name, and the calls to them, in order."""
 
     held: dict[str, set[str]]
     cannot_build: set[str] = field(default_factory=set)  # engines that cannot reach the packages
@@ -70,7 +70,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> Engines:
 
 
 def provide(engines: Engines) -> list[str]:
-    """Return what was done, with copies sorted by name."""
+    """Return the calls, with copies sorted by name."""
     provide_images(engines.environments, SPECS)
     *done, _, _, _ = engines.did
     assert engines.did == [*done, *["close"] * 3]

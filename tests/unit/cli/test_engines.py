@@ -237,7 +237,7 @@ def test_a_noisy_engine_leaves_the_rest_to_the_others_and_its_undecided_claims_s
 def test_a_cell_of_a_lost_engine_is_not_started_again_after_a_look(
     farm: Farm, shared: Shared, looked: int, verdict: str
 ) -> None:
-    """Before its first look nobody has seen any data, and another engine may begin."""
+    """Before its first look, no data has been examined, and another engine may begin."""
     farm.lost, farm.looked = {"b"}, looked
     cells = {cell.name: cell for cell in shared()[1].cells}
     (begun,) = [part.shard.replace("/", "_") for engine, part in farm.did if engine == "b"]

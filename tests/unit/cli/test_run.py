@@ -1,4 +1,4 @@
-"""``./lab run``: what it passes to pytest."""
+"""``./lab run``: the arguments that it passes to pytest."""
 
 import io
 import os
@@ -37,7 +37,7 @@ ALL_ROLES = "--place client=a --place backend=a --place subject=b"
         ("--nginx-conf a.conf -k yours", "--nginx-conf=a.conf -k yours", True),
         ("--nginx-conf=a.conf -k yours", "--nginx-conf=a.conf -k yours", True),
         ("-k - --nginx 1.22", "-k - --nginx 1.22", True),
-        # A list would be the same for all engines.
+        # A list of CPUs would apply to all engines alike.
         ("--engine no-such-context --engine ssh://nowhere --co", "--co", True),
         ("--place client=a --place backend=a", "--place client=a --place backend=a", True),
         # The default engine has no role left.

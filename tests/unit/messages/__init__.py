@@ -1,1 +1,1 @@
-"""The rows of messages, and what is made of them."""
+"""The rows of messages, and the page that is made from them."""

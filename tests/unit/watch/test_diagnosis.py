@@ -1,4 +1,4 @@
-"""The diagnosis of a recording, in few lines however many workers it has."""
+"""The diagnosis of a recording, in few lines for any number of workers."""
 
 from dataclasses import replace
 

@@ -172,7 +172,8 @@ def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, serve
             "(if at ",
         ),
         ("server { listen 443 ssl; if ($ssl_client_s_dn !~ CN=a) { return 403; } location / { PASS } }", "(if at "),
-        # The reason is that of the request that comes closest: over TLS there is no redirect, but still an account.
+        # The reason is that of the request that comes closest: over TLS there is no redirect, but a password is
+        # required.
         (
             (
                 f"server {{ listen 80; listen 443 ssl; if ($scheme = http) {{ {MOVED} }} "

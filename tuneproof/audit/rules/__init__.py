@@ -1,4 +1,4 @@
-"""The rules: which places of a configuration each piece of advice applies to.
+"""The rules: the places of a configuration to which each piece of advice applies.
 
 Each module is a rule: a function ``advise``, and ``RANK``, its order among others of the same state: the larger the
 gain, the smaller the rank.

@@ -58,7 +58,7 @@ def _of_directives(rows: Sequence[tuple[Line, Concern]], facts: Facts) -> Iterat
             is_kept = concern.patch == "" and _would_inherit(said, block)
             if is_kept and concern.state == State.WITHOUT_EFFECT:
                 continue
-            # A hint is given once, however often the line occurs.
+            # A hint is given once, even if the line occurs often.
             key = (line.claim, *said.args) if concern.state == State.CANNOT_TELL else (line.claim, str(id(said)))
             if key not in said_before and (found := _meant(concern, said, block, facts)) is not None:
                 said_before.add(key)
@@ -148,7 +148,7 @@ def _is_of_version(line: Line, concern: Concern, facts: Facts) -> bool:
 
 
 def _is_written(said: Statement, concern: Concern) -> bool:
-    """Tell whether a directive has the arguments of a row, whatever a template's placeholders stand for."""
+    """Tell whether a directive has the arguments of a row for all values of a template's placeholders."""
     stand_ins = {one.value: one.written for one in said.filled if not one.is_given}
     for args in (said.args, [stand_ins.get(arg, arg) for arg in said.args]) if stand_ins else (said.args,):
         if not re.fullmatch(concern.args, " ".join(args), re.DOTALL):

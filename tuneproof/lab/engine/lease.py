@@ -1,4 +1,4 @@
-"""A session's lease on an engine, which shows anybody whether the session is over, whatever its machine.
+"""A session's lease on an engine, which shows on any machine whether the session is over.
 
 A container reads from the connection over which the session attached to it. When the session's process or machine ends,
 the engine closes that container's input, and it exits: at once for a process; after about two minutes without an answer

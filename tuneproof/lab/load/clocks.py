@@ -31,4 +31,4 @@ class Clock:
 
 
 COMMON = Clock()
-"""The clock of programs that share one, whatever the calling machine's is."""
+"""The clock that several programs share, which need not be the calling machine's."""

@@ -15,7 +15,7 @@ SPECS = [ImageSpec(name=name, suite="bookworm") for name in ("client", "netadmin
 
 
 class Engine:
-    """Holds images by name; an image that it saves can be loaded by another one."""
+    """An engine that holds images by name; an image that it saves can be loaded by another one."""
 
     def __init__(self, *tags: str, built: str = "here", refuses: bool = False) -> None:
         self.built = dict.fromkeys(tags, built)

@@ -204,7 +204,7 @@ def test_a_machine_without_a_debian_mirror_cannot_bootstrap(listing: str) -> Non
 
 
 class Engine:
-    """Holds images by name; a registry may answer it."""
+    """An engine that holds images by name; a registry may answer it."""
 
     def __init__(self, *names: str, registry: bool = False) -> None:
         self.names = set(names)

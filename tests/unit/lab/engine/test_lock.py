@@ -22,7 +22,7 @@ TICKET_OF_MINE = f"of-mine-{TICKET}mine"
 
 
 class Engine(FakeApi):
-    """Assigns a container's name once; its clock advances during waits.
+    """An engine that assigns a container's name once; its clock advances during waits.
 
     ends_at_s: when somebody else removes a container, by its id.
     """
@@ -131,7 +131,7 @@ def test_an_engine_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("call", ["containers", "create_container", "images", "inspect_container"])
 def test_an_engine_that_stops_answering_is_one_error(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whichever call comes next, while another run measures."""
+    """Any call may come next while another run measures."""
     engine = Engine(ALIVE)
     engine.add_lease(ALIVE, "running")
     monkeypatch.setattr(engine, call, Mock(side_effect=requests.ConnectionError("refused")))

@@ -24,7 +24,7 @@ def test_the_workers_rest_when_all_sleep_and_none_has_run() -> None:
 
 
 def test_a_number_is_steady_after_several_readings_without_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that is ready to run may still change it, however long it has not."""
+    """A worker that is ready to run may still change the number after a long time."""
     monkeypatch.setattr(trial_nginx, "_BETWEEN_READINGS_S", 0.0)
     around = Around()
     busy, asleep = worker(7, is_asleep=False), worker(7)

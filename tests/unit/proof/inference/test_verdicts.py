@@ -148,7 +148,7 @@ FALLING, RISING = Ordered(responses=(4, 3, 2, 1)), Ordered(responses=(1, 2, 3, 4
         ([FALLING] * 5, "holds"),
         ([RISING] * 5, "refuted"),
         ([FALLING] * 4 + [RISING] + [FALLING] * 4, "holds"),
-        # Five of six pairs in order, and the last step doubles: a reversal, whatever the rest does.
+        # Five of six pairs are in order, and the last step doubles, which is a reversal in spite of the rest.
         ([Ordered(responses=(8, 6, 1, 2))] * 9, "inconclusive"),
         ([Ordered(responses=(8, 6, 1, 1.2))] * 5, "holds"),
     ],

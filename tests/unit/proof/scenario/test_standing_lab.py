@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Labs:
-    """Makes labs of which some do not start, and records what happened."""
+    """A maker of labs, some of which do not start; it records all calls."""
 
     def __init__(self, *errors: TuneproofError | None) -> None:
         self.errors = [*errors]

@@ -71,7 +71,7 @@ def test_a_killed_writer_leaves_everything_that_it_has_appended(tmp_path: Path) 
 
 
 def test_two_simultaneous_runs_keep_both_results(tmp_path: Path) -> None:
-    """``latest`` is one of them, whichever comes last."""
+    """``latest`` is the one that comes last."""
     for attempt in range(5):
         root = tmp_path / str(attempt)
 

@@ -1,4 +1,4 @@
-"""results.json keeps every decided cell, whatever happens to the run or to the disk."""
+"""The file results.json keeps every decided cell after any failure of the run or the disk."""
 
 import errno
 import json

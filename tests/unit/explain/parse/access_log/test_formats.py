@@ -1,4 +1,4 @@
-"""Any log_format becomes a parser, whatever is in the lines."""
+"""Any log_format becomes a parser, which reads lines with any content."""
 
 import json
 import time

@@ -185,7 +185,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
             (OPEN, server(flags=SYN | ACK, seq=500_000, after_s=1.0)),
             {"handshake": "complete", "synack_retransmissions": pytest.approx((1.002,))},
         ),
-        # No answer, an answer that nobody acknowledges, and a refusal are three different things.
+        # No answer, an answer without an acknowledgement, and a refusal are three different things.
         ((client(flags=SYN),), {"handshake": "unanswered", "handshake_s": None}),
         ((client(flags=SYN), server(flags=SYN | ACK)), {"handshake": "half-open", "handshake_s": None}),
         ((client(flags=SYN), server(flags=RST | ACK)), {"handshake": "refused", "handshake_s": None}),

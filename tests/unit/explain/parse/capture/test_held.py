@@ -46,7 +46,7 @@ def test_a_keepalive_connection_to_the_backend_has_no_handshake_to_report() -> N
 
 
 def test_requests_released_together_count_as_held_once() -> None:
-    """A burst that one pause held is one moment, however many requests it had; prompt requests count for none."""
+    """A burst that one pause held is one moment with any number of requests; prompt requests do not count."""
     assert held(proxied()).moments == 2, "the request and, 0.3 s later, the response"
     burst = [segment for number in range(5) for segment in proxied(number, path=f"/{number}")]
     assert held(burst).moments == 2
