@@ -11,7 +11,7 @@ from tuneproof.conf.tree import Block
 
 _PREFIXES: Final = frozenset({Kind.PREFIX, Kind.PREFIX_ONLY})
 _URI: Final = re.compile(r"https?://(?:unix:[^:]+:|[^/?$]+)(/[^?$]*)", re.IGNORECASE)
-_CONSTANT: Final = re.compile(r"[^/]+://[^/]*\$[^/]*(/[^$]*)")
+_CONSTANT: Final = re.compile(r"(?:[^/]*://)?([^/]*)(/[^$]*)")
 _DECODED: Final = re.compile(r"://.+?(\$\{?(?:document_)?uri\b\}?)")
 _CAPTURE: Final = re.compile(r"[^$:]/[^?$]*(\$\d)")
 # A capture that takes a space.
@@ -39,11 +39,15 @@ def _glued(at: Statement | Block, block: Block, _facts: Facts) -> str:
 
 
 def _constant_path(at: Statement | Block, block: Block, _facts: Facts) -> str:
-    """Return the path that replaces the whole path of every request, since the address has a variable."""
-    match = _CONSTANT.fullmatch("".join(at.args[:1]))
+    """Return what replaces the whole path of every request, since the address has a variable."""
+    value = "".join(at.args[:1])
+    match = _CONSTANT.fullmatch(value) if "$" in value else None
     location = block.around("location")
     is_one = location is not None and (Location.of(location).kind is Kind.EXACT or location.local("internal"))
-    return match[1] if match and not is_one else ""
+    if match is None or is_one:
+        return ""
+    # A variable without a scheme before it may have a path of its own.
+    return match[2] if "://" in value else value
 
 
 def _decoded(at: Statement | Block, block: Block, _facts: Facts) -> str:

@@ -21,6 +21,7 @@ from tuneproof.conf.sources import Source
 from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block
 from tuneproof.errors import BadInputError
+from tuneproof.lines import DOCUMENTED
 from tuneproof.nginx_changes import LAB_VERSIONS, Change, Kind, of_directive
 from tuneproof.wording import as_numbers, each_once
 
@@ -309,7 +310,7 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
             why = advised.why if other is not None else f"it does not apply to nginx {after.facts.version}"
             yield Difference(
                 effect=Effect.ADVICE,
-                what=advised.name,
+                what=advised.claim if advised.name == DOCUMENTED else advised.name,
                 at=advised.at,
                 why=f"{was} -> {becomes}: {why}",
                 edits=tuple(edits),
