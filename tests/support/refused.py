@@ -7,7 +7,7 @@ _URI: Final = '"proxy_pass" cannot have URI part in location given by regular ex
 _NO_CERTIFICATE: Final = 'no "ssl_certificate" is defined for the'
 # With variables, nginx reads the files when it needs them.
 _CERTIFICATE: Final = "ssl_certificate $host.pem; ssl_certificate_key $host.key;"
-REFUSED: Final[Mapping[str, tuple[str, str]]] = {
+_BLOCKS: Final[Mapping[str, tuple[str, str]]] = {
     "prefix-twice": ("server { location / { } location / { } }", 'duplicate location "/"'),
     "exact-twice": ("server { location = /a { } location =/a { } }", 'duplicate location "/a"'),
     "two-kinds-of-prefix": ("server { location ^~ /a { } location /a { } }", 'duplicate location "/a"'),
@@ -122,7 +122,65 @@ REFUSED: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "in-if-twice": ("server { location / { if ($arg_a) { root /a; root /b; } } }", '"root" directive is duplicate'),
 }
+# What one argument may not be: a line, and the message.
+_FORMS: Final = {
+    "ssl_protocols TLSv1.4;": 'invalid value "TLSv1.4"',
+    "ssl_verify_client yes;": 'invalid value "yes"',
+    "ssl_session_cache shared:SSL;": 'invalid session cache "shared:SSL"',
+    "gzip_comp_level 10;": "value must be between 1 and 9",
+    "gzip_proxied no-cach;": 'invalid value "no-cach"',
+    "proxy_next_upstream error,timeout;": 'invalid value "error,timeout"',
+    "fastcgi_next_upstream http_502;": 'invalid value "http_502"',
+    "proxy_http_version 3;": 'invalid value "3"',
+    "satisfy one;": 'invalid value "one"',
+    "server { return abc; }": 'invalid return code "abc"',
+    "server { return $host; }": 'invalid return code "$host"',
+    "error_page 200 /a;": 'value "200" must be between 300 and 599',
+    "error_page 4xx /a;": 'invalid value "4xx"',
+    "proxy_cache_valid 200 10m 1h;": 'invalid status "10m"',
+    "limit_req_zone $uri zone=a:1m rate=1r/h;": 'invalid rate "rate=1r/h"',
+    "limit_req_zone $uri zone=a rate=1r/s;": 'invalid zone size "zone=a"',
+    "limit_req_zone $uri zone=a:1m rate=1r/s; limit_req zone=a no_delay;": 'invalid parameter "no_delay"',
+    "limit_req_zone $uri zone=a:1m rate=1r/s; limit_req burst=2;": '"limit_req" must have "zone" parameter',
+    "limit_conn_zone $uri zone=a:1m; limit_conn a 0;": 'invalid number of connections "0"',
+    "limit_conn_zone $uri zone=a:1m; limit_conn a 1; limit_conn a 2;": '"limit_conn" directive is duplicate',
+    "limit_req_status 200;": "value must be between 400 and 599",
+    "proxy_cache_path /tmp/a keys_zone=a;": 'invalid keys zone size "keys_zone=a"',
+    "proxy_cache_path /tmp/a levels=1:3 keys_zone=a:1m;": 'invalid "levels" "levels=1:3"',
+    "error_log /tmp/a verbose;": 'invalid log level "verbose"',
+    "add_header A b c;": 'invalid parameter "c"',
+    "server { rewrite ^ /a c; }": 'invalid parameter "c"',
+    "server { set a b; }": 'invalid variable name "a"',
+    "map $uri a { default b; }": 'invalid variable name "a"',
+    "open_file_cache on;": 'invalid "open_file_cache" parameter "on"',
+    "allow a.example;": 'invalid parameter "a.example"',
+    "deny 10.0.0.0/40;": 'invalid parameter "10.0.0.0/40"',
+    "deny 10.1.0.0/255.255.0.0;": 'invalid parameter "10.1.0.0/255.255.0.0"',
+    "upstream a { server http://127.0.0.1; }": 'invalid host in upstream "http://127.0.0.1"',
+    "log_format a $uri; log_format a $host;": 'duplicate "log_format" name "a"',
+    "log_format combined $uri;": 'duplicate "log_format" name "combined"',
+    "server { location / { try_files /a /b; try_files /c /d; } }": '"try_files" directive is duplicate',
+    "server { location / { root /a; alias /b; } }": '"alias" directive is duplicate, "root" directive was specified',
+    "server { location / { limit_except FOO { deny all; } } }": 'invalid method "FOO"',
+}
+REFUSED: Final[Mapping[str, tuple[str, str]]] = {
+    **_BLOCKS,
+    **{f"form-{at}": pair for at, pair in enumerate(_FORMS.items())},
+}
 LOADED: Final[Mapping[str, str]] = {
+    "forms-of-arguments": (
+        "ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache builtin:1000 shared:SSL:10m; gzip_comp_level 9; "
+        "gzip_proxied expired auth; proxy_next_upstream error timeout http_502 non_idempotent; satisfy any; "
+        "error_page 404 =200 /a; error_page 500 502 /b; error_page 403 = @c; proxy_cache_valid any 1m; "
+        "proxy_cache_valid 200 302 10m; proxy_cache_valid 5m; limit_req_zone $uri zone=a:1m rate=30r/m; "
+        "limit_req zone=a burst=5 delay=2; limit_conn_zone $uri zone=b:1m; limit_conn b 10; limit_req_status 429; "
+        "proxy_cache_path /tmp/cache levels=1:2 keys_zone=c:1m inactive=1h max_size=1g use_temp_path=off; "
+        "error_log /tmp/e.log warn; add_header A b always; open_file_cache max=10 inactive=20s; "
+        "allow 10.0.0.0/8; allow 2001:db8::/32; allow unix:; deny all; "
+        "server { listen 81; return https://a; } server { listen 82; return 444; } "
+        "server { listen 83; rewrite ^ /a last; set $a b; return 200 $a; } "
+        "server { listen 84; location / { limit_except GET { deny all; } root /a; } }"
+    ),
     "fastcgi-block-without-port": (
         "upstream php { server 127.0.0.1:9000; } server { location / { fastcgi_pass PHP; } }"
     ),

@@ -97,7 +97,9 @@ def _is_chosen_by_client(at: Statement | Block, block: Block, facts: Facts) -> s
     target = _target_of(at, facts)
     found = _CLIENTS.fullmatch(target.host) if target is not None else None
     tests = (one for level in block.within() for one in level.blocks if one.name == "if")
-    if found is None or any("host" in "".join(one.args) for one in tests):
+    location = block.around("location")
+    is_internal = location is not None and bool(location.local("internal"))
+    if found is None or is_internal or any("host" in "".join(one.args) for one in tests):
         return ""
     return found[1] if found[1].strip("${}").lower() != "host" or _takes_any_host(block, facts) else ""
 

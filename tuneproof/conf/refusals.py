@@ -6,6 +6,7 @@ from typing import Final
 
 from tuneproof.conf.buffers import buffer_problems
 from tuneproof.conf.directives import Directive, directive, rows_of
+from tuneproof.conf.forms import wrong_forms
 from tuneproof.conf.listens import Listen, ListenError
 from tuneproof.conf.locations import REGEXES, Kind, Location
 from tuneproof.conf.sockets import sockets_of
@@ -25,6 +26,7 @@ _ZONE: Final = re.compile(r"(?:keys_)?zone=([^:]+):")
 # nginx Plus and Angie had these before.
 _ALSO_OLDER: Final = BACKPORTED | {"least_time", "sticky"}
 _ALSO_OLDER_IN: Final = frozenset({("upstream", "resolver"), ("upstream", "resolver_timeout")})
+_ONLY_ONCE: Final = frozenset({"http", "events", "stream", "mail", "try_files", "use"})
 _PASSING: Final = frozenset({"location", "if", "limit_except"})
 _BUFFERED: Final = re.compile(r"buffer=|gzip$|gzip=")
 # https://nginx.org/en/CHANGES: "virtual servers in the stream module", "the stream module handler is not mandatory".
@@ -55,6 +57,8 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
     whole = [] if configuration.is_fragment else [main, *(block for block in main.blocks if block.name == "events")]
     for block in whole:
         yield from _repeated(block, version)
+        yield from _twice(block)
+    yield from wrong_forms([main])
     for level in main.blocks if configuration.is_whole else ():
         if level.name in {"http", "stream"}:
             yield from _run_time_names(level, version)
@@ -92,6 +96,7 @@ def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem
 def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     if block.span is not None:
         yield from _repeated(block, version)
+        yield from _twice(block)
         yield from _locations(block)
     yield from _uris(block)
     for said in block.local("proxy_pass") if block.name in _PASSING else ():
@@ -155,6 +160,22 @@ def _repeated(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
         if said.name in seen and row is not None and row.is_once:
             yield _problem(said, f'"{said.name}" directive is duplicate')
         seen.add(said.name)
+
+
+def _twice(block: Block) -> Iterator[Problem]:
+    """Yield the second of blocks that main takes only once, and of directives with a function that says so."""
+    seen = set()
+    everything: list[Statement | Block] = [*block.blocks, *block.own]
+    for one in everything:
+        is_limit = isinstance(one, Statement) and one.name in {"limit_req", "limit_conn"}
+        key = (one.name, _zone_of(one)) if isinstance(one, Statement) and is_limit else (one.name, "")
+        if key in seen and (is_limit or one.name in _ONLY_ONCE) and _is_known(one):
+            yield _problem(one, f'"{one.name}" directive is duplicate')
+        seen.add(key)
+    names = [said.name for said in block.own if said.name in {"root", "alias"}]
+    if len(set(names)) > 1:
+        second = block.local(names[-1])[-1]
+        yield _problem(second, f'"{names[-1]}" directive is duplicate, "{names[0]}" directive was specified earlier')
 
 
 def _locations(level: Block) -> Iterator[Problem]:
@@ -266,13 +287,19 @@ def _is_resolved(server: Statement) -> bool:
 def _unknown_names(http: Block) -> Iterator[Problem]:
     """Yield the uses of a log format or a shared memory zone that no directive defines."""
     everything = [one for one, _ in http.everything()]
-    formats = {"combined", *(one.value for one in everything if one.name == "log_format")}
+    named = [one for one in everything if one.name == "log_format"]
+    formats = {"combined", *(one.value for one in named)}
+    for at, one in enumerate(named):
+        if one.value in {"combined", *(other.value for other in named[:at])} and _is_known(one):
+            yield _problem(one, f'duplicate "log_format" name "{one.value}"')
     zones = {match[1] for one in everything for arg in one.args if (match := _ZONE.match(arg))}
     for one in filter(_is_known, everything):
         if one.name == "access_log" and len(one.args) > 1 and one.args[1] not in formats:
             yield _problem(one, f'unknown log format "{one.args[1]}"')
         elif one.name in {"limit_req", "limit_conn"} and (name := _zone_of(one)) not in zones:
-            yield _problem(one, f'zero size shared memory zone "{name}"')
+            yield _problem(
+                one, f'zero size shared memory zone "{name}"' if name else '"limit_req" must have "zone" parameter'
+            )
         elif one.name in _CACHES and one.value != "off" and "$" not in one.value and one.value not in zones:
             yield _problem(one, f'"{one.name}" zone "{one.value}" is unknown')
 

@@ -1,0 +1,148 @@
+"""The forms of arguments: what all known versions of nginx refuse about single words, in nginx's words.
+
+Each row is checked against the module's function; words with variables are left out, and so are forms that other
+products extend.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tuneproof.conf.statements import TABLES, Problem, Statement
+from tuneproof.conf.tree import Block
+from tuneproof.conf.values import is_address
+
+_VALUE: Final = 'invalid value "{}"'
+_PARAMETER: Final = 'invalid parameter "{}"'
+_SIZE: Final = r"\d+[kKmM]?"
+_TIME: Final = r"[\dyMwdhms ]*\d[\dyMwdhms ]*"
+_TRIED: Final = "error|timeout|invalid_header|non_idempotent|updating|off|http_(?:403|404|429|500|503)"
+_FIRST: Final = slice(0, 1)
+_LATER: Final = slice(1, None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Form:
+    names: str  # the directives, separated by spaces
+    words: str  # what a word may be, as a regular expression
+    says: str = _VALUE
+    place: slice | None = None  # its place among the arguments; None for any
+    of: str = ""  # only words that begin so
+
+
+_FORMS: Final = (
+    _Form(names="ssl_protocols proxy_ssl_protocols grpc_ssl_protocols", words=r"SSLv[23]|TLSv1(?:\.[123])?"),
+    _Form(names="ssl_verify_client", words="on|off|optional|optional_no_ca"),
+    _Form(names="proxy_http_version", words=r"1\.[01]|2"),
+    _Form(names="gzip_http_version", words=r"1\.[01]"),
+    _Form(names="gzip_comp_level", words="[1-9]", says="value must be between 1 and 9"),
+    _Form(names="gzip_proxied", words="off|expired|no-cache|no-store|private|no_last_modified|no_etag|auth|any"),
+    _Form(names="proxy_next_upstream grpc_next_upstream", words=f"{_TRIED}|http_50[24]"),
+    _Form(names="fastcgi_next_upstream uwsgi_next_upstream scgi_next_upstream", words=_TRIED),
+    _Form(names="satisfy", words="all|any"),
+    _Form(names="autoindex_format", words="html|xml|jsonp?"),
+    _Form(names="return", words=r"\d{1,3}|(?:https?://|\$scheme).*", says='invalid return code "{}"', place=_FIRST),
+    _Form(names="error_page", words=r"\d+|=.*", place=slice(0, -1)),
+    _Form(
+        names="error_page",
+        words=r"[345]\d\d",
+        says='value "{}" must be between 300 and 599',
+        place=slice(0, -1),
+        of=r"\d",
+    ),
+    _Form(
+        names="proxy_cache_valid fastcgi_cache_valid uwsgi_cache_valid scgi_cache_valid",
+        words=r"any|[1-9]\d\d",
+        says='invalid status "{}"',
+        place=slice(0, -1),
+    ),
+    _Form(names="limit_req_zone", words=r"rate=[1-9]\d*r/[sm]", says='invalid rate "{}"', of="rate="),
+    _Form(
+        names="limit_req_zone limit_conn_zone", words=f"zone=[^:]+:{_SIZE}", says='invalid zone size "{}"', of="zone="
+    ),
+    _Form(names="limit_req", words=r"burst=[1-9]\d*", says='invalid burst value "{}"', of="burst="),
+    _Form(names="limit_req", words="(?:zone|burst|delay)=.*|nodelay", says=_PARAMETER),
+    _Form(names="limit_req_status limit_conn_status", words=r"[45]\d\d", says="value must be between 400 and 599"),
+    _Form(names="limit_conn", words=r"[1-9]\d*", says='invalid number of connections "{}"', place=_LATER),
+    _Form(
+        names="proxy_cache_path fastcgi_cache_path uwsgi_cache_path scgi_cache_path",
+        words=f"keys_zone=[^:]+:{_SIZE}",
+        says='invalid keys zone size "{}"',
+        of="keys_zone=",
+    ),
+    _Form(
+        names="proxy_cache_path fastcgi_cache_path uwsgi_cache_path scgi_cache_path",
+        words=r"levels=[12](?::[12]){0,2}",
+        says='invalid "levels" "{}"',
+        of="levels=",
+    ),
+    _Form(
+        names="ssl_session_cache",
+        words=rf"off|none|builtin(?::\d+)?|shared:[^:]+:{_SIZE}",
+        says='invalid session cache "{}"',
+    ),
+    _Form(
+        names="error_log",
+        words=r"debug(?:_\w+)?|info|notice|warn|error|crit|alert|emerg",
+        says='invalid log level "{}"',
+        place=_LATER,
+    ),
+    _Form(names="add_header add_trailer", words="always", says=_PARAMETER, place=slice(2, None)),
+    _Form(names="fastcgi_param uwsgi_param scgi_param", words="if_not_empty", says=_PARAMETER, place=slice(2, None)),
+    _Form(names="rewrite", words="last|break|redirect|permanent", says=_PARAMETER, place=slice(2, None)),
+    _Form(names="set", words=r"\$.+", says='invalid variable name "{}"', place=_FIRST),
+    _Form(names="map split_clients", words=r"\$.+", says='invalid variable name "{}"', place=slice(1, 2)),
+    _Form(
+        names="open_file_cache open_log_file_cache",
+        words=rf"off|max=[1-9]\d*|(?:inactive|valid)={_TIME}|min_uses=[1-9]\d*",
+        says='invalid "{name}" parameter "{}"',
+    ),
+    _Form(
+        names="limit_except",
+        words="(?i:get|head|post|put|delete|mkcol|copy|move|options|propfind|proppatch|lock|unlock|patch)",
+        says='invalid method "{}"',
+    ),
+    _Form(names="dav_methods", words="off|PUT|DELETE|MKCOL|COPY|MOVE"),
+    _Form(names="use", words="epoll|poll|select|kqueue|eventport|/dev/poll|devpoll", says='invalid event type "{}"'),
+    _Form(names="fastcgi_pass server", words="(?!https?://).*", says='invalid host in upstream "{}"', place=_FIRST),
+)
+_IPV4_BITS: Final = 32
+_IPV6_BITS: Final = 128
+# stream{}, mail{} and blocks of other modules have others of these names.
+_HERE: Final = frozenset({"http", "events"})
+
+
+def wrong_forms(blocks: Iterable[Block]) -> Iterator[Problem]:
+    """Yield the first wrong word of each directive in these blocks and those below them."""
+    for block in blocks:
+        if TABLES & set(block.path) or not _HERE.issuperset(block.path[:1]):
+            continue
+        said: Sequence[Statement | Block] = [*block.own, *(inner for inner in block.blocks if inner.name != "server")]
+        for one in said:
+            message = next(_messages(one), "") if all(each.is_given for each in one.filled) else ""
+            if message:
+                yield Problem(file=one.file, line=one.line, message=message)
+        yield from wrong_forms(block.blocks)
+
+
+def _messages(said: Statement | Block) -> Iterator[str]:
+    if said.name in {"allow", "deny"}:
+        yield from (_PARAMETER.format(arg) for arg in said.args[:1] if not _is_network(arg))
+    for form in _FORMS:
+        if said.name in form.names.split():
+            words = (one for one in said.args[form.place or slice(None)] if re.match(form.of, one))
+            wrong = (one for one in words if not re.fullmatch(form.words, one, re.DOTALL) and not _varies(one, form))
+            yield from (form.says.replace("{name}", said.name).replace("{}", one) for one in wrong)
+
+
+def _varies(word: str, form: _Form) -> bool:
+    # A return needs a code or an address even if a variable has it.
+    return "$" in word and "return" not in form.names
+
+
+def _is_network(word: str) -> bool:
+    address, slash, bits = word.partition("/")
+    most = _IPV6_BITS if ":" in address else _IPV4_BITS
+    is_short = not slash or (bits.isdecimal() and int(bits) <= most)
+    return word in {"all", "unix:"} or "$" in word or (is_address(address) and is_short)
