@@ -1,10 +1,38 @@
-"""Captures in pcap, whole, cut short and broken: every packet before the fault is read, and the fault is reported."""
+"""Captures in pcap and pcapng, whole or not: every packet before a fault is read, and the fault is reported."""
 
+import struct
+import tempfile
 from io import BytesIO
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scapy.utils import RawPcapNgWriter, RawPcapWriter
 
-from tests.support.capture_files import PCAP_HEADER_BYTES, RECORD_BYTES, SECONDS, packet, pcap, pcapng, record
+from tests.support.capture_files import (
+    ENHANCED_PACKET,
+    INTERFACE,
+    PCAP_HEADER_BYTES,
+    RECORD_BYTES,
+    SECONDS,
+    SECTION_HEADER,
+    SIMPLE_PACKET,
+    STATISTICS,
+    TIME_OFFSET,
+    TIME_RESOLUTION,
+    block,
+    enhanced,
+    interface,
+    old,
+    packet,
+    pcap,
+    pcapng,
+    record,
+    section,
+    simple,
+    statistics,
+)
 from tuneproof.explain.parse.capture.framing import MAX_PACKET_BYTES, Packet, PacketReader, in_time_order
 from tuneproof.explain.parse.problems import MalformedEvidenceError
 
@@ -73,7 +101,7 @@ def test_the_reader_takes_no_more_than_it_needs() -> None:
     assert file.tell() == PCAP_HEADER_BYTES + RECORD_BYTES + 60
 
 
-def test_a_truncated_capture_gives_its_whole_packets_and_says_so() -> None:
+def test_a_truncated_pcap_gives_its_whole_packets_and_says_so() -> None:
     """The file may end anywhere; an end between two packets cannot be noticed."""
     content = pcap(THREE)
     for size in range(PCAP_HEADER_BYTES, len(content)):
@@ -98,3 +126,204 @@ def test_a_pcap_of_another_version_is_rejected() -> None:
     """Before 2.4, the two lengths of a record were swapped: the figures would be wrong."""
     with pytest.raises(MalformedEvidenceError, match=r"byte 4: pcap of version 2\.2, expected 2\.4"):
         PacketReader(BytesIO(pcap(THREE, version=(2, 2))))
+
+
+NAME_RESOLUTION = 4
+LONG = block(NAME_RESOLUTION, bytes(100_000))
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_pcapng_is_read_in_both_byte_orders(order: str) -> None:
+    reader = PacketReader(BytesIO(pcapng(THREE, order=order)))
+    assert list(reader) == THREE
+    assert (reader.format, reader.packets, reader.truncated) == ("pcapng", 3, None)
+
+
+@pytest.mark.parametrize(
+    ("options", "time_ns"),
+    [
+        ((), 5_000_000_000_000),
+        (((TIME_RESOLUTION, b"\x06"),), 5_000_000_000_000),
+        (((TIME_RESOLUTION, b"\x09"),), 5_000_000_000),
+        (((TIME_RESOLUTION, b"\x00"),), 5_000_000_000 * 10**9),
+        (((TIME_RESOLUTION, b"\x0c"),), 5_000_000),
+        (((TIME_RESOLUTION, b"\x80"),), 5_000_000_000 * 10**9),
+        (((TIME_RESOLUTION, b"\x9e"),), 5_000_000_000 * 10**9 >> 30),
+        (((TIME_RESOLUTION, b"\x09"), (TIME_OFFSET, struct.pack("<q", 100))), 105_000_000_000),
+        (((TIME_RESOLUTION, b"\x09"), (TIME_OFFSET, struct.pack("<q", -100))), -95_000_000_000),
+        # An irrelevant option with a padded length.
+        (((2, b"eth"), (TIME_RESOLUTION, b"\x09")), 5_000_000_000),
+    ],
+)
+def test_an_interface_defines_its_clock(options: tuple[tuple[int, bytes], ...], time_ns: int) -> None:
+    content = section() + interface(*options) + enhanced(b"data", ticks=5_000_000_000)
+    assert [time for time, _, _, _ in PacketReader(BytesIO(content))] == [time_ns]
+
+
+COOKED = 113
+BOTH_LINKS = interface() + interface((TIME_RESOLUTION, b"\x09"), linktype=COOKED)
+BIG_ENDIAN = section(order=">") + interface(order=">") + enhanced(b"second", ticks=2, order=">")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "packets", "snapped"),
+    [
+        (
+            BOTH_LINKS + enhanced(b"cooked", number=1, ticks=7) + enhanced(b"ethernet", ticks=7),
+            [(7, COOKED, b"cooked", 6), (7000, 1, b"ethernet", 8)],
+            0,
+        ),
+        (
+            interface(linktype=COOKED) + enhanced(b"first", ticks=1) + BIG_ENDIAN,
+            [(1000, COOKED, b"first", 5), (2000, 1, b"second", 6)],
+            0,
+        ),
+        # Older files have these blocks, with the content of enhanced packet blocks in another layout.
+        (interface() + old(b"data", ticks=9), [(9000, 1, b"data", 4)], 0),
+        (
+            interface(linktype=101, snap_bytes=6) + simple(b"123456", wire_bytes=99) + simple(b"1", wire_bytes=1),
+            [(0, 101, b"123456", 99), (0, 101, b"1", 1)],
+            1,
+        ),
+        # Names, statistics and keys may be longer than any packet.
+        (
+            block(NAME_RESOLUTION, bytes(3_000_000)) + interface() + enhanced(b"data") + block(0x0BAD, bytes(20)),
+            [(0, 1, b"data", 4)],
+            0,
+        ),
+    ],
+    ids=["links and clocks", "sections", "older packets", "simple packets", "other blocks"],
+)
+def test_packets_are_read_with_the_link_and_clock_of_their_interface(
+    blocks: bytes, packets: list[Packet], snapped: int
+) -> None:
+    """Each section has its own interfaces and byte order; a simple packet is cut to the first interface's length."""
+    reader = PacketReader(BytesIO(section() + blocks))
+    assert list(reader) == packets
+    assert (reader.snapped_packets, reader.truncated) == (snapped, None)
+
+
+def test_a_truncated_pcapng_gives_its_whole_packets_and_says_so() -> None:
+    """The file may end inside a packet, or inside a block that is skipped."""
+    content = section() + interface() + enhanced(b"first") + block(NAME_RESOLUTION, bytes(40)) + enhanced(b"second")
+    ends = {28, 48, 88, 140, 180}
+    assert len(content) == max(ends)
+    for size in range(28, len(content)):
+        reader = PacketReader(BytesIO(content[:size]))
+        assert len(list(reader)) == (size >= 88), f"{size} bytes"
+        assert (reader.truncated is None) == (size in ends), f"{size} bytes"
+
+
+@pytest.mark.parametrize(
+    ("broken", "what"),
+    [
+        (struct.pack("<III", ENHANCED_PACKET, 8, 8), "byte 48: a block of 8 bytes"),
+        (struct.pack("<III", NAME_RESOLUTION, 13, 13) + b"\0", "byte 48: a block of 13 bytes"),
+        (struct.pack("<II", ENHANCED_PACKET, 1 << 30), "byte 48: a block of 1073741824 bytes"),
+        (struct.pack("<III", NAME_RESOLUTION, 12, 16), "byte 48: a block of 12 bytes whose end states another length"),
+        (block(ENHANCED_PACKET, bytes(16)), "byte 48: a packet without its lengths"),
+        (block(SIMPLE_PACKET, b""), "byte 48: a packet without its length"),
+        (simple(b"1234", wire_bytes=5), "byte 48: a packet of 5 bytes in a block with room for 4"),
+        (
+            block(ENHANCED_PACKET, struct.pack("<IIIII", 0, 0, 0, 9, 9) + b"12345678"),
+            "byte 48: a packet of 9 bytes in a block with room for 8",
+        ),
+        (enhanced(bytes(262_148)), "byte 48: a packet of 262148 bytes in a block with room for 262148"),
+        (enhanced(b"data", number=1), "byte 48: a packet of interface 1, which the file does not describe"),
+        (block(INTERFACE, b"\1\0\0\0"), "byte 48: an interface without a link type"),
+        (interface((TIME_RESOLUTION, b"\x06\x06")), "byte 48: an interface's clock in 2 bytes"),
+        (interface((TIME_OFFSET, b"\x06")), "byte 48: an interface's clock in 1 bytes"),
+        (
+            block(INTERFACE, bytes(8) + struct.pack("<HH", 2, 5) + b"1234"),
+            "byte 48: an interface's option extends beyond the end of its block",
+        ),
+        (section(major=2), "byte 60: pcapng of version 2, expected 1"),
+        # An earlier section's interface, and a place after a block that is skipped.
+        (section() + enhanced(b"data"), "byte 76: a packet of interface 0, which the file does not describe"),
+        (
+            LONG + enhanced(b"data", number=1),
+            f"byte {48 + len(LONG)}: a packet of interface 1, which the file does not describe",
+        ),
+        (interface() * 65_536, f"byte {28 + 65_536 * 20}: more than 65536 interfaces"),
+        (block(SECTION_HEADER, bytes(16)), r"byte 56: a section's header without byte order: b'\x00\x00\x00\x00'"),
+    ],
+)
+def test_a_broken_block_ends_the_reading(broken: bytes, what: str) -> None:
+    content = section() + interface() + broken + enhanced(b"data") * 20
+    reader = PacketReader(BytesIO(content))
+    assert list(reader) == []
+    assert reader.truncated == what
+
+
+@pytest.mark.parametrize(
+    "content", [section()[:20], section(major=2), block(SECTION_HEADER, bytes(16)), section()[:4] + bytes(40)]
+)
+def test_a_file_with_a_broken_first_section_is_rejected(content: bytes) -> None:
+    """The magic number of a section is a line break, and could begin any text."""
+    with pytest.raises(MalformedEvidenceError):
+        PacketReader(BytesIO(content))
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_statistics_report_what_the_kernel_dropped(order: str) -> None:
+    """An interface's last statistics have the total; other counts, and undescribed interfaces, are left out."""
+
+    def drops(packets: int, *, number: int = 0, code: int = 5) -> bytes:
+        return statistics((4, bytes(8)), (code, struct.pack(order + "Q", packets)), number=number, order=order)
+
+    two = interface(order=order) + interface(order=order)
+    content = section(order=order) + two + drops(3) + drops(7) + drops(10, number=1, code=7) + drops(900, number=2)
+    content += section(order=order) + interface(order=order) + drops(100) + enhanced(b"data", order=order)
+    content += drops(0, code=4)
+    reader = PacketReader(BytesIO(content))
+    assert len(list(reader)) == 1
+    assert (reader.dropped_packets, reader.truncated) == (17, None)
+
+
+def test_statistics_of_no_interface_are_broken() -> None:
+    reader = PacketReader(BytesIO(section() + interface() + block(STATISTICS, b"abcd")))
+    assert list(reader) == []
+    assert reader.truncated == "byte 48: statistics without an interface"
+
+
+QUICK = settings(max_examples=200, database=None, derandomize=True)
+DATA = st.binary(max_size=100)
+
+
+@QUICK
+@given(
+    st.lists(DATA, max_size=10),
+    st.sampled_from("<>"),
+    st.sampled_from([1, 1000]),
+    st.integers(1, 65535),
+)
+def test_a_pcap_written_by_scapy_is_read(content: list[bytes], order: str, unit_ns: int, linktype: int) -> None:
+    file = BytesIO()
+    writer = RawPcapWriter(file, linktype=linktype, endianness=order, nano=unit_ns == 1)
+    writer.write_header(None)
+    for number, data in enumerate(content):
+        writer.write_packet(data, sec=SECONDS, usec=number, wirelen=len(data) + number)
+    reader = PacketReader(BytesIO(file.getvalue()))
+    assert list(reader) == [
+        (SECONDS * 10**9 + number * unit_ns, linktype, data, len(data) + number) for number, data in enumerate(content)
+    ]
+    assert (reader.format, reader.packets, reader.truncated) == ("pcap", len(content), None)
+    assert reader.snapped_packets == max(0, len(content) - 1)
+
+
+@QUICK
+@given(st.lists(DATA, max_size=10))
+def test_a_pcapng_written_by_scapy_is_read(content: list[bytes]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "capture.pcapng")
+        writer = RawPcapNgWriter(str(path))
+        writer.linktype = 1
+        writer.write_header(None)
+        for number, data in enumerate(content):
+            # scapy writes whole seconds.
+            writer.write_packet(data, sec=SECONDS + number, wirelen=len(data) + number)
+        writer.close()
+        written = path.read_bytes()
+    assert list(PacketReader(BytesIO(written))) == [
+        ((SECONDS + number) * 10**9, 1, data, len(data) + number) for number, data in enumerate(content)
+    ]
