@@ -241,12 +241,13 @@ def test_a_message_may_be_wrapped_before_its_reason_or_within_its_action(at: str
 
 def test_words_alone_may_be_wrapped_or_have_a_process(tmp_path: Path) -> None:
     text = "connect() to 10.0.0.5:80 failed (99: Address not available)\n  while connecting to upstream\n"
+    text += "*7 recv() failed (104: Connection reset by peer) while reading\nresponse header from upstream\n"
     told = explained(
         f'{text}\n"7#7: *9 upstream sent too big header while reading response header from upstream, client: ::1\n',
         tmp_path,
     )
     found = {each.row.id: each.number for each in told.messages.problems}
-    assert found == {"upstream_no_port": 1, "upstream_too_big_header": 1}
+    assert found == {"upstream_no_port": 1, "upstream_reset": 1, "upstream_too_big_header": 1}
 
 
 def test_unknown_messages_are_shown_once_each(tmp_path: Path) -> None:

@@ -51,6 +51,7 @@ _ELLIPSIS: Final = re.compile(r"[\"'\u201c]?(?:\.\.\.|\u2026) ?(?=\[)")
 # Prefixes of a message quoted alone, and of a process without its level.
 _QUOTED: Final = f"{_LISTED}\"'"
 _PROCESS: Final = re.compile(r"(?<!\d)\d+#\d+: (?:\*\d+ )?")
+_CONNECTION_ALONE: Final = re.compile(r"\A\d{1,12} ")
 _WRAPPED: Final = re.compile(r"\)[ \t\r]*\n[ \t>*]*(?=while )")
 # How syslog reports repeated lines: a separate sentence, or one around the last line.
 _REPEATED: Final = re.compile(r"last message repeated (\d{1,7}) times?$")
@@ -313,11 +314,14 @@ def quoted(text: str) -> ErrorLog | None:
 
     For a text with nothing else: in a log, such a line may be from a client.
     """
-    counts = MessageCounts()
+    counts, before = MessageCounts(), ""
     for line in _WRAPPED.sub(") ", text).split("\n"):
-        message = _PROCESS.sub("", plain_quotes(line).strip(_QUOTED), count=1)
+        own = _PROCESS.sub("", plain_quotes(line).strip(_QUOTED), count=1)
+        texts = (text for whole in (own, f"{before} {own}") for text in (whole, _CONNECTION_ALONE.sub("", whole)))
+        message, before = next((each for each in texts if find_one(each) is not None), ""), own
         if (row := find_one(message)) is not None and row.levels:
             counts.add(message, level="", at="")
+            before = ""
     known = counts.known()
     number = sum(count.number for count in known)
     if not number:

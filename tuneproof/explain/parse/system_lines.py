@@ -24,6 +24,8 @@ _OWN: Final = re.compile(
     r"|\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4} - "
     r"|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]{4,5} "
     r"|\[ [A-Z] \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [^\]]{1,200}\]: "
+    # PHP-FPM with error_log = syslog
+    r"|\[(?:DEBUG|NOTICE|WARNING|ERROR|ALERT)\] "
     r"|(?:nginx|angie): "
 )
 _BLANKS: Final = re.compile(r"\s+")
