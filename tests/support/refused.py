@@ -156,6 +156,12 @@ _FORMS: Final = {
     "allow a.example;": 'invalid parameter "a.example"',
     "deny 10.0.0.0/40;": 'invalid parameter "10.0.0.0/40"',
     "deny 10.1.0.0/255.255.0.0;": 'invalid parameter "10.1.0.0/255.255.0.0"',
+    "server { location ~ ^/[ab { } }": 'missing terminating ] for character class in "^/[ab"',
+    "server { location ~*^/[ab { } }": 'missing terminating ] for character class in "^/[ab"',
+    "server { rewrite ^/[ab /c; }": 'missing terminating ] for character class in "^/[ab"',
+    "server { server_name ~[ab; }": 'missing terminating ] for character class in "[ab"',
+    "server { if ($uri !~* [ab) { return 403; } }": 'missing terminating ] for character class in "[ab"',
+    "map $uri $a { ~*[ab c; }": 'missing terminating ] for character class in "[ab"',
     "upstream a { server http://127.0.0.1; }": 'invalid host in upstream "http://127.0.0.1"',
     "log_format a $uri; log_format a $host;": 'duplicate "log_format" name "a"',
     "log_format combined $uri;": 'duplicate "log_format" name "combined"',
@@ -196,6 +202,10 @@ LOADED: Final[Mapping[str, str]] = {
     "no-uri-in-regex": "server { location ~ /a { proxy_pass http://127.0.0.1; } }",
     "uri-in-prefix": "server { location ^~ /a { proxy_pass http://127.0.0.1/; } }",
     "rewritten-in-if": "server { location / { if ($arg_a) { proxy_pass http://127.0.0.1; } } }",
+    "brackets-that-match": (
+        "server { location ~ []a] { } location ~ [^](] { } location ~ '[)]' { } location ~ '\\Q(\\E' { } "
+        "location ~ '(?x)a #(' { } location ~ '(?#()a' { } location ~ '(?<b>a){2}' { } location ~ \\( { } }"
+    ),
     "lists-twice": "server { add_header A b; add_header A b; error_page 404 /a; error_page 404 /b; index a; index b; }",
     "once-in-each-block": "gzip on; server { gzip on; location / { gzip on; if ($arg_a) { gzip on; } } }",
     "known-names": (

@@ -9,6 +9,7 @@ from tuneproof.conf.directives import Directive, directive, rows_of
 from tuneproof.conf.forms import wrong_forms
 from tuneproof.conf.listens import Listen, ListenError
 from tuneproof.conf.locations import REGEXES, Kind, Location
+from tuneproof.conf.regexes import refusal
 from tuneproof.conf.sockets import sockets_of
 from tuneproof.conf.statements import TABLES, Problem, Statement, context_name
 from tuneproof.conf.tree import Block, Configuration
@@ -28,6 +29,7 @@ _ALSO_OLDER: Final = BACKPORTED | {"least_time", "sticky"}
 _ALSO_OLDER_IN: Final = frozenset({("upstream", "resolver"), ("upstream", "resolver_timeout")})
 _ONLY_ONCE: Final = frozenset({"http", "events", "stream", "mail", "try_files", "use"})
 _PASSING: Final = frozenset({"location", "if", "limit_except"})
+_TILDE: Final = re.compile(r"!?~\*?")
 _BUFFERED: Final = re.compile(r"buffer=|gzip$|gzip=")
 # https://nginx.org/en/CHANGES: "virtual servers in the stream module", "the stream module handler is not mandatory".
 _VIRTUAL_STREAMS_SINCE: Final = (1, 25, 5)
@@ -105,8 +107,24 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     for said in block.local("access_log"):
         if "$" in said.value and any(_BUFFERED.match(arg) for arg in said.args[1:]):
             yield _problem(said, "buffered logs cannot have variables in name")
+    for one, regex in _regexes(block):
+        if _is_known(one) and (message := refusal(regex, version)):
+            yield _problem(one, message)
     for inner in block.blocks:
         yield from _of_block(inner, version)
+
+
+def _regexes(block: Block) -> Iterator[tuple[Statement | Block, str]]:
+    """Yield the regular expressions of a block's own directives, and of its locations and conditions."""
+    for inner in block.blocks:
+        if inner.name == "location" and Location.of(inner).kind in REGEXES:
+            yield inner, _TILDE.sub("", inner.args[-1]) if len(inner.args) == 1 else inner.args[-1]
+        elif inner.name == "if" and inner.args[1:2] and _TILDE.fullmatch(inner.args[1]):
+            yield from ((inner, regex) for regex in inner.args[2:3])
+    yield from ((said, said.value) for said in block.local("rewrite") if block.name not in TABLES)
+    names = [(said, arg) for said in block.local("server_name") if block.name == "server" for arg in said.args]
+    keys = [(said, said.name) for said in block.own if block.name == "map"]
+    yield from ((said, _TILDE.sub("", name)) for said, name in (*names, *keys) if _TILDE.match(name))
 
 
 def _servers(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:

@@ -22,6 +22,17 @@ _FOREIGN: Final = (
     (r"\(\?#", "a comment"),
 )
 _GROUP_NAME: Final = re.compile(r"\(\?<(?=\w)|\(\?'(\w+)'")
+# Quoted text, comments and free spacing may have brackets.
+_OTHERWISE_READ: Final = re.compile(r"\\[QEc]|\(\?#|\(\?[a-zA-Z^-]*x")
+# https://nginx.org/en/CHANGES: "the PCRE2 library is used by default".
+_PCRE2_SINCE: Final = (1, 21, 5)
+# Python's message, and whether it is about a later character (None for any), with those of PCRE and PCRE2.
+_REFUSED: Final = {
+    ("missing ), unterminated subpattern", None): ("missing )", "missing closing parenthesis"),
+    ("unterminated character set", None): ("missing terminating ] for character class",) * 2,
+    ("unbalanced parenthesis", None): ("unmatched parentheses", "unmatched closing parenthesis"),
+    ("nothing to repeat", False): ("nothing to repeat", "quantifier does not follow a repeatable item"),
+}
 _ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
 
 
@@ -52,6 +63,23 @@ def compiled(regex: str, *, ignores_case: bool) -> re.Pattern[str]:
             return re.compile(_end_of_text(ours), re.ASCII | (re.IGNORECASE if ignores_case else 0))
     except (re.error, FutureWarning, OverflowError, RecursionError) as error:
         raise ForeignRegexError(f"{regex}: {error}") from error
+
+
+def refusal(regex: str, version: tuple[int, ...]) -> str:
+    """Return what PCRE says about brackets that do not match, or about a beginning that repeats nothing; else empty."""
+    if _OTHERWISE_READ.search(regex):
+        return ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(_GROUP_NAME.sub("(?:", regex))
+    except re.error as error:
+        is_new = version >= _PCRE2_SINCE
+        said = _REFUSED.get((error.msg, bool(error.pos)), _REFUSED.get((error.msg, None)))
+        return f'pcre{"2" if is_new else ""}_compile() failed: {said[is_new]} in "{regex}"' if said else ""
+    except (OverflowError, RecursionError):
+        pass
+    return ""
 
 
 def _end_of_text(regex: str) -> str:

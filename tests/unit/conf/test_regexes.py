@@ -2,7 +2,7 @@
 
 import pytest
 
-from tuneproof.conf.regexes import ForeignRegexError, as_bytes_read, compiled
+from tuneproof.conf.regexes import ForeignRegexError, as_bytes_read, compiled, refusal
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,19 @@ def test_python_matches_expressions_that_mean_the_same_in_both(regex: str, text:
 def test_expressions_with_another_meaning_in_python_are_rejected(regex: str) -> None:
     with pytest.raises(ForeignRegexError):
         compiled(regex, ignores_case=False)
+
+
+@pytest.mark.parametrize(
+    ("regex", "old", "new"),
+    [
+        ("^/a(b", "missing )", "missing closing parenthesis"),
+        ("a)b", "unmatched parentheses", "unmatched closing parenthesis"),
+        ("*.php", "nothing to repeat", "quantifier does not follow a repeatable item"),
+        ("(*UTF8)a", "", ""),
+        ("(?<a>b)|(?'c'd)", "", ""),
+    ],
+)
+def test_an_invalid_regex_is_refused_in_the_words_of_its_library(regex: str, old: str, new: str) -> None:
+    """Debian builds nginx 1.18 with PCRE, and 1.22 with PCRE2."""
+    assert refusal(regex, (1, 18, 0)) == (f'pcre_compile() failed: {old} in "{regex}"' if old else "")
+    assert refusal(regex, (1, 22, 1)) == (f'pcre2_compile() failed: {new} in "{regex}"' if new else "")
