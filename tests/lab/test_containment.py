@@ -68,7 +68,7 @@ def documented() -> dict[str, list[str]]:
 
 
 def limits_inside(container: LabContainer, process: str) -> list[str]:
-    """Return what the kernel reports for a process, in the words of that table."""
+    """Return the kernel's report on a process, in the words of that table."""
     status = container.run(["cat", f"/proc/{process}/status"]).decode()
     lines = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     assert lines["CapBnd"] == lines["CapEff"]

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.engine
 
 @pytest.fixture(scope="module")
 def containers(lab_session: Session, images: BuiltImages, place_cpus: PlaceCpus) -> Iterator[dict[str, dict[str, Any]]]:
-    """Return what the engine reports for every container of a running scenario's lab, by role."""
+    """Return the engine's report on every container of a running scenario's lab, by role."""
     nginx = next(iter(images.subjects))
     subject = Subject(
         name="subject",
@@ -37,7 +37,7 @@ def containers(lab_session: Session, images: BuiltImages, place_cpus: PlaceCpus)
 
 @pytest.fixture(params=["subject", "backend", "client", "netadmin"])
 def inspected(request: pytest.FixtureRequest, containers: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Return what the engine reports for one role's container."""
+    """Return the engine's report on one role's container."""
     return containers[request.param]
 
 

@@ -160,7 +160,7 @@ def test_a_link_with_a_different_profile_is_detected(
 
 
 def carried_unshaped(links: ShapedLinks, role: str, asked: LinkProfile) -> str:
-    """Return what the host carries now on an unlimited link, if that is less than requested; otherwise ""."""
+    """Return the rate that the host carries now on an unlimited link, if it is less than requested; otherwise ""."""
     links.apply(NetworkProfile(name="unshaped", summary="As the host has it."), subject=PEER)
     figures = links.measure(role, asked, subject=PEER, plan=PLAN)
     short = [
@@ -185,7 +185,7 @@ def measure_with_capture(
 
 
 def set_against_measured(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return one line per direction: what was set and what was measured."""
+    """Return one line per direction, with the set and the measured values."""
     lines = []
     for record in records:
         wanted, measured = record["set"], record["measured"]

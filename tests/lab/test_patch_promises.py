@@ -192,7 +192,7 @@ def _is_tried_once_more(now: Sequence[str] | None, then: Sequence[str] | None) -
 def differing(
     case: Tried, patched: str, found: Mapping[tuple[str, str], Answered], befores: Sequence[str] = (BEFORE,)
 ) -> str:
-    """Return what patches change, for people; empty if nothing."""
+    """Return the changes by patches, for people; empty if there are none."""
     after = found[case.name, patched]
     if after.refusal:
         return after.refusal

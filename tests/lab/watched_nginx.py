@@ -147,7 +147,7 @@ def nothing_is_found(of: Stage, *, lasts_s: int = 5) -> Watched:
 
 
 def recorded(of: Stage) -> dict[int, recorder.Record]:
-    """Return what the recorder inside each worker counted, at a moment in which none of them is busy."""
+    """Return the counts of the recorder inside each worker, at a moment in which no worker is busy."""
     known: dict[int, recorder.Record] = {}
     while True:
         time.sleep(0.3)

@@ -57,7 +57,7 @@ def stall_record(
 
 
 def window_of(record: StallRecord) -> Window:
-    """Return what one of the client's programs has seen of a trial."""
+    """Return the record of a trial by one of the client's programs."""
     seen = {name: getattr(record, name) for name in Window.__dataclass_fields__}
     return Window(**seen)
 

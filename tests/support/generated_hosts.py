@@ -85,7 +85,7 @@ def compare(drawn: Drawn, seen: Sequence[Sequence[Any]], version: Sequence[int])
 
 
 def _kind(mine: hosts.Chosen, socket: sockets.Socket, host: str) -> str:
-    """Return which kind of name matched a host; empty for none."""
+    """Return the kind of name that matched a host; empty for none."""
     bare = host.partition(":")[0].removesuffix(".").lower()
     names = [name.lower() for name in hosts.names_of(mine.server)]
     if not host:

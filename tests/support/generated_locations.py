@@ -138,7 +138,7 @@ class _Server:
             yield from self._content(name if not modifier.startswith("~") else "")
             may_nest = modifier != "= " and depth < 2
             if may_nest and rng.random() < 0.3:
-                # The name inside must begin with the name outside, also with a regular expression.
+                # The name inside must begin with the name outside, even with a regular expression.
                 inner = name if not modifier.startswith("~") or name == "/im" else None
                 yield from self._locations(inner, rng.randint(1, 3), depth=depth + 1) if inner is not None else ()
             yield "}"

@@ -67,7 +67,7 @@ class _Worker:
     upstreams: Sequence[_Upstream]
 
     def handles(self, at_s: float) -> float:
-        """Return when it handles an event that is ready at this time.
+        """Return the time at which it handles an event that is ready at this time.
 
         Waiting events are handled in one iteration or in several short ones.
         """
@@ -214,7 +214,7 @@ class _Log:
         return entry
 
     def _travelled(self, from_s: float, upstream: _Upstream, *, is_new: bool = False) -> float:
-        """Return when the answer to data sent at this time arrives."""
+        """Return the time at which the answer to data sent at this time arrives."""
         random = self._random
         at_s = upstream.outages.after(from_s + upstream.round_trip_s * random.uniform(1.0, 1.05))
         if self._has("late path") and random.random() < self._late_share:

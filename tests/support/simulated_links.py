@@ -43,7 +43,7 @@ class Gaps:
         self._begins = self._ends - lengths
 
     def after(self, at_ms: Times) -> Times:
-        """Return when the CPU is available for events that are due at these times."""
+        """Return the times at which the CPU is available for events that are due at these times."""
         index = np.minimum(np.searchsorted(self._ends, at_ms, side="right"), len(self._ends) - 1)
         return np.where(self._begins[index] <= at_ms, self._ends[index], at_ms)
 
@@ -53,7 +53,7 @@ QUIET = (0.0, 1.3)
 
 
 def measured(profile: LinkProfile, rng: Generator, *, packets: int, noise: tuple[float, float] = QUIET) -> PathSeen:
-    """Return a leading agent's result for a link that does exactly what its profile says (rng: random numbers)."""
+    """Return a leading agent's result for a link that matches its profile exactly (rng: random numbers)."""
     share, median_ms = noise
     gaps = Gaps(rng, share=share, median_ms=median_ms)
     planned_ms = np.arange(packets, dtype=np.float64) * np.float64(_INTERVAL_MS)
@@ -77,7 +77,7 @@ def measured(profile: LinkProfile, rng: Generator, *, packets: int, noise: tuple
 def loaded(
     rate_mbit: float, gaps: Gaps, *, delay_ms: float = 0.0, host_mbit: float = float("inf"), offered: float = 1.1
 ) -> tuple[tuple[int, int], ...]:
-    """Return what had arrived when over a link with this rate, in the form of load_path.py.
+    """Return the data that had arrived at each time over a link with this rate, in the form of load_path.py.
 
     offered: the sent rate as a multiple of the link's; what does not fit into the queue is dropped. At the beginning
     the queue is full, unless less is offered than passes.
@@ -100,7 +100,7 @@ def loaded(
 
 
 def _travel(sent_ms: Times, way: Impairment, rng: Generator, gaps: Gaps) -> tuple[NDArray[np.int64], Times]:
-    """Return which packets arrive and when, in order of arrival; each copy of a packet is decided separately.
+    """Return the packets that arrive and their times, in order of arrival; each copy of a packet is decided separately.
 
     The shaper needs a CPU to take a packet, and again to release it.
     """

@@ -87,7 +87,7 @@ IN_CONTAINERS: Final = modules("images")
 
 @cache
 def imported(path: Path) -> tuple[str, ...]:
-    """Return what a module imports, also only for types: modules if they are known, otherwise the imported name."""
+    """Return the imports of a module, even for types only: modules if they are known, otherwise the imported name."""
     return tuple(_imported(ast.parse(path.read_text(encoding="utf-8"))))
 
 

@@ -57,7 +57,7 @@ def used(text: str, words: list[str]) -> Counter[str]:
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Yield what people read, each with its name."""
+    """Yield the texts for people, each with its name."""
     for page in [CHECKOUT / "README.md", *sorted((CHECKOUT / "docs").rglob("*.md"))]:
         text = page.read_text(encoding="utf-8")
         if page == STYLE:

@@ -80,7 +80,7 @@ def counted(told: Mapping[Set, tuple[str, ...]]) -> list[dict[str, str | int]]:
 
 
 def table(told: Mapping[Set, tuple[str, ...]]) -> Iterator[str]:
-    """Yield the counts as lines, then what was wrong, or not found in complete sets."""
+    """Yield the counts as lines, then the causes that were wrong, or not found in complete sets."""
     yield f"{'built':24}{'captured':18}{'':16}" + "".join(f"{name:>9}" for name in OUTCOMES)
     for row in counted(told):
         kind = "whole" if row["whole"] else "a file missing"

@@ -84,7 +84,7 @@ def reasons(cells: Iterable[Cell]) -> list[str]:
 
 
 def folded(results: Results, shown: Collection[str], notes: Sequence[str] = ()) -> list[str]:
-    """Return the folded lines: thresholds, and where the figures of some cells come from."""
+    """Return the folded lines: thresholds, and the origin of some cells' figures."""
     what = "Thresholds, machine, seed" if notes else "Machine, seed"
     fold = f'<details markdown="1"><summary>{what}</summary>'  # markdown: for Python-Markdown; GitHub needs none
     shapers = shapers_of(cell for cell in results.cells if cell.id in shown)
@@ -94,7 +94,7 @@ def folded(results: Results, shown: Collection[str], notes: Sequence[str] = ()) 
 
 
 def run_line(results: Results, shown: Collection[str]) -> str:
-    """Return which runs the figures of some cells come from: when, how deep, with which seed, on which machine."""
+    """Return the runs behind the figures of some cells: date, depth, seed and machine."""
     return _run(results, shown, each_once(results.machine(run, shown) for run in results.measured_by(shown)))
 
 

@@ -104,7 +104,7 @@ def _span(versions: Sequence[str]) -> str:
 
 
 def _measured(cell: Cell) -> str:
-    """Return what was measured.
+    """Return the measured values.
 
     A share of trials needs no name, since the claim's sentence says what they show; two variants need none if the
     figures of both are shown. If a majority decides, the interval of "5 of 5" is left out, since it is always the same

@@ -25,7 +25,7 @@ _QUIET: Final = frozenset({State.IN_EFFECT, State.CANNOT_TELL})
 
 
 def audited(generator: Generator) -> Audit:
-    """Return the audit of what a generator writes, for its version."""
+    """Return the audit of a generator's output, for its version."""
     source = Dump({generator.file.name: generator.nginx_conf()}, is_complete=True)
     return audit_source(source, version=generator.nginx)
 
@@ -84,7 +84,7 @@ def _about(generator: Generator) -> Iterator[str]:
 
 
 def _further(audit: Audit) -> Iterator[str]:
-    """Yield the audit's advice, with what the catalogue measured on its own configurations."""
+    """Yield the audit's advice, with the catalogue's measurements on its own configurations."""
     wanted = [one for one in audit.advice if one.state not in _QUIET]
     if not wanted:
         return

@@ -148,7 +148,7 @@ def _never_chosen(at: Statement | Block, _block: Block, facts: Facts) -> str:
 
 def _returns_at_once(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
     """Tell whether a ``return`` next to a directive ends every request of the block."""
-    # A rewrite or break before it, also in an if, may skip it.
+    # An earlier rewrite or break, even in an if, may skip it.
     ways_out = block.local("rewrite") or block.local("break") or any(inner.name == "if" for inner in block.blocks)
     return bool(block.local("return")) and not ways_out and not block.may_say_more
 

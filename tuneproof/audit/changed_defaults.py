@@ -75,7 +75,7 @@ def _meanings(change: Change, place: Statement | Block, newer: Facts) -> Iterato
 
 
 def _places_without(change: Change, facts: Facts, newer: Facts) -> Iterator[tuple[Statement | Block, Block]]:
-    """Yield the places where a default applies, each with the block that may set it.
+    """Yield the places at which a default applies, each with the block that may set it.
 
     Proxied locations, upstream blocks, the outermost block of servers.
     """

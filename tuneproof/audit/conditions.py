@@ -35,7 +35,7 @@ _DOWNLOADS: Final = re.compile(
 
 
 def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return what each worker allocates at its start, in words; a space if that is little."""
+    """Return the memory that each worker allocates at its start, in words; a space if it is little."""
     held = (facts.worker_connections or 0) * SLOT_BYTES
     return f". Each worker allocates {size(held)} for worker_connections at start" if held >= _LARGE_BYTES else " "
 

@@ -88,7 +88,7 @@ def _proxied_under(at: Statement | Block, facts: Facts) -> Iterator[Block]:
 
 
 def _matches_other_case(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return what takes the paths of a location except those in another letter case, in words; empty for none."""
+    """Return the block that takes a location's paths except those in another letter case, in words; empty for none."""
     one = facts.partly_unreachable.get(id(at))
     return f"location {' '.join(one.by.args)} ({one.by.file}:{one.by.line})" if one is not None else ""
 

@@ -10,7 +10,7 @@ from tuneproof.conf.tree import Block
 
 
 def tls_by_listen(at: Statement | Block, block: Block, facts: Facts) -> Sequence[Edit]:
-    """Return what replaces ``ssl on``: "ssl" in each listen of its servers.
+    """Return the replacement for ``ssl on``: "ssl" in each listen of its servers.
 
     Nothing if that would bring TLS to other servers of a socket, or if a server's listens are not all known.
     """

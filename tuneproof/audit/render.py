@@ -29,7 +29,7 @@ _LABELS: Final = {State.CANNOT_TELL: "depends", State.MISSING: "consider"}
 
 
 def render(audit: Audit, *, width: int, details: bool = False, patches: bool = True) -> str:
-    """Return an audit as text; ``details`` adds what is fine and routine hints."""
+    """Return an audit as text; ``details`` adds settings that are fine and routine hints."""
     width = min(width, _WIDEST)
     shown = [advised for advised in audit.advice if details or advised.urgency[0] != _FINE]
     parts = [

@@ -289,7 +289,7 @@ def _without_parameter(said: Statement, change: Change) -> Edit:
 
 
 def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
-    """Yield the changed advice: what nginx now does by default, and what matters only now."""
+    """Yield the changed advice: on new defaults of nginx, and on lines that matter only now."""
     then, now = (
         {(advised.name, advised.claim, place_in_files(advised.at)): advised for advised in audit.advice}
         for audit in (before, after)

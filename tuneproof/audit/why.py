@@ -119,7 +119,7 @@ def _known(row: Directive) -> str:
 
 
 def _changes(word: str) -> Iterator[str]:
-    """Yield what versions of nginx changed, apart from what the table of directives shows."""
+    """Yield the changes in versions of nginx that the table of directives does not show."""
     for change in of_directive(word):
         if change.kind is Kind.NEW and change.parameter:
             what = "variables" if change.parameter == "$" else change.parameter
@@ -162,7 +162,7 @@ def written(concern: Concern) -> str:
 
 
 def to_do(concern: Concern) -> str:
-    """Return what to do about a row's directive: "remove", "add `…`", "change to `…`", or a word for its state."""
+    """Return the advice on a row's directive: "remove", "add `…`", "change to `…`", or a word for its state."""
     if concern.patch == "":
         return "remove"
     if concern.patch:
@@ -173,7 +173,7 @@ def to_do(concern: Concern) -> str:
 
 
 def reason(line: Line, concern: Concern) -> str:
-    """Return the reason with an ellipsis (inside a word: nothing) for what only a user's file shows."""
+    """Return the reason with an ellipsis (inside a word: nothing) for parts that only a user's file shows."""
     kind = named(concern).partition("_")[0]
     return concern.why.format(version=line.version, kind=kind, found="" if _GOES_ON.search(concern.why) else "…")
 

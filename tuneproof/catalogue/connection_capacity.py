@@ -38,7 +38,7 @@ HELD: Final = Arm(
 
 
 def machine_bytes(observation: HeldObservation) -> float:
-    """Return what each of four machines would need for its quarter of a million connections.
+    """Return the memory that each of four machines would need for its quarter of a million connections.
 
     Kernel and workers together, without what 32 workers need for themselves: the scenario worker_connections measures
     that.
@@ -48,7 +48,7 @@ def machine_bytes(observation: HeldObservation) -> float:
 
 
 def figures(arms: Metrics) -> str:
-    """Return the prediction in words, with what one client needed."""
+    """Return the prediction in words, with the needs of one client."""
     held = {name: arms[HELD.name][f"{name}_bytes_per_connection"] or 0.0 for name in ("worker", "kernel")}
     machine_gb = sum(held.values()) * MILLION / MACHINES / 1e9
     client_mb = (arms[HELD.name]["client_rss_bytes"] or 0.0) / 1e6
@@ -65,7 +65,7 @@ def room(observation: HeldObservation) -> float:
 
 
 def used(observation: HeldObservation) -> float:
-    """Return the predicted memory of a machine ÷ what the article's machines used."""
+    """Return the predicted memory of a machine ÷ that of the article's machines."""
     return machine_bytes(observation) / USED_BYTES
 
 

@@ -32,7 +32,7 @@ LIMIT_BYTES: Final = 128 * MIB
 
 
 def bound_bytes(buffers: tuple[int, int, int]) -> int:
-    """Return what one slow reader can cost: proxy_buffer_size and all of proxy_buffers."""
+    """Return the possible cost of one slow reader: proxy_buffer_size and all of proxy_buffers."""
     first, number, size = buffers
     return (first + number * size) * MIB
 

@@ -44,7 +44,7 @@ class Answer:
 
 
 def answer(target: str, server: Block, version: Sequence[int], *, merges_slashes: bool = True) -> Answer:
-    """Return what answers a GET request in a server, if none of the files that locations look for exist.
+    """Return the answer to a GET request in a server, if none of the files that locations look for exist.
 
     ``target``: from the request line. ``merges_slashes``: setting of the socket's default server.
     """
@@ -127,7 +127,7 @@ class _Request:
         return self._at(block)
 
     def _at(self, block: Block) -> str:
-        """Return where a block sends the request next; empty if it answers."""
+        """Return the place to which a block sends the request next; empty if it answers."""
         self._refuse_rewrites(block)
         if returns := block.local("return"):
             return self._returned(returns[0])
@@ -141,7 +141,7 @@ class _Request:
         return self._content(block)
 
     def _content(self, block: Block) -> str:
-        """Return where a request without a matching file goes next; empty if something other than files answers."""
+        """Return the next place of a request without a matching file; empty if something other than files answers."""
         self._is_served = any(said.name in ANSWERS or said.name not in known() for said in block.own)
         if self._is_served:
             return ""
@@ -171,7 +171,7 @@ class _Request:
         return ""
 
     def _failed(self, status: int) -> str:
-        """Return where the error page of a status sends the request; empty if there is none."""
+        """Return the place to which the error page of a status sends the request; empty if there is none."""
         self._status = status
         pages = self._known("error_page").statements
         if not pages or self._has_failed:

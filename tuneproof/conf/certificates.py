@@ -20,7 +20,7 @@ _FOR_QUIC: Final = "TLSv1.3"
 
 
 def certificate_problems(main: Block, sockets: Sockets, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the error message for each server of a complete configuration that lacks what its TLS needs."""
+    """Yield the error message for each server of a complete configuration that lacks something for its TLS."""
     if any(said.name.endswith("_certificate") and said.name not in known() for said, _ in main.everything()):
         # Another module has certificates of its own.
         return

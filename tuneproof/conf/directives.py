@@ -126,7 +126,7 @@ def argument_problem(
 
 
 def value_problem(name: str, args: Sequence[str], *, context: str) -> str:
-    """Return what all versions refuse about a number, a size or a time, in nginx's words; empty for nothing."""
+    """Return the problem of all versions with a number, a size or a time, in nginx's words; empty for none."""
     rows = [row for row in rows_of(name) if context not in CONTEXTS or context in row.contexts]
     problems = [_of_value(row, args) for row in rows]
     return problems[-1] if problems and all(problems) else ""

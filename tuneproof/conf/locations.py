@@ -88,7 +88,7 @@ def named(server: Block, name: str) -> Block | None:
 
 
 def taken(path: str, server: Block) -> Taken:
-    """Return the block of a server for a path, which must be normalised as nginx does it."""
+    """Return the block of a server for a path, which must be normalised like in nginx."""
     try:
         return _take(path, server) or Taken(block=server)
     except ForeignRegexError as error:

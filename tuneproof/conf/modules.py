@@ -60,7 +60,7 @@ def unpackaged(configuration: Configuration) -> Iterator[str]:
 
 
 def _said(block: Block) -> Iterator[tuple[Statement | Block, Block]]:
-    """Yield directives with their block, but not what is in tables and in blocks of modules."""
+    """Yield directives with their block, except those in tables and in blocks of modules."""
     yield from ((said, block) for said in block.own)
     for inner in block.blocks:
         yield inner, block

@@ -128,7 +128,7 @@ def _regexes(block: Block) -> Iterator[tuple[Statement | Block, str]]:
 
 
 def _servers(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield what ngx_stream_core_server, ngx_mail_core_server and the merging of servers refuse."""
+    """Yield the refusals of ngx_stream_core_server, ngx_mail_core_server and the merging of servers."""
     for server in (inner for inner in block.blocks if inner.name == "server" and not inner.unseen):
         if not server.local("listen"):
             yield _problem(server, 'no "listen" is defined for server')
@@ -146,7 +146,7 @@ def _servers(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
 
 
 def _single_listens(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield what ngx_mail_core_listen refuses, and ngx_stream_core_listen before it had virtual servers."""
+    """Yield the refusals of ngx_mail_core_listen, and of ngx_stream_core_listen before it had virtual servers."""
     seen = set()
     for said in (one for server in block.blocks if server.name == "server" for one in server.local("listen")):
         try:
@@ -197,7 +197,7 @@ def _twice(block: Block) -> Iterator[Problem]:
 
 
 def _locations(level: Block) -> Iterator[Problem]:
-    """Yield what ngx_http_core_location and ngx_http_join_exact_locations refuse in a server or location."""
+    """Yield the refusals of ngx_http_core_location and ngx_http_join_exact_locations in a server or location."""
     outer = Location.of(level) if level.name == "location" else None
     seen: set[tuple[bool, str]] = set()
     for block in level.blocks:
@@ -233,7 +233,7 @@ def _shown(one: Location) -> str:
 
 
 def _uris(block: Block) -> Iterator[Problem]:
-    """Yield each ``proxy_pass`` with a path in a place where nginx cannot replace a part of the request's path."""
+    """Yield each ``proxy_pass`` with a path at a place at which nginx cannot replace a part of the request's path."""
     if block.name == "location":
         is_nameless = Location.of(block).kind in {*REGEXES, Kind.NAMED}
     else:
@@ -264,7 +264,7 @@ def _upstreams(http: Block) -> Iterator[Problem]:
 
 
 def _peers(level: Block) -> Iterator[Problem]:
-    """Yield what ngx_http_upstream_server refuses about a server's parameters, and that of stream{}."""
+    """Yield the refusals of a server's parameters by ngx_http_upstream_server, and by that of stream{}."""
     for block in _named(level, "upstream"):
         # Other modules have parameters of their own.
         is_own = not block.unseen and not block.blocks and all(rows_of(said.name) for said in block.own)
@@ -283,7 +283,7 @@ def _peers(level: Block) -> Iterator[Problem]:
 
 
 def _run_time_names(level: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield what ngx_http_upstream_init_round_robin, and that of stream{}, require for names resolved at run time."""
+    """Yield the lacks that ngx_http_upstream_init_round_robin (and stream{}) refuses for names resolved at run time."""
     for block in _named(level, "upstream") if version >= _RESOLVED_SINCE else ():
         if block.unseen or not any(map(_is_resolved, block.local("server"))):
             continue

@@ -213,7 +213,7 @@ def _problem(statement: Statement | None, server: Block, message: str) -> Proble
 
 
 def _in_use(sockets: Iterable[Socket]) -> Iterator[Problem]:
-    """Yield what the kernel refuses: a socket of all addresses next to a bound one of a single address.
+    """Yield the kernel's refusals: a socket of all addresses next to a bound one of a single address.
 
     That needs SO_REUSEPORT on both, because nginx listens on each before it binds the next; UDP does not need it.
     """

@@ -260,7 +260,7 @@ class _Parser:
     def _check(
         self, name: str, args: list[str], term: str, line: int, context: tuple[str, ...], *, is_known: bool
     ) -> str:
-        """Return what is wrong with a directive's arguments, and report it; empty if nothing is.
+        """Return the problem with a directive's arguments, and report it; empty if there is none.
 
         is_known: whether no stand-in of a template's placeholder is in them.
         """

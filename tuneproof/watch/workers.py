@@ -1,4 +1,4 @@
-"""Finds nginx's workers by their titles and parents, also in containers, and what their descriptors refer to."""
+"""Finds nginx's workers by their titles and parents, even in containers, and the targets of their descriptors."""
 
 import ipaddress
 import re

@@ -60,7 +60,7 @@ def test_code_with_another_effect_has_a_new_revision(found: Mapping[str, Fingerp
 
 
 def test_every_claim_says_where_its_threshold_comes_from() -> None:
-    """One sentence gives the source, also for the control; an exploratory claim gives its reason."""
+    """One sentence gives the source, even for the control; an exploratory claim gives its reason."""
     for advice in every_advice():
         for claim in advice.scenario(RunConditions()).claims:
             for each in (claim, claim.control):

@@ -177,7 +177,7 @@ def _numbers(texts: list[str]) -> list[int]:
 
 
 def _reach(said: Statement, concern: Concern) -> str:
-    """Return which value was measured, in words; empty if it was this very value."""
+    """Return the value that was measured, in words; empty if it was this very value."""
     if not concern.measured:
         return ""
     yours = said.args[concern.place]
@@ -186,7 +186,7 @@ def _reach(said: Statement, concern: Concern) -> str:
 
 
 def _meant(concern: Concern, at: Statement | Block, block: Block, facts: Facts) -> str | None:
-    """Return what a row's conditions found around a directive or in a block; None if the row does not apply."""
+    """Return the findings of a row's conditions around a directive or in a block; None if the row does not apply."""
     if not _OF_HTTP.issuperset(block.path[:1]):
         return None
     found = _is_so(concern.where, at, block, facts) if concern.where else True

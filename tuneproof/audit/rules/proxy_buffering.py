@@ -62,7 +62,7 @@ def _what_it_holds(proxied: Proxied) -> str:
 
 
 def _price(proxied: Proxied, edits: Sequence[Edit]) -> str:
-    """Return what smaller buffers cost, in words: without temporary files, nothing else holds the rest."""
+    """Return the cost of smaller buffers, in words: without temporary files, nothing else holds the rest."""
     kind, block = proxied.target.kind, proxied.target.block
     name = f"{kind}_buffer_size"
     smaller = [edit.text for edit in edits if isinstance(edit, Replace) and edit.old.name == name]

@@ -147,7 +147,7 @@ def _renamed(directive: str, module: str) -> str:
 
 
 def _with_directive(row: Message, name: str) -> Message:
-    """Return the row with what is known about the directive; unchanged if nothing is."""
+    """Return the row with the facts about the directive; unchanged if there are none."""
     if row.id != "unknown_directive":
         use = _place_of(name) if row.id == "directive_not_allowed" else _arguments_of(name)
         return replace(row, happened=f"{row.happened} {use}") if use else row

@@ -15,7 +15,7 @@ OLD = (worker(11), worker(12))
 
 
 def held(count: int, **failed: int) -> Held:
-    """Return what the client holds after a step; a name's underscore stands for a space."""
+    """Return the client's report after a step; a name's underscore stands for a space."""
     reasons = {reason.replace("_", " "): number for reason, number in failed.items()}
     return Held(held=count, failed=reasons, closed_since=0, rss_bytes=9 * MIB)
 

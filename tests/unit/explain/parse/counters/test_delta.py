@@ -1,4 +1,4 @@
-"""The difference of two snapshots: increments, also with restarts, wraps and missing values."""
+"""The difference of two snapshots: increments, even with restarts, wraps and missing values."""
 
 from collections.abc import Mapping
 from typing import Any, Final
