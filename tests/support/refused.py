@@ -162,6 +162,16 @@ _FORMS: Final = {
     "server { server_name ~[ab; }": 'missing terminating ] for character class in "[ab"',
     "server { if ($uri !~* [ab) { return 403; } }": 'missing terminating ] for character class in "[ab"',
     "map $uri $a { ~*[ab c; }": 'missing terminating ] for character class in "[ab"',
+    "map $uri $a { default 1; default 2; }": "duplicate default map parameter",
+    "map $uri $a { a 1; A 2; }": 'conflicting parameter "a"',
+    "expires 1x;": '"expires" directive invalid value',
+    "expires 30 days;": '"expires" directive invalid value',
+    "keepalive_timeout 75x;": '"keepalive_timeout" directive invalid value',
+    "server { server_name *a.example; }": 'server name "*a.example" is invalid',
+    "resolver 127.0.0.1 valid=x;": "invalid parameter: valid=x",
+    "resolver 127.0.0.1 ipv6=no;": "invalid parameter: ipv6=no",
+    "upstream a { server 127.0.0.1/a; }": 'invalid host in upstream "127.0.0.1/a"',
+    "upstream a { server 127.0.0.1:65536; }": 'invalid port in upstream "127.0.0.1:65536"',
     "upstream a { server http://127.0.0.1; }": 'invalid host in upstream "http://127.0.0.1"',
     "log_format a $uri; log_format a $host;": 'duplicate "log_format" name "a"',
     "log_format combined $uri;": 'duplicate "log_format" name "combined"',
@@ -181,6 +191,10 @@ LOADED: Final[Mapping[str, str]] = {
         "proxy_cache_valid 200 302 10m; proxy_cache_valid 5m; limit_req_zone $uri zone=a:1m rate=30r/m; "
         "limit_req zone=a burst=5 delay=2; limit_conn_zone $uri zone=b:1m; limit_conn b 10; limit_req_status 429; "
         "proxy_cache_path /tmp/cache levels=1:2 keys_zone=c:1m inactive=1h max_size=1g use_temp_path=off; "
+        "map $uri $a { default 1; \\default 2; a 3; b 3; ~a 4; } keepalive_timeout 1m 60s; "
+        "resolver 127.0.0.1 valid=1m; "
+        "expires -1; upstream a { server 127.0.0.1:65535; server unix:/a/b; server [::1]:80; } "
+        "server { listen 85; server_name '' .a.example *.b.example c.* ~^d _; expires modified +1y; } "
         "error_log /tmp/e.log warn; add_header A b always; open_file_cache max=10 inactive=20s; "
         "allow 10.0.0.0/8; allow 2001:db8::/32; allow unix:; deny all; "
         "server { listen 81; return https://a; } server { listen 82; return 444; } "

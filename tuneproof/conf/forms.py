@@ -17,6 +17,7 @@ _VALUE: Final = 'invalid value "{}"'
 _PARAMETER: Final = 'invalid parameter "{}"'
 _SIZE: Final = r"\d+[kKmM]?"
 _TIME: Final = r"[\dyMwdhms ]*\d[\dyMwdhms ]*"
+_PORT: Final = r"(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])"
 _TRIED: Final = "error|timeout|invalid_header|non_idempotent|updating|off|http_(?:403|404|429|500|503)"
 _FIRST: Final = slice(0, 1)
 _LATER: Final = slice(1, None)
@@ -105,7 +106,26 @@ _FORMS: Final = (
     ),
     _Form(names="dav_methods", words="off|PUT|DELETE|MKCOL|COPY|MOVE"),
     _Form(names="use", words="epoll|poll|select|kqueue|eventport|/dev/poll|devpoll", says='invalid event type "{}"'),
-    _Form(names="fastcgi_pass server", words="(?!https?://).*", says='invalid host in upstream "{}"', place=_FIRST),
+    _Form(names="fastcgi_pass server", words=r"unix:.*|[^/?]*", says='invalid host in upstream "{}"', place=_FIRST),
+    _Form(
+        names="fastcgi_pass server",
+        words=f".*:{_PORT}",
+        says='invalid port in upstream "{}"',
+        place=_FIRST,
+        of=r"[\w.-]+:\d+$",
+    ),
+    _Form(
+        names="expires",
+        words=rf"off|epoch|max|[-+@]?{_TIME}",
+        says='"expires" directive invalid value',
+        place=slice(-1, None),
+    ),
+    _Form(names="keepalive_timeout", words=_TIME, says='"keepalive_timeout" directive invalid value'),
+    _Form(names="worker_processes", words=r"auto|\d+", says='"worker_processes" directive invalid value'),
+    _Form(names="gzip_static", words="on|off|always"),
+    _Form(names="server_name", words=r"[^*.].*|\*\..+|\..+|", says='server name "{}" is invalid'),
+    _Form(names="resolver", words=f"valid={_TIME}", says="invalid parameter: {}", of="valid="),
+    _Form(names="resolver", words="ipv6=(?:on|off)", says="invalid parameter: {}", of="ipv6="),
 )
 _IPV4_BITS: Final = 32
 _IPV6_BITS: Final = 128
@@ -124,6 +144,21 @@ def wrong_forms(blocks: Iterable[Block]) -> Iterator[Problem]:
             if message:
                 yield Problem(file=one.file, line=one.line, message=message)
         yield from wrong_forms(block.blocks)
+
+
+def repeated_keys(http: Block) -> Iterator[Problem]:
+    """Yield the second of two equal keys of a map, as ngx_http_map does; wildcards of host names are not compared."""
+    for table in http.all("map"):
+        seen: set[tuple[bool, str]] = set()
+        for said in table.own if not table.local("hostnames") else ():
+            if not said.args or said.name == "include" or said.name.startswith("~"):
+                continue
+            # A backslash distinguishes a key from a parameter.
+            key = (said.name == "default", said.name.lower().removeprefix("\\"))
+            if key in seen:
+                message = "duplicate default map parameter" if key[0] else f'conflicting parameter "{key[1]}"'
+                yield Problem(file=said.file, line=said.line, message=message)
+            seen.add(key)
 
 
 def _messages(said: Statement | Block) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from tuneproof.conf.buffers import buffer_problems
 from tuneproof.conf.directives import Directive, directive, rows_of
-from tuneproof.conf.forms import wrong_forms
+from tuneproof.conf.forms import repeated_keys, wrong_forms
 from tuneproof.conf.listens import Listen, ListenError
 from tuneproof.conf.locations import REGEXES, Kind, Location
 from tuneproof.conf.regexes import refusal
@@ -70,6 +70,7 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
             yield from _of_block(http, version)
             yield from _unknown_names(http) if configuration.is_whole else ()
             yield from _upstreams(http) if http.span is not None else ()
+            yield from repeated_keys(http)
             yield from buffer_problems(http) if http.span is not None else ()
     for block in main.blocks:
         if block.name in {"stream", "mail"} and block.span is not None:
