@@ -102,8 +102,9 @@ def _paragraphs(row: Message) -> Iterator[str]:
     }[row.problem]
     yield f"**{_code(row.happened)}** {_code(row.why)}{problem}"
     yield f"**First:** {_code(row.first)}"
-    if row.in_stream is not None and row.in_stream.first != row.first:
-        yield f"**In stream:** {_code(row.in_stream.first)}"
+    for place, own in (("stream", row.in_stream), ("mail", row.in_mail)):
+        if own is not None and own.first != row.first:
+            yield f"**In {place}:** {_code(own.first)}"
     yield f"Affects: {_code(row.affects)}. To confirm: {_code(row.confirm)}"
     if row.levels:
         page_ = f" Measured: [docs/{row.page}]({row.page})." if row.page else ""

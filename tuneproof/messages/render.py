@@ -25,8 +25,9 @@ def lines(message: Message) -> Iterator[tuple[str, str]]:
     yield "Why", message.why
     yield "Affects", message.affects
     yield "Next", message.first
-    if (stream := message.in_stream) is not None and stream.first != message.first:
-        yield "In stream", stream.first
+    for place, own in (("stream", message.in_stream), ("mail", message.in_mail)):
+        if own is not None and own.first != message.first:
+            yield f"In {place}", own.first
     for wrong in message.wrong:
         yield "Not so", f"{wrong.advice}: {wrong.because}"
     yield "Confirm", message.confirm

@@ -42,8 +42,9 @@ def answer(finding: MessageFinding) -> Iterator[Line]:
     yield Line("Why", row.why)
     page = f" (docs/{row.page})" if row.page else ""
     yield Line("Next", f"{row.first}{page}")
-    if row.in_stream is not None and finding.streams and row.in_stream.first != row.first:
-        yield Line("Next", f"For connections of stream or mail: {row.in_stream.first}")
+    own = (row.in_mail if finding.mails >= finding.streams else None) or row.in_stream
+    if own is not None and finding.streams and own.first != row.first:
+        yield Line("Next", f"For connections of stream or mail: {own.first}")
     for wrong in row.wrong:
         yield Line("Not so", f"{wrong.advice}: {wrong.because}.")
     yield Line("Confirm", row.confirm)

@@ -217,6 +217,8 @@ def test_connections_of_mail_get_advice_that_mail_has(starttls: str) -> None:
     assert told["Affects"].startswith("logins of mail")
     assert "proxy_bind with" not in told["Next"]
     assert finding.of_requests is None
+    (finding,) = found([*written(f"{no_port}to upstream, {mail}"), *written(f"{no_port}to upstream, ")]).problems
+    assert ["auth_http" in line.text for line in answer(finding) if line.label == "Next"] == [False, True]
 
 
 def test_what_decides_about_a_message_depends_on_what_it_is_about() -> None:
