@@ -75,7 +75,8 @@ def test_a_row_is_shown_with_the_versions_of_its_words() -> None:
     ]
     labels = [label for label, _ in lines(messages()["upstream_refused"]) if label]
     assert labels == [
-        *("Message", "Words", "Level", "Problem", "What", "Why", "Affects", "Next", "Not so", "Not so", "Confirm"),
+        *("Message", "Words", "Level", "Problem", "What", "Why", "Affects", "Next", "In mail", "Not so", "Not so"),
+        "Confirm",
         "Page",
     ]
 
