@@ -213,6 +213,7 @@ LOADED: Final[Mapping[str, str]] = {
     "same-in-two-servers": "server { listen 81; location / { } } server { listen 82; location / { } }",
     "names-without-slash": "server { location a { location ab { } } }",
     "variable-uri-in-regex": "server { location ~ /a { proxy_pass http://127.0.0.1$request_uri; } }",
+    "variable-scheme-in-regex": "server { location ~ /a { proxy_pass $arg_s://127.0.0.1/x; } }",
     "no-uri-in-regex": "server { location ~ /a { proxy_pass http://127.0.0.1; } }",
     "uri-in-prefix": "server { location ^~ /a { proxy_pass http://127.0.0.1/; } }",
     "rewritten-in-if": "server { location / { if ($arg_a) { proxy_pass http://127.0.0.1; } } }",

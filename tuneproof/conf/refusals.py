@@ -244,7 +244,7 @@ def _uris(block: Block) -> Iterator[Problem]:
         if (
             _is_known(said)
             and has_scheme
-            and "$" not in rest
+            and "$" not in said.value
             and not rest.startswith("unix:")
             and {"/", "?"} & set(rest)
         ):
