@@ -41,7 +41,7 @@ def run(asked: Round) -> RoundSeen:
             socket.create_connection((asked.address, asked.port), timeout=_CONNECT_TIMEOUT_S)
             for _ in range(asked.bulk_downloads)
         )
-        # Before the first fast request: none of them may have nginx to itself.
+        # The downloads begin before the first fast request, so that none of these has nginx to itself.
         for connection in connections:
             connection.sendall(request)
         began_s = time.monotonic()
@@ -62,7 +62,7 @@ def run(asked: Round) -> RoundSeen:
     )
     try:
         for _ in range(asked.requests):
-            # A single tick; it runs to its end.
+            # This is a single tick, and its request runs to its end.
             fast.run_open_loop(iter((time.monotonic(), math.inf)), end_s=math.inf)
     finally:
         os.close(tell)

@@ -1,4 +1,4 @@
-"""Captures what passes the role's link.
+"""Captures the packets on the role's link.
 
 tcpdump(8) itself cannot be used: started by root, it always switches to another user, which needs capabilities that no
 container has here. It still compiles the filter; the packets come from a packet(7) socket. The file is a pcapng
@@ -95,7 +95,7 @@ def head(snap_bytes: int) -> Iterator[bytes]:
 
 
 def dropped(packets: int) -> bytes:
-    """Return the end of a file: how many packets the kernel dropped."""
+    """Return the end of a file, with the number of packets that the kernel dropped."""
     return _block(_STATISTICS_BLOCK, _STATISTICS.pack(0, 0, 0, 5, 8, packets, 0))
 
 

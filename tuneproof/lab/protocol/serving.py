@@ -32,7 +32,7 @@ class Answers:
         }
 
     def answer(self, line: str) -> str:
-        """Return the response to a line after any error, for which the caller waits."""
+        """Return the response to a line, even after an error: the caller waits for one."""
         told: dict[str, Any] = {}
         before, began_s = CpuTimes.read(), time.monotonic()
         try:
