@@ -209,7 +209,7 @@ def test_workers_of_a_reload_are_watched(stage: Stage, many: Callable[[], set[in
     found = {sign.worker for sign in seen.signs if sign.is_stall}
     assert found <= many(), seen.text
     assert [inside(pid) for pid in found] == stalled, seen.text
-    # They do not all start between two looks.
+    # The workers do not all start between two looks.
     for change in ("ended", "started"):
         numbers = re.findall(rf"(\d+) workers? {change}", "\n".join(seen.notes))
         assert sum(map(int, numbers)) == MANY, seen.notes

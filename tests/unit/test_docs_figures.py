@@ -188,7 +188,7 @@ def test_a_marker_without_results_is_an_error(marker: str, results: Results) -> 
 
 
 def test_common_reasons_and_verdicts_are_written_once(tmp_path: Path) -> None:
-    """A reason with all claims that have it, and the verdict of adjacent versions."""
+    """A reason names all claims that have it, and adjacent versions share a verdict."""
     cells = [
         a_cell(name, reason=f"too few agree; only {name}" if name == "rare" else "too few agree")
         for name in ("stalls", "rare")
@@ -261,7 +261,7 @@ def test_a_figure_is_two_arms_measurements_or_the_number_of_true_trials(tmp_path
 
 
 def test_an_effect_of_two_versions_is_an_error(tmp_path: Path) -> None:
-    """The sentence would not show which one is meant."""
+    """The sentence would not show which version is meant."""
     results = written(tmp_path / "run", a_cell(), a_cell(nginx="1.30"))
     with pytest.raises(BadInputError, match="2 cells"):
         fill("It is <!-- effect: stall/stalls --><!-- end -->.", results, where="page.md")

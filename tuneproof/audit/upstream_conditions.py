@@ -68,7 +68,7 @@ def _checks_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str
 
 
 def _name_of_block(target: Target | None, block: Block, facts: Facts) -> str:
-    """Return the upstream block's name, if that counts as the TLS name of its servers.
+    """Return the upstream block's name, if it counts as the TLS name of its servers.
 
     Empty if it is a host name: it may have been chosen for the host's certificate.
     """
@@ -81,7 +81,7 @@ def _name_of_block(target: Target | None, block: Block, facts: Facts) -> str:
 def _cannot_be_looked_up(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return a host to which a request may go, and for which nginx has no resolver; empty for none.
 
-    Source: ngx_http_upstream_init_request compares addresses with variables with all names resolved at the start.
+    Source: ngx_http_upstream_init_request compares an address that has variables with all names resolved at the start.
     """
     target = _target_of(at, facts)
     is_known = facts.configuration.is_whole and all(one.is_given for one in facts.configuration.filled)

@@ -1,4 +1,4 @@
-"""proxy_buffering: what slow readers cost, compared with the sum of the directives.
+"""proxy_buffering: the cost of slow readers, compared with the sum of the directives.
 
 Source: "Nginx OOM in a stress test of a million connections" (2020): an nginx with 128 GB died from readers that took
 one byte in three seconds, and survived with ``proxy_buffering off``. The directives:

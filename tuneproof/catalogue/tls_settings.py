@@ -42,7 +42,7 @@ def _sessions(version: str) -> Callable[[Rig], Figures]:
     def script(rig: Rig) -> Figures:
         with rig.before(_FORGOTTEN_AFTER_S, _FORGETS):
             rig.client.tls_connect(*rig.at(TLS_PORT), SESSIONS, SMALL, version)
-            # The newest first, so that trying one session does not evict the next one.
+            # The newest session is tried first, so that trying one does not evict the next.
             resumed = rig.client.tls_resume(*rig.at(TLS_PORT), tuple(reversed(range(SESSIONS))), SMALL)
         return {"resumable_sessions": sum(one.resumed for one in resumed)}
 

@@ -51,7 +51,7 @@ def measured(cell: Cell, *, nothing: str = "") -> str:
 
 
 def before_and_after(cell: Cell) -> str:
-    """Return what a cell's effect compares, in its own unit; empty if that is not a metric of two arms."""
+    """Return the two values behind a cell's effect, in their unit; empty if it does not compare two arms."""
     if not cell.figure or len(cell.arms) != _ARMS:
         return ""
     first, second = (arm.get(cell.figure) for arm in cell.arms.values())
@@ -61,7 +61,7 @@ def before_and_after(cell: Cell) -> str:
 
 
 def outcome(cell: Cell, *, nothing: str = "") -> str:
-    """Return a cell's effect with its interval, after what it compares if that is a metric of two arms."""
+    """Return a cell's effect with its interval, after the two values if it compares a metric of two arms."""
     return ", ".join(filter(None, (before_and_after(cell), measured(cell)))) if cell.effect else nothing
 
 
@@ -81,12 +81,12 @@ def word_of(name: str) -> str:
 
 
 def verdict(cell: Cell) -> str:
-    """Return a cell's verdict in words, with the expected one if that differs."""
+    """Return a cell's verdict in words, with the expected verdict if it differs."""
     return f"{word_of(cell.verdict)}, expected: {cell.expected}" if cell.contradicts else word_of(cell.verdict)
 
 
 def place_of(cell: Cell) -> str:
-    """Return where a cell was measured: scenario, version, and the network if links were shaped."""
+    """Return the place of a cell's measurement: scenario, version, and the network if links were shaped."""
     return cell.key.place
 
 
@@ -97,7 +97,7 @@ def expired_since(cell: Cell) -> str:
 
 
 def to_do(cell: Cell) -> str:
-    """Return what to do with a verdict: act on it, ignore it, or measure again."""
+    """Return the advice after a verdict: act on it, ignore it, or measure again."""
     again = f"./lab run -k {cell.name or cell.scenario}"
     if cell.verdict == "unsupported":
         return f"This machine cannot test the claim; ./lab doctor shows what is missing. On another machine: {again}"

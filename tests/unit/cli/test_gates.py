@@ -64,7 +64,7 @@ def run(script: str, environment: Mapping[str, str], folder: Path) -> subprocess
 
 
 def test_the_action_fails_on_new_findings(environment: Mapping[str, str], tmp_path: Path) -> None:
-    """Each has an annotation at its line, and SARIF if requested; with a baseline the action passes."""
+    """Each finding has an annotation at its line, and SARIF if requested; with a baseline the action passes."""
     (tmp_path / "nginx.conf").write_text(BAD, encoding="utf-8")
     done = run(step("Audit"), {**environment, "SARIF": "found.sarif"}, tmp_path)
     assert done.returncode == 1

@@ -22,7 +22,7 @@ from tuneproof.wording import count, seconds, share
 SLOW_S: Final = 1.0
 # If responses begin in a tenth of the time, the rest is a long body: an event stream, a download, an upload.
 PROMPT_SHARE: Final = 0.1
-# A slow response on a fast network: this many times the handshake.
+# On a fast network, a slow response takes this many times the handshake.
 BEYOND_HANDSHAKE: Final = 10
 # One segment in twenty: such a path does not work.
 REPEATED_SHARE: Final = 0.05
@@ -45,7 +45,7 @@ def shows_enough(evidence: EvidenceSet) -> bool:
     for where in captured_services(evidence):
         seen += [where.service.requests, where.service.handshakes.get("complete", 0)]
     seen += [loop.iterations for named in evidence.event_loops for loop in named.content]
-    # Memory and CPU time of processes say nothing about requests.
+    # Memory and CPU time of processes show nothing about requests.
     sockets = [table for table in evidence.sockets if table.content.entries or table.content.listeners]
     return any((evidence.counters, sockets, evidence.softnet)) or max(seen, default=0) >= ENOUGH_REQUESTS
 

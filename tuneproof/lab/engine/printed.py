@@ -11,7 +11,7 @@ from tuneproof.lab.engine.reach import hang_up
 def printed(api: docker.APIClient, container_id: str, text: str, *, times: int = 1, within_s: float) -> str:
     """Return everything that a container has printed on both streams, once it has printed a text this many times.
 
-    within_s: after that, or after the container's end, it returns what was printed until then.
+    within_s: the time limit; at the limit, or at the container's end, it returns the output so far.
     """
     deadline_s = time.monotonic() + within_s
     running = True

@@ -130,7 +130,7 @@ class OwnNginxError(LabError):
 def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | None = None) -> int:
     """Wait until an nginx has started its workers; return how many.
 
-    LabError: It did not start, with its own words, or exceeded the lab's limits, including that of the disk.
+    LabError: It did not start (the error has its own words), or exceeded the lab's limits, including that of the disk.
     """
     deadline_s = time.monotonic() + _STARTS_WITHIN_S
     before = same = 0

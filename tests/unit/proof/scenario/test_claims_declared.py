@@ -38,7 +38,7 @@ BLOCKS: Final[Mapping[tuple[str, str], Block]] = {
 
 
 def sides(key: tuple[str, str, str], looks: tuple[int, ...]) -> tuple[Side, Side]:
-    """Return the plans for holding and refuting a claim, with these looks: at blocks, or at the units in them."""
+    """Return the plans for holding and refuting a claim, with looks at these numbers of blocks or units."""
     _, scenario, name = key
     claim = CLAIMS[key]
     if claim.scale is Scale.SHARE and claim.form is Form.MORE:
@@ -81,7 +81,7 @@ def test_a_claim_with_looks_of_its_own_could_not_use_those_of_a_quick_run(
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO, ids=lambda scenario: scenario.name)
 def test_the_margin_of_a_control_is_half_as_wide_as_the_claims_on_its_metric(scenario: Scenario[Any]) -> None:
-    """The scale is logarithmic, and the claim is that with the threshold nearest to 1; one at 1 leaves no margin."""
+    """The scale is logarithmic, and the claim has the threshold nearest to 1; a threshold of 1 leaves no margin."""
     for control in scenario.claims:
         if control.is_aa_control:
             decided = [
