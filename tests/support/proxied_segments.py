@@ -14,12 +14,12 @@ def front(number: int = 0) -> Conversation:
 
 
 def back(number: int = 0, *, now_s: float = 0.0) -> Conversation:
-    """Return nginx's connection to its backend, without handshake."""
+    """Return nginx's connection to its backend, without a handshake."""
     return Conversation(client=end(NGINX, 50_000 + number), server=BACKEND, now_s=now_s)
 
 
 def proxied(number: int = 0, *, kept: bool = False, path: str = "/a") -> list[Segment]:
-    """Return a request that nginx holds for 20 ms, and for 5 ms once connected.
+    """Return a request that nginx holds for 20 ms before it connects to the backend, and for 5 ms afterwards.
 
     The backend takes 0.3 s, and the response arrives after another 40 ms.
     """

@@ -20,7 +20,7 @@ from tuneproof.wording import each_once
 
 NEWEST: Final = "1.30"
 """The newest version of nginx with known defaults."""
-# People write versions like this; nginx -v prints them; packages add an epoch and a revision.
+# Versions as people write them, as nginx -v prints them, and as packages have them, with an epoch and a revision.
 _VERSION: Final = re.compile(r"(?:nginx[/ -])?(?:v|\d+:)?([0-9]{1,4}(?:\.[0-9]{1,4}){1,3})(?:[-+~ ].*)?", re.IGNORECASE)
 # One change may require another, such as a further option of the same socket.
 _MOST_ROUNDS: Final = 8
@@ -33,9 +33,9 @@ class Audit:
     facts: Facts
     advice: tuple[Advised, ...]  # the findings, the most urgent first
     source: Source
-    choice: Choice | None = None  # the choice of versions; None if one is known
-    versions: tuple[str, ...] = ()  # the compared versions, if none is known; the last one's facts are shown
-    older_problems: tuple[Problem, ...] = ()  # what only older ones of them refuse
+    choice: Choice | None = None  # how the versions were chosen; None if nginx's version is known
+    versions: tuple[str, ...] = ()  # those compared if nginx's version is unknown; the last one's facts are shown
+    older_problems: tuple[Problem, ...] = ()  # what only the older of these versions refuse
     is_installed: bool = False  # whether the version is that of this machine's nginx
 
     def shown(self, file: str) -> str:
@@ -43,7 +43,7 @@ class Audit:
         return file.removeprefix(f"{self.source.folder.rstrip('/')}/") if self.source.folder else file
 
     def reason(self, advised: Advised) -> str:
-        """Return the reason of a piece of advice, with files named as :meth:`shown` does."""
+        """Return the reason for a piece of advice, with files named as :meth:`shown` does."""
         return (
             advised.reason.replace(f"{self.source.folder.rstrip('/')}/", "") if self.source.folder else advised.reason
         )
@@ -107,9 +107,11 @@ def audit_source(source: Source, *, version: str | None = None) -> Audit:
     version = version if version is None else version_of(version)
     configuration = read_configuration(source)
     if not any(configuration.main.blocks) and not configuration.main.own:
-        what = str(configuration.problems[0].message) if configuration.problems else "nothing in it is a directive"
+        what = str(configuration.problems[0].message) if configuration.problems else "it contains no directives"
         where = next(iter(configuration.texts), "")
-        raise BadInputError(f"no nginx configuration: {what}", where=where, remedy="nginx -T prints a whole one")
+        raise BadInputError(
+            f"not an nginx configuration: {what}", where=where, remedy="give the output of nginx -T, which is complete"
+        )
     if version is not None:
         return _audit(configuration, source, version)
     choice = choose_version(configuration)
@@ -131,7 +133,7 @@ def _audit(configuration: Configuration, source: Source, version: str) -> Audit:
 
 
 def _problems_of_versions(audits: Sequence[Audit]) -> Mapping[Problem, Problem]:
-    """Return the problems of any version, each with its text; one that only some versions have names them."""
+    """Return the problems on any version, each with its text; it names the versions if only some have the problem."""
     seen: dict[Problem, list[str]] = {}
     for audit_ in audits:
         for problem in audit_.facts.configuration.problems:
@@ -167,7 +169,7 @@ def version_of(written: str, *, option: str = "--nginx") -> str:
     """
     found = _VERSION.fullmatch(written.strip())
     if found is None:
-        raise BadInputError(f"{option} {written}: not a version", remedy="such as 1.22 or 1.29.7")
+        raise BadInputError(f"{option} {written}: not a version", remedy="give a version such as 1.22 or 1.29.7")
     return found[1]
 
 

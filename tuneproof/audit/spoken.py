@@ -1,4 +1,4 @@
-"""The versions of TLS that a server speaks with clients that name it, on a version of nginx."""
+"""The TLS versions that a server offers to clients that request it by name (SNI), on a given version of nginx."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ OWN_PROTOCOLS_SINCE: Final = "1.29.2"
 
 
 def speaks_tls(server: Block, facts: Facts) -> bool:
-    """Tell whether a server of http{}, stream{} or mail{} speaks TLS over TCP, by any ``listen`` of its sockets."""
+    """Tell whether a server of http{}, stream{} or mail{} speaks TLS over TCP, on any ``listen`` of its sockets."""
     starttls = server.setting("starttls") if server.path[:1] == ("mail",) else None
     return (
         server.is_on("ssl")
@@ -25,7 +25,7 @@ def speaks_tls(server: Block, facts: Facts) -> bool:
 
 
 def speaks_plainly(server: Block, facts: Facts) -> bool:
-    """Tell whether a server of http{} speaks without TLS on some ``listen``, or may do so."""
+    """Tell whether a server of http{} accepts connections without TLS on some ``listen``, or may do so."""
     if facts.sockets.problems or facts.sockets.unknown:
         return True
     is_plain = any("ssl" not in one.protocols and not one.address.is_udp for one in facts.sockets.of(server))
@@ -37,7 +37,7 @@ def deciding(
 ) -> tuple[Block, ...]:
     """Return the servers that set ``ssl_protocols`` for clients of this one: itself, or its sockets' default servers.
 
-    ``listen``: only for clients of its sockets.
+    ``listen``: consider only clients that connect to this directive's sockets.
     """
     sockets = [one for one in facts.sockets.of(server) if listen is None or listen in one.listens]
     encrypted = [socket for socket in sockets if "ssl" in socket.protocols]
@@ -49,7 +49,7 @@ def deciding(
 def protocols(block: Block, version: tuple[int, ...]) -> tuple[tuple[str, ...], Statement | None] | None:
     """Return the versions of TLS that a block's settings allow, and the directive that sets them (None: the default).
 
-    Returns: None if a missing file may decide.
+    Returns: None if the directive may be in a file that is missing.
     """
     found = effective(block, "ssl_protocols", version)
     if found.origin is Origin.UNKNOWN:

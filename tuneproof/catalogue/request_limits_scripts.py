@@ -15,7 +15,7 @@ CONNECTIONS: Final = 60
 FILE_BYTES: Final = 1_000_000
 STREAMS: Final = 30
 ATTACKERS: Final = 20
-# More than nginx's own buffers for headers hold, 4 of 8 KiB, and less than a socket's receive buffer.
+# More than nginx's header buffers hold (4 of 8 KiB each), but less than a socket's receive buffer.
 HEADER_BYTES: Final = 60_000
 COOKIE_BYTES: Final = 2000
 BODY_BYTES: Final = 100_000
@@ -32,10 +32,11 @@ def page(rig: Rig) -> Figures:
     """Request all objects of a page at once."""
     done = rig.flow(Flow(connections=OBJECTS, path="/object-{c}"))
     took_s = max(one.open_s for one in done)
-    # The rate admits this many in the time, in addition to the burst and the first request.
+    # In that time the rate admits this many more, in addition to the burst and the first request.
     in_time = took_s * RATE_PER_S
     rig.must(
-        BURST + 1 + in_time < HALF * OBJECTS, f"asking took {took_s:.1f} s, in which the rate admits {in_time:.0f}"
+        BURST + 1 + in_time < HALF * OBJECTS,
+        f"the requests took {took_s:.1f} s, in which the rate admits {in_time:.0f} more",
     )
     return {"rejected_share": statuses(done, 503) / OBJECTS}
 
@@ -58,7 +59,7 @@ def slow_downloads(rig: Rig) -> Figures:
     done = rig.flow(slow)
     # None may have ended before the last one sends its request.
     furthest = max(answer.body_bytes for answer in answers_of(done) if answer.status == 200)  # noqa: PLR2004 - OK
-    rig.must(furthest < HALF * FILE_BYTES, f"a download had come to {furthest} bytes before all were answered")
+    rig.must(furthest < HALF * FILE_BYTES, f"a download had reached {furthest} bytes before all requests were answered")
     return {"ended_share": statuses(done, 503) / CONNECTIONS}
 
 
@@ -103,8 +104,8 @@ def steady_downloads(rig: Rig) -> Figures:
     The client notices later, since the kernel still sends what it has taken from nginx.
     """
     with rig.standing(_from_full_sockets(STEADY_BYTES_PER_S)) as steady:
-        # The times are those of nginx's own clock, which does not stop with the host; nginx writes the lines when it is
-        # idle.
+        # Not the client's time: nginx ends a download by its own timer, and writes the log line in its next loop
+        # iteration, for which rest() waits.
         rig.wait(STEADY_S)
         rig.rest()
         ended = len(rig.access_log())
@@ -113,20 +114,20 @@ def steady_downloads(rig: Rig) -> Figures:
 
 
 def gone_silent(rig: Rig) -> Figures:
-    """Let clients stop reading; count the sockets that still hold data for them after nginx has given them up."""
+    """Let clients stop reading; count the sockets that still hold data for them after nginx has given up on them."""
 
     def established() -> int:
         return rig.sockets().local.get("ESTAB", 0)
 
     with rig.standing(_from_full_sockets(SILENT_BYTES_PER_S)):
-        # From then on, only the kernel has the bytes.
-        rig.wait_until(lambda: established() == 0, "kept silent clients")
+        # Once no connection is established, only the kernel still holds the data.
+        rig.wait_until(lambda: established() == 0, "did not close the connections of silent clients")
         left = rig.sockets()
     return {"orphans": left.local.get("FIN-WAIT-1", 0)}
 
 
 def _from_full_sockets(bytes_per_s: int) -> Flow:
-    """Return downloads that clients read at this rate from small receive buffers while they stay."""
+    """Return downloads that clients with small receive buffers read at this rate, without closing them."""
     return Flow(
         connections=DOWNLOADS,
         path="/4000000.bin",

@@ -186,7 +186,9 @@ def _served(listen: str, stack: ExitStack) -> Callable[[tuple[LoopSecond, ...]],
     try:
         server = serve(metrics, host.strip("[]") or "127.0.0.1", int(port))
     except (OSError, ValueError, OverflowError) as error:
-        raise BadInputError(f"--listen {listen}: {error}", remedy="such as 9145, or 127.0.0.1:9145") from error
+        raise BadInputError(
+            f"--listen {listen}: {error}", remedy="give a port or an address: 9145 or 127.0.0.1:9145"
+        ) from error
     stack.callback(server.server_close)
     stack.callback(server.shutdown)
     say(f"OpenMetrics at http://{server.server_name}:{server.server_port}/metrics")

@@ -42,7 +42,9 @@ def main(arguments: Sequence[str]) -> int:
     )
     text = " ".join(" ".join(parser.parse_args(arguments).word).split())
     if not text:
-        raise BadInputError("no word to look up", remedy="such as ./lab why multi_accept")
+        raise BadInputError(
+            "no word to look up", remedy="name a directive, a claim or a message: ./lab why multi_accept"
+        )
     if of_status := _of_status(text):
         show("\n\n".join([of_status, *mentions(text)]))
         return 0

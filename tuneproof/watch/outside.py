@@ -108,7 +108,7 @@ class _Target:
             # Resolved once: a name with a changing address must not spread the requests.
             family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         except (ValueError, OSError) as error:
-            raise BadInputError(f"{url}: {error}", remedy="such as http://10.0.0.7/") from error
+            raise BadInputError(f"{url}: {error}", remedy="give a URL such as http://10.0.0.7/") from error
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         user = "User-Agent: tuneproof-watch"
         request = f"HEAD {path} HTTP/1.1\r\nHost: {parts.netloc.rpartition('@')[2]}\r\n{user}\r\n\r\n"

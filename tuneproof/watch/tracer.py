@@ -59,7 +59,8 @@ def architecture() -> Architecture:
         return ARCHITECTURES[platform.machine()]
     except KeyError:
         raise CannotRunHereError(
-            f"The system calls of {platform.machine()} are not known here.", remedy=f"one of {', '.join(ARCHITECTURES)}"
+            f"The system calls of {platform.machine()} are not known here.",
+            remedy=f"use one of {', '.join(ARCHITECTURES)}",
         ) from None
 
 

@@ -52,11 +52,11 @@ class Message(Protocol):
     end: str
 
     def add(self, data: bytes) -> bytes:
-        """Process the next bytes; return what must be sent for them."""
+        """Process the next bytes; return what must be sent in response."""
 
 
 class Http1:
-    """One response of HTTP/1.1."""
+    """One HTTP/1.1 response."""
 
     def __init__(self) -> None:
         self.status = 0
@@ -69,7 +69,7 @@ class Http1:
         self._is_zipped = False
 
     def add(self, data: bytes) -> bytes:
-        """Process the next bytes; nothing has to be sent for them."""
+        """Process the next bytes; nothing has to be sent in response."""
         if not self.status:
             self._unread += data
             raw, found, data = self._unread.partition(_HEAD_END)
@@ -138,7 +138,7 @@ class Stream:
 def _begin(asked: Streams) -> tuple[Message, bytes]:
     """Return the receiver of the response, and the request."""
     if asked.http2:
-        from .http2 import Http2  # noqa: PLC0415 - only the image has the library
+        from .http2 import Http2  # noqa: PLC0415 - the library is installed only in the image
 
         return Http2.ask(asked)
     return Http1(), http1.request(asked.path, {"Host": asked.host, **asked.headers})

@@ -122,7 +122,7 @@ def test_a_page_requested_too_slowly_shows_nothing_about_the_rate(monkeypatch: p
     """The rate alone would admit more than half of the page, and nothing would seem to break."""
     rejected = answered(503)
     assert request_limits_scripts.page(Machine(monkeypatch, 0.7, answer=rejected)) == {"rejected_share": 1.0}
-    with pytest.raises(VoidTrialError, match=r"asking took 0\.9 s, in which the rate admits"):
+    with pytest.raises(VoidTrialError, match=r"the requests took 0\.9 s, in which the rate admits"):
         request_limits_scripts.page(Machine(monkeypatch, 0.9, answer=rejected))
 
 
@@ -130,7 +130,7 @@ def test_downloads_that_end_while_others_begin_show_nothing_about_a_limit(monkey
     for come, is_void in ((499_999, False), (500_000, True)):
         machine = Machine(monkeypatch, 1, answer=answered(200, body_bytes=come))
         if is_void:
-            with pytest.raises(VoidTrialError, match="a download had come to 500000 bytes"):
+            with pytest.raises(VoidTrialError, match="a download had reached 500000 bytes"):
                 request_limits_scripts.slow_downloads(machine)
         else:
             assert request_limits_scripts.slow_downloads(machine) == {"ended_share": 0}

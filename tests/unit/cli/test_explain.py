@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_diagnosis_comes_first_and_files_are_reported_in_their_order(lab: Lab) -> None:
+def test_the_diagnosis_comes_first_and_files_are_reported_in_the_order_given(lab: Lab) -> None:
     status, out, err = lab("explain", "log", "before", "after")
     assert (status, err) == (0, "")
     first, *_, last = out.splitlines()
@@ -51,7 +51,7 @@ def test_json_has_the_same_content_and_matches_its_schema(lab: Lab) -> None:
     ]
     assert {
         "key": "TcpExt.ListenOverflows",
-        "name": "dropped for a full accept queue (TcpExt.ListenOverflows)",
+        "name": "dropped because the accept queue was full (TcpExt.ListenOverflows)",
         "value": 900,
         "unit": "",
         "of": "",

@@ -1,4 +1,4 @@
-"""Odd files get a result: unusual line ends, braces, files that include themselves, excessive depths and numbers."""
+"""Odd files are read without a crash: unusual line endings, braces, recursive includes, deep nesting, huge numbers."""
 
 import sys
 from itertools import count
@@ -23,10 +23,10 @@ NO_ENDS = ("\x0c", "\x1c", "\x85", "\u2028")
 
 @pytest.mark.parametrize("mark", NO_ENDS, ids=ascii)
 def test_only_a_line_feed_ends_a_line(mark: str) -> None:
-    """A problem after such a comment is on its own line, and a patch's hunks count the same lines as patch(1)."""
+    """A problem after such a comment is reported on its line; a patch's hunks count the same lines as patch(1)."""
     assert lines_of(f"a{mark}b\r\nc\n\nd") == [f"a{mark}b\r\n", "c\n", "\n", "d"]
     assert lines_of("") == []
-    # nginx's message has the same words.
+    # nginx uses the same words.
     parsed = parse_file("nginx.conf", f"# one{mark}two{mark}three\nuser a;\n}}\npid b;\n")
     assert [(problem.line, problem.message) for problem in parsed.problems] == [(3, 'unexpected "}"')]
     assert [statement.name for statement in parsed.statements] == ["user", "pid"]
@@ -43,7 +43,7 @@ def test_only_a_line_feed_ends_a_line(mark: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["user a;\n\x1cb }\n}\n", "a\x85b } }\n", "a\rb }\n c }\r}\n", "}" * 100_000])
-def test_unbalanced_braces_are_a_few_problems(text: str) -> None:
+def test_unbalanced_braces_are_reported_as_a_few_problems(text: str) -> None:
     problems = parse_file("nginx.conf", text).problems
     assert 0 < len(problems) <= 20
     assert {problem.line for problem in problems} <= {1, 2, 3}
@@ -61,7 +61,7 @@ def test_a_file_that_includes_itself_several_times_is_read_once() -> None:
     assert [problem.line for problem in told] == list(range(2, 14))
 
 
-def test_deeply_nested_blocks_are_one_problem() -> None:
+def test_deeply_nested_blocks_are_reported_as_one_problem() -> None:
     with pytest.raises(BadInputError, match="more than 100 nested blocks"):
         audited("http { " * 3000 + "}" * 3000)
 
@@ -119,13 +119,13 @@ def test_sizes_are_read_and_written_in_nginxs_units() -> None:
     ids=["fits", "fits in bytes", "a byte too long", "bytes too long", "quoted"],
 )
 def test_a_word_must_fit_into_nginxs_buffer(word: str, message: str) -> None:
-    """NGX_CONF_BUFFER has 4096 bytes; only the first such word is reported, shortened, because nginx stops there."""
+    """NGX_CONF_BUFFER is 4096 bytes; only the first such word is reported, shortened, because nginx stops there."""
     parsed = parse_file("nginx.conf", f"pid a;\nuser {word} {word};\n")
     assert [(one.line, one.message) for one in parsed.problems] == ([(2, message)] if message else [])
     assert max(len(arg.encode()) for arg in parsed.statements[-1].args) <= 2 * 4095
 
 
-def test_a_file_that_is_no_configuration_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_not_a_configuration_is_not_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading stops after a thousand problems, or a million words (here ten thousand)."""
     assert len(parse_file("nginx.conf", "events { ;" + ";" * 100_000).problems) == 1000
     assert statements._MOST_WORDS == 1_000_000
@@ -135,8 +135,8 @@ def test_a_file_that_is_no_configuration_is_not_read_to_its_end(monkeypatch: pyt
         parse_file("nginx.conf", "a " * 10_001)
 
 
-def test_a_pattern_of_many_folders_finds_nothing(tmp_path: Path) -> None:
-    """Python's glob recurses for each of them."""
+def test_a_pattern_with_many_folders_matches_nothing(tmp_path: Path) -> None:
+    """Python's glob recurses once per folder, and would exceed the recursion limit."""
     (tmp_path / "nginx.conf").touch()
     assert list(Files([tmp_path / "nginx.conf"]).included("*/" * 1500)) == []
 
@@ -164,7 +164,7 @@ def test_twice_the_servers_or_locations_take_twice_the_work(around: str, repeate
 
 
 def calls_of(text: str) -> int:
-    """Return how many functions an audit calls, for one version; a first audit fills the tables' caches."""
+    """Return how many function calls an audit for one version makes; an audit beforehand fills the tables' caches."""
     audited("events { } http { server { listen 80; } }")
     calls = count()
 

@@ -10,13 +10,13 @@ import pytest
 
 from tests.support.host_state import HostState
 
-# These lines have the form of tc(8).
+# In the format of tc(8)'s JSON output.
 QDISCS = [
     {"kind": "noqueue", "handle": "0:", "dev": "lo", "root": True},
     {"kind": "netem", "handle": "8001:", "dev": "eth0", "root": True},
     {"kind": "clsact", "handle": "ffff:", "dev": "eth0", "parent": "ffff:fff1"},
 ]
-# Counters, settings of single links, which come and go with anybody's containers, and unrelated ones.
+# Counters, settings of individual links, which come and go with any container, and unrelated sysctls.
 PASSING = (
     *("net/netfilter/nf_conntrack_count", "net/ipv4/conf/eth0/forwarding", "net/ipv6/neigh/veth1/retrans_time_ms"),
     *("vm/drop_caches", "vm/stat_refresh", "kernel/pid_max", "fs/file-nr"),
@@ -25,7 +25,7 @@ PASSING = (
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Folders in place of /proc/sys, of /sys/class/net with one link, and of those of all programs."""
+    """Folders in place of /proc/sys, /sys/class/net (with one link) and the directories in PATH."""
     for name in ("sys/vm", "links/eth0", "bin"):
         (tmp_path / name).mkdir(parents=True)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
@@ -59,14 +59,16 @@ def test_sysctls_are_read_by_their_path_except_changing_or_unreadable_ones(folde
 
 @pytest.mark.parametrize("prints", [json.dumps(QDISCS), json.dumps(QDISCS[::-1]), ""])
 def test_queueing_disciplines_are_read_by_interface(folder: Path, prints: str) -> None:
-    """Kind and handle are sorted, since the kernel's order may differ. Without rights, tc prints no JSON."""
+    """Kind and handle are sorted, since the kernel's order may differ. Without privileges, tc prints no JSON."""
     program = folder / "bin/tc"
     program.write_text(f"#!/bin/sh\n[ \"$*\" = '-json qdisc show' ] && printf '%s' '{prints}'\n", encoding="ascii")
     program.chmod(0o755)
     assert read(folder).qdiscs == ({"lo": ("noqueue 0:",), "eth0": ("clsact ffff:", "netem 8001:")} if prints else {})
 
 
-def test_things_that_disappear_meanwhile_are_no_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_that_disappear_while_being_read_are_not_an_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scandir = os.scandir
 
     def gone(path: Any) -> Any:
@@ -92,7 +94,7 @@ def state(sysctls: Mapping[str, str], qdiscs: Mapping[str, tuple[str, ...]], *li
 
 
 def test_changes_are_reported_but_not_additions_or_removals() -> None:
-    """A kernel module or a link adds entries, and an entry may have been unreadable once."""
+    """A kernel module or a link adds entries, and an entry may have been unreadable in one of the readings."""
     before = state({"vm/b": "60", "net/a": "4096", "gone": "1"}, {"eth0": ("fq_codel 0:",), "lo": ()}, "lo", "eth0")
     after = state({"vm/b": "10", "net/a": "128", "new": "1"}, {"eth0": (), "veth1": ("noqueue 0:",)}, "lo", "br-1", "a")
     assert after.changes_since(before) == [

@@ -44,7 +44,7 @@ def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed
     ):
         raise BadInputError(
             f"--service {service}: no capture has connections to it",
-            remedy=f"one of: {', '.join(_busiest(evidence))}",
+            remedy=f"use one of: {', '.join(_busiest(evidence))}",
         )
     kept: list[Named[CaptureSummary]] = []
     others: list[ServiceSummary] = []

@@ -1,4 +1,4 @@
-"""The engine of an environment or a Docker context, with the docker command's rules, in one place.
+"""Finds the engine for an environment or a Docker context by the docker command's rules.
 
 The order is DOCKER_HOST, the context in DOCKER_CONTEXT, the context in config.json, and the default socket. The context
 called "default" means DOCKER_HOST or the default socket, whatever config.json says:
@@ -71,7 +71,7 @@ def _of_context(name: str, environment: Mapping[str, str], *, option: str) -> di
     if name not in known:
         raise BadInputError(
             f"{option} {name}: there is no such Docker context",
-            remedy=f"one of {', '.join([DEFAULT, *known])}, or an address such as tcp://HOST:2376 or ssh://USER@HOST",
+            remedy=f"use one of {', '.join([DEFAULT, *known])}, or an address such as tcp://HOST:2376 or ssh://USER@HOST",
         )
     endpoint, certificates = known[name]
     found = {"DOCKER_HOST": str(endpoint["Host"])}
@@ -102,5 +102,5 @@ def _unreadable(option: str, path: Path) -> BadInputError:
     return BadInputError(
         f"{option}: Docker's contexts cannot be read",
         where=str(path),
-        remedy="make the file readable, set HOME to your own folder, or name the engine in DOCKER_HOST",
+        remedy="make the file readable, set HOME to your home directory, or name the engine in DOCKER_HOST",
     )

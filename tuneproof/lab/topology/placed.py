@@ -124,7 +124,7 @@ def parse_places(words: Iterable[str]) -> dict[Role, str]:
     for word in words:
         role, _, engine = word.partition("=")
         if role not in roles:
-            raise BadInputError(f"{OPTION} {word}: there is no such role", remedy=f"one of {', '.join(roles)}")
+            raise BadInputError(f"{OPTION} {word}: there is no such role", remedy=f"use one of {', '.join(roles)}")
         if not engine:
             raise BadInputError(f"{OPTION} {word}: the engine is missing", remedy=f"{OPTION} {role}=CONTEXT_OR_ADDRESS")
         if roles[role] in found:

@@ -196,7 +196,7 @@ def test_the_service_in_question_can_be_given() -> None:
     assert causes(diagnose(given, ssh)) == [Cause.PATH_LOSS]
     with pytest.raises(BadInputError, match="no capture has connections to it") as caught:
         diagnose(given, Endpoint(address="10.0.0.2", port=9))
-    assert caught.value.remedy.startswith(f"one of: {FRONT}")
+    assert caught.value.remedy.startswith(f"use one of: {FRONT}")
 
 
 def test_a_services_backends_stay_with_it() -> None:

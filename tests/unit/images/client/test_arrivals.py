@@ -1,4 +1,4 @@
-"""The kernel's time of arrival: a client that looks late does not add its own delay to the sender's."""
+"""The kernel's arrival timestamps: a client that reads late does not add its own delay to the sender's."""
 
 import socket
 import time
@@ -23,7 +23,7 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
         yield one, other
 
 
-def test_data_that_waited_has_its_time_of_arrival(pair: tuple[socket.socket, socket.socket]) -> None:
+def test_data_that_waited_keeps_its_arrival_time(pair: tuple[socket.socket, socket.socket]) -> None:
     """The data arrived between two readings of the clock, and was looked at much later; it can still be read.
 
     Only data that the kernel stamped counts: a work queue switches stamping on (net_enable_timestamp()), so data that

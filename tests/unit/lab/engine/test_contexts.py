@@ -107,4 +107,4 @@ def test_a_folder_that_nobody_may_enter_gives_one_message(folder: Path, monkeypa
 def test_a_missing_context_gives_one_message(folder: Path) -> None:
     with pytest.raises(BadInputError, match=r"Docker context near: there is no such") as caught:
         resolved({"DOCKER_CONFIG": str(folder), "DOCKER_CONTEXT": "near"})
-    assert caught.value.remedy.startswith("one of default, far,")
+    assert caught.value.remedy.startswith("use one of default, far,")

@@ -43,7 +43,7 @@ def test_package_lists_are_fetched_once_if_they_are_missing_or_outdated(statuses
 
 
 def test_a_failure_shows_the_end_of_apt_gets_output() -> None:
-    with pytest.raises(CannotRunHereError, match=r"could not install docker\.io: no engine") as caught:
+    with pytest.raises(CannotRunHereError, match=r"no engine, and apt-get could not install docker\.io\.") as caught:
         apt_install("docker.io", why="no engine", run=Apt(100, 100))
     assert caught.value.tail.splitlines() == [f"E: line {number}" for number in range(10, 30)]
 

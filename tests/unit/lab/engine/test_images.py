@@ -171,7 +171,7 @@ def test_an_unknown_image_is_rejected_with_the_known_ones(root: Path) -> None:
     (root / "empty").mkdir()
     with pytest.raises(BadInputError, match="no image is called 'empty'") as caught:
         _ = ImageSpec(name="empty", suite="bookworm", root=root).tag
-    assert caught.value.remedy == "one of: client"
+    assert caught.value.remedy == "use one of: client"
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,6 @@ def test_an_unknown_name_is_rejected_with_the_names_and_an_example() -> None:
         choose_networks(["wan", "moon"])
     assert caught.value.what == "--network moon: no such network"
     assert caught.value.remedy == (
-        "one of: bare, lan, wan, lossy, unruly, jittery, slow-client, fast-backend, slow-backend, distant-backend; "
+        "use one of: bare, lan, wan, lossy, unruly, jittery, slow-client, fast-backend, slow-backend, distant-backend; "
         "or settings of your own, such as delay=20ms,loss=1%,rate=50mbit"
     )

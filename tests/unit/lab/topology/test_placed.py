@@ -33,7 +33,7 @@ def test_roles_are_placed_by_name() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["proxy=a"], "--place proxy=a: there is no such role\n  fix: one of subject, client, backend"),
+        (["proxy=a"], "--place proxy=a: there is no such role\n  fix: use one of subject, client, backend"),
         (["netadmin=a"], "--place netadmin=a: there is no such role"),
         (["a"], "--place a: there is no such role"),
         (["client"], "--place client: the engine is missing\n  fix: --place client=CONTEXT_OR_ADDRESS"),

@@ -178,7 +178,7 @@ BIG_ENDIAN = section(order=">") + interface(order=">") + enhanced(b"second", tic
             [(1000, COOKED, b"first", 5), (2000, 1, b"second", 6)],
             0,
         ),
-        # Older files have these blocks, with the content of enhanced packet blocks in another layout.
+        # Older files contain these blocks: the fields of enhanced packet blocks in another layout.
         (interface() + old(b"data", ticks=9), [(9000, 1, b"data", 4)], 0),
         (
             interface(linktype=101, snap_bytes=6) + simple(b"123456", wire_bytes=99) + simple(b"1", wire_bytes=1),
@@ -229,7 +229,7 @@ def test_a_truncated_pcapng_gives_its_whole_packets_and_says_so() -> None:
             "byte 48: a packet of 9 bytes in a block with room for 8",
         ),
         (enhanced(bytes(262_148)), "byte 48: a packet of 262148 bytes in a block with room for 262148"),
-        (enhanced(b"data", number=1), "byte 48: a packet of interface 1, which the file does not describe"),
+        (enhanced(b"data", number=1), "byte 48: a packet on interface 1, which the file does not describe"),
         (block(INTERFACE, b"\1\0\0\0"), "byte 48: an interface without a link type"),
         (interface((TIME_RESOLUTION, b"\x06\x06")), "byte 48: an interface's clock in 2 bytes"),
         (interface((TIME_OFFSET, b"\x06")), "byte 48: an interface's clock in 1 bytes"),
@@ -237,18 +237,21 @@ def test_a_truncated_pcapng_gives_its_whole_packets_and_says_so() -> None:
             block(INTERFACE, bytes(8) + struct.pack("<HH", 2, 5) + b"1234"),
             "byte 48: an interface's option extends beyond the end of its block",
         ),
-        (section(major=2), "byte 60: pcapng of version 2, expected 1"),
+        (section(major=2), "byte 60: pcapng version 2, expected 1"),
         # An earlier section's interface, and a place after a block that is skipped.
-        (section() + enhanced(b"data"), "byte 76: a packet of interface 0, which the file does not describe"),
+        (section() + enhanced(b"data"), "byte 76: a packet on interface 0, which the file does not describe"),
         (
             LONG + enhanced(b"data", number=1),
-            f"byte {48 + len(LONG)}: a packet of interface 1, which the file does not describe",
+            f"byte {48 + len(LONG)}: a packet on interface 1, which the file does not describe",
         ),
         (interface() * 65_536, f"byte {28 + 65_536 * 20}: more than 65536 interfaces"),
-        (block(SECTION_HEADER, bytes(16)), r"byte 56: a section's header without byte order: b'\x00\x00\x00\x00'"),
+        (
+            block(SECTION_HEADER, bytes(16)),
+            r"byte 56: a section header with an invalid byte-order magic: b'\x00\x00\x00\x00'",
+        ),
     ],
 )
-def test_a_broken_block_ends_the_reading(broken: bytes, what: str) -> None:
+def test_reading_stops_at_a_broken_block(broken: bytes, what: str) -> None:
     content = section() + interface() + broken + enhanced(b"data") * 20
     reader = PacketReader(BytesIO(content))
     assert list(reader) == []
@@ -259,14 +262,14 @@ def test_a_broken_block_ends_the_reading(broken: bytes, what: str) -> None:
     "content", [section()[:20], section(major=2), block(SECTION_HEADER, bytes(16)), section()[:4] + bytes(40)]
 )
 def test_a_file_with_a_broken_first_section_is_rejected(content: bytes) -> None:
-    """The magic number of a section is a line break, and could begin any text."""
+    """A section's magic number consists of line breaks: a text file could start with it."""
     with pytest.raises(MalformedEvidenceError):
         PacketReader(BytesIO(content))
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
 def test_statistics_report_what_the_kernel_dropped(order: str) -> None:
-    """An interface's last statistics have the total; other counts, and undescribed interfaces, are left out."""
+    """An interface's last statistics block contains the total; other counts and undescribed interfaces are left out."""
 
     def drops(packets: int, *, number: int = 0, code: int = 5) -> bytes:
         return statistics((4, bytes(8)), (code, struct.pack(order + "Q", packets)), number=number, order=order)
@@ -280,7 +283,7 @@ def test_statistics_report_what_the_kernel_dropped(order: str) -> None:
     assert (reader.dropped_packets, reader.truncated) == (17, None)
 
 
-def test_statistics_of_no_interface_are_broken() -> None:
+def test_statistics_without_an_interface_are_malformed() -> None:
     reader = PacketReader(BytesIO(section() + interface() + block(STATISTICS, b"abcd")))
     assert list(reader) == []
     assert reader.truncated == "byte 48: statistics without an interface"

@@ -6,7 +6,7 @@ from tuneproof.explain.parse.counters import softnet
 from tuneproof.explain.parse.counters.figures import figures, retransmitted_percent
 from tuneproof.explain.parse.counters.snapshot import CounterSnapshot, delta
 
-FULL = "dropped for a full accept queue (TcpExt.ListenOverflows)"
+FULL = "dropped because the accept queue was full (TcpExt.ListenOverflows)"
 
 
 def a_snapshot(**counters: int) -> CounterSnapshot:
