@@ -159,7 +159,7 @@ class Observing:
 
 
 class Supervised:
-    """The other end of a supervisor, to which calls are words."""
+    """The other end of a supervisor, which takes calls as words."""
 
     def __init__(self, did: list[Any]) -> None:
         self._did = did

@@ -38,7 +38,7 @@ _MOST_NAMES: Final = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Upgrade:
-    """All that changes."""
+    """All changes between two versions."""
 
     before: Audit
     after: Audit

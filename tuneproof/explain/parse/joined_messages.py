@@ -117,7 +117,7 @@ class JoinedMessages:
         )
 
     def _is_wrapped(self, line: str) -> bool:
-        """Tell whether a line continues the message, as far as is known; later lines may show that it did."""
+        """Tell whether a line seems to continue the message; later lines may show that it did."""
         more = line[:LONGEST].rstrip("\r\n")
         if not self._cut.message or self._wrapped >= _MOST_WRAPPED or not more.strip() or _REQUEST.match(more):
             return False

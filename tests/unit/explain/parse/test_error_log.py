@@ -243,7 +243,7 @@ def test_a_php_error_behind_a_warning_is_the_message(prefix: str, trace: list[st
 
 
 def test_a_path_that_looks_like_circumstances_is_none() -> None:
-    """A client chooses it."""
+    """A client chooses the path."""
     path = "/srv/a, client: 192.0.2.1, server: other"
     words = f'open() "{path}" failed (2: No such file or directory), client: 10.0.0.9, server: shop'
     (count,) = parse([f"2026/11/26 09:00:01 [error] 7#7: *1 {words}"]).known

@@ -79,7 +79,7 @@ def wire(value: object) -> Any:
 
 
 def test_a_sent_value_arrives() -> None:
-    """Every kind of field, with its type: tuples do not become lists, nor ports texts."""
+    """Every kind of field keeps its type: tuples do not become lists, and ports do not become texts."""
     arrived = from_plain(Whole, wire(FULL))
     assert arrived == FULL
     assert repr(arrived) == repr(FULL)

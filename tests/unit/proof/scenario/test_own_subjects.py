@@ -38,7 +38,7 @@ def waited(
     """Return how many workers a container has in the end.
 
     looks: its numbers of processes, from one look to the next; full: whether it has reached its limit of processes;
-    oom, memory: whether it was killed for lack of memory, or its cgroup's report; lost_bytes: what the disk has lost.
+    oom, memory: whether it was killed for lack of memory, or its cgroup's report; lost_bytes: the loss of the disk.
     """
     workers = iter(looks)
     container = SimpleNamespace(
@@ -98,7 +98,7 @@ def test_a_full_disk_is_reported_first() -> None:
 
 
 def test_a_fragment_that_does_not_start_may_lack_the_rest() -> None:
-    """The user can print it with nginx -T."""
+    """The user can print the whole configuration with nginx -T."""
     whole = own_nginx_failed(OWN, "unknown variable").remedy
     part = own_nginx_failed(replace(OWN, is_part=True), "unknown variable").remedy
     assert "nginx -T" not in whole

@@ -57,7 +57,7 @@ def test_lines_that_break_a_parser_are_left_out(text: str) -> None:
 
 
 def test_every_kind_of_record_has_a_figure_that_plotly_accepts() -> None:
-    """Whole versions of the records in the hostile ones are all drawn."""
+    """Undamaged versions of the hostile records are all drawn."""
     evidence = files(*[trial(arm, 1, record) for arm, record in RECORDS.items()], effects=[3.0, 5.0])
     doses = {arm: (Dose(of="buffer", unit="bytes", amount=amount),) for arm, amount in (("rmem-1", 1), ("rmem-2", 2))}
     drawn = charts(cell(arms=ARMS, doses=doses), evidence)
