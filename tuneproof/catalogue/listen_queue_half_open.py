@@ -71,12 +71,12 @@ SCENARIO: Final = Scenario(
         ),
         claim(
             "long_syn_backlog_ends_drops",
-            "tcp_max_syn_backlog 4096 spares more than half of the SYNs that a queue of 128 drops",
+            "tcp_max_syn_backlog 4096 saves more than half of the SYNs that a queue of 128 drops",
             (SHORT.name, LONG.name),
         ),
         claim(
             "syncookies_end_drops",
-            "tcp_syncookies spares more than half of all SYNs from being dropped by a full SYN queue",
+            "tcp_syncookies saves more than half of all SYNs from being dropped by a full SYN queue",
             (SHORT.name, COOKIES.name),
         ),
     ),

@@ -178,8 +178,8 @@ class NetworkQuality:
             ),
             Claim(
                 name="distant_client_still_stalls",
-                sentence="With clients 20 ms away (RTT), a loop iteration of a loaded worker also takes more than five "
-                "times the CPU time of an idle one's",
+                sentence="With clients at 20 ms RTT, a loaded worker's loop iteration still takes more than five "
+                "times the CPU time of an idle worker's",
                 source=good_network,
                 arms=(DISTANT,),
                 effect=lambda block: stall(block[DISTANT]),

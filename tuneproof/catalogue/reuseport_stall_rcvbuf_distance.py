@@ -55,7 +55,7 @@ SCENARIO: Final = Scenario(
         ),
         Claim[StallObservation](
             name="socket_rcvbuf_is_one_buffer_per_round_trip",
-            sentence="With the upstream 20 ms away, a connection brings at most one receive buffer per round trip",
+            sentence="With the upstream 20 ms away, a connection carries at most one receive buffer per round trip",
             source=SOURCE,
             line="proxy_socket_rcvbuf 32k;",
             arms=(CURE,),
