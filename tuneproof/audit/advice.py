@@ -25,7 +25,7 @@ class State(StrEnum):
 class Advised:
     """One piece of advice at one place."""
 
-    name: str  # the scenario of the catalogue that measures it
+    name: str  # the catalogue scenario that measures it
     claim: str  # the scenario's claim with the recorded verdict on it
     state: State
     at: Statement | Block  # its place: a directive or a block
@@ -37,7 +37,7 @@ class Advised:
     routine: bool = False  # whether it applies to nearly every configuration
     source: str = ""  # nginx's documentation, if there is no claim
     check: str = ""  # the command that shows the fact it depends on
-    versions: tuple[str, ...] = ()  # the versions on which it holds, if not on all compared ones
+    versions: tuple[str, ...] = ()  # the versions that it applies to, if not to all compared ones
 
     @property
     def reason(self) -> str:
@@ -46,14 +46,14 @@ class Advised:
 
     @property
     def certainty(self) -> str:
-        """Its certainty: "depends" on other facts, "documented" by nginx, or "measured" by its claim."""
+        """How certain it is: "depends" (on other facts), "documented" (by nginx), or "measured" (by its claim)."""
         if self.state is State.CANNOT_TELL:
             return "depends"
         return "documented" if self.source else "measured"
 
     @property
     def urgency(self) -> tuple[int, int]:
-        """The sort key: findings that break or leak something, costly ones, those without effect, routine hints."""
+        """The sort key: findings that break or leak something first, then costs, lines without effect, and hints."""
         states = list(State)
         if self.state is State.IN_EFFECT or self.routine:
             return 3, states.index(self.state)

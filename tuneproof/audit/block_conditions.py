@@ -1,4 +1,4 @@
-"""Conditions of rows on a block: lists that an inner block replaces, and rewrites that old versions get wrong."""
+"""Row conditions about blocks: lists that an inner block replaces, and rewrites that old versions get wrong."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
 
 
 def _leaves_its_folder(at: Statement | Block, block: Block, _facts: Facts) -> str:
-    """Return a location's name if a path that begins with it and goes on with ".." leaves the folder of its alias."""
+    """Return a location's name if a path that begins with it and continues with ".." leaves its alias's folder."""
     location = Location.of(block) if block.name == "location" and block.args else None
     is_open = location is not None and location.kind in _BY_PREFIX and not location.name.endswith("/")
     if block.local("internal"):
@@ -58,7 +58,7 @@ def _leaves_its_folder(at: Statement | Block, block: Block, _facts: Facts) -> st
 
 
 def _takes_any_path(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    """Tell whether nothing limits the characters of the paths here: neither an exact location nor a regex."""
+    """Tell whether paths here may contain any characters: neither an exact location nor a regex limits them."""
     location = block.around("location")
     if any(level.name == "if" and "uri" in level.args[0] for level in block.within() if level.args):
         return False
@@ -131,7 +131,9 @@ def _never_matches(at: Statement | Block, _block: Block, facts: Facts) -> str:
     is_named = "".join(at.args[:1]).startswith("@")
     if server is not None and server.name == "server" and not is_named and _returns_at_once(at, server, facts):
         said = server.local("return")[0]
-        return f"the server answers all of them by return ({said.file}:{said.line}), before nginx looks for a location"
+        return (
+            f"the server answers all of them with return ({said.file}:{said.line}), before nginx looks for a location"
+        )
     one = facts.unreachable.get(id(at))
     if one is None:
         return ""
@@ -147,14 +149,14 @@ def _never_chosen(at: Statement | Block, _block: Block, facts: Facts) -> str:
 
 
 def _returns_at_once(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    """Tell whether a ``return`` next to a directive ends every request of the block."""
+    """Tell whether a ``return`` next to a directive ends every request to the block."""
     # An earlier rewrite or break, even in an if, may skip it.
     ways_out = block.local("rewrite") or block.local("break") or any(inner.name == "if" for inner in block.blocks)
     return bool(block.local("return")) and not ways_out and not block.may_say_more
 
 
 def _limits_nothing(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether a limit counts for no request: inner locations inherit it, but not the ``return``.
+    """Tell whether a ``return`` ends every request before a limit counts it; inner locations inherit only the limit.
 
     After a server's return, an error page may still lead to a named location.
     """
@@ -163,14 +165,14 @@ def _limits_nothing(at: Statement | Block, block: Block, facts: Facts) -> bool:
 
 
 def _leaves_bodies(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether nothing passes on the name of a body's file: an application that gets it may remove the file."""
+    """Tell whether no application gets the name of a request body's file; one that does may remove the file."""
     return not any("request_body_file" in text for text in facts.configuration.texts.values())
 
 
 def _denies_nobody(at: Statement | Block, block: Block, _facts: Facts) -> str:
-    """Return the block of an ``allow`` without a ``deny``, in words; empty if addresses that no line names are denied.
+    """Return the block with an ``allow`` but no ``deny``, in words; empty if unlisted addresses are denied anyway.
 
-    A list replaces the outer ones (ngx_http_access_merge_loc_conf); with "satisfy any", the others need a password.
+    A list replaces the outer ones (ngx_http_access_merge_loc_conf); with "satisfy any", others need a password.
     """
     own = [one for one in block.own if one.name in {"allow", "deny"}]
     satisfy = block.setting("satisfy")
@@ -178,11 +180,13 @@ def _denies_nobody(at: Statement | Block, block: Block, _facts: Facts) -> str:
     if own[:1] != [at] or is_meant or block.may_say_more:
         return ""
     outer = block.parent.in_effect("deny") if block.parent is not None else []
-    return f"this block, which does not inherit that at {outer[0].file}:{outer[0].line}," if outer else "this block,"
+    return (
+        f"this block, which does not inherit the deny at {outer[0].file}:{outer[0].line}," if outer else "this block,"
+    )
 
 
 def _reads_forwarded_recursively(at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    """Tell whether X-Forwarded-For counts somewhere under a directive: inner blocks may read something else."""
+    """Tell whether X-Forwarded-For is read where a directive applies; inner blocks may read another header."""
     handling = [one for one in (block, *block.below()) if one.name in {"server", "location"}] or [block]
     under = [one for one in handling if at in one.in_effect(at.name) and one.is_on("real_ip_recursive")]
     headers = [one.setting("real_ip_header") for one in under]

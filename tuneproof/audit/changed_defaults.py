@@ -20,7 +20,7 @@ from tuneproof.wording import as_numbers, each_once
 
 _IN_UPSTREAM: Final = "upstream"
 _IN_LOCATION: Final = "location"
-_OR_FIXED: Final = ". Security updates of distributions added it to some older packages as well"
+_OR_FIXED: Final = ". Distributions' security updates added it to some older packages, too"
 
 
 def changed_defaults(facts: Facts, newer: Facts, *, old: str, new: str) -> Iterator[Difference]:
@@ -81,7 +81,7 @@ def _places_without(change: Change, facts: Facts, newer: Facts) -> Iterator[tupl
     """
     if change.block == _IN_LOCATION:
         for target in _targets_without(change.directive, facts):
-            # Neither an "if" nor a limit_except may set it.
+            # It is not allowed in an "if" or a limit_except.
             yield target.statement, target.block.around("location") or target.block
         yield from _streams_without(change.directive, facts)
     elif change.block == _IN_UPSTREAM:
@@ -113,7 +113,7 @@ def _streams_without(name: str, facts: Facts) -> Iterator[tuple[Statement, Block
 
 def _upstreams_without(name: str, facts: Facts, newer: Facts) -> Iterator[Block]:
     for upstream in facts.upstreams.values():
-        # The number of requests does not matter for a connection that is not kept.
+        # The number of requests does not matter on a connection that is not kept open.
         counts = name == "keepalive" or upstream.statement is not None
         is_kept = any(one.reuse.reuse is not Reuse.NO for one in newer.passing_to(upstream.name))
         if is_kept and counts and not upstream.block.local(name) and not upstream.block.unseen:
@@ -130,12 +130,12 @@ def _servers_without(name: str, facts: Facts) -> Iterator[Block]:
 
 
 def _is_unset(name: str, block: Block) -> bool:
-    """Tell whether a directive is certainly not set for a block: a missing file may set it."""
+    """Tell whether a directive is certainly not set for a block; a missing file might set it."""
     return block.setting(name) is None and not block.hides(name)
 
 
 def _ends(server: Block) -> Iterator[Block]:
-    """Yield the blocks with the settings for requests: locations, and the server itself unless one takes every path."""
+    """Yield the blocks with settings for requests: locations, and the server unless a location takes every path."""
     yield from server.all("location")
     names = [one.name for one in locations_in(server) if one.kind in {Match.PREFIX, Match.PREFIX_ONLY}]
     if "/" not in names:
@@ -147,13 +147,13 @@ def _server_of(level: Block) -> Block:
 
 
 def _sends_files(level: Block, facts: Facts) -> bool:
-    """Tell whether sendfile(2) sends files there: not with TLS, unless the kernel encrypts."""
+    """Tell whether sendfile(2) sends files there; with TLS, it does only if the kernel encrypts."""
     by_kernel = any("KTLS" in " ".join(said.args) for said in level.in_effect("ssl_conf_command"))
     return level.is_on("sendfile") and (by_kernel or speaks_plainly(_server_of(level), facts))
 
 
 def _keeps_clients(level: Block, _facts: Facts) -> bool:
-    """Tell whether a client's connection may carry a second request."""
+    """Tell whether a client may send a second request on its connection."""
     said = level.setting("keepalive_timeout")
     return said is None or time_ms(said.value) != 0
 

@@ -1,4 +1,4 @@
-"""Named conditions of rows (:mod:`tuneproof.lines`), for what a single setting does not show."""
+"""Named conditions in rows (:mod:`tuneproof.lines`), for facts that no single setting shows."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +19,7 @@ _OF_PHP: Final = re.compile(r"php|fpm")
 # https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server
 _NEVER_EJECTED: Final = frozenset({"max_fails=0", "fail_timeout=0", "fail_timeout=0s"})
 SLOT_BYTES: Final = 424
-"""Bytes of one connection with its two events, on 64-bit machines; a claim of worker_connections measures it."""
+"""Bytes for one connection with its two events, on 64-bit machines; a worker_connections claim measures them."""
 _LARGE_BYTES: Final = 4 << 20
 _EVENT_STREAM: Final = "text/event-stream"
 _WITH_BUFFER: Final = frozenset({"proxy", "fastcgi", "uwsgi", "scgi"})
@@ -35,7 +35,7 @@ _DOWNLOADS: Final = re.compile(
 
 
 def _memory_of_workers(_at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return the memory that each worker allocates at its start, in words; a space if it is little."""
+    """Return the memory that each worker allocates at its start, in words; a space if it is small."""
     held = (facts.worker_connections or 0) * SLOT_BYTES
     return f". Each worker allocates {size(held)} for worker_connections at start" if held >= _LARGE_BYTES else " "
 
@@ -82,9 +82,9 @@ def _has_no_files(main: Block) -> bool:
 
 
 def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return how failures eject several peers, after a colon; empty for a single peer, which is always tried.
+    """Return how failures eject several peers, after a colon; empty for a lone peer, which is always tried.
 
-    A peer with a backup is not single, and both are ejected (ngx_http_upstream_init_round_robin).
+    A peer with a backup is not alone, and both can be ejected (ngx_http_upstream_init_round_robin).
     """
     ejected = [target for target in _tried_twice(at, facts) if _has_peers(target, facts, never=_NEVER_EJECTED)]
     if not ejected:
@@ -99,7 +99,7 @@ def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
 
 
 def _named_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return a host name that may be several peers; empty if a directive is for several peers anyway, or for none."""
+    """Return a host name that may mean several peers; empty if a directive has several peers anyway, or none."""
     tried = _tried_twice(at, facts)
     if any(_has_peers(target, facts, never=_NEVER_EJECTED) for target in tried):
         return ""
@@ -141,7 +141,7 @@ def _has_peers(target: Target, facts: Facts, *, never: frozenset[str] = frozense
 
 
 def _one_name(target: Target, facts: Facts, *, never: frozenset[str] = frozenset()) -> str:
-    """Return a single host name, which may have several addresses; empty for none."""
+    """Return a lone host name, which may have several addresses; empty for none."""
     single = [one[0] for one in _addresses(target, facts, never=never) if len(one) == 1]
     return next((one.partition(":")[0] for one in single if one and not _ADDRESS.match(one)), "")
 
@@ -149,7 +149,7 @@ def _one_name(target: Target, facts: Facts, *, never: frozenset[str] = frozenset
 def _addresses(target: Target, facts: Facts, *, never: frozenset[str]) -> Iterator[list[str]]:
     """Yield the addresses of each upstream block or host that requests may go to.
 
-    never: parameters of a server with which its block does not count.
+    never: a block is left out if one of its servers has any of these parameters.
     """
     for name in target.names() or {target.host}:
         servers = _servers(facts.upstreams[name].block) if name in facts.upstreams else []
@@ -184,7 +184,7 @@ def _is_for_others(facts: Facts) -> bool:
 
 
 def _is_looked_up_once(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether the name of a server or an address is resolved when nginx starts, and never again."""
+    """Tell whether the host name of a server or an address is resolved when nginx starts, and never again."""
     if isinstance(at, Block):
         return any(_is_name(server.value) and "resolve" not in server.args for server in _servers(block))
     target = next((proxied.target for proxied in facts.proxied if proxied.target.statement is at), None)
@@ -206,13 +206,13 @@ def _reloads_end_idle(_at: Statement | Block, block: Block, _facts: Facts) -> bo
 
 
 def _streams(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    # A list of types to compress is about other responses as well.
+    # A list of types to compress also concerns other responses.
     said = [one for one in block.own if len(one.args) == 1 or not one.name.endswith("_types")]
     return _is_buffered(block, facts) and any(_EVENT_STREAM in one.args for one in said)
 
 
 def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the module that buffers a location named like a stream, or with an upstream named so."""
+    """Return the module that buffers a location if its name, or its upstream's, looks like an event stream."""
     targets = [proxied.target for proxied in facts.proxied if proxied.target.block is block and proxied.is_buffered]
     names = [*block.args, *(target.to for target in targets)]
     # A location that passes Upgrade on is for WebSockets, which nginx does not buffer.
@@ -224,7 +224,7 @@ def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> str:
 
 
 def _may_download(_at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the directive that would limit what one loop iteration reads, for a location named like large downloads.
+    """Return the directive that would limit what an iteration reads, if a location seems to serve large downloads.
 
     Empty if something limits it, or if the server has no other requests that would wait.
     """
@@ -287,14 +287,14 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "peers if a name has several addresses": _named_peers,
     "reloads end idle connections": _reloads_end_idle,
     "never used": _is_unused,
-    "keeps HTTP connections": _keeps_http,  # an upstream block has it, also by default
+    "keeps HTTP connections": _keeps_http,  # of an upstream block, explicitly or by default
     "looked up once": _is_looked_up_once,
-    "streams": _streams,  # a proxied location, buffered, that names text/event-stream
+    "streams": _streams,  # a buffered proxied location that names text/event-stream
     "may stream": _may_stream,
-    "may download": _may_download,  # a proxied location, named like large files, in a server with others
+    "may download": _may_download,  # a proxied location named like large files, in a server with other locations
     "several servers": _has_several_servers,
     "several servers and workers": _balances_in_several_workers,
     "failures count in several workers": _counts_failures_apart,
     "max_conns and several workers": _has_bounds_in_several_workers,
 }
-"""Conditions by name; anything else is a setting in effect, such as "sendfile on"."""
+"""Conditions by name; any other text in a row is a setting in effect, such as "sendfile on"."""

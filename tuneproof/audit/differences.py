@@ -1,4 +1,4 @@
-"""Changes by an upgrade at one place of a configuration."""
+"""The effects of an upgrade at one place in a configuration."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,7 +30,7 @@ class Difference:
     at: Statement | Block
     why: str
     since: str = ""
-    edits: tuple[Edit, ...] = ()  # what the new version needs, or for a default what keeps the old one
+    edits: tuple[Edit, ...] = ()  # the edits that the new version needs, or those that keep an old default
     breaks: bool = False  # whether requests start to fail
 
     @property

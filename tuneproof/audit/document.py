@@ -16,7 +16,7 @@ SCHEMA_VERSION: Final = 1
 
 
 def document(audit: Audit) -> dict[str, Any]:
-    """Return an audit as values of JSON, checked against the schema.
+    """Return an audit as JSON values, checked against the schema.
 
     Unknown values are null.
     """

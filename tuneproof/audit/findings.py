@@ -34,7 +34,7 @@ class Finding:
     """A finding that needs an action."""
 
     rule: str  # scenario and claim
-    state: State | None  # None for an error that nginx would refuse
+    state: State | None  # None for an error with which nginx does not start
     file: str
     line: int
     text: str  # of the directive
@@ -43,7 +43,7 @@ class Finding:
 
     @property
     def level(self) -> str:
-        """Its urgency in SARIF's terms: error, warning or note."""
+        """Its level in SARIF: error, warning or note."""
         return _LEVELS[self.state] if self.state is not None else "error"
 
     @property
@@ -129,13 +129,13 @@ def read_baseline(text: str, *, name: str) -> Counter[tuple[str, ...]]:
 
 
 def sarif(audit: Audit, found: Sequence[Finding], *, has_baseline: bool, below: PurePath) -> dict[str, Any]:
-    """Return a log of SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/).
+    """Return a SARIF 2.1.0 log (https://docs.oasis-open.org/sarif/sarif/v2.1.0/).
 
     Args:
         audit: The audit.
         found: Its findings.
         has_baseline: Whether new findings were separated from known ones.
-        below: The base folder of the paths.
+        below: The folder that paths are relative to.
     """
     rules = list(dict.fromkeys(one.rule for one in found))
     results = []

@@ -1,4 +1,4 @@
-"""Conditions of rows about HTTP/3."""
+"""Row conditions about HTTP/3."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -8,12 +8,12 @@ from tuneproof.conf.facts import Facts
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 
-# https://nginx.org/en/CHANGES: before that, OpenSSL's QUIC had no early data in nginx.
+# https://nginx.org/en/CHANGES: before that, nginx with OpenSSL did not support early data over QUIC.
 _OVER_QUIC_SINCE: Final = (1, 29, 1)
 
 
 def _is_shared_by_workers(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether several workers read from the UDP socket of a ``listen``; another ``listen`` may set its options."""
+    """Tell whether several workers read from the UDP socket of a ``listen``; its options may be in another one."""
     workers = facts.configuration.main.setting("worker_processes")
     bound = [socket for socket in facts.sockets.found if socket.is_bound]
     is_shared = any(at in socket.listens and not socket.reuseport for socket in bound)
@@ -21,7 +21,7 @@ def _is_shared_by_workers(at: Statement | Block, _block: Block, facts: Facts) ->
 
 
 def _is_unannounced(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether nothing announces HTTP/3 to clients: no header, and no missing file that might add it."""
+    """Tell whether no header announces HTTP/3 to clients, and no missing file might add one."""
     texts = facts.configuration.texts.values()
     return not facts.configuration.unseen and not any("alt-svc" in text.lower() for text in texts)
 
@@ -49,5 +49,5 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "UDP socket shared by workers": _is_shared_by_workers,
     "HTTP/3 unannounced": _is_unannounced,
     "early data to upstreams unmarked": _proxies_unmarked,
-    "early data over TCP to upstreams unmarked": _proxies_unmarked_over_tcp,  # and not over QUIC as well
+    "early data over TCP to upstreams unmarked": _proxies_unmarked_over_tcp,  # unless the condition above is also true
 }

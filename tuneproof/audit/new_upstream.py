@@ -1,4 +1,4 @@
-"""An upstream block for a proxied address, and the changes that keep everything else the same."""
+"""Patches that add an upstream block for a proxied address, and keep everything else the same."""
 
 import re
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ _PLAIN_PATH: Final = re.compile(r"/[^\s\"'\\{};#$]*")
 
 
 def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> list[Edit]:
-    """Return an upstream block for a fixed address of plain HTTP, to replace the address.
+    """Return the changes that replace a fixed plain-HTTP address by an upstream block.
 
-    Returns: The changes; empty if a person must decide: TLS would check its certificate against the new name, FastCGI
+    Returns: The changes; empty if a person must decide: TLS would check the certificate against the new name, FastCGI
     may have few processes, and other things may change with the name.
     """
     block, match = target.block, _ADDRESS.fullmatch(target.to)
@@ -65,7 +65,7 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
 
 
 def _stands_alone(block: Block) -> bool:
-    """Tell whether nothing else that is proxied in a location would inherit the additions for this one."""
+    """Tell whether the additions for a location would be inherited by nothing else that is proxied in it."""
     return block.name == "location" and not any(True for _ in targets_of(block))
 
 
@@ -76,14 +76,14 @@ def _is_key_of_cache(block: Block) -> bool:
 
 
 def _default_redirect(target: Target, address: str, path: str) -> list[Edit] | None:
-    """Return a directive that still rewrites the upstream's redirects, as nginx does by its address.
+    """Return a directive that rewrites the upstream's redirects as nginx did by the address.
 
-    None if it cannot contain the location's name. Source: ngx_http_proxy_merge_loc_conf, and
+    None if the directive cannot contain the location's name. Source: ngx_http_proxy_merge_loc_conf, and
     https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_redirect.
     """
     said = target.block.in_effect("proxy_redirect")
     default = next((item for item in said if item.value == "default"), None)
-    # There is no default with variables.
+    # With variables, nginx rewrites nothing by default.
     if variables(path) or (said and default is None):
         return []
     location = target.block.args[-1] if path else "/"
@@ -94,6 +94,6 @@ def _default_redirect(target: Target, address: str, path: str) -> list[Edit] | N
 
 
 def _first_server_of(facts: Facts, host: str) -> Block | None:
-    """Return the first server that proxies to an address: a block before it serves all others."""
+    """Return the first server that proxies to an address: an upstream block before it serves all others, too."""
     users = (proxied.target.block for proxied in facts.proxied if proxied.target.host == host)
     return next((server for user in users if (server := user.around("server")) is not None), None)

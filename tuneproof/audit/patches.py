@@ -39,7 +39,7 @@ class Replace:
 
 Edit = Insert | Before | Replace
 _Change = tuple[int, int, str]
-"""Offsets between which a text is replaced, and the replacement."""
+"""The offsets between which a text is replaced, and the replacement."""
 _Region = tuple[int, int, int, int]
 """The first old line and the line after the last one, counted from 0; and the same two numbers of the new lines."""
 _CONTEXT: Final = 3
@@ -66,7 +66,7 @@ def unified(
 
 
 def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
-    """Yield the differences, those close together in one hunk."""
+    """Yield the differences as hunks; those close together share one."""
     regions: list[list[_Region]] = []
     for region in _regions(old, new):
         if regions and region[0] - regions[-1][-1][1] <= 2 * _CONTEXT:
@@ -89,7 +89,7 @@ def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
 
 
 def _regions(old: Sequence[str], new: Sequence[str]) -> Iterator[_Region]:
-    """Yield the differing lines; new ones as late as possible, so that a block begins with its own first line."""
+    """Yield the differing lines, with new lines as late as possible, so that a block begins with its own first line."""
     found = [codes[1:] for codes in difflib.SequenceMatcher(None, old, new).get_opcodes() if codes[0] != "equal"]
     for number, (first, last, new_first, new_last) in enumerate(found):
         limit = found[number + 1][0] if number + 1 < len(found) else len(old)
@@ -106,7 +106,7 @@ def _range(begins: int, ends: int) -> str:
 
 
 def setting(block: Block, text: str) -> Edit:
-    """Return the change that adds a directive to a block, or replaces its own one: nginx accepts no second."""
+    """Return the change that adds a directive to a block, or replaces the block's own: nginx refuses a second."""
     own = block.local(text.partition(" ")[0])
     return Replace(old=own[-1], text=text) if own else Insert(after=block, text=text)
 
@@ -117,7 +117,7 @@ def diff(edits: Sequence[Edit], texts: Mapping[str, str], *, shown: Callable[[st
 
 
 def place_of(edits: Sequence[Edit]) -> str:
-    """Return the first file that edits change, with their lines in it, such as "a.conf:3,7"."""
+    """Return the first file that edits change, with the changed lines, such as "a.conf:3,7"."""
     places = [_place_of(edit) for edit in edits]
     lines = sorted({place.line for place in places if place.file == places[0].file})
     return f"{places[0].file}:{','.join(map(str, lines))}"
@@ -129,7 +129,7 @@ def apply(edits: Sequence[Edit], texts: Mapping[str, str]) -> dict[str, str]:
     for edit in dict.fromkeys(edits):
         place = _place_of(edit)
         if place.span is None:
-            raise ValueError(f"{place.name} is written nowhere")
+            raise ValueError(f"{place.name} is not in any file")
         changes.setdefault(place.file, []).append(_change(edit, place.span, texts[place.file]))
     # Blocks of a file that is included several times have the same place.
     return {name: _changed(texts[name], list(dict.fromkeys(found))) for name, found in changes.items()}
@@ -169,7 +169,7 @@ def _insertion(edit: Insert, span: Span, text: str) -> _Change:
     begins_line = not text[text.rfind("\n", 0, span.start) + 1 : span.start].strip()
     rest = _REST_IS_REMARK.match(text, span.end)
     if not begins_line or rest is None:
-        # Several directives share the line; the new one goes on the same line.
+        # Several directives share a line; the new one goes on it, too.
         return span.end, span.end, f" {edit.text}"
     newline = "\r\n" if "\r\n" in text else "\n"
     return rest.end(), rest.end(), f"{newline}{_indent_behind(span, text)}{edit.text}"
@@ -216,7 +216,7 @@ def _as_template(edit: Replace) -> str:
 
 
 def _spaced_as(old: str, new: str) -> str:
-    """Return a directive with the white space of the replaced one between their common first words."""
+    """Return a directive that keeps the replaced one's white space between the first words that both have."""
     kept, rest = "", new.removesuffix(";")
     for word, space in re.findall(r"(\S+)(\s*)", old.removesuffix(";")):
         same, _, behind = rest.partition(" ")

@@ -1,4 +1,4 @@
-"""Conditions of rows on paths and responses: what nginx makes of a path on its way to a file or an upstream."""
+"""Row conditions about responses, and about how nginx changes a path before it reads a file or asks an upstream."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +20,7 @@ _WITHOUT_TYPE: Final = frozenset({"204", "304"})
 
 
 def _glued(at: Statement | Block, block: Block, _facts: Facts) -> str:
-    """Return how the rest of a path changes, in words: its location, or what replaces it, lacks the last slash.
+    """Return how a path changes, in words, if its location or the replacement lacks the last slash; else empty.
 
     Source: "the part of a normalized request URI matching the location is replaced".
     """
@@ -39,7 +39,7 @@ def _glued(at: Statement | Block, block: Block, _facts: Facts) -> str:
 
 
 def _constant_path(at: Statement | Block, block: Block, _facts: Facts) -> str:
-    """Return what replaces the whole path of every request, since the address has a variable."""
+    """Return the text that replaces every request's whole path, because the address has a variable; empty for none."""
     value = "".join(at.args[:1])
     match = _CONSTANT.fullmatch(value) if "$" in value else None
     location = block.around("location")
@@ -51,7 +51,7 @@ def _constant_path(at: Statement | Block, block: Block, _facts: Facts) -> str:
 
 
 def _decoded(at: Statement | Block, block: Block, _facts: Facts) -> str:
-    """Return the variable that puts a decoded path into a request to an upstream; empty for none."""
+    """Return the variable that puts the decoded path into requests to an upstream; empty for none."""
     location = block.around("location")
     value = "".join(at.args[:1])
     if location is None or Location.of(location).kind is Kind.EXACT:
@@ -65,7 +65,7 @@ def _decoded(at: Statement | Block, block: Block, _facts: Facts) -> str:
 
 
 def _has_a_type(at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    """Tell whether responses here have a Content-Type: all that have a body, unless a directive removes it."""
+    """Tell whether responses here have a Content-Type: all with a body do, unless a directive removes it."""
     said = [*block.in_effect("default_type"), *block.in_effect("proxy_hide_header")]
     is_removed = any(one.value.lower() in {"", "content-type"} for one in said)
     returned = {one.value for one in block.local("return")}
@@ -73,7 +73,7 @@ def _has_a_type(at: Statement | Block, block: Block, _facts: Facts) -> bool:
 
 
 def _may_be_compressed(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether the upstream may compress responses whose text is to be replaced."""
+    """Tell whether the upstream may compress responses in which nginx should replace text."""
     return block.local(at.name)[0] is at and any(
         not any(one.value.lower() == "accept-encoding" for one in target.in_effect("proxy_set_header"))
         for target in _proxied_under(at, facts)
@@ -88,7 +88,7 @@ def _proxied_under(at: Statement | Block, facts: Facts) -> Iterator[Block]:
 
 
 def _matches_other_case(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return the block that takes a location's paths except those in another letter case, in words; empty for none."""
+    """Return the block that takes a location's paths, except in another letter case; in words, empty for none."""
     one = facts.partly_unreachable.get(id(at))
     return f"location {' '.join(one.by.args)} ({one.by.file}:{one.by.line})" if one is not None else ""
 

@@ -21,7 +21,7 @@ class RecordedVerdict:
     verdict: str
     effect: str  # the figure with its interval, in words; empty for none
     page: str  # the page of docs/ with more about it
-    machine: str  # its machine, in one line
+    machine: str  # the machine that measured it, in one line
 
 
 def recorded_of(scenario: str, claim: str, version: str) -> RecordedVerdict | None:

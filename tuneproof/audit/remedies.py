@@ -1,4 +1,4 @@
-"""Patches that rows (:mod:`tuneproof.lines`) name, which a fixed text cannot express."""
+"""Patches that rows (:mod:`tuneproof.lines`) name because a fixed text cannot express them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -37,7 +37,7 @@ def tls_by_listen(at: Statement | Block, block: Block, facts: Facts) -> Sequence
 
 
 def without_listed_5xx(at: Statement | Block, _block: Block, _facts: Facts) -> Sequence[Edit]:
-    """Return ``proxy_next_upstream`` without the statuses of 500 and more."""
+    """Return ``proxy_next_upstream`` without the statuses from 500 up."""
     left = [arg for arg in at.args if not arg.startswith("http_5")]
     if not isinstance(at, Statement) or not left:
         return ()

@@ -1,4 +1,4 @@
-"""An audit as text: first what breaks, then what costs, then what has no effect, then the patches."""
+"""An audit as text: first what breaks, then what is costly, what has no effect, and the patches."""
 
 import textwrap
 from collections import Counter
@@ -51,7 +51,7 @@ def _summary(audit: Audit, width: int) -> str:
         parts.append(count(mail, "mail server"))
     reuses: dict[int, list[bool]] = {}
     for proxied in facts.proxied:
-        # An ``if`` is a part of its location.
+        # An ``if`` belongs to its location.
         place = proxied.target.block.around("location") or proxied.target.block
         reuses.setdefault(id(place), []).append(proxied.reuse.reuse is Reuse.YES)
     reused = sum(map(all, reuses.values()))
@@ -120,7 +120,7 @@ def _group(group: Sequence[Advised], audit: Audit, width: int) -> str:
 
 
 def _grounds(advised: Advised, audit: Audit) -> Iterator[str]:
-    """Yield the evidence: a measurement or nginx's documentation, and the command that shows the rest."""
+    """Yield the evidence: a measurement or nginx's documentation, and the command that checks the rest."""
     recorded = recorded_of(advised.name, advised.claim, audit.facts.version)
     if recorded is not None and recorded.effect:
         page = f" ({recorded.page})" if recorded.page else ""
@@ -135,7 +135,7 @@ def _rest(audit: Audit, shown: Sequence[Advised], *, width: int, details: bool) 
     if not shown and not audit.facts.configuration.problems and not audit.older_problems:
         yield "Nothing to change."
     if not details:
-        # Each place counts once, even if versions differ in the patch.
+        # Each place counts once, even if versions need different patches.
         routine = Counter(name for name, _ in {(one.name, id(one.at)): one for one in audit.advice if one.routine})
         if routine:
             hints = ", ".join(f"{name} ({number})" for name, number in routine.items())
@@ -158,7 +158,7 @@ def _patches(shown: Sequence[Advised], audit: Audit) -> Iterator[str]:
 
 
 def _together(shown: Sequence[Advised]) -> list[tuple[list[str], list[Advised]]]:
-    """Return the advice for each patch, with its names: two that make the same change share one."""
+    """Return the advice for each patch, with its names: findings that make the same change share a patch."""
     groups: list[tuple[list[str], list[Advised]]] = []
     for name in dict.fromkeys(advised.name for advised in shown):
         names, advice = [name], [advised for advised in shown if advised.name == name]
@@ -171,7 +171,7 @@ def _together(shown: Sequence[Advised]) -> list[tuple[list[str], list[Advised]]]
 
 
 def _patch(title: str, patch: str) -> str:
-    """Return a patch with its title, which says if the terminal's version was altered."""
+    """Return a patch with its title, which says if characters were escaped for the terminal."""
     escaped = "" if plain(patch) == patch else " (some characters are escaped here; --patch FILE has them)"
     return f"{title}{escaped}:\n{patch.rstrip()}"
 
@@ -206,7 +206,7 @@ def render_upgrade(found: Upgrade, *, width: int) -> str:
 
 
 def _release(version: str) -> str:
-    """Return a version, with the release that the name of a mainline branch means."""
+    """Return a version; a mainline branch comes with the release that it stands for."""
     release = ".".join(map(str, as_numbers(version)))
     return version if version == release else f"{version} ({release})"
 

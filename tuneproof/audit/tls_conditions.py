@@ -1,4 +1,4 @@
-"""Conditions of rows about TLS and HTTP/2."""
+"""Row conditions about TLS and HTTP/2."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -14,7 +14,7 @@ _FIRST_WINDOW_BYTES: Final = 64 << 10  # the default of http2_body_preread_size
 
 
 def _is_tls_only(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether every listen here uses TLS, and nginx encrypts, rather than the kernel (ssl_conf_command KTLS)."""
+    """Tell whether every listen here uses TLS, and nginx encrypts rather than the kernel (ssl_conf_command KTLS)."""
     servers = block.servers()
     if block.name == "http" and (block.absent_sites or facts.configuration.is_fragment):
         return False
@@ -37,7 +37,7 @@ def _has_no_kernel_tls(_at: Statement | Block, block: Block, _facts: Facts) -> b
 
 
 def _never_calls_sendfile(at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether all files go over TLS: request bodies are also files, on their way to an upstream without TLS.
+    """Tell whether all files are sent over TLS, including request bodies that go to an upstream.
 
     Source: ngx_http_upstream_connect.
     """
@@ -54,7 +54,7 @@ def _speaks_http2_in_location(at: Statement | Block, block: Block, facts: Facts)
 
 
 def deciding_handshakes(at: Statement | Block, block: Block, facts: Facts) -> list[Block]:
-    """Return the servers that begin TLS handshakes with a directive: of http{}, the default servers of sockets.
+    """Return the servers that begin TLS handshakes with a directive in effect; in http{}, sockets' default servers do.
 
     Another server is chosen within the handshake, when its groups and TCP options no longer count
     (ngx_http_ssl_handshake, SSL_set_SSL_CTX).
@@ -91,7 +91,7 @@ def _is_decided_elsewhere(at: Statement | Block, block: Block, facts: Facts) -> 
 
 
 def _has_small_preread(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether HTTP/2 is spoken, with a window that is not enlarged before the body is read."""
+    """Tell whether HTTP/2 is spoken, with a window that does not grow until the body is read."""
     size = block.setting("http2_body_preread_size")
     return _speaks_http2(_at, block, facts) and (size is None or (size_bytes(size.value) or 0) <= _FIRST_WINDOW_BYTES)
 
@@ -101,10 +101,10 @@ def _has_other_responses(_at: Statement | Block, block: Block, _facts: Facts) ->
 
 
 WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool]]] = {
-    "TLS only": _is_tls_only,  # all servers of a directive of the block use it
+    "TLS only": _is_tls_only,  # every server in the block uses it
     "no kernel TLS": _has_no_kernel_tls,
     "sendfile never called": _never_calls_sendfile,
-    "HTTP/2": _speaks_http2,  # one of them does
+    "HTTP/2": _speaks_http2,  # at least one server in the block uses it
     "HTTP/2 with the default window": _has_small_preread,
     "HTTP/2 in a location": _speaks_http2_in_location,
     "begins TLS handshakes": _delays_handshakes,

@@ -1,4 +1,4 @@
-"""The effects of another version of nginx on a configuration: errors, ignored lines, defaults, and advice."""
+"""Compares a configuration on two versions of nginx: errors, ignored lines, defaults, and advice."""
 
 import re
 from collections import defaultdict
@@ -97,7 +97,7 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
             # This counts even if the old version lacks it: if it was backported, the old version's package has it.
             is_meant = before != after < change.numbers
         elif change.kind is Kind.REMOVED:
-            # The old version may refuse it, too.
+            # The old version may refuse it as well.
             is_meant = change.numbers <= after != before
         else:
             is_meant = before < change.numbers <= after and change.kind is not Kind.BEHAVIOUR
@@ -145,12 +145,12 @@ def _of_problems(before: Audit, after: Audit, *, told: Container[tuple[str, int]
 
 
 def _kind(problem: Problem) -> tuple[str, str]:
-    """Return the part of an error that stays the same if versions name different lines or directives."""
+    """Return the part of an error message that stays the same when versions name different lines or directives."""
     return problem.file, problem.message.partition(" for ")[0]
 
 
 def _of_modules(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
-    """Yield the loaded modules, since ngx_load_module refuses one of another version, and directives of others."""
+    """Yield loaded modules, since ngx_load_module refuses other versions' builds, and foreign directives."""
     if as_numbers(old) != as_numbers(new):
         why = f"nginx refuses a module that was built for another version: install its build for {new} at the same time"
         for said in audit.facts.configuration.main.local("load_module"):
@@ -181,7 +181,7 @@ def _of_behaviour(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
 
 
 def _matters(one: Concern, facts: Facts, *versions: tuple[int, ...]) -> bool:
-    """Tell whether changed behaviour shows here, and no other setting prevents that."""
+    """Tell whether a change in behaviour shows here, and no other setting prevents that."""
     if one.said.name in _INHERITED and one.block.path[:1] == ("http",):
         passed = [place for place in facts.proxied if one.said in place.target.block.in_effect(one.said.name)]
         is_meant = _INHERITED[one.said.name].get(one.change.version, _always)
@@ -197,7 +197,7 @@ def _matters(one: Concern, facts: Facts, *versions: tuple[int, ...]) -> bool:
 
 
 def _speaks_tls_1_3(one: Concern, facts: Facts, version: tuple[int, ...]) -> bool:
-    """Tell whether clients of a ``listen`` that name its server may use TLSv1.3."""
+    """Tell whether clients that connect to a ``listen`` and name its server may use TLSv1.3."""
     listen = one.said if isinstance(one.said, Statement) else None
     spoken = [protocols(server, version) for server in deciding(one.block, facts, version, listen=listen)]
     return any(found is not None and "TLSv1.3" in found[0] for found in spoken)
@@ -232,7 +232,7 @@ def _of_sockets(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
 
 
 def _of_names(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
-    """Yield the servers with other TLS versions because their own ssl_protocols apply, or the default server's."""
+    """Yield the servers that use other TLS versions because their own ssl_protocols or the default server's applies."""
     numbers, since = (as_numbers(old), as_numbers(new)), as_numbers(OWN_PROTOCOLS_SINCE)
     if not min(numbers) < since <= max(numbers):
         return
@@ -256,7 +256,7 @@ def _of_names(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
 
 
 def _on_sockets(server: Block, default: Block, facts: Facts) -> str:
-    """Return the sockets of a server with this default server; empty for all that it has."""
+    """Return the sockets on which a server has this default server; empty if all do."""
     found = [socket for socket in facts.sockets.of(server) if "ssl" in socket.protocols]
     named = each_once(socket.address.name for socket in found if socket.default is default)
     return f" on {named}" if any(socket.default is not default for socket in found) else ""
@@ -289,7 +289,7 @@ def _without_parameter(said: Statement, change: Change) -> Edit:
 
 
 def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
-    """Yield the changed advice: on new defaults of nginx, and on lines that matter only now."""
+    """Yield the changed advice: on nginx's new defaults, and on lines that only one version minds."""
     then, now = (
         {(advised.name, advised.claim, place_in_files(advised.at)): advised for advised in audit.advice}
         for audit in (before, after)
@@ -323,13 +323,13 @@ _REDEFINED_SINCE: Final = "1.23.4"
 _CHUNKS: Final = ("proxy_pass", "1.29.4")
 _COMPRESSION: Final = ("listen", "1.29.1")
 _HTTP1_AS_WELL: Final = ("listen", "1.25.1")
-# Directives that matter where a proxied location inherits them; and some changes only in some of these.
+# Directives that matter only where a proxied location inherits them; some changes matter only in some locations.
 _INHERITED: Final[Mapping[str, Mapping[str, Callable[[Proxied], bool]]]] = {
     "proxy_http_version": {"1.29.7": _sends_no_connection},
     "proxy_set_header": {"1.31.4": _speaks_http11},
     "grpc_set_header": {},
 }
-# max_headers is in Debian's 1.22.1 since a security update, although nginx's own 1.22.1 does not have it.
+# A security update added max_headers to Debian's 1.22.1, although nginx's own 1.22.1 does not have it.
 _OF_OTHERS: Final = "nginx Plus, Angie and patched packages may"
 _UNLESS_FIXED: Final = ", unless a distribution's security update added it"
 

@@ -1,4 +1,4 @@
-"""Conditions of rows on upstreams: names over TLS, protocols, peers and resolvers."""
+"""Row conditions about upstreams: names over TLS, protocols, peers and resolvers."""
 
 import ipaddress
 import re
@@ -93,7 +93,7 @@ def _cannot_be_looked_up(at: Statement | Block, block: Block, facts: Facts) -> s
 
 
 def _is_chosen_by_client(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the variable with which a client names the host; empty if something else does."""
+    """Return the variable in an address through which a client chooses the host; empty for none."""
     target = _target_of(at, facts)
     found = _CLIENTS.fullmatch(target.host) if target is not None else None
     tests = (one for level in block.within() for one in level.blocks if one.name == "if")
@@ -105,13 +105,13 @@ def _is_chosen_by_client(at: Statement | Block, block: Block, facts: Facts) -> s
 
 
 def _takes_any_host(block: Block, facts: Facts) -> bool:
-    """Tell whether a server also gets requests for hosts that no server has."""
+    """Tell whether a server also gets requests for hosts that no server names."""
     server = block.around("server")
     return server is not None and any(socket.default is server for socket in facts.sockets.of(server))
 
 
 def _protocols(_at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the protocols used with one upstream block with idle connections; empty if there is only one."""
+    """Return the protocols spoken to an upstream block that keeps connections; empty if there is only one."""
     upstream = facts.upstreams.get(block.args[0].lower()) if block.args else None
     if upstream is None or not upstream.keepalive or upstream.is_local:
         return ""
@@ -132,12 +132,12 @@ def _protocol(target: Target) -> str:
 
 
 def _down_for_long(at: Statement | Block, block: Block, _facts: Facts) -> str:
-    """Return which failures eject a server, and for how long; empty for a single server, or less than ten minutes."""
+    """Return which failures eject a server, and for how long; empty for a lone server, or for less than ten minutes."""
     if "down" in at.args:
         return ""
     options = dict(arg.split("=", 1) for arg in at.args[1:] if "=" in arg)
     failures, avoided = whole_number(options.get("max_fails", "1")), options.get("fail_timeout", "")
-    if len(block.local("server")) < 2 or not failures or (time_ms(avoided) or 0) < _LONG_MS:  # noqa: PLR2004 - a single one
+    if len(block.local("server")) < 2 or not failures or (time_ms(avoided) or 0) < _LONG_MS:  # noqa: PLR2004 - one server
         return ""
     if failures == 1:
         return f"one failed request takes it out for {avoided}"
@@ -160,7 +160,7 @@ def _is_localhost(at: Statement | Block, _block: Block, facts: Facts) -> bool:
 
 
 def _mixed_resolvers(at: Statement | Block, _block: Block, _facts: Facts) -> str:
-    """Return the private and the public resolvers of a list, in words; empty if all are of one kind."""
+    """Return the private and the public resolvers of a list, in words; empty if all are of the same kind."""
     addresses = [ipaddress.ip_address(one) for one in _addresses(at)]
     private = [str(one) for one in addresses if one.is_private]
     public = [str(one) for one in addresses if not one.is_private]
@@ -175,7 +175,7 @@ def _addresses(at: Statement | Block) -> Iterator[str]:
 
 
 def _keeps_default_buffer(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether there are large ``proxy_buffers`` without a ``proxy_buffer_size``, which holds the headers."""
+    """Tell whether there are large ``proxy_buffers`` but no ``proxy_buffer_size``, the size of the headers' buffer."""
     is_large = (size_bytes("".join(at.args[1:])) or 0) > _PAGE_BYTES
     first = f"{_kind(at)}_buffer_size"
     return is_large and any(not block.in_effect(first) for block in _targets_under(at, facts))
@@ -200,7 +200,7 @@ def _kind(at: Statement | Block) -> str:
 def _targets_under(at: Statement | Block, facts: Facts, kind: str = "") -> Iterator[Block]:
     """Yield the blocks that proxy requests and in which a directive is in effect.
 
-    ``kind``: how they proxy (default: by the directive's own module).
+    ``kind``: the module that proxies (default: the directive's own).
     """
     for proxied in facts.proxied:
         block = proxied.target.block
@@ -209,7 +209,7 @@ def _targets_under(at: Statement | Block, facts: Facts, kind: str = "") -> Itera
 
 
 def _is_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether no response under a directive is buffered.
+    """Tell whether none of the responses that a directive applies to is buffered.
 
     Source: ngx_http_upstream_send_response frees the cache entry of unbuffered responses.
     """
@@ -218,7 +218,7 @@ def _is_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> bool:
 
 
 def _passes_uploads_unbuffered(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return why uploads are not buffered somewhere under a directive, in parentheses; empty if all are."""
+    """Return why a location with a directive does not buffer uploads, in parentheses; empty if all do."""
     for kind in ("proxy", "fastcgi", "uwsgi", "scgi"):
         if any(block.is_off(f"{kind}_request_buffering") for block in _targets_under(at, facts, kind)):
             return f" ({kind}_request_buffering off)"
@@ -226,7 +226,7 @@ def _passes_uploads_unbuffered(at: Statement | Block, _block: Block, facts: Fact
 
 
 def _caches(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether responses under a directive are cached, or no request is proxied here."""
+    """Tell whether responses that a directive applies to are cached, or no request is proxied here."""
     return not facts.proxied or any(_is_cached(block, _kind(at)) for block in _targets_under(at, facts))
 
 
@@ -235,7 +235,7 @@ def _is_cached(block: Block, kind: str) -> bool:
 
 
 def _caches_cookies(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether responses that set a cookie are cached somewhere, and nothing keeps it from other clients."""
+    """Tell whether responses that set a cookie are cached somewhere, and nothing hides it from other clients."""
     kind = _kind(at)
     for block in _targets_under(at, facts):
         is_cached = _is_cached(block, kind)

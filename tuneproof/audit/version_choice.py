@@ -45,7 +45,7 @@ class Concern:
 
 @dataclass(frozen=True, kw_only=True)
 class Need:
-    """Something that older versions lack."""
+    """A directive, parameter or variable that older versions lack."""
 
     what: str  # as written in the files
     since: str  # the version that added it, or the first with a package of its module
@@ -66,7 +66,7 @@ class Choice:
 
 
 def installed_version(named: str) -> str:
-    """Return the version of the nginx that uses a configuration on this machine; empty for none.
+    """Return the version of the nginx that uses a configuration on this machine; empty if none does.
 
     ``named``: its nginx.conf, or its folder.
     """
@@ -127,7 +127,7 @@ def _verified_alone(configuration: Configuration) -> Iterator[Concern]:
 
 
 def choose_version(configuration: Configuration) -> Choice:
-    """Return the oldest lab version that knows every directive and parameter in it; otherwise the newest.
+    """Return the oldest lab version that knows every directive and parameter here; the newest if none does.
 
     Modules count if they are packaged for some version.
     """

@@ -1,4 +1,4 @@
-"""The facts about a directive or a claim: keep, change or remove it; the verdict per version; the page."""
+"""Facts about a directive or a claim: whether to keep, change or remove it; the verdict per version; the page."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,8 +14,8 @@ from tuneproof.nginx_changes import BACKPORTED, LAB_VERSIONS, Kind, of_directive
 from tuneproof.nginx_modules import is_packaged, module_of
 from tuneproof.wording import VERDICT_WORDS, as_numbers, close_to
 
-_APART: Final = "removed before, of a module that comes separately (njs, OpenTelemetry, ACME), or of nginx Plus"
-# These words are for each state, if the row has no replacement for the directive.
+_APART: Final = "removed before, from a module that comes separately (njs, OpenTelemetry, ACME), or from nginx Plus"
+# The words for each state, if a row has no replacement for the directive.
 _WORDS: Final = {
     State.HARMFUL: "change",
     State.WITHOUT_EFFECT: "do not count on it",
@@ -38,12 +38,12 @@ _INHERITED: Final = {
     Inheritance.REPLACED: "inherited, unless the block has any of its own",
     Inheritance.NEVER: "not inherited",
 }
-# Among more claims, the important ones would be hard to find.
+# In a longer list, the important claims would be hard to find.
 _MOST_CLAIMS: Final = 8
 
 
 def is_known(word: str) -> bool:
-    """Tell whether it is the name of a directive, a scenario or a claim."""
+    """Tell whether a word is the name of a directive, a scenario or a claim."""
     return word in known() or any(word in {key, *key.split("/")} for key in every_recorded())
 
 
@@ -76,7 +76,7 @@ def is_directive(word: str) -> bool:
 def mentions(word: str) -> list[str]:
     """Return the claims with a word in their sentence, one per line, up to a maximum; empty for none.
 
-    A kernel setting may be given with or without its path. Variables are not looked up.
+    A kernel setting is found with or without its path. Variables are not looked up.
     """
     meant = word.rpartition(".")[2] if _SYSCTL.match(word) else word
     if not meant or meant.startswith("$"):
@@ -119,7 +119,7 @@ def _known(row: Directive) -> str:
 
 
 def _changes(word: str) -> Iterator[str]:
-    """Yield the changes in versions of nginx that the table of directives does not show."""
+    """Yield the changes between nginx versions that the table of directives does not show."""
     for change in of_directive(word):
         if change.kind is Kind.NEW and change.parameter:
             what = "variables" if change.parameter == "$" else change.parameter
@@ -156,7 +156,7 @@ def written(concern: Concern) -> str:
     if concern.block:
         return named(concern)
     bounds = f" {concern.value}" if concern.value else ""
-    # Words without regular-expression syntax are literal arguments.
+    # Words without regex syntax are literal arguments.
     words = f" {concern.args}" if concern.args.replace("_", "").replace(" ", "").isalnum() else ""
     return f"{named(concern)}{words}{bounds}"
 

@@ -205,7 +205,7 @@ def test_what_security_updates_bring_to_older_packages_is_not_certain() -> None:
     assert of(changes("server { max_headers 100; }", old="1.22", new="1.22"), Effect.MAY_BE_REFUSED) == []
     assert as_document(back)["starts"] is None
     (why,) = [one.why for one in changes("server { }", old="1.22").differences if one.what == "max_headers"]
-    assert why.endswith("Security updates of distributions added it to some older packages as well")
+    assert why.endswith("Distributions' security updates added it to some older packages, too")
 
 
 def test_a_variable_that_an_older_version_lacks_refuses_the_way_back() -> None:

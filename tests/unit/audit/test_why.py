@@ -46,7 +46,7 @@ def test_a_directive_has_what_versions_changed_of_it() -> None:
         ("content_by_lua_block", "of the module http_lua, which Debian packages as libnginx-mod-http-lua"),
         ("js_import", "of the module http_js"),
         ("auth_jwt", "in nginx's documentation, but not in the sources since 1.18"),
-        ("limit_zone", "removed before, of a module"),
+        ("limit_zone", "removed before, from a module"),
     ],
 )
 def test_a_directive_of_another_module_is_known_as_such(name: str, source: str) -> None:

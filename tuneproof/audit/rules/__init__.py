@@ -1,6 +1,6 @@
-"""The rules: the places of a configuration to which each piece of advice applies.
+"""Rules, which find the places in a configuration to which each piece of advice applies.
 
-Each module is a rule: a function ``advise``, and ``RANK``, its order among others of the same state: the larger the
+Each module is a rule: a function ``advise``, and ``RANK``, its order among rules with the same state: the larger the
 gain, the smaller the rank.
 """
 

@@ -24,7 +24,7 @@ from tuneproof.wording import as_numbers
 NAME: Final = "copied_lines"
 RANK: Final = 8
 
-# The rows say nothing about stream{}, nor about blocks of other modules, such as rtmp{}.
+# The rows say nothing about stream{}, or about other modules' blocks, such as rtmp{}.
 _OF_HTTP: Final = frozenset({"http", "events", "mail"})
 _COMPARED: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
@@ -68,7 +68,7 @@ def _of_directives(rows: Sequence[tuple[Line, Concern]], facts: Facts) -> Iterat
 
 
 def _of_all(blocks: Sequence[Block], line: Line, concern: Concern, said: Statement, facts: Facts) -> Sequence[Edit]:
-    """Return the changes for all blocks that include a directive; none if one needs it, or a person must decide."""
+    """Return the changes for all blocks that include a directive; none if a block needs it, or a person must decide."""
     edits: list[Edit] = []
     for block in blocks:
         found = _meant(concern, said, block, facts)
@@ -90,7 +90,7 @@ def _would_inherit(said: Statement, block: Block) -> bool:
 def _blocks(name: str, main: Block) -> Iterator[Block]:
     """Yield the blocks in which something may be missing, except those where a missing file may have it.
 
-    For "main", the first block in it: the addition goes before that.
+    For "main", yield its first block, since the addition goes before that.
     """
     found = main.blocks[:1] if name == "main" else main.all(name)
     for block in found:
@@ -99,9 +99,9 @@ def _blocks(name: str, main: Block) -> Iterator[Block]:
 
 
 def _is_open(block: Block, concern: Concern) -> bool:
-    """Tell whether a file that is not here may have more for a block: in http{}, sites have settings as well.
+    """Tell whether a file that is not here may add settings to a block; in http{}, sites have settings as well.
 
-    The surroundings of a fragment may have any setting that is inherited, on which a hint is only conditional.
+    The blocks around a fragment may have any setting that it would inherit, so hints about those are conditional.
     """
     if block.may_say_more or (block.name == "http" and block.absent_sites):
         return True
@@ -177,7 +177,7 @@ def _numbers(texts: list[str]) -> list[int]:
 
 
 def _reach(said: Statement, concern: Concern) -> str:
-    """Return the value that was measured, in words; empty if it was this very value."""
+    """Return the measured value, in words; empty if it is the value here."""
     if not concern.measured:
         return ""
     yours = said.args[concern.place]

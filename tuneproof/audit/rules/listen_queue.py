@@ -1,4 +1,4 @@
-"""Raise the backlog: with a short accept queue, connects in bursts wait for a second."""
+"""Raise the backlog: if the accept queue is short, connects in a burst wait for a second."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -18,9 +18,9 @@ _WANTED: Final = 4096
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield one result per TCP socket: only one of its listens may have options."""
+    """Yield one finding per TCP socket, since only one of its listens may have options."""
     for socket in facts.sockets.found:
-        # A connect to a full queue of a unix socket waits or fails at once: nothing is sent again later.
+        # If a unix socket's queue is full, a connect waits or fails at once: nothing is sent again later.
         if socket.address.is_udp or socket.address.family == "unix" or not socket.is_bound or not socket.listens:
             continue
         at, name = socket.options or socket.listens[0], socket.address.name

@@ -14,19 +14,19 @@ from tuneproof.wording import size
 NAME: Final = "proxy_buffering"
 RANK: Final = 1
 CLAIM: Final = "slow_reader_takes_the_bound"
-# A thousand readers of this cost 1 GiB.
+# A thousand readers that each hold this much cost 1 GiB.
 LARGE_BYTES: Final = 1 << 20
-# The measured values: one reader of 68 MiB, and one of 1088 MiB.
+# The measured values: a reader that holds 68 MiB, and one that holds 1088 MiB.
 _HARMFUL_BYTES: Final = 64 << 20
 _READERS: Final = 1000
-# Room for the headers for which the first buffer was enlarged.
+# Leaves room for the headers for which somebody enlarged the first buffer.
 _MOST_FIRST_BYTES: Final = 32 << 10
 _BUFFERS: Final = 8
 _PAGE_BYTES: Final = 4 << 10
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield each place where slow readers are expensive, and each without buffering."""
+    """Yield each place where slow readers are expensive, and each that does not buffer responses."""
     for proxied in facts.proxied:
         target, held = proxied.target, proxied.reader_bytes
         if target.kind not in {"proxy", "fastcgi", "uwsgi", "scgi"} or held is None:
@@ -62,7 +62,7 @@ def _what_it_holds(proxied: Proxied) -> str:
 
 
 def _price(proxied: Proxied, edits: Sequence[Edit]) -> str:
-    """Return the cost of smaller buffers, in words: without temporary files, nothing else holds the rest."""
+    """Return the cost of smaller buffers, in words: if there are no temporary files, the backend has to wait."""
     kind, block = proxied.target.kind, proxied.target.block
     name = f"{kind}_buffer_size"
     smaller = [edit.text for edit in edits if isinstance(edit, Replace) and edit.old.name == name]
@@ -75,7 +75,7 @@ def _price(proxied: Proxied, edits: Sequence[Edit]) -> str:
 
 
 def _remedy(proxied: Proxied) -> tuple[Edit, ...]:
-    """Return smaller buffers in place of the large ones; the rest goes to a file, as by default."""
+    """Return the changes to smaller buffers; the rest of a response goes to a file, as by default."""
     kind, block = proxied.target.kind, proxied.target.block
     first_said = block.setting(f"{kind}_buffer_size")
     first = size_bytes(first_said.value) if first_said else _PAGE_BYTES

@@ -1,4 +1,4 @@
-"""Separate queues for the workers: what "reuseport" gains, and what it costs if a worker stalls."""
+"""Separate queues for the workers: the gain from "reuseport", and its cost if a worker stalls."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -18,17 +18,17 @@ NAME: Final = "upstream_keepalive"
 RANK: Final = 0
 CLAIM: Final = "connections_are_the_cause"
 _IDLE_CONNECTIONS: Final = 32
-# It must be below the backend's own timeout, which is 5 s for Node; nginx's default is 60 s
+# It must be shorter than the backend's own timeout, which is 5 s for Node; nginx's default is 60 s
 # (docs/dying-connections.md).
 _IDLE_TIMEOUT: Final = "keepalive_timeout 4s;"
 _PINNED: Final = (
-    "each idle connection occupies a PHP-FPM child, so keepalive helps only if there are more children than the "
-    "workers keep connections"
+    "each idle connection occupies a PHP-FPM child, so keepalive helps only if there are more children than "
+    "idle connections in all workers together"
 )
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield whether each proxied location reuses connections."""
+    """Yield a finding for each proxied location: whether it reuses connections."""
     # With non_idempotent, nginx sends a POST again if a reused connection fails: a person must choose.
     is_safe = not any("non_idempotent" in said.args for said, _ in facts.configuration.main.everything())
     remedies = {id(one): _remedy(facts, one) for one in facts.proxied if is_safe and _may_be_changed(one)}
@@ -79,7 +79,7 @@ def _sentence(proxied: Proxied) -> str:
 
 
 def _price(edits: Sequence[Edit]) -> str:
-    """Return the patch's other effects, in words: see ngx_http_upstream_next for the second."""
+    """Return the patch's other effects, in words (ngx_http_upstream_next has the second)."""
     is_newer = any("proxy_http_version 1.1;" in edit.text for edit in edits if not isinstance(edit, Before))
     chunks = "the backend gets HTTP/1.1 and may answer in chunks, and " if is_newer else ""
     return f"{chunks}a request that fails on a reused connection is tried once more"
@@ -90,7 +90,7 @@ def _working(facts: Facts, proxied: Proxied) -> Advised:
     own = [item for item in _lines_for_it(facts, proxied) if item is not None]
     if facts.version_numbers >= DEFAULT_SINCE and own and not any(_hides_outer(item, target.block) for item in own):
         size = _explicit(facts, proxied)
-        # The default is "keepalive 32 local": without an explicit keepalive, locations no longer share connections.
+        # The default is "keepalive 32 local": without an explicit keepalive, locations do not share connections.
         is_default = (
             size is None
             or size.statement is None
@@ -108,7 +108,7 @@ def _working(facts: Facts, proxied: Proxied) -> Advised:
 
 
 def _lines_for_it(facts: Facts, proxied: Proxied) -> list[Statement | None]:
-    """Return the directives that serve keepalive."""
+    """Return the directives that only keepalive needs."""
     block = proxied.target.block
     upstream = _explicit(facts, proxied)
     if proxied.target.kind != "proxy":
@@ -118,7 +118,7 @@ def _lines_for_it(facts: Facts, proxied: Proxied) -> list[Statement | None]:
 
 
 def _hides_outer(said: Statement, block: Block) -> bool:
-    """Tell whether outer lines would be in effect without a directive."""
+    """Tell whether outer lines would take effect if a directive were removed."""
     level = next((level for level in block.within() if said in level.own), None)
     return level is not None and level.parent is not None and bool(level.parent.in_effect(said.name))
 
@@ -139,7 +139,7 @@ def _is_asked_for(facts: Facts, proxied: Proxied) -> bool:
 
 
 def _may_be_changed(proxied: Proxied) -> bool:
-    """Tell whether all includes of a location and its server are here: a missing one may have the additions."""
+    """Tell whether all includes of a location and its server are here; a missing one may have the additions."""
     reuse = proxied.reuse
     is_wanted = reuse.reuse is Reuse.NO and Lack.PROTOCOL not in reuse.lacks
     return is_wanted and not any(level.unseen for level in proxied.target.block.within() if level.around("server"))
@@ -152,7 +152,7 @@ def _of_file(at: Statement, edits: Sequence[Edit]) -> list[Edit]:
 def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
     """Return the changes that keep connections to an explicit upstream; empty if a person must choose."""
     lacks, target = proxied.reuse.lacks, proxied.target
-    # An "if" and a limit_except inherit what nginx does not allow in them.
+    # An "if" and a limit_except inherit directives that nginx does not allow in them.
     block = target.block.around("location") or target.block
     behind = next((said for said in block.own if said.name == f"{target.kind}_pass"), block)
     upstream = _explicit(facts, proxied)
@@ -169,7 +169,7 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
             return ()
         edits += cache
     if not upstream.block.local("keepalive_timeout"):
-        # The same edit as in dying_connections, so that both merge into one.
+        # dying_connections has the same edit, so that both become one.
         edits.append(setting(upstream.block, _IDLE_TIMEOUT))
     if Lack.VERSION in lacks:
         edits.append(_set(block, "proxy_http_version", "1.1", behind))
@@ -182,7 +182,7 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
 
 
 def _cache_of(upstream: Upstream) -> Sequence[Edit]:
-    """Return the changes that make an upstream block keep idle connections: last, after any balancing method.
+    """Return the changes that make an upstream block keep idle connections; they go last, after any balancing method.
 
     Empty if an included file has the method or the old line: other blocks may include it.
     """
@@ -226,14 +226,14 @@ def _set(block: Block, name: str, value: str, behind: Statement | Block) -> Edit
 
 
 def _header(facts: Facts, block: Block, behind: Statement | Block) -> Edit | None:
-    """Return the change that leaves the Connection header out.
+    """Return the change with which nginx sends no Connection header.
 
     A new proxy_set_header must join those in effect: alone in an inner block it would replace all of them.
     """
     in_effect = block.in_effect("proxy_set_header")
     own = [item for item in in_effect if item.value.lower() == "connection"]
     if not in_effect:
-        # The surroundings of a fragment may have some.
+        # The blocks around a fragment may have some.
         added = Insert(after=behind, text='proxy_set_header Connection "";')
         return None if facts.configuration.is_fragment else added
     if not own:

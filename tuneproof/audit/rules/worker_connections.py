@@ -13,11 +13,11 @@ RANK: Final = 2
 CLAIM: Final = "a_connection_costs_424_bytes"
 _LARGE_BYTES: Final = 64 << 20
 _MEASURED: Final = 1_000_000
-"""The number with a measured memory at start; whether fewer are too many depends on the clients."""
+"""The number for which memory at start was measured; whether fewer are too many depends on the clients."""
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield worker_connections that cost much."""
+    """Yield a worker_connections that costs much memory."""
     for events in facts.configuration.main.all("events"):
         said = events.setting("worker_connections")
         if said is None or facts.worker_connections is None:
