@@ -32,8 +32,8 @@ _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 class Answer:
     """The part of a configuration that answers a request."""
 
-    blocks: tuple[Block, ...]  # the locations on its way, including first and last; a server if there is none
-    status: int | None = None  # nginx's own status; None if the handler in the last block decides
+    blocks: tuple[Block, ...]  # the locations that the request passes, in order; the server if there are none
+    status: int | None = None  # the status if nginx itself sets it; None if the handler in the last block decides
     is_served: bool = False  # whether a handler such as an upstream answers, not nginx's rewrite or error pages
     doubt: str = ""  # why it is uncertain; empty if it is certain
 
@@ -46,7 +46,7 @@ class Answer:
 def answer(target: str, server: Block, version: Sequence[int], *, merges_slashes: bool = True) -> Answer:
     """Return the answer to a GET request in a server, if none of the files that locations look for exist.
 
-    ``target``: from the request line. ``merges_slashes``: setting of the socket's default server.
+    ``target``: as in the request line. ``merges_slashes``: the setting of the socket's default server.
     """
     path = normalised(target, merges_slashes=merges_slashes)
     if path is None:
@@ -65,7 +65,7 @@ def _diverts(said: tuple[Statement, Block]) -> bool:
 
 
 class _Request:
-    """One request on its way."""
+    """A request on its way through the configuration."""
 
     def __init__(self, server: Block, path: str, version: tuple[int, ...]) -> None:
         self._server = server
@@ -73,7 +73,7 @@ class _Request:
         self._version = version
         self._blocks: list[Block] = []
         self._status: int | None = (
-            None  # status of an error, or that of its error page; it takes precedence over later ones
+            None  # the status of an error or of its error page; it takes precedence over later ones
         )
         self._has_failed = False
         self._is_served = False
@@ -104,7 +104,7 @@ class _Request:
                 return
 
     def _at_path(self, path: str) -> str:
-        """Return the next path after a path; empty if the request is answered."""
+        """Return the path that follows a path; empty if the request is answered."""
         self._path = path
         is_first = not self._blocks
         if self._server.local("return"):
@@ -141,7 +141,7 @@ class _Request:
         return self._content(block)
 
     def _content(self, block: Block) -> str:
-        """Return the next place of a request without a matching file; empty if something other than files answers."""
+        """Return where a request goes next if it matches no file; empty if something other than files answers."""
         self._is_served = any(said.name in ANSWERS or said.name not in known() for said in block.own)
         if self._is_served:
             return ""
@@ -176,7 +176,7 @@ class _Request:
         pages = self._known("error_page").statements
         if not pages or self._has_failed:
             return ""
-        # The error page of the block with the first error; later ones do not matter.
+        # The error page is that of the block with the first error; later errors do not matter.
         self._has_failed = self._known("recursive_error_pages").value != "on"
         said = next((one for one in pages if str(status) in one.args[:-1]), None)
         if said is None:
@@ -201,7 +201,7 @@ class _Request:
         return found
 
     def _filled(self, text: str) -> str:
-        """Return a text with its variables, without arguments.
+        """Return a text with the values of its variables, without arguments.
 
         Raises _DoubtError: It has variables other than those of the request's path.
         """

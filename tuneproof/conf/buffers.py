@@ -8,7 +8,7 @@ from tuneproof.conf.tree import Block
 from tuneproof.conf.values import size_bytes, whole_number
 
 _KINDS: Final = ("proxy", "fastcgi", "uwsgi", "scgi")
-# The default size of buffers; x86 has the first.
+# The possible sizes of a memory page, the default size of a buffer; x86 has the first.
 _PAGES_BYTES: Final = (4 << 10, 16 << 10, 64 << 10)
 _NAMES: Final = ("buffer_size", "buffers", "busy_buffers_size", "temp_file_write_size", "max_temp_file_size")
 _LEVELS: Final = frozenset({"server", "location", "if", "limit_except"})
@@ -19,7 +19,7 @@ _FEWEST: Final = 2
 def buffer_problems(
     http: Block, *, changed: Mapping[int, Sequence[str]] | None = None, pages_bytes: Sequence[int] = _PAGES_BYTES
 ) -> Iterator[Problem]:
-    """Yield nginx's errors about buffers, if they are errors with each of these sizes of a memory page.
+    """Yield nginx's errors about buffers that occur with every one of these memory page sizes.
 
     ``changed``: new arguments of directives, by id.
     """
@@ -37,7 +37,7 @@ def buffer_problems(
 
 
 def refusal_on_x86(said: Statement, http: Block) -> str:
-    """Return nginx's error about a size on machines with small pages of memory; empty if others have it as well."""
+    """Return nginx's error about a size on machines with small memory pages; empty if others report it as well."""
     kind = said.name.partition("_")[0]
     levels = (block for block in http.below() if block.name in _LEVELS and block.setting(said.name) is said)
     for block in levels if not http.absent_sites else ():
@@ -48,7 +48,7 @@ def refusal_on_x86(said: Statement, http: Block) -> str:
 
 
 def _refusal(block: Block, kind: str, page_bytes: int, changed: Mapping[int, Sequence[str]]) -> str:
-    """Return the error message of a machine with pages of that size; empty for none, or for unknown sizes."""
+    """Return the error message on a machine with pages of that size; empty for none, or if buffer sizes are unknown."""
     said = {name: _args(block.setting(f"{kind}_{name}"), changed) for name in _NAMES}
     number, *each = said["buffers"] or (_DEFAULT_NUMBER, str(page_bytes))
     count = whole_number(number)

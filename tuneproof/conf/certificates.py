@@ -1,6 +1,6 @@
-"""nginx's error messages about servers with TLS that lack a certificate, the key of one, or QUIC's version of TLS.
+"""nginx's error messages about TLS servers that lack a certificate, its key, or the TLS version that QUIC needs.
 
-ngx_http_ssl_merge_srv_conf and ngx_http_ssl_init, and the same of stream{} and mail{}.
+ngx_http_ssl_merge_srv_conf and ngx_http_ssl_init, and their counterparts in stream{} and mail{}.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tuneproof.conf.tree import Block
 
 # https://nginx.org/en/CHANGES: before that, nginx started, and handshakes failed.
 _SOCKETS_CHECKED_SINCE: Final = (1, 15, 0)
-# Since then, stream{} also has several servers on one address, and only the default one needs a certificate.
+# Since then, an address in stream{} can also have several servers, and only the default one needs a certificate.
 _STREAM_LIKE_HTTP_SINCE: Final = (1, 25, 5)
 _LISTEN: Final = "listen ... {}"
 _FOR_QUIC: Final = "TLSv1.3"
@@ -22,7 +22,7 @@ _FOR_QUIC: Final = "TLSv1.3"
 def certificate_problems(main: Block, sockets: Sockets, version: tuple[int, ...]) -> Iterator[Problem]:
     """Yield the error message for each server of a complete configuration that lacks something for its TLS."""
     if any(said.name.endswith("_certificate") and said.name not in known() for said, _ in main.everything()):
-        # Another module has certificates of its own.
+        # Other modules have certificates of their own.
         return
     servers = [server for server in main.all("server") if server.parent is not None and server.parent.parent is main]
     found = [problem for server in servers for problem in _of_server(server, servers, version)]
@@ -51,7 +51,7 @@ def _of_server(server: Block, servers: list[Block], version: tuple[int, ...]) ->
 
 
 def _of_socket(socket: Socket) -> Iterator[Problem]:
-    """Yield the message about a socket of http{}: if its default server rejects handshakes, the others count."""
+    """Yield the message about a socket in http{}; if its default server rejects handshakes, its other servers count."""
     if not {"ssl", "quic"} & socket.protocols:
         return
     if socket.default.in_effect("ssl_certificate"):
@@ -86,7 +86,7 @@ def _rejects(server: Block) -> bool:
 
 
 def _is_alone(server: Block, servers: list[Block]) -> bool:
-    """Tell whether no other server of stream{} has a port of this one, and so might be the default."""
+    """Tell whether a server in stream{} shares no port with another, which might be the default."""
     others = [one for one in servers if one is not server and one.path[0] == "stream"]
     return not _ports(server) & {port for other in others for port in _ports(other)}
 

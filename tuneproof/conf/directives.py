@@ -1,8 +1,9 @@
 """nginx's own directives: where each is allowed, how many arguments it takes, its default, and since when.
 
 ``tools.directives`` writes the table, directives.tsv, from nginx's sources; the lab checks it against nginx. A row
-covers the versions with equal properties. The table includes directives that a build leaves out, or that only another
-system has; directives in nginx's documentation but not in its sources (commercial modules, njs) are known by name only.
+covers the versions in which a directive's properties are equal. The table includes directives that a build leaves out,
+or that only another system has; of those in nginx's documentation but not in its sources (commercial modules, njs),
+only the names are known.
 """
 
 import re
@@ -23,7 +24,7 @@ CONTEXTS: Final = (
 )
 
 
-# It matches all that ngx_parse_size, ngx_parse_offset, ngx_parse_time or ngx_atoi accepts, and possibly more.
+# It matches everything that ngx_parse_size, ngx_parse_offset, ngx_parse_time or ngx_atoi accepts, and maybe more.
 VALUES: Final = {
     "number": re.compile(r"[0-9]+"),
     "size": re.compile(r"[0-9]+[kKmM]?"),
@@ -38,14 +39,14 @@ class Inheritance(StrEnum):
     """The ways in which inner blocks inherit a directive of an outer block."""
 
     INHERITED = "inherited"  # in effect, unless an inner one replaces it
-    REPLACED = "replaced"  # several in a block add up, and any in an inner block replaces all outer ones
+    REPLACED = "replaced"  # several in a block add up, and any in an inner block replace all outer ones
     NEVER = "never"  # not in effect: it applies only in its own block
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Directive:
-    """A directive in a span of versions."""
+    """A directive in a range of versions."""
 
     name: str
     module: str  # such as "ngx_http_proxy_module"
@@ -54,12 +55,12 @@ class Directive:
     least_args: int
     most_args: int | None  # None: any number
     is_flag: bool  # on or off
-    is_once: bool  # whether a block takes only one; false may also mean unknown
+    is_once: bool  # whether a block accepts it only once; false may also mean unknown
     is_block: bool
     value: str  # the form of its argument, one of VALUES; empty for others
     inheritance: Inheritance
     default: str | None
-    """Its default as in nginx.conf, with memory pages of 4 KiB; None for none or unknown."""
+    """Its default as in nginx.conf, with memory pages of 4 KiB; None if it has none, or an unknown one."""
     since: str  # the first version of the row; empty for 1.18.0, or an older one
     until: str  # the first version after the row; empty for none
 
@@ -71,12 +72,12 @@ class Directive:
 
 
 def newest() -> str:
-    """Return the newest version of nginx that the table knows."""
+    """Return the newest version of nginx in the table."""
     return _text().partition("\n")[0]
 
 
 def known() -> frozenset[str]:
-    """Return the names of all directives of any version."""
+    """Return the names of all directives in any version."""
     return frozenset(_lines())
 
 
@@ -86,7 +87,7 @@ def everything() -> Iterator[Directive]:
 
 
 def changed() -> Iterator[Directive]:
-    """Yield the rows of directives that differ between versions."""
+    """Yield the rows of directives that changed between versions."""
     for name, lines in _lines().items():
         if not all(line.endswith("\t\t") for line in lines):
             yield from rows_of(name)
@@ -99,7 +100,7 @@ def rows_of(name: str) -> tuple[Directive, ...]:
 
 
 def directive(name: str, version: Sequence[int], *, context: str = "") -> Directive | None:
-    """Return the row of a directive for a version; the context decides if several modules have one with that name."""
+    """Return the row of a directive for a version; if several modules have one with that name, the context decides."""
     found = [row for row in rows_of(name) if row.is_in(version) and (not context or context in row.contexts)]
     return min(found, key=_place, default=None)
 
@@ -109,8 +110,8 @@ def argument_problem(
 ) -> str:
     """Return nginx's error message about a directive; empty if there is none, or if the directive is unknown.
 
-    Without a version, all that know the directive must refuse it; the message is the newest one's. An empty or unknown
-    context is not checked.
+    Without a version, all versions that know the directive must refuse it; the message is the newest version's. An
+    empty or unknown context is not checked.
     """
     rows = rows_of(name)
     if version is None:
@@ -126,7 +127,7 @@ def argument_problem(
 
 
 def value_problem(name: str, args: Sequence[str], *, context: str) -> str:
-    """Return the problem of all versions with a number, a size or a time, in nginx's words; empty for none."""
+    """Return what all versions report about a number, a size or a time, in nginx's words; empty if some accept it."""
     rows = [row for row in rows_of(name) if context not in CONTEXTS or context in row.contexts]
     problems = [_of_value(row, args) for row in rows]
     return problems[-1] if problems and all(problems) else ""
@@ -174,7 +175,7 @@ def _text() -> str:
 @cache
 def _lines() -> Mapping[str, Sequence[str]]:
     found: dict[str, list[str]] = {}
-    # The first lines have the version and the names of the columns.
+    # The first lines are the version and the names of the columns.
     for line in _text().splitlines()[2:]:
         found.setdefault(line.partition("\t")[0], []).append(line)
     return found

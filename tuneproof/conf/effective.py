@@ -1,6 +1,6 @@
-"""The setting in effect in a block, and its origin, by the rules with which nginx's modules merge settings.
+"""Finds the setting in effect in a block, and its origin, as nginx's modules merge settings.
 
-A directive's own rule is in the table of directives. Some directives belong together: the innermost block that has any
+A directive's own rule is in the table of directives. Some directives belong together: the innermost block with any
 of them decides for all.
 """
 
@@ -21,7 +21,7 @@ ANSWERS: Final = _PASSES | {"empty_gif", "flv", "mp4", "perl", "stub_status"}
 _TOGETHER: Final = (frozenset({"allow", "deny"}), frozenset({"root", "alias"}), ANSWERS)
 # ngx_http_headers_merge_conf
 _MERGED_BY: Final = {"add_header": "add_header_inherit", "add_trailer": "add_trailer_inherit"}
-# Taken from http{} if an upstream has none: ngx_http_upstream_init_round_robin.
+# nginx takes them from http{} if an upstream has none: ngx_http_upstream_init_round_robin.
 _OF_UPSTREAMS_TOO: Final = frozenset({"resolver", "resolver_timeout"})
 
 
@@ -38,19 +38,21 @@ class Origin(StrEnum):
 class Effective:
     """The setting in effect in a block."""
 
-    statements: tuple[Statement, ...]  # in their order; empty for the default; the known ones if it is unknown
+    statements: tuple[
+        Statement, ...
+    ]  # its directives, in order; empty for the default; if the setting is unknown, the known directives
     origin: Origin
-    block: Block | None = None  # their block, the innermost if several are merged
+    block: Block | None = None  # the block of these directives, the innermost if several are merged
     default: str | None = None  # the default; None for none or unknown
 
     @property
     def value(self) -> str | None:
-        """The first argument of the last of them, or the default; None if neither is known."""
+        """The first argument of the last directive, or the default; None if neither is known."""
         return self.statements[-1].value if self.statements else self.default
 
     @property
     def words(self) -> list[str]:
-        """All their arguments, or those of the default."""
+        """All arguments of the directives, or those of the default."""
         return [word for said in self.statements for word in said.args] or (self.default or "").split()
 
 
@@ -72,18 +74,18 @@ def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
     if decides is None:
         return Effective(statements=(), origin=Origin.UNKNOWN if is_open else Origin.DEFAULT, default=default)
     statements, merged = _merged(levels, name, version) if name in _MERGED_BY else (_said(decides, {name}), ())
-    # A list may continue in a missing part; nginx rejects a second line of any other directive.
+    # A list may continue in a missing part; any other directive is refused if it is there twice.
     is_open = is_open or any(map(_is_open, (decides, *merged) if inheritance is Inheritance.REPLACED else merged))
     if is_open or (inheritance is Inheritance.UNKNOWN and decides is not block) or _is_block(row):
         origin = Origin.UNKNOWN
     else:
         origin = Origin.HERE if decides is block else Origin.OUTER
-    # Without its own statement, another directive here overrides it: "allow" an outer "deny", "alias" a "root".
+    # Another directive of this block may override it: "allow" an outer "deny", "alias" an outer "root".
     return Effective(statements=statements, origin=origin, block=decides, default=default if statements else None)
 
 
 def _levels(block: Block, name: str) -> Iterator[Block]:
-    """Yield a block and those that it inherits from, from the inside out."""
+    """Yield a block and those that it inherits from, the innermost first."""
     for level in block.within():
         yield level
         if level.name == "upstream":
@@ -93,7 +95,7 @@ def _levels(block: Block, name: str) -> Iterator[Block]:
 
 
 def _with_its_location(block: Block, name: str) -> Iterator[Block]:
-    """Yield a block, and for ``if`` and ``limit_except`` also the outer one: only these inherit its handler."""
+    """Yield a block, and for ``if`` and ``limit_except`` the outer one: only these two inherit a handler."""
     for level in block.within():
         yield level
         if level.name != "if" and not (level.name == "limit_except" and name in _PASSES):
@@ -107,7 +109,7 @@ def _said(level: Block, names: frozenset[str] | set[str]) -> tuple[Statement, ..
 def _merged(
     levels: Sequence[Block], name: str, version: Sequence[int]
 ) -> tuple[tuple[Statement, ...], tuple[Block, ...]]:
-    """Return the headers in effect in the first of these levels, and the levels that were searched."""
+    """Return the headers in effect in the first of these blocks, and the blocks that were searched."""
     if not levels:
         return (), ()
     level, *outer = levels

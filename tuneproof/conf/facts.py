@@ -22,16 +22,16 @@ from tuneproof.wording import as_numbers
 
 # https://nginx.org/en/docs/ngx_core_module.html#worker_connections
 DEFAULT_WORKER_CONNECTIONS: Final = 512
-# "8 4k|8k": a page of memory, assumed to be 4 KiB.
+# "8 4k|8k": the size is that of a memory page, assumed to be 4 KiB.
 _DEFAULT_BUFFERS: Final = ("8", "4k")
 _DEFAULT_BUFFER_SIZE: Final = "4k"
-# https://nginx.org/en/docs/http/ngx_http_core_module.html#output_buffers: a second one since 1.9.5.
+# https://nginx.org/en/docs/http/ngx_http_core_module.html#output_buffers: two of them since 1.9.5.
 _DEFAULT_OUTPUT_BUFFERS: Final = ("2", "32k")
 _OLD_OUTPUT_BUFFERS: Final = ("1", "32k")
 _SECOND_OUTPUT_BUFFER_SINCE: Final = (1, 9, 5)
 _PARAMETER: Final = re.compile(r'invalid parameter "(\w+)"')
 _PROXIED_ADDRESS: Final = re.compile(r"\$\{?proxy_(?:host|port)\b")
-# gRPC and memcached forward each part as it arrives.
+# The modules for gRPC and memcached forward each part as it arrives.
 _NEVER_BUFFERED: Final = frozenset({"grpc", "memcached"})
 
 
@@ -52,7 +52,7 @@ class Proxied:
     reuse: Judgement  # whether upstream connections are reused
     is_buffered: bool  # whether nginx reads ahead of its client
     reader_bytes: int | None  # the most memory that a slow reader can hold; None if the configuration does not show it
-    output_bytes: int  # the part of it into which a temporary file is read; 0 with sendfile(2)
+    output_bytes: int  # how much of this holds parts of a temporary file; 0 with sendfile(2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,9 +77,9 @@ class Facts:
         return as_numbers(self.version)
 
     def speaks_http2(self, server: Block) -> bool:
-        """Tell whether clients may use HTTP/2: by its own directive, or by any server's ``listen`` of its sockets.
+        """Tell whether clients may use HTTP/2: a server's own directive, or any ``listen`` on its sockets, turns it on.
 
-        Without TLS, few clients do unless a ``listen`` has http2.
+        Without TLS, few clients use it unless a ``listen`` has http2.
         """
         protocols = frozenset[str]().union(*(socket.protocols for socket in self.sockets.of(server)))
         is_on = server.is_on("http2") and ("ssl" in protocols or bool(self.sockets.unknown))
@@ -87,7 +87,7 @@ class Facts:
 
     @cached_property
     def rivals(self) -> Mapping[int, Block]:
-        """The server that gets all requests of another server, by the latter's id."""
+        """The server that gets all requests for another server, by the latter's id."""
         return {id(server): rival for server, rival in never_chosen(self.sockets)}
 
     @cached_property
@@ -107,7 +107,7 @@ class Facts:
 
     @cached_property
     def names_proxied_address(self) -> bool:
-        """Whether a variable with the address of a proxied location is used, which may be an upstream block's name."""
+        """Whether a variable is used that holds a proxied location's address, possibly an upstream block's name."""
         return any(map(_PROXIED_ADDRESS.search, self.configuration.texts.values()))
 
     @cached_property
@@ -115,7 +115,7 @@ class Facts:
         return tuple((proxied, proxied.target.names()) for proxied in self.proxied)
 
     def passing_to(self, upstream: str) -> list[Proxied]:
-        """Return the locations proxied, or possibly proxied, to an upstream block: by its name in any case."""
+        """Return the locations proxied, or possibly proxied, to an upstream block, with its name in any letter case."""
         name, found = upstream.lower(), []
         for proxied, names in self._names:
             if name in names if names is not None else proxied.target.may_be(name):
@@ -131,7 +131,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
     targets = list(targets_of(main))
     sockets = sockets_of(main, numbers)
     listens = [listen for block in main.all("server") for listen in block.local("listen")]
-    # In a folder of fragments, it is unknown which are included together; so are the values of placeholders.
+    # It is unknown which fragments in a folder are included together, and which values placeholders get.
     is_known = not configuration.is_fragment and all(one.is_given for listen in listens for one in listen.filled)
     refused = sockets.problems if is_known else tuple(filter(_is_torn, sockets.problems))
     problems = (
@@ -167,7 +167,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
 
 
 def _is_torn(problem: Problem) -> bool:
-    """Tell a ``listen`` without its semicolon: the next directive is its parameter."""
+    """Tell whether a ``listen`` lacks its semicolon, so that the next directive is its parameter."""
     word = _PARAMETER.fullmatch(problem.message)
     return word is not None and word[1] in known()
 
@@ -194,7 +194,7 @@ def _is_buffered(target: Target) -> bool:
 
 
 def _proxied(target: Target, reuse: Judgement, version: tuple[int, ...]) -> Proxied:
-    """Return the memory of a place: as measured in proxy_buffering, and the buffers for reading a temporary file."""
+    """Return a proxied location with the memory that a reader can hold, as measured in proxy_buffering."""
     block, kind = target.block, target.kind
     is_buffered = _is_buffered(target)
     first = block.setting(f"{kind}_buffer_size")
@@ -217,7 +217,7 @@ def _proxied(target: Target, reuse: Judgement, version: tuple[int, ...]) -> Prox
 
 
 def _reads_files(target: Target) -> bool:
-    """Tell whether nginx reads temporary files, if it writes any: sendfile(2) does not work with TLS."""
+    """Tell whether nginx reads the temporary files that it writes; without TLS, sendfile(2) makes that unnecessary."""
     block = target.block
     most = block.setting(f"{target.kind}_max_temp_file_size")
     is_sent = block.is_on("sendfile") and not any(server.listens_with("ssl") for server in block.servers())

@@ -12,23 +12,23 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
-# C0 and C1 except those that `script`, pagers, editors and Windows-1252 leave in a text.
+# C0 and C1 characters, except those that `script`, pagers, editors and Windows-1252 leave in a text.
 _OF_NO_TEXT: Final = re.compile("[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _SAMPLE: Final = 4096
 _MOST_CONTROLS: Final = 0.05
-# Further leftovers of `script` and some pagers.
+# Further leftovers from `script` and some pagers.
 _NOISE: Final = str.maketrans("", "", "\x00\x08")
 
 
 def decode(raw: bytes) -> str:
     """Return bytes as text; anything but UTF-8 is read as Latin-1, since nginx accepts any bytes.
 
-    ``raw``: The file. A byte order mark determines its encoding; UTF-16 is also recognised without one.
+    ``raw``: The file. A byte order mark determines its encoding; UTF-16 is recognised even without one.
     """
     for mark, encoding in _BOMS:
         if raw.startswith(mark):
             return raw.decode(encoding, errors="replace")
-    # Every other byte of an ASCII text in UTF-16 is zero; no other encoding of a configuration has any.
+    # Every other byte of an ASCII text in UTF-16 is zero; other encodings of a configuration have no zero bytes.
     if len(raw) > 1 and not raw[1] and raw[0]:
         return raw.decode("utf-16-le", errors="replace")
     if len(raw) > 1 and not raw[0] and raw[1]:
@@ -40,7 +40,7 @@ def decode(raw: bytes) -> str:
 
 
 def is_binary(text: str) -> bool:
-    """Tell whether decoded bytes are not text: too many control characters at the beginning."""
+    """Tell whether decoded bytes are binary: too many control characters at the beginning."""
     sample = text[:_SAMPLE]
     return len(_OF_NO_TEXT.findall(sample)) + sample.count("\0") // 2 > _MOST_CONTROLS * len(sample)
 

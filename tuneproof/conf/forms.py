@@ -1,6 +1,6 @@
-"""The forms of arguments: what all known versions of nginx refuse about single words, in nginx's words.
+"""The forms of arguments: the individual words that all known versions of nginx refuse, in nginx's words.
 
-Each row is checked against the module's function; words with variables are left out, and so are forms that other
+Each row was checked against the module's function. Words with variables are left out, and so are forms that other
 products extend.
 """
 
@@ -26,10 +26,10 @@ _LATER: Final = slice(1, None)
 @dataclass(frozen=True, kw_only=True)
 class _Form:
     names: str  # the directives, separated by spaces
-    words: str  # what a word may be, as a regular expression
+    words: str  # a regular expression that an accepted word matches
     says: str = _VALUE
     place: slice | None = None  # its place among the arguments; None for any
-    of: str = ""  # only words that begin so
+    of: str = ""  # only words that begin with this
 
 
 _FORMS: Final = (
@@ -129,12 +129,12 @@ _FORMS: Final = (
 )
 _IPV4_BITS: Final = 32
 _IPV6_BITS: Final = 128
-# stream{}, mail{} and blocks of other modules have others of these names.
+# In stream{}, mail{} and other modules' blocks, these names mean other directives.
 _HERE: Final = frozenset({"http", "events"})
 
 
 def wrong_forms(blocks: Iterable[Block]) -> Iterator[Problem]:
-    """Yield the first wrong word of each directive in these blocks and those below them."""
+    """Yield the first wrong word of each directive in these blocks and in blocks inside them."""
     for block in blocks:
         if TABLES & set(block.path) or not _HERE.issuperset(block.path[:1]):
             continue
@@ -172,7 +172,7 @@ def _messages(said: Statement | Block) -> Iterator[str]:
 
 
 def _varies(word: str, form: _Form) -> bool:
-    # A return needs a code or an address even if a variable has it.
+    # The first argument of "return" may be an address instead of a code, even in a variable.
     return "$" in word and "return" not in form.names
 
 

@@ -24,16 +24,18 @@ class Chosen:
 
 @dataclass(eq=False, kw_only=True)
 class _Names:
-    """The names of a socket's servers; a name of several servers belongs to the first."""
+    """The names of a socket's servers; a name that several servers have belongs to the first."""
 
     exact: dict[str, Block] = field(default_factory=dict)
     below: dict[str, Block] = field(default_factory=dict)  # for "*.example.com" and ".example.com", by "example.com"
     beginning: dict[str, Block] = field(default_factory=dict)  # for "www.example.*", by "www.example"
     regexes: dict[str, Block] = field(default_factory=dict)
-    lost: set[str] = field(default_factory=set)  # names without an owner that later servers cannot get, either
+    lost: set[str] = field(
+        default_factory=set
+    )  # names that belong to no server, and that later servers cannot get either
 
     def add(self, name: str, server: Block) -> bool:
-        """Add a name as ngx_hash_add_key does; return whether it brings hosts with that name to the server."""
+        """Add a name as ngx_hash_add_key does; return whether requests for that host then go to the server."""
         if name.startswith("~"):
             return _put(self.regexes, name[1:], server)
         name = name.lower()
@@ -63,7 +65,7 @@ def _put(names: dict[str, Block], name: str, server: Block) -> bool:
 
 
 def names_of(server: Block) -> tuple[str, ...]:
-    """Return the names of a server as written; if it has none, the empty name, for requests without a host."""
+    """Return the names of a server as written; if it has none, the empty name: that of requests without a host."""
     return tuple(name for said in server.local("server_name") for name in said.args) or ("",)
 
 
@@ -97,9 +99,9 @@ def _chosen(socket: Socket, names: _Names, host: str, unseen: str) -> Chosen:
 
 
 def never_chosen(sockets: Sockets) -> Iterator[tuple[Block, Block]]:
-    """Yield each server without requests on any of its sockets, with a server that has its names there.
+    """Yield each server that gets no requests on any of its sockets, with a server that has its names there.
 
-    It is the default server of no socket, and nginx ignores all its names: "conflicting server name".
+    No socket has it as its default server, and nginx ignores all its names: "conflicting server name".
     """
     if sockets.problems or sockets.unknown:
         return
@@ -145,7 +147,7 @@ def _sample(name: str) -> str:
 
 
 def _bare(host: str) -> str:
-    """Return a host without port and last dot, in lower case: ngx_http_validate_host."""
+    """Return a host in lower case, without its port and last dot: ngx_http_validate_host."""
     literal, bracket, _ = host.partition("]")
     bare = literal + bracket if host.startswith("[") else host.partition(":")[0]
     return bare.removesuffix(".").lower()

@@ -1,6 +1,6 @@
 """One ``listen`` directive: its addresses and parameters, as ngx_parse_url and ngx_http_core_listen read them.
 
-And as the functions of stream{} and mail{} do.
+The functions for stream{} and mail{} are covered, too.
 """
 
 import ipaddress
@@ -30,19 +30,19 @@ _LACKED: Final = {
     "stream": _ONLY_HTTP,
     "mail": _ONLY_HTTP | {"udp", "default_server", "deferred", "accept_filter", "fastopen", "reuseport"},
 }
-# Until then, stream{} and mail{} had words of their own.
+# Until then, stream{} and mail{} had other messages.
 _ONE_MESSAGE_SINCE: Final = (1, 25, 5)
-# Each of these makes nginx bind the address separately, and only one listen of a socket may have any.
+# Each of these makes nginx bind the address separately, and only one of a socket's listens may have any of them.
 _FLAGS: Final = frozenset({"bind", "deferred", "reuseport", "multipath", "ipv6only=on", "ipv6only=off"})
 _NO_OPTIONS: Final = frozenset({*_PROTOCOLS, "default_server", "default", "spdy", "udp"})
-# nginx refuses parameters for TCP with UDP, which QUIC also is.
+# nginx refuses parameters for TCP together with UDP, which QUIC also uses.
 _OF_TCP: Final = ("fastopen", "backlog", "deferred", "multipath", "ssl", "http2", "so_keepalive", "proxy_protocol")
 _IPV4: Final = re.compile(r"(\d{1,10})\.(\d{1,10})\.(\d{1,10})\.(\d{1,10})", re.ASCII)
 _MAX_OCTET: Final = 255
 
 
 class ListenError(Exception):
-    """nginx's error message."""
+    """A ``listen`` that nginx refuses, with nginx's error message."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +62,7 @@ class Address:
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether it means all addresses of its family."""
+        """Whether it stands for all addresses of its family."""
         return self.host in {"0.0.0.0", "::"} and bool(self.port)  # noqa: S104 - compared, not bound
 
     @property
@@ -82,13 +82,13 @@ class Listen:
     """Its addresses; empty for a host name, which only a resolver knows."""
     protocols: frozenset[str] = frozenset()
     is_default: bool = False
-    has_options: bool = False  # whether it has parameters that only one listen of a socket may have
+    has_options: bool = False  # whether it has parameters that only one of a socket's listens may have
 
     @classmethod
     def of(cls, statement: Statement | None, version: tuple[int, ...], *, protocol: str = "http") -> "Listen":
         """Read a ``listen`` of http{}, stream{} or mail{}: its address first, as nginx does.
 
-        Raises ListenError: nginx of that version refuses it.
+        Raises ListenError: That version of nginx refuses it.
         """
         if statement is None:
             return cls(statement=None)

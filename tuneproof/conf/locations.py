@@ -26,7 +26,7 @@ class Kind(StrEnum):
 
 REGEXES: Final = frozenset({Kind.REGEX, Kind.REGEX_ANY_CASE})
 _PREFIXES: Final = frozenset({Kind.PREFIX, Kind.PREFIX_ONLY})
-# The longest first: without a space, a modifier is the beginning of the name.
+# The longest first: if there is no space, the name begins with the modifier.
 _MODIFIERS: Final = (Kind.REGEX_ANY_CASE, Kind.PREFIX_ONLY, Kind.REGEX, Kind.EXACT)
 
 
@@ -53,7 +53,7 @@ class Location:
 
     @property
     def redirects(self) -> bool:
-        """Whether nginx redirects its name without the last slash to it, because it is proxied."""
+        """Whether nginx redirects requests for its name without the last slash to it, because it is proxied."""
         return self.name.endswith("/") and any(self.block.local(f"{kind}_pass") for kind in KINDS)
 
     def matches(self, path: str) -> bool:
@@ -88,7 +88,7 @@ def named(server: Block, name: str) -> Block | None:
 
 
 def taken(path: str, server: Block) -> Taken:
-    """Return the block of a server for a path, which must be normalised like in nginx."""
+    """Return a server's block for a path, which must be normalised as nginx does."""
     try:
         return _take(path, server) or Taken(block=server)
     except ForeignRegexError as error:
@@ -96,7 +96,7 @@ def taken(path: str, server: Block) -> Taken:
 
 
 def _take(path: str, level: Block) -> Taken | None:
-    """Return the block for a path in a server or location; None if that itself takes it."""
+    """Return the block inside a server or location for a path; None if the server or location itself takes it."""
     found = list(locations_in(level))
     if exact := next((one for one in found if one.kind is Kind.EXACT and one.name == path), None):
         return Taken(block=exact.block)
@@ -104,7 +104,7 @@ def _take(path: str, level: Block) -> Taken | None:
     prefixes = [one for one in found if one.kind in _PREFIXES and path.startswith(one.name)]
     prefix = max(prefixes, key=lambda one: len(one.name), default=None)
     if prefix is None or prefix.name != path:
-        # A prefix and an exact location with the same name share a node of the tree, including its redirect.
+        # A prefix and an exact location with the same name share a node in nginx's tree, including its redirect.
         named_so = [one for one in found if one.name == f"{path}/" and one.kind in {*_PREFIXES, Kind.EXACT}]
         if any(one.redirects for one in named_so):
             its = max(named_so, key=lambda one: one.kind is Kind.EXACT)
@@ -125,7 +125,7 @@ def _take(path: str, level: Block) -> Taken | None:
 def _take_by_regex(path: str, found: Iterable[Location]) -> Taken | None:
     """Return the first location of a level that matches; None if none does.
 
-    ngx_http_init_static_location_trees drops regular expressions inside locations without any: no path reaches them.
+    ngx_http_init_static_location_trees drops prefix and exact locations inside a regex location: no path reaches them.
     """
     one = next((one for one in found if one.kind in REGEXES and one.matches(path)), None)
     if one is None:

@@ -14,11 +14,11 @@ _LOADING: Final = "load_module"
 
 @dataclass(frozen=True, kw_only=True)
 class Used:
-    """A module that Debian packages, and the first place where a configuration needs it."""
+    """A module that Debian packages, and the first place at which a configuration needs it."""
 
     module: Module
     said: Statement | Block
-    is_loaded: bool  # whether the files load it; otherwise something around them does
+    is_loaded: bool  # whether the files load it; if not, something outside them does
 
     @property
     def what(self) -> str:
@@ -27,7 +27,7 @@ class Used:
 
 
 def used_modules(configuration: Configuration) -> tuple[Used, ...]:
-    """Return the packaged modules that a configuration needs, each after its own dependencies."""
+    """Return the packaged modules that a configuration needs, each after the modules that it depends on."""
     found = [(said, block) for said, block in _said(configuration.main) if said.name not in TABLES]
     loads = [(said, module_in(said.value)) for said, _ in found if isinstance(said, Statement) and _loads(said)]
     used = {module.name: Used(module=module, said=said, is_loaded=True) for said, module in loads if module}
@@ -41,7 +41,7 @@ def used_modules(configuration: Configuration) -> tuple[Used, ...]:
 
 
 def foreign(configuration: Configuration) -> Iterator[Statement | Block]:
-    """Yield the directives of other modules that no ``load_module`` of the files brings."""
+    """Yield the directives of other modules that no ``load_module`` in the files adds."""
     loaded = {module_in(said.value) for said in configuration.main.local(_LOADING)}
     for said, block in _said(configuration.main):
         is_own = said.name in TABLES or rows_of(said.name)
@@ -53,14 +53,14 @@ def unpackaged(configuration: Configuration) -> Iterator[str]:
     """Yield the directives that neither nginx nor a packaged module knows, with their places, in words."""
     for said, block in _said(configuration.main):
         module = module_in(said.value) if isinstance(said, Statement) and _loads(said) else None
-        # nginx's documentation also has directives of its commercial subscription, and of modules that are apart.
+        # nginx's documentation also has directives from its commercial subscription, and from separate modules.
         is_known = bool(rows_of(said.name)) or module_of(said.name, in_stream="stream" in block.path) is not None
         if module is None and (_loads(said) or not is_known):
             yield f"{_shown(said)} ({said.file}:{said.line})"
 
 
 def _said(block: Block) -> Iterator[tuple[Statement | Block, Block]]:
-    """Yield directives with their block, except those in tables and in blocks of modules."""
+    """Yield directives with their block, except those in tables and in other modules' blocks."""
     yield from ((said, block) for said in block.own)
     for inner in block.blocks:
         yield inner, block

@@ -35,7 +35,7 @@ _BUFFERED: Final = re.compile(r"buffer=|gzip$|gzip=")
 _VIRTUAL_STREAMS_SINCE: Final = (1, 25, 5)
 _HANDLER_UNTIL: Final = (1, 27, 1)
 _HANDLERS: Final = ("proxy_pass", "return", "pass")
-# ngx_mail_imap_module.c and its siblings: the protocols of these ports are known.
+# ngx_mail_imap_module.c and its siblings: nginx knows the protocols of these ports.
 _MAIL_PORTS: Final = frozenset({"25", "110", "143", "465", "587", "993", "995"})
 _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in location"}
 
@@ -46,14 +46,14 @@ _PARAMETERS: Final[Mapping[str, Callable[[str], bool]]] = {
     "weight": lambda value: bool(whole_number(value)),
     "fail_timeout": lambda value: time_ms(value) is not None,
     **dict.fromkeys(("max_fails", "max_conns"), lambda value: whole_number(value) is not None),
-    # These belong to newer versions, nginx Plus, Angie and Tengine.
+    # These come from newer versions, nginx Plus, Angie and Tengine.
     **dict.fromkeys(("route", "service", "slow_start", "sid", "id", "srun_id"), lambda _: True),
 }
 _RESOLVED_SINCE: Final = (1, 27, 3)
 
 
 def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the error messages of a version of nginx, beyond single directives and sockets."""
+    """Yield the error messages of a version of nginx, except those about individual directives and sockets."""
     main = configuration.main
     # Which fragments are included together is unknown.
     whole = [] if configuration.is_fragment else [main, *(block for block in main.blocks if block.name == "events")]
@@ -82,7 +82,7 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
 
 
 def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the directives of later branches; a package may have some of its own branch's later releases."""
+    """Yield the directives from later branches; a package may include some from later releases of its own branch."""
 
     def is_later(row: Directive) -> bool:
         return as_numbers(row.since or "0")[:2] > version[:2]
@@ -116,7 +116,7 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
 
 
 def _regexes(block: Block) -> Iterator[tuple[Statement | Block, str]]:
-    """Yield the regular expressions of a block's own directives, and of its locations and conditions."""
+    """Yield the regular expressions in a block's own directives, and in its locations and conditions."""
     for inner in block.blocks:
         if inner.name == "location" and Location.of(inner).kind in REGEXES:
             yield inner, _TILDE.sub("", inner.args[-1]) if len(inner.args) == 1 else inner.args[-1]
@@ -129,11 +129,11 @@ def _regexes(block: Block) -> Iterator[tuple[Statement | Block, str]]:
 
 
 def _servers(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the refusals of ngx_stream_core_server, ngx_mail_core_server and the merging of servers."""
+    """Yield the errors of ngx_stream_core_server and ngx_mail_core_server, and from merging servers."""
     for server in (inner for inner in block.blocks if inner.name == "server" and not inner.unseen):
         if not server.local("listen"):
             yield _problem(server, 'no "listen" is defined for server')
-        # Other modules' directives may be handlers, too.
+        # Other modules' directives may also be handlers.
         if server.blocks or not all(rows_of(said.name) for said in server.own):
             continue
         if block.name == "stream" and version < _HANDLER_UNTIL and not any(map(server.local, _HANDLERS)):
@@ -147,7 +147,7 @@ def _servers(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
 
 
 def _single_listens(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the refusals of ngx_mail_core_listen, and of ngx_stream_core_listen before it had virtual servers."""
+    """Yield the errors of ngx_mail_core_listen, and of ngx_stream_core_listen before stream{} had virtual servers."""
     seen = set()
     for said in (one for server in block.blocks if server.name == "server" for one in server.local("listen")):
         try:
@@ -171,7 +171,7 @@ def _problem(at: Statement | Block, message: str) -> Problem:
 
 
 def _repeated(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the second of directives that a block takes only once (ngx_conf_set_flag_slot and its siblings)."""
+    """Yield repetitions of directives that a block accepts only once (ngx_conf_set_flag_slot and its siblings)."""
     context = _CONTEXTS.get((block.name, block.parent.name if block.parent is not None else ""), block.name)
     seen = set()
     for said in block.own:
@@ -182,7 +182,7 @@ def _repeated(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
 
 
 def _twice(block: Block) -> Iterator[Problem]:
-    """Yield the second of blocks that main takes only once, and of directives with a function that says so."""
+    """Yield repetitions of blocks that main accepts only once, and of directives that have a check of their own."""
     seen = set()
     everything: list[Statement | Block] = [*block.blocks, *block.own]
     for one in everything:
@@ -198,7 +198,7 @@ def _twice(block: Block) -> Iterator[Problem]:
 
 
 def _locations(level: Block) -> Iterator[Problem]:
-    """Yield the refusals of ngx_http_core_location and ngx_http_join_exact_locations in a server or location."""
+    """Yield the errors of ngx_http_core_location and ngx_http_join_exact_locations in a server or location."""
     outer = Location.of(level) if level.name == "location" else None
     seen: set[tuple[bool, str]] = set()
     for block in level.blocks:
@@ -210,7 +210,7 @@ def _locations(level: Block) -> Iterator[Problem]:
         one = Location.of(block)
         if outer is not None and (message := _misplaced(one, outer)):
             yield _problem(block, message)
-        # Regular expressions are tried in turn; locations inside them are not in the tree of names.
+        # nginx tries regular expressions in turn; locations inside them are not in its tree of names.
         if one.kind not in {*REGEXES, Kind.NAMED} and (outer is None or outer.kind not in REGEXES):
             key = (one.kind is Kind.EXACT, one.name)
             if key in seen:
@@ -234,7 +234,7 @@ def _shown(one: Location) -> str:
 
 
 def _uris(block: Block) -> Iterator[Problem]:
-    """Yield each ``proxy_pass`` with a path at a place at which nginx cannot replace a part of the request's path."""
+    """Yield each ``proxy_pass`` with a path at a place where nginx cannot replace a part of the request's path."""
     if block.name == "location":
         is_nameless = Location.of(block).kind in {*REGEXES, Kind.NAMED}
     else:
@@ -265,7 +265,7 @@ def _upstreams(http: Block) -> Iterator[Problem]:
 
 
 def _peers(level: Block) -> Iterator[Problem]:
-    """Yield the refusals of a server's parameters by ngx_http_upstream_server, and by that of stream{}."""
+    """Yield the errors of ngx_http_upstream_server, and of its counterpart in stream{}, about a server's parameters."""
     for block in _named(level, "upstream"):
         # Other modules have parameters of their own.
         is_own = not block.unseen and not block.blocks and all(rows_of(said.name) for said in block.own)
@@ -284,7 +284,7 @@ def _peers(level: Block) -> Iterator[Problem]:
 
 
 def _run_time_names(level: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the lacks that ngx_http_upstream_init_round_robin (and stream{}) refuses for names resolved at run time."""
+    """Yield the errors of ngx_http_upstream_init_round_robin (and stream{}) about names resolved at run time."""
     for block in _named(level, "upstream") if version >= _RESOLVED_SINCE else ():
         if block.unseen or not any(map(_is_resolved, block.local("server"))):
             continue
@@ -304,7 +304,7 @@ def _is_resolved(server: Statement) -> bool:
 
 
 def _unknown_names(http: Block) -> Iterator[Problem]:
-    """Yield the uses of a log format or a shared memory zone that no directive defines."""
+    """Yield the uses of log formats and shared memory zones that no directive defines."""
     everything = [one for one, _ in http.everything()]
     named = [one for one in everything if one.name == "log_format"]
     formats = {"combined", *(one.value for one in named)}

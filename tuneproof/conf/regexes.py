@@ -1,4 +1,4 @@
-"""Converts nginx's regular expressions (PCRE) to Python's; rejects those with another meaning there.
+"""Converts nginx's regular expressions (PCRE) to Python's; rejects those that mean something else in Python.
 
 https://nginx.org/en/docs/http/server_names.html#regex_names, https://www.pcre.org/current/doc/html/pcre2pattern.html
 """
@@ -14,7 +14,7 @@ _FOREIGN: Final = (
     (r"\(\?[|R&+0-9C]|\(\?\(|\(\?P>", "recursion, a condition, a branch reset or a callout"),
     (r"(?<!^)\(\?[a-zA-Z^-]+\)|\(\?(?![ims]+[:)])[a-zA-Z^-]+[:)]", "inline options"),
     (r"\\[^\WABDSWZbdfnrstvwxz_]", "an escape that Python lacks"),
-    (r"\\Z", "an escape that Python reads otherwise"),
+    (r"\\Z", "an escape that Python reads differently"),
     (r"\\x(?![0-9a-fA-F]{2})", "a character by its number"),
     (r"\\[0-9]", "a back reference or an octal number"),
     (r"\[\^?\]|\[[^]]*\[[:.=]|\[[^]]*\[", "a bracket in a class"),
@@ -22,11 +22,11 @@ _FOREIGN: Final = (
     (r"\(\?#", "a comment"),
 )
 _GROUP_NAME: Final = re.compile(r"\(\?<(?=\w)|\(\?'(\w+)'")
-# Quoted text, comments and free spacing may have brackets.
+# Quoted text, comments and free spacing may contain brackets.
 _OTHERWISE_READ: Final = re.compile(r"\\[QEc]|\(\?#|\(\?[a-zA-Z^-]*x")
 # https://nginx.org/en/CHANGES: "the PCRE2 library is used by default".
 _PCRE2_SINCE: Final = (1, 21, 5)
-# Python's message, and whether it is about a later character (None for any), with those of PCRE and PCRE2.
+# Python's message, and whether it is about a later character (None: either); with the messages of PCRE and PCRE2.
 _REFUSED: Final = {
     ("missing ), unterminated subpattern", None): ("missing )", "missing closing parenthesis"),
     ("unterminated character set", None): ("missing terminating ] for character class",) * 2,
@@ -41,15 +41,15 @@ class ForeignRegexError(Exception):
 
 
 def as_bytes_read(text: str) -> str:
-    """Return a text as nginx compares it: one character per byte of UTF-8."""
+    """Return a text as nginx compares it, one character per UTF-8 byte."""
     return text.encode(errors="surrogateescape").decode("latin-1")
 
 
 @functools.lru_cache(maxsize=1024)
 def compiled(regex: str, *, ignores_case: bool) -> re.Pattern[str]:
-    """Return a regular expression of nginx for texts of :func:`as_bytes_read`.
+    """Return nginx's regular expression in Python, for texts from :func:`as_bytes_read`.
 
-    Raises ForeignRegexError: Python lacks a part of its syntax, or interprets it differently.
+    Raises ForeignRegexError: Python lacks some of its syntax, or interprets it differently.
     """
     # An escaped backslash does not begin another escape.
     plain = _ESCAPE.sub(lambda match: "\\_" if match[0] == r"\\" else match[0], regex)
@@ -66,7 +66,7 @@ def compiled(regex: str, *, ignores_case: bool) -> re.Pattern[str]:
 
 
 def refusal(regex: str, version: tuple[int, ...]) -> str:
-    """Return what PCRE says about brackets that do not match, or about a beginning that repeats nothing; else empty."""
+    """Return PCRE's error about brackets that do not match, or about a quantifier at the beginning; empty for none."""
     if _OTHERWISE_READ.search(regex):
         return ""
     try:
@@ -83,5 +83,5 @@ def refusal(regex: str, version: tuple[int, ...]) -> str:
 
 
 def _end_of_text(regex: str) -> str:
-    """Write PCRE's end of text in Python's syntax."""
+    """Return PCRE's end of text in Python's syntax."""
     return _ESCAPE.sub(lambda match: r"\Z" if match[0] == r"\z" else match[0], regex)

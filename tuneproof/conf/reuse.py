@@ -1,7 +1,7 @@
-"""Whether connections to an upstream are reused, by location, and why not.
+"""Decides for each location whether connections to its upstream are reused, and why not.
 
 Sources: https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive, the change log of 1.29.7, and
-src/http/ngx_http_upstream.c: only an explicit upstream{} has a cache of connections. The catalogue measures it in
+src/http/ngx_http_upstream.c: only an explicit upstream{} has a cache of connections. The catalogue measures reuse in
 upstream_keepalive.
 """
 
@@ -47,10 +47,10 @@ class Judgement:
 
     reuse: Reuse
     why: str
-    lacks: tuple[Lack, ...] = ()  # the obstacles; there may be several
+    lacks: tuple[Lack, ...] = ()  # what prevents reuse, if anything does
     culprit: Statement | Block | None = None
-    """The directive or table that prevents it; None if something is missing."""
-    asks: bool = False  # whether a header requests keepalive, which HTTP/1.0 needs
+    """The directive or table that prevents reuse; None if something is missing."""
+    asks: bool = False  # whether a header asks for keepalive, which HTTP/1.0 needs
 
 
 def judge(target: Target, upstreams: Mapping[str, Upstream], version: tuple[int, ...], *, is_whole: bool) -> Judgement:
@@ -73,9 +73,9 @@ def judge(target: Target, upstreams: Mapping[str, Upstream], version: tuple[int,
 
 def _of_unknown_name(target: Target, upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Judgement:
     if is_whole and not any(target.may_be(name) for name in upstreams):
-        why = f"{target.host} cannot name an upstream block of these files; connections are reused only through one"
+        why = f"{target.host} cannot name an upstream block in these files; connections are reused only through one"
         return Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.BLOCK,))
-    # nginx's own variables are in lower case, unlike envsubst's placeholders.
+    # nginx's own variables are in lower case; envsubst's placeholders are not.
     is_filled_in = any(name.isupper() and not _is_set(name, target.block) for name in _VARIABLE.findall(target.host))
     when = "is not set in these files" if is_filled_in else "is known only at request time"
     why = f"{target.host} {when}: connections are reused only if it names an upstream block"
@@ -105,7 +105,7 @@ def _of_implicit(target: Target, names: list[str], upstreams: Mapping[str, Upstr
 
 
 def _may_be_elsewhere(name: str) -> bool:
-    """Tell whether a name can be an upstream block's: addresses have colons, only digits and dots, or a path."""
+    """Tell whether a name can be an upstream block's; addresses have colons, nothing but digits and dots, or a path."""
     is_address = name.startswith("unix:") or not any(letter.isalpha() for letter in name)
     return not is_address and ":" not in name and name != "localhost"
 
@@ -131,7 +131,7 @@ def _of_block(target: Target, upstream: Upstream, version: tuple[int, ...]) -> J
 
 
 def _obstacles(target: Target, upstream: Upstream, version: tuple[int, ...]) -> Iterator[Judgement]:
-    """Yield all certain and possible obstacles to keeping connections to an upstream block."""
+    """Yield everything that prevents, or may prevent, keeping connections to an upstream block."""
     if upstream.discarded_by is not None:
         method = upstream.discarded_by
         why = f"{method.name} ({method.file}:{method.line}) comes after keepalive and replaces it before {KEPT_SINCE}"
@@ -167,7 +167,7 @@ def _of_version(said: Statement | None, version: tuple[int, ...], header: Judgem
 
 
 def connection_header(block: Block, version: tuple[int, ...]) -> Judgement:
-    """Judge the Connection header that ordinary requests, which do not switch protocols, send to the upstream."""
+    """Judge the Connection header sent to the upstream with ordinary requests, which do not switch protocols."""
     headers = [item for item in block.in_effect("proxy_set_header") if item.value.lower() == "connection"]
     if not headers:
         if version >= DEFAULT_SINCE:

@@ -1,7 +1,7 @@
-"""The sockets that nginx makes of the ``listen`` directives of all servers of a block, and its error messages.
+"""The sockets that nginx opens for the ``listen`` directives of all servers in a block, and its error messages.
 
 ngx_http_core_listen, ngx_http_add_listen, ngx_http_init_listening and ngx_open_listening_sockets; the first are called
-in the order of the files.
+in the order of the directives.
 """
 
 from collections import defaultdict
@@ -23,13 +23,13 @@ class Socket:
     """An address and port that nginx distinguishes, in the kernel or by the connection's address."""
 
     address: Address
-    servers: tuple[Block, ...]  # its servers, in their order
+    servers: tuple[Block, ...]  # its servers, in the order of the files
     default: Block  # the server for unknown hosts
-    protocols: frozenset[str]  # of PROTOCOLS
-    listens: tuple[Statement, ...]  # in their order; empty for port 80 of a server without any
+    protocols: frozenset[str]  # some of PROTOCOLS
+    listens: tuple[Statement, ...]  # in the order of the files; empty for port 80 of a server without a listen
     options: Statement | None = None  # the listen with the socket's options, such as backlog; None for the defaults
     redefined: tuple[Statement | Block, ...] = ()
-    """Where nginx warns since 1.23.4 that others of its listens have other PROTOCOLS; a server without any listen."""
+    """Its listens (or servers without any) that nginx warns about since 1.23.4: others have other PROTOCOLS."""
     is_bound: bool = True  # whether it exists in the kernel; if not, the socket of all addresses takes its connections
 
     @property
@@ -44,7 +44,7 @@ class Socket:
 
     @property
     def takes_ipv4(self) -> bool:
-        """Whether it has all IPv6 addresses, and takes IPv4 connections as well."""
+        """Whether it covers all IPv6 addresses, and takes IPv4 connections as well."""
         is_ipv6 = self.address.is_wildcard and self.address.family == "inet6"
         return is_ipv6 and "ipv6only=off" in self.parameters
 
@@ -62,7 +62,7 @@ class Socket:
 
 @dataclass(frozen=True, kw_only=True)
 class Sockets:
-    """All sockets of http{}."""
+    """All sockets of a block such as http{}."""
 
     found: tuple[Socket, ...]
     problems: tuple[Problem, ...]  # why nginx does not start: its first error message
@@ -94,15 +94,15 @@ class _Merged:
     options: Statement | None = None
     has_default: bool = False
     redefined: list[Statement | Block] = field(default_factory=list)
-    expected: frozenset[str] | None = None  # the protocols that the next listen may have without a warning
+    expected: frozenset[str] | None = None  # the protocols with which nginx does not warn about the next listen
     has_changed: bool = False  # whether the listens differ
 
     def add(self, server: Block, listen: Listen) -> None:
-        """Merge a ``listen`` of its address, as ngx_http_add_addresses does.
+        """Merge another ``listen`` on its address, as ngx_http_add_addresses does.
 
         Raises ListenError: nginx refuses it.
         """
-        # Servers are processed one after the other.
+        # Servers are read one after the other, so its last server may be the same one.
         if server is self.servers[-1]:
             raise ListenError(f"a duplicate listen {self.address.name}")
         self.servers.append(server)
@@ -121,7 +121,7 @@ class _Merged:
             self.listens.append(listen.statement)
 
     def _is_redefined(self, listen: Listen) -> bool:
-        """Tell whether nginx warns: not about one listen that differs, since another server may need no more."""
+        """Tell whether nginx warns; it accepts one listen that differs, as others need not repeat its protocols."""
         before, now = self.protocols, listen.protocols
         if now == before:
             is_other = (listen.has_options and self.has_changed) or self.expected not in {None, now}
@@ -155,7 +155,7 @@ class _Port:
 
 
 def sockets_of(main: Block, version: Sequence[int], *, protocol: str = "http") -> Sockets:
-    """Return the sockets that nginx of some version makes of http{}, or of stream{} since 1.25.5."""
+    """Return the sockets that a version of nginx opens for http{}, or for stream{} since 1.25.5."""
     ports: dict[tuple[str, bool, int], _Port] = {}
     unknown: list[Statement] = []
     problems: list[Problem] = []
@@ -198,7 +198,7 @@ def _add(port: _Port, address: Address, server: Block, listen: Listen) -> None:
 
 
 def _listens(main: Block, protocol: str) -> Iterator[tuple[Block, Statement | None]]:
-    """Yield each ``listen`` of a server with the server; None for one of http{} that has none and gets port 80."""
+    """Yield each ``listen`` with its server; None for a server in http{} without any, which gets port 80."""
     for server in main.all("server"):
         if server.path == (protocol, "server"):
             found = server.local("listen")
@@ -213,9 +213,9 @@ def _problem(statement: Statement | None, server: Block, message: str) -> Proble
 
 
 def _in_use(sockets: Iterable[Socket]) -> Iterator[Problem]:
-    """Yield the kernel's refusals: a socket of all addresses next to a bound one of a single address.
+    """Yield the kernel's errors: a socket for all addresses next to one that is bound to a single address.
 
-    That needs SO_REUSEPORT on both, because nginx listens on each before it binds the next; UDP does not need it.
+    Both need SO_REUSEPORT, because nginx listens on each before it binds the next; UDP does not need it.
     """
     earlier: defaultdict[int | str, list[Socket]] = defaultdict(list)
     for socket in sockets:

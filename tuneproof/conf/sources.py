@@ -19,16 +19,16 @@ from tuneproof.errors import BadInputError
 STANDARD_INPUT: Final = "-"
 # nginx -T writes this above every file: https://nginx.org/en/docs/switches.html
 _DUMPED: Final = re.compile(r"^# configuration file (\S.*):\s*$", re.MULTILINE)
-# nginx prints this on standard error before a dump, and terminals show it as well.
+# nginx prints this on standard error before a dump, so that text copied from a terminal has it as well.
 _SAID: Final = re.compile(r"^nginx: (?:the configuration|configuration|\[).*$", re.MULTILINE)
 _PROMPT: Final = re.compile(r"^\S*[#$>%] ?(?:exit|logout)?\s*$")
 _MAX_BYTES: Final = 16 << 20
 _LONGEST_NAME: Final = 4096
 _DEEPEST_NAME: Final = 40
 MOST_FILES: Final = 5_000
-"""More than any configuration includes: mutual includes double with each file."""
+"""More than any configuration includes; files that include each other double the number at each level."""
 _MOST_SEARCHED: Final = 200_000
-# Where packages, and nginx's own build, keep the active configuration.
+# Where packages, and nginx built from source, keep the active configuration.
 _INSTALLED: Final = (
     "/etc/nginx",
     "/usr/local/etc/nginx",
@@ -38,7 +38,7 @@ _INSTALLED: Final = (
 )
 _FOLDERS_OF_FRAGMENTS: Final = frozenset({"conf.d", "sites-available", "sites-enabled", "snippets"})
 _MARKS_OF_A_TREE: Final = (".git", "nginx.conf")
-# How many levels above a file its nginx.conf may be.
+# How many levels above a file to look for its nginx.conf.
 _LEVELS: Final = 3
 _OPEN_FILES: Final = Path("/dev/fd")
 
@@ -47,10 +47,10 @@ class Source(ABC):
     """The files of one configuration."""
 
     roots: Sequence[str]
-    """Names of the first files: one, or the fragments of a folder."""
+    """Names of the first files: one, or the fragments in a folder."""
     is_complete: bool = False
-    """Whether a missing file is certain not to exist."""
-    is_installed: bool = False  # whether it is used on this machine
+    """Whether a missing file certainly does not exist."""
+    is_installed: bool = False  # whether the configuration is used on this machine
     folder: str = ""
     """The given folder, if any: names are shown relative to it."""
     values: Mapping[str, str] = MappingProxyType({})
@@ -62,7 +62,7 @@ class Source(ABC):
 
     @abstractmethod
     def included(self, pattern: str) -> Sequence[str]:
-        """Return the names of the files of an ``include``, in nginx's order."""
+        """Return the names of the files that an ``include`` matches, in nginx's order."""
 
     def folders(self, _pattern: str) -> Sequence[str]:
         """Return the folders that an ``include`` matches, which nginx cannot read."""
@@ -70,7 +70,7 @@ class Source(ABC):
 
 
 class Changed(Source):
-    """A configuration with replaced texts of some files."""
+    """A configuration in which the texts of some files are replaced."""
 
     def __init__(self, source: Source, texts: Mapping[str, str]) -> None:
         self._source = source
@@ -167,7 +167,7 @@ class Files(Source):
         if self.is_installed:
             return [pattern]
         parts = pattern.strip("/").split("/")
-        # Some folder of a copied tree corresponds to a folder of the original: the longest common end is the likeliest.
+        # Some folder in a copied tree corresponds to a folder of the original; the longest common end is the likeliest.
         # A star alone would match anything here.
         ends = ["/".join(parts[start:]) for start in range(len(parts) - ("*" in parts[-1]))]
         copied = [str(folder / end) for end in ends]
@@ -209,7 +209,7 @@ def _opened(named: str, *, prefix: str) -> Source:
             return found
         is_there = path.exists()
     except OSError as error:
-        # Too long a name, an inaccessible folder, or a process of /proc that has ended.
+        # Too long a name, an inaccessible folder, or a process in /proc that has ended.
         raise BadInputError(f"{named} cannot be read: {error.strerror}") from error
     if not is_there:
         raise BadInputError(f"{named}: no such file or folder", remedy="name an nginx.conf, its folder, or a dump")
@@ -239,7 +239,7 @@ def dumped_files(text: str) -> dict[str, str]:
         lines = lines_of(body)
         while lines and (not lines[-1].strip() or _PROMPT.match(lines[-1])):
             lines.pop()
-        # Older versions repeat a file that several others include; the text is always the same.
+        # Older versions of nginx repeat a file that several others include, always with the same text.
         files.setdefault(mark.group(1), "".join(lines))
     return files
 
@@ -290,6 +290,6 @@ def _as_text(name: str, raw: bytes) -> str:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Match as glob(3) does: a star stops at a slash."""
+    """Match as glob(3) does: a star does not match a slash."""
     ours, theirs = name.split("/"), pattern.split("/")
     return len(ours) == len(theirs) and all(map(fnmatch.fnmatchcase, ours, theirs))

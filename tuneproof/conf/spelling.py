@@ -1,4 +1,4 @@
-"""Names of directives: nginx's own, those of other modules, and typos of either."""
+"""The names of directives: nginx's own, those of other modules, and misspelt ones."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -8,14 +8,14 @@ from tuneproof.conf.statements import TABLES, Problem, Statement
 from tuneproof.nginx_modules import is_packaged
 
 KNOWN: Final = known()
-"""Names of the directives of any version of nginx."""
+"""The names of the directives in any version of nginx."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz_"
 _LONG: Final = 6
 _LONGEST: Final = max(map(len, KNOWN)) + 1
 
 
 def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
-    """Yield the directives that must be misspelt, with nginx's message; names of other modules are not similar."""
+    """Yield the directives that must be misspelt, with nginx's message; other modules' names are not similar."""
     for statement in statements:
         is_other = statement.name in KNOWN or statement.name.startswith("$") or is_packaged(statement.name)
         is_slip = not is_other and _meant(statement.name)
@@ -28,7 +28,7 @@ def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
 
 
 def _meant(name: str) -> bool:
-    """Tell whether removing, adding, changing or swapping letters once makes it a directive.
+    """Tell whether one removed, added, changed or swapped letter makes a name that of a directive.
 
     Short names, and names with digits such as http2, are too similar to each other.
     """

@@ -1,4 +1,4 @@
-"""Parses a file of a configuration into statements with exact positions; reports errors in nginx's words.
+"""Parses a configuration file into statements with exact positions; reports errors in nginx's words.
 
 Tokens are those of src/core/ngx_conf_file.c, ngx_conf_read_token.
 """
@@ -17,13 +17,13 @@ TABLES: Final = frozenset({"map", "geo", "types", "split_clients", "charset_map"
 """Blocks with lines that begin with values instead of directives."""
 GUESSED: Final = "?"
 """Around a part of a configuration: the block that includes it is unknown."""
-# No configuration comes close, and parsers recurse for each block.
+# No configuration comes close to this, and parsers recurse for each block.
 _DEEPEST: Final = 100
 _MOST_PROBLEMS: Final = 20
 # A file with this many errors, or this many words, is not a configuration.
 _UNREADABLE_PROBLEMS: Final = 1000
 _MOST_WORDS: Final = 1_000_000
-# nginx reads into NGX_CONF_BUFFER, and a word must end in it.
+# nginx reads into a buffer of NGX_CONF_BUFFER bytes, in which a word must end.
 _LONGEST_WORD_BYTES: Final = 4095
 _MOST_BYTES_OF_A_CHARACTER: Final = 4
 _TOKEN: Final = re.compile(
@@ -67,8 +67,8 @@ class Statement:
     file: str
     line: int  # where it begins, from 1
     span: Span
-    block: tuple["Statement", ...] | None = None  # the content of its braces
-    filled: tuple[Filled, ...] = ()  # a template's placeholders in its arguments, and their values there
+    block: tuple["Statement", ...] | None = None  # the directives in its braces
+    filled: tuple[Filled, ...] = ()  # a template's placeholders in its arguments, with their values
 
     @property
     def value(self) -> str:
@@ -93,7 +93,7 @@ class _Token:
 
 
 def parse_file(name: str, text: str, *, around: Sequence[str] = (), values: Values | None = None) -> ParsedFile:
-    """Parse a file that is included in these blocks, the outermost first; broken parts are left out.
+    """Parse a file that is included in these blocks, of which the first is the outermost; broken parts are left out.
 
     ``values``: values of a template's placeholders (default: stand-ins).
     """
@@ -156,9 +156,9 @@ class _Parser:
         self.problems: list[Problem] = []
 
     def _within_limits(self, tokens: Iterable[_Token]) -> Iterator[_Token]:
-        """Yield tokens within limits: long words are cut, and it stops after a thousand problems.
+        """Yield tokens within limits: long words are shortened, and tokens end after a thousand problems.
 
-        Raises BadInputError: It has a million words.
+        Raises BadInputError: The file has over a million words.
         """
         for number, token in enumerate(tokens):
             if len(self.problems) >= _UNREADABLE_PROBLEMS:
@@ -178,7 +178,7 @@ class _Parser:
         return len(self._text[token.start : token.end].encode(errors="replace")) > _LONGEST_WORD_BYTES
 
     def _too_long(self, token: _Token) -> None:
-        """Report, once, a word that does not fit into nginx's buffer."""
+        """Report the first word that does not fit into nginx's buffer."""
         if self._is_too_long:
             return
         self._is_too_long = True
@@ -241,7 +241,7 @@ class _Parser:
             closing = self._block((*context, first.text), block, depth=depth + 1)
             if closing is None:
                 self._end_of_file()
-        # It should not be a block, so its content belongs to the outer block.
+        # It is not a block, so its content belongs to the outer block.
         if not (term == "{" and problem.endswith(_NO_BLOCK)):
             span = Span(start=first.start, end=last.start if term == "}" else last.end, closing=closing)
             found.append(
@@ -262,7 +262,7 @@ class _Parser:
     ) -> str:
         """Return the problem with a directive's arguments, and report it; empty if there is none.
 
-        is_known: whether no stand-in of a template's placeholder is in them.
+        is_known: whether they contain no stand-in for a template's placeholder.
         """
         # Other modules' blocks, such as rtmp{}, have directives with the same names.
         if TABLES & set(context) or not all(rows_of(block) for block in context if block != GUESSED):
@@ -278,7 +278,7 @@ class _Parser:
         return message
 
     def _condition(self, words: list[str], line: int) -> list[str]:
-        """Return the words of an ``if`` without its parentheses, which may be words; report the lack of one."""
+        """Return the words of an ``if`` without its parentheses, which may be separate words; report a missing one."""
         if not words:
             return []
         wrong = words[0] if words[0][:1] != "(" else words[-1] if words[-1][-1:] != ")" else None

@@ -1,6 +1,6 @@
 """Templates of configurations: ``${NAME}`` of envsubst gets a value; templates of other engines are rejected.
 
-The official images replace ``${NAME}`` by variables of the environment
+The official images replace ``${NAME}`` by environment variables
 (https://hub.docker.com/_/nginx, "Using environment variables in nginx configuration"); Compose adds defaults.
 """
 
@@ -22,7 +22,7 @@ _MARKS: Final = (
     re.compile(r"\{%-?\s{0,8}\w+[^\n%]{0,200}%\}"),
     re.compile(r"<%[-=#]?\s[^\n%]{0,200}%>"),
 )
-# Text of responses and logs may look like a template.
+# The text of responses and logs may look like a template.
 _CONTENT: Final = re.compile(r"^\s*(?:return|add_header|sub_filter|log_format|more_set_headers|rewrite|if|set)\b")
 _LONGEST_LINE: Final = 4096
 PLACEHOLDER: Final = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::?-(?P<default>[^}]*))?\}")
@@ -32,7 +32,7 @@ _MADE: Final = re.compile(
     r"|\b(?:map|geo|split_clients)\b[^;{}]{1,500}\$(\w+)\s*\{|\(\?P?<(\w+)>)"
 )
 _PORT: Final = "8080"
-# The meaning of names for values.
+# What a placeholder's name says about its value.
 _BY_NAME: Final = (
     (re.compile(r"PORT"), _PORT),
     (re.compile(r"RESOLVERS?$"), "127.0.0.11"),
@@ -44,9 +44,9 @@ _BY_NAME: Final = (
     (re.compile(r"SIZE|LIMIT|BUFFER"), "1m"),
     (re.compile(r"CONNECTIONS"), "1024"),
 )
-# A number without a default in all versions.
+# These take a number, and not all versions have a default.
 _BY_DIRECTIVE: Final = {"keepalive": "32"}
-# The next value of its kind: two placeholders seldom have the same port, host or path.
+# Used if a value is taken: two placeholders seldom mean the same port, host or path.
 _OTHERWISE: Final = {
     "http://backend:8080": "http://{slug}:8080",
     "backend": "{slug}",
@@ -57,18 +57,18 @@ _OTHERWISE: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Filled:
-    """A placeholder of envsubst and its value."""
+    """An envsubst placeholder and its value."""
 
     written: str  # such as "${PORT}"
     name: str
     value: str
-    is_given: bool  # whether it is from the user or the template's default; otherwise it is a stand-in
+    is_given: bool  # whether the user or the template's default gives the value; if not, it is a stand-in
 
 
 def values_of(given: Iterable[str], *, option: str) -> dict[str, str]:
-    """Return the values of lines such as NAME=VALUE, by name, without comments and empty lines.
+    """Return the values in lines such as NAME=VALUE, by name; comments and empty lines are left out.
 
-    Raises BadInputError: One of them is neither.
+    Raises BadInputError: Another line.
     """
     found = {}
     for line in given:
@@ -83,7 +83,7 @@ def values_of(given: Iterable[str], *, option: str) -> dict[str, str]:
 def refuse_template(name: str, text: str) -> None:
     """Reject a file with templates other than envsubst's.
 
-    Raises BadInputError: It has some; the first one is named.
+    Raises BadInputError: It has one; the message names the first.
     """
     for number, line in enumerate(lines_of(without_lua(text)), start=1):
         code = line[:_LONGEST_LINE].lstrip()
@@ -92,7 +92,7 @@ def refuse_template(name: str, text: str) -> None:
         for mark in _MARKS:
             if found := mark.search(code):
                 raise BadInputError(
-                    f"a template, not a configuration: {found[0][:60]} has yet to be filled in",
+                    f"a template, not a configuration: {found[0][:60]} must be filled in first",
                     where=f"{name}:{number}",
                     remedy="audit the result: on its own machine, `nginx -T` prints it with all includes",
                 )
@@ -108,10 +108,10 @@ class Values:
     """The values of a configuration's placeholders."""
 
     given: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # from the user, by name
-    stand_ins: dict[str, str] = field(default_factory=dict)  # for the others, each made when it is first needed
+    stand_ins: dict[str, str] = field(default_factory=dict)  # stand-ins for the others, each made when first needed
 
     def stand_in(self, name: str, directive: str, *, is_alone: bool) -> str:
-        """Return the stand-in of a placeholder: names differ for each."""
+        """Return the stand-in for a placeholder; each name gets another one."""
         if name not in self.stand_ins:
             value, used = _stand_in(name, directive, is_alone=is_alone), set(self.stand_ins.values())
             if value == _PORT:
@@ -148,7 +148,7 @@ def _filled(match: re.Match[str], directive: str, word: str, values: Values) -> 
 def _stand_in(name: str, directive: str, *, is_alone: bool) -> str:
     """Return a plausible value: the directive's default if the placeholder is the whole argument; otherwise by name."""
     if not is_alone and any(row.value for row in rows_of(directive)):
-        return "1"  # of the unit behind it
+        return "1"  # one of the unit that follows the placeholder
     defaults: Iterator[str] = (row.default for row in rows_of(directive) if row.default and " " not in row.default)
     default = next(defaults, "") if is_alone and directive != "listen" else ""
     by_name = (value for mark, value in _BY_NAME if mark.search(name))

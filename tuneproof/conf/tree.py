@@ -1,4 +1,4 @@
-"""A configuration as a tree of blocks with its includes, and settings in blocks by nginx's inheritance."""
+"""A configuration as a tree of blocks with its includes, and the settings that blocks inherit in nginx."""
 
 import posixpath
 import re
@@ -18,12 +18,12 @@ HTTP: Final = ("http",)
 SERVER: Final = ("http", "server")
 LOCATION: Final = ("http", "server", "location")
 STREAM: Final = ("stream",)
-# More than any configuration has: mutual includes double with each file.
+# More than any configuration has; files that include each other double the number at each level.
 _MOST_STATEMENTS: Final = 200_000
 _MOST_BYTES: Final = 32 << 20
 _DEEPEST_INCLUDE: Final = 50
 _TOO_MUCH: Final = "audit the part that matters: a site's own file, or the output of `nginx -T`"
-# Files that come with nginx and hold nothing but tables: nearly everything can be answered without them.
+# Files that come with nginx and contain only tables: nearly every question can be answered without them.
 _TABLES: Final = frozenset(
     {"mime.types", "fastcgi_params", "fastcgi.conf", "uwsgi_params", "scgi_params", "koi-utf", "koi-win", "win-utf"}
 )
@@ -35,31 +35,33 @@ _IN_LOCATION: Final = re.compile(r"(?:proxy|fastcgi|uwsgi|scgi|grpc|memcached)_|
 
 @dataclass(eq=False, kw_only=True)
 class Block:
-    """A block with its includes in place. Two blocks are the same only if they are one object."""
+    """A block with its includes in place. Blocks are compared by identity."""
 
     name: str  # its directive; "main" for the outermost
     args: tuple[str, ...] = ()
     file: str = ""
     line: int = 0
-    span: Span | None = None  # None around a fragment, where it is not written
+    span: Span | None = None  # None for "main", and for a block assumed around a fragment
     parent: "Block | None" = field(default=None, repr=False)
     own: list[Statement] = field(default_factory=list)  # its directives without blocks, in order
     blocks: list["Block"] = field(default_factory=list)
     filled: tuple[Filled, ...] = ()  # a template's placeholders in its arguments
     unseen: list[str] = field(default_factory=list)
-    """Its missing includes, which may have directives for it."""
-    absent_sites: list[str] = field(default_factory=list)  # missing patterns in main, http{} and stream{}
+    """Its missing includes, which may contain directives for it."""
+    absent_sites: list[str] = field(
+        default_factory=list
+    )  # missing includes with a pattern in main, http{} and stream{}
     tables: list[str] = field(default_factory=list)  # missing includes that come with nginx, such as mime.types
     _named: dict[str, list[Statement]] = field(default_factory=dict, init=False, repr=False)
     _of: int = field(default=0, init=False, repr=False)  # how many of its directives are in _named
 
     @property
     def path(self) -> tuple[str, ...]:
-        """Names of the blocks from the outermost to this one, without "main"."""
+        """The names of the blocks from the outermost to this one, without "main"."""
         return () if self.parent is None else (*self.parent.path, self.name)
 
     def within(self) -> Iterator["Block"]:
-        """Yield this block and its outer blocks, from the inside out."""
+        """Yield this block and its outer blocks, the innermost first."""
         yield self
         if self.parent is not None:
             yield from self.parent.within()
@@ -75,7 +77,7 @@ class Block:
         return (block for block in self.below() if block.name == name)
 
     def everything(self) -> "Iterator[tuple[Statement, Block]]":
-        """Yield every directive of this block and of those in it, each with the block that it is in."""
+        """Yield every directive of this block and of the blocks inside it, each with its own block."""
         for block in (self, *self.below()):
             yield from ((statement, block) for statement in block.own)
 
@@ -84,7 +86,7 @@ class Block:
         return next((block for block in self.within() if block.name == name), None)
 
     def local(self, name: str) -> list[Statement]:
-        """Return the directives with that name in this very block."""
+        """Return the directives with that name in this block itself."""
         # Large blocks are searched for a few names repeatedly.
         for statement in self.own[self._of :]:
             self._named.setdefault(statement.name, []).append(statement)
@@ -94,7 +96,7 @@ class Block:
     def in_effect(self, name: str) -> list[Statement]:
         """Return the directives with that name in effect here.
 
-        Those of a block replace all of the outer ones: https://nginx.org/en/docs/http/ngx_http_proxy_module.html
+        A block's own directives replace all outer ones: https://nginx.org/en/docs/http/ngx_http_proxy_module.html
         ("inherited from the previous configuration level if and only if there are no … on the current level").
         """
         return next((found for block in self.within() if (found := block.local(name))), [])
@@ -120,11 +122,11 @@ class Block:
 
     @property
     def may_say_more(self) -> bool:
-        """Whether an include of it or an outer block is missing, which may have more directives for it."""
+        """Whether an include is missing, in this or an outer block, that may contain more directives for it."""
         return any(level.unseen for level in self.within())
 
     def hides(self, name: str) -> bool:
-        """Tell whether a missing file may set a directive here; not if a nearer block sets it."""
+        """Tell whether a missing file may set a directive here; it cannot if a nearer block sets it."""
         for level in self.within():
             if level.local(name):
                 return False
@@ -153,16 +155,16 @@ class Configuration:
     is_fragment: bool  # whether it is only a part of a configuration, so that other settings may be elsewhere
     includes: dict[str, str] = field(default_factory=dict)
     """The included files, each with the argument of the first ``include`` that matches it."""
-    filled: tuple[Filled, ...] = ()  # a template's placeholders, each once
+    filled: tuple[Filled, ...] = ()  # a template's placeholders, without repetitions
 
     @property
     def is_broken(self) -> bool:
-        """Whether nginx would refuse it. A file that is missing here may exist on nginx's machine."""
+        """Whether nginx would refuse the configuration. A file that is missing here may exist on nginx's machine."""
         return not all(problem.message.startswith("open()") for problem in self.problems)
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is complete."""
+        """Whether the configuration is complete."""
         return not self.unseen and not self.is_fragment
 
 
@@ -300,7 +302,7 @@ class _Reader:
                 raise BadInputError(f"more than {MOST_FILES} files are included", where=name, remedy=_TOO_MUCH)
             self.includes.setdefault(name, pattern)
             self._add(block, self._parse(name, block), chain=(*chain, name))
-        # In a copy, a pattern may fit folders of other places than its files.
+        # In a copy, a pattern may also match folders in other places.
         beside = {posixpath.dirname(name) for name in names}
         folders = [name for name in self._source.folders(pattern) if not names or posixpath.dirname(name) in beside]
         for name in folders:
@@ -312,7 +314,7 @@ class _Reader:
             block.tables.append(pattern)
             return
         has_star = any(character in pattern for character in "*?[")
-        # A fragment, a copy, and a file that was named alone lack what is elsewhere on their own machine.
+        # A fragment, a copy, or a file that the user names alone lacks files that are elsewhere on its own machine.
         is_alone = not self._source.folder and not self._source.is_installed
         is_elsewhere = not self._source.is_complete and (pattern.startswith("/") or self._is_fragment or is_alone)
         if not has_star and not is_elsewhere:
@@ -320,13 +322,13 @@ class _Reader:
             self.problems.append(Problem(file=statement.file, line=statement.line, message=message))
         if not has_star or not self._source.is_complete:
             self.unseen.append(pattern)
-            # Files that http{} includes by a pattern are sites, and have few settings for the others.
+            # Files that http{} includes with a pattern are sites, and seldom contain settings for the other sites.
             is_of_sites = has_star and block.name in {"main", "http", "stream"}
             (block.absent_sites if is_of_sites else block.unseen).append(pattern)
 
 
 def _context(block: Block) -> tuple[str, ...]:
-    """Return the names of the blocks around a file, the outermost first; guessed blocks around a part are unknown."""
+    """Return the names of the blocks around a file, the outermost first, after GUESSED if some are not in the files."""
     found: list[str] = []
     for level in block.within():
         if level.parent is not None and level.span is None:
@@ -356,7 +358,7 @@ def context_of(statements: Sequence[Statement]) -> tuple[str, ...]:
 
 
 def _is_of_stream(server: Statement) -> bool:
-    """Tell whether it is a server of stream{}, which proxies without a location."""
+    """Tell whether the block is a stream{} server, which proxies without a location."""
     inner = {statement.name: statement for statement in server.block or ()}
     passes_on = "proxy_pass" in inner and "://" not in inner["proxy_pass"].value
     return passes_on and not {"location", "server_name"} & inner.keys()

@@ -1,4 +1,4 @@
-"""nginx's error message about a variable that nothing defines, such as one of a map that is missing."""
+"""nginx's error message about a variable that nothing defines, for example because its map is missing."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -10,7 +10,7 @@ from tuneproof.conf.statements import TABLES, Problem, Statement
 from tuneproof.conf.tree import Block, Configuration
 from tuneproof.conf.variables import defined, variables
 
-# The arguments in which each takes variables. Regular expressions have "$" as well.
+# The arguments in which each directive accepts variables. Regular expressions contain "$" as well.
 _TAKING: Final = {
     **dict.fromkeys(("log_format", "set", "auth_request_set"), slice(1, None)),
     "rewrite": slice(1, 2),
@@ -25,12 +25,12 @@ _TAKING: Final = {
         for name in ("pass", "param", "cache_key", "cache_bypass", "no_cache")
     },
 }
-# Modules that define variables in no other way than these, or none.
+# Modules that define no variables, or only in these ways.
 _PLAIN: Final = frozenset({"stream", "mail", "http_geoip", "stream_geoip", "http_image_filter", "http_xslt_filter"})
 
 
 def unknown_variables(configuration: Configuration) -> Iterator[Problem]:
-    """Yield the first use of each variable that nginx does not know, in a whole configuration without other modules."""
+    """Yield the first use of each variable that nginx does not know, if files are complete, without other modules."""
     is_plain = all(one.module.name in _PLAIN for one in used_modules(configuration))
     if not configuration.is_whole or not is_plain or next(unpackaged(configuration), ""):
         return
@@ -62,6 +62,6 @@ def _is_known(kind: str, name: str) -> bool:
 
 @cache
 def _known(kind: str) -> frozenset[str]:
-    """Return nginx's own variables in http{} or stream{}; one that ends with "_" is a prefix."""
+    """Return nginx's own variables in http{} or stream{}; a name that ends with "_" is a prefix."""
     lines = resources.files(__package__).joinpath("variables.tsv").read_text(encoding="utf-8").splitlines()
     return frozenset(name for line in lines for at, _, name in [line.partition("\t")] if at == kind)

@@ -1,4 +1,4 @@
-"""Locations that certainly no path reaches, each with the block that takes its paths.
+"""Locations that no path can reach, each with the block that takes its paths.
 
 The order of ngx_http_core_find_location decides; regular expressions are compared as far as they are literal.
 """
@@ -23,22 +23,22 @@ _TOKEN: Final = re.compile(
     r"|(?P<wild>\.|\\[dwsDWS]|\[[^]\[]+\])(?:[*+?]\??|\{\d+(?:,\d*)?\})?"
 )
 _PLAIN: Final = re.compile(r"(?:\\\W|[\w/-])*")
-# They match any path, since each begins with a slash.
+# These match any path, since every path begins with a slash.
 _UNIVERSAL: Final = frozenset({"", ".", ".*", ".+", "^", "^.", "^.*", "^.+", "/", "^/", "(.*)", "^(.*)", "^/(.*)"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unreachable:
-    """A location without requests for its path."""
+    """A location that gets no requests, or only those in another letter case."""
 
     block: Block
-    by: Block  # what takes them instead
+    by: Block  # the location that takes them instead
     why: str
     is_partly: bool = False  # whether paths in another letter case still reach it
 
 
 def unreachable_in(server: Block) -> Iterator[Unreachable]:
-    """Yield the locations of a server that no path reaches, or only in part, including nested ones."""
+    """Yield a server's locations, including nested ones, that no path reaches, or only paths in another letter case."""
     yield from _in(server)
 
 
@@ -82,7 +82,7 @@ def _taking_as_written(one: Location, earlier: Iterable[Location]) -> Location |
 
 
 def _takes_all(first: Location, second: Location) -> bool:
-    """Tell whether a regular expression matches everything that another one matches."""
+    """Tell whether a regular expression matches every path that another one matches."""
     is_strict = first.kind is Kind.REGEX and second.kind is Kind.REGEX_ANY_CASE
     if first.name in _UNIVERSAL or (first.name == second.name and not is_strict):
         return True
@@ -91,7 +91,7 @@ def _takes_all(first: Location, second: Location) -> bool:
 
 
 def _takes_all_below(regex: Location, prefix: str) -> bool:
-    """Tell whether a regular expression matches everything with a prefix."""
+    """Tell whether a regular expression matches every path with a prefix."""
     below = [(_START, prefix, _ANYTHING)]
     return regex.name in _UNIVERSAL or _cover(regex, _shapes(regex.name), below, any_case=False)
 
@@ -115,7 +115,7 @@ def _hidden_by_prefix(regex: Location, found: Iterable[Location]) -> Location | 
 
 
 def _cover(first: Location, mine: Sequence[Sequence[str]], theirs: Sequence[Sequence[str]], *, any_case: bool) -> bool:
-    """Tell whether a shape of a regular expression matches each text of these shapes."""
+    """Tell whether one shape of a regular expression matches every text that these shapes match."""
     if first.kind is Kind.REGEX_ANY_CASE:
         mine, theirs = _lower(mine), _lower(theirs)
     elif any_case:
@@ -124,7 +124,7 @@ def _cover(first: Location, mine: Sequence[Sequence[str]], theirs: Sequence[Sequ
 
 
 def _covers(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether a literal with anchors matches every text of another shape."""
+    """Tell whether a literal with anchors matches every text that another shape matches."""
     text = "".join(part for part in one if part not in {_START, _END})
     is_start, is_end = one[:1] == (_START,), one[-1:] == (_END,)
     if _ANYTHING in one or any(part in {_START, _END} for part in one[is_start : len(one) - is_end]):
@@ -140,9 +140,9 @@ def _covers(one: Sequence[str], other: Sequence[str]) -> bool:
 
 @cache
 def _shapes(regex: str) -> list[tuple[str, ...]]:
-    """Return the alternatives of a regular expression: anchors, texts, and "" for anything.
+    """Return the alternatives in a regular expression: anchors, texts, and "" for anything.
 
-    Empty for one that is too complex.
+    Empty if the expression is too complex.
     """
     choices: list[tuple[str, ...]] = []
     place = 0
@@ -154,7 +154,7 @@ def _shapes(regex: str) -> list[tuple[str, ...]]:
         alternatives = match["inside"].split("|") if match["open"] else []
         if match["wild"] or match["more"] or match["many"]:
             choices.append((_ANYTHING,))
-            # Quantifiers with numbers are not worth parsing.
+            # Quantifiers with numbers are too rare to be worth parsing.
             if "{" in (match["more"] or "") + (match["many"] or ""):
                 return []
         elif alternatives:

@@ -16,7 +16,7 @@ KINDS: Final = ("proxy", "fastcgi", "uwsgi", "scgi", "grpc", "memcached")
 """Modules that proxy, each with a directive "<kind>_pass"."""
 KEPT_SINCE: Final = since("default", "keepalive")
 DEFAULT_SINCE: Final = as_numbers(KEPT_SINCE)
-"""From this version of nginx, HTTP/1.1 and ``keepalive 32 local`` are the default of every upstream{}."""
+"""From this version of nginx on, HTTP/1.1 and ``keepalive 32 local`` are the default for every upstream{}."""
 _DEFAULT_KEEPALIVE: Final = 32
 METHODS: Final = frozenset({"hash", "ip_hash", "least_conn", "random"})
 """Before that version, each of them replaces an earlier ``keepalive``."""
@@ -24,20 +24,20 @@ _URL: Final = re.compile(r"(?:(?P<scheme>[a-z]+|\$\w+|\$\{\w+\})://)?(?P<rest>.*
 _HOST: Final = re.compile(r"unix:[^:]+|(?:\[[^\]]*\]|(?:\$\{\w+\}|[^/:?])*)(?::[^/?]*)?")
 _SPEAKERS: Final = frozenset({"proxy", "grpc", "uwsgi"})
 _NO_PORT: Final = re.compile(r"[\w.-]+|\[[^]$]+\]")
-# Variables with the request's path, which may follow a variable with the address.
+# Variables that contain the request's path, and may follow a variable that contains the address.
 _PATHS: Final = re.compile(r"(?:\$\{?(?:request_uri|uri|document_uri|is_args|args|query_string)\}?)+$")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Upstream:
-    """An ``upstream`` block of http{}."""
+    """An ``upstream`` block in http{}."""
 
     name: str
     block: Block
     servers: tuple[str, ...]  # its servers' addresses, as written
-    keepalive: int  # number of idle connections per worker; 0 for none
+    keepalive: int  # the number of idle connections that each worker keeps
     statement: Statement | None  # the ``keepalive`` that sets it; None for nginx's default
-    discarded_by: Statement | None = None  # the later balancing method that replaces ``keepalive``
+    discarded_by: Statement | None = None  # a balancing method after ``keepalive`` that replaces it
     is_local: bool = False  # whether a location reuses only connections that it opened itself
 
 
@@ -48,8 +48,8 @@ class Target:
     kind: str  # one of :data:`KINDS`
     block: Block  # its block
     statement: Statement
-    host: str  # host of its address, with variables as written
-    scheme: str  # its scheme, as written; empty if it has none
+    host: str  # the host in its address, with variables as written
+    scheme: str  # the scheme of its address, as written; empty for none
 
     @property
     def to(self) -> str:
@@ -58,14 +58,14 @@ class Target:
 
     @property
     def location(self) -> str:
-        """The location as written; the outer block if there is none."""
+        """The location, as written; the outer block if there is none."""
         found = self.block.around("location")
         return " ".join(found.args) if found is not None else self.block.name
 
     def names(self) -> frozenset[str] | None:
         """Return the possible addresses, in lower case and without a scheme.
 
-        An address with a port, or a socket's path, names no upstream block. None: it depends on the request.
+        An address with a port, or a socket's path, does not name an upstream block. None: it depends on the request.
         """
         values = possible_values(self.host, self.block)
         if values is None:
@@ -82,7 +82,7 @@ class Target:
         return frozenset(map(str.lower, values))
 
     def may_be(self, name: str) -> bool:
-        """Tell whether its address could be this name, for any values of its variables."""
+        """Tell whether some values of its variables would make its address this name."""
         return pattern_of(self.host).fullmatch(name) is not None
 
 
@@ -113,7 +113,7 @@ def upstreams_of(main: Block, version: tuple[int, ...]) -> dict[str, Upstream]:
 
 
 def port_problems(targets: Iterable[Target], upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Iterator[Problem]:
-    """Yield nginx's error for each address with a port for an upstream block, or without a required port.
+    """Yield nginx's error for each address with a port although it is an upstream block's, or without a required port.
 
     is_whole: all upstream blocks are known. Sources: ngx_http_upstream_add, ngx_http_upstream_init_round_robin.
     """
@@ -152,9 +152,9 @@ def _targets(block: Block) -> Iterator[Target]:
 
 
 def _parts(text: str, *, has_scheme: bool) -> tuple[str, str]:
-    """Return scheme and address of a target: "http" and "app:8080" for "http://app:8080/path".
+    """Return the scheme and the address of a target: "http" and "app:8080" for "http://app:8080/path".
 
-    For "unix:/run/php.sock", the address is all of it.
+    The whole of "unix:/run/php.sock" is an address.
     """
     url = _URL.match(text) if has_scheme else None
     scheme, rest = (url["scheme"] or "", url["rest"]) if url else ("", text)

@@ -1,4 +1,4 @@
-"""The path that nginx compares with locations: decoded, slashes merged, dots resolved (ngx_http_parse_complex_uri)."""
+"""The path that nginx compares to locations: decoded, slashes merged, dots resolved (ngx_http_parse_complex_uri)."""
 
 import re
 from typing import Final
@@ -12,7 +12,7 @@ _ESCAPED: Final = re.compile(r"%(?:([0-9a-fA-F]{2})|)")
 def normalised(target: str, *, merges_slashes: bool = True) -> str | None:
     """Return the path of a request's target, one character per byte.
 
-    ``merges_slashes``: "merge_slashes" of the socket's default server.
+    ``merges_slashes``: "merge_slashes" in the socket's default server.
 
     Returns:
         The path; None for a target that nginx rejects with 400: it leaves the root, or has invalid escapes.

@@ -10,22 +10,22 @@ from tuneproof.conf.tree import Block
 
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _GROUP: Final = re.compile(r"\(\?P?[<'](\w+)[>']")
-# Directives with the name of a new variable: blocks as their last argument, others as their first.
+# Directives that define a variable: blocks name it in their last argument, others in their first.
 _DEFINING: Final = frozenset({"set", "map", "geo", "split_clients", "auth_request_set", "js_set", "js_var", "perl_set"})
 _TABLES: Final = ("map", "split_clients", "geo")
-# Parameters of map and geo, not values: https://nginx.org/en/docs/http/ngx_http_map_module.html
+# Parameters of map and geo, which are not values: https://nginx.org/en/docs/http/ngx_http_map_module.html
 _PARAMETERS: Final = frozenset({"hostnames", "volatile", "include", "delete", "proxy", "proxy_recursive", "ranges"})
 _OTHERWISE: Final = {"map": "default", "geo": "default", "split_clients": "*"}
 _FLAGS: Final = frozenset({"break", "redirect", "permanent"})
 _SETTER: Final = re.compile(r"\w+_set|set_\w+")
-# Phases before that in which requests are proxied.
+# nginx runs these phases before it proxies a request.
 _BY_LUA: Final = re.compile(r"(?:server_)?rewrite_by_lua|access_by_lua")
 _MAX_VALUES: Final = 64
 _MAX_DEPTH: Final = 8
 
 
 def variables(text: str) -> list[str]:
-    """Return the names of a string's variables, in lower case as nginx compares them."""
+    """Return the names of the variables in a string, in lower case, as nginx compares them."""
     return [(match[0] or match[1]).lower() for match in _VARIABLE.findall(text)]
 
 
@@ -40,7 +40,7 @@ def defined(main: Block) -> set[str]:
 
 
 def pattern_of(text: str) -> re.Pattern[str]:
-    """Return a pattern for all possible values of a string, in upper or lower case."""
+    """Return a pattern that matches all possible values of a string, in any letter case."""
     literal = [re.escape(part) for part in _VARIABLE.sub("\0", text).split("\0")]
     return re.compile(".*".join(literal), re.IGNORECASE)
 
@@ -55,7 +55,7 @@ def table_of(name: str, block: Block) -> Block | None:
 def possible_values(text: str, block: Block, *, depth: int = 0) -> frozenset[str] | None:
     """Return all possible values of a string.
 
-    Returns: The values; None if a request or another machine decides.
+    Returns: The values; None if they depend on a request or another machine.
     """
     names = variables(text)
     if not names:
@@ -96,7 +96,7 @@ def _values_of(name: str, block: Block, *, depth: int) -> frozenset[str] | None:
 
 
 def _sets(name: str, block: Block) -> Iterator[Statement]:
-    """Yield each ``set`` of a variable that may have run before a request reaches this place."""
+    """Yield each ``set`` of a variable that nginx may run before a request reaches this place."""
     for around in block.within():
         inner = [around, *around.all("if")] if around.name in {"server", "location", "if"} else [around]
         for place in inner:
@@ -114,13 +114,13 @@ def _local_sets(name: str, block: Block) -> list[Statement]:
 
 
 def _leads_on(location: Block) -> bool:
-    """Tell whether a request may continue in another location, with the variables that this one has set."""
+    """Tell whether a request may continue in another location, where variables set in this one keep their values."""
     rewrites = (said for said in location.local("rewrite") if _FLAGS.isdisjoint(said.args))
     return any(rewrites) or bool(location.local("try_files") or location.local("error_page"))
 
 
 def _is_set_otherwise(name: str, block: Block) -> bool:
-    """Tell whether something other than ``set`` may set a variable: Lua, another module, or a group of a regex."""
+    """Tell whether something other than ``set`` may set a variable: Lua, another module, or a group in a regex."""
     for around in block.within():
         made: list[Statement | Block] = [*around.own, *around.blocks]
         if any(_BY_LUA.match(one.name) for one in made):

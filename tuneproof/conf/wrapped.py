@@ -1,4 +1,4 @@
-"""Texts with a configuration inside something else: read as a configuration, they would have other directives."""
+"""Recognises configurations inside other text, which would give wrong directives if read as a configuration."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ _FEWEST_NUMBERED: Final = 3
 
 
 def _is_numbered(lines: Sequence[str]) -> bool:
-    """Tell whether each line begins with its number; an included table has no blocks."""
+    """Tell whether each line begins with its number. Included tables may, too, but have no blocks."""
     found = [_NUMBER.match(line) for line in lines]
     numbers = [int(one[1]) for one in found if one is not None]
     is_rising = all(later > earlier for earlier, later in pairwise(numbers))
@@ -39,9 +39,9 @@ _WRAPPERS: Final[Sequence[tuple[Callable[[str, Sequence[str]], object], str, str
 
 
 def refuse_wrapped(name: str, text: str) -> None:
-    """Reject a first file with a configuration inside something else.
+    """Reject a named file in which the configuration is inside other text.
 
-    Raises BadInputError: It is such a file; the error says what it is.
+    Raises BadInputError: It is such a file; the message says which kind.
     """
     code = without_lua(text)
     lines = [line for line in lines_of(code) if line.strip()]
