@@ -1,4 +1,4 @@
-"""Audits of configurations in the shape of real ones."""
+"""Audits of configurations that look like real ones."""
 
 from pathlib import Path
 from typing import Final
@@ -45,7 +45,7 @@ def test_an_audit_says_what_nginx_would_do(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_the_buffer_for_reading_a_temporary_file_counts_too(said: str, version: str, held_bytes: int | None) -> None:
-    """The buffer is output_buffers, unless sendfile(2) makes it unnecessary or there is no such file."""
+    """Its size is that of output_buffers. With sendfile(2), or without a temporary file, there is no such buffer."""
     text = f"events {{ }} http {{ server {{ {said} location / {{ proxy_pass http://b; }} }} }}"
     [place] = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=version).facts.proxied
     assert place.reader_bytes == (None if held_bytes is None else _BUFFERS_BYTES + held_bytes)
@@ -63,7 +63,7 @@ def test_advice_on_large_buffers_names_everything_that_a_reader_holds() -> None:
 
 
 def test_the_price_of_smaller_buffers_without_temporary_files_is_named() -> None:
-    """Nothing else holds the rest: nginx reads from the backend only as fast as the client does."""
+    """Nothing else holds the rest of the response: nginx reads from the backend only as fast as the client reads."""
     text = "events { } http { server { location / { proxy_buffers 32 1m; %s proxy_pass http://b; } } }"
     for said, price in (("", ""), ("proxy_max_temp_file_size 0;", "the backend waits for slow clients")):
         found = audit_source(Dump({"nginx.conf": text % said}, is_complete=True), version="1.30")

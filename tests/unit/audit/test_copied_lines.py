@@ -66,7 +66,7 @@ def test_a_line_is_shown_only_where_it_applies(line: Line, concern: Concern) -> 
     [(*pair, version) for pair in CONCERNS for version in (pair[0].version, pair[0].since) if version],
 )
 def test_a_line_is_shown_from_the_version_on_that_the_row_names(line: Line, concern: Concern, version: str) -> None:
-    """Before that version the directive is unknown or still needed, so the finding would be wrong."""
+    """Before that version, the directive is unknown or still needed, so the finding would be wrong."""
     major, minor, patch = as_numbers(version)
     before = f"{major}.{minor}.{patch - 1}" if patch else f"{major}.{minor - 1}"
     for example in concern.trips:
@@ -88,7 +88,7 @@ def test_a_line_is_shown_from_the_version_on_that_the_row_names(line: Line, conc
         ("tcp_nodelay on;", ""),
     ],
 )
-def test_the_limits_of_the_measurement_are_reported(said: str, reach: str) -> None:
+def test_a_value_beyond_the_measured_one_is_reported(said: str, reach: str) -> None:
     # Only the line's last directive counts: other rows may concern the others.
     name = said.rstrip("; }").rpartition(";")[2].rpartition("{")[2].split()[0]
     whys = [one.why for one in of(said).advice if one.at.name == name]
@@ -105,7 +105,7 @@ def test_the_limits_of_the_measurement_are_reported(said: str, reach: str) -> No
         ("", "proxy_next_upstream_tries 3;", "each of these requests ejects up to 2 of them"),
     ],
 )
-def test_how_many_peers_a_request_ejects_is_reported(options: str, tries: str, words: str) -> None:
+def test_the_number_of_peers_that_a_request_ejects_is_reported(options: str, tries: str, words: str) -> None:
     peers = "".join(f"server b:{port} {options}; " for port in range(1, 5))
     location = f"location / {{ proxy_pass http://a; proxy_next_upstream error http_500; {tries} }}"
     found = of(f"upstream a {{ {peers} }} server {{ {location} }}")
@@ -117,7 +117,7 @@ def test_how_many_peers_a_request_ejects_is_reported(options: str, tries: str, w
 @pytest.mark.parametrize(
     ("value", "is_said"), [("2s", True), ("${SEND_TIMEOUT}", False), ("${SEND_TIMEOUT:-1s}", True)]
 )
-def test_a_stand_in_of_a_template_is_no_value_of_its_author(value: str, *, is_said: bool) -> None:
+def test_a_stand_in_for_a_placeholder_is_not_judged(value: str, *, is_said: bool) -> None:
     found = of(f"send_timeout {value}; gzip ${{GZIP}}; server {{ listen ${{PORT}}; }}")
     assert bool(states(found, "send_timeout_2_ends_steady_downloads")) == is_said
     assert states(found, "gzip_types_reach_more_than_html") == []
@@ -145,8 +145,8 @@ def test_every_line_rests_on_a_recorded_claim_or_on_nginx_documentation(line: Li
     )
 
 
-def test_a_directive_without_arguments_ends_no_audit() -> None:
-    """Nginx refuses it; the rest of the file still counts."""
+def test_a_directive_without_arguments_does_not_end_the_audit() -> None:
+    """Nginx refuses such a directive; the rest of the file is still audited."""
     names = sorted({name for _, concern in CONCERNS if concern.directive for name in concern.directives})
     text = "".join(f"{name}; " for name in names)
     http = f"{text} upstream {{ server; }} upstream u {{ server; {text} }} server {{ {text} location / {{ {text} }} }}"
@@ -155,13 +155,13 @@ def test_a_directive_without_arguments_ends_no_audit() -> None:
 
 @pytest.mark.parametrize("entry", ["'' ''", '"" $request_id', "multi_accept on", "default upgrade"])
 def test_entries_of_a_map_are_not_directives(entry: str) -> None:
-    """A row without a directive, such as that of keepalive_min_timeout, was reported at every empty key."""
+    """A row without a directive, such as that for keepalive_min_timeout, must not be reported at every empty key."""
     audit = of(f"map $a $b {{ {entry}; }} server {{ listen 80; }}", main="worker_shutdown_timeout 1h;")
     assert [one.at for one in audit.advice if one.at.name not in {"http", "events", "listen"}] == []
 
 
 def test_a_hint_is_given_once() -> None:
-    """Any number of locations may proxy to one name; patches are shown at each place."""
+    """The hint appears once even if many locations proxy to one name. A finding with a patch is shown at each place."""
     locations = "".join(f"location /{name} {{ proxy_pass http://app; send_timeout 2s; }}\n" for name in "abc")
     found = of(f"server {{ {locations} }}")
     assert states(found, "names_are_resolved_once") == ["cannot tell"]
@@ -175,7 +175,7 @@ def test_a_name_that_another_file_may_define_is_not_looked_up() -> None:
     assert [one.at.args for one in found.advice if one.claim == "names_are_resolved_once"] == [("http://app.example",)]
 
 
-def test_what_is_in_stream_does_not_count() -> None:
+def test_directives_in_stream_do_not_count() -> None:
     text = "events { } stream { tcp_nodelay on; server { listen 1; proxy_pass a:1; } }"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=NEWEST)
     assert states(found, "copied_defaults_change_nothing") == []
@@ -214,7 +214,7 @@ def test_listed_5xx_are_reported_if_there_may_be_several_peers(upstream: str, to
         ("max_fails=3 fail_timeout=1h", "3 failed requests within 1h take it out for 1h"),
     ],
 )
-def test_a_long_fail_timeout_names_the_failures_that_it_takes(options: str, words: str) -> None:
+def test_the_finding_on_a_long_fail_timeout_names_the_number_of_failures(options: str, words: str) -> None:
     audit = of(f"upstream u {{ server 10.0.0.1 {options}; server 10.0.0.2; }}")
     (one,) = [one for one in audit.advice if one.claim == "long_fail_timeout_takes_servers_out"]
     assert words in one.why

@@ -37,23 +37,23 @@ def named(server: str, http: str = "") -> list[str]:
             ["proxy_pass http://app_example_81;", "proxy_redirect http://app.example:81/ /;"],
         ),
         ("@app", "app", ["proxy_pass http://app;", "proxy_redirect http://app/ /;"]),
-        # This is $proxy_host: nginx 1.18 and 1.30 send "Host: 10.0.0.1" to port 80.
+        # $proxy_host lacks the default port: nginx 1.18 and 1.30 send "Host: 10.0.0.1" to port 80.
         ("/", "10.0.0.1:80", ["proxy_pass http://10_0_0_1_80;", "proxy_redirect http://10.0.0.1:80/ /;"]),
-        # nginx has no default redirect with variables.
+        # If proxy_pass contains variables, nginx does not have a default redirect.
         ("/", "10.0.0.1:81/$1", ["proxy_pass http://10_0_0_1_81/$1;"]),
     ],
 )
-def test_redirects_of_the_address_are_still_rewritten_to_the_location(
+def test_redirects_to_the_address_are_still_rewritten_to_the_location(
     location: str, address: str, expected: list[str]
 ) -> None:
-    """By default, nginx rewrites them according to proxy_pass; the backend's Host stays the same, too."""
+    """By default, nginx rewrites them according to proxy_pass. The Host that the backend gets stays the same, too."""
     host = address.partition("/b")[0].removesuffix(":80").removesuffix("/$1")
     lines = named(f"location {location} {{\nproxy_pass http://{address};\n}}")
     assert lines == [*expected, f"proxy_set_header Host {host};"]
 
 
 @pytest.mark.parametrize("variable", ["$proxy_host", "${proxy_host}", "a:$proxy_port"])
-def test_an_address_that_a_variable_shows_stays(variable: str) -> None:
+def test_an_address_that_a_variable_contains_stays(variable: str) -> None:
     assert named("location / {\nproxy_pass http://10.0.0.1;\nproxy_set_header Host $host;\n}")
     assert named(f"location / {{\nproxy_pass http://10.0.0.1;\nproxy_set_header Host {variable};\n}}") == []
 
@@ -70,7 +70,7 @@ HOST, OWN_HOST = "proxy_set_header Host x;", "proxy_set_header Host 10.0.0.1;"
         (f"{TO_ADDRESS} {HOST} proxy_redirect http://a/ /b/; }}", [PASSED, HOST, "proxy_redirect http://a/ /b/;"]),
         (f"{TO_ADDRESS} {HOST} proxy_redirect default; }}", [PASSED, HOST, REDIRECT]),
         (f"proxy_redirect off; {HOST} {TO_ADDRESS} }}", ["proxy_redirect off;", HOST, PASSED]),
-        # Without a Host header of its own, the request to the backend would name the block.
+        # Without the added Host header, the request to the backend would name the block.
         (
             f"{TO_ADDRESS} proxy_set_header X-Real-IP x; }}",
             [PASSED, REDIRECT, "proxy_set_header X-Real-IP x;", OWN_HOST],
@@ -79,7 +79,7 @@ HOST, OWN_HOST = "proxy_set_header Host x;", "proxy_set_header Host 10.0.0.1;"
             f"{TO_ADDRESS} proxy_set_header Accept-Encoding x; }}",
             [PASSED, REDIRECT, "proxy_set_header Accept-Encoding x;", OWN_HOST],
         ),
-        # No redirect points to a socket's path.
+        # A backend does not redirect to a socket's path.
         (
             "location / { proxy_pass http://unix:/a.sock:/b/; }",
             ["proxy_pass http://unix_a_sock/b/;", "proxy_set_header Host localhost;"],
@@ -91,7 +91,7 @@ HOST, OWN_HOST = "proxy_set_header Host x;", "proxy_set_header Host 10.0.0.1;"
     ],
 )
 def test_only_missing_lines_are_added(server: str, expected: list[str]) -> None:
-    """A redirect and a Host header of the location, or of a block around it, stay."""
+    """A proxy_redirect or Host header that the location or a block around it already has stays."""
     assert named(server.replace("; ", ";\n").replace("{ ", "{\n")) == expected
 
 
@@ -113,11 +113,11 @@ def test_only_missing_lines_are_added(server: str, expected: list[str]) -> None:
         "proxy_cache c; proxy_cache_key $proxy_host$uri; location / { proxy_pass http://10.0.0.1; }",
     ],
 )
-def test_a_person_decides_if_something_else_would_change(server: str) -> None:
+def test_nothing_is_changed_if_something_else_would_change_too(server: str) -> None:
     assert named(server) == []
 
 
-def test_a_cache_with_keys_without_the_address_does_not_matter() -> None:
+def test_a_cache_with_keys_that_lack_the_address_does_not_matter() -> None:
     for cache in ("proxy_cache c; proxy_cache_key $host$uri;", "proxy_cache off;"):
         assert named(f"{cache}\nlocation / {{\nproxy_pass http://10.0.0.1;\n}}")
 

@@ -1,4 +1,4 @@
-"""The promises of patches, on configurations drawn by seed: findings disappear, none appears, protection stays."""
+"""The promises of patches, on configurations drawn by a seed: findings disappear, none appears, protection stays."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def drawn(version: str) -> Iterator[Audit]:
 
 
 def protection(found: Audit) -> Counter[tuple[str, ...]]:
-    """Return the protective directives, each with its block, and for each socket whether it uses TLS."""
+    """Count the protective directives, each with its block, and the sockets with and without TLS."""
     main = found.facts.configuration.main
     said = Counter((one.name, *one.args, *block.path) for one, block in main.everything() if one.name in PROTECTING)
     for socket in found.facts.sockets.found:
@@ -49,7 +49,7 @@ def key(one: Advised) -> tuple[str, ...]:
 def worse(after: Audit, before: Audit, new: Counter[tuple[str, ...]]) -> Iterator[Advised]:
     """Yield the new findings that are harmful, or about a line of the patch.
 
-    A patch may make one of the user's lines unnecessary, such as one with the same purpose.
+    Other new findings are allowed: a patch may make one of the user's lines unnecessary, if both have the same purpose.
     """
     known = {(said.name, *said.args) for said, _ in before.facts.configuration.main.everything()}
     for one in after.advice:

@@ -28,7 +28,7 @@ def audited(files: dict[str, str], version: str) -> Audit:
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", TEXTS)
 def test_each_patch_changes_what_it_says_and_nothing_else(name: str, version: str) -> None:
-    """A patch applies line by line, adds no problem, leaves all other facts alone, and is not offered again."""
+    """A patch applies line by line, does not add a problem, leaves all other facts alone, and is not offered again."""
     files = dict(TEXTS[name])
     before = audited(files, version)
     texts = before.facts.configuration.texts
@@ -49,7 +49,7 @@ def test_each_patch_changes_what_it_says_and_nothing_else(name: str, version: st
     assert together.facts.configuration.problems == before.facts.configuration.problems
 
 
-def test_no_patch_reaches_blocks_that_share_a_line_or_a_file() -> None:
+def test_no_patch_affects_other_blocks_in_the_same_line_or_file() -> None:
     before = audited(dict(SHARED), "1.22")
     texts = before.facts.configuration.texts
     kept = [one for one in before.advice if one.name == "upstream_keepalive" and one.edits]
@@ -57,7 +57,7 @@ def test_no_patch_reaches_blocks_that_share_a_line_or_a_file() -> None:
     assert [(one.at.name, one.edits) for one in before.advice if one.name == "proxy_buffering"] == [("proxy_pass", ())]
 
 
-def test_a_patch_of_a_snippet_is_right_for_all_that_include_it() -> None:
+def test_a_patch_of_a_snippet_is_right_for_all_servers_that_include_it() -> None:
     before = audited(dict(SNIPPETS), "1.26")
     [ssl] = [one for one in before.advice if one.claim == "ssl_on_starts"]
     changed = {**SNIPPETS, **apply(ssl.edits, before.facts.configuration.texts)}
@@ -67,7 +67,7 @@ def test_a_patch_of_a_snippet_is_right_for_all_that_include_it() -> None:
     assert encrypted == {8443, 9443}
 
 
-def test_no_patch_changes_a_file_for_one_of_its_includes_only() -> None:
+def test_no_patch_changes_a_file_that_suits_only_one_of_its_includes() -> None:
     found = audited(dict(INCLUDED), "1.22")
     assert [one.edits for one in found.advice if one.name == "upstream_keepalive"] == [()] * 4
     alike = audited({**INCLUDED, "nginx.conf": INCLUDED["nginx.conf"].replace("proxy_set_header X-A b;", "")}, "1.22")
@@ -75,7 +75,7 @@ def test_no_patch_changes_a_file_for_one_of_its_includes_only() -> None:
 
 
 def same_place(one: Advised, other: Advised, before: Audit, after: Audit) -> bool:
-    """Tell whether advice is at the same place, counted among those of its kind, since lines move."""
+    """Whether both are at the same place: the position among the advice of its kind counts, since lines move."""
     if one.name != other.name or one.at.name != other.at.name:
         return False
     return number(one, after) == number(other, before)
@@ -91,7 +91,7 @@ def number(advised: Advised, of: Audit) -> int:
 
 
 def start(advised: Advised) -> int:
-    """Return the place of a piece of advice in its file."""
+    """Return the offset of a piece of advice in its file."""
     assert advised.at.span is not None
     return advised.at.span.start
 
@@ -135,7 +135,7 @@ def test_remarks_and_layout_stay() -> None:
 
 
 def test_neighbouring_changes_are_shown_together() -> None:
-    """Both old lines come first, then both new ones, as people write them; white space in them stays."""
+    """Both old lines come first, then both new ones, as in a diff by hand; white space within a line stays."""
     files = {"nginx.conf": f"{HEAD}http {{\n server {{\n  listen\t  80   default_server ;\n  listen 81;\n }}\n}}\n"}
     edits = [edit for one in audited(files, "1.30").advice if one.name == "listen_queue" for edit in one.edits]
     assert [line for line in diff(edits, files).splitlines()[2:] if line[0] in "+-"] == [
@@ -158,7 +158,7 @@ def test_neighbouring_changes_are_shown_together() -> None:
     ids=["remark behind", "alone", "another directive", "remark before"],
 )
 def test_a_remark_after_a_directive_is_removed_with_it(directive: str, left: str, newline: str) -> None:
-    """The remark would refer to nothing. Remarks on other lines stay, and so do those after several directives."""
+    """The remark would refer to nothing. Remarks on other lines stay, and so do remarks after several directives."""
     main = "worker_processes 2;\n"
     text = f"{main}events {{\n{directive}\n}}\n".replace("\n", newline)
     edits = [edit for one in audited({"nginx.conf": text}, "1.30").advice for edit in one.edits]
@@ -168,7 +168,7 @@ def test_a_remark_after_a_directive_is_removed_with_it(directive: str, left: str
     assert apply(edits, at_the_end) == {"nginx.conf": "events { }\n"}
 
 
-def test_new_lines_end_like_the_files_own() -> None:
+def test_new_lines_end_like_the_other_lines_of_the_file() -> None:
     patched = audited(dict(TEXTS["dense-crlf"]), "1.22").patched()["nginx.conf"]
     assert patched.count("\r\n") > TEXTS["dense-crlf"]["nginx.conf"].count("\r\n")
     assert "\n" not in patched.replace("\r\n", "")
@@ -185,7 +185,7 @@ GAPS = st.sampled_from([" ", " ", "\n", "\n    ", "\n\t", "  # {remark;\n  ", "\
 
 
 def text_of(tree: Tree, gap: Callable[[], str]) -> str:
-    """Return directives as somebody may write them."""
+    """Return directives in a layout that a user may have."""
     parts = []
     for line, inner in tree:
         parts += [gap(), line, ";" if inner is None else f" {{{text_of(inner, gap)}}}"]
@@ -203,7 +203,7 @@ def everything(statements: Sequence[Statement]) -> list[Statement]:
 
 
 def edited(statements: Sequence[Statement], at: Statement, edit: Insert | Replace) -> Tree:
-    """Return the meaning of an edit, without any text: the directives that must be there after it."""
+    """Return the directives that must be there after an edit, without their layout."""
     tree: Tree = []
     for each in statements:
         inner = None if each.block is None else edited(each.block, at, edit)
@@ -220,7 +220,7 @@ def edited(statements: Sequence[Statement], at: Statement, edit: Insert | Replac
 @settings(max_examples=80, database=None, derandomize=True, deadline=None)
 @given(st.data())
 def test_a_patched_text_contains_what_its_edit_says(data: st.DataObject) -> None:
-    """The layout may be any: several directives in a line, remarks with braces, CRLF, no newline at the end."""
+    """Any layout is possible: several directives in a line, remarks with braces, CRLF, no newline at the end."""
     newline = data.draw(st.sampled_from(["\n", "\r\n"]))
     text = text_of(data.draw(TREES), lambda: data.draw(GAPS)).replace("\n", newline)
     read = parse_file("a.conf", text).statements

@@ -71,7 +71,7 @@ def server(inside: str) -> str:
             of(f"upstream u {{ server a:1; keepalive 8; }} server {{ location / {{ {TO_U} }} }}", version="1.30"),
             "expired",
         ),
-        # A template's size may be more than the default.
+        # The value that a template gets may be higher than the default.
         (
             "upstream_keepalive",
             of(
@@ -80,7 +80,7 @@ def server(inside: str) -> str:
             ),
             "in effect",
         ),
-        # Such a block has no connections to keep, so there is no advice.
+        # FastCGI servers may keep connections; uwsgi ones do not, so there is no advice.
         ("upstream_keepalive", of("server { location / { fastcgi_pass a:1; } }"), "cannot tell"),
         ("upstream_keepalive", of("server { location / { uwsgi_pass a:1; } }"), ""),
         # If a header closes connections, the HTTP/1.1 setting in a missing file does not matter.
@@ -125,7 +125,7 @@ def server(inside: str) -> str:
         ("worker_connections", of("", events="worker_connections 1000000;"), "harmful"),
     ],
 )
-def test_advice_has_every_state(name: str, found: Audit, expected: str) -> None:
+def test_a_rule_gives_advice_the_state_that_applies(name: str, found: Audit, expected: str) -> None:
     """Advice appears once for each socket or place, and not where it does not apply."""
     assert ", ".join(states(found, name)) == expected
 
@@ -138,7 +138,7 @@ def test_advice_has_every_state(name: str, found: Audit, expected: str) -> None:
 def test_a_directive_that_a_missing_file_may_have_is_not_added(
     outside: str, server: str, inside: str, address: str, *, is_patched: bool
 ) -> None:
-    """Nginx refuses a directive that appears twice in a block; another level such as http{} may have it, too."""
+    """Nginx refuses a directive twice in a block; a missing file at another level, such as http{}, does not matter."""
     location = f"location / {{ proxy_pass http://{address}; proxy_set_header Connection close; {inside} }}"
     found = of(f"{outside} upstream u {{ server a:1; keepalive 8; }} server {{ {server} {location} }}", complete=False)
     (advised,) = (one for one in found.advice if one.name == "upstream_keepalive")
@@ -154,7 +154,7 @@ def test_an_address_with_a_variable_is_not_renamed() -> None:
 
 
 def test_harmful_findings_say_how_much() -> None:
-    """Many connections cost memory at the start."""
+    """Many worker_connections cost memory at the start."""
     large = of(f"server {{ location / {{ {PROXIED} proxy_buffers 64 16m; }} }}")
     assert "1 GiB" in next(one.why for one in large.advice if one.name == "proxy_buffering")
     many = of("", main="worker_processes 32;", events="worker_connections 1000000;")
@@ -162,7 +162,7 @@ def test_harmful_findings_say_how_much() -> None:
 
 
 def test_every_rule_rests_on_a_claim_of_the_catalogue() -> None:
-    """The claim has a recorded verdict: this project gives no advice without a measurement."""
+    """The claim has a recorded verdict: this project does not give advice without a measurement."""
     claims = {(advice.name, claim) for advice in every_advice() for claim in advice.claims}
     http = (
         f"{UP}server {{ listen 80 reuseport;\n"
@@ -176,7 +176,7 @@ def test_every_rule_rests_on_a_claim_of_the_catalogue() -> None:
         __import__(rule.__module__, fromlist=["NAME"]).NAME for rule in every_rule()
     } - {copied_lines.NAME}
     for one in found.advice:
-        if one.source:  # nginx documents it
+        if one.source:  # nginx documents this one
             continue
         assert (one.name, one.claim) in claims
         assert recorded_of(one.name, one.claim, NEWEST) is not None
@@ -239,14 +239,14 @@ def test_a_person_reads_places_reasons_figures_and_patches() -> None:
     ("value", "is_patched"), [('""', True), ("close", True), ("upgrade", False), ("$http_a", False)]
 )
 def test_a_patch_leaves_connections_open_or_is_not_given(value: str, *, is_patched: bool) -> None:
-    """HTTP/1.1 alone does not help if a header may close them."""
+    """HTTP/1.1 alone does not help if a header may close the connections."""
     found = of(server(f"location / {{ {TO_U} proxy_set_header Connection {value}; }}"))
     [one] = [one for one in found.advice if one.name == "upstream_keepalive"]
     assert bool(one.edits) == is_patched
 
 
-def test_a_shown_patch_changes_a_line_once() -> None:
-    """Two locations of one finding want another value of a line that both inherit."""
+def test_a_patch_changes_a_line_only_once() -> None:
+    """Two locations of one finding need different values in a line that both inherit."""
     places = [f"location /{size} {{ {PROXIED} proxy_buffer_size {size}; }}" for size in ("8k", "16k")]
     text = render(of(f"proxy_buffers 256 64k; server {{ {' '.join(places)} }}"), width=100)
     assert text.count("proxy_buffers 8 8k;") == 1
@@ -254,7 +254,7 @@ def test_a_shown_patch_changes_a_line_once() -> None:
 
 
 def test_one_patch_makes_a_change_that_two_findings_need() -> None:
-    """Two patches, applied in turn, would add a line twice, which nginx refuses."""
+    """Two patches applied in turn would add a line twice, which nginx refuses."""
     places = f"location / {{ {TO_U} }} location /kept {{ {TO_U} {KEPT} }}"
     text = render(of(server(places)), width=100)
     assert text.count("keepalive_timeout 4s;") == 1
@@ -276,14 +276,14 @@ def test_the_summary_counts_servers_and_locations() -> None:
 
 
 def test_findings_that_most_files_have_take_one_line() -> None:
-    """One line is enough for any number of sockets and locations."""
+    """One line covers any number of sockets and locations."""
     text = render(of("server { listen 80; listen 81; location / { proxy_pass http://10.0.0.1; } }"), width=200)
     hints = (
         "Routine hints, true of most configurations: upstream_keepalive (1), listen_queue (2); --details shows them."
     )
     assert " ".join(text.split()).endswith(f"Nothing to change. {hints}")
     assert text.count("listen_queue") == 1
-    # The versions differ in the patch, but the place is the same.
+    # The patches for the versions differ, but the place is counted once.
     text = "events { }\nhttp { server { listen 80; location / { proxy_pass http://10.0.0.1; } } }\n"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True))
     assert found.versions
@@ -301,8 +301,8 @@ def test_breaking_findings_come_before_costly_and_ineffective_ones() -> None:
     assert "does not inherit Host (nginx.conf:3)" in " ".join(text.split())
 
 
-def test_upstreams_of_php_alone_close_no_idle_connections() -> None:
-    """The servers of an upstream block in a file of its own show the protocol."""
+def test_advice_on_closed_idle_connections_is_not_given_for_php_alone() -> None:
+    """If an upstream block has a file of its own, its servers show the protocol."""
     for server_, is_named in (("unix:/run/php/php8.2-fpm.sock", False), ("10.0.0.1:3000", True)):
         text = f"upstream a {{ server {server_}; keepalive 8; }}"
         found = audit_source(Dump({"up.conf": text}, is_complete=False), version="1.22")

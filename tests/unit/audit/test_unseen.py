@@ -54,8 +54,8 @@ def test_a_setting_that_a_missing_file_may_have_is_not_reported(name: str, serve
         ("cache_lock_protects_expired_keys", "proxy_cache_lock on;"),
     ],
 )
-def test_missing_site_files_may_also_have_settings_of_http(name: str, http: str) -> None:
-    """Examples are conf.d/gzip.conf, and a site on port 80."""
+def test_missing_site_files_may_also_contain_settings_of_http(name: str, http: str) -> None:
+    """Examples are conf.d/gzip.conf and a site on port 80."""
     found = [
         audit_source(Dump({"nginx.conf": f"{main} events {{ }}\nhttp {{ {http} {more} }}\n"}, is_complete=False)).advice
         for main, more in (("", ""), ("include modules-enabled/*.conf;", ""), ("", "include /etc/nginx/conf.d/*.conf;"))
@@ -70,7 +70,7 @@ def test_missing_site_files_may_also_have_settings_of_http(name: str, http: str)
         ("small_answers_without_sendfile_are_split", "tcp_nopush on;", False),
         ("log_with_variable_opens_each_time", "access_log /tmp/$host.log combined;", False),
         ("unbuffered_uploads_get_64k_per_round_trip", "listen 443 ssl http2; proxy_request_buffering off;", False),
-        # A hint itself names what it depends on.
+        # A hint is still given, since it names what it depends on.
         ("limit_conn_stops_half_headers", "limit_conn a 5;", True),
     ],
 )
@@ -94,7 +94,7 @@ def test_a_header_is_not_added_where_the_surroundings_may_have_others() -> None:
     assert edits == [False, True]
 
 
-def test_a_slow_reader_may_hold_less() -> None:
+def test_a_missing_file_may_reduce_what_a_slow_reader_holds() -> None:
     location = "location / { proxy_pass http://127.0.0.1:1; proxy_buffers 128 1m; proxy_buffer_size 1m; }"
     [found] = advised(location, "proxy_buffering")
     assert (found.state, bool(found.edits)) == (State.HARMFUL, True)
@@ -102,7 +102,7 @@ def test_a_slow_reader_may_hold_less() -> None:
     assert (found.state, found.edits) == (State.CANNOT_TELL, ())
     assert "unless /etc/nginx/absent.conf, which is not here, says otherwise" in found.why
     assert "With the patch" not in found.reason
-    # nginx accepts each of them once per block.
+    # The missing file cannot set proxy_buffering again: nginx accepts it once per block.
     [found] = advised(f"{location[:-1]} proxy_buffering on; {ABSENT} }}", "proxy_buffering")
     assert found.state is State.HARMFUL
 

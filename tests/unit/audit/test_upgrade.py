@@ -35,7 +35,7 @@ TLS = "ssl_certificate a; ssl_certificate_key a;"
 def test_lines_that_a_newer_nginx_rejects_are_reported_and_patched(
     server: str, effect: Effect, what: str, since: str, after: str
 ) -> None:
-    """A line is removed, ignored, or deprecated from a version on; before it, nothing is reported."""
+    """A line is refused, ignored or deprecated from a version on; for a version before that, nothing is reported."""
     text = f"server {{\n{server}\n}}"
     found = changes(text)
     assert of(found, effect) == [(what, 3 + server.count("\n") + 1, since)]
@@ -51,7 +51,7 @@ def test_lines_that_a_newer_nginx_rejects_are_reported_and_patched(
 
 
 def test_all_servers_on_a_socket_keep_http2() -> None:
-    """The parameter belonged to the socket: for a server on another one nothing changes."""
+    """The parameter belonged to the socket: nothing changes for a server on another socket."""
     text = "server {\nlisten 443 ssl http2;\n}\nserver {\nlisten 443 ssl;\n}\nserver {\nlisten 444 ssl;\n}"
     after = patched(changes(text), defaults=False)
     assert after.count("http2 on;") == 2
@@ -62,8 +62,8 @@ TWO_SERVERS: Final = "ssl on;\nserver {\nlisten 443;\n}\nserver {\nlisten 80;\ns
 
 
 @pytest.mark.parametrize("around", ["http", "mail"])
-def test_ssl_on_of_an_outer_level_is_replaced_in_its_servers(around: str) -> None:
-    """The servers are those in which it is in effect; nothing is proposed if a server's listens are unknown."""
+def test_ssl_on_at_an_outer_level_is_replaced_in_its_servers(around: str) -> None:
+    """Only servers where it is in effect are changed; nothing is proposed if a server's listens are unknown."""
     for text, expected in (
         (TWO_SERVERS, "server {\nlisten 443 ssl;\n}\nserver {\nlisten 80;\n}"),
         (f"include a;\n{TWO_SERVERS}", "ssl on;\nserver {\nlisten 443;\n}"),
@@ -73,16 +73,16 @@ def test_ssl_on_of_an_outer_level_is_replaced_in_its_servers(around: str) -> Non
         assert expected in patched(upgrade(whole, old="1.22", new="1.26"), defaults=False)
 
 
-def test_a_patch_that_is_not_enough_says_so() -> None:
-    """If only one of two servers on a socket has TLS, a person must decide."""
+def test_the_heading_of_a_patch_that_is_not_enough_says_so() -> None:
+    """If only one of two servers on a socket has TLS, a person must decide whether the other gets it."""
     odd = f"server {{ listen 443; ssl on; {TLS} }}\nserver {{ listen 443; server_name b; }}"
     shown = render_upgrade(changes(f"{odd}\nserver {{ listen 444; ssl on; {TLS} }}"), width=200)
     assert "Patch for nginx 1.30; it still does not start then: change the other lines by hand:\n" in shown
     assert "\nPatch for nginx 1.30:\n" in render_upgrade(changes(f"server {{ listen 444; ssl on; {TLS} }}"), width=200)
 
 
-def test_what_only_the_old_version_refuses_is_not_of_the_new_one() -> None:
-    """The advice that a refusal hid does not change."""
+def test_a_refusal_by_only_the_old_version_is_not_reported_for_the_new_one() -> None:
+    """Advice that the refusal hid is not reported as a change."""
     back = changes("server { listen 80 spdy; }", old="1.22", new="1.18")
     assert "NGINX 1.22 DOES NOT START\n  nginx.conf:3: invalid parameter" in render_upgrade(back, width=200)
     assert (back.starts, of(back, Effect.ADVICE)) == (True, [])
@@ -97,7 +97,7 @@ def test_what_only_the_old_version_refuses_is_not_of_the_new_one() -> None:
     ("http", "effect", "what"),
     [
         ("server { early_hints 1; }", Effect.REFUSED, "early_hints"),
-        # nginx Plus had these before.
+        # nginx Plus had these two before.
         ("resolver 10.0.0.2; upstream u { server a resolve; }", Effect.MAY_BE_REFUSED, "server resolve"),
         ("upstream u { server 10.0.0.1; sticky cookie a; }", Effect.MAY_BE_REFUSED, "sticky"),
     ],
@@ -107,7 +107,7 @@ def test_what_both_versions_lack_is_reported(http: str, effect: Effect, what: st
         assert what in [one[0] for one in of(changes(http, old=old, new=new), effect)]
 
 
-def test_what_both_versions_refuse_is_no_start_of_the_new_one() -> None:
+def test_the_new_version_does_not_start_with_what_both_versions_refuse() -> None:
     """The message of nginx -t, 1.26 and 1.30, is `unknown directive "ssl"`."""
     for old, new in (("1.26", "1.30"), ("1.30", "1.26")):
         found = changes(f"server {{ listen 443; ssl on; {TLS} }}", old=old, new=new)
@@ -125,7 +125,7 @@ def test_lines_that_an_older_version_still_obeys_take_effect_again() -> None:
 
 @pytest.mark.parametrize("same", ["443", "*:443", "0.0.0.0:443"])
 def test_a_socket_is_the_same_in_all_spellings_of_listen(same: str) -> None:
-    """If not, a server with plain HTTP there would get TLS, and one with HTTP/2 would lose it."""
+    """Otherwise, a server with plain HTTP on that socket would get TLS, and a server with HTTP/2 would lose it."""
     shared = f"server {{\nlisten 443 ssl http2;\n}}\nserver {{\nlisten {same} ssl; server_name b;\n}}"
     assert patched(changes(shared), defaults=False).count("http2 on;") == 2
     plain = f"server {{\nlisten 443;\nssl on;\n}}\nserver {{\nlisten {same}; server_name b;\n}}"
@@ -138,7 +138,7 @@ HANDLED: Final = "proxy_pass 127.0.0.1:9;"
 PASSES: Final = "server { location / { proxy_pass http://a; } }"
 
 
-def test_listens_with_other_protocols_are_warned_about() -> None:
+def test_a_listen_that_redefines_protocols_is_reported_as_a_warning() -> None:
     """1.23.4: "now nginx issues a warning if protocol parameters of a listening socket are redefined"."""
     servers = "server { listen 443 ssl; }\nserver { listen 443; server_name a; }\nserver { listen *:443 ssl; }"
     for old, new, lines in (("1.22", "1.26", [5]), ("1.26", "1.30", []), ("1.26", "1.22", [])):
@@ -162,7 +162,7 @@ def test_listens_with_other_protocols_are_warned_about() -> None:
         ),
     ],
 )
-def test_servers_of_streams_that_an_older_version_refuses(
+def test_stream_servers_that_an_older_version_refuses_are_reported(
     servers: str, old: str, new: str, line: int, message: str
 ) -> None:
     """1.27.1: "now the stream module handler is not mandatory"; 1.25.5: "virtual servers in the stream module"."""
@@ -180,14 +180,14 @@ def test_http2_without_tls_no_longer_shuts_out_http1() -> None:
     assert "1.25.1" not in [since for _, _, since in of(changes(shared, old="1.22", new="1.26"), Effect.BEHAVIOUR)]
 
 
-def test_certificates_were_compressed_only_in_tls_1_3() -> None:
-    """Before 1.23.4, nginx does not speak it by default."""
+def test_certificate_compression_only_concerns_tls_1_3() -> None:
+    """Before 1.23.4, TLS 1.3 is off by default."""
     server = "server { listen 443 ssl; %s }"
     for protocols, old, is_named in (
         ("", "1.22", False),
         ("", "1.26", True),
         ("ssl_protocols TLSv1.2;", "1.26", False),
-        # A missing file may set it.
+        # The missing file may set ssl_protocols.
         ("include ssl.conf;", "1.26", False),
     ):
         found = of(changes(server % protocols, old=old), Effect.BEHAVIOUR)
@@ -195,7 +195,7 @@ def test_certificates_were_compressed_only_in_tls_1_3() -> None:
 
 
 def test_what_security_updates_bring_to_older_packages_is_not_certain() -> None:
-    """Debian's 1.22.1 has max_headers since 1.22.1-9+deb12u8; nginx's own 1.22.1 refuses it."""
+    """Debian's 1.22.1 accepts max_headers since 1.22.1-9+deb12u8; nginx's own 1.22.1 refuses it."""
     back = changes("server {\nmax_headers 100;\n}", old="1.30", new="1.22")
     assert of(back, Effect.MAY_BE_REFUSED) == [("max_headers", 4, "1.29.8")]
     assert not back.is_refused
@@ -208,8 +208,8 @@ def test_what_security_updates_bring_to_older_packages_is_not_certain() -> None:
     assert why.endswith("Distributions' security updates added it to some older packages, too")
 
 
-def test_a_variable_that_an_older_version_lacks_refuses_the_way_back() -> None:
-    """A variable that these files define is no problem."""
+def test_a_variable_that_the_older_version_lacks_is_refused_on_a_downgrade() -> None:
+    """A variable that these files define is not a problem."""
     log = "log_format a '$ssl_curve $request';\nmap $ssl_curve $x {\ndefault $request_port; }"
     found = changes(log, old="1.30", new="1.18")
     assert of(found, Effect.REFUSED) == [
@@ -224,7 +224,7 @@ def test_a_variable_that_an_older_version_lacks_refuses_the_way_back() -> None:
     assert of(changes(log), Effect.REFUSED) == []
 
 
-def test_modules_have_to_be_built_for_the_new_version() -> None:
+def test_modules_must_be_built_for_the_new_version() -> None:
     """ngx_load_module: "module … version … instead of …", also within a branch."""
     text = Dump({"nginx.conf": "load_module a.so;\nevents { }\n"}, is_complete=True)
     assert of(upgrade(text, old="1.22", new="1.22.1"), Effect.MODULE) == [("load_module", 1, "")]
@@ -236,8 +236,8 @@ def test_modules_have_to_be_built_for_the_new_version() -> None:
     assert of(found, Effect.MODULE) == [("load_module", 1, ""), ("brotli and lua_x", 3, "")]
 
 
-def test_http2_by_listen_stays_on_where_http2_is_off() -> None:
-    """The parameter works beside `http2 off;`, which would win without it."""
+def test_http2_enabled_by_listen_stays_on_where_http2_is_off() -> None:
+    """The parameter enables HTTP/2 despite `http2 off;`, which would turn it off once the parameter is removed."""
     for text in ("server { listen 443 ssl http2; http2 off; }", "http2 off; server { listen 443 ssl http2; }"):
         after = patched(changes(text, old="1.22"), defaults=False)
         assert "http2 on;" in after.partition("server {")[2]
@@ -253,7 +253,7 @@ def test_a_version_may_be_that_of_a_package(written: str) -> None:
 
 
 def test_a_mainline_branch_means_its_last_release() -> None:
-    """The tags of container images have the same meaning; 1.29.7 changed most of what 1.29 did."""
+    """The tags of container images have the same meaning; most changes of 1.29 came with 1.29.7."""
     since = {one.since for one in changes("server { listen 80; }", old="1.26", new="1.29").differences}
     assert "1.29.8" in since
     assert changes("server { listen 80; }", old="1.29", new="1.30").differences == ()
@@ -267,8 +267,8 @@ def test_advice_that_expires_is_reported() -> None:
     assert not [one for one in changes(text, old="1.22", new="1.26").differences if one.effect is Effect.ADVICE]
 
 
-def test_a_downgrade_is_reported_as_well() -> None:
-    """The report lists what the older version lacks; no line is proposed to keep a default that it never had."""
+def test_a_downgrade_is_reported_too() -> None:
+    """The report lists what the older version lacks; no line is proposed for a default that this version lacks."""
     found = changes("server { listen 443 ssl; http2 on; }", old="1.30", new="1.22")
     assert of(found, Effect.REFUSED) == [("http2", 3, "1.25.1")]
     assert "max_headers" in [one[0] for one in of(found, Effect.DEFAULT)]
@@ -293,14 +293,14 @@ def test_a_downgrade_is_reported_as_well() -> None:
     ],
 )
 def test_a_line_with_a_changed_effect_is_named(http: str, what: str, since: str) -> None:
-    """It is named for an upgrade and for a downgrade."""
+    """The line is named for an upgrade and for a downgrade."""
     for old, new in (("1.26", "1.31.5"), ("1.31.5", "1.26")):
         found = of(changes(http, old=old, new=new), Effect.BEHAVIOUR)
         assert (what, 4, since) in found
 
 
-def test_a_server_without_listen_is_one_with_port_80() -> None:
-    """A missing file may have its listen; then nothing is assumed."""
+def test_a_server_without_listen_counts_as_one_on_port_80() -> None:
+    """If a missing file may contain the listen, nothing is assumed."""
     assert ("listen", 3, "1.29.4") in of(changes("server {\nserver_name a;\n}"), Effect.BEHAVIOUR)
     assert of(changes("server { include a; }"), Effect.BEHAVIOUR) == []
 
@@ -339,7 +339,7 @@ def test_nothing_changes_between_a_version_and_itself() -> None:
         assert changes(text, old=version, new=version).differences == ()
 
 
-def test_mainline_without_a_release_means_the_labs() -> None:
+def test_mainline_without_a_release_means_the_release_in_the_lab() -> None:
     """Changes after 1.31.3 are not included."""
     text = "server { location / { grpc_pass grpc://a; grpc_set_header Host b; } }"
     found = changes(text, old="1.30", new="1.31")

@@ -1,4 +1,4 @@
-"""Defaults that differ between two versions of nginx: where they count, and how the old ones are kept."""
+"""Defaults that differ between two versions of nginx: where they matter, and how the old ones are kept."""
 
 from typing import Final
 
@@ -47,8 +47,8 @@ TO_U: Final = "server { location / { proxy_pass http://u; } keepalive_requests 9
         ),
     ],
 )
-def test_a_changed_default_is_reported_where_it_counts(http: str, what: str, line: int, since: str, kept: str) -> None:
-    """The report has the line that keeps the old default; if the directive is set, nothing is reported."""
+def test_a_changed_default_is_reported_where_it_matters(http: str, what: str, line: int, since: str, kept: str) -> None:
+    """The report contains the line that keeps the old default; if the directive is set, nothing is reported."""
     found = changes(http)
     assert (what, line, since) in of(found, Effect.DEFAULT)
     after = patched(found, defaults=True)
@@ -68,13 +68,13 @@ def test_a_changed_default_is_reported_where_it_counts(http: str, what: str, lin
         ("keepalive_requests 9; server { }", "keepalive_requests"),
         ("keepalive_timeout 0; server { location / { } }", "keepalive_requests"),
         ("server { keepalive_timeout 0s; }", "keepalive_time"),
-        # Since 1.19.7, an HTTP/2 connection then carries one request.
+        # Since 1.19.7, such an HTTP/2 connection carries one request.
         ("server { keepalive_timeout 0; listen 80 http2; }", "keepalive_time"),
         ("server { location / { keepalive_requests 9; } }", "keepalive_requests"),
         ("server { location / { sendfile on; sendfile_max_chunk 512k; } }", "sendfile_max_chunk"),
         ("sendfile on; server { listen 443 ssl; }", "sendfile_max_chunk"),
         ("} mail { server { listen 143; }", "ssl_protocols"),
-        # A missing file may set it, and a second one would be refused.
+        # The missing file may set the directive, and nginx would refuse a second one.
         ("server { listen 443 ssl; include ssl.conf; }", "ssl_protocols"),
         (PASSED % "include proxy.conf; proxy_pass http://a", "proxy_http_version"),
         (f"upstream u {{ server a; include keep.conf; }} {TO_U}", "keepalive"),
@@ -82,19 +82,19 @@ def test_a_changed_default_is_reported_where_it_counts(http: str, what: str, lin
     ],
 )
 def test_a_default_without_effect_here_is_not_reported(http: str, what: str) -> None:
-    """No file is sent, no TLS is used, nothing is proxied, no connection is kept."""
+    """In these configurations, no file is sent, TLS is not used, nothing is proxied, or no connection is kept."""
     assert what not in [one[0] for one in of(changes(http), Effect.DEFAULT)]
 
 
-def test_two_proxied_places_of_one_location_keep_their_old_default_with_one_directive() -> None:
-    """A second proxy_http_version in a block is refused, and any in an "if"."""
+def test_two_proxied_places_in_one_location_keep_their_old_default_with_one_directive() -> None:
+    """Nginx refuses a second proxy_http_version in a block, and any in an "if"."""
     location = "location / { if ($a) { proxy_pass http://a; } if ($b) { proxy_pass http://b; } proxy_pass http://c; }"
     after = patched(changes(f"server {{ {location} }}", old="1.26"), defaults=True)
     assert after.count("proxy_http_version 1.0;") == 1
     assert "proxy_pass http://c; proxy_http_version 1.0; }" in after
 
 
-def test_before_1_29_2_the_default_server_of_a_socket_decides_which_tls_its_servers_speak() -> None:
+def test_before_1_29_2_the_default_server_of_a_socket_decides_which_tls_versions_its_servers_speak() -> None:
     """1.29.2: "now the ssl_protocols directive works in a virtual server different from the default server"."""
     named = "server { listen 443 ssl default_server; ssl_protocols TLSv1.2; }\nserver {\nlisten 443 ssl;\n}"
     assert of(changes(named, old="1.22", new="1.26"), Effect.DEFAULT) == []
@@ -115,13 +115,13 @@ def test_before_1_29_2_the_default_server_of_a_socket_decides_which_tls_its_serv
         "server { listen 443 ssl; include a; } server { listen 443 ssl; ssl_protocols TLSv1.2; }",
     ],
 )
-def test_where_the_default_server_changes_nothing_it_is_not_named(servers: str) -> None:
+def test_a_default_server_that_changes_nothing_is_not_named(servers: str) -> None:
     found = of(changes(servers, old="1.26", new="1.30"), Effect.BEHAVIOUR)
     assert "1.29.2" not in [since for _, _, since in found]
 
 
 def test_each_socket_of_a_server_has_a_default_server_of_its_own() -> None:
-    """A client gets the ssl_protocols of its socket's default server; those of other servers changed nothing."""
+    """A client gets the ssl_protocols of its socket's default server; those of other servers have no effect."""
     tls = "server {\nlisten 443 ssl;\nssl_protocols TLSv1.2;\n}\nserver {\nlisten 8443 ssl;\n}\n"
     found = changes(f"{tls}server {{\nlisten 443 ssl;\nlisten 8443 ssl;\nserver_name a;\n}}", old="1.26", new="1.30")
     (why,) = [one.why for one in found.differences if one.what == "ssl_protocols" and one.since == "1.29.2"]
@@ -143,7 +143,7 @@ def test_each_socket_of_a_server_has_a_default_server_of_its_own() -> None:
     ],
 )
 def test_the_keepalive_default_is_not_reported_if_something_else_closes_connections(location: str) -> None:
-    """On nginx 1.30, each request still has a connection of its own there."""
+    """With these configurations, each request still has a connection of its own on nginx 1.30."""
     found = changes(f"upstream u {{ server a; }} server {{ location / {{ {location} }} }}", old="1.22")
     told = [one.what for one in found.differences]
     assert "keepalive" not in told
@@ -151,7 +151,7 @@ def test_the_keepalive_default_is_not_reported_if_something_else_closes_connecti
 
 
 def test_the_effect_of_a_default_is_reported_exactly() -> None:
-    """An own Connection header is sent as before; with the client's header, it depends on the request."""
+    """A fixed Connection header is sent as before; with the client's own header, the effect depends on the request."""
     server = "upstream u { server a; } server { location / { %s proxy_pass http://u; } }"
     whys = {
         header: {one.what: one.why for one in changes(server % header, old="1.26").differences}

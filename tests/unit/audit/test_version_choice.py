@@ -1,4 +1,4 @@
-"""The version of an audit is that of the nginx that uses the files, if there is one."""
+"""An audit uses the version of the installed nginx if that nginx uses the files."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ SAYS = "#!/bin/sh\necho 'nginx version: nginx/1.22.1 (Debian)' >&2\necho 'config
 
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of an nginx on PATH."""
+    """The folder with the configuration of an nginx on PATH."""
     folder = tmp_path / "etc"
     folder.mkdir()
     (folder / "nginx.conf").write_text("events {}\nhttp { server { listen 80; } }\n", encoding="utf-8")
@@ -46,11 +46,11 @@ def test_a_named_version_takes_precedence(installed: Path) -> None:
     assert audit(str(installed), version="1.30").facts.version == "1.30"
 
 
-def test_the_lab_has_the_release_of_an_installed_version() -> None:
+def test_an_installed_release_is_matched_to_a_version_in_the_lab() -> None:
     assert [lab_version(one) for one in ("1.22.1", "1.30.6", "1.24.0", "")] == ["1.22", "1.30", "", ""]
 
 
-def test_a_problem_of_some_versions_names_them() -> None:
+def test_a_problem_on_some_versions_names_them() -> None:
     """Before 1.19.7, nginx only warned about spdy."""
     text = "events { }\nhttp { server { listen 80 spdy; } server { listen 80; listen 80; } }\n"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True)).facts.configuration.problems
@@ -61,7 +61,7 @@ def test_a_problem_of_some_versions_names_them() -> None:
 
 
 def test_what_only_older_versions_refuse_is_reported_and_patched() -> None:
-    """Before 1.25.5, stream{} has one server for each address."""
+    """Before 1.25.5, stream{} can have only one server for each address."""
     server = "server { listen 53; proxy_pass 127.0.0.1:1; }"
     text = f"worker_processes 2;\nevents {{ multi_accept on; }}\nstream {{ {server} {server} }}\n"
     found = audit_source(Dump({"nginx.conf": text}, is_complete=True))
@@ -115,8 +115,8 @@ def test_a_version_without_known_changes_is_named(version: str, bound: str) -> N
         ("server { set $a b; server_name x; }", "1.18", ""),
     ],
 )
-def test_without_a_version_all_that_know_everything_are_compared(http: str, version: str, because: str) -> None:
-    """The oldest one is the first lab version that knows everything; the audit names what an older one lacks."""
+def test_by_default_all_versions_that_know_all_directives_are_compared(http: str, version: str, because: str) -> None:
+    """The first is the oldest lab version that knows all directives; the audit names what an older one lacks."""
     found = audit_source(source(http))
     assert found.choice is not None
     assert found.choice.version == version
@@ -126,7 +126,7 @@ def test_without_a_version_all_that_know_everything_are_compared(http: str, vers
 
 
 def test_findings_that_hold_on_some_versions_name_them() -> None:
-    """They have no patch, since it would not suit the others, unless something breaks."""
+    """They have no patch, since it would not suit the other versions, unless something breaks."""
     found = audit_source(source("upstream u { server 10.0.0.1; } server { location / { proxy_pass http://u; } }"))
     states = {(one.claim, one.state.value): (one.versions, bool(one.edits)) for one in found.advice}
     assert states["connections_are_the_cause", "missing"] == (STABLE_VERSIONS[:-1], False)

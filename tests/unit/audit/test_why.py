@@ -7,7 +7,7 @@ from tuneproof.errors import BadInputError
 from tuneproof.lines import every_line
 
 
-def test_a_directive_has_its_rule_the_advice_and_the_verdicts() -> None:
+def test_the_answer_for_a_directive_contains_its_rule_advice_and_verdicts() -> None:
     text = why("multi_accept")
     assert "ngx_event_core_module, in events" in text
     assert "\nmulti_accept on (workers share a queue): remove\n" in text
@@ -15,11 +15,11 @@ def test_a_directive_has_its_rule_the_advice_and_the_verdicts() -> None:
     assert text.splitlines()[-1] == "  docs/accepting.md"
 
 
-def test_a_directive_without_a_row_still_has_its_rule() -> None:
+def test_a_rule_is_shown_for_a_directive_without_a_row() -> None:
     assert why("proxy_bind").splitlines()[0] == "proxy_bind"
 
 
-def test_a_claim_and_a_scenario_have_their_verdicts() -> None:
+def test_the_verdicts_of_a_claim_and_of_a_scenario_are_shown() -> None:
     alone = why("small_rmem_restores_loop")
     assert alone.startswith("reuseport_stall/small_rmem_restores_loop: ")
     assert "\n  threshold: above 5×; an iteration that reads a fifth " in alone  # noqa: RUF001 - a multiplication sign
@@ -27,12 +27,12 @@ def test_a_claim_and_a_scenario_have_their_verdicts() -> None:
 
 
 @pytest.mark.parametrize("line", ["multi_accept on;", "multi_accept on", "multi_accept;"])
-def test_a_line_of_a_configuration_means_its_directive(line: str) -> None:
+def test_a_line_from_a_configuration_means_its_directive(line: str) -> None:
     assert why(line) == why("multi_accept")
 
 
-def test_a_directive_has_what_versions_changed_of_it() -> None:
-    """The answer also has how inner blocks inherit it, and that packages of distributions may have it earlier."""
+def test_the_changes_to_a_directive_are_shown_with_their_versions() -> None:
+    """The answer also contains how inner blocks inherit it, and that distribution packages may have it earlier."""
     assert "  nginx 1.29.7: new: local in upstream" in why("keepalive").splitlines()
     assert "  nginx 1.25.1: http2: nginx warns about it at each start" in why("listen")
     assert "since nginx 1.29.8 or a security update of a distribution" in why("max_headers")
@@ -54,7 +54,7 @@ def test_a_directive_of_another_module_is_known_as_such(name: str, source: str) 
 
 
 @pytest.mark.parametrize("word", ["tcp_rmem", "net.ipv4.tcp_rmem", "TCP_RMEM", "reuseport"])
-def test_any_other_word_finds_the_claims_that_have_it(word: str) -> None:
+def test_any_other_word_finds_the_claims_that_contain_it(word: str) -> None:
     found = why(word).splitlines()
     assert found[0].lower() == f"claims about {word.rpartition('.')[2].lower()}:"
     assert any(line.startswith("  reuseport_stall/") for line in found)
@@ -67,7 +67,7 @@ def test_a_part_of_a_word_finds_nothing(word: str) -> None:
         why(word)
 
 
-def test_what_a_version_cannot_test_is_called_so() -> None:
+def test_a_claim_that_a_version_cannot_test_is_called_not_testable() -> None:
     assert "  nginx 1.18: not testable" in why("quic_without_reuseport_loses_connections").splitlines()
 
 
@@ -85,7 +85,7 @@ def test_a_claim_without_results_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     assert caught.value.remedy == f"./lab run -k {claim}"
 
 
-def test_every_row_is_found_by_its_directive_with_its_advice() -> None:
+def test_each_row_with_its_advice_is_found_by_its_directive() -> None:
     for line in every_line():
         for concern in line.audit:
             assert f": {to_do(concern)}" in why(named(concern)), concern

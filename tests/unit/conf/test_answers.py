@@ -1,4 +1,4 @@
-"""The location that finally answers; a lab test compares with nginx."""
+"""The location that finally answers a request; a lab test compares it with nginx's."""
 
 import pytest
 

@@ -59,14 +59,14 @@ def test_a_default_depends_on_the_version(
         (Inheritance.NEVER, "keepalive upstream, server upstream, stub_status location, http2_push http"),
     ],
 )
-def test_what_an_inner_block_inherits_from_an_outer_one(kind: Inheritance, places: str) -> None:
+def test_an_inner_block_inherits_replaces_or_ignores_outer_directives(kind: Inheritance, places: str) -> None:
     for place in places.split(", "):
         name, context = place.split()
         assert inheritance(name, context) == kind, place
 
 
-def test_a_name_of_several_modules_is_resolved_by_its_context() -> None:
-    """Without a context, the row of http comes first."""
+def test_a_name_in_several_modules_is_resolved_by_its_context() -> None:
+    """Without a context, the row for http comes first."""
     modules = {context: row.module for context in CONTEXTS if (row := directive("server", (1, 30), context=context))}
     assert modules == {
         "http": "ngx_http_core_module",
@@ -133,7 +133,7 @@ SWITCH = 'invalid value "{1}" in "{0}" directive, it must be "on" or "off"'
 def test_what_nginx_refuses_is_reported_in_its_words(
     line: str, context: str, version: tuple[int, ...] | None, problem: str
 ) -> None:
-    """Without a version, only what all versions refuse is reported; other modules' directives are not."""
+    """Without a version, only what all versions refuse is reported. Directives of third-party modules are not."""
     name, *args = line.removesuffix(" {").split()
     found = argument_problem(name, args, has_block=line.endswith("{"), context=context, version=version)
     assert found == problem
@@ -144,8 +144,8 @@ def test_names_of_other_modules_are_known_without_rows() -> None:
     assert rows_of("js_content") == rows_of("no_such") == ()
 
 
-def test_a_directives_rows_follow_one_another() -> None:
-    """In each module and context, one row applies to a version, and each row's contexts are known."""
+def test_a_directives_rows_do_not_overlap() -> None:
+    """In a module and context, exactly one row applies to a version. All contexts in the rows are known."""
     rows = list(everything())
     assert len(rows) > 800
     for row in rows:

@@ -1,4 +1,4 @@
-"""The settings in effect in a block; a lab test compares with nginx."""
+"""The settings in effect in a block; a lab test compares them with nginx's."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def block(*path: str) -> Block:
         (("location", "location"), "proxy_pass", [], Origin.DEFAULT),
         (("location", "if"), "proxy_pass", ["http://u"], Origin.OUTER),
         (("location", "limit_except"), "proxy_pass", ["http://u"], Origin.OUTER),
-        # The list is in one place: the outer lines are no longer in effect.
+        # allow and deny share one list: the outer deny lines are no longer in effect.
         (("location",), "deny", [], Origin.HERE),
         (("location", "location"), "root", [], Origin.OUTER),
         (("location", "location"), "alias", ["/b/"], Origin.OUTER),
@@ -76,7 +76,7 @@ def test_headers_are_merged_if_a_directive_says_so(mode: str, names: list[str]) 
     assert [said.value for said in inner.statements] == ([] if mode == "off" else names)
 
 
-def test_an_upstream_uses_the_resolver_of_http_since_it_exists() -> None:
+def test_an_upstream_inherits_the_resolver_of_http() -> None:
     main = main_of("events { } http { resolver 192.0.2.1; upstream u { server a; } }")
     upstream = next(main.all("upstream"))
     assert effective(upstream, "resolver", (1, 30)).value == "192.0.2.1"

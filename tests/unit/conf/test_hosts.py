@@ -1,4 +1,4 @@
-"""The server that gets a host; a lab test compares with nginx."""
+"""The server that a request's host selects; a lab test compares it with nginx's."""
 
 import pytest
 
@@ -45,7 +45,7 @@ def test_a_server_without_a_name_of_its_own_gets_no_request() -> None:
     assert [(one.line, other.line) for one, other in never_chosen(SOCKETS)] == [(8, 4), (9, 5)]
 
 
-def test_the_machines_name_makes_the_answer_uncertain() -> None:
+def test_the_machines_own_name_makes_the_answer_uncertain() -> None:
     main = main_of("events { } http { server { server_name a; } server { server_name $hostname; } }")
     (socket,) = sockets_of(main, (1, 22)).found
     assert server_for(socket, "b").doubt

@@ -1,4 +1,4 @@
-"""The location that gets a path; a lab test compares with nginx."""
+"""The location that a path selects; a lab test compares it with nginx's."""
 
 import pytest
 
@@ -43,14 +43,14 @@ def test_a_path_is_matched_as_in_nginx(path: str, args: tuple[str, ...], *, redi
 
 
 def test_a_slash_is_added_for_the_exact_location_of_the_same_name() -> None:
-    """Both are one node of nginx's tree."""
+    """Both are one node in nginx's tree."""
     server = server_of("location /a/ { proxy_pass http://b; } location = /a/ { }")
     found = taken("/a", server)
     assert (found.block.args, found.redirects) == (("=", "/a/"), True)
 
 
 def test_missing_or_unknown_parts_make_the_answer_uncertain() -> None:
-    """An exact location is still certain."""
+    """A path with an exact location is still certain."""
     text = "include /more.conf; location = /a { } location /b { }"
     server = server_of(text, is_complete=False)
     assert [bool(taken(path, server).doubt) for path in ("/a", "/b")] == [False, True]

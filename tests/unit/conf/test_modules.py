@@ -1,4 +1,4 @@
-"""The modules that a configuration needs, and those of them that are packaged."""
+"""The modules that a configuration needs, and which of them are packaged."""
 
 import pytest
 
@@ -10,12 +10,12 @@ from tuneproof.nginx_modules import MODULES, module_in, module_of
 
 
 def dump(http: str, *, main: str = "") -> Dump:
-    """Return a configuration of one file."""
+    """Return the dump of a configuration in one file."""
     return Dump({"nginx.conf": f"{main}\nevents {{ }}\nhttp {{\n{http}\n}}\n"}, is_complete=True)
 
 
 def read(http: str, *, main: str = "") -> Configuration:
-    """Read a configuration of one file."""
+    """Read a configuration in one file."""
     return read_configuration(dump(http, main=main))
 
 
@@ -34,7 +34,7 @@ def read(http: str, *, main: str = "") -> Configuration:
     ],
 )
 def test_directives_name_their_modules(http: str, main: str, needed: list[str]) -> None:
-    """Each module follows those that it needs, and is listed once; directives with similar names do not count."""
+    """Each module is listed once, after those that it needs; directives with similar names do not count."""
     configuration = read(http, main=main)
     used = used_modules(configuration)
     assert not any("unknown directive" in problem.message for problem in configuration.problems)
@@ -43,7 +43,7 @@ def test_directives_name_their_modules(http: str, main: str, needed: list[str]) 
 
 
 def test_modules_that_the_files_load_are_not_loaded_again() -> None:
-    """The path of the module's file does not matter."""
+    """The folder of the module's file does not matter."""
     configuration = read("server { echo hello; }", main="load_module /opt/ngx_http_echo_module.so;")
     (used,) = used_modules(configuration)
     assert (used.module.name, used.is_loaded, used.what) == (
@@ -53,7 +53,7 @@ def test_modules_that_the_files_load_are_not_loaded_again() -> None:
     )
 
 
-def test_unpackaged_modules_are_reported_with_their_place() -> None:
+def test_unpackaged_modules_are_reported_with_their_places() -> None:
     """Unpackaged and commercial modules are reported; directives in a packaged module's own blocks are not."""
     configuration = read(
         "server { no_such_directive on; echo a; status_zone a; }\ngeoip2 /a { $b country; }\nrtmp { no_such; }\n"
@@ -71,15 +71,15 @@ def test_unpackaged_modules_are_reported_with_their_place() -> None:
 
 
 def test_a_version_is_chosen_for_which_the_module_is_packaged() -> None:
-    """The audit chooses the same version."""
+    """The audit chooses it."""
     found = audit_source(dump("brotli on;"))
     assert found.choice is not None
     assert found.choice.because is not None
     assert (found.choice.version, found.choice.because.what) == ("1.22", "brotli")
 
 
-def test_each_row_has_a_unique_name_and_finds_itself() -> None:
-    """A row finds itself by its file, and the modules that it needs have rows, too."""
+def test_each_row_has_a_unique_name_and_is_found_by_its_file() -> None:
+    """A row is found by its module's file, and the modules that it needs have rows, too."""
     assert len({module.name for module in MODULES}) == len(MODULES)
     for module in MODULES:
         assert module_in(f"modules/{module.file}") is module

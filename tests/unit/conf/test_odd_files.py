@@ -54,7 +54,7 @@ def audited(text: str) -> Audit:
 
 
 def test_a_file_that_includes_itself_several_times_is_read_once() -> None:
-    """If it were read each time, every include would double the work."""
+    """If the file were read each time, every include would double the work."""
     found = audited("events { }\n" + "include *.conf;\n" * 12 + "http { server { listen 80; } }\n")
     assert len(found.facts.servers) == 1
     told = [problem for problem in found.facts.configuration.problems if "leads to itself" in problem.message]
@@ -68,7 +68,7 @@ def test_deeply_nested_blocks_are_reported_as_one_problem() -> None:
 
 @pytest.mark.parametrize("number", ["9" * 19, "9" * 5000, "\u0663"], ids=["beyond-64-bits", "thousands", "arabic"])
 def test_a_number_that_nginx_cannot_read_is_unknown(number: str) -> None:
-    """Such a number is never guessed, and causes no exception."""
+    """Such a number is never guessed, and does not cause an exception."""
     assert (whole_number(number), size_bytes(f"{number}k")) == (None, None)
     assert (whole_number("65536"), size_bytes("8K")) == (65536, 8192)
 
@@ -157,8 +157,10 @@ SERVER = "events {{ }} http {{ server {{ listen 80; {} }} }}"
     ],
     ids=["names", "one name", "ports", "upstreams", "prefixes", "regexes"],
 )
-def test_twice_the_servers_or_locations_take_twice_the_work(around: str, repeated: str, at_most: float) -> None:
-    """Hosting companies have thousands. The test counts function calls."""
+def test_twice_as_many_servers_or_locations_take_about_twice_the_work(
+    around: str, repeated: str, at_most: float
+) -> None:
+    """Hosting companies have thousands of them. The test counts function calls."""
     few, many = (calls_of(around.format("".join(map(repeated.format, range(number))))) for number in (80, 160))
     assert many < at_most * few
 

@@ -25,7 +25,7 @@ def test_lines_that_nginx_refuses_are_problems(name: str, version: str) -> None:
 
 @pytest.mark.parametrize("version", LAB_VERSIONS)
 @pytest.mark.parametrize("name", LOADED)
-def test_lines_that_nginx_loads_are_not(name: str, version: str) -> None:
+def test_lines_that_nginx_loads_are_not_problems(name: str, version: str) -> None:
     assert problems(whole(LOADED[name]), version) == []
 
 
@@ -59,7 +59,7 @@ def test_lines_that_nginx_loads_are_not(name: str, version: str) -> None:
         *("a-certificate-that-is-not-here", "a-certificate-of-a-template"),
     ],
 )
-def test_lines_that_may_load_are_not(text: str) -> None:
+def test_lines_that_nginx_may_load_are_not_problems(text: str) -> None:
     assert problems(text, is_complete=False) == []
 
 
@@ -71,15 +71,15 @@ def test_lines_that_may_load_are_not(text: str) -> None:
         ("map $uri $a { http2 on; }", "1.22", True),
         # Debian added this directive to 1.22.1 with a security fix.
         ("max_headers 100;", "1.22", True),
-        # A later release of the same branch has it, and may be the packaged one.
+        # A later release of the same branch has this directive, and may be the packaged one.
         ("client_body_early_read on;", "1.31.3", True),
         ("client_body_early_read on;", "1.30", False),
-        # nginx Plus, Angie and a packaged module had the directive before.
+        # nginx Plus, Angie and a packaged module had these directives before.
         ("upstream a { server 127.0.0.1:1; sticky cookie s; }", "1.22", True),
         ("upstream a { server 127.0.0.1:1; resolver 127.0.0.1; }", "1.22", True),
     ],
 )
-def test_a_version_refuses_the_directives_of_later_ones(
+def test_a_version_refuses_the_directives_of_later_versions(
     tmp_path: Path, text: str, version: str, *, is_known: bool
 ) -> None:
     (tmp_path / "nginx.conf").write_text(f"events {{ }}\nhttp {{ {text} }}\n", encoding="utf-8")
@@ -88,7 +88,7 @@ def test_a_version_refuses_the_directives_of_later_ones(
     assert found == ([] if is_known else [f'unknown directive "{text.split(maxsplit=1)[0]}"'])
 
 
-def test_a_version_refuses_what_later_ones_allow_in_a_block(tmp_path: Path) -> None:
+def test_a_version_refuses_what_later_versions_allow_in_a_block(tmp_path: Path) -> None:
     """stream{} has server_name since 1.25.5, and http{} has it in all versions."""
     server = "server { listen 443; server_name a; proxy_pass 127.0.0.1:1; }"
     (tmp_path / "nginx.conf").write_text(f"events {{ }}\nstream {{ {server} }}\n", encoding="utf-8")
@@ -105,7 +105,7 @@ def test_a_version_refuses_what_later_ones_allow_in_a_block(tmp_path: Path) -> N
     ],
 )
 def test_a_listen_without_its_semicolon_is_also_a_problem_in_a_fragment(listen: str, messages: list[str]) -> None:
-    """The parameters of a fragment's protocol are unknown, but no directive is one."""
+    """Unknown parameters are allowed since a fragment's protocol is unknown, but no directive's name is a parameter."""
     assert problems(f"server {{ {listen} }}\n", is_complete=False) == messages
 
 
@@ -118,7 +118,7 @@ def test_a_file_that_was_named_alone_may_lack_its_includes(tmp_path: Path) -> No
 
 
 def test_a_server_in_a_fragment_may_have_directives_of_any_protocol() -> None:
-    """It may belong to stream{} or mail{}, too."""
+    """The server may belong to http{}, stream{} or mail{}."""
     of_none = "server { limit_req_zone $uri zone=a:1m rate=1r/s; }\n"
     assert problems(of_none, is_complete=False) == ['"limit_req_zone" directive is not allowed here']
     for of_one in ("proxy_pass 127.0.0.1:1;", "auth_http 127.0.0.1/a;", "location / { }"):
@@ -139,7 +139,7 @@ def test_main_and_events_may_have_one_of_each_directive() -> None:
         "upstream ${A_HOST} { server a:1; } server { location / { proxy_pass http://${B_HOST}:80; } }",
     ],
 )
-def test_two_placeholders_are_not_the_same(lines: str) -> None:
+def test_two_placeholders_are_not_taken_for_duplicates(lines: str) -> None:
     assert problems(whole(lines)) == []
 
 
@@ -215,7 +215,7 @@ _OTHER = "server { listen 443 ssl; ssl_certificate a; ssl_certificate_key b; }"
         ("mail { auth_http a:1; starttls off; server { listen 143; ssl_certificate a; } }", "1.30", ""),
     ],
 )
-def test_what_tls_needs_is_missing_where_nginx_misses_it(text: str, version: str, message: str) -> None:
+def test_what_tls_needs_is_reported_as_missing_where_nginx_reports_it(text: str, version: str, message: str) -> None:
     """The messages are those of nginx 1.18 to 1.31 with the modules of Debian 12 for stream{} and mail{}."""
     assert problems(f"events {{ }} {text}", version) == ([message] if message else [])
 
@@ -256,7 +256,7 @@ _TWICE = 'duplicate "0.0.0.0:53" address and port pair'
     ],
 )
 def test_servers_of_stream_and_mail_are_read_as_nginx_reads_them(servers: str, version: str, message: str) -> None:
-    """The messages are those of nginx 1.18 to 1.31, with mail{} of 1.18 alone."""
+    """The messages are those of nginx 1.18 to 1.31; those about mail{} are from 1.18 alone."""
     protocol, written = servers.split(": ", 1)
     more = "auth_http a:1;" if protocol == "mail" else "ssl_certificate a; ssl_certificate_key b;"
     handler = "proxy_pass a:1;" if protocol == "stream" else ""
@@ -296,7 +296,7 @@ def test_quoted_words_of_a_condition_stay_together() -> None:
 )
 @pytest.mark.parametrize("block", ["http", "stream"])
 def test_names_resolved_at_run_time_need_a_zone_and_a_resolver(block: str, upstream: str, message: str) -> None:
-    """Both are needed by nginx 1.30 and 1.31. Before 1.27.3, nginx has no parameter resolve."""
+    """Nginx 1.30 and 1.31 need both. Before 1.27.3, nginx does not have the parameter resolve."""
     text = f"events {{ }} {block} {{ upstream a {{ {upstream} }} }}"
     assert problems(text, "1.30") == ([message] if message else [])
     assert problems(text, "1.26") == []
@@ -323,7 +323,7 @@ def test_names_resolved_at_run_time_need_a_zone_and_a_resolver(block: str, upstr
     ],
 )
 def test_a_variable_that_nothing_defines_is_refused(http: str, unknown: str) -> None:
-    """A map that is missing is the usual reason. Names of other modules are only known to these."""
+    """The usual reason is a missing map. Variables of third-party modules are not refused: no list has them."""
     text = f"events {{ }} http {{ {http} }}"
     found = [one for one in problems(text) if "variable" in one]
     assert found == ([f'unknown "{unknown}" variable'] if unknown else [])

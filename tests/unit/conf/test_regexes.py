@@ -1,4 +1,4 @@
-"""PCRE's regular expressions: Python's if both mean the same, otherwise an error."""
+"""PCRE's regular expressions: Python's are used if both mean the same, and the others are rejected."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sockets as nginx merges all listens, and what it refuses; a lab test compares with nginx."""
+"""The sockets that nginx makes from all listens, and the listens that it refuses; a lab test checks both."""
 
 import pytest
 
@@ -10,8 +10,8 @@ def servers(*listens: str) -> str:
     return "events { } http { " + " ".join(f"server {{ {text} }}\n" for text in listens) + "}"
 
 
-def test_a_socket_for_all_addresses_takes_the_connections_of_single_ones() -> None:
-    """If the single ones have options, both sockets are bound, and the kernel refuses the second one."""
+def test_a_socket_for_all_addresses_takes_the_connections_to_individual_addresses() -> None:
+    """If the listen for one address has options, both sockets are bound, and the kernel refuses the second one."""
     found = sockets_of(main_of(servers("listen 127.0.0.1:80;", "listen 80;", "")), (1, 22)).found
     assert [(one.address.name, one.is_bound, len(one.servers)) for one in found] == [
         ("127.0.0.1:80", False, 1),
@@ -21,7 +21,7 @@ def test_a_socket_for_all_addresses_takes_the_connections_of_single_ones() -> No
     assert [one.message for one in refused.problems] == ["bind() to 0.0.0.0:80 failed (98: Address already in use)"]
 
 
-def test_a_socket_has_all_listens_protocols_and_one_listens_options() -> None:
+def test_a_socket_has_the_protocols_of_all_listens_and_the_options_of_one() -> None:
     text = servers("listen *:443 ssl;", "listen 443 http2 default_server;", "listen 0.0.0.0:443 backlog=9 reuseport;")
     (socket,) = sockets_of(main_of(text), (1, 22)).found
     assert socket.protocols == {"ssl", "http2"}
@@ -63,7 +63,7 @@ def test_connections_reach_the_socket_of_their_address() -> None:
 @pytest.mark.parametrize(
     ("listens", "redefined"),
     [
-        # A single server that differs may be intended: nginx warns about the next change.
+        # nginx does not warn if only the first server differs, which may be intended; it warns about a later change.
         (("ssl", "", ""), []),
         (("ssl", "ssl http2", "ssl"), []),
         (("", "ssl", "ssl"), [3]),
@@ -75,8 +75,8 @@ def test_connections_reach_the_socket_of_their_address() -> None:
         (("ssl", "ssl reuseport", ""), [3]),
     ],
 )
-def test_listens_of_a_socket_with_other_protocols_are_redefined(listens: tuple[str, ...], redefined: list[int]) -> None:
-    """Without a warning, the socket still has all of them; ngx_http_add_addresses of 1.23.4."""
+def test_listens_that_redefine_a_sockets_protocols_are_found(listens: tuple[str, ...], redefined: list[int]) -> None:
+    """Even without a warning, the socket has the protocols of all listens (ngx_http_add_addresses of 1.23.4)."""
     texts = (f"listen 443 {parameters};" for parameters in listens)
     (socket,) = sockets_of(main_of(servers(*texts)), (1, 26)).found
     assert [place.line for place in socket.redefined] == redefined

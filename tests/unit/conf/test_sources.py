@@ -67,7 +67,7 @@ def test_a_file_is_read_whatever_program_wrote_it(tmp_path: Path, raw: bytes) ->
 
 
 def test_latin_1_is_recognised() -> None:
-    """Each byte is a character, and none is lost."""
+    """Each byte is a character, and no byte is lost."""
     assert decode(b"caf\xe9") == "café"
 
 
@@ -98,7 +98,7 @@ def test_a_dump_is_read_with_a_terminals_text_around_it(
         assert (proxied.target.statement.file, proxied.target.statement.line) == ("/etc/nginx/conf.d/site.conf", 1)
 
 
-def test_a_text_alone_leaves_its_includes_unread(tmp_path: Path) -> None:
+def test_includes_of_a_text_alone_are_not_read(tmp_path: Path) -> None:
     found = of_bytes(tmp_path, b"events {}\nhttp { include /nowhere/*.conf; }\n")
     assert found.facts.configuration.unseen == ("/nowhere/*.conf",)
 
@@ -127,7 +127,7 @@ def test_a_fragment_of_an_unknown_block_is_not_refused(tmp_path: Path, text: str
     assert found.is_fragment
 
 
-def test_the_prefix_says_where_a_copy_came_from(tmp_path: Path) -> None:
+def test_the_prefix_names_the_folder_that_was_copied(tmp_path: Path) -> None:
     """Files in a folder with another name are then found."""
     (tmp_path / "sites").mkdir()
     (tmp_path / "sites/a").write_text("server { listen 83; }\n", encoding="utf-8")
@@ -136,7 +136,7 @@ def test_the_prefix_says_where_a_copy_came_from(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_fragments_is_one_configuration(tmp_path: Path) -> None:
-    """They are read as by an http{} that includes them all."""
+    """They are read as if an http{} included them all."""
     (tmp_path / "up.conf").write_text("upstream app { server a:1; }\n", encoding="utf-8")
     (tmp_path / "a.conf").write_text("server { listen 84; location / { proxy_pass http://app; } }\n", encoding="utf-8")
     found = audit(str(tmp_path), version="1.30")
@@ -254,10 +254,10 @@ def test_endless_includes_give_one_error(tmp_path: Path, write: Callable[[Path, 
         (tree, "_MOST_STATEMENTS", "nginx.conf", "more than 2 directives"),
     ],
 )
-def test_a_configuration_has_a_limit_of_each_kind(
+def test_a_configuration_beyond_a_limit_is_rejected(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType, limit: str, named: str, message: str
 ) -> None:
-    """Below the usual limits, everything is read."""
+    """Within the limits, everything is read."""
     (tmp_path / "sites").mkdir()
     for name in ("nginx.conf", "sites/a.conf", "sites/b.conf", "sites/c.conf"):
         (tmp_path / name).write_text("events {}\nhttp { sendfile on; }\n", encoding="utf-8")

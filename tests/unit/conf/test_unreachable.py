@@ -1,4 +1,4 @@
-"""Locations that certainly no path reaches."""
+"""Locations that no path can reach."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from tuneproof.conf.unreachable import unreachable_in
         ("location /a { location ~ x { } location ~ x { } }", "x", "x"),
     ],
 )
-def test_the_location_that_takes_all_its_paths_is_named(locations: str, lost: str, by: str) -> None:
+def test_the_location_that_takes_all_paths_of_another_one_is_named(locations: str, lost: str, by: str) -> None:
     found = [(one.block.args[-1], one.by.args[-1]) for one in unreachable_in(server_of(locations))]
     assert found == [(lost, by)]
 

@@ -1,4 +1,4 @@
-"""The path that nginx compares with locations; a lab test compares with nginx."""
+"""The path that nginx compares with locations; a lab test checks it against nginx."""
 
 import pytest
 

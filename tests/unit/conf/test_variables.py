@@ -1,4 +1,4 @@
-"""Possible values of a variable: all that a configuration may give it, or unknown."""
+"""Possible values of a variable: all those that a configuration may give it, or unknown."""
 
 import pytest
 
@@ -16,7 +16,7 @@ PROXIED = "proxy_pass http://$b;"
         (f"server {{ set $b one; location / {{ {PROXIED} }} }}", {"one"}),
         (f"server {{ set $b one; if ($arg_a) {{ set $b two; }} location / {{ {PROXIED} }} }}", {"one", "two"}),
         (f"server {{ location / {{ {PROXIED} }} }}", None),
-        # Variables keep their values when a request goes on in another location.
+        # Variables keep their values when a request continues in another location.
         (
             f"server {{ set $b one; location / {{ {PROXIED} }} location /a {{ set $b two; rewrite ^ / last; }} }}",
             {"one", "two"},
@@ -46,7 +46,7 @@ PROXIED = "proxy_pass http://$b;"
         (f"split_clients $uri $b {{ 50% one; * two; }} server {{ location / {{ {PROXIED} }} }}", {"one", "two"}),
     ],
 )
-def test_every_value_that_a_variable_may_have_is_known_or_none_is(http: str, expected: set[str] | None) -> None:
+def test_either_every_possible_value_of_a_variable_is_known_or_none_is(http: str, expected: set[str] | None) -> None:
     source = Dump({"nginx.conf": f"events {{ }}\nhttp {{ {http} }}\n"}, is_complete=False)
     [target] = targets_of(read_configuration(source).main)
     assert possible_values("$b", target.block) == expected

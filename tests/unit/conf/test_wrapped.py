@@ -1,4 +1,4 @@
-"""A configuration inside something else is rejected: its first directive would be an argument of something else."""
+"""A configuration inside something else is rejected: its first directive would become an argument of other text."""
 
 import pytest
 
