@@ -1,1 +1,1 @@
-"""The advice, without Docker."""
+"""Tests of tuneproof.catalogue, without Docker."""

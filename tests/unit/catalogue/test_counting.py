@@ -32,7 +32,7 @@ def ratio(figure: str = "x") -> CountedClaim:
 
 
 def share(*, turned_by: str = "b", **row: Any) -> tuple[CountedClaim, ...]:
-    """Return the claim that a share of one arm is above one half, and its control."""
+    """Return the claim that a share in one arm is above one half, and its control."""
     return tuple(claims_from(Line(scenario="s", claim="n", arms=("a",), figure="x", turned_by={"a": turned_by}, **row)))
 
 
@@ -53,7 +53,7 @@ def test_arms_that_need_the_same_container_share_it() -> None:
 
 
 def test_a_count_of_zero_counts_as_one() -> None:
-    """A ratio to it then does not exceed the count; if both arms have none, there is no ratio."""
+    """A ratio to zero is then at most the other count; if both arms count zero, there is no ratio."""
     block = dict(zip("abc", counted(20, 0, 0), strict=True))
     observed = {name: item for name, item in block.items() if isinstance(item, CountedObservation)}
     assert times("x", ("a", "b"))(observed) == 20
@@ -63,7 +63,7 @@ def test_a_count_of_zero_counts_as_one() -> None:
         times("x", ("b", "c"))(observed)
 
 
-def test_a_claim_is_reversed_by_another_arm_in_the_place_of_its_own() -> None:
+def test_a_claim_is_reversed_by_replacing_its_arm_with_another_one() -> None:
     claim = ratio()
     scenario = Scenario(name="s", arms=arms_of([setting("a"), setting("b")]), claims=(claim,))
     other_way = turned(scenario)
@@ -79,7 +79,7 @@ def test_a_claim_is_reversed_by_another_arm_in_the_place_of_its_own() -> None:
 
 
 def test_a_claim_expected_to_be_refuted_is_reversed_into_one_that_holds() -> None:
-    """The expectation for a version of nginx does not matter."""
+    """An expectation for certain versions of nginx does not matter."""
     (claim,) = share(expected="refuted")
     told = turned_claim(claim)
     assert (told.arms, told.expected_on("1.30", BARE)) == (("a as b",), "holds")
@@ -112,7 +112,7 @@ def test_a_control_holds_for_the_arm_that_reverses_the_claim(expected: Verdict, 
 
 
 class Asked(dict[str, float]):
-    """Figures that have any requested key, and remember the requests."""
+    """Figures with a value for any requested key; they remember the keys."""
 
     def __missing__(self, name: str) -> float:
         self[name] = 1.0
@@ -120,7 +120,7 @@ class Asked(dict[str, float]):
 
 
 def not_returned(claim: Claim[Any], arms: dict[str, Arm[Any]]) -> list[str]:
-    """Return the figures that a claim's effect uses, but its arms' scripts do not return."""
+    """Return the figures that a claim's effect uses but that its arms' scripts do not return."""
     asked = {name: Asked() for name in claim.arms}
     claim.effect({name: CountedObservation(measuring_s=1.0, figures=figures) for name, figures in asked.items()})
     missing = []

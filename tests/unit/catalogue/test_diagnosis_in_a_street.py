@@ -36,7 +36,7 @@ def test_the_cause_alone_is_right_whether_or_not_it_shows_outside_too(arm: str) 
 
 @pytest.mark.parametrize("arm", DIAGNOSES_IN_A_STREET)
 def test_any_other_finding_is_wrong(arm: str) -> None:
-    """The other finding may be next to the cause, instead of it, or only outside; no finding is wrong, too."""
+    """The other finding may be next to the cause, in its place, or only outside. No finding at all is wrong, too."""
     causes = DIAGNOSES_IN_A_STREET[arm]
     others = [cause for cause in Cause if (cause,) != causes]
     wrong = [seen((*causes, other)) for other in others]
@@ -47,7 +47,7 @@ def test_any_other_finding_is_wrong(arm: str) -> None:
 
 
 def test_every_arm_has_a_street_up_to_the_backend_of_its_subject() -> None:
-    """The capture at the backend then has the other leg."""
+    """The capture at the backend then contains the other leg."""
     scenario = street_scenario(NINE_IN_TEN)
     assert {arm.name for arm in scenario.arms} == set(DIAGNOSES_IN_A_STREET)
     for arm in scenario.arms:
@@ -56,7 +56,7 @@ def test_every_arm_has_a_street_up_to_the_backend_of_its_subject() -> None:
         assert arm.plan.street_to in scenario.beside
 
 
-def test_a_full_run_demands_more() -> None:
+def test_a_full_run_requires_a_higher_share() -> None:
     quick, full = street_scenario().claims[0], street_scenario(NINE_IN_TEN).claims[0]
     assert (quick.threshold, full.threshold) == (0.5, NINE_IN_TEN.right_share)
     assert full.own_looks == NINE_IN_TEN.looks

@@ -11,14 +11,14 @@ BUILT = [arm.name for arm in SCENARIO.arms if arm is not HEALTHY]
 
 @pytest.mark.parametrize("arm", BUILT)
 def test_the_built_cause_alone_is_right(arm: str) -> None:
-    """Its consequences may be named next to it; any other cause, or none, is wrong."""
+    """Consequences of the cause may be named, too. Any other cause is wrong, and so is none."""
     claim, (cause,) = SCENARIO.claim(f"diagnoses_{arm.replace('-', '_')}"), DIAGNOSES[arm]
     assert [claim.effect({arm: each}) for each in (told(cause), told(cause, Cause.CLIENT_GONE))] == [RIGHT, RIGHT]
     others = [told(other) for other in Cause if other is not cause]
     assert {claim.effect({arm: each}) for each in (*others, told())} == {WRONG}
 
 
-def test_every_claim_fails_with_healthy_traffic_instead() -> None:
-    """The files then show no such cause."""
+def test_with_healthy_traffic_every_claim_fails() -> None:
+    """The files then do not show the cause."""
     assert {claim.turned_by[claim.arms[0]] for claim in SCENARIO.claims} == {HEALTHY.name}
     assert [claim.arms[0] for claim in SCENARIO.claims] == BUILT

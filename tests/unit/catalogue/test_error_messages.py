@@ -34,8 +34,8 @@ def row(**fields: Any) -> dict[str, Any]:
     return {"id": "upstream_refused", "when": "w", "server": "a;", "remedy": {"is": "b;"}, **fields}
 
 
-def test_lines_are_counted_by_the_words_of_a_messages_row() -> None:
-    """Lines count even if they contain a client's line breaks, or nginx has no log yet."""
+def test_lines_are_counted_by_the_words_in_a_messages_row() -> None:
+    """Lines count even if they contain a client's line breaks, or if nginx printed them before it opened its log."""
     assert lines_of("upstream_refused", REFUSED * 2 + BROKEN) == 2
     assert lines_of("proxy_protocol_broken", REFUSED + BROKEN + REFUSED) == 1
     assert lines_of("conflicting_server_name", AT_START) == 1
@@ -43,14 +43,14 @@ def test_lines_are_counted_by_the_words_of_a_messages_row() -> None:
 
 
 def test_an_unanswered_request_fails_unless_its_client_stays() -> None:
-    """A connection that was never established has no responses at all."""
+    """A connection that was never established does not have any responses."""
     ok, bad, none = (Connection(answers=found, error="", closed_by_server=False, open_s=1.0) for found in ANSWERS)
     asked = (Flow(connections=3), Flow(connections=2, requests=2), Flow(connections=3, then=(Step.STAY,)))
     assert failed(asked, [(ok, ok, ok), (none, none), (none, none, none)]) == 4
     assert failed(asked, [(ok, bad, none), (ok, ok), (ok, bad, none)]) == 2 + 2 + 1
 
 
-def test_a_directive_goes_into_the_server_and_other_parts_replace_the_rows() -> None:
+def test_an_added_directive_goes_into_the_server_and_other_parts_replace_those_of_the_row() -> None:
     case = module._case(row(wrong={"is": "c 2;", "http": "d;", "asks": [{"path": "/x"}]}))
     assert case.remedy.provocation.server == "b; a;"
     assert case.wrong is not None
@@ -80,7 +80,7 @@ def test_every_case_has_a_known_message_and_script() -> None:
 
 
 def test_every_message_of_nginx_is_provoked_or_has_a_reason_why_not() -> None:
-    """The reason is in its own row, or in this scenario's list of exceptions."""
+    """The reason is in the message's row, or in this scenario's list of exceptions."""
     left_out = module.left_out()
     provoked = {case.row for case in cases()}
     own = {message.id for message in messages().values() if message.levels and not message.unprovoked}
@@ -99,15 +99,15 @@ def test_a_message_appears_its_remedy_ends_it_and_wrong_advice_does_not() -> Non
             assert by_name[f"{case.wrong.name}_ends_{case.id}"].expected is Verdict.REFUTED
 
 
-# Directives of modules that nginx lacks by default; the lab's build of mainline lacks them, too.
+# Directives of modules that nginx does not contain by default; the lab's build of mainline lacks them, too.
 OPTIONAL = (
     *("gunzip", "gunzip_buffers", "gzip_static", "sub_filter", "dav_methods", "flv", "mp4", "random_index", "slice"),
     *("stub_status", "add_before_body", "add_after_body", "image_filter", "xslt_stylesheet", "geoip_country", "perl"),
 )
 
 
-def test_a_case_names_the_module_that_not_every_build_has() -> None:
-    """A configuration that does not start fails all claims of its lab."""
+def test_a_case_names_a_module_that_some_builds_lack() -> None:
+    """If nginx does not start with one configuration, all claims of the lab fail."""
     uses = re.compile(rf"(?:^|[;{{}}\s])(?:{'|'.join(OPTIONAL)})[\s;]")
     wrong = {
         case.id

@@ -1,4 +1,4 @@
-"""HTTP/2 frames according to RFC 9113, section 4.1, and fields according to RFC 7541; nginx accepts them in the lab."""
+"""HTTP/2 frames follow RFC 9113, section 4.1, and fields follow RFC 7541; in the lab, nginx accepts them."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Advice for large machines: what is started there, which loads are void, and claims that can hold or fail."""
+"""Advice for large machines: the programs that are started there, and claims that can hold or fail."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -47,7 +47,7 @@ def test_workers_that_accept_have_a_cpu_each() -> None:
 
 
 def test_the_number_of_workers_follows_the_cpus() -> None:
-    """They run where the kernel puts them."""
+    """Workers are not bound to CPUs: they run where the kernel puts them."""
     names = ("worker-per-cpu", "half-as-many", "twice-as-many")
     configs = [arms()[name].subject.config for name in names]
     assert [config.worker_processes for config in configs] == [10, 5, 20]
@@ -62,8 +62,8 @@ def test_generators_get_as_many_threads_as_nginx_has_cpus() -> None:
 
 
 @pytest.mark.parametrize("declared", many_cpus.CLAIMS, ids=lambda one: one.name)
-def test_a_claim_comes_out_both_ways(declared: Claim[HttpObservation]) -> None:
-    """Contention costs the first arm CPU time; the number of workers gives it requests. Equal arms refute the claim."""
+def test_a_claim_can_hold_and_can_be_refuted(declared: Claim[HttpObservation]) -> None:
+    """Contention costs the first arm CPU time; more workers give it more requests. Equal arms refute a claim."""
     usual = observed(arms()["shared-queue"], worker_s=8.0 * SECONDS)
     strong = replace(
         usual,
@@ -78,14 +78,14 @@ def test_a_claim_comes_out_both_ways(declared: Claim[HttpObservation]) -> None:
 
 
 def test_advice_about_large_machines_needs_large_machines() -> None:
-    """With fewer CPUs than eight for nginx, claims are not testable; no result is expected."""
+    """With fewer than eight CPUs for nginx, claims are not testable; on large machines, either result is possible."""
     claims: list[Claim[Any]] = [*many_cpus.CLAIMS, softirq_steering.scenario(TEN).claim("many_cpus_for_softirqs_help")]
     assert {(claim.subject_cpus, claim.expected) for claim in claims} == {(MANY_CPUS, None)}
     assert MANY_CPUS == 8
 
 
 def test_a_machine_with_one_cpu_for_nginx_declares_the_same_arms() -> None:
-    """They are named, but not measured there."""
+    """There, the arms are named but not measured."""
     one = many_cpus.scenario(RunConditions(subject_cpus=lambda: [0]))
     assert [arm.name for arm in one.arms] == list(arms())
     assert min(arm.subject.config.worker_processes for arm in one.arms) == 1

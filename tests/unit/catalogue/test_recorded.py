@@ -25,7 +25,7 @@ LOG_LINE = (
 
 
 class Inner(Load[str, Observation]):
-    """A load that only records its calls, and fails on demand."""
+    """A load that only records its calls and fails on demand."""
 
     def __init__(self, did: list[str], error: LabError | None = None) -> None:
         self._did = did
@@ -109,7 +109,7 @@ def test_the_capture_surrounds_the_load_and_the_counters_surround_the_capture() 
     )
 
 
-def test_every_file_is_what_an_engineer_would_have_collected() -> None:
+def test_the_files_are_those_that_an_engineer_would_have_collected() -> None:
     around = Around()
     files = Recorded(load=Inner(around.did)).run(around.stage, label="a-b1").files
     assert sorted(files) == ["access.log", "netstat.1-before", "netstat.2-after", CAPTURE_FILE, "processes", "sockets"]
@@ -118,8 +118,8 @@ def test_every_file_is_what_an_engineer_would_have_collected() -> None:
     assert files["processes"] == b"Name:\tnginx\nPid:\t7\n"
 
 
-def test_if_requests_fail_the_workers_times_are_recorded() -> None:
-    """Times are read before and after, for each worker: so explain can distinguish a stall from a lack of CPU."""
+def test_the_workers_times_are_recorded_if_requests_fail() -> None:
+    """Each worker's times are read before and after, so that explain can distinguish a stall from a lack of CPU."""
     around = Around()
     plan = Recorded(load=Inner(around.did), access_log=False, error_log=True)
     outcome = plan.run(around.stage, label="a-b1")
@@ -151,7 +151,7 @@ def test_the_capture_also_ends_after_a_load_that_failed() -> None:
 
 
 def test_a_street_runs_around_the_load_and_is_captured_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The captures have all traffic, not only TCP; it ends with the load."""
+    """The captures contain all traffic, not only TCP; the other traffic ends with the load."""
     monkeypatch.setattr(recorded, "_STREET_S", 0.0)
     around = Around(filter_="")
     outcome = Recorded(load=Inner(around.did), street_to="files").run(around.stage, label="a-b1")
@@ -169,7 +169,7 @@ def test_a_street_runs_around_the_load_and_is_captured_at_both_ends(monkeypatch:
 
 
 def test_a_street_ends_with_a_load_that_failed() -> None:
-    """Traffic that continued would be in the next trial."""
+    """Otherwise, the traffic would continue into the next trial."""
     around = Around(filter_="")
     with pytest.raises(LabError, match="no connection"):
         Recorded(load=Inner(around.did, LabError("no connection")), street_to="files").run(around.stage, label="a-b1")

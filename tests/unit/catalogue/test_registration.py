@@ -42,7 +42,7 @@ def found() -> Mapping[str, Fingerprint]:
 
 
 def test_the_data_of_every_claim_match_their_registration(found: Mapping[str, Fingerprint]) -> None:
-    """Somebody looks at what changed, and why, before it is registered."""
+    """A maintainer must look at what has changed, and why, before it is registered."""
     known = registered()
     moved = sorted(name for name in {*found, *known} if name not in found or name not in known)
     moved += sorted(name for name in {*found} & {*known} if found[name].hash != known[name].hash)
@@ -50,7 +50,7 @@ def test_the_data_of_every_claim_match_their_registration(found: Mapping[str, Fi
 
 
 def test_code_with_another_effect_has_a_new_revision(found: Mapping[str, Fingerprint]) -> None:
-    """A digest shows that code has changed; its author raises the revision if its effect has changed."""
+    """A digest shows that code has changed; the author raises the revision if the code's effect has changed."""
     known = registered()
     changed = sorted(name for name in {*found} & {*known} if found[name].code != known[name].code)
     assert changed == [], (
@@ -60,7 +60,7 @@ def test_code_with_another_effect_has_a_new_revision(found: Mapping[str, Fingerp
 
 
 def test_every_claim_says_where_its_threshold_comes_from() -> None:
-    """One sentence gives the source, even for the control; an exploratory claim gives its reason."""
+    """One sentence gives the source, even for a control; for an exploratory claim, it gives the reason."""
     for advice in every_advice():
         for claim in advice.scenario(RunConditions()).claims:
             for each in (claim, claim.control):
@@ -107,7 +107,7 @@ def with_arm(change: Callable[[Any], Any]) -> Scenario[Any]:
         replace(SCENARIO, backends_beside_subject=not SCENARIO.backends_beside_subject),
     ],
 )
-def test_all_declared_data_that_affect_a_decision_are_in_its_hash(changed: Scenario[Any]) -> None:
+def test_all_declared_data_that_affect_a_claims_decision_are_in_its_hash(changed: Scenario[Any]) -> None:
     """The data are those of the claim, its arms and containers, and their surroundings."""
     assert print_of(changed).hash != print_of(SCENARIO).hash
 
@@ -118,8 +118,8 @@ def test_a_claims_wording_is_not_in_its_hash() -> None:
     assert print_of(worded) == print_of(SCENARIO)
 
 
-def test_an_additional_arm_changes_no_other_claim() -> None:
-    """The arm shares a container, and so a subject, with the others."""
+def test_an_additional_arm_does_not_change_other_claims() -> None:
+    """The arm shares a container with the others, and thus their subject."""
     scenario = config_rot.SCENARIO
     first = scenario.arms[0]
     shared = replace(first.subject, configurations={**first.subject.configurations, "new": "# another"})
@@ -131,13 +131,13 @@ def test_an_additional_arm_changes_no_other_claim() -> None:
 
 @pytest.fixture
 def print_with(tmp_path: Path) -> Iterator[Callable[..., Fingerprint]]:
-    """Return the fingerprint of a claim with an effect from a catalogue module with this code."""
+    """Return a function from a module's code to the fingerprint of a claim with the effect in that module."""
     modules: list[str] = []
 
     def print_with(code: str, raised: Mapping[str, int] | None = None) -> Fingerprint:
         path = tmp_path / f"example_{len(modules)}.py"
         path.write_text(code, encoding="utf-8")
-        # All have one name, because they stand for one module of the catalogue before and after a change.
+        # All have one name, because they represent one module in the catalogue before and after a change.
         spec = importlib.util.spec_from_file_location("tuneproof.catalogue.example", path)
         assert spec is not None
         assert spec.loader is not None
@@ -170,10 +170,10 @@ def test_local_names_and_comments_do_not_matter(print_with: Callable[..., Finger
 @pytest.mark.parametrize(
     ("old", "new"), [("max(", "min("), ("    return value", "    return value + 1"), ("(figures)", "(block)")]
 )
-def test_changed_code_shows_in_the_digest_and_its_revision_changes_the_hash(
+def test_changed_code_changes_the_digest_and_a_raised_revision_changes_the_hash(
     print_with: Callable[..., Fingerprint], old: str, new: str
 ) -> None:
-    """A function that the effect calls counts, too; only a manually raised revision registers the claim again."""
+    """Functions that the effect calls count, too; only a manually raised revision changes the hash."""
     before, after = print_with(CODE), print_with(CODE.replace(old, new))
     assert (after.hash, after.code != before.code) == (before.hash, True)
     for name in ("example.effect", "example.least", NAME, "SlowReaders"):
@@ -202,7 +202,7 @@ def test_values_that_a_factory_closes_over_are_data(print_with: Callable[..., Fi
 def test_the_tool_keeps_a_date_only_if_nothing_changed_or_somebody_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Code that has changed silently keeps its registration, and the tool fails."""
+    """If code has changed and nobody says so, the registration stays and the tool fails."""
     path = tmp_path / "registered.json"
     known = {"n": Registration(hash="data", code="code", since="2026-01-01")}
     now = Fingerprint(hash="data", code="code")

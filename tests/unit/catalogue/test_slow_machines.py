@@ -91,13 +91,13 @@ Script = Callable[[Rig], Figures]
 
 
 def script_of(arms: Sequence[Arm[CountedObservation]], name: str) -> Script:
-    """Return the script of an arm's trials."""
+    """Return the script for an arm's trials."""
     (plan,) = [arm.plan for arm in arms if arm.name == name]
     assert isinstance(plan, Counted)
     return plan.script
 
 
-# Each row has the time in seconds that a step may take, and the consequence of a longer one.
+# Each row contains the time in seconds that a step may take, and the consequence of a longer time.
 SCRIPTS: Mapping[str, tuple[Script, float, str]] = {
     "dying_connections": (dying_connections_scripts.asked_in_turn(), 10, "nginx tries a failed server again"),
     "failed_requests": (script_of(upstream_peers.ARMS, "5xx-listed"), 5, "nginx tries a failed server again"),
@@ -111,7 +111,7 @@ SCRIPTS: Mapping[str, tuple[Script, float, str]] = {
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_a_trial_that_a_server_clock_outruns_is_void(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_that_is_slower_than_a_server_clock_allows_is_void(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     script, limit_s, words = SCRIPTS[name]
     assert script(Machine(monkeypatch, 0.99 * limit_s))
     with pytest.raises(VoidTrialError, match=words):
@@ -119,14 +119,14 @@ def test_a_trial_that_a_server_clock_outruns_is_void(name: str, monkeypatch: pyt
 
 
 def test_a_page_requested_too_slowly_shows_nothing_about_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The rate alone would admit more than half of the page, and nothing would seem to break."""
+    """The rate alone would admit more than half of the page, so the page would not seem to break."""
     rejected = answered(503)
     assert request_limits_scripts.page(Machine(monkeypatch, 0.7, answer=rejected)) == {"rejected_share": 1.0}
     with pytest.raises(VoidTrialError, match=r"the requests took 0\.9 s, in which the rate admits"):
         request_limits_scripts.page(Machine(monkeypatch, 0.9, answer=rejected))
 
 
-def test_downloads_that_end_while_others_begin_show_nothing_about_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_download_that_ends_before_others_begin_shows_nothing_about_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     for come, is_void in ((499_999, False), (500_000, True)):
         machine = Machine(monkeypatch, 1, answer=answered(200, body_bytes=come))
         if is_void:
@@ -136,7 +136,7 @@ def test_downloads_that_end_while_others_begin_show_nothing_about_a_limit(monkey
             assert request_limits_scripts.slow_downloads(machine) == {"ended_share": 0}
 
 
-def test_waiting_requests_are_late_by_nginx_s_own_clock_unless_the_upstream_was(
+def test_requests_are_late_by_nginx_s_own_clock_unless_the_upstream_was_late(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The client's time for sending and receiving does not matter."""
@@ -150,7 +150,7 @@ def test_waiting_requests_are_late_by_nginx_s_own_clock_unless_the_upstream_was(
         stampede(machine)
 
 
-def test_names_are_resolved_once_a_second_however_long_requests_take(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_requests_void_the_trial_with_one_dns_query_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty requests that take ten seconds would see one DNS query for every second request."""
     script = upstream_names.moved(later_s=0)
     with pytest.raises(VoidTrialError, match="requests went elsewhere"):

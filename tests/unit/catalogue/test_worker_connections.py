@@ -20,7 +20,7 @@ def new(*anon_bytes: int) -> tuple[WorkerFigures, ...]:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """A subject whose new workers grow for a while."""
+    """A subject with new workers that grow for a while."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
     # The readings: before the reload, when the new workers exist, and while they fill their tables. Two equal readings
@@ -34,8 +34,8 @@ def rss_bytes(fake: FakeStage) -> float:
     return LOAD.observe(LOAD.run(fake.stage, label="a-b1"))["rss_bytes"]
 
 
-def test_memory_is_that_of_new_workers_once_it_has_settled(fake: FakeStage) -> None:
-    """All workers together; the last three readings are the same."""
+def test_the_memory_of_new_workers_is_read_once_it_has_settled(fake: FakeStage) -> None:
+    """The memory of all workers is added up once three successive readings are equal."""
     assert rss_bytes(fake) == 5 * MIB
     assert fake.did[:4] == ["workers", "HUP master", "workers", "workers"]
 
@@ -48,7 +48,7 @@ def test_a_worker_that_waits_for_a_cpu_has_not_settled(fake: FakeStage) -> None:
 
 
 def test_memory_that_never_settles_makes_the_trial_void(fake: FakeStage) -> None:
-    """Any reading of it would be arbitrary."""
+    """Any reading would be arbitrary."""
     fake.workers = [OLD, *[new(size, 0) for size in range(4000)]]
     began_s = fake.clock.now_s
     with pytest.raises(VoidTrialError, match="nginx container subject did not become idle within 60 s"):

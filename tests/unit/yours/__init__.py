@@ -1,1 +1,1 @@
-"""The user's own nginx: what it needs, how it is reached, and the claims about it."""
+"""Tests of tuneproof.yours: what a user's own nginx needs, how it is reached, and the claims about it."""

@@ -1,4 +1,4 @@
-"""The claims on a user's own nginx judge the counts."""
+"""Claims about a user's own nginx are decided by counts."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def asked(connects: float, *, answered: float = 32, from_cache: float = 0, **oth
 
 
 def test_connects_are_counted_for_each_uncached_response(route: Route) -> None:
-    """Each trial gives one yes or no, since its requests share connections; cached responses need none."""
+    """Each trial gives one yes or no, since its requests share connections; cached responses need no connection."""
     claim = claims.connects("root", route, "yours")
     assert float(claim.effect({"yours": asked(32)})) == 1
     assert float(claim.effect({"yours": asked(4)})) == 0
@@ -54,8 +54,8 @@ def test_a_route_without_responses_names_the_possible_reasons(route: Route) -> N
     assert claim.moderator({"yours": asked(32).figures}) == ""
 
 
-def test_a_patch_gains_what_it_saves(route: Route) -> None:
-    """The gain is a ratio, with the figure that it improves."""
+def test_the_gain_of_a_patch_is_the_ratio_that_it_saves(route: Route) -> None:
+    """The gain is a ratio of the figure that the patch improves."""
     claim = claims.keeps_connections("root", route, ARMS, CHANGE)
     assert float(claim.effect({"before": asked(32), "after": asked(4)})) == 8
     assert float(claim.effect({"before": asked(4), "after": asked(4)})) == 1
@@ -70,7 +70,7 @@ def streamed(events: float, *, answered: float = 2, **others: float) -> CountedO
 
 
 def test_a_stream_is_delivered_if_each_event_arrives(route: Route) -> None:
-    """A reader notices a single late event; the patch gains the events that it lets through (zero counts as one)."""
+    """A single late event refutes it; the gain of a patch is the ratio of events that arrive (zero counts as one)."""
     claim = claims.streams("root", route, "yours")
     assert float(claim.effect({"yours": streamed(20)})) == 1
     assert float(claim.effect({"yours": streamed(19)})) == 0
@@ -87,7 +87,7 @@ def test_a_stream_is_delivered_if_each_event_arrives(route: Route) -> None:
         claim.effect({"yours": streamed(3, answered=1, status_503=1)})
 
 
-def test_slow_readers_are_compared_with_the_sum_of_the_directives(route: Route) -> None:
+def test_the_memory_for_a_slow_reader_is_compared_with_the_sum_of_the_directives(route: Route) -> None:
     claim = claims.holds_what_is_computed("root", route, "yours", MIB)
     assert float(claim.effect({"yours": seen(grown_bytes=MIB)})) > 1
     assert float(claim.effect({"yours": seen(grown_bytes=2 * MIB)})) < 1
@@ -95,7 +95,7 @@ def test_slow_readers_are_compared_with_the_sum_of_the_directives(route: Route) 
     assert float(less.effect({"before": seen(grown_bytes=64 * MIB), "after": seen(grown_bytes=MIB)})) == 64
 
 
-def test_turns_are_long_or_short_by_the_bytes_that_they_read(route: Route) -> None:
+def test_loop_iterations_are_compared_by_the_bytes_that_they_read(route: Route) -> None:
     stall = claims.keeps_loop_busy("root", route, "yours")
     assert float(stall.effect({"yours": seen(turn_bytes=12 * MIB)})) == 12
     with pytest.raises(ValueError, match="no large response"):
@@ -110,5 +110,5 @@ def test_queues_are_compared_by_the_connections_that_they_hold() -> None:
 
 
 def test_names_are_distinct() -> None:
-    """Two places may have locations of the same name."""
+    """Two servers may have locations of the same name."""
     assert claims.unique(["root", "api", "root"]) == ["root", "api", "root_2"]

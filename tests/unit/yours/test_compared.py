@@ -1,4 +1,4 @@
-"""Differences between two versions: those that count, and their report."""
+"""Differences between two versions: which ones count, and how they are reported."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def one(before: Sequence[Figures], after: Sequence[Figures]) -> Comparison:
     ("name", "before", "after", "differs"),
     [
         ("upstream_connects", [32] * 5, [4] * 5, True),
-        ("upstream_connects", [32, 32, 32, 32, 4], [4] * 5, False),  # one version shows both
+        ("upstream_connects", [32, 32, 32, 32, 4], [4] * 5, False),  # one version shows both values
         ("upstream_connects", [3, 4, 4, 3, 4], [4, 5, 5, 5, 5], False),  # within the margin
         ("client_requests", [100] * 5, [1000] * 5, True),
         ("client_requests", [100] * 5, [1000, 1000, 100, 1000, 1000], False),  # not in every round
@@ -31,7 +31,7 @@ def one(before: Sequence[Figures], after: Sequence[Figures]) -> Comparison:
         ("kept", [0] * 5, [0] * 5, False),
     ],
 )
-def test_a_difference_is_seen_in_every_round_and_in_no_repetition(
+def test_a_difference_appears_in_every_round_and_never_between_rounds_of_one_version(
     name: str,
     before: list[float],
     after: list[float],
@@ -41,19 +41,19 @@ def test_a_difference_is_seen_in_every_round_and_in_no_repetition(
     assert len(before) == len(after) == ROUNDS
     old, new = ([{name: value} for value in values] for values in (before, after))
     assert one(old, new).differs is differs
-    # A value that falls into the other's range prevents a difference only in this direction.
+    # A value inside the other version's range prevents a difference in one direction only.
     assert one(new, old).differs is (differs and min(after) != 100)
 
 
 def test_a_changing_value_is_not_a_difference() -> None:
-    """A date and an id have another value in each round."""
+    """A date or an id has another value in each round."""
     before: list[Figures] = [{"header: date": 3, f"header date: {number}": 3} for number in range(5)]
     after: list[Figures] = [{"header: date": 3, f"header date: {number}": 3} for number in range(5, 10)]
     assert [found.differs for found in compared("a", before, after)] == [False, False]
 
 
-def test_differences_between_containers_are_not_those_of_versions() -> None:
-    """Rounds alternate between two containers of each version: a host name repeats, but not in every round."""
+def test_differences_between_containers_are_not_differences_between_versions() -> None:
+    """Rounds alternate between two containers of each version, so a host name repeats, but not in every round."""
     names = ["a", "b", "a", "b", "a"]
     before: list[Figures] = [{f"header x-node: {name}": 3} for name in names]
     after: list[Figures] = [{f"header x-node: {name}2": 3} for name in names]
@@ -66,14 +66,14 @@ def test_texts_are_shown_before_and_after() -> None:
     assert (found.before, found.after, found.differs) == ("200", "502", True)
 
 
-def test_a_header_that_only_one_of_them_sends_is_reported_once() -> None:
-    """Its name is reported, and not its value again."""
+def test_a_header_that_only_one_version_sends_is_reported_once() -> None:
+    """Its name is reported, and its value is not reported a second time."""
     found = compared("a", [{"header: alt-svc": 3, "header alt-svc: h3": 3}] * 5, [{}] * 5)
     assert [(each.what, each.before, each.after) for each in found] == [("header", "alt-svc", "none")]
 
 
-def test_the_largest_comes_first_and_equal_ones_at_several_places_once() -> None:
-    """A different response counts more than any number."""
+def test_the_largest_difference_comes_first_and_equal_ones_are_reported_once() -> None:
+    """A different response comes before any number."""
     header = [{"header x: 1": 3.0}] * 5, [{"header x: 2": 3.0}] * 5
     found = [
         *compared("http://a/", *header),
@@ -90,5 +90,5 @@ def test_the_largest_comes_first_and_equal_ones_at_several_places_once() -> None
 
 
 def test_every_number_has_a_margin_with_its_reason() -> None:
-    """No margin is below one, which would put a number beyond its own margin."""
+    """A margin is at least one: below one, a number would be beyond its own margin."""
     assert all(figure.margin >= 1 and figure.why for figure in FIGURES.values())

@@ -1,4 +1,4 @@
-"""The path of each file in the container."""
+"""The path that each of the user's files gets in the container."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def places(folder: Path, files: dict[str, str]) -> Installed:
     return installed(found.facts.configuration, source, main=MAIN)
 
 
-def test_a_copy_is_where_its_includes_look_for_it(tmp_path: Path) -> None:
+def test_a_copy_is_put_where_its_includes_expect_it(tmp_path: Path) -> None:
     includes = ("conf.d/*.conf", "/etc/nginx/sites/*/site.conf", "/srv/ours/limits.conf")
     text = f"{HEAD}http {{ {' '.join(f'include {pattern};' for pattern in includes)} }}"
     files = {"nginx.conf": text, "conf.d/a.conf": "", "sites/b/site.conf": "", "ours/limits.conf": ""}
@@ -32,8 +32,8 @@ def test_a_copy_is_where_its_includes_look_for_it(tmp_path: Path) -> None:
     }
 
 
-def test_a_dumps_files_have_the_paths_in_it(tmp_path: Path) -> None:
-    """The place of nginx.conf on that machine does not matter."""
+def test_files_from_a_dump_keep_its_paths(tmp_path: Path) -> None:
+    """The path of nginx.conf on the machine of the dump does not matter."""
     path = tmp_path / "dump.txt"
     path.write_text(
         f"# configuration file /opt/nginx/conf/nginx.conf:\n{HEAD}http {{ include sites/*.conf; }}\n"
@@ -60,7 +60,7 @@ def test_a_dumps_files_have_the_paths_in_it(tmp_path: Path) -> None:
     ],
 )
 def test_a_fragment_gets_the_rest_around_it(tmp_path: Path, text: str, wanted: str) -> None:
-    """It has a file of its own, which the added one includes."""
+    """The fragment has a file of its own, which the added nginx.conf includes."""
     found = places(tmp_path, {"site.conf": text})
     assert wanted in found.wrapper.splitlines()
     assert found.files({str(tmp_path / "site.conf"): text}) == {
@@ -70,12 +70,12 @@ def test_a_fragment_gets_the_rest_around_it(tmp_path: Path, text: str, wanted: s
 
 
 def test_a_stream_fragment_is_rejected(tmp_path: Path) -> None:
-    """Such a fragment contains no HTTP."""
+    """Such a fragment does not contain HTTP servers."""
     with pytest.raises(BadInputError, match=r"stream\{\}"):
         places(tmp_path, {"site.conf": "server { listen 1; proxy_pass a:2; }"})
 
 
-def test_other_bytes_do_not_change(tmp_path: Path) -> None:
+def test_bytes_that_are_not_utf_8_do_not_change(tmp_path: Path) -> None:
     """Latin-1 is read as some text, and written back as the same bytes."""
     files = http("server { listen 80; # \u00e9\n }")
     found = places(tmp_path, files)

@@ -16,7 +16,7 @@ def connection(status: int, *head: str, error: str = "") -> Connection:
 
 
 def test_statuses_and_header_lines_are_counted() -> None:
-    """Nginx's own version does not count as a difference, and neither does a file's time stamp."""
+    """Neither nginx's own version nor a file's time stamp counts as a difference."""
     seen = seen_in(
         [
             [connection(200, "Server: nginx/1.22.1", "X-Tuneproof-Answer: 1.1", 'ETag: "5f-1"', "Vary: a")],
@@ -36,13 +36,13 @@ def test_statuses_and_header_lines_are_counted() -> None:
     }
 
 
-def test_a_request_without_a_response_says_how_it_ended() -> None:
+def test_the_error_of_a_request_without_a_response_is_counted() -> None:
     """The client's error name is reported."""
     assert seen_in([[connection(0, error="IncompleteReadError")]]) == {"status: none (IncompleteReadError)": 1}
 
 
 def test_warnings_at_the_start_are_read_from_nginxs_output() -> None:
-    """The log may be standard error; its lines about requests are left out."""
+    """The error log may be standard error; its lines about requests are left out."""
     log = (
         "nginx version: nginx/1.30.6\nnginx: [warn] old thing in /etc/nginx/nginx.conf:3\n"
         "2026/01/01 10:00:00 [notice] 1#1: on\n2026/01/01 10:00:00 [warn] 1#1: another in /etc/nginx/a.conf:4\n"
@@ -55,7 +55,7 @@ def test_warnings_at_the_start_are_read_from_nginxs_output() -> None:
 
 
 def test_all_places_are_compared(tmp_path: Path) -> None:
-    """Each location has its statuses; slow readers' memory is compared once for places that hold the same amount."""
+    """Each location is requested; slow readers' memory is compared once for all places that hold the same amount."""
     found, _ = opened(
         tmp_path,
         http(

@@ -1,4 +1,4 @@
-"""Files and names that nginx must find at its start."""
+"""Files and names that nginx must find when it starts."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def needs(folder: Path, text: str, *, main: str = "", there: tuple[str, ...] = (
         ("ssl_certificate_key a; ssl_certificate a;", "", {"/etc/nginx/a": KEY}),
         ("geoip2 geo/city.mmdb { $city city names en; }", "", {"/etc/nginx/geo/city.mmdb": PLACES}),
         ("geoip2 /there.mmdb { $a country iso_code; }", "/there.mmdb", {}),
-        # The file has its path alone, or follows the name that it gets.
+        # The path is the directive's only argument, or its last one.
         ("js_import a/one.js; js_import two from /b.js;", "", {"/etc/nginx/a/one.js": JAVASCRIPT, "/b.js": JAVASCRIPT}),
         ("js_import there.js;", "/etc/nginx/there.js", {}),
         # Without this file, nginx does not start.
@@ -40,24 +40,24 @@ def needs(folder: Path, text: str, *, main: str = "", there: tuple[str, ...] = (
         ("location / { access_by_lua_file /etc/a.lua; content_by_lua_file $b; }", "", {"/etc/a.lua": EMPTY}),
     ],
 )
-def test_a_missing_file_is_made(tmp_path: Path, text: str, there: str, made: dict[str, str]) -> None:
-    """A relative path is below nginx.conf's folder; files that exist, are in memory or have variables are not made."""
+def test_a_missing_file_is_created(tmp_path: Path, text: str, there: str, made: dict[str, str]) -> None:
+    """Relative paths start at nginx.conf's folder; files that exist, are in memory or have variables are left out."""
     assert needs(tmp_path, text, there=(there,)).made == made
 
 
-def test_a_made_geoip_database_knows_no_place() -> None:
-    """The database is a tree of one node that leads nowhere, and its metadata."""
+def test_a_created_geoip_database_does_not_know_any_place() -> None:
+    """The database consists of a tree with one node that leads nowhere, and of its metadata."""
     assert no_places().startswith(b"\0\0\1\0\0\1" + bytes(16) + b"\xab\xcd\xefMaxMind.com\xe9")
     assert b"\x4anode_count\xc1\x01" in no_places()
 
 
-def test_the_working_directory_exists(tmp_path: Path) -> None:
+def test_the_working_directory_is_created(tmp_path: Path) -> None:
     """Without the working directory, workers exit."""
     assert "/var/cores" in needs(tmp_path, "", main="working_directory /var/cores;\n").folders
 
 
 def test_folders_for_files_that_nginx_writes_are_created(tmp_path: Path) -> None:
-    """Logs need them up to a variable, caches without their last part; targets that are no files need none."""
+    """A log's folder ends before a variable, a cache's before its last part; targets that are not files need none."""
     found = needs(
         tmp_path,
         "access_log /var/log/app/$host.log; error_log syslog:server=a; access_log off; error_log stderr;\n"
@@ -67,8 +67,8 @@ def test_folders_for_files_that_nginx_writes_are_created(tmp_path: Path) -> None
     assert set(found.folders) == {"/run/n", "/var/log/app", "/data/cache", "/tmp"}  # noqa: S108 - user files
 
 
-def test_relative_logs_are_below_the_folder_of_nginx_conf(tmp_path: Path) -> None:
-    """This folder is the prefix in nginx's own packages, and becomes the prefix in others."""
+def test_relative_paths_of_logs_are_below_the_folder_of_nginx_conf(tmp_path: Path) -> None:
+    """In nginx's own packages, this folder is the prefix; for other packages, it is set as the prefix."""
     found = needs(
         tmp_path, "access_log logs/access.log; proxy_cache_path cache/a keys_zone=a:1m;", main="pid nginx.pid;\n"
     )
@@ -77,15 +77,15 @@ def test_relative_logs_are_below_the_folder_of_nginx_conf(tmp_path: Path) -> Non
     assert needs(tmp_path, "access_log off; error_log stderr;").prefix == ""
 
 
-def test_missing_includes_are_empty(tmp_path: Path) -> None:
-    """A pattern that matches nothing needs no file, and the tables come with nginx."""
+def test_missing_includes_are_created_empty(tmp_path: Path) -> None:
+    """A pattern that matches nothing does not need a file, and tables such as mime.types come with nginx."""
     found = needs(tmp_path, "include /etc/nginx/snippets/ssl.conf; include extra/*.conf; include mime.types;")
     assert found.made == {"/etc/nginx/snippets/ssl.conf": EMPTY}
     assert "/etc/nginx/snippets" in found.folders
 
 
-def test_accounts_modules_and_daemon(tmp_path: Path) -> None:
-    """They are those of the main context."""
+def test_accounts_and_modules_of_the_main_context_are_found(tmp_path: Path) -> None:
+    """Those in the main context are found."""
     found = needs(tmp_path, "", main="daemon on;\nload_module modules/ngx_http_x_module.so;\n")
     assert (found.accounts, found.modules) == (("nginx",), ("modules/ngx_http_x_module.so",))
     assert found.starts_in_background is not None

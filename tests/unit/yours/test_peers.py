@@ -15,7 +15,7 @@ def peers(folder: Path, text: str) -> Peers:
 
 
 def test_each_kind_of_peer_gets_its_stand_in(tmp_path: Path) -> None:
-    """Peers are names, addresses, this machine, and unix sockets; default ports depend on the scheme."""
+    """Peers are names, addresses, ports of this machine and unix sockets; default ports depend on the scheme."""
     found = peers(
         tmp_path,
         "upstream app { server app1.internal:8080; server 10.0.0.2:8081 backup; server unix:/run/app.sock; }\n"
@@ -35,7 +35,7 @@ def test_each_kind_of_peer_gets_its_stand_in(tmp_path: Path) -> None:
     assert found.left_out == ()
 
 
-def test_a_port_of_another_address_does_not_belong_to_nginx_itself(tmp_path: Path) -> None:
+def test_a_port_on_another_address_does_not_belong_to_nginx_itself(tmp_path: Path) -> None:
     """A backend on this machine may have the same port on 127.0.0.1."""
     text = "server { listen 192.0.2.1:80; listen [::]:80; location / { proxy_pass http://127.0.0.1:80; } }"
     found = peers(tmp_path, text)
@@ -55,8 +55,8 @@ def test_a_port_of_another_address_does_not_belong_to_nginx_itself(tmp_path: Pat
         ("stream { server { listen 53 udp; } server { listen 5432; } server { listen [::1]:53; } }", "", {53, 5432}),
     ],
 )
-def test_the_ports_of_nginx_itself(tmp_path: Path, listens: str, to: str, ports: set[int]) -> None:
-    """Ports may be ranges, of both families, or in stream{}; QUIC is UDP."""
+def test_all_ports_of_nginx_itself_are_found(tmp_path: Path, listens: str, to: str, ports: set[int]) -> None:
+    """Ports may be ranges, belong to both address families, or be in stream{}; QUIC is UDP."""
     found, _ = opened(tmp_path, {"nginx.conf": f"events {{ }}\n{listens}\n"}, version="1.26")
     assert own_ports(found.facts, to=to) == ports
 
@@ -74,8 +74,8 @@ def test_variables_are_followed_as_far_as_the_files_define_them(tmp_path: Path) 
     assert found.local_names
 
 
-def test_ports_follow_schemes_wherever_these_are(tmp_path: Path) -> None:
-    """If the scheme depends on the request, all of them are possible."""
+def test_default_ports_follow_the_scheme_even_in_a_variable(tmp_path: Path) -> None:
+    """If the scheme depends on the request, the ports of all schemes are possible."""
     found = peers(
         tmp_path,
         "resolver 10.9.9.9;\nserver { listen 80; set $app wiki; set $proto HTTPS; set $url https://one.internal;\n"
@@ -93,7 +93,7 @@ def test_ports_follow_schemes_wherever_these_are(tmp_path: Path) -> None:
     }
 
 
-def test_names_in_stream_are_also_looked_up_at_the_start(tmp_path: Path) -> None:
+def test_names_in_stream_count_since_nginx_resolves_them_at_its_start(tmp_path: Path) -> None:
     """Names in stream{} must therefore exist, although nothing in it is tested."""
     files = http("server { listen 80; }")
     files["nginx.conf"] += (
@@ -103,8 +103,8 @@ def test_names_in_stream_are_also_looked_up_at_the_start(tmp_path: Path) -> None
     assert (peers_of(found.facts).names, peers_of(found.facts).ports) == (("db.internal",), (5432,))
 
 
-def test_ipv6_has_its_stand_in_next_to_nginx(tmp_path: Path) -> None:
-    """It listens on the addresses themselves, since the lab's network may lack IPv6."""
+def test_ipv6_peers_have_a_stand_in_next_to_nginx(tmp_path: Path) -> None:
+    """The stand-in listens on the addresses themselves, since the lab's network may lack IPv6."""
     found = peers(
         tmp_path,
         "upstream app { server [0:0::1]:8080; server [2001:db8::5]:8081; server [2001:db8::6]; server [::1::]:9; }\n"
@@ -128,6 +128,6 @@ def test_an_address_of_nginx_itself_needs_no_stand_in(listen: str, own: str, tmp
     assert peers(tmp_path, text).passed_to == ()
 
 
-def test_an_ipv6_address_that_cannot_be_listened_on_is_reported(tmp_path: Path) -> None:
+def test_an_ipv6_address_on_which_nginx_does_not_listen_gets_a_stand_in(tmp_path: Path) -> None:
     text = "server { listen 8080; location / { proxy_pass http://[::1]:8080; } }"
     assert peers(tmp_path, text).local_addresses == ("::1",)

@@ -18,7 +18,7 @@ def proposed(
     return propose(Wanted(configuration=str(path), version=version, location=location, image=image))
 
 
-def test_every_applicable_piece_of_advice_gets_an_arm(tmp_path: Path) -> None:
+def test_each_applicable_piece_of_advice_gets_an_arm(tmp_path: Path) -> None:
     found = proposed(
         tmp_path,
         http(
@@ -82,7 +82,7 @@ def test_mainline_has_a_directive_that_limits_the_bytes_per_iteration(
     assert not any("small_rmem" in claim.name for claim in found.claims)
 
 
-def test_older_versions_have_only_the_kernels_setting(tmp_path: Path) -> None:
+def test_for_older_versions_only_the_kernels_setting_is_proposed(tmp_path: Path) -> None:
     found = proposed(tmp_path, http("server { listen 80; location / { proxy_pass http://b:1; } }"), version="1.30")
     (change,) = [claim.remedy for claim in found.scenario.claims if "restores" in claim.name]
     assert change is not None
@@ -90,7 +90,7 @@ def test_older_versions_have_only_the_kernels_setting(tmp_path: Path) -> None:
 
 
 def test_a_version_that_lacks_what_the_files_use_is_rejected_before_anything_starts(tmp_path: Path) -> None:
-    """An image of the user's own is an exception, since its nginx may have more."""
+    """A user's own image is an exception, since its nginx may have more directives."""
     files = http("server { listen 80; http2 on; location / { proxy_pass http://b:1; } }")
     with pytest.raises(BadInputError, match=r"nginx 1\.22 does not know http2, which came with 1\.25\.1") as raised:
         proposed(tmp_path, files)
@@ -99,8 +99,8 @@ def test_a_version_that_lacks_what_the_files_use_is_rejected_before_anything_sta
     assert proposed(tmp_path, files, image="a").scenario.claims
 
 
-def test_large_responses_are_not_tested_where_no_header_can_ask_for_them(tmp_path: Path) -> None:
-    """The stand-in would send short ones, and slow readers would hold nothing."""
+def test_large_responses_are_not_tested_where_no_header_can_request_them(tmp_path: Path) -> None:
+    """The stand-in would send short responses, and nginx would not hold anything for slow readers."""
     files = http("server { listen 80; location / { proxy_pass_request_headers off; proxy_pass http://b:1; } }")
     found = proposed(tmp_path, files)
     assert not [claim.name for claim in found.scenario.claims if "slow" in claim.name or "bulk" in claim.name]
@@ -126,7 +126,7 @@ def test_the_queue_is_tested_if_nothing_is_proxied(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("locations", "tested", "left_out"),
     [
-        # Each kind of place gets one route.
+        # One route is tested for each kind of place.
         ("".join(f"location /{name} {{ proxy_pass http://127.0.0.1:9000; }}" for name in "abc"), 1, []),
         (
             "location / { proxy_pass http://a; } location /g { grpc_pass b:1; } location /m { memcached_pass b:2; }",
@@ -136,7 +136,7 @@ def test_the_queue_is_tested_if_nothing_is_proxied(tmp_path: Path) -> None:
                 "location /m: the lab's stand-ins do not speak memcached's protocol",
             ],
         ),
-        # More places would take too long.
+        # Testing more places would take too long.
         (
             "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:900{name}; }}" for name in range(8)),
             6,
@@ -148,7 +148,7 @@ def test_the_queue_is_tested_if_nothing_is_proxied(tmp_path: Path) -> None:
 def test_places_that_are_not_tested_are_reported(
     tmp_path: Path, locations: str, tested: int, left_out: list[str]
 ) -> None:
-    """Equivalent ones are tested once."""
+    """Equivalent places are tested once, without a report."""
     found = proposed(tmp_path, http(f"server {{ listen 80; {locations} }}"))
     assert sum("connects_every_time" in claim.name for claim in found.scenario.claims) == tested
     assert [line.endswith(end) for line, end in zip(found.left_out, left_out, strict=True)] == [True] * len(left_out)
@@ -157,12 +157,12 @@ def test_places_that_are_not_tested_are_reported(
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        # Perhaps only the copy lacks the file; a value that a newer nginx may accept is left to nginx.
+        # Perhaps only the copy lacks the file. A value that some other nginx may accept is left for nginx to judge.
         (
             "include snippets/limits.conf;\nserver { proxy_buffering on off; location / { proxy_pass http://a; } }",
             "/etc/nginx/snippets/limits.conf: created, empty",
         ),
-        # The includes that certbot adds are often not copied along; they hide no location.
+        # The files that certbot includes are often missing from a copy; they do not contain locations.
         (
             "server { listen 80; include /etc/letsencrypt/ssl.conf; location / { proxy_pass http://a; } }",
             "/etc/letsencrypt/ssl.conf: created, empty",
@@ -188,10 +188,10 @@ def test_what_the_lab_adds_is_reported(tmp_path: Path, text: str, line: str) -> 
         ("load_module a.so; load_module b.so;", "", "load_module a.so (nginx.conf:3), load_module b.so (nginx.conf:3)"),
     ],
 )
-def test_modules_that_no_lab_nginx_has_are_reported_once_before_anything_starts(
+def test_modules_that_the_lab_lacks_are_reported_once_before_anything_starts(
     tmp_path: Path, main: str, server: str, lacking: str
 ) -> None:
-    """All of them are in one sentence; a user's image may contain them."""
+    """One sentence names all modules; a user's image may contain them."""
     text = f"map $a $b {{ default x; brotli y; }} server {{ {server} location / {{ proxy_pass http://a; }} }}"
     files = {"nginx.conf": f"user nginx;\nevents {{ }}\n{main}\nhttp {{\n{text}\n}}\n"}
     with pytest.raises(BadInputError, match="the lab's nginx lacks") as caught:
@@ -212,7 +212,7 @@ def test_modules_that_no_lab_nginx_has_are_reported_once_before_anything_starts(
 def test_a_stream_is_tested_with_the_directive_that_would_let_it_through(
     tmp_path: Path, location: str, patched: str
 ) -> None:
-    """Nothing else is tested, and there is no patch if it is let through already."""
+    """Nothing else is tested, and there is no patch if the configuration already lets the stream through."""
     files = http(f"server {{ listen 80; location /a/ {{\n{location}\n}}\nlocation /b {{ return 200; }} }}")
     scenario = propose(Wanted(configuration=str(written(tmp_path, files)), version="1.22", stream=True)).scenario
     names = ["a_delivers_events", "a_patch_delivers_events"]
@@ -223,10 +223,10 @@ def test_a_stream_is_tested_with_the_directive_that_would_let_it_through(
 
 
 @pytest.mark.parametrize(("user", "is_root"), [("root", True), ("nginx", False), ("www-data root", False)])
-def test_workers_that_run_as_root_get_an_observer_with_the_same_rights(
+def test_workers_that_run_as_root_get_an_observer_with_the_same_privileges(
     tmp_path: Path, user: str, *, is_root: bool
 ) -> None:
-    """Without these rights, the kernel would refuse the observer."""
+    """Without these privileges, the kernel would refuse the observer."""
     files = http("server { location / { proxy_pass http://a; } }")
     files["nginx.conf"] = files["nginx.conf"].replace("user nginx", f"user {user}")
     own = proposed(tmp_path, files).scenario.arms[0].subject.own
@@ -235,7 +235,7 @@ def test_workers_that_run_as_root_get_an_observer_with_the_same_rights(
 
 
 def test_packaged_modules_are_in_the_image_and_loaded(tmp_path: Path) -> None:
-    """A module that the files load only needs its package; one that they only use is also loaded, and reported."""
+    """A module that the files load needs only its package; a module that they only use is also loaded and reported."""
     files = http("geoip2 /geo.mmdb { $a country; }\nserver { echo_sleep 1; location / { proxy_pass http://a; } }")
     files["nginx.conf"] = "load_module modules/ngx_http_echo_module.so;\n" + files["nginx.conf"]
     found = proposed(tmp_path, files)
@@ -254,8 +254,8 @@ def test_packaged_modules_are_in_the_image_and_loaded(tmp_path: Path) -> None:
 LIMITED = "location /login { limit_req zone=a; proxy_pass http://127.0.0.1:9000; }\n"
 
 
-def test_of_equivalent_places_one_without_limits_is_tested(tmp_path: Path) -> None:
-    """Rejected requests show nothing about connections. If there is no other place, the limit is named."""
+def test_a_place_without_limits_is_tested_first_among_equivalent_ones(tmp_path: Path) -> None:
+    """Rejected requests do not show anything about connections. If there is no other place, the limit is named."""
     zone = "limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;\n"
     alone = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}}}"))
     [line] = [line for line in alone.told if "tested with limit_req (" in line]
@@ -274,7 +274,7 @@ def test_of_equivalent_places_one_without_limits_is_tested(tmp_path: Path) -> No
 
 
 def test_a_burst_goes_to_a_port_with_a_queue_that_the_patch_changes(tmp_path: Path) -> None:
-    """The routes' own port may have a long queue already."""
+    """The routes' own port may already have a long queue."""
     text = "server { listen 80 backlog=4096; location / { proxy_pass http://a; } } server { listen 8080; }"
     names = [claim.name for claim in proposed(tmp_path, http(text)).scenario.claims if "queue" in claim.name]
     assert names == ["port_8080_patch_queues_bursts"]
@@ -289,7 +289,7 @@ def test_a_burst_goes_to_a_port_with_a_queue_that_the_patch_changes(tmp_path: Pa
     ],
 )
 def test_large_responses_are_not_tested_where_a_cache_answers(tmp_path: Path, cached: str, *, is_skipped: bool) -> None:
-    """The stand-in forbids caching, but nginx may ignore that."""
+    """The stand-in's response forbids caching, but nginx may ignore that."""
     location = f"location / {{ {cached} proxy_pass http://a; }}"
     text = f"proxy_cache_path /c keys_zone=c:1m; server {{ listen 80; {location} }}"
     found = proposed(tmp_path, http(text))
@@ -299,8 +299,8 @@ def test_large_responses_are_not_tested_where_a_cache_answers(tmp_path: Path, ca
     assert any("large responses, since a cache answers (proxy_cache at" in line for line in found.told) == is_skipped
 
 
-def test_workers_have_a_master(tmp_path: Path) -> None:
-    """Trials begin with fresh workers."""
+def test_a_master_process_is_always_enabled(tmp_path: Path) -> None:
+    """Trials begin with fresh workers, which need a master."""
     found = proposed(tmp_path, {"nginx.conf": f"{HEAD}master_process off;\nhttp {{ server {{ listen 80; }} }}\n"})
     own = found.scenario.arms[0].subject.own
     assert own is not None
@@ -308,7 +308,7 @@ def test_workers_have_a_master(tmp_path: Path) -> None:
     assert any(line.endswith("nginx.conf:3: master_process on, for reloads and fresh workers") for line in found.told)
 
 
-def test_a_template_is_tested_with_stand_in_values_in_its_files(tmp_path: Path) -> None:
+def test_stand_in_values_are_in_the_files_of_a_tested_template(tmp_path: Path) -> None:
     found = proposed(
         tmp_path, {"site.conf": "server { listen ${PORT}; location / { proxy_pass http://${API_HOST}; } }"}
     )
@@ -319,7 +319,7 @@ def test_a_template_is_tested_with_stand_in_values_in_its_files(tmp_path: Path) 
 
 
 def test_the_location_that_answers_a_path_is_reported(tmp_path: Path) -> None:
-    """The user may have meant another one."""
+    """The user may have meant another location."""
     text = "server { listen 80; location / { proxy_pass http://a; } }"
     told = proposed(tmp_path, http(text), location="/nope").told
     assert "--location /nope: nginx takes location / for it" in told
@@ -336,7 +336,7 @@ def test_the_location_that_answers_a_path_is_reported(tmp_path: Path) -> None:
         (f"{HEAD}http {{ server {{ listen unix:/s; location / {{ proxy_pass http://a; }} }} }}", "cannot connect"),
     ],
 )
-def test_untestable_places_have_a_reason(tmp_path: Path, text: str, why: str) -> None:
+def test_an_untestable_configuration_is_rejected_with_a_reason(tmp_path: Path, text: str, why: str) -> None:
     with pytest.raises(BadInputError, match=why):
         proposed(tmp_path, {"nginx.conf": text})
 
@@ -352,7 +352,7 @@ PHP = r"root /srv/app; location ~ \.php$ { WANTS fastcgi_pass unix:/run/fpm.sock
         (PHP.replace("WANTS", "if (!-e $request_filename) { return 404; }"), True),
         (PHP.replace("WANTS", "try_files $uri /index.php;"), True),
         (PHP.replace("WANTS", "if ($request_method = POST) { return 405; }"), False),
-        # The file is below a root with variables; no file is made if nginx would then serve it itself.
+        # The file is below a root with variables. It is not created if nginx would then serve it itself.
         ("set $base /srv; root $base/app; location ~ x$ { try_files $uri =404; proxy_pass http://a; }", True),
         ("root /srv/$host/app; location ~ x$ { try_files $uri =404; proxy_pass http://a; }", False),
         ("root /srv/app; try_files $uri @app; location @app { proxy_pass http://a; }", False),

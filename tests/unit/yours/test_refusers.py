@@ -1,4 +1,4 @@
-"""Directives that may have answered instead of the upstream."""
+"""Directives that may have caused a response that is not the upstream's."""
 
 from pathlib import Path
 

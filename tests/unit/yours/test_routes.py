@@ -88,7 +88,7 @@ def routes(folder: Path, text: str, **options: str) -> list[Route | Unreachable]
     ],
 )  # fmt: skip
 def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, server: str, shown: str) -> None:
-    """A route has a port that a client can connect to, a name of the server, and a path of the location."""
+    """A route consists of a port that a client can connect to, a name of the server, and a path of the location."""
     found = routes(tmp_path, server.replace("PASS", PASSES_ON))
     assert [route.shown if isinstance(route, Route) else route.why for route in found][:1] == [shown]
 
@@ -172,8 +172,8 @@ def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, serve
             "(if at ",
         ),
         ("server { listen 443 ssl; if ($ssl_client_s_dn !~ CN=a) { return 403; } location / { PASS } }", "(if at "),
-        # The reason is that of the request that comes closest: over TLS there is no redirect, but a password is
-        # required.
+        # The reason is that of the request that comes closest: over TLS, nginx does not redirect it, but it needs
+        # a password.
         (
             (
                 f"server {{ listen 80; listen 443 ssl; if ($scheme = http) {{ {MOVED} }} "
@@ -189,7 +189,7 @@ def test_unreachable_places_have_a_reason(tmp_path: Path, server: str, why: str)
     assert why in found.why
 
 
-def test_a_server_without_a_host_of_its_own_is_not_tested_by_another_ones_answers(tmp_path: Path) -> None:
+def test_a_server_without_a_name_of_its_own_is_not_tested_by_requests_to_another(tmp_path: Path) -> None:
     """Requests without a known name reach the socket's default server."""
     for other in ("server_name _;", "server_name a;"):
         text = f"server {{ listen 80; server_name a; }}\nserver {{ listen 80; {other} location / {{ {PASSES_ON} }} }}"
@@ -198,15 +198,15 @@ def test_a_server_without_a_host_of_its_own_is_not_tested_by_another_ones_answer
         assert "server at" in found.why
 
 
-def test_a_redirect_to_https_behind_a_load_balancer_is_avoided_as_the_balancer_does(tmp_path: Path) -> None:
+def test_a_redirect_to_https_is_avoided_by_the_header_of_a_load_balancer(tmp_path: Path) -> None:
     text = f"server {{ listen 80; if ($http_x_forwarded_proto != https) {{ {MOVED} }} location / {{ {PASSES_ON} }} }}"
     (found,) = routes(tmp_path, text)
     assert isinstance(found, Route)
     assert found.headers == (("X-Forwarded-Proto", "https"),)
 
 
-def test_single_addresses_are_reached_by_ports_of_their_own(tmp_path: Path) -> None:
-    """Two servers may listen on one port, each on an address; one on all addresses is connected to directly."""
+def test_individual_addresses_are_reached_on_ports_of_their_own(tmp_path: Path) -> None:
+    """Two servers may listen on one port of different addresses; a server on all addresses is reached directly."""
     text = "".join(
         f"server {{ listen {listen}; server_name s{number}; location / {{ {PASSES_ON} }} }}\n"
         for number, listen in enumerate(("192.0.2.1:443 ssl", "192.0.2.2:443 ssl", "localhost:80", "443 ssl"))
@@ -217,7 +217,7 @@ def test_single_addresses_are_reached_by_ports_of_their_own(tmp_path: Path) -> N
 
 
 def test_a_place_can_be_selected(tmp_path: Path) -> None:
-    """Path and host select it; the error for a missing one lists those that exist."""
+    """A path and a host select a place; an unknown host is an error."""
     text = (
         f"server {{ listen 80; server_name a; location / {{ {PASSES_ON} }}\n"
         f"location ~ ^/[0-9]{{8}}$ {{ {PASSES_ON} }} }}\n"
@@ -278,7 +278,7 @@ def probes(folder: Path, text: str, **options: str) -> list[str]:
 
 
 def test_every_location_is_probed_over_tls_and_without(tmp_path: Path) -> None:
-    """Nested locations are probed, too; one without a known path is left out."""
+    """Nested locations are probed, too; a location without a known path is left out."""
     text = (
         "server { listen 80; listen 443 ssl; server_name a; location = /x { return 200; }\n"
         r'location /in/ { location /in/ner/ { deny all; } } location ~ "^/(?=[0-9]y)x$" { return 200; } }'

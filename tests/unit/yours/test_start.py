@@ -1,4 +1,4 @@
-"""Additions to the user's files that let them start."""
+"""Additions to the user's files that let nginx start with them."""
 
 import subprocess
 from dataclasses import replace
@@ -25,7 +25,7 @@ NEEDS = Needs(
 
 
 def test_a_shell_can_parse_the_script() -> None:
-    """Names are quoted, missing files are created, nginx replaces the shell."""
+    """In the script, names are quoted, missing files are created, and nginx replaces the shell."""
     text = script(NEEDS, main="/etc/nginx/nginx.conf", served=("/srv/w w/index.php",), sockets=("/run/a.sock",))
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
     assert text.splitlines()[-1] == "exec $nginx -c /etc/nginx/nginx.conf -g 'daemon off;'"
@@ -35,8 +35,8 @@ def test_a_shell_can_parse_the_script() -> None:
     assert "a.pem" not in text
 
 
-def test_modules_are_loaded_from_the_distributions_paths() -> None:
-    """A module that the files load gets a link at their path; one that only their directives need is loaded before."""
+def test_modules_are_loaded_from_the_paths_of_the_distribution() -> None:
+    """A module that the files load gets a link at their path; a module that only directives need is loaded first."""
     needs = replace(NEEDS, modules=("modules/ngx_stream_module.so", "/opt/n/ngx_http_lua_module.so"), prefix="/srv")
     text = script(needs, main="/n.conf", modules=("ndk_http_module.so",))
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
@@ -48,7 +48,7 @@ def test_modules_are_loaded_from_the_distributions_paths() -> None:
 
 
 def test_daemon_is_set_only_once(tmp_path: Path) -> None:
-    """It is in the file or on the command line: nginx refuses both together."""
+    """The directive is in the file or on the command line: nginx refuses both together."""
     for said, changed in (("daemon off;", "daemon off;"), ("daemon on;", "daemon off;")):
         files = http("server { listen 80; }")
         files["nginx.conf"] = f"{said}\n{files['nginx.conf']}"
@@ -62,7 +62,7 @@ def test_daemon_is_set_only_once(tmp_path: Path) -> None:
         assert script(needs, main="/n.conf").splitlines()[-1] == "exec $nginx -c /n.conf"
 
 
-def test_our_server_is_added_to_http_wherever_that_is(tmp_path: Path) -> None:
+def test_the_labs_server_is_added_to_http_in_any_file(tmp_path: Path) -> None:
     files = {"nginx.conf": "events { }\ninclude http.conf;\n", "http.conf": "http {\n    server { listen 80; }\n}\n"}
     found, _ = opened(tmp_path, files)
     configuration = found.facts.configuration

@@ -1,4 +1,4 @@
-"""Reasons why a trial on the user's own nginx is void."""
+"""Reasons why a trial with the user's own nginx is void."""
 
 from dataclasses import replace
 from functools import partial
@@ -24,7 +24,7 @@ def route_of(folder: Path, lines: str) -> Route:
     return route
 
 
-def test_rejected_readers_say_nothing_about_buffers(tmp_path: Path) -> None:
+def test_rejected_readers_show_nothing_about_buffers(tmp_path: Path) -> None:
     route = route_of(tmp_path, "")
     missing = answered(404, body_bytes=153, total_s=0.001)
     rig = create_autospec(Rig, instance=True)
@@ -38,7 +38,7 @@ def test_rejected_readers_say_nothing_about_buffers(tmp_path: Path) -> None:
     ("cache", "numbers", "is_void"),
     [
         ("", ["1.1", "2.1"], False),
-        # Stand-ins on two machines may give the same number.
+        # Stand-ins on two machines may number their responses alike.
         ("", ["1.1", "1.1"], False),
         ("", ["1.1", ""], True),
         ("proxy_cache a;", ["1.1", "2.1"], False),
@@ -48,7 +48,7 @@ def test_rejected_readers_say_nothing_about_buffers(tmp_path: Path) -> None:
 def test_each_slow_reader_has_a_response_of_its_own(
     tmp_path: Path, cache: str, numbers: list[str], *, is_void: bool
 ) -> None:
-    """A refused client, or one that reads a short page from a cache, causes no buffers."""
+    """A refused client does not fill buffers, and neither does one that reads a short page from a cache."""
     route = route_of(tmp_path, cache)
     answers = [replace(answered(200, body_bytes=1, total_s=0.001), numbered=number) for number in numbers]
     became = [Connection(answers=(one,), error="", closed_by_server=False, open_s=1.0) for one in answers]

@@ -20,14 +20,14 @@ SUBJECTS = {
 
 @dataclass
 class FakeBench:
-    """A bench that answers each trial by its subject: a number of connections, or no result."""
+    """A bench with a fixed result for each subject's trials: a number of connections, or none."""
 
     connects: dict[str, float]
-    void: Counter[str] = field(default_factory=Counter)  # how many trials have no result, by subject
+    void: Counter[str] = field(default_factory=Counter)  # how many trials are void, by subject
     ran: list[str] = field(default_factory=list)
 
     def stage(self, _subject: str) -> Any:
-        """Return a stage whose container has printed a warning."""
+        """Return a stage with a container that has printed a warning."""
         return self
 
     @property
@@ -51,7 +51,7 @@ class FakeBench:
 
 
 def rounds(bench: FakeBench, *, seed: int = 1) -> tuple[Rounds, list[tuple[str, ...]]]:
-    """Return rounds that have been run, and why the kept trials are void."""
+    """Return finished rounds, and the reasons why kept trials are void."""
     kept: list[tuple[str, ...]] = []
     evidence = SimpleNamespace(keep=lambda _outcome, *, void_reasons, **_more: kept.append(void_reasons))
     looks = [Look(at="http://a/", script=lambda _rig: {})]
@@ -61,8 +61,8 @@ def rounds(bench: FakeBench, *, seed: int = 1) -> tuple[Rounds, list[tuple[str, 
     return made, kept
 
 
-def test_each_round_uses_another_container_of_either_version() -> None:
-    """The seed decides the order; a warning from both is not a difference."""
+def test_rounds_alternate_between_two_containers_of_each_version() -> None:
+    """The seed decides the order; a warning from both versions is not a difference."""
     bench = FakeBench({"old": 32, "new": 4})
     found = rounds(bench)[0].compared()
     assert sorted(Counter(label.partition("-b")[0] for label in bench.ran).values()) == [2, 2, 3, 3]
@@ -85,7 +85,7 @@ def test_a_trial_without_a_result_is_run_once_more() -> None:
     assert [reasons for reasons in kept if reasons] == [("no answer came",)]
 
 
-def test_a_look_that_fails_twice_is_not_compared_and_reported() -> None:
+def test_a_look_that_fails_twice_is_reported_and_not_compared() -> None:
     """The report names the version; no further round repeats the look."""
     bench = FakeBench({"old": 32, "new": 4}, void=Counter(new=9))
     found = rounds(bench)[0].compared()
