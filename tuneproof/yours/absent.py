@@ -1,4 +1,4 @@
-"""Definitions that a part of a configuration uses and lacks: added to http{}, so that nginx starts with it."""
+"""Definitions that a part of a configuration uses but lacks, added to http{} so that nginx starts with it."""
 
 import posixpath
 import re
@@ -16,7 +16,7 @@ from tuneproof.yours.peers import ENGINES_RESOLVER
 _CACHES: Final = "/var/cache/nginx"
 _NAME: Final = re.compile(r"[A-Za-z_][\w.-]*")
 _ZONE: Final = re.compile(r"(?:keys_)?zone=([\w.-]+)")
-# Modules with addresses that need a port, so that a name without one is an upstream block.
+# In these modules' directives, addresses need a port, so a name without one is an upstream block.
 _WITHOUT_PORTS: Final = frozenset({"fastcgi", "uwsgi", "scgi", "memcached"})
 _CACHING: Final = ("proxy", "fastcgi", "uwsgi", "scgi")
 _BUILT_IN: Final = "combined"
@@ -28,12 +28,12 @@ _UNLIMITED: Final = "1000000r/s"
 class Absent:
     """The additions."""
 
-    lines: tuple[str, ...] = ()  # directives of http{}
+    lines: tuple[str, ...] = ()  # directives for http{}
     files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Files to create, by path: the names of their materials."""
 
     def added_to(self, needs: Needs) -> Needs:
-        """Return the needs of a start with these additions."""
+        """Return the needs for a start with these additions."""
         folders = (_CACHES,) if any(_CACHES in line for line in self.lines) else ()
         return replace(needs, folders=(*needs.folders, *folders), made={**needs.made, **self.files})
 
@@ -67,7 +67,7 @@ def _named(said: Sequence[Statement], name: str) -> list[Statement]:
 def _formats(said: Sequence[Statement]) -> Iterator[str]:
     known = {_BUILT_IN, *(one.value for one in _named(said, "log_format"))}
     for one in _named(said, "access_log"):
-        # After the format come parameters such as buffer=32k, gzip and if=.
+        # Parameters such as buffer=32k, gzip and if= follow the format.
         if one.args[1:] and _NAME.fullmatch(one.args[1]) and one.args[1] not in {*known, "gzip"}:
             yield f'log_format {one.args[1]} "$remote_addr $request $status";'
 

@@ -28,7 +28,7 @@ _LARGER_QUEUE: Final = 1.5
 _PAGE_BYTES: Final = 4096
 # The catalogue's claim about the bound has the same margin.
 _BOUND_MARGIN: Final = 1.02
-# nginx's memory for a connection and its request, without the response's buffers; and OpenSSL's for TLS, including
+# nginx's memory for a connection and its request, without the response's buffers; and OpenSSL's memory, including
 # records of 16 KiB in both directions and ssl_buffer_size.
 _BESIDES_BYTES: Final = 64 << 10
 _OF_TLS_BYTES: Final = 128 << 10
@@ -41,7 +41,7 @@ def connects(name: str, route: Route, arm: str) -> OwnClaim:
         f"Every request to {route.shown} costs a new connection to the upstream",
         (arm,),
         effect=lambda block: _connecting_share(block[arm], route),
-        effect_name="trials in which more than half of the answers from the upstream took a new connection",
+        effect_name="trials in which more than half of the responses from the upstream took a new connection",
         threshold=_USUALLY,
         why="nginx either opens a connection for each request or reuses connections: a majority of trials shows which",
         route=route,
@@ -60,7 +60,7 @@ def keeps_connections(name: str, route: Route, arms: tuple[str, str], change: Re
         effect=_saved(arms, "upstream_connects", lambda seen: _answered(seen, route)),
         effect_name="connections to the upstream, yours ÷ patched",
         threshold=_TIMES,
-        why="half of the connections saved is the least that somebody would change a configuration for",
+        why="a patch that saves less than half of the connections is not worth a changed configuration",
         route=route,
         figure="upstream_connects",
         remedy=replace(change, gains=_CONNECTIONS, place=route.shown),
@@ -68,7 +68,7 @@ def keeps_connections(name: str, route: Route, arms: tuple[str, str], change: Re
 
 
 def holds_what_is_computed(name: str, route: Route, arm: str, held_bytes: int) -> OwnClaim:
-    """Return the claim that a slow reader holds at most the sum of the directives."""
+    """Return the claim that a slow reader holds at most the sum of the directives' sizes."""
     besides = _BESIDES_BYTES + (_OF_TLS_BYTES if route.tls else 0)
     most = held_bytes * _BOUND_MARGIN + besides
     return _claim(
@@ -78,7 +78,7 @@ def holds_what_is_computed(name: str, route: Route, arm: str, held_bytes: int) -
         effect=lambda block: most / max(block[arm]["grown_bytes"], _PAGE_BYTES),
         effect_name=f"that x {_BOUND_MARGIN} and {size(besides)} ÷ growth of the workers' memory for each reader",
         threshold=1.0,
-        why="the sum of the directives, plus what nginx itself keeps, is the most that a reader may cost",
+        why="the sum of the directives' sizes, plus what nginx itself keeps, is the most that a reader may cost",
         route=route,
     )
 
@@ -92,7 +92,7 @@ def holds_less(name: str, route: Route, arms: tuple[str, str], change: Remedy) -
         effect=_saved(arms, "grown_bytes"),
         effect_name="memory for each slow reader, yours ÷ patched",
         threshold=_TIMES,
-        why="half of the memory for each slow reader doubles the number of them that a machine survives",
+        why="if each slow reader takes half the memory, a machine survives twice as many",
         route=route,
         figure="grown_bytes",
         remedy=replace(change, gains="memory per slow client", place=route.shown),
@@ -109,7 +109,7 @@ def keeps_loop_busy(name: str, route: Route, arm: str) -> OwnClaim:
         effect=lambda block: _turn_bytes(block[arm], route) / MIB,
         effect_name="bytes that a loop iteration reads ÷ 1 MiB",
         threshold=1.0,
-        why="1 MiB read in one go keeps a worker for milliseconds, in which nobody else is served",
+        why="reading 1 MiB at once takes a worker milliseconds, in which nobody else is served",
         fine=Fine(what="large responses leave the event loop to others", verdict=Verdict.REFUTED),
         route=route,
     )
@@ -124,7 +124,7 @@ def shortens_turns(name: str, route: Route, arms: tuple[str, str], change: Remed
         effect=_saved(arms, "turn_bytes", lambda seen: _turn_bytes(seen, route)),
         effect_name="bytes that a loop iteration reads, yours ÷ patched",
         threshold=_TIMES,
-        why="half of what an iteration reads halves what everybody else waits for",
+        why="if an iteration reads half as much, everybody else waits half as long",
         route=route,
         figure="turn_bytes",
         remedy=replace(change, gains="bytes that a loop iteration reads", place=route.shown, only_if=f"{name}{_BUSY}"),
@@ -149,7 +149,7 @@ def streams(name: str, route: Route, arm: str) -> OwnClaim:
 
 
 def delivers_events(name: str, route: Route, arms: tuple[str, str], change: Remedy) -> OwnClaim:
-    """Return the claim that the patch lets more of the events through at once."""
+    """Return the claim that, with the patch, more events arrive as they are sent."""
     before, after = arms
     return _claim(
         f"{name}_patch_delivers_events",
@@ -160,7 +160,7 @@ def delivers_events(name: str, route: Route, arms: tuple[str, str], change: Reme
         ),
         effect_name="events that arrive while the stream is open, patched ÷ yours",
         threshold=_TIMES,
-        why="where half of the events wait for the next ones, a reader sees the stream stop and go",
+        why="if half of the events wait for later ones, a reader sees the stream stop and go",
         route=route,
         figure="arrived_events",
         remedy=replace(change, gains=f"events that arrive as they are sent, of {EVENTS}", place=route.shown),
@@ -174,9 +174,9 @@ def takes_at_start(arm: str, connections: int, size_bytes: int) -> OwnClaim:
         f"worker_connections {connections} take {size(size_bytes)} of every worker before anybody connects",
         (arm,),
         effect=lambda block: block[arm]["worker_bytes"] / size_bytes,
-        effect_name="private memory of a fresh worker ÷ that",
+        effect_name="private memory of a fresh worker ÷ that size",
         threshold=1 / _BOUND_MARGIN,
-        why="sizes of structures are exact; 2 % is the tolerance of the bounds of the catalogue",
+        why="sizes of structures are exact; bounds in the catalogue have a tolerance of 2 %, too",
     )
 
 
@@ -185,12 +185,12 @@ def queues_more(port: int, connects: int, arms: tuple[str, str], change: Remedy)
     before, after = arms
     return _claim(
         f"port_{port}_patch_queues_bursts",
-        f"With the patch, the queue of port {port} takes a burst of connects that it drops a part of now",
+        f"With the patch, the queue of port {port} takes all of a burst of connects; now it drops some",
         arms,
         effect=lambda block: block[after]["queued"] / block[before]["queued"],
         effect_name="connects that are queued, patched ÷ yours",
         threshold=_LARGER_QUEUE,
-        why="room for half as many connects again is the least that a longer burst would notice",
+        why="a longer burst fits only if the queue has room for at least half as many connects again",
         figure="queued",
         remedy=replace(change, gains=f"of {connects} simultaneous connects, queued"),
     )
@@ -207,7 +207,7 @@ def _claim(name: str, sentence: str, arms: tuple[str, ...], *, route: Route | No
 def _saved(
     arms: tuple[str, str], figure: str, needs: Callable[[CountedObservation], float] = lambda _seen: 1.0
 ) -> Callable[[Block], float]:
-    """Return the first arm's figure ÷ the second's; ``needs`` rejects a meaningless trial."""
+    """Return the first variant's figure ÷ the second's; ``needs`` rejects a meaningless trial."""
     before, after = arms
 
     def effect(block: Block) -> float:
@@ -220,17 +220,17 @@ def _saved(
 
 def _connecting_share(seen: CountedObservation, route: Route) -> Tally:
     answered = _answered(seen, route)
-    # Requests of one trial are not independent: they count as one unit.
+    # Requests in one trial are not independent, and count as one unit.
     return Tally.yes(when=seen["upstream_connects"] > answered / 2)
 
 
 def _answered(seen: CountedObservation, route: Route) -> float:
     """Return how many responses came from a stand-in.
 
-    Raises ValueError: None did, with what may have rejected the requests; or some requests got no response.
+    Raises ValueError: None did (the message names what may have rejected the requests), or some got no response.
     """
     if unanswered := seen.figures.get("status_0"):
-        raise ValueError(f"{unanswered:g} of {seen['asked']:g} requests to {route.shown} got no answer at all")
+        raise ValueError(f"{unanswered:g} of {seen['asked']:g} requests to {route.shown} got no response at all")
     fresh = seen["answered"] - seen["from_cache"]
     if fresh < 1:
         raise ValueError(
@@ -266,7 +266,7 @@ def _unanswered(metrics: Mapping[str, Metric], route: Route) -> str:
 
 
 def _refused(figures: Mapping[str, Metric], route: Route) -> str:
-    """Return the other responses with the directives of the configuration that may have caused them."""
+    """Return, in words, the rejected requests and the directives that may have rejected them."""
     told = []
     for name, number in figures.items():
         if name.startswith("status_") and number:

@@ -1,4 +1,4 @@
-"""The differences between two versions of nginx: those in every round, and not between rounds of one version."""
+"""Finds the differences between two versions of nginx: those in all rounds, but not between rounds of one version."""
 
 import math
 import statistics
@@ -13,7 +13,7 @@ from tuneproof.wording import format_number
 from tuneproof.yours.looks import FIGURES, HEADER, SEPARATOR, WARNS
 
 USUALLY: Final = 0.5
-"""A difference is reported above this share of the rounds."""
+"""A difference is reported if more than this share of the rounds shows it."""
 _NONE: Final = "none"
 # Smaller numbers are not compared as ratios.
 _LEAST: Final = 1e-9
@@ -27,10 +27,10 @@ class Comparison:
     what: str
     before: str
     after: str
-    times: float  # size of the difference: a ratio of numbers, infinite if requests get another response
+    times: float  # the size of the difference: a ratio; infinite if requests get another response
     assessment: Assessment
-    """Limits of the share of rounds in which the new version's figure is beyond all of the old one's."""
-    figures: tuple[Mapping[str, float], Mapping[str, float]]  # medians of the rounds, old and new
+    """Limits of the share of rounds in which the new version's figure is beyond all figures of the old version."""
+    figures: tuple[Mapping[str, float], Mapping[str, float]]  # medians over the rounds, old and new
 
     @property
     def differs(self) -> bool:
@@ -49,7 +49,7 @@ def compared(at: str, before: Sequence[Figures], after: Sequence[Figures]) -> li
     for name in names:
         groups.setdefault(name.partition(SEPARATOR)[0], []).append(name)
     found = [_one(at, what, group, before, after) for what, group in groups.items()]
-    # A header that only one of them sends need not be reported by its value as well.
+    # If only one version sends a header, its value need not be reported as well.
     names_of_headers = {
         part for one in found if one.what == HEADER for part in f"{one.before}; {one.after}".split("; ")
     }
@@ -106,7 +106,7 @@ def _assessed(name: str, before: Sequence[float], after: Sequence[float]) -> Ass
 
 
 def told(found: Sequence[Comparison]) -> Iterator[str]:
-    """Yield the differences in words, the largest first; the same difference at several places once."""
+    """Yield the differences in words, the largest first; a difference at several places is reported once."""
     alike: dict[tuple[str, str, str], list[Comparison]] = {}
     for one in sorted((one for one in found if one.differs), key=lambda one: -one.times):
         alike.setdefault((one.what, one.before, one.after), []).append(one)

@@ -22,14 +22,14 @@ from tuneproof.proof.scenario.placement import CpuPlacement, CpuShare
 
 @dataclass(frozen=True, kw_only=True)
 class Grounds:
-    """The place to start labs."""
+    """What a comparison needs to start labs."""
 
     session: Session
     images: BenchImages
     subjects: Mapping[str, str]  # images with nginx, by version
     placement: CpuPlacement
     host: Mapping[str, Any]  # as in results.json
-    trusts: bool = False  # whether the files may run if the lab's network has a way out
+    trusts: bool = False  # whether the files may run even if the lab's network has a way out
 
 
 @contextmanager
@@ -42,10 +42,10 @@ def grounds(
 ) -> Iterator[Grounds]:
     """Lock an engine inside the context, with images of some versions of nginx.
 
-    packages: packages of further modules for each version's nginx.
-    trusts: whether the files may run if the lab's network has a way out.
+    packages: the packages with further modules, by version of nginx.
+    trusts: whether the files may run even if the lab's network has a way out.
 
-    Raises TuneproofError: The engine refused, or went away.
+    Raises TuneproofError: The engine refused a request, or went away.
     """
     roles, subjects = role_images(), subject_images(list(packages), packages)
     with session_on({Engine().name: client}) as session:

@@ -1,4 +1,4 @@
-"""The path of each file of a configuration in the container: its original one, if known."""
+"""The path of each configuration file in the container: its original path, if known."""
 
 import posixpath
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ _FOLDER_OF_FRAGMENTS: Final = "tuneproof.d"
 
 @dataclass(frozen=True, kw_only=True)
 class Installed:
-    """The files of a configuration in a container."""
+    """A configuration's files in a container."""
 
     main: str  # path of the file that nginx starts with
     paths: Mapping[str, str]  # paths in the container, by name
-    wrapper: str = ""  # text of a file around fragments, to be at ``main``; empty for a complete configuration
+    wrapper: str = ""  # the text of a file around fragments, which goes to ``main``; empty for a complete configuration
 
     @property
     def folder(self) -> str:
@@ -28,7 +28,7 @@ class Installed:
         return posixpath.dirname(self.main)
 
     def with_lines(self, lines: Sequence[str]) -> Self:
-        """Return the same with directives added to the http{} around fragments; a complete configuration unchanged."""
+        """Return a copy with directives added to the http{} around fragments; a complete configuration unchanged."""
         return replace(self, wrapper=self.wrapper.replace("http {\n", "\n".join(["http {", *lines, ""]), 1))
 
     def files(self, texts: Mapping[str, str]) -> dict[str, bytes]:
@@ -38,9 +38,9 @@ class Installed:
 
 
 def installed(configuration: Configuration, source: Source, *, main: str) -> Installed:
-    """Return the paths of the files; nginx.conf is at ``main``, unless they name its path.
+    """Return the paths of the files; nginx.conf is at ``main``, unless the files name its path.
 
-    Raises BadInputError: It is a part of a configuration that cannot be used alone.
+    Raises BadInputError: It is part of a configuration and cannot be used alone.
     """
     is_dump = isinstance(source, Dump)
     roots = list(source.roots)
@@ -58,7 +58,7 @@ def installed(configuration: Configuration, source: Source, *, main: str) -> Ins
 
 
 def _as_included(name: str, pattern: str) -> str:
-    """Return the path that an include's pattern matches, for a file that is elsewhere on this machine."""
+    """Return a path that an include's pattern matches, for a file that is elsewhere on this machine."""
     parts = pattern.split("/")
     wild = [place for place, part in enumerate(parts) if _WILD & set(part)]
     if not wild:
@@ -68,7 +68,7 @@ def _as_included(name: str, pattern: str) -> str:
 
 
 def _around(fragments: Mapping[str, str]) -> str:
-    """Return an nginx.conf around fragments of http{} or server{}."""
+    """Return an nginx.conf that includes fragments of http{} or server{}."""
     lines = ["events {", "}", "http {", "include mime.types;"]
     for path, text in fragments.items():
         context = context_of(parse_file(path, text).statements)

@@ -1,4 +1,4 @@
-"""Comparisons between two versions of nginx: scripts of trials, and the minimum of a difference."""
+"""Comparisons between two versions of nginx: the trials' scripts, and the smallest difference that counts."""
 
 import re
 from collections import Counter
@@ -17,12 +17,12 @@ from tuneproof.yours import trials
 from tuneproof.yours.routes import Probe, Route
 
 SEPARATOR: Final = ": "
-"""Separates the look and the observed text in the name of a figure; its number is how often it was seen."""
+"""Separates the comparison from the observed text in a figure's name; the figure says how often the text was seen."""
 WARNS: Final = "nginx warns"
 HEADER: Final = "header"
 _ASKED: Final = 3
 _CONNECTIONS: Final = 4
-# One request more than any version allows on a connection by default.
+# One more request than any version allows on a connection by default.
 _MOST_REQUESTS: Final = 1001
 _TLS: Final = ("1.2", "1.3")
 # nginx writes to standard error until it has opened a log; in some packages, standard error is the log.
@@ -36,7 +36,7 @@ _OF_FILES: Final = frozenset({"etag", "last-modified"})
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A number that is compared."""
+    """A number to compare."""
 
     what: str
     margin: float  # the minimum ratio
@@ -48,7 +48,7 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "upstream_connects": Figure(
         what="connections to the upstream for 32 requests of 4 clients",
         margin=1.5,
-        why="which worker gets which client moves it a little; half as many again is another way of connecting",
+        why="it varies a little with which worker gets which client; half as many again means something else",
     ),
     "kept": Figure(what="idle connections to the upstream kept open after them", margin=1.5, why="likewise"),
     "from_cache": Figure(what="answers from the cache, of 32", margin=1.0, why="a count"),
@@ -58,15 +58,18 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "closed": Figure(what="idle client connections that a reload closes, of 4", margin=1.0, why="a count"),
     "answered": Figure(what="clients that are answered on them after the reload, of 4", margin=1.0, why="a count"),
     "grown_bytes": Figure(
-        what="memory for each slow reader", margin=1.25, why="pages that are touched or not move it by less", shown=size
+        what="memory for each slow reader",
+        margin=1.25,
+        why="whether some pages are touched changes it by less",
+        shown=size,
     ),
     "worker_bytes": Figure(
-        what="memory of a worker at its start", margin=1.1, why="a tenth more of it is worth a thought", shown=size
+        what="memory of a worker at its start", margin=1.1, why="a tenth more is worth a thought", shown=size
     ),
     "turn_bytes": Figure(
-        what="bytes that a loop iteration reads of large responses",
+        what="bytes of large responses that a loop iteration reads",
         margin=2.0,
-        why="half of what an iteration reads halves what everybody else waits for",
+        why="if an iteration reads half as much, everybody else waits half as long",
         shown=size,
     ),
 }
@@ -74,9 +77,9 @@ FIGURES: Final[Mapping[str, Figure]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """One comparison, made once per round on both."""
+    """One comparison, made once per round on both versions."""
 
-    at: str  # its place, in the user's terms
+    at: str  # the place compared, in the user's terms
     script: trials.Script
 
 
@@ -95,7 +98,7 @@ def looks_of(probes: Sequence[Probe], routes: Sequence[Route], *, records_turns:
             yield Look(at=server, script=handshakes(probe))
     for route in routes:
         yield Look(at=route.shown, script=connections(route))
-    # The first of each kind: comparisons that take seconds are not repeated for equivalent places.
+    # Only the first place of each kind: comparisons that take seconds are not repeated for equivalent places.
     first = list(reversed(routes))
     for route in {
         (route.proxied.target.kind, route.proxied.reader_bytes, route.tls): route for route in first
@@ -109,7 +112,7 @@ def looks_of(probes: Sequence[Probe], routes: Sequence[Route], *, records_turns:
 
 
 def asked(probe: Probe) -> trials.Script:
-    """Return the trial of some requests: statuses and header lines of their responses."""
+    """Return the trial of some requests: the statuses and header lines of the responses."""
 
     def script(rig: Rig) -> Figures:
         flow = trials.flow_to(probe, keeps_heads=True, timeout_s=trials.ANSWERED_WITHIN_S)
@@ -164,7 +167,7 @@ def reloaded(probe: Probe) -> trials.Script:
 
 
 def over_http2(probe: Probe) -> trials.Script:
-    """Return the trial of a request by HTTP/2; without TLS "with prior knowledge"."""
+    """Return the trial of a request over HTTP/2; without TLS, "with prior knowledge"."""
 
     def script(rig: Rig) -> Figures:
         status = 0
@@ -176,7 +179,7 @@ def over_http2(probe: Probe) -> trials.Script:
             wait_until(lambda: any(one.status or one.end for one in rig.arrived()), "no answer", within_s=5.0)
             status = rig.arrived()[0].status
         except LabError:
-            # Without HTTP/2 there, the response is in another protocol, or missing.
+            # If the socket has no HTTP/2, the response is in another protocol, or missing.
             pass
         finally:
             rig.leave_streams()
@@ -218,5 +221,5 @@ def connections(route: Route) -> trials.Script:
 
 
 def warnings_in(log: str) -> Figures:
-    """Return nginx's warnings at start, from its container's output; warnings about requests have a "*1"."""
+    """Return nginx's warnings at start, from its container's output; those about requests contain "*1" or the like."""
     return dict.fromkeys((f"{WARNS}{SEPARATOR}{line}" for line in _WARNING.findall(log)), 1.0)

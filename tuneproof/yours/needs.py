@@ -1,4 +1,4 @@
-"""The needs of nginx at its start apart from its configuration: directories, certificates, accounts, and so on."""
+"""What nginx needs at its start in addition to its configuration: directories, certificates, accounts, and so on."""
 
 import posixpath
 import re
@@ -16,22 +16,22 @@ TICKET_KEY: Final = "ticket.key"
 PLACES: Final = "geoip2.mmdb"
 """A database that knows no address: :mod:`tuneproof.yours.no_places`."""
 JAVASCRIPT: Final = "module.js"
-"""A JavaScript module without functions: a location that calls one answers with 500."""
+"""A JavaScript module without functions; a location that calls one responds with 500."""
 EMPTY: Final = ""
 
-# Replacements for files of directives, by their names in the stand-in image's /etc/tuneproof.
+# Replacements for files that directives name, each with its name in the stand-in image's /etc/tuneproof.
 _MATERIALS: Final[Mapping[str, str]] = {
     **{f"{prefix}ssl_certificate": CERTIFICATE for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
     **{f"{prefix}ssl_certificate_key": KEY for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
     **{f"{prefix}ssl_trusted_certificate": CERTIFICATE for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
-    # The key's replacement needs no password.
+    # The replaced key needs no password.
     **{f"{prefix}ssl_password_file": EMPTY for prefix in ("", "proxy_", "grpc_", "uwsgi_")},
     "ssl_client_certificate": CERTIFICATE,
     "ssl_dhparam": PARAMETERS,
     "ssl_session_ticket_key": TICKET_KEY,
     "auth_basic_user_file": EMPTY,
 }
-# Directives with a first argument that is a file nginx writes, or a folder to which it writes.
+# The first argument of each is a file that nginx writes, or a folder to which it writes.
 _WRITTEN_FILES: Final = frozenset({"access_log", "error_log", "pid", "lock_file"})
 _WRITTEN_FOLDERS: Final = frozenset(
     {
@@ -47,19 +47,19 @@ _NOT_FILES: Final = ("off", "stderr", "syslog:", "memory:", "data:", "engine:", 
 
 @dataclass(frozen=True, kw_only=True)
 class Needs:
-    """The needs of a start."""
+    """What nginx needs for a start."""
 
     folders: tuple[str, ...]  # folders that must exist
     made: Mapping[str, str]  # files to create, by path: the name of a material, or EMPTY
     accounts: tuple[str, ...]  # names of accounts and groups
-    starts_in_background: Statement | None  # the ``daemon on`` in the files; None if there is none
-    stays_in_foreground: bool  # whether there is a ``daemon off``
+    starts_in_background: Statement | None  # the ``daemon on`` in the files, if there is one
+    stays_in_foreground: bool  # whether the files have a ``daemon off``
     modules: tuple[str, ...]  # paths of the loaded modules, as written
     prefix: str = ""  # folder for relative names of logs and caches; empty if there are none
 
 
 def needs_of(configuration: Configuration, *, folder: str, there: Collection[str]) -> Needs:
-    """Return what a configuration needs beyond ``there``; relative names are below nginx.conf's folder."""
+    """Return what a configuration needs beyond ``there``; relative names are in nginx.conf's folder."""
     said = [statement for statement, _ in configuration.main.everything()]
     databases = [posixpath.join(folder, block.args[0]) for block in configuration.main.all("geoip2") if block.args]
     named = [*_made(said, folder), *((posixpath.normpath(path), PLACES) for path in databases)]
@@ -94,7 +94,7 @@ def _made(said: list[Statement], folder: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_relative(one: Statement) -> bool:
-    """Tell whether a directive names something that nginx writes below its prefix."""
+    """Tell whether a directive names something that nginx writes under its prefix."""
     if one.name not in {*_WRITTEN_FILES, *_WRITTEN_FOLDERS} or not one.args:
         return False
     return not one.value.startswith(("/", "$", *_NOT_FILES))
@@ -112,5 +112,5 @@ def _folders(said: list[Statement], prefix: str) -> Iterator[str]:
         if one.name in _WRITTEN_FILES:
             yield posixpath.dirname(path)
         elif one.name in _WRITTEN_FOLDERS:
-            # nginx creates the last folder, and gives it to its workers.
+            # nginx creates the last folder itself, and makes its workers the owners.
             yield posixpath.dirname(path.rstrip("/"))

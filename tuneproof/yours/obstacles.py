@@ -1,4 +1,4 @@
-"""Obstacles between a request and a location's upstream, as far as the files show: redirects, accounts, addresses."""
+"""What keeps a request from a location's upstream, as far as the files show: redirects, accounts, addresses."""
 
 import ipaddress
 import re
@@ -16,17 +16,17 @@ from tuneproof.yours.refusers import LIMITING, limits
 
 _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _ABROAD: Final = ("http://", "https://", "$scheme")
-# Variables that are alike in all requests of a trial.
+# Variables with the same value in all requests of a trial.
 _COMMON: Final = frozenset({"server_name", "host", "http_host", "uri", "request_uri", "scheme", "server_port"})
-# The largest number of simultaneous requests of a trial: slow readers, and the requests before them.
+# The most simultaneous requests in a trial: slow readers, and the requests before them.
 _MOST_AT_ONCE: Final = 128
-# Parameters of geo that change what its addresses mean, or take them from elsewhere.
+# Parameters in geo that change the meaning of its addresses, or take them from elsewhere.
 _GEO_MORE: Final = frozenset({"delete", "include", "proxy", "ranges"})
 _NO: Final = frozenset({"", "0"})
 _OF_FILES: Final = frozenset({"-f", "!-f", "-d", "!-d", "-e", "!-e", "-x", "!-x"})
 _SENT: Final = frozenset({"http_host", "http_user_agent", "http_accept", "http_connection", "http_x_forwarded_proto"})
 _OF_CLIENTS: Final = ("arg_", "cookie_", "http_")
-# Engines give their networks addresses from these ranges (RFC 1918), without IPv6.
+# Engines give their networks IPv4 addresses from these ranges (RFC 1918), and no IPv6 addresses.
 _OF_ENGINES: Final = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
 # https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#if
 ABSENT: Final = frozenset({"!-f", "!-e"})
@@ -35,12 +35,12 @@ ABSENT: Final = frozenset({"!-f", "!-e"})
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A request of the lab's client."""
+    """A request from the lab's client."""
 
     tls: bool
-    port: int  # that nginx listens on
+    port: int  # the port that nginx listens on
     host: str
-    target: str  # of the request line
+    target: str  # as in the request line
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Further header fields."""
 
@@ -50,7 +50,7 @@ class Request:
         return self.target.partition("?")[0]
 
     def value(self, text: str) -> str | None:
-        """Return a text with its variables; None if some are not known here."""
+        """Return a text with the values of its variables; None if some are not known here."""
         values = [self._variable((match[0] or match[1]).lower()) for match in _VARIABLE.findall(text)]
         if None in values:
             return None
@@ -90,7 +90,7 @@ def holds(condition: Block, request: Request) -> bool | None:
         return None
     if not rest:
         return value not in _NO
-    # An empty text leaves no argument.
+    # An empty text is not an argument.
     operator, other = (*rest, "")[:2]
     if operator in {"=", "!="}:
         wanted = request.value(other)
@@ -103,7 +103,7 @@ def holds(condition: Block, request: Request) -> bool | None:
 
 
 def _value(text: str, block: Block, request: Request) -> str | None:
-    """Return a text with its variables; a single one may be of a ``map`` that compares whole texts."""
+    """Return a text with the values of its variables; a lone variable may come from a ``map`` of texts."""
     names = variables(text)
     is_one = len(names) == 1 and text.strip("${}").lower() == names[0]
     if is_one and names[0] == "invalid_referer":
@@ -121,7 +121,7 @@ def _value(text: str, block: Block, request: Request) -> str | None:
 
 
 def _mapped(source: str, known: Mapping[str, str], request: Request) -> str | None:
-    """Return a map's value for a text: that of the same text, of the first regular expression, or the default."""
+    """Return a map's value for a text: by the same text, the first regular expression that matches, or the default."""
     if source in known:
         return request.value(known[source])
     for key, value in known.items():
@@ -144,7 +144,7 @@ def _of_address(table: Block) -> str | None:
 
 
 def diversion(levels: Sequence[Block], request: Request) -> Statement | Block | None:
-    """Return what certainly answers a request, or sends it elsewhere, before its location passes it on.
+    """Return what certainly answers a request, or sends it elsewhere, before its location proxies it.
 
     ``levels``: its server and its location.
     """
@@ -162,7 +162,7 @@ def diversion(levels: Sequence[Block], request: Request) -> Statement | Block | 
 def _diverts(said: Statement, request: Request) -> bool:
     if said.name != "rewrite":
         return said.name == "return"
-    if len(said.args) < 2:  # noqa: PLR2004 - a regex and a replacement
+    if len(said.args) < 2:  # noqa: PLR2004 - regex and replacement
         return False
     try:
         is_meant = compiled(said.value, ignores_case=False).search(as_bytes_read(request.path))
@@ -172,7 +172,7 @@ def _diverts(said: Statement, request: Request) -> bool:
 
 
 def refusing(block: Block, *, tls: bool) -> list[Statement]:
-    """Return the directives with which nginx certainly rejects GET requests for a location; empty if it may not."""
+    """Return the directives with which nginx certainly rejects GET requests to a location; empty if none does."""
     server = block.around("server")
     verifies = server.in_effect("ssl_verify_client") if server is not None and tls else []
     accounts = [said for said in (block.in_use("auth_basic"),) if said is not None]
@@ -190,7 +190,7 @@ def refusing(block: Block, *, tls: bool) -> list[Statement]:
 
 
 def common_limit(block: Block) -> Statement | None:
-    """Return a limit for all clients together that the trials' requests exceed; None if there is none for certain."""
+    """Return a limit for all clients together that the trials' requests exceed; None if no limit certainly does."""
     for said in (*block.in_effect("limit_req"), *block.in_effect("limit_conn")):
         key = _key(said, block)
         is_common = key is not None and set(variables(key)) <= _COMMON
@@ -200,7 +200,7 @@ def common_limit(block: Block) -> Statement | None:
 
 
 def _key(said: Statement, block: Block) -> str | None:
-    """Return the key of a limit's zone; None if nothing defines it."""
+    """Return the key of a limit's zone; None if nothing defines the zone."""
     name = next((arg.removeprefix("zone=") for arg in said.args if arg.startswith("zone=")), said.value)
     everything = (one for one, _ in list(block.within())[-1].everything())
     zones = (one for one in everything if one.name == f"{said.name}_zone" and f"zone={name}:" in " ".join(one.args))
@@ -218,8 +218,8 @@ def tested_under(block: Block) -> str:
     counting = [one for one in limiting if one.name in LIMITING and not _lacks(_key(one, block))]
     lacking = [f"{one.name} {one.args[0]}" for one in limiting if one.name in LIMITING and one not in counting]
     by = ", ".join(f"{one.name} ({one.file}:{one.line})" for one in limiting)
-    how = ", each request from an address of its own" if counting else "; --location PATH tests another"
-    none = f"; {' and '.join(lacking)} counts none of them, since its key is empty" if lacking else ""
+    how = ", each request from a different address" if counting else "; --location PATH tests another"
+    none = f"; {' and '.join(lacking)} counts none of these requests, since its key is empty" if lacking else ""
     return f"{by} in effect{how}{none}"
 
 
@@ -238,7 +238,7 @@ def cache_of(block: Block, kind: str) -> Statement | None:
 
 
 def _has_room(said: Statement) -> bool:
-    """Tell whether a limit does not show in the trials."""
+    """Tell whether a limit is too high to matter in the trials."""
     if said.name == "limit_conn":
         return (whole_number(said.args[-1]) or 0) >= _MOST_AT_ONCE
     bursts = [whole_number(arg.removeprefix("burst=")) or 0 for arg in said.args if arg.startswith("burst=")]
@@ -246,7 +246,7 @@ def _has_room(said: Statement) -> bool:
 
 
 def _denied(block: Block) -> list[Statement]:
-    """Return the ``deny all`` that the lab's client certainly meets: ngx_http_access_module."""
+    """Return the ``deny all`` that certainly applies to the lab's client: ngx_http_access_module."""
     for said in next((rules for level in block.within() if (rules := _rules(level))), []):
         if said.name == "deny":
             # Other ranges may or may not contain the client.
@@ -261,7 +261,7 @@ def _rules(level: Block) -> list[Statement]:
 
 
 def _may_be_in_lab(address: str) -> bool:
-    """Tell whether an engine's network may have addresses of a range: they are private."""
+    """Tell whether an engine's network may have addresses in a range; its addresses are private."""
     try:
         network = ipaddress.ip_network(address, strict=False)
     except ValueError:
@@ -275,7 +275,7 @@ def shown(said: Statement | Block) -> str:
 
 
 def is_up_to_clients(host: str, block: Block) -> bool:
-    """Tell whether a client's request, and no directive, decides an upstream's address."""
+    """Tell whether a client's request decides an upstream's address, and no directive does."""
     everything = list(list(block.within())[-1].everything())
     made = {said.value.lower() for said, _ in everything}
     groups = {arg for said, around in everything for arg in (*said.args, *around.args) if "<" in arg}

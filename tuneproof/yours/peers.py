@@ -19,7 +19,7 @@ _LOCALHOST: Final = "127.0.0.1"
 _ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - nothing is bound here
 _NAME: Final = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", re.IGNORECASE)
 ENGINES_RESOLVER: Final = "127.0.0.11"
-"""The engine's own name server in every container: https://docs.docker.com/engine/network/#dns-services"""
+"""The address of the engine's name server in every container: https://docs.docker.com/engine/network/#dns-services"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +28,11 @@ class Peer:
 
     host: str = ""  # its name, or IP address without brackets; empty for a unix socket
     port: int = 0  # its TCP port; 0 for a unix socket
-    path: str = ""  # path of the unix socket; empty for TCP
+    path: str = ""  # the unix socket's path; empty for TCP
 
     @property
     def is_address(self) -> bool:
-        """Whether its host is an address, not a name."""
+        """Whether its host is an address rather than a name."""
         return is_ipv4(self.host) or self.is_ipv6
 
     @property
@@ -54,7 +54,7 @@ class Peers:
 
     passed_to: tuple[Peer, ...]  # addresses to which requests are proxied
     resolvers: tuple[str, ...]  # addresses of resolvers
-    left_out: tuple[str, ...]  # peers without a stand-in, in words
+    left_out: tuple[str, ...]  # peers without a stand-in, each with the reason
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -80,14 +80,14 @@ class Peers:
 
     @property
     def local_addresses(self) -> tuple[str, ...]:
-        """Addresses of these stand-ins on nginx's own machine."""
+        """Addresses of the stand-ins on nginx's own machine."""
         local = (peer for peer in self.passed_to if peer.is_local and peer.port)
         found = [address for peer in local for address in ((peer.host,) if peer.is_address else (_LOCALHOST, "::1"))]
         return tuple(dict.fromkeys(found))
 
     @property
     def has_ipv6(self) -> bool:
-        """Whether any of them has an IPv6 address."""
+        """Whether a stand-in has an IPv6 address."""
         return any(peer.is_ipv6 for peer in self.passed_to)
 
     @property
@@ -102,7 +102,7 @@ class Peers:
 
 
 def is_stood_in_for(facts: Facts, target: Target, peers: Peers) -> bool:
-    """Tell whether a stand-in answers for an upstream, or may: not where nginx itself listens."""
+    """Tell whether a stand-in answers, or may answer, for an upstream; none does where nginx itself listens."""
     found = [_peer(text, port) for text, port in _addresses(facts, target)]
     return any(peer is None or peer in peers.passed_to for peer in found)
 
@@ -153,7 +153,7 @@ def _own_addresses(facts: Facts) -> Iterator[Address]:
         listens = server.local("listen")
         if "http" not in server.path:
             for listen in listens:
-                # It rejects "udp", which only stream{} has.
+                # Listen.of rejects parameters that only another protocol has, such as "udp" in stream{}.
                 with suppress(ListenError):
                     yield from (one for one in Listen.of(listen, facts.version_numbers).addresses if one.port)
         elif not listens:
@@ -161,7 +161,7 @@ def _own_addresses(facts: Facts) -> Iterator[Address]:
 
 
 def _is_reached(own: Address, to: str) -> bool:
-    """Tell whether a connection to an address of nginx's machine reaches one that it listens on."""
+    """Tell whether a connection to an address on nginx's machine reaches an address that nginx listens on."""
     if own.family != Address(host=to, port=own.port).family:
         return False
     return own.is_wildcard or own.host == to or (own.family == "inet" and _is_loopback(own.host))
@@ -181,7 +181,7 @@ def _spoken_to(facts: Facts) -> Iterator[tuple[str, int]]:
         yield from _addresses(facts, proxied.target)
     for block in facts.configuration.main.all("stream"):
         yield from _of_stream(block)
-    # Resolved at the start, whether or not they are used.
+    # nginx resolves them at its start, whether or not it uses them.
     for upstream in facts.upstreams.values():
         for server in upstream.servers:
             yield server, _HTTP_PORT

@@ -1,4 +1,4 @@
-"""Builds the scenario that measures the gain of advice on a configuration."""
+"""Builds the scenario that measures the gain from advice on a configuration."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -48,13 +48,13 @@ _MOST_ROUTES: Final = 6
 _BURST: Final = 1500
 _TCP_RMEM: Final = "net.ipv4.tcp_rmem"
 _SMALL_RMEM: Final = "40960 40960 40960"
-# A newer nginx, or a module, may accept it; files that a copy lacks are created empty, and reported.
+# A newer nginx or a module may accept such lines; files that a copy lacks are created empty, and reported.
 _FOR_NGINX_TO_SAY: Final = ("unknown directive", 'unknown "', "invalid number of arguments", "invalid value", "open()")
 _SMALLER_BUFFERS: Final = Remedy(
     what="read less of large responses in a loop iteration",
     patch=f"# /etc/sysctl.d/90-nginx.conf\n{_TCP_RMEM} = {_SMALL_RMEM}\n",
     at=f"{_TCP_RMEM} {_SMALL_RMEM}",
-    cost="affects every socket of the machine; slows distant backends. First separate large downloads: "
+    cost="affects every socket on the machine; slows distant backends. First separate large downloads: "
     "docs/reuseport-stall.md",
     reaches_others=True,
 )
@@ -70,7 +70,7 @@ _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
 )
 # The engine disables IPv6 if its network has none.
 _IPV6: Final = {"net.ipv6.conf.all.disable_ipv6": "0"}
-# The measured advice of the audit: its effect, and its cost.
+# The audit's measured advice: the effect, and the price.
 _PROVEN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "upstream_keepalive": (
@@ -89,7 +89,7 @@ _PROVEN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 )
 _SMALL_BUFFER_BYTES: Final = 32 << 10
 _COST_OF_SMALL_BUFFER: Final = (
-    "pays only where responses are megabytes; with the upstream 20 ms away, a download gets 3 MB/s at most: "
+    "pays only where responses are megabytes; if the upstream is 20 ms away, a download gets 3 MB/s at most: "
     "docs/reuseport-stall.md"
 )
 _COST_OF_STREAMS: Final = "a client that reads slowly holds its upstream connection, and its worker of the backend"
@@ -97,17 +97,17 @@ _COST_OF_STREAMS: Final = "a client that reads slowly holds its upstream connect
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """The user's request."""
+    """What the user asks for."""
 
     configuration: str  # A file, a folder or a dump
     version: str  # the version of nginx that it runs on
-    choice: Choice | None = None  # the choice of that version; None if the user named it
-    image: str = ""  # full name of an image with that nginx; empty for the project's own
+    choice: Choice | None = None  # how that version was chosen; None if the user named it
+    image: str = ""  # the full name of an image with that nginx; empty for the project's own image
     image_option: str = "--nginx-image"  # the option for a version
     main: str = DEFAULT_MAIN  # path of nginx.conf in that image
-    location: str = ""  # the path to test; empty for one per proxied location
+    location: str = ""  # the path to test; empty to test one per proxied location
     host: str = ""  # the server to test; empty for all
-    stream: bool = False  # whether to test only how it delivers streams
+    stream: bool = False  # whether to test only how nginx delivers streams
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,18 +118,18 @@ class Proposal:
     chosen: tuple[str, ...]  # automatic choices, in words
     around: tuple[str, ...]  # additions and changes around the configuration
     left_out: tuple[str, ...]  # untested parts, each with the reason
-    packages: tuple[str, ...] = ()  # packages of further modules for the lab's nginx
+    packages: tuple[str, ...] = ()  # packages with further modules for the lab's nginx
 
     @property
     def told(self) -> tuple[str, ...]:
-        """All of that."""
+        """The choices and the additions, in words."""
         return self.chosen + self.around + self.left_out
 
 
 def propose(wanted: Wanted, source: Source | None = None) -> Proposal:
     """Return what can be tested on a configuration.
 
-    Raises BadInputError: It cannot be read, has mistakes, or has nothing that can be tested.
+    Raises BadInputError: It cannot be read, has mistakes, or contains nothing that can be tested.
     """
     proposer = _proposer(wanted, source or open_source(wanted.configuration))
     _must_know(wanted, proposer.configuration)
@@ -141,15 +141,15 @@ class Prepared:
     """A configuration that can be started, and its surroundings."""
 
     facts: Facts
-    subject: Subject  # the nginx with it
+    subject: Subject  # the nginx that runs with it
     standin: Backend  # for all of its upstreams
-    routes: tuple[Route, ...]  # one for each kind of proxied location
+    routes: tuple[Route, ...]  # one to each kind of proxied location
     told: tuple[str, ...]  # as in a Proposal
-    packages: tuple[str, ...]  # likewise
+    packages: tuple[str, ...]  # as in a Proposal, too
 
 
 def prepare(wanted: Wanted, source: Source) -> Prepared:
-    """Return what a configuration needs to start, whether or not there is a claim about it.
+    """Return what a configuration needs to start, whether or not it has anything to test.
 
     Raises BadInputError: It has mistakes.
     """
@@ -174,23 +174,23 @@ def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
 
 
 def _must_know(wanted: Wanted, configuration: Configuration) -> None:
-    """Check that the lab's nginx of that version knows what the files use; the user's own image may know more.
+    """Check that the lab's nginx of a version knows what the files use; the user's own image may know more.
 
-    Raises BadInputError: It does not.
+    Raises BadInputError: It lacks something.
     """
     for concern in concerns(configuration) if not wanted.image else ():
         change = concern.change
         newer = [version for version in LAB_VERSIONS if as_numbers(version) >= change.numbers]
         if change.kind is Kind.NEW and not change.is_backported and change.numbers > as_numbers(wanted.version):
             raise BadInputError(
-                f"nginx {wanted.version} does not know {concern.what}, which came with {change.version}",
+                f"nginx {wanted.version} does not know {concern.what}, which nginx {change.version} added",
                 where=f"{concern.said.file}:{concern.said.line}",
                 remedy=f"--nginx {newer[0]} or later" if newer else f"{wanted.image_option} IMAGE, one that has it",
             )
 
 
 def _without_missing(block: Block) -> None:
-    """Forget that parts of a configuration are missing: in the lab they are empty, and decide nothing."""
+    """Forget that parts of a configuration are missing: in the lab, they are empty and set nothing."""
     block.unseen.clear()
     for inner in block.blocks:
         _without_missing(inner)
@@ -199,7 +199,7 @@ def _without_missing(block: Block) -> None:
 def _modules_for(wanted: Wanted, configuration: Configuration) -> tuple[Used, ...]:
     """Return the modules for the lab's nginx; empty if the configuration runs in the user's own image.
 
-    Raises BadInputError: The files use something that neither nginx nor any packaged module of this version has.
+    Raises BadInputError: The files use something that neither this version of nginx nor a packaged module has.
     """
     if wanted.image:
         return ()
@@ -240,7 +240,7 @@ class _Proposer:
         kinds = one_of_each_kind([route for route in all_routes if isinstance(route, Route)])
         self._routes, self._further = kinds[:_MOST_ROUTES], kinds[_MOST_ROUTES:]
         self._unreachable = [route for route in all_routes if isinstance(route, Unreachable)]
-        self._skipped: list[str] = []  # what is not tested of the routes, with the reasons
+        self._skipped: list[str] = []  # routes that are not tested, with the reasons
         self._yours = self._subject("yours")
         self._patches = {
             name: self._patched(name, what, cost, [edit for one in self._advice(name) for edit in one.edits])
@@ -261,7 +261,7 @@ class _Proposer:
             found += self._of_queue(arms)
             found += self._of_workers(arms)
         if not found:
-            why = "; ".join(f"{_place(one)}: {one.why}" for one in self._unreachable) or "nothing passes requests on"
+            why = "; ".join(f"{_place(one)}: {one.why}" for one in self._unreachable) or "nothing proxies requests"
             raise BadInputError(f"there is nothing to test: {why}", where=self._wanted.configuration)
         scenario = Scenario(
             name=SCENARIO,
@@ -273,7 +273,7 @@ class _Proposer:
         )
         left_out = [*(f"{_place(one)}: {one.why}" for one in self._unreachable), *self._skipped]
         left_out += [
-            f"{_place(route)}: like others that are; alone: --location {route.path}" for route in self._further
+            f"{_place(route)}: like a tested one; to test it: --location {route.path}" for route in self._further
         ]
         return Proposal(
             scenario=scenario,
@@ -327,7 +327,7 @@ class _Proposer:
             place = f"location {route.proxied.target.location}"
             if route.headers:
                 sent = ", ".join(f"{name}: {value}" for name, value in route.headers)
-                yield f"{place} is tested with {sent}, without which nginx answers itself"
+                yield f"{place} is tested with {sent}, since nginx itself answers other requests"
             if wanted.location:
                 yield f"--location {wanted.location}: nginx takes {place} for it"
             elif under := tested_under(route.proxied.target.block):
@@ -347,7 +347,9 @@ class _Proposer:
         target = route.proxied.target
         passes = f"{target.kind}_pass_request_headers"
         if target.block.is_off(passes):
-            self._skipped.append(f"{_place(route)}: large responses, for which a header asks ({passes} off)")
+            self._skipped.append(
+                f"{_place(route)}: large responses, since the header that requests them is not passed on ({passes} off)"
+            )
             return
         held = route.proxied.reader_bytes
         if held is not None:
@@ -401,18 +403,18 @@ class _Proposer:
         return [one for one in self._audit.advice if one.name == name and one.edits]
 
     def _unbuffered(self) -> tuple[Remedy, Subject] | None:
-        """Return the change that lets streams through at all routes."""
+        """Return the change that lets event streams through on all routes."""
         (text,) = [one.patch for one in line_of("streams", "buffering_off_is_enough").audit if one.patch]
         targets = [route.proxied.target for route in self._routes if route.proxied.is_buffered]
         edits = [
             setting(one.block.around("location") or one.block, text.replace("{kind}", one.kind)) for one in targets
         ]
-        return self._patched("streams", "pass events of a stream on as they come", _COST_OF_STREAMS, edits)
+        return self._patched("streams", "pass a stream's events on as they come", _COST_OF_STREAMS, edits)
 
     def _bounded(self, name: str, route: Route) -> tuple[str, Remedy, Subject] | None:
-        """Return the change that makes the route's upstream connections receive less at once; None if they already do.
+        """Return the change with which the route's upstream connections receive less at once; None if they already do.
 
-        If nginx has no directive for it, it is the kernel's setting.
+        If nginx has no directive for this, it is a kernel setting.
         """
         target = route.proxied.target
         directive_name = f"{target.kind}_socket_rcvbuf"
@@ -429,7 +431,7 @@ class _Proposer:
         return ("socket_rcvbuf", *found) if found else None
 
     def _patched(self, name: str, what: str, cost: str, edits: Sequence[Edit]) -> tuple[Remedy, Subject] | None:
-        """Return the gain of a change in some places, and a subject with it; None without changes."""
+        """Return the gain from changes at some places, and an nginx with them; None without changes."""
         texts = self._audit.facts.configuration.texts
         patch = diff(edits, texts) if edits else ""
         if not patch:

@@ -1,4 +1,4 @@
-"""Finds what may have answered a request instead of the upstream."""
+"""Finds the directives that may have answered a request instead of the upstream."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -17,11 +17,11 @@ _REFUSERS: Final[Mapping[int, tuple[str, ...]]] = {
 }
 
 LIMITED: Final = frozenset({429, 503})
-"""Statuses with which nginx rejects requests above a limit: they say nothing about other requests."""
+"""Statuses with which nginx rejects requests over a limit; they say nothing about other requests."""
 
 
 def limits(block: Block) -> list[Statement]:
-    """Return the directives that limit requests or require an account in a location: tests prefer another."""
+    """Return the directives that limit requests or require an account in a location; tests prefer other locations."""
     return [said for name in (*LIMITING, "auth_basic", "auth_request") for said in _on(block, name)]
 
 

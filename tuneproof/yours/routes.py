@@ -27,7 +27,7 @@ from tuneproof.yours.refusers import limits
 AGENT: Final = "Mozilla/5.0 (compatible; tuneproof)"
 _LAST: Final = "tuneproof"
 _ANY_HOST: Final = "lab"
-# Typical paths for regular expressions of locations.
+# Typical paths that locations with regular expressions match.
 _GUESSES: Final = (
     "/index.php",
     "/tuneproof",
@@ -40,11 +40,11 @@ _GUESSES: Final = (
     "/v1/tuneproof",
     "/graphql",
 )
-# A class of characters, and how many of them at least; one of these is in most classes.
+# A class of characters, with the least number of them; most classes contain one of these.
 _CLASS: Final = re.compile(r"(\\[dw]|\[[^]]*\])(?:[+*?]|\{(\d+)[^}]*\})?")
 _IN_CLASSES: Final = ("1", "a", "A", "-")
 _MOST_CHARACTERS: Final = 64
-# Parts of regular expressions, each with a match; what must not follow, names of groups, and at last escapes.
+# Parts of regular expressions, each with a match: lookarounds, the starts of groups, and finally escapes.
 _SAMPLES: Final = (
     (r"\(\?<?![^()]*\)", ""),
     (r"\(\?(?:P?<\w+>|:)", "("),
@@ -59,7 +59,7 @@ _LOOPBACK: Final = "127.0.0.1"
 # https://nginx.org/en/docs/http/ngx_http_rewrite_module.html#if
 _ABSENT: Final = frozenset({"!-f", "!-e"})
 _BOTH_SINCE: Final = (1, 25, 1)
-# A load balancer with TLS sends this header; nginx may redirect requests without it.
+# A load balancer that terminates TLS sends this header; nginx may redirect requests without it.
 _FORWARDED: Final = (("X-Forwarded-Proto", "https"),)
 _UNSPOKEN: Final[Mapping[str, str]] = {"grpc": "gRPC", "memcached": "memcached's protocol"}
 
@@ -68,13 +68,15 @@ _UNSPOKEN: Final[Mapping[str, str]] = {"grpc": "gRPC", "memcached": "memcached's
 class Probe:
     """The route of requests to one location of a server."""
 
-    port: int  # TCP port that the client connects to
-    listens_on: int  # nginx's TCP port; another one if a single address is redirected to
+    port: int  # the TCP port that the client connects to
+    listens_on: (
+        int  # nginx's TCP port; another one if nginx listens on one address, to which connections are redirected
+    )
     tls: bool  # whether that port speaks TLS
     host: str
     path: str
-    http2: bool = False  # whether it also speaks HTTP/2, over TLS
-    proxy_protocol: bool = False  # whether nginx expects the PROXY protocol there
+    http2: bool = False  # whether that port also speaks HTTP/2, over TLS
+    proxy_protocol: bool = False  # whether nginx expects the PROXY protocol on it
     headers: tuple[tuple[str, str], ...] = ()  # further header fields
 
     @property
@@ -93,7 +95,7 @@ class Route(Probe):
 
     @property
     def slug(self) -> str:
-        """Its location as a part of a claim's name."""
+        """Its location, as part of a claim's name."""
         words = re.sub(r"\W+", "_", self.proxied.target.location).strip("_").lower()
         return words or "root"
 
@@ -107,7 +109,7 @@ class Unreachable:
 
 
 def routes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Route | Unreachable]:
-    """Return a route to each proxied location, or why there is none; optionally for one path or server name only.
+    """Return a route to each proxied location, or why there is none; only for one path or server name, if given.
 
     Raises BadInputError: The location is not proxied, or there is no server of that name.
     """
@@ -116,7 +118,7 @@ def routes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Route
     for proxied in facts.proxied:
         server = proxied.target.block.around("server")
         if server is None:
-            found.append(Unreachable(proxied=proxied, why="it is in no server"))
+            found.append(Unreachable(proxied=proxied, why="it is not in a server"))
             continue
         names = [name for said in server.local("server_name") for name in said.args]
         if host and host not in names:
@@ -125,7 +127,7 @@ def routes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Route
         found.append(_route(facts, proxied, server, hosts, doors, peers, location=location))
     if host and not found:
         known = ", ".join(sorted({name for server in facts.servers for name in server.names})) or "none"
-        raise BadInputError(f"--host {host}: no server of this name passes requests on", remedy=f"names: {known}")
+        raise BadInputError(f"--host {host}: no server with this name proxies requests", remedy=f"names: {known}")
     if location:
         found[:] = [route for route in found if isinstance(route, Route)][:1]
         if not found:
@@ -140,7 +142,7 @@ def _why_nothing(location: str, host: str, facts: Facts) -> str:
         kinds = [proxied.target.kind for proxied in facts.proxied if proxied.target.block.around("location") is block]
         place = f"location {' '.join(block.args)} ({block.file}:{block.line}) takes it"
         if not kinds:
-            return f"{place}, and passes no request on"
+            return f"{place}, and does not proxy requests"
         return f"{place}, and {_unreached(kinds[0])}"
     return "no location takes it"
 
@@ -187,10 +189,10 @@ def _route(
 
 
 def _never_proxied(facts: Facts, proxied: Proxied, peers: Peers) -> str:
-    """Return why no request with any path gets to an upstream in the lab; empty if one may."""
+    """Return why no request reaches an upstream in the lab, with any path; empty if one may."""
     target, block = proxied.target, proxied.target.block
     if block.name == "limit_except" and "GET" in map(str.upper, block.args):
-        return "only methods other than GET get there"
+        return "only methods other than GET reach it"
     if target.names() is None and obstacles.is_up_to_clients(target.host, block):
         return f"the address of its upstream, {target.host}, depends on the request"
     if not is_stood_in_for(facts, target, peers):
@@ -209,7 +211,7 @@ def _obstacles(probe: Probe, block: Block, server: Block, door: "_Door") -> Iter
     if door.socket is not None:
         chosen = server_for(door.socket, probe.host)
         if not chosen.doubt and chosen.server is not server:
-            yield f"no host is known that gets to its server; {probe.host} gets to {obstacles.shown(chosen.server)}"
+            yield f"no host is known for its server; {probe.host} goes to {obstacles.shown(chosen.server)}"
     request = obstacles.Request(
         tls=probe.tls,
         port=probe.listens_on,
@@ -218,22 +220,22 @@ def _obstacles(probe: Probe, block: Block, server: Block, door: "_Door") -> Iter
         headers={"User-Agent": AGENT, **dict(probe.headers)},
     )
     if block.name == "if" and not obstacles.ABSENT & set(block.args) and not obstacles.holds(block, request):
-        yield f"only requests for which an if holds get there ({obstacles.shown(block)})"
+        yield f"only requests for which an if is true reach it ({obstacles.shown(block)})"
     levels = list(filter(None, (server, block.around("location"))))
     diverting = obstacles.diversion(levels, request)
     if diverting is not None and diverting is not block:
-        yield f"requests get an answer before, or go elsewhere ({obstacles.shown(diverting)})"
+        yield f"requests are answered earlier, or go elsewhere ({obstacles.shown(diverting)})"
     for internal in block.in_effect("internal")[:1]:
         # try_files and error pages may lead from another location to this one.
         if _taken(probe.path, server) is block.around("location"):
-            yield f"only nginx itself gets there ({obstacles.shown(internal)})"
+            yield f"only nginx's internal redirects reach it ({obstacles.shown(internal)})"
     certificate = server.setting("ssl_certificate")
     if probe.tls and certificate is not None and "$" in certificate.value:
         yield f"its certificate depends on the request ({obstacles.shown(certificate)})"
     if refusing := [*obstacles.refusing(block, tls=probe.tls), *_refusing_subrequest(block, server)]:
         yield f"the lab's client has no access ({', '.join(map(obstacles.shown, refusing))})"
     if (limit := obstacles.common_limit(block)) is not None:
-        yield f"a limit for all clients together would reject them ({obstacles.shown(limit)})"
+        yield f"a limit on all clients together would reject the requests ({obstacles.shown(limit)})"
 
 
 def _refusing_subrequest(block: Block, server: Block) -> Iterator[Statement]:
@@ -286,14 +288,14 @@ def probes_of(facts: Facts, *, location: str = "", host: str = "") -> list[Probe
 
 @dataclass(frozen=True, kw_only=True)
 class _Door:
-    """A TCP socket that the lab's client can connect to: the lab's network has no IPv6."""
+    """A TCP socket that the lab's client can connect to; the lab's network has no IPv6."""
 
     address: str  # an IPv4 address; empty for all
     port: int
     protocols: frozenset[str]
     servers: Sequence[Block]
-    entry: int  # the port that the client connects to, which is redirected for a single address
-    socket: Socket | None = None  # None if the files do not show it
+    entry: int  # the port that the client connects to; it is redirected if nginx listens on one address only
+    socket: Socket | None = None  # None if the files do not determine it
 
     @property
     def tls(self) -> bool:
@@ -301,11 +303,11 @@ class _Door:
         return "ssl" in self.protocols
 
     def order(self) -> tuple[bool, bool, bool]:
-        """Return its place among others: first those that need the least."""
+        """Return a sort key: sockets that need the least come first."""
         return self.tls, "http2" in self.protocols, bool(self.address)
 
     def speaks_http1(self, version: Sequence[int]) -> bool:
-        """Tell whether it speaks HTTP/1: until nginx 1.25.1, HTTP/2 without TLS is all that such a port speaks."""
+        """Tell whether it speaks HTTP/1: until nginx 1.25.1, a port with HTTP/2 but no TLS speaks nothing else."""
         return self.tls or "http2" not in self.protocols or tuple(version) >= _BOTH_SINCE
 
 
@@ -334,24 +336,24 @@ def _places(facts: Facts) -> Iterator[tuple[str, int, frozenset[str], Sequence[B
         for said in listens:
             if said in facts.sockets.unknown and said.value.partition(":")[0] == "localhost":
                 yield _LOOPBACK, port_of(said.value) or _HTTP_PORT, frozenset(said.args[1:]), (server.block,), None
-        # A missing include may define where it listens; in the lab it listens on nginx's default port.
+        # A missing include may say where the server listens; in the lab, it listens on nginx's default port.
         if not listens and not any(True for _ in facts.sockets.of(server.block)):
             yield "", _HTTP_PORT, frozenset(), (server.block,), None
 
 
 def ports_of(facts: Facts) -> list[tuple[int, int]]:
-    """Return the client's port and nginx's port for each port that nginx listens on; plain text first."""
+    """Return the client's port and nginx's port for each port that nginx listens on; those without TLS first."""
     doors = sorted(_doors(facts), key=lambda one: (one.tls, bool(one.address)))
     return [(door.entry, door.port) for door in doors]
 
 
 def entries_of(facts: Facts) -> dict[tuple[str, int], int]:
-    """Return a separate client port for each single address and port that nginx listens on."""
+    """Return a separate client port for each port that nginx listens on at one address only."""
     return {(door.address, door.port): door.entry for door in _doors(facts) if door.address}
 
 
 def _hosts(names: Sequence[str]) -> Iterator[str]:
-    """Yield hosts that a server's names may match; at last one for the server of unknown hosts."""
+    """Yield hosts that a server's names may match, and finally an unknown host."""
     for name in names:
         if name.startswith("*."):
             yield f"{_LAST}{name[1:]}"
@@ -373,7 +375,7 @@ def _paths_to(location: Block, server: Block, facts: Facts) -> Iterator[str]:
     yield from (path for path in _candidates(location) if _taken(path, server) is location)
     if not location.args:
         return
-    # Through another location: try_files and error pages.
+    # try_files and error pages may lead there through another location.
     others = (*itertools.chain.from_iterable(map(_candidates, server.all("location"))), f"/{_LAST}")
     for path in others:
         found = answer(path, server, facts.version_numbers)
@@ -382,7 +384,7 @@ def _paths_to(location: Block, server: Block, facts: Facts) -> Iterator[str]:
 
 
 def _candidates(location: Block) -> Iterator[str]:
-    """Yield targets of requests that a location may take."""
+    """Yield request targets that a location may take."""
     yield from (quote(path, safe=_UNESCAPED, encoding="latin-1") for path in _plain_candidates(location))
 
 
@@ -404,7 +406,7 @@ def _plain_candidates(location: Block) -> Iterator[str]:
 
 
 def _sample(regex: str) -> str:
-    """Return a text that a typical regular expression matches: the first alternative of each group."""
+    """Return a text that a typical regular expression matches, with the first alternative in each group."""
     regex = _CLASS.sub(_some_of, regex)
     for pattern, sample in _SAMPLES:
         regex = re.sub(pattern, sample, regex)
@@ -414,7 +416,7 @@ def _sample(regex: str) -> str:
 
 
 def _some_of(found: re.Match[str]) -> str:
-    """Return as many characters of a class as it needs."""
+    """Return a character in a class, as often as the quantifier requires."""
     first, one = _IN_CLASSES[0], None
     with suppress(ForeignRegexError):
         regex = compiled(found[1], ignores_case=False)
@@ -423,11 +425,11 @@ def _some_of(found: re.Match[str]) -> str:
 
 
 def files_wanted(routes: Sequence[Route]) -> Iterator[str]:
-    """Yield files that must exist for a request to be proxied: try_files needs them, or an if with -f or -e."""
+    """Yield files that must exist for a request to be proxied, because of try_files, or an if with -f or -e."""
     for route in routes:
         block = route.proxied.target.block
         location, root = block.around("location"), block.setting("root")
-        # It counts only in the location itself: https://nginx.org/en/docs/http/ngx_http_core_module.html#try_files
+        # try_files counts only in the location itself: https://nginx.org/en/docs/http/ngx_http_core_module.html#try_files
         tries = location is not None and location.local("try_files")
         tests = (arg for inner in block.blocks if inner.name == "if" for arg in inner.args)
         if root is not None and (tries or not _ABSENT.isdisjoint(tests)):
@@ -436,7 +438,7 @@ def files_wanted(routes: Sequence[Route]) -> Iterator[str]:
 
 
 def one_of_each_kind(routes: Sequence[Route]) -> list[Route]:
-    """Return a route for each kind of place (places with the same directives): one without limits, if there is one."""
+    """Return a route to each kind of place (those with the same settings), without limits if possible."""
     kinds: dict[tuple[object, ...], Route] = {}
     for route in sorted(routes, key=lambda route: bool(limits(route.proxied.target.block))):
         proxied = route.proxied

@@ -1,4 +1,4 @@
-"""Additions to the user's files so that they start in the lab, all of them reported: a script and a server block."""
+"""Additions to the user's files with which nginx starts in the lab: a script and a server block. All are reported."""
 
 import posixpath
 import shlex
@@ -15,10 +15,10 @@ from tuneproof.yours.needs import EMPTY, Needs
 
 SCRIPT: Final = "/etc/tuneproof/start.sh"
 _UID: Final = 61000
-# Debian's nginx: the folder of its modules, and the base of relative paths.
+# For Debian's nginx: the folder with its modules, and the base of relative paths.
 _MODULES: Final = "/usr/lib/nginx/modules"
 _PREFIX: Final = "/usr/share/nginx"
-# The names in images of nginx's forks differ.
+# In images of nginx's forks, the program has another name.
 _FIND: Final = "nginx=$(command -v nginx || command -v angie || command -v openresty)"
 
 
@@ -26,20 +26,20 @@ _FIND: Final = "nginx=$(command -v nginx || command -v angie || command -v openr
 class Changes:
     """The differences from the user's files."""
 
-    edits: tuple[Edit, ...]  # changes in them
+    edits: tuple[Edit, ...]  # changes in the files
     told: tuple[str, ...]  # all changes and additions, in words
 
 
 def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) -> Changes:
     """Return the necessary changes in the files, and the additions around them.
 
-    Raises BadInputError: It has no http{}.
+    Raises BadInputError: The configuration has no http{}.
     """
     http = next(iter(configuration.main.all("http")), None)
     if http is None:
         raise BadInputError("there is no http{} in it: only HTTP is tested", remedy="name a configuration with servers")
     edits: list[Edit] = []
-    # First: the screen has room for three.
+    # First, since the screen shows only three.
     told = [*_lowered(configuration)]
     if not configuration.is_fragment:
         edits.append(Insert(after=http, text=probe_server(probe_port)))
@@ -57,7 +57,7 @@ def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) 
 
 
 def _lowered(configuration: Configuration) -> Iterator[str]:
-    """Yield the limits that the configuration raises but the lab does not: nginx continues with the lab's own."""
+    """Yield the limits that the configuration raises but the lab does not; nginx continues with the lab's limits."""
     for said, _ in configuration.main.everything():
         place = f"{said.file}:{said.line}: {said.name} {said.value}"
         if said.name == "worker_rlimit_nofile" and (whole_number(said.value) or 0) > DESCRIPTORS:
@@ -96,7 +96,7 @@ def _lines(needs: Needs, served: Sequence[str], sockets: Sequence[str]) -> Itera
     for path in (*(path for path, material in needs.made.items() if material == EMPTY), *served):
         yield f"[ -e {shlex.quote(path)} ] || : >{shlex.quote(path)}"
     for written in needs.modules:
-        # Where the distribution has it: https://nginx.org/en/docs/ngx_core_module.html#load_module
+        # The distribution's path: https://nginx.org/en/docs/ngx_core_module.html#load_module
         path, there = posixpath.join(needs.prefix or _PREFIX, written), f"{_MODULES}/{posixpath.basename(written)}"
         yield f"[ -e {shlex.quote(path)} ] || {{ mkdir -p {shlex.quote(posixpath.dirname(path))}"
         yield f"ln -s {shlex.quote(there)} {shlex.quote(path)}; }}"

@@ -1,4 +1,4 @@
-"""Scripts and counts of trials on the user's nginx. All requests use a route of the configuration."""
+"""The trials on the user's nginx: scripts, and what they count. All requests take a route in the configuration."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -26,10 +26,10 @@ _BULK_BYTES: Final = 48 * MIB
 _TURNS_S: Final = 1.0
 # The time limit for a response.
 ANSWERED_WITHIN_S: Final = 10.0
-# Enough beyond the bound to fill the socket buffers of a client that hardly reads.
+# So much larger than the bound that the socket buffers of a client that hardly reads are full, too.
 _MORE_THAN_HELD_BYTES: Final = MIB
 _HELD_AT_ONCE_BYTES: Final = 64 * MIB
-# They are so many that the cost of a worker's first readers (touched pages of its tables) is small per reader.
+# Enough readers that the extra cost of a worker's first ones (touched pages of its tables) is small per reader.
 _MOST_READERS: Final = 64
 _RECEIVE_BUFFER_BYTES: Final = 4096
 _SLOW_BYTES_PER_S: Final = 20
@@ -37,18 +37,18 @@ _STEADY_BYTES: Final = 1 << 18
 _WARM_UPS: Final = 8
 _OK: Final = 200
 EVENTS: Final = 20
-"""The number of events of a stream."""
+"""The number of events in a stream."""
 ARRIVED_OVER: Final[Mapping[str, str]] = {"arrived_over_http1": "HTTP/1.1", "arrived_over_http2": "HTTP/2"}
-"""Figures of a stream, and their protocols; the second only if the server speaks it."""
+"""The figures of a stream, each with its protocol; the second is there only if the server speaks HTTP/2."""
 _STREAM_HEADERS: Final = {"User-Agent": AGENT, "X-Tuneproof-Events": str(EVENTS)}
 STATUSES: Final = (-1, 0, 200, 301, 302, 304, 400, 401, 403, 404, 405, 413, 429, 499, 500, 502, 503, 504)
-"""The possible statuses of a request that no stand-in has answered."""
+"""The possible statuses of a request that no stand-in answers."""
 
 
 def requests(route: Route) -> Script:
     """Return the trial of some requests on keepalive connections, each answered by a stand-in.
 
-    If requests are limited per client, or client connections do not last that long, each comes from a different client,
+    If requests are limited per client, or client connections end too soon, each request comes from a different client,
     on a separate connection. It counts
     ``asked``, ``answered`` by a stand-in, ``upstream_connects`` that this took, responses ``from_cache`` that a
     stand-in gave earlier, and ``status_<number>`` of the others (0 for no response, -1 for any other number).
@@ -59,18 +59,19 @@ def requests(route: Route) -> Script:
     each = ASKED // connections
 
     def script(rig: Rig) -> Figures:
-        # No connection is left from an earlier trial.
+        # Connections from an earlier trial are gone.
         rig.fresh_workers()
         flow = flow_to(route, connections=connections, at_once=CLIENTS, requests=each, timeout_s=ANSWERED_WITHIN_S)
         answers = list(answers_of(rig.flow(flow, port=route.port)))
         numbers = [answer.numbered for answer in answers if answer.numbered]
-        # A connection that fails sends no further requests.
+        # A client sends no further requests after its connection fails.
         unasked = ASKED - len(answers)
         others = [answer.status for answer in answers if not answer.numbered] + [0] * unasked
         refused = sum(status in LIMITED for status in others)
         by = ", ".join(f"{one.name} ({one.file}:{one.line})" for one in limiting)
         rig.must(
-            not (refused and by), f"{refused} of {ASKED} requests were refused by {by}, though each has its address"
+            not (refused and by),
+            f"{refused} of {ASKED} requests were refused by {by}, though each has a different address",
         )
         return {
             "asked": ASKED,
@@ -98,7 +99,7 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
         warmed = rig.flow(flow_to(route, connections=_WARM_UPS, timeout_s=ANSWERED_WITHIN_S), port=route.port)
         # A rejected client does not read slowly: low memory would say nothing about the buffers.
         refused = sorted({answer.status for answer in answers_of(warmed) if not answer.numbered})
-        rig.must(not refused, f"requests are answered by {', '.join(map(str, refused))}, and by no stand-in")
+        rig.must(not refused, f"requests are answered with {', '.join(map(str, refused))}, not by a stand-in")
         before = _held_bytes(rig)
         flow = flow_to(
             route,
@@ -110,7 +111,7 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
         )
         with rig.standing(flow, port=route.port) as became:
             peak = _peak(rig, before)
-        # A limit, or a cache with a short response, leaves readers that hold nothing.
+        # Because of a limit, or of a short response in a cache, some readers may hold nothing.
         numbers = [answer.numbered for answer in answers_of(became[0]) if answer.numbered]
         own = len(set(numbers)) if is_cached else len(numbers)
         rig.must(own == readers, f"only {own} of {readers} slow readers got a response from a stand-in")
@@ -120,9 +121,9 @@ def slow_readers(route: Route, held_bytes: int) -> Script:
 
 
 def bulk(route: Route) -> Script:
-    """Return the trial of large responses, with what the loop iterations read meanwhile.
+    """Return the trial of large responses, with the bytes that loop iterations read.
 
-    It counts ``turn_bytes``: half of what the busiest worker read was read in iterations of at least this size.
+    It counts ``turn_bytes``: the busiest worker read half of its bytes in iterations of at least this size.
     """
 
     def script(rig: Rig) -> Figures:
@@ -139,8 +140,8 @@ def stream(route: Route) -> Script:
     """Return the trial of an event stream that stays open, over each protocol that browsers speak to the server.
 
     It counts streams ``asked`` for, those ``answered`` by a stand-in, how many of their :data:`EVENTS` events have
-    arrived once all are written and nothing moves (:data:`ARRIVED_OVER`; ``arrived_events`` where these are fewest),
-    and ``status_<number>`` as of requests.
+    arrived once all are written and no more come (:data:`ARRIVED_OVER`; ``arrived_events`` is the lowest
+    number), and ``status_<number>`` as for requests.
     """
     asked = [
         Streams(
@@ -166,7 +167,7 @@ def stream(route: Route) -> Script:
             return any(one.end or one.status not in {0, _OK} for one in rig.arrived())
 
         rig.open_streams(*asked, port=route.port)
-        rig.wait_until(are_written, "passed no stream on")
+        rig.wait_until(are_written, "did not pass the stream on")
         rig.steady(lambda: sum(one.body_bytes for one in rig.arrived()))
         arrived, answered = rig.arrived(), _written(rig) - before
         rig.leave_streams()
@@ -217,7 +218,7 @@ def fresh_workers(rig: Rig) -> Figures:
 
 
 def flow_to(probe: Probe, *, body_bytes: int = 0, then: tuple[Step, ...] = (), **fields: float) -> Flow:
-    """Return a flow of requests to a place, each for this many bytes from a stand-in, if any."""
+    """Return a flow of requests to a place; ``body_bytes`` is the size of the stand-in's responses, if given."""
     headers = {"Host": probe.host, "User-Agent": AGENT, **dict(probe.headers)}
     if body_bytes:
         headers["X-Tuneproof-Bytes"] = str(body_bytes)
@@ -233,7 +234,7 @@ def _keeps_clients(block: Block) -> bool:
 
 
 def _held_bytes(rig: Rig) -> int:
-    # Pages of files are left out: those of libraries do not depend on readers.
+    # Pages of files are left out, since those of libraries do not depend on readers.
     return sum(worker.rss_anon_bytes for worker in rig.workers())
 
 

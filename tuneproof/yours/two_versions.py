@@ -28,7 +28,7 @@ from tuneproof.yours.routes import Probe
 NAME: Final = "upgrade"
 ROUNDS: Final = LOOKS[QUICK][0]
 _START: Final = "start"
-# Differences between two containers of one version, such as addresses and host names, are not differences of versions.
+# Two containers per version, since containers also differ in addresses and host names.
 _TWINS: Final = 2
 
 
@@ -39,7 +39,7 @@ class Side:
     version: str
     image: str  # full name
     prepared: Prepared
-    records_turns: bool  # whether the image can record them
+    records_turns: bool  # whether the image can record loop iterations
 
     @property
     def label(self) -> str:
@@ -53,7 +53,7 @@ class Compared:
 
     comparisons: tuple[Comparison, ...] = ()
     void: Mapping[str, str] = field(default_factory=dict)  # why some comparisons were not possible, by place
-    refused: tuple[str, str] = ("", "")  # the message of each that does not start; empty for one that does
+    refused: tuple[str, str] = ("", "")  # for the old and the new version: the message if it does not start, or empty
 
 
 def compare(
@@ -66,7 +66,7 @@ def compare(
     writer: ResultsWriter,
     report: Callable[[str], None],
 ) -> Compared:
-    """Start both, and compare them in rounds.
+    """Start both versions, and compare them in rounds.
 
     Raises LabError: The lab failed. EngineUnavailableError: The engine went away.
     """
@@ -95,7 +95,7 @@ def compare(
         _words(side, twins[0], looks, grounds) for side, twins in zip(sides.values(), subjects.values(), strict=True)
     ]
     if not any(words):
-        raise LabError("each version starts with these files by itself, but not both side by side", remedy="try again")
+        raise LabError("each version starts with these files alone, but not both side by side", remedy="try again")
     return Compared(refused=(words[0], words[1]))
 
 
@@ -164,7 +164,7 @@ class Rounds:
         self._void: dict[int, str] = {}
 
     def run(self, block: int, *, seed: int) -> None:
-        """Make every comparison once on both versions, in random order, with other containers than before."""
+        """Make every comparison once on both versions, in random order, in other containers than before."""
         for side, twins in self._subjects.items():
             log = self._bench.stage(twins[block % _TWINS].name).subject.logs()
             self._warned[side].append(warnings_in(log))
@@ -179,12 +179,12 @@ class Rounds:
                 self._seen[number][side].append(figures)
 
     def _trial(self, arm: Arm[CountedObservation], block: int, number: int, side: str) -> Figures | None:
-        """Return the observations of a trial; None if its repetition has failed as well."""
+        """Return the observations in a trial; None if its repetition fails as well."""
         for label in (f"{arm.name}-b{block}", f"{arm.name}-b{block}-again"):
             try:
                 outcome = self._bench.run(arm, label=label)
             except VoidTrialError as error:
-                self._void[number] = f"{error.what}, of the {side} version"
+                self._void[number] = f"{error.what}, on the {side} version"
                 self._evidence.keep(None, arm=arm.name, block=block, label=label, void_reasons=(error.what,))
             else:
                 self._void.pop(number, None)
@@ -194,7 +194,7 @@ class Rounds:
         return None
 
     def compared(self) -> Compared:
-        """Compare the observations of all rounds."""
+        """Compare the observations from all rounds."""
         found = compared("its start", self._warned["old"], self._warned["new"])
         for number, look in enumerate(self._looks):
             if number not in self._void:

@@ -47,7 +47,7 @@ def test_a_route_without_responses_names_the_possible_reasons(route: Route) -> N
     claim = claims.connects("root", route, "yours")
     with pytest.raises(ValueError, match=r"32 times 503, perhaps by limit_req \(.*nginx.conf:5\)"):
         claim.effect({"yours": asked(0, answered=0, status_503=32)})
-    with pytest.raises(ValueError, match=r"28 of 32 requests to .* got no answer at all"):
+    with pytest.raises(ValueError, match=r"28 of 32 requests to .* got no response at all"):
         claim.effect({"yours": asked(4, answered=4, status_0=28)})
     assert claim.moderator is not None
     assert claim.moderator({"yours": asked(10, answered=10, status_503=22).figures}).startswith("22 of 32 requests")

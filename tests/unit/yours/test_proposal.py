@@ -92,7 +92,7 @@ def test_for_older_versions_only_the_kernels_setting_is_proposed(tmp_path: Path)
 def test_a_version_that_lacks_what_the_files_use_is_rejected_before_anything_starts(tmp_path: Path) -> None:
     """A user's own image is an exception, since its nginx may have more directives."""
     files = http("server { listen 80; http2 on; location / { proxy_pass http://b:1; } }")
-    with pytest.raises(BadInputError, match=r"nginx 1\.22 does not know http2, which came with 1\.25\.1") as raised:
+    with pytest.raises(BadInputError, match=r"nginx 1\.22 does not know http2, which nginx 1\.25\.1 added") as raised:
         proposed(tmp_path, files)
     assert raised.value.remedy == "--nginx 1.26 or later"
     assert proposed(tmp_path, files, version="1.26").scenario.claims
@@ -140,7 +140,7 @@ def test_the_queue_is_tested_if_nothing_is_proxied(tmp_path: Path) -> None:
         (
             "".join(f"location /{name} {{ proxy_pass http://127.0.0.1:900{name}; }}" for name in range(8)),
             6,
-            [f"alone: --location /{name}/tuneproof" for name in (6, 7)],
+            [f"to test it: --location /{name}/tuneproof" for name in (6, 7)],
         ),
     ],
     ids=["equivalent", "unreachable", "many"],
@@ -169,7 +169,7 @@ def test_places_that_are_not_tested_are_reported(
         ),
         (
             "server { if ($http_x_forwarded_proto = '') { return 403; } location / { proxy_pass http://a; } }",
-            "location / is tested with X-Forwarded-Proto: https, without which nginx answers itself",
+            "location / is tested with X-Forwarded-Proto: https, since nginx itself answers other requests",
         ),
     ],
 )
@@ -259,14 +259,14 @@ def test_a_place_without_limits_is_tested_first_among_equivalent_ones(tmp_path: 
     zone = "limit_req_zone $binary_remote_addr zone=a:1m rate=1r/s;\n"
     alone = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}}}"))
     [line] = [line for line in alone.told if "tested with limit_req (" in line]
-    assert line.endswith("in effect, each request from an address of its own")
+    assert line.endswith("in effect, each request from a different address")
     asked = proposed(
         tmp_path, http(f"server {{ listen 80;\n{LIMITED.replace('limit_req zone=a', 'auth_request /a')}}}")
     )
     assert any(line.endswith("in effect; --location PATH tests another") for line in asked.told)
     by_header = zone.replace("$binary_remote_addr", "$http_x_api_key")
     [line] = proposed(tmp_path, http(f"{by_header}server {{ listen 80;\n{LIMITED}}}")).chosen[-1:]
-    assert line.endswith("; limit_req zone=a counts none of them, since its key is empty")
+    assert line.endswith("; limit_req zone=a counts none of these requests, since its key is empty")
     other = "location / { proxy_pass http://127.0.0.1:9000; }\n"
     found = proposed(tmp_path, http(f"{zone}server {{ listen 80;\n{LIMITED}{other}}}"))
     assert not any("tested with limit_req" in line for line in found.told)

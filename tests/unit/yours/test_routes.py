@@ -108,10 +108,13 @@ def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, serve
         ("server { listen 80; location / { return 403; PASS } }", "go elsewhere (return at "),
         ("server { listen 80; location / { rewrite ^/(.*) /b/$1 last; PASS } }", "go elsewhere (rewrite at "),
         ("server { listen 80; location / { if ($http_x_key = '') { return 401; } PASS } }", "go elsewhere (if at "),
-        ("server { listen 80; location / { if ($request_method = POST) { PASS } } }", "for which an if holds"),
+        ("server { listen 80; location / { if ($request_method = POST) { PASS } } }", "for which an if is true"),
         ("server { listen 80; location / { limit_except GET { PASS } } }", "only methods other than GET"),
         ("server { listen 80; location / { limit_except POST { deny all; } PASS } }", "no access (deny at "),
-        ("server { listen 80; location / { internal; PASS } }", "only nginx itself gets there (internal at "),
+        (
+            "server { listen 80; location / { internal; PASS } }",
+            "only nginx's internal redirects reach it (internal at ",
+        ),
         ("server { listen 80; auth_basic a; location / { PASS } }", "no access (auth_basic at "),
         ("server { listen 80; satisfy any; deny all; location / { PASS } }", "no access (deny at "),
         (
@@ -152,11 +155,11 @@ def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, serve
         ),
         (
             "limit_req_zone $host zone=z:1m rate=1r/s; server { limit_req zone=z burst=9; location / { PASS } }",
-            "all clients together would reject them (limit_req at ",
+            "all clients together would reject the requests (limit_req at ",
         ),
         (
             "limit_conn_zone $host zone=z:1m; server { listen 80; location / { limit_conn z 9; PASS } }",
-            "all clients together would reject them (limit_conn at ",
+            "all clients together would reject the requests (limit_conn at ",
         ),
         (
             "map $scheme $plain { https 0; default 1; } server { if ($plain) { return 301 /; } location / { PASS } }",
@@ -237,7 +240,7 @@ def test_a_place_can_be_selected(tmp_path: Path) -> None:
     ("location", "why"),
     [
         ("/x", "no location takes it"),
-        ("/y", r"location /y \(nginx.conf:4\) takes it, and passes no request on"),
+        ("/y", r"location /y \(nginx.conf:4\) takes it, and does not proxy requests"),
         ("/g", r"location /g \(nginx.conf:4\) takes it, and the lab's stand-ins do not speak gRPC"),
         ("/u", r"location /u \(nginx.conf:5\) takes it, and its server listens where the lab's client cannot connect"),
     ],

@@ -30,7 +30,7 @@ def test_rejected_readers_show_nothing_about_buffers(tmp_path: Path) -> None:
     rig = create_autospec(Rig, instance=True)
     rig.must.side_effect = partial(Rig.must, rig)
     rig.flow.return_value = [Connection(answers=(missing,), error="", closed_by_server=False, open_s=0.001)]
-    with pytest.raises(VoidTrialError, match="answered by 404"):
+    with pytest.raises(VoidTrialError, match="answered with 404"):
         trials.slow_readers(route, trials.MIB)(rig)
 
 

@@ -89,6 +89,6 @@ def test_a_look_that_fails_twice_is_reported_and_not_compared() -> None:
     """The report names the version; no further round repeats the look."""
     bench = FakeBench({"old": 32, "new": 4}, void=Counter(new=9))
     found = rounds(bench)[0].compared()
-    assert found.void == {"http://a/": "no answer came, of the new version"}
+    assert found.void == {"http://a/": "no answer came, on the new version"}
     assert [one.what for one in found.comparisons] == ["nginx warns"]
     assert len(bench.ran) in {2, 3}
