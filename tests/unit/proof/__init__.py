@@ -1,1 +1,1 @@
-"""From trials to verdicts."""
+"""Tests of tuneproof.proof: from trials to verdicts."""

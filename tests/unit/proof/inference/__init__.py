@@ -1,1 +1,1 @@
-"""Intervals and verdicts."""
+"""Tests of tuneproof.proof.inference: intervals and verdicts."""

@@ -10,7 +10,7 @@ from tuneproof.proof.inference.experiment import block_order
 _ARMS = ("default", "small", "shared")
 
 
-def test_an_order_is_reproducible_and_ignores_how_the_arms_were_listed() -> None:
+def test_an_order_is_reproducible_and_does_not_depend_on_the_order_of_the_list() -> None:
     order = block_order(_ARMS, seed=7, block=3)
     assert sorted(order) == sorted(_ARMS)
     assert order == block_order(_ARMS, seed=7, block=3) == block_order(_ARMS[::-1], seed=7, block=3)
@@ -18,7 +18,7 @@ def test_an_order_is_reproducible_and_ignores_how_the_arms_were_listed() -> None
 
 @pytest.mark.parametrize("varied", ["block", "seed"])
 def test_every_order_is_equally_likely(varied: str) -> None:
-    """In 6000 blocks, or seeds, each of the six orders comes up 1000 times, within 4 standard deviations."""
+    """In 6000 blocks or seeds, each of the six orders occurs 1000 times, within 4 standard deviations."""
     orders = Counter(
         block_order(_ARMS, seed=number if varied == "seed" else 1, block=number if varied == "block" else 1)
         for number in range(6000)
@@ -28,7 +28,7 @@ def test_every_order_is_equally_likely(varied: str) -> None:
 
 
 def test_successive_blocks_are_independent() -> None:
-    """An order is followed by itself in one of six cases: 1000 of 6000, within 4 standard deviations."""
+    """An order follows itself in one of six cases: 1000 of 6000, within 4 standard deviations."""
     orders = [block_order(_ARMS, seed=11, block=block) for block in range(6001)]
     repeats = sum(earlier == later for earlier, later in pairwise(orders))
     assert abs(repeats - 1000) < 116

@@ -9,7 +9,7 @@ from tuneproof.proof.inference.effects import Ordered, Scale, Tally, number, pag
 
 
 def test_division_by_zero_is_infinite_and_zero_by_zero_is_no_effect() -> None:
-    """A broken instrument counts nothing in either arm, which must not look like a ratio of 1."""
+    """A broken instrument that counts nothing in either arm must not look like a ratio of 1."""
     assert (ratio(6, 3), ratio(0, 3), ratio(3, 0)) == (2, 0, math.inf)
     for nothing in ((0, 0), (math.nan, 1), (1, math.nan)):
         with pytest.raises(ValueError, match="nothing was counted in either arm"):
@@ -31,13 +31,13 @@ def test_zero_and_infinity_are_numbers() -> None:
 
 
 @pytest.mark.parametrize(("count", "of"), [(1, 0), (2, 1), (-1, 5)])
-def test_a_tally_counts_among_its_units(count: int, of: int) -> None:
+def test_a_tally_that_exceeds_its_units_is_rejected(count: int, of: int) -> None:
     with pytest.raises(ValueError, match=r"at least one unit|between 0 and"):
         Tally(count=count, of=of)
 
 
 def test_ordered_pairs_are_counted() -> None:
-    """The largest dose comes first, and has the largest response if everything is in order; ties are not in order."""
+    """The largest dose comes first. If everything is in order, its response is the largest; ties are not in order."""
     assert float(Ordered(responses=(4, 3, 2, 1))) == 1
     assert float(Ordered(responses=(1, 2, 3, 4))) == 0
     assert float(Ordered(responses=(4, 3, 3))) == pytest.approx(2 / 3)
@@ -49,7 +49,7 @@ def test_responses_that_cannot_be_ordered_are_rejected(responses: tuple[float, .
         Ordered(responses=responses)
 
 
-def test_pages_test_is_exact_and_follows_the_order() -> None:
+def test_pages_test_is_exact_and_depends_on_the_order() -> None:
     falling = [Ordered(responses=(3.0, 2.0, 1.0))] * 5
     assert page_p_value(falling) == pytest.approx((1 / 6) ** 5)
     assert page_p_value([Ordered(responses=(1.0, 2.0, 3.0))] * 5) == pytest.approx(1)
@@ -59,7 +59,7 @@ def test_pages_test_is_exact_and_follows_the_order() -> None:
 
 
 def test_a_step_is_a_reversal_if_enough_blocks_rise_beyond_the_tolerance() -> None:
-    """Four of five blocks rise by 30 %, which is less than five of five."""
+    """Here, four of five blocks rise by 30 %."""
     rising = Ordered(responses=(4.0, 2.0, 2.6))
     blocks = [rising] * 4 + [Ordered(responses=(4.0, 2.0, 2.4))]
     assert reversals(blocks, tolerance_ratio=1.25, needed=4) == [1]

@@ -1,4 +1,4 @@
-"""The sequential experiment: blocks, voids, dropped arms, failures and progress."""
+"""The sequential experiment: blocks, void trials, dropped arms, failures and progress."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ _SEED = 3
 
 @dataclass
 class _Bench:
-    """A bench in place of the lab: it answers trials from a table and remembers its calls."""
+    """A bench in place of the lab: it takes results of trials from a table and remembers its calls."""
 
     level: Callable[[str, int], float]
     void: Callable[[str, int], tuple[str, ...]] = lambda _arm, _block: ()
@@ -58,7 +58,7 @@ def _wobble(block: int) -> float:
 
 
 def _levels(arm: str, block: int) -> float:
-    """Loaded is 30 times idle, even equals idle, edge exceeds 10 times idle except in three blocks.
+    """Loaded is 30 times idle; even equals idle; edge exceeds 10 times idle, except in three blocks.
 
     All of them vary a little.
     """
@@ -105,7 +105,7 @@ def test_open_questions_share_blocks_and_decided_ones_release_their_arms() -> No
 
 
 def test_a_void_trial_voids_its_block_only_for_its_own_questions() -> None:
-    """The disturbed arm's question needs one block more; the other one does not wait for it."""
+    """The question about the disturbed arm needs one more block; the other question does not wait for it."""
     bench = _Bench(_levels, void=lambda arm, block: ("CPU stolen",) if (arm, block) == ("even", 2) else ())
     experiment = bench.experiment(_ratio("stall", "loaded", "idle"), _ratio("none", "even", "idle"))
     none, stall = experiment.answer("none"), experiment.answer("stall")
@@ -131,7 +131,7 @@ def test_too_many_void_blocks_make_a_question_untestable() -> None:
 
 @pytest.mark.parametrize("level", [0.0, math.nan, -1.0], ids=["zero", "nan", "negative"])
 def test_an_effect_that_cannot_be_computed_ends_only_its_question(level: float) -> None:
-    """Leaving out a block because of its outcome would bias the rest, so nothing is measured in its place."""
+    """To leave out a block because of its outcome would bias the rest, so no other block is measured in its place."""
     bench = _Bench(lambda arm, block: level if (arm, block) == ("idle", 4) else _levels(arm, block))
     other = Question[float](name="other", arms=("loaded",), effect=_loaded, scale=Scale.RATIO, threshold=10.0)
     experiment = bench.experiment(_ratio("stall", "loaded", "idle"), other)
@@ -167,7 +167,7 @@ def test_a_failing_trial_discards_its_block_and_the_experiment_continues() -> No
 def test_a_question_that_raises_on_a_block_ends_and_the_block_counts_for_all_others(
     broken: str, error: Exception
 ) -> None:
-    """Questions before and after it have the block exactly once."""
+    """Questions before and after that question get the block exactly once."""
 
     def raising(_observations: Mapping[str, float]) -> float:
         raise error
@@ -205,7 +205,7 @@ def test_an_unknown_question_is_rejected_with_the_known_ones() -> None:
         experiment.answer("stal")
 
 
-def test_an_experiment_rejects_what_it_cannot_run() -> None:
+def test_an_experiment_that_cannot_be_run_is_rejected() -> None:
     bench = _Bench(_levels)
     stall = _ratio("stall", "loaded", "idle")
     with pytest.raises(ValueError, match="questions with different names"):

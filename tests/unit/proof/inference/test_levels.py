@@ -49,8 +49,8 @@ def _assessed(values: Sequence[float], threshold: float, form: Form) -> Assessme
 
 
 def test_the_median_is_covered_in_at_least_918_of_1000_cases_wherever_it_is() -> None:
-    """The minimum is at the threshold, where a plan stops early just when its interval may miss."""
-    by_share = {  # of the distribution between median and threshold; the threshold is above, and by symmetry below
+    """The minimum is at the threshold: there, a plan stops early exactly when its interval may miss the median."""
+    by_share = {  # the share of the distribution between the median and a threshold above; below, it is the same
         between: covered((0.5, 1.5, 2.5), (0.5, between, 0.5 - between), threshold=2.0, form=Form.MORE)
         for between in COARSE
     }
@@ -58,7 +58,7 @@ def test_the_median_is_covered_in_at_least_918_of_1000_cases_wherever_it_is() ->
     assert level_of_medians((5, 9)) == 1 - 2 * 21 / 512
 
 
-def test_a_margin_keeps_the_level_with_the_median_inside_and_outside_it() -> None:
+def test_the_level_of_a_margin_holds_with_the_median_inside_and_outside_it() -> None:
     """Effects are at 1/4, just below and above the median, and at 4; the median is inside or outside the limits."""
     inside = [
         covered((0.25, 0.9, 1.1, 4.0), (low, 0.5 - low, 0.5 - high, high), threshold=2.0, form=Form.SAME)
@@ -69,7 +69,7 @@ def test_a_margin_keeps_the_level_with_the_median_inside_and_outside_it() -> Non
 
 @pytest.mark.parametrize(("looks", "threshold"), [((5, 9), 0.5), ((13, 26), 0.75), ((33, 60), 0.9)])
 def test_the_level_of_a_share_is_the_minimum_over_all_shares(looks: tuple[int, ...], threshold: float) -> None:
-    """All experiments are counted, block by block: no share is covered less, and one close to a limit hardly more."""
+    """Experiments are counted block by block: no share is covered less often, and some hardly more often."""
     shares = [number / 200 + beside for number in range(1, 200, 2) for beside in (-1e-6, 0, 1e-6)]
     chances = [_share_covered(share, looks, threshold) for share in shares]
     level = level_of_shares(looks, threshold)

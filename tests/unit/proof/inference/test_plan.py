@@ -19,7 +19,7 @@ def error_by_sequences(plan: Side, chance: float) -> float:
 
 
 def test_a_quick_run_needs_five_of_five_or_eight_of_nine() -> None:
-    """The chance of an error is 1 in 32 at the first look, and 21 in 512 with the second."""
+    """The chance of an error is 1 in 32 at the first look, and 21 in 512 at both together."""
     plan = side(LOOKS["quick"])
     assert [(look.needed, look.units) for look in plan.looks] == [(5, 5), (8, 9)]
     assert plan.error == 21 / 512
@@ -47,7 +47,7 @@ def test_the_error_counts_all_sequences_and_is_at_most_the_declared_one(units: t
 
 @pytest.mark.parametrize("chance", [0.1, 0.25, 0.5, 0.75, 0.9])
 @pytest.mark.parametrize("units", [(5, 9), (5, 9, 15, 21), (12, 18, 24), (33, 60), (14, 28)], ids=str)
-def test_no_look_could_use_one_less(units: tuple[int, ...], chance: float) -> None:
+def test_no_look_could_require_one_block_less(units: tuple[int, ...], chance: float) -> None:
     """Each look needs the smallest number that the declared error allows after the looks before it."""
     plan = side(units, chance)
     assert plan.error <= ERROR_RATE
@@ -80,6 +80,6 @@ def test_a_look_may_come_too_late_to_decide_anything() -> None:
 
 @pytest.mark.parametrize("units", [(), (4, 9), (5, 5), (9, 5)], ids=str)
 def test_looks_that_do_not_increase_from_five_are_rejected(units: tuple[int, ...]) -> None:
-    """Four blocks agree by chance in one of sixteen cases, which is too often."""
+    """Four blocks agree by chance in one of sixteen cases, which is more often than declared."""
     with pytest.raises(ValueError, match="looks must increase from 5"):
         side(units)

@@ -76,14 +76,16 @@ def test_more_needs_all_of_five_or_eight_of_nine(effects: Sequence[float], expec
     ],
     ids=str,
 )
-def test_the_same_lies_within_both_limits(effects: Sequence[float], expected: str | None) -> None:
+def test_the_same_needs_five_of_five_or_eight_of_nine_within_both_limits(
+    effects: Sequence[float], expected: str | None
+) -> None:
     """Both limits have the same rule: eight of nine below the upper one, and eight of nine above the lower one."""
     assert verdict(effects, form=Form.SAME) == expected
 
 
 @pytest.mark.parametrize("form", [Form.MORE, Form.SAME])
 def test_measuring_stops_when_no_further_block_can_decide(form: Form) -> None:
-    """For every sequence on either side of a limit, the result is that of all blocks."""
+    """For every such sequence of blocks, the early result is the result of all blocks."""
     ended_early = 0
     for effects in itertools.product((1.0, 3.0) if form is Form.MORE else (0.4, 1.0, 3.0), repeat=LOOKS[-1]):
         early = verdict(effects[: LOOKS[0]], form=form)
@@ -94,7 +96,7 @@ def test_measuring_stops_when_no_further_block_can_decide(form: Form) -> None:
 
 
 def test_the_interval_is_that_of_the_order_statistics_with_its_level() -> None:
-    """The smallest and largest of five cover the median with 15/16; the second and eighth of nine with 96.1 %."""
+    """Its level is 15/16 from the smallest to the largest of five, and 96.1 % from the second to the eighth of nine."""
     five, nine = decided([5.0, 3, 9, 4, 7]), decided([5.0, 1, 9, 4, 7, 3, 6, 8, 10])
     assert five is not None
     assert nine is not None
@@ -107,7 +109,7 @@ def test_the_interval_is_that_of_the_order_statistics_with_its_level() -> None:
     ("right", "blocks", "expected"),
     [(13, 13, "holds"), (12, 13, None), (6, 13, "refuted"), (7, 13, None), (24, 26, "holds"), (23, 26, "inconclusive")],
 )
-def test_independent_units_are_counted_against_the_threshold_as_their_chance(
+def test_the_threshold_is_the_chance_in_a_test_of_independent_units(
     right: int, blocks: int, expected: str | None
 ) -> None:
     """The binomial distribution requires 13 of 13, or 24 of 26, for more than three of four."""
@@ -148,21 +150,21 @@ FALLING, RISING = Ordered(responses=(4, 3, 2, 1)), Ordered(responses=(1, 2, 3, 4
         ([FALLING] * 5, "holds"),
         ([RISING] * 5, "refuted"),
         ([FALLING] * 4 + [RISING] + [FALLING] * 4, "holds"),
-        # Five of six pairs are in order, and the last step doubles, which is a reversal in spite of the rest.
+        # Five of six pairs are in order, but the last step doubles the response, which is a reversal.
         ([Ordered(responses=(8, 6, 1, 2))] * 9, "inconclusive"),
         ([Ordered(responses=(8, 6, 1, 1.2))] * 5, "holds"),
     ],
     ids=["falling", "rising", "one-of-nine", "reversed", "within-tolerance"],
 )
-def test_an_order_holds_if_pairs_page_and_every_step_agree(blocks: Sequence[Ordered], expected: str) -> None:
-    """More than three of four pairs in each block; a step that reverses prevents that it holds, but refutes nothing."""
+def test_an_order_holds_if_the_pairs_pages_test_and_every_step_agree(blocks: Sequence[Ordered], expected: str) -> None:
+    """More than three of four pairs must be in order. A reversed step prevents "holds", but refutes nothing."""
     assert verdict(blocks, scale=Scale.SHARE, threshold=0.75, form=Form.ORDER) == expected
 
 
 QUICK = settings(max_examples=50, database=None, derandomize=True)
 # Effects around, at and beyond the threshold 2 and its reciprocal, which is exact for powers of two.
 RATIOS = st.sampled_from([0.0, 0.125, 0.5, 1.0, 1.9375, 2.0, 2.0625, 4.0, math.inf])
-# Most of them are on one side, because they decide only then.
+# Most effects are on one side, because only then can they decide.
 AT_A_LOOK = st.builds(
     lambda most, few, looks: [*few, *most][:looks],
     st.sampled_from([(0.5, 1.9375), (2.0625, 4.0), (0.0, 2.0, math.inf)]).flatmap(
@@ -176,7 +178,7 @@ FORMS = st.sampled_from([Form.MORE, Form.SAME])
 
 @QUICK
 @given(AT_A_LOOK)
-def test_a_verdict_says_on_which_side_of_the_threshold_its_whole_interval_is(effects: list[float]) -> None:
+def test_a_verdict_means_that_its_whole_interval_is_on_one_side_of_the_threshold(effects: list[float]) -> None:
     """An inconclusive interval contains the threshold; the median is in every interval."""
     found = decided(effects)
     if found is None:
@@ -190,14 +192,14 @@ def test_a_verdict_says_on_which_side_of_the_threshold_its_whole_interval_is(eff
 
 @QUICK
 @given(AT_A_LOOK, FORMS, st.randoms(use_true_random=False))
-def test_the_order_of_blocks_decides_nothing(effects: list[float], form: Form, random: Random) -> None:
+def test_the_order_of_blocks_does_not_matter(effects: list[float], form: Form, random: Random) -> None:
     shuffled = random.sample(effects, len(effects))
     assert decided(shuffled, form=form) == decided(effects, form=form)
 
 
 @QUICK
 @given(AT_A_LOOK, st.integers(0, 8), RATIOS)
-def test_a_larger_effect_never_speaks_against_more(effects: list[float], at: int, other: float) -> None:
+def test_a_larger_effect_never_makes_a_verdict_on_more_worse(effects: list[float], at: int, other: float) -> None:
     at %= len(effects)
     larger = [*effects[:at], max(effects[at], other), *effects[at + 1 :]]
     order = {"refuted": 0, None: 1, "inconclusive": 1, "holds": 2}
@@ -214,7 +216,7 @@ def test_same_does_not_depend_on_the_order_of_the_variants(effects: list[float])
 @QUICK
 @given(st.lists(st.integers(0, 4), min_size=9, max_size=9), st.sampled_from([0.25, 0.5, 0.75]))
 def test_the_limits_of_counted_units_are_on_the_side_that_the_verdict_names(counts: list[int], chance: float) -> None:
-    """A limit equals the chance itself if exactly the required number agrees."""
+    """If exactly the required number agrees, a limit equals the threshold."""
     found = decided([Tally(count=count, of=4) for count in counts], scale=Scale.SHARE, threshold=chance)
     assert found is not None
     low, high = found.interval.low, found.interval.high
@@ -225,6 +227,6 @@ def test_the_limits_of_counted_units_are_on_the_side_that_the_verdict_names(coun
 
 
 def test_the_interval_of_a_look_that_cannot_decide_has_the_level_of_its_extremes() -> None:
-    """Of three blocks, all are on one side of the median once in four times."""
+    """Three blocks are all on one side of the median in one of four cases."""
     found = order_interval([3.0, 1.0, 2.0], Look(units=3, needed=4, tail=0.0), plan_level=0.9)
     assert (found.low, found.value, found.high, found.level) == (1.0, 2.0, 3.0, 0.75)

@@ -1,1 +1,1 @@
-"""The cells of a run, divided into parts."""
+"""Tests of tuneproof.proof.matrix: the cells of a run, divided into parts."""

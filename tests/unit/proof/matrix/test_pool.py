@@ -1,4 +1,4 @@
-"""Parts of a run that several engines take from one pile."""
+"""Several engines take the parts of a run from one pile."""
 
 import threading
 import time
@@ -17,7 +17,7 @@ def shards(count: int) -> list[Part]:
 
 
 def taking(parts: Iterator[Part]) -> tuple[threading.Thread, list[Part]]:
-    """Take parts in another thread until there are no more; return it, and what it has taken so far."""
+    """Take parts in another thread until there are no more; return the thread, and a list of the parts taken so far."""
     taken: list[Part] = []
     thread = threading.Thread(target=lambda: taken.extend(parts), daemon=True)
     thread.start()
@@ -56,7 +56,7 @@ def test_a_lost_engines_part_goes_to_one_that_waits() -> None:
 
 
 def test_an_engine_that_stepped_aside_takes_nothing_while_others_are_there() -> None:
-    """It waits instead, and continues once all others are lost, since no other can do the rest."""
+    """Such an engine waits. If all others are lost, it continues, since no other engine can do the rest."""
     one, two, three = shards(3)
     pile = Pile([one, two, three], {"a", "b"})
     noisy, calm = pile.parts_for("a"), pile.parts_for("b")
@@ -76,8 +76,8 @@ def seen(lost_pct: float) -> Cell:
     return a_cell(host_noise={"looks": 6, "lost_p50_pct": lost_pct, "lost_max_pct": 90.0, "waited_s": 0.0})
 
 
-def test_an_engines_noise_is_that_of_its_median_cell() -> None:
-    """One cell that a neighbour disturbed does not count, nor do cells without a measurement before them."""
+def test_an_engines_noise_is_the_median_of_its_cells() -> None:
+    """A cell that a neighbour disturbed has no influence, and neither do cells without a measurement of noise."""
     assert noise_of([seen(3.0), seen(80.0), unsupported(), seen(5.0)]) == 5.0
     assert noise_of([unsupported()]) is None
 
@@ -94,13 +94,13 @@ def test_an_engines_noise_is_that_of_its_median_cell() -> None:
     ],
     ids=["calmest", "half", "all-noisy", "quiet-enough", "noisy", "nobody-known"],
 )
-def test_an_engine_is_too_noisy_next_to_one_that_is_half_as_noisy(
+def test_an_engine_is_too_noisy_if_another_is_at_most_half_as_noisy(
     noise_pct: dict[str, float], calmer: str | None
 ) -> None:
-    """Its noise must also cost blocks; without another engine that is known to be calmer, it stays."""
+    """Its noise must also be high enough to cost blocks. If no other engine is known to be calmer, the engine stays."""
     assert calmer_than("a", noise_pct) == calmer
 
 
 def test_the_calmest_engine_is_never_too_noisy() -> None:
-    """One engine therefore always remains."""
+    """Therefore, one engine always remains."""
     assert calmer_than("b", {"a": 90.0, "b": 40.0, "c": 80.0}) is None

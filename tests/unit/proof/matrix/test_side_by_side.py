@@ -35,7 +35,7 @@ class Shown:
 
 
 class Deciding:
-    """Decides each claim with a function, and returns the claim's name as its cell."""
+    """Calls a function to decide each claim, and returns the claim's name as its cell."""
 
     def __init__(self, does: Callable[[str, SideBySide], None]) -> None:
         self._does = does
@@ -65,7 +65,7 @@ def no_lab(*, beside: SideBySide) -> AbstractContextManager[Decider]:
 
 
 def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
-    """Each waits for the other; a lab's line comes before the later verdicts."""
+    """Each scenario waits for the other; a line from a lab comes before the verdicts after it."""
     both, shown = threading.Barrier(2), Shown()
     side = together(shown)
 
@@ -85,7 +85,7 @@ def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
 
 
 def test_a_scenario_of_two_labs_is_shown_once() -> None:
-    """It is shown while both are measured, and they continue afterwards."""
+    """The scenario is shown while both labs measure, and they continue afterwards."""
     begun, seen = threading.Barrier(3), threading.Event()
 
     class Noticed(Shown):
@@ -107,7 +107,7 @@ def test_a_scenario_of_two_labs_is_shown_once() -> None:
     assert not [text for text in shown.texts if text.count(lab.place) > 1]
 
 
-def test_an_error_in_one_affects_no_other_claim_or_scenario() -> None:
+def test_an_error_in_one_claim_or_scenario_does_not_affect_others() -> None:
     def fail(name: str, _view: SideBySide) -> None:
         if name == "bad":
             raise LabError("a trial failed")
@@ -124,7 +124,7 @@ def test_an_error_in_one_affects_no_other_claim_or_scenario() -> None:
     side.end(lambda: None)
 
 
-def test_the_end_keeps_decisions_ends_running_trials_and_starts_nothing() -> None:
+def test_at_the_end_decisions_are_kept_running_trials_end_and_nothing_starts() -> None:
     """A trial ends when its containers are removed, and the next one is not started."""
     shown, began, removed = Shown(), threading.Event(), threading.Event()
     trials: list[str] = []
@@ -146,7 +146,7 @@ def test_the_end_keeps_decisions_ends_running_trials_and_starts_nothing() -> Non
 
 
 def test_a_lab_starts_ahead_in_another_thread_and_is_measured_and_removed_later() -> None:
-    """The thread that waits for it gets the started lab; an error at its start is raised when it is to be measured."""
+    """The thread that waits for the lab gets it; an error at the lab's start is raised when the lab is needed."""
     threads: list[int] = []
 
     @contextmanager
@@ -172,8 +172,8 @@ def test_a_lab_starts_ahead_in_another_thread_and_is_measured_and_removed_later(
 
 
 @pytest.mark.parametrize(("jobs", "gib", "labs"), [(8, 24, 8), (8, 13, 5), (8, 8, 0)], ids=["most", "some", "none"])
-def test_memory_limits_how_many_labs_wait(jobs: int, gib: int, labs: int) -> None:
-    """Labs that are measured at the same time take memory first."""
+def test_memory_limits_the_number_of_labs_started_ahead(jobs: int, gib: int, labs: int) -> None:
+    """Labs that run side by side get memory first."""
     assert ahead_on(jobs, memory_bytes=gib << 30) == labs
 
 
@@ -182,7 +182,7 @@ def test_memory_limits_how_many_labs_wait(jobs: int, gib: int, labs: int) -> Non
     [(2, 24, 1, 8), (16, 8, 1, 8), (2, 0.5, 1, 1), (64, 256, 1, 16), (2, 24, 2, 4), (2, 24, 20, 2)],
     ids=["cpus", "memory", "at-least-one", "networks", "slow", "very-slow"],
 )
-def test_an_engines_cpus_and_memory_limit_how_many_run_at_once(
+def test_an_engines_cpus_and_memory_limit_the_number_of_scenarios_at_once(
     cpus: int, gib: float, patience: float, jobs: int
 ) -> None:
     assert jobs_on(cpus=cpus, memory_bytes=int(gib * (1 << 30)), patience=patience) == jobs

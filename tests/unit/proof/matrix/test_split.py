@@ -1,4 +1,4 @@
-"""Every shard computes the same split by itself; together they are the whole, and none is much longer than needed."""
+"""Each shard computes the same split; together the shards are the whole run, and none is much longer than needed."""
 
 import pytest
 from hypothesis import given
@@ -44,14 +44,14 @@ def test_no_shard_is_longer_than_the_bound_of_list_scheduling(seconds: dict[Key,
     assert max(loads) <= sum(seconds.values()) / count + longest * (1 - 1 / count) + 1e-6
 
 
-def test_the_longest_goes_first_and_each_to_the_shortest_shard() -> None:
-    """For example, 5, 4, 3, 3, 3 on two shards are 5+3 and 4+3+3; equal ones are sorted by name."""
+def test_groups_go_to_the_shortest_shard_and_the_longest_group_goes_first() -> None:
+    """For example, 5, 4, 3, 3, 3 on two shards are 5+3 and 4+3+3; groups of equal length are sorted by name."""
     seconds = {Key(name, "", "1.22", "bare"): length for name, length in zip("abcde", (3, 3, 3, 4, 5), strict=True)}
     chosen = split(seconds, 2)
     assert {group.scenario: shard for group, shard in chosen.items()} == {"e": 1, "d": 2, "a": 2, "b": 1, "c": 2}
 
 
-def test_another_split_has_another_fingerprint() -> None:
+def test_different_splits_have_different_fingerprints() -> None:
     """Another number of shards changes the fingerprint, even if every group is in the first shard."""
     chosen = {Key("a", "", "1.22", "bare"): 1}
     marks = {digest(chosen, 1), digest(chosen, 2), digest({Key("a", "", "1.22", "wan"): 1}, 1), digest({}, 1)}

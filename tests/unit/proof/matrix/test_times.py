@@ -15,7 +15,7 @@ from tuneproof.report.results.keys import Key
 FACTOR = LOOKS[FULL][-1] / LOOKS[QUICK][-1]
 
 
-def test_the_time_of_the_same_cell_comes_before_that_of_the_claim_and_the_default() -> None:
+def test_the_time_of_the_same_cell_takes_precedence_over_the_claims_and_the_default() -> None:
     times = Times(by_cell={"s/a/nginx-1.18/bare": 10.0, "s/a/nginx-1.22/bare": 20.0, "s/other/nginx-1.22/bare": 99.0})
     assert times.seconds(Key("s", "a", "1.18", "bare"), QUICK) == 10.0
     assert times.seconds(Key("s", "a", "1.30", "bare"), QUICK) == 15.0
@@ -30,8 +30,8 @@ def test_a_full_run_is_estimated_from_a_quick_one_and_vice_versa(tmp_path: Path)
     assert full.seconds(a_cell().key, QUICK) == round(24.0 / FACTOR, 1)
 
 
-def test_later_files_win_and_untestable_cells_have_no_time(tmp_path: Path) -> None:
-    """A cell that was not measured took no time, which is not an estimate for a machine that can measure it."""
+def test_later_files_take_precedence_and_untestable_cells_have_no_time(tmp_path: Path) -> None:
+    """An unmeasured cell took no time, which is not an estimate for a machine that can measure it."""
     times = read_times(
         [
             write(tmp_path / "a", a_cell("one", seconds=1.0), a_cell("two", seconds=2.0)),
@@ -47,7 +47,7 @@ def planned(*claims: str, scenario: str = "s", nginx: str = "1.22") -> list[Key]
 
 
 def test_the_matrix_names_each_cell_with_its_time_and_shard() -> None:
-    """The times of the shards add up to the whole."""
+    """The times of the shards add up to the time of the whole run."""
     plans = [*planned("a", "b"), *planned("a", scenario="t")]
     times = Times(by_cell={"s/a/nginx-1.22/bare": 1.0, "s/b/nginx-1.22/bare": 2.0, "t/a/nginx-1.22/bare": 4.0})
     document = matrix_document(plans, times, depth=QUICK, count=2)
@@ -106,7 +106,7 @@ MATRIX: dict[str, Any] = {"depth": "quick", "cells": [{"id": "a", "seconds": 1}]
     ids=["depth", "no-seconds", "negative", "nan", "too-large", "no-cells", "something-else", "list"],
 )
 def test_a_file_without_times_is_rejected(tmp_path: Path, document: object, message: str) -> None:
-    """A shard that fell back on the defaults would run another part than the other shards expect."""
+    """A shard that fell back to the defaults would run a different part from the one that other shards expect."""
     file = tmp_path / "times.json"
     file.write_text(json.dumps(document), encoding="utf-8")
     with pytest.raises(BadInputError, match=message) as raised:

@@ -1,1 +1,1 @@
-"""Scenarios, blocks and claims."""
+"""Tests of tuneproof.proof.scenario: scenarios, blocks and claims."""

@@ -1,4 +1,4 @@
-"""Results below a temporary folder, for the tests in this folder."""
+"""Results in a temporary folder, for the tests in this folder."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""Claims with any expectation can hold and can fail: a claim with an impossible effect would be empty.
+"""Claims can hold and can be refuted: a claim about an impossible effect would test nothing.
 
-Each gets canned observations with its effect, somewhat beyond its threshold or within its margin, and without it,
-somewhat on the other side: beyond a margin, both above and below.
+Each claim gets canned observations with its effect, slightly beyond its threshold or within its margin, and
+observations without it, slightly on the other side: for a margin, both above and below.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from tuneproof.proof.scenario.claims import Claim
 
 
 def effect_of(claim: Claim[Any], block: Block) -> Effect:
-    """Return a block's effect, after checking that it has its claim's scale and form."""
+    """Check that a block's effect has the claim's scale and form, and return it."""
     effect = claim.effect(by_arm(claim, block))
     number(effect, claim.scale)
     assert isinstance(effect, Ordered) is (claim.form is Form.ORDER)
@@ -40,8 +40,8 @@ def effect_of(claim: Claim[Any], block: Block) -> Effect:
 
 
 @pytest.mark.parametrize("name", TABLE)
-def test_an_effect_decides_for_its_claim_if_present_and_against_it_if_absent(name: str) -> None:
-    """The observations decide, not the claim's own words; a margin is tried on both of its sides."""
+def test_a_claim_holds_with_its_effect_and_is_refuted_without_it(name: str) -> None:
+    """The observations decide, not the words of the claim; both sides of a margin are tried."""
     claim = claim_of(name)
     for verdict, blocks in zip((Verdict.HOLDS, Verdict.REFUTED), TABLE[name], strict=True):
         found = [effect_of(claim, block) for block in blocks]
@@ -96,7 +96,7 @@ def test_every_counting_equal_or_refuted_claim_is_covered() -> None:
     ],
 )
 def test_observations_without_an_effect_are_rejected(name: str, block: Sequence[Observation], reason: str) -> None:
-    """They raise ValueError or ZeroDivisionError; any number would be invented."""
+    """The effect raises ValueError or ZeroDivisionError; any number would be invented."""
     claim = claim_of(name)
     with pytest.raises((ValueError, ZeroDivisionError), match=reason):
         effect_of(claim, block)

@@ -28,7 +28,7 @@ CLAIMS: Final[Mapping[tuple[str, str, str], Claim[Any]]] = {
     for claim in advice.scenario(RunConditions(depth=depth)).claims
 }
 OWN_LOOKS: Final = [key for key, claim in CLAIMS.items() if claim.own_looks]
-# One block of each claim that may count independent units, to find out how many it counts.
+# One block for each claim that may count independent units, to find the number of units in a block.
 BLOCKS: Final[Mapping[tuple[str, str], Block]] = {
     **{(name.partition("/")[0], name.partition("/")[2]): holds[0] for name, (holds, _) in TABLE.items()},
     **{(DIAGNOSIS.name, name): holds[0] for name, holds, _ in DIAGNOSIS_TABLE},
@@ -51,12 +51,12 @@ def sides(key: tuple[str, str, str], looks: tuple[int, ...]) -> tuple[Side, Side
 
 
 def test_every_scenario_is_covered() -> None:
-    """The catalogue has no other scenario."""
+    """The catalogue does not contain any other scenario."""
     assert {scenario.name for scenario in EVERY_SCENARIO} == {advice.name for advice in every_advice()}
 
 
 def test_there_are_claims_of_all_forms_and_plans() -> None:
-    """This shows that none of these tests is empty."""
+    """This shows that none of these tests runs without cases."""
     assert {claim.form for claim in CLAIMS.values()} == set(Form)
     assert len(OWN_LOOKS) >= 2 * 9
     assert sum(bool(claim.further_looks) for claim in CLAIMS.values()) >= 2 * 3
@@ -71,7 +71,7 @@ def test_every_look_can_decide_either_way_and_errs_as_rarely_as_declared(key: tu
 
 
 @pytest.mark.parametrize("key", OWN_LOOKS, ids="-".join)
-def test_a_claim_with_looks_of_its_own_could_not_use_those_of_a_quick_run(
+def test_a_claim_with_looks_of_its_own_could_not_use_the_looks_of_a_quick_run(
     key: tuple[str, str, str],
 ) -> None:
     """Without this need, a claim must not have its own; the test also shows that too few trials are noticed."""
@@ -81,7 +81,7 @@ def test_a_claim_with_looks_of_its_own_could_not_use_those_of_a_quick_run(
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO, ids=lambda scenario: scenario.name)
 def test_the_margin_of_a_control_is_half_as_wide_as_the_claims_on_its_metric(scenario: Scenario[Any]) -> None:
-    """The scale is logarithmic, and the claim has the threshold nearest to 1; a threshold of 1 leaves no margin."""
+    """The scale is logarithmic, and the claim is the one with the threshold nearest to 1, except for 1 itself."""
     for control in scenario.claims:
         if control.is_aa_control:
             decided = [
@@ -100,7 +100,7 @@ def test_only_a_run_at_full_depth_spends_time_on_controls() -> None:
 
 
 def test_either_all_subjects_of_a_comparison_record_their_turns_or_none() -> None:
-    """The record makes calls slightly more expensive, which would be part of the effect."""
+    """Recording makes calls slightly more expensive, which would become part of the effect."""
     for scenario in EVERY_SCENARIO:
         records = {arm.name: arm.subject.records_turns for arm in scenario.arms}
         for claim in scenario.claims:
@@ -108,7 +108,7 @@ def test_either_all_subjects_of_a_comparison_record_their_turns_or_none() -> Non
 
 
 def test_turns_are_counted_only_where_they_are_recorded() -> None:
-    """A subject without the record has nothing to read."""
+    """Without a record, there is nothing to read."""
     counting = [
         arm
         for scenario in EVERY_SCENARIO

@@ -1,4 +1,4 @@
-"""The containers of a lab."""
+"""The containers in a lab."""
 
 from dataclasses import replace
 

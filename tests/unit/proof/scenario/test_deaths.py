@@ -1,4 +1,4 @@
-"""A subject that dies during a trial: the reasons that are found, and the deaths that count."""
+"""A subject that dies during a trial: which deaths are outcomes, and which are failures."""
 
 import itertools
 from dataclasses import replace
@@ -17,9 +17,9 @@ from tuneproof.proof.scenario.bench import Bench, SubjectDiedError
 
 
 def death_of(asked: Arm[Any], *, out_of_memory: bool, runs: int = 0) -> LabError:
-    """Return the error of a trial during which the subject's container ends.
+    """Return the error from a trial during which the subject's container ends.
 
-    runs: how often the engine still reports that it runs.
+    runs: how often the engine still reports that the container is running.
     """
     answers = itertools.chain([True] * runs, itertools.repeat(False))
 
@@ -43,7 +43,7 @@ def death_of(asked: Arm[Any], *, out_of_memory: bool, runs: int = 0) -> LabError
 
 @pytest.mark.parametrize("asked", [KILLED, SPARED], ids=lambda asked: asked.name)
 def test_death_at_the_scenarios_own_limit_is_an_outcome(asked: Arm[Any]) -> None:
-    """This is true in both arms that the claim compares."""
+    """Both arms that the claim compares may have this outcome."""
     error = death_of(asked, out_of_memory=True)
     assert isinstance(error, SubjectDiedError)
     assert (error.what, error.tail) == (f"nginx container {asked.subject.name} died during a trial", "signal 9")
@@ -68,7 +68,7 @@ def test_any_other_death_is_a_failed_trial(asked: Arm[Any], *, out_of_memory: bo
 
 
 def test_the_engine_may_learn_of_a_death_later_than_others() -> None:
-    """Containers that share the subject's processes are killed with it."""
+    """The containers that share the subject's processes are killed with it, and notice first."""
     error = death_of(KILLED, out_of_memory=True, runs=3)
     assert isinstance(error, SubjectDiedError)
 

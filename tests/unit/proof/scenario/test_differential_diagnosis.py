@@ -23,14 +23,14 @@ from tuneproof.proof.inference.plan import side
 
 @pytest.mark.parametrize("arm", DIAGNOSES)
 def test_a_diagnosis_is_right_if_its_primary_cause_is_the_built_one(arm: str) -> None:
-    """A consequence may be named with the primary cause."""
+    """A consequence may be named after the primary cause."""
     claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
     right = [told(*causes), told(*causes, Cause.CLIENT_GONE)] if causes else [told()]
     assert [claim.effect({arm: observation}) for observation in right] == [RIGHT] * len(right)
 
 
 @pytest.mark.parametrize("arm", DIAGNOSES)
-def test_any_other_diagnosis_is_wrong_and_so_is_none(arm: str) -> None:
+def test_any_other_diagnosis_is_wrong_and_so_is_no_diagnosis(arm: str) -> None:
     claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
     others = [cause for cause in Cause if (cause,) != causes]
     wrong = [told(cause) for cause in others] + ([told(), told(others[0], *causes)] if causes else [])
@@ -43,7 +43,7 @@ def test_any_other_diagnosis_is_wrong_and_so_is_none(arm: str) -> None:
     ids=["quick", "full"],
 )
 def test_a_wrong_diagnosis_costs_a_second_look(demand: Demand, right: list[tuple[int, int]]) -> None:
-    """A fixed number of the declared trials must be right."""
+    """At each look, the plan fixes how many trials must be right."""
     claim = diagnosis_scenario(demand).claim("stall_is_told")
     looks = side(claim.looks(LOOKS[QUICK]), claim.threshold).looks
     assert [(look.needed, look.units) for look in looks] == right
@@ -55,7 +55,7 @@ def test_every_arm_is_diagnosed() -> None:
 
 @pytest.mark.parametrize(("name", "holds", "falls"), TABLE, ids=[row[0] for row in TABLE])
 def test_a_signature_decides_its_claim(name: str, holds: Sequence[Block], falls: Sequence[Block]) -> None:
-    """The effect is above the threshold with it, and below if it is absent or also in healthy traffic."""
+    """With the signature, the effect is above the threshold; if it is absent or healthy traffic shows it too, below."""
     claim = SCENARIO.claim(name)
     told_of = [[claim.effect(dict(zip(claim.arms, block, strict=True))) for block in rows] for rows in (holds, falls)]
     assert min(map(float, told_of[0])) > claim.threshold
@@ -76,14 +76,14 @@ BLANK: Final = RecordedObservation(measuring_s=1.0, found=(), possible=())
     ],
     ids=["no-log", "nothing", "no-share", "no-connection", "no-number-of-connections"],
 )
-def test_a_capture_without_that_figure_has_no_effect(name: str, blank: RecordedObservation) -> None:
+def test_files_without_the_figure_have_no_effect(name: str, blank: RecordedObservation) -> None:
     """Any number for the figure would be invented."""
     claim = SCENARIO.claim(name)
     with pytest.raises(ValueError, match=r"does not tell|no connect"):
         claim.effect(dict.fromkeys(claim.arms, blank))
 
 
-def test_every_claim_is_tried_both_ways() -> None:
+def test_every_claim_is_tried_with_and_without_its_effect() -> None:
     assert {claim.name for claim in SCENARIO.claims} == {
         *(row[0] for row in TABLE),
         *(claim.name for claim in CLAIM_OF.values()),

@@ -1,4 +1,4 @@
-"""The files of a decided cell."""
+"""The evidence files of a decided cell."""
 
 import json
 from dataclasses import replace
@@ -28,7 +28,7 @@ def test_every_file_of_the_evidence_is_written_and_listed(decide: Deciding) -> N
     assert (figures["requests"], figures["short_200"]) == (5, 0), "bulk downloads are cut short by their trial's end"
 
 
-def test_the_evidence_is_the_measurement(decide: Deciding) -> None:
+def test_the_evidence_contains_the_whole_measurement(decide: Deciding) -> None:
     def recorded(_: str, number: int) -> StallRecord:
         return stall_record(lags_ms=([20.0 + number % 3], [1.0]), steal_pct=3.0, measuring_s=1.25)
 
@@ -45,7 +45,7 @@ def test_the_evidence_is_the_measurement(decide: Deciding) -> None:
     assert (samples[2]["measuring_s"], samples[2]["steal_pct"]) == (1.25, 3.0)
 
 
-def test_a_cell_has_only_the_log_of_its_own_trials(decide: Deciding) -> None:
+def test_a_cell_keeps_only_the_log_lines_of_its_own_trials(decide: Deciding) -> None:
     """Lines of other arms are left out; an unreadable line is kept and counted."""
     bench = FakeBench(stalled)
     bench.log = f"{access_line('/small.bin', 'instrument')}broken line\n"
@@ -59,7 +59,7 @@ def test_a_cell_has_only_the_log_of_its_own_trials(decide: Deciding) -> None:
 
 
 def test_a_log_is_fetched_again_after_further_trials(decide: Deciding) -> None:
-    """A claim that needs further blocks has the lines of all its blocks."""
+    """The evidence of a claim that needs further blocks contains the lines of all its blocks."""
 
     def canned(arm_name: str, number: int) -> StallRecord:
         return calm(arm_name, number) if (arm_name, number) == ("two", 2) else stalled(arm_name, number)
@@ -97,7 +97,7 @@ def test_a_failed_block_leaves_nothing_in_the_evidence_of_its_replacement(decide
 
 
 def test_a_subject_without_a_log_leaves_no_log_file(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty file would mean that there were no requests; the log is not even fetched."""
+    """An empty file would mean that there were no requests; the log is not requested, either."""
     bench = FakeBench(stalled)
     monkeypatch.setattr(bench, "access_log", lambda _: pytest.fail("there is no log"))
     cell = decide(bench, subject=replace(SUBJECT, config=replace(SUBJECT.config, access_log=False)))
@@ -119,7 +119,7 @@ def test_a_trials_files_are_kept_once_and_listed_by_every_cell_that_used_it(deci
 
 @pytest.mark.parametrize("name", ["samples.jsonl", "trials.jsonl"])
 def test_a_full_disk_while_writing_evidence_gives_one_message(name: str, decide: Deciding) -> None:
-    """Decisions made before are kept."""
+    """Earlier decisions are kept."""
     decide(stalled)
     folders = {"samples.jsonl": decide.writer.evidence_folder("stall/stall/nginx-1.22/bare")}
     full = folders.get(name, decide.writer.folder) / name

@@ -18,7 +18,7 @@ DIED = SubjectDiedError("subject", tail="signal 9", outcome=None)
 
 
 def failing(error: TuneproofError, *numbers: int) -> FakeBench:
-    """Return a bench whose trials with these numbers, in an arm, fail."""
+    """Return a bench where an arm's trials with these numbers fail."""
 
     def canned(arm: str, number: int) -> StallRecord:
         if number in numbers:
@@ -32,7 +32,7 @@ def failing(error: TuneproofError, *numbers: int) -> FakeBench:
     "error", [DIED, LabError("the client answers nonsense"), EngineUnavailableError("the response was lost")], ids=repr
 )
 def test_a_failing_trial_costs_its_block_and_the_lab_starts_again(error: TuneproofError, decide: Deciding) -> None:
-    """The evidence has the reason, and the first lab's log next to the second's."""
+    """The evidence contains the reason, and the first lab's log as well as the second's."""
     bench = failing(error, 3)
     cell = decide(bench)
     assert (cell.verdict, cell.blocks, cell.void_blocks, bench.failures) == ("holds", 5, 1, [error])
@@ -42,7 +42,9 @@ def test_a_failing_trial_costs_its_block_and_the_lab_starts_again(error: Tunepro
 
 
 @pytest.mark.parametrize(("numbers", "failures"), [((2, 3), 1), ((1, 2), 1), ((2, 4, 6, 8), 4)], ids=repr)
-def test_only_a_second_failure_in_a_row_ends_it(numbers: Collection[int], failures: int, decide: Deciding) -> None:
+def test_only_a_second_failure_in_a_row_ends_the_scenario(
+    numbers: Collection[int], failures: int, decide: Deciding
+) -> None:
     bench = failing(DIED, *numbers)
     if failures == 1:
         with pytest.raises(ScenarioEndedError, match=r"the lab failed twice: .* died during a trial") as ended:
@@ -53,28 +55,28 @@ def test_only_a_second_failure_in_a_row_ends_it(numbers: Collection[int], failur
     assert len(bench.failures) == failures
 
 
-def test_failures_of_different_arms_do_not_count_as_a_row(decide: Deciding) -> None:
+def test_failures_in_different_arms_do_not_count_as_a_row(decide: Deciding) -> None:
     bench = failing(DIED, 2)
     cell = decide(bench, "loaded", "idle", effect=lambda _: 9.0)
     assert (cell.verdict, cell.void_blocks, len(bench.failures)) == ("holds", 1, 2)
 
 
-def test_a_death_that_is_an_outcome_counts(decide: Deciding) -> None:
-    """It counts each time: the scenario has set the limit that kills."""
+def test_a_death_that_is_an_outcome_is_a_valid_trial(decide: Deciding) -> None:
+    """It counts each time, since the scenario itself has set the memory limit."""
     bench = failing(SubjectDiedError("subject", tail="", outcome=outcome(stalled("", 1))), *range(20))
     cell = decide(bench)
     assert (cell.verdict, cell.blocks, cell.void_blocks, len(bench.failures)) == ("holds", 5, 0, 5)
 
 
-def test_a_users_own_nginx_is_not_tried_again(decide: Deciding) -> None:
+def test_a_trial_with_a_users_own_nginx_is_not_repeated(decide: Deciding) -> None:
     bench = failing(OwnNginxError("your nginx takes too much"), 2)
     with pytest.raises(OwnNginxError):
         decide(bench)
     assert not bench.failures
 
 
-def test_an_unavailable_log_costs_no_verdict(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine that disappears after the last trial only takes the log with it."""
+def test_an_unavailable_log_does_not_prevent_a_verdict(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the engine disappears after the last trial, only the log is lost."""
 
     def gone(_subject: str) -> str:
         raise EngineUnavailableError("the engine stopped answering")
@@ -87,7 +89,7 @@ def test_an_unavailable_log_costs_no_verdict(decide: Deciding, monkeypatch: pyte
 
 
 def test_a_failed_look_at_the_noise_fails_the_trial(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client is asked before each block."""
+    """The client measures the noise before each block."""
     bench = FakeBench(stalled)
     looks: list[Callable[[], float]] = []
 
@@ -116,7 +118,7 @@ def test_without_a_new_lab_the_claim_is_not_decided(decide: Deciding, monkeypatc
 
 @pytest.mark.parametrize("why", ["engine", "run"])
 def test_without_its_engine_or_after_the_end_of_the_run_a_claim_gets_no_result(decide: Deciding, why: str) -> None:
-    """The claim was not tested here, and may be tested elsewhere; the end of its containers is not a failure."""
+    """The claim was not tested here and may be tested elsewhere; the end of its containers is not a failure."""
     gone = EngineUnavailableError("gone")
     asked = claim("stall", "loaded")
     running = decide.measuring(failing(gone if why == "engine" else DIED, 1, 2), asked)
@@ -130,7 +132,7 @@ def test_without_its_engine_or_after_the_end_of_the_run_a_claim_gets_no_result(d
 
 
 def test_the_log_of_a_lab_that_failed_twice_is_shown_once(decide: Deciding) -> None:
-    """Other claims of the scenario only get the reason, and nothing is measured for them."""
+    """Other claims in the scenario only get the reason, and nothing is measured for them."""
     bench = failing(DIED, 1, 2)
     first, second = claim("first", "loaded"), claim("second", "loaded")
     running = decide.measuring(bench, first, second)

@@ -1,4 +1,4 @@
-"""Measuring the host's noise before each block, and waiting for a calmer moment if there was one before."""
+"""The host's noise is measured before each block, and the run waits for a calmer moment if there was one before."""
 
 import itertools
 import types
@@ -10,7 +10,7 @@ from tuneproof.proof.scenario.host_noise import HostNoise, NoiseWatch, Patience
 
 
 def watched(*lost_pct: float, blocks: int, patience: Patience | None = None) -> tuple[NoiseWatch, list[float]]:
-    """Measure before some blocks on a host that loses this much, look by look; return the watch and its waits."""
+    """Measure before some blocks on a host that loses this much at each look; return the watch and its waits."""
     looks, waits = iter(lost_pct), list[float]()
     watch = NoiseWatch(lambda: next(looks), patience or Patience(), sleep=waits.append)
     for _ in range(blocks):
@@ -27,7 +27,7 @@ def test_a_calm_host_is_measured_once_per_block() -> None:
 
 
 def test_the_run_waits_for_a_host_that_was_calmer_before() -> None:
-    """It waits until the host is calm again; the values right before the blocks count."""
+    """The run waits until the host is calm again; the last value before each block is recorded."""
     watch, waits = watched(2.0, 40.0, 30.0, 3.0, blocks=2)
     assert len(waits) == 2
     noise = watch.noise()
@@ -37,13 +37,13 @@ def test_the_run_waits_for_a_host_that_was_calmer_before() -> None:
 
 
 def test_the_run_does_not_wait_for_a_host_that_was_never_calmer() -> None:
-    """A wait for a calm that may never come costs blocks, too."""
+    """Waiting for a calm that may never come would cost blocks, too."""
     _, waits = watched(20.0, 30.0, 25.0, 38.0, blocks=4)
     assert waits == []
 
 
 def test_waiting_ends_with_the_runs_budget() -> None:
-    """All scenarios of a run share the budget; then blocks are measured with the host's noise."""
+    """All scenarios in a run share the budget; once it is spent, blocks are measured despite the noise."""
     patience = Patience(budget_s=1.0)
     _, waits = watched(1.0, 50.0, 50.0, 50.0, 50.0, blocks=3, patience=patience)
     assert len(waits) == 2
@@ -57,8 +57,8 @@ def test_a_measurement_without_blocks_reports_no_noise() -> None:
     assert watch.noise() is None
 
 
-def test_gaps_are_where_the_clock_has_jumped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock has two gaps of 10 and 20 ms in 100 ms; anything shorter than 0.3 ms is the loop itself."""
+def test_gaps_are_found_where_the_clock_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock jumps by 10 and 20 ms within 100 ms; a step below 0.3 ms is the loop itself."""
     steps_s = [*[0.0001] * 300, 0.01, *[0.0001] * 300, 0.02, *[0.0001] * 200]
     readings = itertools.accumulate([100.0, *steps_s])
     monkeypatch.setattr(gaps, "time", types.SimpleNamespace(monotonic=lambda: next(readings)))

@@ -1,4 +1,4 @@
-"""The links of a scenario's lab: measured before a claim, set for each trial, checked after it."""
+"""The links in a scenario's lab are measured before a claim, set for each trial, and checked after it."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from tuneproof.proof.scenario.lab_links import LabLinks, LinkLostError
 from tuneproof.proof.scenario.preconditions import PreconditionError
 from tuneproof.report.results.cells import Cell
 
-# The client has the same link, and a backend has one of its own.
+# The clients in both networks have the same link, and a backend has a link of its own.
 FAR_BOTH = NetworkProfile(
     name="far-both",
     summary="Both are far.",
@@ -32,17 +32,17 @@ def lab_links(lab: FakeLab, *, default: NetworkProfile = BARE) -> LabLinks:
 
 
 def probed(lab: FakeLab) -> dict[str, int]:
-    """Return how often each role's link was measured."""
+    """Return the number of measurements of each role's link."""
     return {name: len(program.of("probe_path")) for name, program in lab.programs.items() if name != "subject"}
 
 
 def test_each_link_is_measured_once_however_many_networks_have_it() -> None:
-    """Arms share networks, and networks share links; a second check measures nothing."""
+    """Arms share networks, and networks share links; a second check does not measure anything."""
     lab = FakeLab()
     links = lab_links(lab, default=PROFILES["wan"])
     links.check([None, PROFILES["wan"], FAR_BOTH, BARE, None], subject="subject")
     assert probed(lab) == {"client": 1, "backend": 1}
-    # Each link is set alone: single packets, which the client's slow link needs, would make a fast backend's look slow.
+    # Each link is set on its own: single packets, which the client's slow link needs, would make a fast link look slow.
     asked = {
         name: [asked["wanted"]["egress"]["delay_us"] for asked in lab.programs[name].of("shape")] for name in LINKS
     }
@@ -60,7 +60,7 @@ def test_without_shaping_nothing_is_measured() -> None:
 
 
 def test_a_link_that_differs_from_its_settings_is_a_failed_precondition() -> None:
-    """The message has the figures; the claims are not testable here, and nothing is recorded."""
+    """The message contains the figures; the claims are not testable here, and nothing is recorded."""
     lab = FakeLab()
     lab.programs["client"].obeys = False
     links = lab_links(lab)
@@ -85,7 +85,7 @@ def test_a_link_that_passes_nothing_at_first_gets_a_new_wire_and_is_measured_aga
 
 
 def test_a_link_that_passes_nothing_twice_is_an_error_and_not_a_property_of_the_host() -> None:
-    """The error has the end of the wire's log, which may show the reason."""
+    """The error contains the end of the wire's log, which may show the reason."""
     lab = FakeLab()
     lab.programs["client"].hangs = 2
     with pytest.raises(LabError, match="the client's link passes nothing: none of 400 probes came back") as caught:
@@ -93,8 +93,8 @@ def test_a_link_that_passes_nothing_twice_is_an_error_and_not_a_property_of_the_
     assert caught.value.tail == "Kernel panic"
 
 
-def test_records_are_those_of_the_networks_that_a_claim_uses() -> None:
-    """A cell has both directions of each link, and each link once."""
+def test_a_claim_gets_the_records_of_the_networks_that_it_uses() -> None:
+    """A cell contains each link once, with both directions."""
     lab = FakeLab()
     links = lab_links(lab, default=PROFILES["wan"])
     links.check([None, FAR_BOTH, PROFILES["lossy"]], subject="subject")
@@ -147,14 +147,14 @@ def test_a_trial_that_failed_over_a_shaped_link_does_not_count_and_its_wire_is_s
 
 
 def test_a_trial_that_failed_over_unshaped_links_has_failed() -> None:
-    """No link is to blame, so no wire is restarted: the caller's error remains."""
+    """No link can be the reason, so no wire is restarted, and the caller's error remains."""
     lab = FakeLab()
     lab_links(lab).give_up_on(BARE, LabError("no answer"))
     assert lab.asked() == {}
 
 
-def test_logs_are_those_of_existing_wires() -> None:
-    """A role without shaping has none."""
+def test_only_existing_wires_have_logs() -> None:
+    """A role without shaping has no wire."""
     assert lab_links(FakeLab()).logs() == {"client": "Kernel panic", "backend": "Kernel panic"}
     assert lab_links(FakeLab(roles=("client",))).logs() == {"client": "Kernel panic"}
 
@@ -162,7 +162,7 @@ def test_logs_are_those_of_existing_wires() -> None:
 def test_a_rate_that_the_host_does_not_carry_is_lowered_for_every_arm_and_reported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Arms with the same link get the same rate; others are left alone, and the records have the requested rate."""
+    """Arms with the same link get the same rate. Other links are left alone; the records name the requested rate."""
     monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
     lab = FakeLab()
     lab.programs["backend"].carries_mbit = 400
@@ -186,7 +186,7 @@ def test_a_rate_that_the_host_does_not_carry_is_lowered_for_every_arm_and_report
     assert Cell.from_json(made.to_json()) == made
 
 
-def test_a_host_that_carries_next_to_nothing_cannot_run_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_carries_next_to_nothing_cannot_run_the_scenario(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
     lab = FakeLab()
     lab.programs["backend"].carries_mbit = 50

@@ -32,23 +32,23 @@ GRIDS = pytest.mark.parametrize("grid", [CORNERS, WHOLE], ids=["corners", "whole
 
 
 def trial(turn_cpu_ms: float, *, lag_ms: float = 21.26) -> StallObservation:
-    """Return a trial whose loaded worker reads 64 KiB in each turn and needs this much CPU time for it."""
+    """Return a trial in which the loaded worker reads 64 KiB in each iteration and needs this much CPU time for it."""
     record = stall_record(lags_ms=([lag_ms], [1.0]), bulk=(3_000_000, 1_000_000), fast_ms=[5.0], baseline_ms=[4.0])
     return turning(observed(record), turn_bytes=1 << 16, turn_cpu_ms=turn_cpu_ms)
 
 
 def block(grid: Grid, turn_cpu_ms: float) -> dict[str, StallObservation]:
-    """Return a block of a grid with the same time per turn in all cells."""
+    """Return a block of a grid with the same time per iteration in all cells."""
     return {name: trial(turn_cpu_ms) for name in grid.arms()}
 
 
 def metrics(grid: Grid) -> dict[str, dict[str, Metric]]:
-    """Return the metrics of a grid's arms, with turns of 1 ms, 2 ms and so on in the grid's order."""
+    """Return the metrics of a grid's arms, with iterations of 1 ms, 2 ms and so on in the grid's order."""
     return {name: StallLoad().metrics([trial(float(place))]) for place, name in enumerate(grid.arms(), start=1)}
 
 
-def test_a_mitigations_line_has_the_figures_of_its_arm() -> None:
-    """Bytes become megabytes; unmeasured values are dashes. An arm without valid trials has only their number."""
+def test_a_mitigations_line_contains_the_figures_of_its_arm() -> None:
+    """Bytes become megabytes, and unmeasured values are dashes, as in an arm without valid trials."""
     figures = PLAN.metrics([replace(trial(3.14), written_bytes=7_340_032)])
     some: dict[str, Metric] = {"trials": 1, "worker1_lag_p50_ms": 0.04, "fast_p50_ms": None}
     head, *lines = league_lines({"default": figures, "small": some, "limit-rate": {"trials": 0}})
@@ -68,7 +68,7 @@ def test_the_claim_on_the_two_factors_shows_the_league_of_all_arms() -> None:
 
 
 def test_our_figures_are_next_to_the_articles() -> None:
-    """An arm without a valid round has dashes, since 0 % of time-outs would be a figure."""
+    """An arm without a valid round gets dashes, since "0 % time-outs" would be a figure."""
     arms = {"reuseport": PROTOCOL_PLAN.metrics([OURS]), "tcp_rmem-40960": PROTOCOL_PLAN.metrics([])}
     head, line, dashes = beside_the_article(arms)
     assert dashes.split()[:5] == ["tcp_rmem-40960", *["-"] * 4]
@@ -78,7 +78,7 @@ def test_our_figures_are_next_to_the_articles() -> None:
     assert line.index("38 to") == head.index("the article")
 
 
-def test_the_article_has_something_about_every_arm_of_its_protocol() -> None:
+def test_the_article_has_figures_for_every_arm_of_its_protocol() -> None:
     claim = PROTOCOL.claim("small_rmem_shortens_slow_requests")
     assert claim.table is beside_the_article
     assert set(claim.arms) == set(THEIRS) == {arm.name for arm in PROTOCOL.arms} - {PROTOCOL_TWIN.name}
@@ -117,16 +117,16 @@ def test_the_claim_on_every_client_shows_and_compares_its_own_grid(grid: Grid) -
         (WHOLE, 1.0, {UNLIMITED: trial(10.0)}, 1),
         # The probe's lag does not count.
         (WHOLE, 1.0, {UNLIMITED: trial(1.0, lag_ms=900.0)}, 0),
-        # A fifth of the time counts as relief by the claim, and slightly more does not.
+        # According to the claim, a fifth of the time counts as relief, and slightly more does not.
         (CORNERS, 10.0, {grid_arm(500.0, 100.0): trial(2.0), grid_arm(500.0, None): trial(2.01)}, 1 / 2),
-        # The claim is about slow upstreams; the effect of a slow client with an unlimited one is another question.
+        # The claim is about slow upstreams; the effect of a slow client with an unlimited upstream is another question.
         (CORNERS, 10.0, {SLOW_CLIENT: trial(0.1)}, 0),
         # Only the cells of the grid count.
         (CORNERS, 10.0, {grid_arm(1000.0, None): trial(1.0), grid_arm(500.0, None): trial(1.0)}, 1 / 2),
         (WHOLE, 10.0, {grid_arm(1000.0, None): trial(1.0), grid_arm(500.0, None): trial(1.0)}, 2 / 9),
     ],
 )
-def test_a_limited_cell_is_relieved_by_the_time_of_its_turns(
+def test_a_limited_cell_is_relieved_if_its_iterations_are_shorter(
     grid: Grid, usual_ms: float, cells: dict[str, StallObservation], share: float
 ) -> None:
     assert relieved_share({**block(grid, usual_ms), **cells}, grid) == share

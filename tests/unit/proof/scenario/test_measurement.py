@@ -1,4 +1,4 @@
-"""Canned trials become a cell: verdict, control, condition, expectation, and the cost of trials per claim."""
+"""Canned trials become a cell with a verdict, control, condition, expectation, and the claim's share of the cost."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -34,7 +34,7 @@ NO_STALL: Final = "the positive control (there is a stall) is refuted: no such e
 
 
 def lagging(*lags_ms: float) -> Canned:
-    """Return trials whose loaded worker has these lags in turn, repeatedly; the idle one lags 1 ms."""
+    """Return trials in which the loaded worker has these lags in turn, repeatedly; the idle worker lags 1 ms."""
     return lambda _, number: stall_record(lags_ms=([lags_ms[number % len(lags_ms)]], [1.0]))
 
 
@@ -44,12 +44,12 @@ def written(decide: Deciding) -> list[dict[str, Any]]:
 
 
 def effect_of(cell: Cell, *names: str) -> tuple[Any, ...]:
-    """Return some fields of a cell's effect, which must exist."""
+    """Return some fields of a cell's effect, which must be present."""
     assert cell.effect is not None
     return tuple(getattr(cell.effect, name) for name in names)
 
 
-def test_a_clear_effect_holds_and_the_cell_has_everything(decide: Deciding) -> None:
+def test_a_claim_with_a_clear_effect_holds_and_its_cell_is_complete(decide: Deciding) -> None:
     """Five blocks are enough; the cell is in results.json before the method returns."""
     cell = decide(stalled)
     assert (cell.verdict, cell.expected, cell.blocks, cell.void_blocks, cell.reason) == ("holds", "holds", 5, 0, "")
@@ -65,8 +65,8 @@ def test_a_clear_effect_holds_and_the_cell_has_everything(decide: Deciding) -> N
     assert written(decide) == [cell.to_json()]
 
 
-def test_no_effect_refutes(decide: Deciding) -> None:
-    """Five blocks below the threshold are an answer, too; it contradicts nothing if honest hosts differ."""
+def test_a_claim_without_its_effect_is_refuted(decide: Deciding) -> None:
+    """Five blocks below the threshold are an answer, too. It contradicts no expectation if honest hosts differ."""
     cell = decide(calm, expected=None)
     assert (cell.verdict, cell.expected, cell.contradicts) == ("refuted", None, False)
     assert decide(calm).contradicts
@@ -74,7 +74,7 @@ def test_no_effect_refutes(decide: Deciding) -> None:
 
 @pytest.mark.parametrize("changes", [{}, {"expired_since": "1.18", "expired_reason": "it is the default"}], ids=str)
 def test_a_control_that_fails_makes_the_claim_untestable(changes: dict[str, Any], decide: Deciding) -> None:
-    """Without the pathology, the claim's own figures mean nothing, and show no expiry either."""
+    """Without the pathology, the claim's own figures mean nothing, and do not show that it has expired."""
 
     def canned(arm_name: str, number: int) -> StallRecord:
         return stalled(arm_name, number) if arm_name == "remedied" and not changes else calm(arm_name, number)
@@ -87,14 +87,14 @@ def test_a_control_that_fails_makes_the_claim_untestable(changes: dict[str, Any]
 
 
 def test_a_claim_of_equality_is_marked_in_its_cell(decide: Deciding) -> None:
-    """The mark is for code that draws the effect or puts it into words."""
+    """Code that draws or describes the effect needs the mark."""
     cell = decide(lagging(4.8, 4.9, 5.0), form=Form.SAME, threshold=5.05)
     assert (cell.verdict, cell.threshold) == ("holds", 5.05)
     assert effect_of(cell, "form", "count", "of") == ("same", None, None)
 
 
 def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(decide: Deciding) -> None:
-    """Five of five do not mean 100 %: the claim's own looks are used, not the depth's."""
+    """Five of five does not mean 100 %: the claim's own looks apply, not those of the depth."""
     bench = FakeBench(stalled)
     sure: dict[str, Any] = {"effect": lambda _: Tally.yes(when=True), "scale": Scale.SHARE, "threshold": 0.9}
     early = decide(stalled, **sure)
@@ -103,13 +103,13 @@ def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(decide
     assert (cell.verdict, cell.blocks, len(bench.trials)) == ("holds", 29, 29)
     assert effect_of(cell, "unit", "count", "of", "value", "ci_high") == ("share", 29, 29, 1, 1)
     low, level = effect_of(cell, "ci_low", "level")
-    # The limits are exact for the chance of 29 of 29 if nine in ten are right, at which this look decides.
+    # The limits are exact for the error of this look: the chance of 29 of 29 if nine in ten are right.
     assert low == pytest.approx(0.9)
     assert 0.9 < level < 1 - 0.9**29
 
 
 def test_a_difference_of_shares_has_no_units_of_its_own(decide: Deciding) -> None:
-    """A count of units would refer to one arm only."""
+    """A count of units would concern only one arm."""
     cell = decide(stalled, effect=lambda _: 0.9 - 0.01, scale=Scale.SHARE, threshold=0.5)
     assert (cell.verdict, *effect_of(cell, "value", "count", "of")) == ("holds", 0.89, None, None)
 
@@ -138,7 +138,7 @@ def twins(**changes: Any) -> Claim[StallObservation]:
 
 
 def lagging_twins(*second_ms: float) -> Canned:
-    """Return trials of a first arm with a lag of 20 ms, and of a second one with this lag; any other lags 20 ms."""
+    """Return trials with these lags in turn in the arm "second", and 20 ms in any other arm."""
     return lambda arm, number: stall_record(
         lags_ms=([second_ms[(number - 1) % len(second_ms)] if arm == "second" else 20.0], [1.0])
     )
@@ -157,7 +157,7 @@ def lagging_twins(*second_ms: float) -> Canned:
 def test_an_aa_controls_result_for_a_metric_applies_to_the_claims_that_use_it(
     second_ms: tuple[float, ...], verdict: str, reason: str, asked_first: str, decide: Deciding
 ) -> None:
-    """The order does not matter; a claim on another metric is decided as usual."""
+    """It does not matter which is decided first. A claim on another metric is decided as usual."""
     control, same = twins(), claim("stall", "loaded", metric="lag_ms")
     other = claim("other", "loaded", figure="bytes")
     measurement = decide.measuring(FakeBench(lagging_twins(*second_ms)), same, other, control)
@@ -170,7 +170,7 @@ def test_an_aa_controls_result_for_a_metric_applies_to_the_claims_that_use_it(
 
 
 def test_an_aa_control_that_is_not_measured_in_the_run_changes_nothing(decide: Deciding) -> None:
-    """It also causes no additional trials."""
+    """Such a control does not cause additional trials, either."""
     bench = FakeBench(lagging_twins(90.0))
     asked = claim("stall", "loaded", metric="lag_ms")
     cell = decide.measuring(bench, asked).decide(asked)
@@ -178,7 +178,7 @@ def test_an_aa_control_that_is_not_measured_in_the_run_changes_nothing(decide: D
 
 
 def test_an_aa_control_is_an_ordinary_claim_itself(decide: Deciding) -> None:
-    """Two controls of one metric do not check each other."""
+    """Two controls for one metric do not check each other."""
     first, second = twins(), twins(name="others")
     measurement = decide.measuring(FakeBench(lagging_twins(90.0)), first, second)
     assert [(cell.verdict, cell.reason) for cell in map(measurement.decide, (first, second))] == [("refuted", "")] * 2
@@ -218,10 +218,10 @@ def test_a_block_that_does_not_meet_the_condition_counts_against_the_claim(
     ],
     ids=["expired", "older", "expired-and-holds"],
 )
-def test_a_refuted_claim_of_an_expired_version_says_since_when_and_why(
+def test_a_refuted_claim_says_since_when_and_why_it_has_expired(
     version: str, canned: Canned, verdict: str, reason: str, decide: Deciding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On an older version, the claim is just refuted; a claim that holds has no reason to give."""
+    """On an older version, the claim is just refuted. A claim that holds does not need a reason."""
     monkeypatch.setattr(fake_bench, "LAB", fake_bench.LAB._replace(nginx=version))
     cell = decide(canned, expired_since="1.29.7", expired_reason="it is the default")
     assert (cell.nginx, cell.verdict, cell.reason) == (version, verdict, reason)
@@ -229,7 +229,7 @@ def test_a_refuted_claim_of_an_expired_version_says_since_when_and_why(
     assert (cell.name, cell.expired_since) == ("stall", "" if version == "1.26" else "1.29.7")
 
 
-def test_the_cells_pay_together_for_all_trials_and_the_set_up(decide: Deciding) -> None:
+def test_the_costs_of_the_cells_add_up_to_all_trials_and_the_set_up(decide: Deciding) -> None:
     """Claims share arms and are decided at different looks; the control's own arm is paid for, too."""
 
     def canned(arm_name: str, number: int) -> StallRecord:
@@ -250,5 +250,5 @@ def test_the_cells_pay_together_for_all_trials_and_the_set_up(decide: Deciding) 
     assert len(bench.trials) == 5 * 4 + 4 * 2
     assert sum(cell.seconds for cell in cells.values()) == pytest.approx(TRIAL_SECONDS * len(bench.trials) + 6)
     assert sum(cell.measuring_seconds for cell in cells.values()) == pytest.approx(2 * len(bench.trials))
-    # The cost is a third of each of the five shared trials, and of the set-up.
+    # This claim pays a third of each of the five shared trials and of the set-up.
     assert cells["first"].seconds == pytest.approx(5 * TRIAL_SECONDS / 3 + 2)

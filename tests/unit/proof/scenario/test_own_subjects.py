@@ -35,7 +35,7 @@ PLACEMENT = CpuPlacement(subject="0", others="1")
 def waited(
     *looks: int, running: bool = True, full: bool = False, oom: bool = False, memory: str = "", lost_bytes: int = 0
 ) -> int:
-    """Return how many workers a container has in the end.
+    """Return the number of workers that the lab finally finds in a container.
 
     looks: its numbers of processes, from one look to the next; full: whether it has reached its limit of processes;
     oom, memory: whether it was killed for lack of memory, or its cgroup's report; lost_bytes: the loss of the disk.
@@ -56,13 +56,13 @@ def waited(
 
 
 def test_the_lab_waits_until_no_more_workers_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nginx decides how many there will be: one per CPU of the machine, or a number."""
+    """Nginx decides on their number: one per CPU of the machine, or a fixed number."""
     monkeypatch.setattr(module, "_POLL_S", 0.0)
     assert waited(0, 1, 2, 2) == 2
     assert waited(90, 90, 90, *[100] * 5) == 100, "many may pause while they start"
 
 
-def test_an_nginx_that_ends_gives_reason_and_remedy() -> None:
+def test_the_error_for_an_nginx_that_ends_contains_reason_and_remedy() -> None:
     with pytest.raises(LabError, match="--nginx-image") as caught:
         waited(running=False)
     assert caught.value.tail == "unknown directive"
@@ -80,7 +80,7 @@ def test_an_nginx_that_ends_gives_reason_and_remedy() -> None:
     ],
     ids=["workers", "threads", "children", "memory", "killed", "disk"],
 )
-def test_an_nginx_that_needs_more_than_the_lab_gives_is_one_sentence(
+def test_an_nginx_that_needs_more_than_the_lab_gives_is_reported_in_one_sentence(
     looks: tuple[int, ...], options: dict[str, Any], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_POLL_S", 0.0)
@@ -90,14 +90,14 @@ def test_an_nginx_that_needs_more_than_the_lab_gives_is_one_sentence(
 
 
 def test_a_full_disk_is_reported_first() -> None:
-    """The container was ended because of it, but does not report this."""
+    """The full disk is why the lab ended the container, but the container does not report this."""
     disk = cast("Any", SimpleNamespace(lost_bytes=2 << 30))
     found = passed_limit(cast("Any", SimpleNamespace()), disk)
     assert found is not None
     assert found.what == "the engine's disk lost 2 GiB while your nginx ran, so the lab ended it"
 
 
-def test_a_fragment_that_does_not_start_may_lack_the_rest() -> None:
+def test_for_a_fragment_that_does_not_start_the_remedy_asks_for_the_rest() -> None:
     """The user can print the whole configuration with nginx -T."""
     whole = own_nginx_failed(OWN, "unknown variable").remedy
     part = own_nginx_failed(replace(OWN, is_part=True), "unknown variable").remedy
@@ -106,13 +106,13 @@ def test_a_fragment_that_does_not_start_may_lack_the_rest() -> None:
     assert "nginx -T" in part
 
 
-def test_an_nginx_without_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lab_gives_up_on_an_nginx_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_STARTS_WITHIN_S", 0.0)
     with pytest.raises(LabError, match="has not started its workers"):
         waited(0)
 
 
-def test_its_container_has_only_the_rights_of_an_nginx_that_starts_as_root() -> None:
+def test_its_container_has_only_the_capabilities_of_an_nginx_that_starts_as_root() -> None:
     spec = own_spec(SUBJECT, OWN, "ours:1", PLACEMENT)
     assert (spec.image, spec.user, spec.capabilities) == ("ours:1", "0:0", CAPABILITIES)
     assert (spec.memory_bytes, spec.processes) == (MEMORY_BYTES, PROCESSES)
@@ -122,8 +122,8 @@ def test_its_container_has_only_the_rights_of_an_nginx_that_starts_as_root() -> 
     assert beside.environment["STANDIN_SOCKETS"] == f"{socket_path(0)},{socket_path(1)}"
 
 
-def test_its_evidence_has_all_its_files_as_nginx_shows_them() -> None:
-    """They have the form of nginx -T, and can be audited and run again."""
+def test_its_evidence_contains_all_its_files_as_nginx_shows_them() -> None:
+    """The files have the form of nginx -T, and can be audited and run again."""
     ((name, text),) = SUBJECT.texts(()).items()
     assert name == "yours.nginx.conf"
     assert text.startswith("# configuration file /etc/nginx/nginx.conf:\nevents { }\n")

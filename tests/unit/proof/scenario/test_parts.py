@@ -39,7 +39,7 @@ from tuneproof.proof.scenario.preconditions import PreconditionError, check_subj
     ],
     ids=["the-depths", "further", "own-later", "own-single", "own-sooner", "own-beyond", "own-at-the-same-time"],
 )
-def test_a_claim_has_looks_of_its_own_if_the_depths_would_come_too_soon(
+def test_a_claim_uses_looks_of_its_own_if_those_of_the_depth_come_too_soon(
     depth: tuple[int, ...], further: tuple[int, ...], own: tuple[int, ...], wanted: tuple[int, ...]
 ) -> None:
     assert claim("stall", "a", further_looks=further, own_looks=own).looks(depth) == wanted
@@ -55,7 +55,7 @@ def test_a_claim_has_looks_of_its_own_if_the_depths_would_come_too_soon(
         ("1.26", "1.29.7", False),
         ("1.9", "1.18", False),
         ("1.30", "", False),
-        # The lab's release of mainline.
+        # For 1.31, the lab's mainline release counts.
         ("1.31", "1.31.3", True),
         ("1.31", "1.31.4", False),
     ],
@@ -65,7 +65,7 @@ def test_a_claim_has_expired_since_the_version_that_made_it_unnecessary(
     since: str,
     expired: bool,  # noqa: FBT001 - a parameter of the test
 ) -> None:
-    """Versions compare numerically part by part, not as text; a change in a version does not apply before it."""
+    """Versions are compared part by part as numbers, not as text; a change does not apply to earlier versions."""
     assert claim("stall", "a", expired_since=since).has_expired(version) is expired
     assert claim("stall", "a", since=since).is_ahead_of(version) is (bool(since) and not expired)
 
@@ -101,18 +101,18 @@ OLD, NEW = "1.26", "1.30"
 def test_the_expectation_of_a_claim_depends_on_version_and_network(
     changes: dict[str, Any], version: str, over: NetworkProfile, expected: str | None
 ) -> None:
-    """It is missing if honest hosts differ or the claim does not cover the network; expired advice is refuted."""
+    """None is expected if honest hosts differ or the claim does not cover the network; expired advice is refuted."""
     assert claim("stall", "a", **changes).expected_on(version, over) == expected
 
 
-def test_a_claim_needs_the_arms_of_its_control_as_well() -> None:
-    """Each arm is needed once: without the control's trials, the claim could not be decided."""
+def test_a_claim_also_needs_the_arms_of_its_control() -> None:
+    """Without the control's trials, the claim could not be decided; an arm of both is needed once."""
     assert claim("stall", "a", "b").needed_arms == {"a", "b"}
     assert claim("stall", "a", control=claim("there", "c", "a")).needed_arms == {"a", "c"}
 
 
-def test_a_backend_is_a_container_of_its_own_kind_within_its_share_of_a_cpu() -> None:
-    """Subjects reach it by its name; the sizes are those that the loads request."""
+def test_a_backend_is_a_container_with_its_kind_and_its_share_of_a_cpu() -> None:
+    """Subjects reach the backend by its name; its responses have the sizes that the loads expect."""
     small = Backend(name="slow", kind=STATIC, cpus=0.06)
     spec = small.spec(image="backend:1", cpuset="1-3")
     assert (spec.name, spec.role, spec.image, spec.cpuset) == ("slow", Role.BACKEND, "backend:1", "1-3")
@@ -137,7 +137,7 @@ SUBJECT = Subject(
 
 
 def snapshot(*, backlogs: Mapping[int, tuple[int, ...]] | None = None, rmem: str = "40960 40960 40960") -> Snapshot:
-    """Return netadmin's snapshot of a correct subject, except for a test's changes."""
+    """Return netadmin's snapshot of a correct subject, with a test's changes."""
     return Snapshot(
         sysctls={"net.ipv4.tcp_rmem": rmem},
         listener_backlogs={8000: (511, 511)} if backlogs is None else backlogs,
@@ -154,7 +154,7 @@ def snapshot(*, backlogs: Mapping[int, tuple[int, ...]] | None = None, rmem: str
 def test_a_companion_that_looked_before_nginx_listened_looks_again(
     printed: Mapping[int, tuple[int, ...]], looks: int
 ) -> None:
-    """On a busy machine, nginx may take longer to its first socket than the companion to its first look."""
+    """On a busy machine, nginx may need longer to open its first socket than the companion needs to look."""
     asked = []
 
     def text(backlogs: Mapping[int, tuple[int, ...]] | None) -> str:
@@ -170,7 +170,7 @@ def test_a_companion_that_looked_before_nginx_listened_looks_again(
 
 
 def test_a_subject_as_requested_passes_and_is_recorded() -> None:
-    """The values that were read back are in the evidence, in JSON types."""
+    """The values that were read back are recorded in the evidence, as JSON types."""
     assert check_subject(SUBJECT, nginx="1.22", snapshot=snapshot(), start_log=START_LOG, commands=COMMANDS) == {
         "nginx": "1.22",
         "workers": 2,
@@ -187,7 +187,7 @@ def test_a_subject_as_requested_passes_and_is_recorded() -> None:
         ({"commands": COMMANDS[:2]}, snapshot(), "1 workers, wanted 2"),
         ({}, snapshot(backlogs={8000: (511,)}), "1 listening sockets on port 8000, wanted 2"),
         ({}, snapshot(backlogs={80: (511, 511)}), "0 listening sockets on port 8000, wanted 2"),
-        # With two, the kernel would distribute connections after all.
+        # With two sockets, the kernel would distribute connections after all.
         ({"subject": SHARED}, snapshot(), "2 listening sockets on port 8000, wanted 1"),
         (
             {},
@@ -205,7 +205,7 @@ def test_a_subject_as_requested_passes_and_is_recorded() -> None:
     ids=["version", "workers", "listeners", "port", "shared", "sysctl", "several", "pinned"],
 )
 def test_each_difference_from_the_request_is_named(changes: dict[str, Any], seen: Snapshot, faults: str) -> None:
-    """A claim measured on another subject than declared would mean nothing."""
+    """A measurement of a subject that differs from the declared one would mean nothing."""
     asked = {"subject": SUBJECT, "nginx": "1.22", "start_log": START_LOG, "commands": COMMANDS, **changes}
     subject = asked.pop("subject")
     with pytest.raises(PreconditionError) as caught:
@@ -213,8 +213,8 @@ def test_each_difference_from_the_request_is_named(changes: dict[str, Any], seen
     assert caught.value.what == f"precondition of nginx container {subject.name}: {faults}"
 
 
-def test_a_subject_without_the_requested_record_is_reported_with_the_loaders_reason() -> None:
-    """The loader continues without a library that it cannot load; the trials would lack their main figure."""
+def test_a_subject_without_the_requested_record_is_reported_with_the_reason_of_the_dynamic_loader() -> None:
+    """The loader continues without a library that it cannot load; the trials would then lack their main figure."""
     loader = "ERROR: ld.so: object '/usr/lib/tuneproof/recorder.so' from LD_PRELOAD cannot be preloaded: ignored."
     with pytest.raises(PreconditionError) as caught:
         check_subject(

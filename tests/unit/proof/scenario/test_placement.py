@@ -36,7 +36,7 @@ LAPTOP = Cpus(allowed="0-3", nodes=("0-3",), cores=("0-1", "2-3"))
     ids=["two", "three", "many", "laptop", "large", "one-core"],
 )
 def test_the_subject_has_one_cpu_and_all_others_share_the_other_cores(cpus: Cpus, others: str, idle: str) -> None:
-    """The hyperthread next to it stays idle, unless there is no other one."""
+    """The hyperthread next to the subject's CPU stays idle, unless there is no other CPU."""
     placement = CpuPlacement.on(cpus, shares=[CpuShare.FIRST])
     assert (placement.subject, placement.others, placement.idle) == ("0", others, idle)
     assert CpuPlacement.on(cpus) == placement
@@ -51,11 +51,11 @@ def test_the_subject_has_one_cpu_and_all_others_share_the_other_cores(cpus: Cpus
         (LARGE, "10", "0-5,8-11", "6-7,14-15", "12-13"),
         (LARGE, "15", "0-14", "15", ""),
         (LAPTOP, "2", "0,2", "1,3", ""),
-        # An engine with a part of its machine: the first CPU may belong to somebody else.
+        # An engine that may use only part of its machine: the first CPUs may belong to somebody else.
         (Cpus(allowed="4-7", nodes=("0-7",)), "", "4-5", "6-7", ""),
     ],
 )
-def test_many_cpus_are_first_the_cores_of_the_first_node(
+def test_many_cpus_are_taken_from_the_cores_of_the_first_node_first(
     cpus: Cpus, asked: str, subject: str, others: str, idle: str
 ) -> None:
     """By default, nginx gets half of the machine."""
@@ -63,7 +63,7 @@ def test_many_cpus_are_first_the_cores_of_the_first_node(
     assert (placement.subject, placement.others, placement.idle) == (subject, others, idle)
 
 
-def test_each_subject_gets_its_share() -> None:
+def test_each_subject_gets_its_share_of_the_cpus() -> None:
     """Workers of each subject still share a CPU; a user's own nginx gets more on request."""
     placement = CpuPlacement.on(LARGE, shares=MANY)
     assert [placement.of(share) for share in CpuShare] == ["0", "0-3,8-11", "0-3,8-11", ""]
@@ -108,7 +108,7 @@ def test_one_cpu_is_too_few() -> None:
         ("3", True, "--subject-cpus 3: nginx's machine has 2 CPUs; at most 2"),
     ],
 )
-def test_more_cpus_than_there_are_end_the_run(asked: str, alone: bool, message: str) -> None:  # noqa: FBT001 - a case
+def test_asking_for_more_cpus_than_exist_ends_the_run(asked: str, alone: bool, message: str) -> None:  # noqa: FBT001 - a case
     with pytest.raises(TooFewCpusError) as caught:
         CpuPlacement.on(TWO, shares=MANY, asked=asked, alone=alone)
     assert message.partition("; ")[0] == caught.value.what
@@ -137,7 +137,7 @@ def test_all_cpus_are_only_for_an_nginx_with_a_machine_of_its_own() -> None:
 
 
 def test_roles_elsewhere_have_the_cpus_of_their_own_machines() -> None:
-    """They get what all roles but the subject get on one machine; a single CPU is completely theirs."""
+    """They get the CPUs that all roles but the subject get on one machine; a single CPU is completely theirs."""
     here, far, small = (Engine(name=name, cpus=cpus) for name, cpus in (("here", 32), ("far", 4), ("small", 1)))
     engines = with_cpus(Engines(default=here, by_role={Role.CLIENT: far, Role.BACKEND: small}, manager=far))
     assert engines.subject.cpuset("0") == "0"

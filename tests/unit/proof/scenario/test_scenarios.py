@@ -32,14 +32,14 @@ def test_a_repeated_name_is_rejected() -> None:
     [claim("wrong", "loaded", "lost"), claim("wrong", "loaded", control=claim("there", "lost"))],
     ids=["its-own", "its-controls"],
 )
-def test_a_claim_about_a_missing_arm_is_rejected(wrong: Claim[StallObservation]) -> None:
+def test_a_claim_about_an_undeclared_arm_is_rejected(wrong: Claim[StallObservation]) -> None:
     """The error comes before a lab is started, and names both."""
     with pytest.raises(ValueError, match="pathology: claim wrong compares lost; the arms are "):
         Scenario(name="pathology", arms=ARMS, claims=(STALL, wrong))
 
 
 def test_a_claim_is_found_by_its_name() -> None:
-    """A test is marked with it; a control is not a claim of the scenario."""
+    """A test is marked with this name; a control is not a claim of the scenario."""
     declared = scenario()
     assert (declared.claim("stall"), declared.claim("relief")) == (STALL, RELIEF)
     for unknown in ("there", "stal"):
@@ -48,7 +48,7 @@ def test_a_claim_is_found_by_its_name() -> None:
 
 
 def test_only_arms_that_claims_and_their_controls_compare_are_used() -> None:
-    """They are in the scenario's order, and each is used once, even if claims share it."""
+    """The arms are in the scenario's order, and each is used once, even if claims share it."""
     declared = scenario()
     assert [item.name for item in declared.used_arms([STALL])] == ["loaded"]
     assert [item.name for item in declared.used_arms([RELIEF])] == ["default", "small"]
@@ -73,7 +73,7 @@ def test_arms_share_their_subjects() -> None:
     assert subjects_of([]) == ()
 
 
-def test_two_subjects_with_one_name_are_rejected() -> None:
+def test_two_different_subjects_with_one_name_are_rejected() -> None:
     """One of them would be measured in place of the other."""
     other = Subject(name="small", config=SubjectConfig(upstream="backend:8000", reuseport=False))
     with pytest.raises(ValueError, match="two different subjects are called small"):

@@ -1,4 +1,4 @@
-"""The reuseport stall's declarations: doses, effects, and what exactly its counter-tests remove."""
+"""The declarations of the reuseport stall: doses, effects, and what exactly its counter-tests remove."""
 
 import dataclasses
 import itertools
@@ -29,7 +29,7 @@ def arms_of(scenario: ReuseportStall) -> dict[str, Arm[StallObservation]]:
 def observed(
     *, reads: int = 65_536, cpu_ms: float = 1.0, bulk: int = 1000, baseline_ms: float = 4.0, late: int = 0
 ) -> StallObservation:
-    """Return a trial with an idle worker of 1 ms CPU time per turn, and ten fast requests, some of them slow."""
+    """Return a trial with an idle worker (1 ms of CPU time per iteration) and ten fast requests, some of them slow."""
     record = stall_record(bulk=(bulk, 0), baseline_ms=[baseline_ms] * 3, fast_ms=[900.0] * late + [5.0] * (10 - late))
     return turning(observation_of(record), turn_bytes=reads, turn_cpu_ms=cpu_ms)
 
@@ -41,7 +41,7 @@ def served(*worker_pids: int | None) -> StallObservation:
 
 
 @pytest.mark.parametrize("default_max_bytes", [6291456, 16777216, 2097152])
-def test_doses_go_from_the_hosts_default_to_the_articles_in_equal_ratios(default_max_bytes: int) -> None:
+def test_doses_go_from_the_hosts_default_to_the_articles_value_in_equal_ratios(default_max_bytes: int) -> None:
     doses = dose_maxima(default_max_bytes)
     assert len(doses) >= 5
     assert (doses[0], doses[-1]) == (default_max_bytes, 40960)
@@ -57,7 +57,7 @@ def test_a_host_whose_default_is_close_to_the_remedy_has_no_doses(default_max_by
 
 
 def test_slow_requests_are_defined_by_the_unloaded_median_of_their_own_trial() -> None:
-    """Five times 4 ms is 20 ms; a request that takes exactly that is not slow."""
+    """Five times 4 ms is 20 ms; a request that takes exactly 20 ms is not slow."""
     observation = observation_of(stall_record(baseline_ms=[3.0, 4.0, 400.0], fast_ms=[20.0, 20.1, 5.0, 900.0]))
     assert slow(observation) == 2 / 4
 
@@ -69,7 +69,7 @@ def test_a_failed_fast_request_is_slow_however_early_it_failed() -> None:
 
 
 def test_requests_to_the_loaded_worker_include_unanswered_ones() -> None:
-    """An idle worker answers within the time limit, so unanswered requests went to the other one."""
+    """An idle worker answers within the time limit, so unanswered requests went to the loaded worker."""
     assert fed_to_loaded(served(11, 12, None, 12, 12)) == 2 / 5
     with pytest.raises(ValueError, match="no fast request"):
         fed_to_loaded(served())

@@ -1,4 +1,4 @@
-"""A lab that fails is removed, and another replaces it, once the engine can be used again."""
+"""A lab that fails is removed and replaced with another one once the engine can be used again."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Labs:
-    """A maker of labs, some of which do not start; it records all calls."""
+    """Makes labs, some of which do not start, and records all calls."""
 
     def __init__(self, *errors: TuneproofError | None) -> None:
         self.errors = [*errors]

@@ -27,7 +27,7 @@ def failing(error: Exception) -> Trial:
 
 
 def second(trial: Trial) -> FakeBench:
-    """Return a bench with this second trial among good ones."""
+    """Return a bench on which the second trial is this one, and the others are good."""
     return FakeBench(lambda arm, number: trial() if number == 2 else stalled(arm, number))
 
 
@@ -55,7 +55,7 @@ def test_a_trial_on_a_noisy_host_counts(noise: dict[str, Any], decide: Deciding)
 def test_a_meaningless_trial_makes_its_block_void_and_another_one_decides(
     trial: Trial, reason: str | None, measured_s: float, decide: Deciding
 ) -> None:
-    """It is left out of the arm's figures; its reason and its time are kept, and its record if it has one."""
+    """The trial is left out of the arm's figures; its reason and time are kept, and so is its record if it has one."""
     cell = decide(second(trial))
     assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 1)
     assert cell.arms["loaded"]["trials"] == 5
@@ -67,7 +67,7 @@ def test_a_meaningless_trial_makes_its_block_void_and_another_one_decides(
 
 
 def test_an_effect_that_cannot_be_computed_makes_the_claim_untestable_at_once(decide: Deciding) -> None:
-    """Its trial is valid, and stays in the arm's figures."""
+    """The trial is valid, and stays in the arm's figures."""
 
     def effect(_block: Mapping[str, StallObservation]) -> float:
         raise ValueError("there is nothing to compare with")
