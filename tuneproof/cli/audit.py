@@ -30,11 +30,12 @@ FOUND: Final = 1
 BROKEN: Final = 2
 _TEXT: Final = "text"
 DESCRIPTION = """\
-Check an nginx configuration against measured advice. Each finding has file and line, the measured result, and a
-patch. States: harmful, without effect, missing (shown as "consider"), expired, cannot tell ("depends"), in effect.
+Check an nginx configuration against measured advice. Each finding names the file and the line, and has the measured
+result and a patch. The states are: harmful, without effect, missing (shown as "consider"), expired, cannot tell
+("depends"), in effect.
 
-CONF is an nginx.conf (includes are followed), a folder such as /etc/nginx, the output of `nginx -T`, a fragment such
-as one site's file, or - for standard input.
+CONF is an nginx.conf (includes are followed), a folder such as /etc/nginx, the output of `nginx -T`, a fragment such as
+a site's file, or - for standard input.
 """
 EPILOG = """\
 examples:
@@ -43,7 +44,7 @@ examples:
   ./lab audit --patch nginx.patch deploy/nginx
   ./lab audit --fail-on harmful,without-effect --format github deploy/nginx      in CI, see docs/ci.md
 
-exit status: 0 the configuration was read; 1 a finding has a state listed in --fail-on and is not in the baseline;
+exit status: 0 the configuration was read; 1 a finding that is not in the baseline has a state listed in --fail-on;
 2 the configuration is unreadable or a template without values, or nginx would not start with it.
 """
 
@@ -66,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="VERSION",
         help="your version of nginx (default: the installed one, or all lab versions that know the directives)",
     )
-    parser.add_argument("--details", action="store_true", help="show passing checks in full, too")
+    parser.add_argument("--details", action="store_true", help="also show passing checks in full")
     parser.add_argument(
         "--patch", type=Path, metavar="FILE", help="write all changes to FILE as one patch for `git apply`"
     )
@@ -83,9 +84,14 @@ def _parser() -> argparse.ArgumentParser:
         "--fail-on",
         default="",
         metavar="STATES",
-        help="exit with 1 if a finding has one of these states: harmful,without-effect,…",
+        help="exit with 1 if a finding has one of these states, such as harmful,without-effect",
     )
-    gate.add_argument("--baseline", type=Path, metavar="FILE", help="known findings: not reported, never a failure")
+    gate.add_argument(
+        "--baseline",
+        type=Path,
+        metavar="FILE",
+        help="do not report the known findings in this file, and do not fail because of them",
+    )
     gate.add_argument("--write-baseline", type=Path, metavar="FILE", help="write the current findings as a baseline")
     return parser
 
@@ -118,7 +124,7 @@ def _audit(options: argparse.Namespace) -> int:
 
 
 def _show_as(form: str, audited: Audit, found: Sequence[Finding], *, has_baseline: bool) -> None:
-    from tuneproof.audit.document import document  # noqa: PLC0415 - imports jsonschema, which takes a fifth of every start
+    from tuneproof.audit.document import document  # noqa: PLC0415 - imports jsonschema, which takes a fifth of the time to start
 
     here = Path.cwd()
     if form == "json":
@@ -146,7 +152,7 @@ def _read(file: Path) -> str:
         return read_text(file)
     except OSError as error:
         raise BadInputError(
-            f"{file} cannot be read: {error.strerror}", remedy=f"--write-baseline {file} makes it"
+            f"{file} cannot be read: {error.strerror}", remedy=f"create it with --write-baseline {file}"
         ) from error
     except UnicodeDecodeError as error:
         raise BadInputError(f"{file} is not UTF-8 text: {error.reason} at byte {error.start}") from error

@@ -1,4 +1,4 @@
-"""A limit on the CPU time that a command may spend on strangers' files."""
+"""A limit on the CPU time that a command may spend on untrusted files."""
 
 import signal
 from collections.abc import Iterator
@@ -9,15 +9,15 @@ from typing import Final
 from tuneproof.errors import BadInputError
 
 CPU_S: Final = 120.0
-"""CPU time: the largest configurations within the limits of tuneproof/conf take a third of it on a slow machine."""
+"""CPU time; the largest configurations within the limits in tuneproof/conf take a third of it on a slow machine."""
 
-# Python drops an exception that is raised in a finalizer or in a callback of the garbage collector.
+# Python drops an exception raised in a finalizer or a garbage collector's callback, so the signal is repeated.
 _AGAIN_S: Final = 1.0
 
 
 @contextmanager
 def bounded(cpu_s: float = CPU_S) -> Iterator[None]:
-    """Stop the code inside when it has used up its time.
+    """Stop the code inside the context when it has used up its time.
 
     Args:
         cpu_s: CPU time in seconds.

@@ -1,4 +1,4 @@
-"""The images of a run on several engines: built on one of them before measuring, and copied to the others."""
+"""The images for a run on several engines: one engine builds them before measuring, and the others get copies."""
 
 import contextlib
 import functools
@@ -17,7 +17,7 @@ from tuneproof.lab.subject.images import role_images, subject_images
 from tuneproof.lab.subject.versions import MAINLINE
 from tuneproof.proof.depths import QUICK, versions_at
 
-# A call may wait while an image is built or sent.
+# A call may take as long as building or sending an image does.
 _TIMEOUT_S: Final = 600
 
 
@@ -28,7 +28,7 @@ def images_for(arguments: Sequence[str]) -> list[ImageSpec]:
     """
     depths, _ = suite.values_of("--depth", arguments)
     asked, _ = suite.values_of("--nginx", arguments)
-    # Mainline's binary is the same from every index of pip, and a run continues without it.
+    # Mainline's binary is the same from every pip index, and a run continues without it.
     versions = [one for one in versions_at(depths[-1] if depths else QUICK, asked) if one != MAINLINE]
     return [*role_images().values(), *subject_images(versions).values()]
 
@@ -36,10 +36,10 @@ def images_for(arguments: Sequence[str]) -> list[ImageSpec]:
 def provide_images(environments: Mapping[str, Mapping[str, str]], specs: Sequence[ImageSpec]) -> None:
     """Give every engine the images that it lacks.
 
-    One engine builds, so that all measure the same bytes and only one needs access to packages: the one that lacks the
-    fewest images, or the next if it fails. An engine that cannot take a copy is reported; its parts will say more.
+    One engine builds, so that all measure the same bytes and only one needs access to packages: the engine that lacks
+    the fewest images, or the next one if it fails. An engine that cannot take a copy is reported.
 
-    TuneproofError: None of the engines can build them: the last one's reason.
+    TuneproofError: None of the engines can build them; the message is the last engine's reason.
     """
     with contextlib.ExitStack() as opened:
         clients = {

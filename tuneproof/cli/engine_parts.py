@@ -1,4 +1,4 @@
-"""One part of a run on one of several engines: a separate pytest, with its own folder of results."""
+"""One part of a run on one of several engines: a separate pytest, with its own folder for results."""
 
 import re
 import subprocess
@@ -15,26 +15,26 @@ from tuneproof.proof.matrix.pool import Part
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.run_file import load
 
-# Lines about current work, verdicts, failures and their reasons; a table's title, which has no colon, is none of them.
+# Lines about current work, verdicts, failures and their reasons; a table's title has no colon, so it does not match.
 _NEWS: Final = re.compile(r", nginx [^)]*: |^\S+: .* (→|->) |, setup: |^(building|engine |E  |ERROR: |lab:)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """The work to divide."""
+    """The work to divide among engines."""
 
     arguments: tuple[str, ...]  # pytest's arguments, for every part
-    cells: tuple[str, ...]  # ids of the selected cells; empty for all
-    is_strict: bool  # whether an inconclusive cell fails the run
+    cells: tuple[str, ...]  # ids of the selected results; empty for all
+    is_strict: bool  # whether an inconclusive result fails the run
     seed: int
     folder: Path  # the folder for the parts' results
-    environments: Mapping[str, Mapping[str, str]]  # by engine, the environment that selects it
+    environments: Mapping[str, Mapping[str, str]]  # the environment that selects each engine
 
 
 def choose(arguments: Sequence[str]) -> int:
     """Let pytest check which claims the arguments select, before any engine is used.
 
-    Returns: 0; otherwise pytest's status, after its message: wrong usage, or nothing selected.
+    Returns: 0; or pytest's status, after its message about wrong usage or an empty selection.
     """
     words = ("tests/scenarios", *suite.WITHOUT_HYPOTHESIS, *arguments, "--collect-only", "-q", "--no-header")
     looked = subprocess.run(suite.pytest_command(words), check=False, capture_output=True, text=True)
@@ -74,11 +74,11 @@ def is_news(line: str) -> bool:
 
 
 def folder_of(engine: str, part: Part) -> str:
-    """Return the name of the folder for an engine's results of a part."""
+    """Return the name of the folder for an engine's results from a part."""
     safe = "".join(letter if letter.isalnum() else "-" for letter in engine)
     return f"{safe}-part-{part.shard.replace('/', '-of-')}"
 
 
 def runs_in(folder: Path) -> list[Results]:
-    """Return the results in the folder of a part, the latest last. BadInputError: They cannot be read."""
+    """Return the results in a part's folder, the latest last. BadInputError: They cannot be read."""
     return [load(path) for path in sorted(folder.glob("*/results.json")) if not path.parent.is_symlink()]

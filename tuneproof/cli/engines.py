@@ -1,9 +1,9 @@
-"""``./lab run --engine A --engine B``: the cells of a run, divided among several engines.
+"""``./lab run --engine A --engine B``: a run's results, divided among several engines.
 
 The run is split into shards, as for several CI jobs; each engine takes one after the other from a pool, with its own
-pytest. What a lost engine had decided is kept; the rest of its shard goes to another one. No cell gets a second chance
-to err after a look at its data: inconclusive cells are not measured again, and a cell is unsupported if its engine was
-lost after the first look.
+pytest. What a lost engine has decided is kept; the rest of its shard goes to another engine. No result gets a second
+chance to err after a look at its data: inconclusive results are not measured again, and a result is unsupported if its
+engine is lost after the first look.
 
 Not pytest-xdist (3.8): when a worker's process ends, it either ends the whole run (--max-worker-restart=0) or starts
 another process for the same worker, thus on the same lost engine. Its scheduler for groups of tests cannot take a test
@@ -42,7 +42,7 @@ from tuneproof.report.results.merged_folder import write_folder
 from tuneproof.report.results.merging import merge
 from tuneproof.report.terminal.table import render_table
 
-# More parts than engines: a fast engine takes more of them, and less is repeated if one is lost.
+# There are more parts than engines: a fast engine takes more of them, and less is repeated if an engine is lost.
 _PARTS_PER_ENGINE: Final = 4
 _NOT_FOR_SEVERAL: Final = ("--shard", "--nginx-conf", "--results", "--place")
 _STRICT: Final = "--strict-evidence"
@@ -55,11 +55,11 @@ def run_on(engines: Sequence[str], arguments: Sequence[str], *, results: Path = 
     """Test the claims on several engines.
 
     Returns:
-        0; 1 if a cell contradicts its expectation, or is inconclusive with strict evidence, or a part failed; 130 if it
-        was interrupted; 3 if no engine measured some cells; pytest's own status if it selects none.
+        0; 1 if a result contradicts its expectation, or is inconclusive with strict evidence, or a part failed; 130
+        after an interruption; 3 if no engine measured some results; pytest's own status if it selects nothing.
 
-    BadInputError: An engine is named twice or unknown, differs in its architecture, or an option is not for several
-    engines. EngineUnavailableError: One does not answer; nothing was started.
+    BadInputError: An engine is named twice, is unknown or has another architecture, or an option does not work with
+    several engines. EngineUnavailableError: An engine does not answer; nothing was started.
     """
     _refuse(engines, arguments)
     if status := choose(arguments):
@@ -94,7 +94,7 @@ def _refuse(engines: Sequence[str], arguments: Sequence[str]) -> None:
     for option in _NOT_FOR_SEVERAL:
         if any(word.partition("=")[0] == option for word in arguments):
             raise BadInputError(
-                f"{option} is not for several engines", remedy=f"leave {option} out, or name one engine"
+                f"{option} does not work with several engines", remedy=f"leave {option} out, or name one engine"
             )
 
 
@@ -105,12 +105,12 @@ def _refuse_different(facts: Sequence[EngineFacts]) -> None:
             raise BadInputError(
                 f"Engine {fact.name} is {fact.architecture}, and {first.name} is {first.architecture}: their verdicts "
                 "cannot be in one report.",
-                remedy="name engines of one architecture, and compare two runs with ./lab compare",
+                remedy="name engines with the same architecture, and compare two runs with ./lab compare",
             )
 
 
 def _seed(arguments: Sequence[str]) -> tuple[int, list[str]]:
-    """Return the seed of all parts, and the arguments without it."""
+    """Return the seed for all parts, and the arguments without it."""
     seeds, others = suite.values_of("--seed", arguments)
     if not seeds:
         return secrets.randbelow(_SEEDS), others
@@ -120,7 +120,7 @@ def _seed(arguments: Sequence[str]) -> tuple[int, list[str]]:
 
 
 def _share_out(plan: Plan) -> "_Work":
-    """Return the work after its end: the statuses of pytest, and the parts that no engine could finish."""
+    """Return the finished work: pytest's statuses, and the parts that no engine could finish."""
     work = _Work(plan)
     with ThreadPoolExecutor(max_workers=len(plan.environments)) as pool:
         working = [pool.submit(work.on, engine) for engine in plan.environments]
@@ -128,7 +128,7 @@ def _share_out(plan: Plan) -> "_Work":
             for done in working:
                 done.result()
         except KeyboardInterrupt:
-            # A terminal sends Ctrl-C to every part's pytest as well; their results so far are kept.
+            # A terminal sends Ctrl-C to every part's pytest as well; the results so far are kept.
             work.statuses.append(INTERRUPTED)
             for engine in plan.environments:
                 work.pile.give_back(engine)
@@ -165,7 +165,7 @@ class _Work:
                 elif runs:
                     self.statuses.append(max(status, _FAILED))
                 else:
-                    # Its images cannot be built, for example: its next part would end in the same way.
+                    # For example, its images cannot be built; its next part would end in the same way.
                     say(f"engine {engine} could not start, for the reason above; its parts go to the others")
                     return
         finally:
@@ -183,23 +183,26 @@ class _Work:
             if calmer is None:
                 return
             calmer_pct = self._noise_pct[calmer]
-            # An engine that steps aside is no longer compared, so the others stay.
+            # An engine that stops taking parts is no longer compared, so the others continue.
             del self._noise_pct[engine]
         say(
-            f"engine {engine} is too noisy: a CPU lost {own_pct:.0f} % of its time before the rounds, "
-            f"{calmer_pct:.0f} % on {calmer}; the others do the rest"
+            f"engine {engine} is too noisy: a CPU lost {own_pct:.0f} % of its time before the rounds, but "
+            f"{calmer_pct:.0f} % on {calmer}; the other engines do the rest"
         )
         self.pile.step_aside(engine)
 
 
 def _sweep(engine: str, environment: Mapping[str, str]) -> None:
-    """Remove the leftovers on a lost engine if it is back: the run's reaper may have given up."""
+    """Remove the leftovers on a lost engine if it is back, since the run's reaper may have given up on it."""
     try:
-        with contextlib.closing(connect(environment=environment)) as client, engine_errors(f"sweeping engine {engine}"):
+        with (
+            contextlib.closing(connect(environment=environment)) as client,
+            engine_errors(f"removing the leftovers on engine {engine}"),
+        ):
             remove_dead_sessions(client)
     except TuneproofError:
         say(
-            f"engine {engine} is not back: once it is, the next run there removes what this one left, "
+            f"engine {engine} is not back; once it is, the next run there removes what this run left, "
             f"or ./lab clean --engine {engine}"
         )
 
@@ -215,7 +218,7 @@ def _answers(environment: Mapping[str, str]) -> bool:
 def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequence[Part]) -> int:
     """Merge the results of all parts, show them, and return the exit status."""
     found = [
-        # Parts are not strict by themselves: the run is judged as a whole.
+        # Individual parts are not strict; the run is judged as a whole.
         replace(results, options={**results.options, "strict_evidence": plan.is_strict})
         for part in sorted(plan.folder.glob("*/"))
         for results in runs_in(part)
@@ -229,28 +232,28 @@ def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequenc
     show(render_table(merged.cells, color=False, seconds=merged.seconds))
     say(f"results: {folder / 'results.json'}")
     if missing:
-        say(f"{missing} files of evidence are missing")
+        say(f"{missing} evidence files are missing")
     write_pages(merged)
     if open_parts:
         interrupted = INTERRUPTED in statuses
         why = "the run was interrupted before" if interrupted else "no engine was left for"
-        say(f"{why} {', '.join(map(str, open_parts))} of the run; the table above has what was decided")
+        say(f"{why} {', '.join(map(str, open_parts))} of the run; the table above shows what was decided")
         return INTERRUPTED if interrupted else _OPEN
     fails = any(cell.contradicts or (plan.is_strict and cell.verdict == Verdict.INCONCLUSIVE) for cell in merged.cells)
     return _FAILED if fails or any(statuses) else 0
 
 
 def _looked_at(results: Results) -> set[str]:
-    """Return the labs of an unfinished run after a look at their data."""
+    """Return the labs in an unfinished run that have had a look at their data."""
     journal = results.path.parent / "trials.jsonl"
     trials = map(json.loads, journal.read_text(encoding="utf-8").splitlines()) if journal.exists() else ()
     return {trial["lab"] for trial in trials if trial["block"] >= FEWEST_BLOCKS}
 
 
 def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> list[Results]:
-    """Return results with the first verdict of each cell, unless that was unsupported without a measurement.
+    """Return results with the first verdict on each claim, unless that is unsupported without a measurement.
 
-    ``looked_at``: labs that were lost after their first look.
+    ``looked_at``: labs lost after their first look.
     """
     ordered = sorted(results, key=lambda item: (item.finished, item.started))
     source: dict[str, Results] = {}
@@ -264,15 +267,15 @@ def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> l
         cells = (cell for cell in one.cells if source[cell.id] is one)
         return tuple(_second_start(cell) if one.finished and cell.lab in looked_at else cell for cell in cells)
 
-    # The unfinished run of a lost engine counts as complete: another part has the rest.
+    # A lost engine's unfinished run counts as complete, since another part has the rest.
     return [replace(one, cells=kept(one), finished=True) for one in ordered if one.cells or one.finished] or ordered[:1]
 
 
 def _not_measured(cell: Cell) -> bool:
-    """Tell whether another engine may measure a cell: not if a control made it untestable after a look at the data."""
+    """Tell whether another engine may measure a claim: not if a control made it untestable after a look at the data."""
     return cell.verdict == Verdict.UNSUPPORTED and cell.effect is None
 
 
 def _second_start(cell: Cell) -> Cell:
-    why = "an engine was lost after the first look at it, and this second start would be a second chance to err"
+    why = "an engine was lost after the first look at the data, and this second start would be a second chance to err"
     return replace(cell, verdict=Verdict.UNSUPPORTED.value, reason="; ".join(filter(None, (why, cell.reason))))

@@ -1,4 +1,4 @@
-"""``./lab upgrade``: what changes for a configuration on another version of nginx.
+"""``./lab upgrade``: what changes for a configuration with another version of nginx.
 
 Reading the files needs no Docker; with ``--prove`` both versions run side by side in the lab.
 """
@@ -24,7 +24,7 @@ BROKEN = 2
 _SEEDS: Final = 1 << 31
 DESCRIPTION = """\
 Report what changes for a configuration between two versions of nginx: directives that are removed, ignored or
-deprecated, different defaults, and advice that expires; with file, line and patch. CONF is the same as for `audit`.
+deprecated, different defaults, and advice that expires; with the file, the line and a patch. CONF is as for `audit`.
 
 With --prove, both versions run side by side in the lab with these files, and the differences are reported: start-up,
 warnings, status and headers of every location, upstream connections, memory, bytes per loop iteration, HTTP/2, TLS,
@@ -37,8 +37,8 @@ examples:
   ./lab upgrade --from 1.22 --to 1.30 --prove /etc/nginx
   ./lab upgrade --from 1.26 --to-image registry.example/nginx:next --prove /etc/nginx
 
-exit status: 0 the new version starts with the configuration (judged by the files; with --prove, tried); 1 it does
-not; 2 the configuration is unreadable or a template without values, or neither version would start with it.
+exit status: 0 the new version starts with the configuration (judged by its files, or with --prove, tried); 1 it
+does not; 2 the configuration is unreadable or a template without values, or neither version would start with it.
 """
 
 
@@ -107,7 +107,7 @@ def _proven(options: argparse.Namespace, source: Source) -> int:
     """Print the changes from the files and from running both versions; return the exit status."""
     if output.program() != "./lab":
         raise CannotRunHereError(
-            "--prove needs the images of a checkout",
+            "--prove needs the images in a checkout",
             remedy="clone Tuneproof's repository, and use its ./lab instead",
         )
     # Imported here, since nothing else in this command needs Docker.
@@ -115,7 +115,7 @@ def _proven(options: argparse.Namespace, source: Source) -> int:
 
     seed = secrets.randbelow(_SEEDS) if options.seed is None else options.seed
     if seed < 0:
-        raise BadInputError(f"--seed {seed}: a seed is not negative", remedy="any whole number from 0 on")
+        raise BadInputError(f"--seed {seed}: a seed is not negative", remedy="give any whole number from 0 up")
 
     def tell(found: Upgrade) -> None:
         if not options.json:

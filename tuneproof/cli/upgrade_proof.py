@@ -37,8 +37,8 @@ _TIMEOUT_S: Final = 600
 class Proven:
     """The outcome."""
 
-    files: Upgrade  # the changes from the files
-    text: str  # for a person
+    files: Upgrade  # the changes that the files show
+    text: str  # as text
     document: dict[str, Any]
     is_refused: bool  # whether the new version does not start
 
@@ -52,12 +52,12 @@ class _Asked:
     prepared: Prepared
 
     def side(self, here: Grounds) -> Side:
-        """Return it with its image."""
+        """Return a copy with the image named."""
         return Side(
             version=self.version,
             image=self.image or here.subjects[self.version],
             prepared=self.prepared,
-            # Reads of a traced mainline worker are not compared with those of an untraced worker.
+            # Reads by a traced mainline worker are not compared with those by an untraced worker.
             records_turns=not self.image and self.version != MAINLINE,
         )
 
@@ -71,7 +71,7 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Calla
     """
     old_version, new_version = _versions(options)
     ensure_engine(report=say)
-    # SIGTERM then ends the run like Ctrl-C, without leftovers.
+    # With this, SIGTERM ends the run like Ctrl-C, without leftovers.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(connect(timeout_s=_TIMEOUT_S)) as client:
         old = _asked(options, source, client, version=old_version, image=options.old_image, option="--from-image")
@@ -94,7 +94,7 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Calla
     if all(found.refused):
         raise BadInputError(
             "neither version starts with these files in the lab",
-            remedy="read nginx's message; --from-image and --to-image name builds with further modules",
+            remedy="read nginx's message; for further modules, name images that have them (--from-image, --to-image)",
             tail=found.refused[1],
         )
     report = write_report(load(writer.path), writer.folder)
@@ -105,7 +105,7 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Calla
 
 
 def _versions(options: argparse.Namespace) -> tuple[str, str]:
-    """Return the two versions; empty for one that an image has."""
+    """Return the two versions; empty for a version that comes from an image."""
     return _version(options.old, "--from"), _version(options.new, "--to")
 
 
@@ -113,7 +113,8 @@ def _version(written: str, option: str) -> str:
     version = version_of(written, option=option) if written else ""
     if version and version not in SUITES:
         raise BadInputError(
-            f"{option} {written} --prove: the lab has {', '.join(SUITES)}", remedy=f"{option}-image IMAGE for others"
+            f"{option} {written} --prove: the lab has {', '.join(SUITES)}",
+            remedy=f"use {option}-image IMAGE for others",
         )
     return version
 
@@ -145,7 +146,7 @@ def _head(found: Compared, old: str, new: str, seed: int) -> list[str]:
         which, words = next((v, w) for v, w in zip((old, new), found.refused, strict=True) if w)
         starts = "yes -> no" if found.refused[1] else "no -> yes"
         return [
-            f"{title}: one does not start, so nothing else was compared",
+            f"{title}: one version does not start, so nothing else was compared",
             "",
             f"starts: {starts}",
             f"  {which}: {words.strip()}",

@@ -1,4 +1,4 @@
-"""``tuneproof watch``: the event loop of a running nginx, from the kernel or from outside."""
+"""``tuneproof watch``: the event loop of a running nginx, observed in the kernel or from outside."""
 
 import argparse
 import json
@@ -27,8 +27,9 @@ from tuneproof.wording import ascii_only, one_line
 DESCRIPTION = """\
 Find stalls in the event loop of a running nginx: which worker stalls, for how long, and why.
 
-Run it as root on nginx's host: it uses bpftrace and needs neither debug symbols nor a restart. WHAT is a PID or a
-container; it can be omitted if only one nginx runs. With a URL, delays are measured from outside, without privileges.
+Run this command as root on nginx's host: it uses bpftrace and needs neither debug symbols nor a restart. WHAT is a
+PID or a container; it can be omitted if only one nginx runs. With a URL, delays are measured from outside, without
+privileges.
 """
 EPILOG = """\
 examples:
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--listen", metavar="[ADDRESS:]PORT", help="serve OpenMetrics (default address: 127.0.0.1)")
     options = parser.parse_args(arguments)
     if options.what.startswith(("http://", "https://")):
-        from tuneproof.watch.outside import watch_url  # noqa: PLC0415 - nothing else needs TLS and asyncio
+        from tuneproof.watch.outside import watch_url  # noqa: PLC0415 - only this needs TLS and asyncio
 
         for line in watch_url(options.what, lasts_s=options.seconds or URL_SECONDS):
             show(_shown(line))
@@ -116,8 +117,8 @@ def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:
         takers: list[Callable[[tuple[LoopSecond, ...]], None]] = [seconds.extend, _view(stack, json=options.json)]
         if options.listen:
             takers += [_served(options.listen, stack), partial(_forget_old, seconds)]
-            notes.append(f"with --listen the table and the diagnosis cover the last {WINDOW_S:g} s")
-        # A second Ctrl-C does not wait for bpftrace's last lines.
+            notes.append(f"with --listen, the table and the diagnosis cover the last {WINDOW_S:g} s")
+        # After a second Ctrl-C, nothing waits for bpftrace's last lines.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: _stop(watching))
         for made in watching.run():
@@ -162,7 +163,7 @@ def _recorder(file: Path | None, began: str, stack: ExitStack) -> Callable[[str]
         return lambda _: None
     with _file_errors(file):
         opened = (called_from() / file).open("w", encoding="utf-8", buffering=1)
-        # Each line is written at once, or has been reported.
+        # Each line was written at once; a failure has been reported.
         stack.callback(_close, opened)
 
     def keep(line: str) -> None:
@@ -205,7 +206,7 @@ def _file_errors(file: Path) -> Iterator[None]:
 
 def _shown(line: str) -> str:
     indent = len(line) - len(line.lstrip(" "))
-    # File names come from the watched process.
+    # File names come from the watched process, and may contain anything.
     text = one_line(line)
     return " " * indent + (text if sys.stdout.isatty() else ascii_only(text))
 

@@ -15,7 +15,7 @@ from tuneproof.messages.rows import Message, messages
 
 _MOST: Final = 5
 _LABEL_COLUMNS: Final = 9
-# Wordings, commands and paths are copied.
+# People copy wordings, commands and paths, so these are not wrapped.
 _VERBATIM: Final = frozenset({"Words", "", "Confirm", "Page"})
 
 DESCRIPTION = """\
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     if of_status := _of_status(text):
         show("\n\n".join([of_status, *mentions(text)]))
         return 0
-    # A single word may be in any message by chance.
+    # One word may be in any message by chance.
     is_named = is_known(text) or text.startswith("$") or (" " not in text and bool(mentions(text)))
     rows = () if is_named else find(text)
     if rows:
@@ -65,12 +65,12 @@ def _of_status(text: str) -> str:
     rows = [row for row in messages().values() if text in map(str, row.statuses)]
     if not rows:
         return ""
-    title = f"Messages that error.log has with a {text} ({output.program()} why ID explains one):"
+    title = f"Messages in error.log with a {text} ({output.program()} why ID explains one):"
     return "\n".join([title, *(f"  {row.id}: {row.name}" for row in rows)])
 
 
 def _without_typos(text: str) -> tuple[Message, ...]:
-    """Return the messages with similar words: not of a single word, nor of a line of nginx.conf."""
+    """Return the messages with similar words; none for a single word, or for a line from nginx.conf."""
     if " " not in text or text.endswith((";", "{")):
         return ()
     meant = corrected(text)
@@ -90,7 +90,7 @@ def _shown(row: Message) -> str:
 
 
 def _wrapped(line: str, *, indent: int | None = None) -> str:
-    """Return a line in the terminal's width; ``indent``: of further lines (default: two more than its own)."""
+    """Return a line wrapped to the terminal's width; ``indent``: that of further lines (default: two more)."""
     own = len(line) - len(line.lstrip())
     further = " " * (own + 2 if indent is None else indent)
     width = shutil.get_terminal_size().columns

@@ -217,7 +217,7 @@ def test_images_that_lack_security_updates_are_reported(told: Told) -> None:
             Updates(packages=("a", "b", "c", "d"), listed=date(2026, 11, 20)),
             "debian:bookworm-slim",
             "warn    updates             4 security updates not in the images (a, b, c, …), "
-            "by apt's lists of 2026-11-20 - `./lab clean` and",
+            "by apt's lists of 2026-11-20 - `./lab clean`, and",
             id="some",
         ),
         pytest.param(

@@ -73,7 +73,7 @@ def test_an_engine_without_a_swarm_can_do_everything_but_place_roles(lab: Lab) -
     assert lines == [
         "ok engine bare: Docker 20.10, x86_64, 2 CPUs",
         (
-            "warn swarm bare: inactive (timed out) - --place needs it in a swarm with the others: `docker swarm "
+            "warn swarm bare: inactive (timed out) - for --place, it must be in a swarm with the others: `docker swarm "
             "init` or `docker swarm join` there"
         ),
     ]
@@ -86,7 +86,10 @@ def test_an_engine_without_a_swarm_can_do_everything_but_place_roles(lab: Lab) -
     [
         ("typo", "missing engine typo: --engine typo: there is no such Docker context - one of boss, gen1"),
         ("old", "missing engine old: Engine old is Docker 19.03. - Docker 20.10 or later is needed"),
-        ("arm", "missing architecture x86_64, aarch64 - engines of different architectures cannot share a run or lab"),
+        (
+            "arm",
+            "missing architecture x86_64, aarch64 - engines with different architectures cannot share a run or a lab",
+        ),
     ],
 )
 def test_an_engine_that_cannot_take_part_gets_status_1(lab: Lab, name: str, line: str) -> None:

@@ -167,7 +167,7 @@ def test_a_lost_engines_decisions_stay_and_another_does_the_rest(farm: Farm, sha
     assert len({cell.id for cell in results.cells}) == len(results.cells) == 16
     assert [cell.reason for cell in results.cells if cell.name == f"claim_{part.shard.replace('/', '_')}"] == ["b"]
     assert "engine b is lost" in told
-    assert "engine b is not back: once it is, the next run there removes what this one left" in told
+    assert "engine b is not back; once it is, the next run there removes what this run left" in told
     assert farm.swept == []
 
 
@@ -229,7 +229,8 @@ def test_a_noisy_engine_leaves_the_rest_to_the_others_and_its_undecided_claims_s
     }
     assert missing_shards(results) == ()
     assert (
-        "engine a is too noisy: a CPU lost 40 % of its time before the rounds, 0 % on b; the others do the rest\n"
+        "engine a is too noisy: a CPU lost 40 % of its time before the rounds, but 0 % on b; "
+        "the other engines do the rest\n"
     ) in told
 
 
@@ -320,9 +321,9 @@ def test_an_engine_whose_part_ends_in_an_error_returns_it(
     [
         (["a", "a"], [], "--engine a: named twice"),
         (["a", "pi"], [], "Engine pi is aarch64, and a is x86_64"),
-        (["a", "b"], ["--shard", "1/2"], "--shard is not for several engines"),
-        (["a", "b"], ["--nginx-conf=x.conf"], "--nginx-conf is not for several engines"),
-        (["a", "b"], ["--place", "client=c"], "--place is not for several engines"),
+        (["a", "b"], ["--shard", "1/2"], "--shard does not work with several engines"),
+        (["a", "b"], ["--nginx-conf=x.conf"], "--nginx-conf does not work with several engines"),
+        (["a", "b"], ["--place", "client=c"], "--place does not work with several engines"),
         (["a", "b"], ["--seed", "x"], "--seed x: not a seed"),
     ],
 )

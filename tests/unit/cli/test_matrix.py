@@ -56,8 +56,8 @@ def test_headlines_can_be_selected_alone(lab: Lab) -> None:
     ("arguments", "message"),
     [
         (["--shards", "0"], "lab: --shards 0: not a number of shards"),
-        (["--shards", "1001"], "lab: --shards 1001: not a number of shards\n  fix: a whole number from 1 to 1000"),
-        (["-k", "no_such_claim"], "lab: These arguments select no cell."),
+        (["--shards", "1001"], "lab: --shards 1001: not a number of shards\n  fix: give a whole number from 1 to 1000"),
+        (["-k", "no_such_claim"], "lab: These arguments select no results."),
         (["--results", "none"], "lab: Results cannot be read"),
     ],
     ids=["no-shards", "too-many-shards", "nothing", "results"],

@@ -64,7 +64,7 @@ def test_output_is_a_folder_with_everything(lab: Lab, both: list[Path], tmp_path
     assert (status, pages) == (0, [tmp_path / "all"])
     assert [cell.name for cell in load(tmp_path / "all").cells] == ["one", "two"]
     assert (tmp_path / "all/evidence/two/x").is_file()
-    assert f"lab: 1 files of evidence are missing, also in {tmp_path}/all" in err
+    assert f"lab: 1 evidence files are missing, in {tmp_path}/all as well" in err
 
 
 def test_json_is_one_document_that_matches_the_schema(lab: Lab, both: list[Path], pages: list[Path]) -> None:

@@ -231,7 +231,7 @@ def test_a_process_that_may_open_too_few_files_starts_nothing(
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (32, suite.FEWEST_FILES - 1))
     assert cli.main([name]) == 3
-    assert "open files here, and the lab needs up to" in capsys.readouterr().err
+    assert "open files here, but the lab needs up to" in capsys.readouterr().err
     assert steps == []
 
 

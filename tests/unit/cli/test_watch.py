@@ -113,7 +113,7 @@ def test_with_listen_the_diagnosis_covers_the_last_minute(lab: Lab, monkeypatch:
         watches(monkeypatch, lambda: (SECOND,), *(lambda each=each: each for each in made))
         _, out, _ = lab("watch", "--listen", "0")
         assert ("Found: Worker 4711" in out) == is_kept
-        assert "with --listen the table and the diagnosis cover the last 60 s" in out
+        assert "with --listen, the table and the diagnosis cover the last 60 s" in out
 
 
 @pytest.mark.parametrize(

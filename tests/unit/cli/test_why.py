@@ -26,7 +26,7 @@ def test_a_status_leads_to_its_messages_and_claims(lab: Lab) -> None:
     """People look up what their users see; a sentence may have it in the plural."""
     assert "\n  client_closed_waiting: " in lab("why", "499").out
     messages, claims = lab("why", "502").out.split("\n\n")
-    assert messages.startswith("Messages that error.log has with a 502 (")
+    assert messages.startswith("Messages in error.log with a 502 (")
     assert "\n  upstream_closed_early: " in messages
     assert "limit_req" not in messages
     assert "\n  dying_connections/gets_are_retried: " in claims
