@@ -125,6 +125,6 @@ def test_a_full_disk_while_writing_evidence_gives_one_message(name: str, decide:
     full = folders.get(name, decide.writer.folder) / name
     full.unlink()
     full.symlink_to("/dev/full")
-    with pytest.raises(DiskFullError, match=r"(?s)No space left.*What was written before is kept"):
+    with pytest.raises(DiskFullError, match=r"(?s)No space left.*already written are kept"):
         decide(stalled)
     assert [cell.verdict for cell in load(decide.writer.folder).cells] == ["holds"]
