@@ -184,6 +184,9 @@ REFUSED: Final[Mapping[str, tuple[str, str]]] = {
     **{f"form-{at}": pair for at, pair in enumerate(_FORMS.items())},
 }
 LOADED: Final[Mapping[str, str]] = {
+    "keywords-in-any-letter-case": (
+        "ssl_protocols tlsv1.2; gzip_proxied ANY; proxy_next_upstream Error; satisfy ANY; autoindex_format JSON;"
+    ),
     "forms-of-arguments": (
         "ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache builtin:1000 shared:SSL:10m; gzip_comp_level 9; "
         "gzip_proxied expired auth; proxy_next_upstream error timeout http_502 non_idempotent; satisfy any; "

@@ -11,11 +11,13 @@ from tuneproof.conf.tree import Block
 
 _PREFIXES: Final = frozenset({Kind.PREFIX, Kind.PREFIX_ONLY})
 _URI: Final = re.compile(r"https?://(?:unix:[^:]+:|[^/?$]+)(/[^?$]*)", re.IGNORECASE)
-_CONSTANT: Final = re.compile(r"(?:[^/]*://)?([^/]*)(/[^$]*)")
+_CONSTANT: Final = re.compile(r"(?!(?:[^/]*://)?unix:[^:]*$)(?:[^/]*://)?([^/]*)(/[^$]*)", re.IGNORECASE)
 _DECODED: Final = re.compile(r"://.+?(\$\{?(?:document_)?uri\b\}?)")
 _CAPTURE: Final = re.compile(r"[^$:]/[^?$]*(\$\d)")
 # A capture that takes a space.
 _WIDE: Final = re.compile(r"\((?!\?[:=!])[^()]*(?:(?<!\\)\.|\[\^)")
+_HIDING: Final = tuple(f"{kind}_hide_header" for kind in ("proxy", "fastcgi", "uwsgi", "scgi", "grpc"))
+_REMOVING: Final = ("default_type", *_HIDING, "more_clear_headers")
 _WITHOUT_TYPE: Final = frozenset({"204", "304"})
 
 
@@ -66,18 +68,23 @@ def _decoded(at: Statement | Block, block: Block, _facts: Facts) -> str:
 
 def _has_a_type(at: Statement | Block, block: Block, _facts: Facts) -> bool:
     """Tell whether responses here have a Content-Type: all with a body do, unless a directive removes it."""
-    said = [*block.in_effect("default_type"), *block.in_effect("proxy_hide_header")]
-    is_removed = any(one.value.lower() in {"", "content-type"} for one in said)
+    said = [one for name in _REMOVING for one in block.in_effect(name)]
+    is_removed = any(arg.lower() in {"", "content-type"} for one in said for arg in one.args)
     returned = {one.value for one in block.local("return")}
-    return not is_removed and returned.isdisjoint(_WITHOUT_TYPE) and "".join(at.args[1:2]) != ""
+    value = "".join(at.args[1:2])
+    # A variable may be empty for responses that have one: nginx then adds none.
+    return not is_removed and returned.isdisjoint(_WITHOUT_TYPE) and value != "" and "$" not in value
 
 
 def _may_be_compressed(at: Statement | Block, block: Block, facts: Facts) -> bool:
     """Tell whether the upstream may compress responses in which nginx should replace text."""
-    return block.local(at.name)[0] is at and any(
-        not any(one.value.lower() == "accept-encoding" for one in target.in_effect("proxy_set_header"))
-        for target in _proxied_under(at, facts)
-    )
+    return block.local(at.name)[0] is at and not all(map(_asks_for_plain_text, _proxied_under(at, facts)))
+
+
+def _asks_for_plain_text(block: Block) -> bool:
+    said = [*block.in_effect("proxy_set_header"), *block.in_effect("more_clear_input_headers")]
+    is_replaced = any(arg.lower() == "accept-encoding" for one in said for arg in one.args)
+    return is_replaced or block.is_off("proxy_pass_request_headers")
 
 
 def _proxied_under(at: Statement | Block, facts: Facts) -> Iterator[Block]:

@@ -166,9 +166,15 @@ def _messages(said: Statement | Block) -> Iterator[str]:
         yield from (_PARAMETER.format(arg) for arg in said.args[:1] if not _is_network(arg))
     for form in _FORMS:
         if said.name in form.names.split():
+            case = _case_of(form)
             words = (one for one in said.args[form.place or slice(None)] if re.match(form.of, one))
-            wrong = (one for one in words if not re.fullmatch(form.words, one, re.DOTALL) and not _varies(one, form))
+            wrong = (one for one in words if not re.fullmatch(form.words, one, case) and not _varies(one, form))
             yield from (form.says.replace("{name}", said.name).replace("{}", one) for one in wrong)
+
+
+def _case_of(form: _Form) -> re.RegexFlag:
+    # ngx_conf_set_enum_slot and ngx_conf_set_bitmask_slot compare in any letter case.
+    return re.DOTALL | (re.IGNORECASE if form.says == _VALUE else re.NOFLAG)
 
 
 def _varies(word: str, form: _Form) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 
-_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
+_VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
 _GROUP: Final = re.compile(r"\(\?P?[<'](\w+)[>']")
 # Directives that define a variable: blocks name it in their last argument, others in their first.
 _DEFINING: Final = frozenset({"set", "map", "geo", "split_clients", "auth_request_set", "js_set", "js_var", "perl_set"})

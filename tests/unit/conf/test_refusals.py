@@ -319,6 +319,7 @@ def test_names_resolved_at_run_time_need_a_zone_and_a_resolver(block: str, upstr
         ("server { return 200 $upstream_first_byte; }", "upstream_first_byte"),
         ("brotli on; server { return 200 $brotli_ratio; }", ""),
         ("server { keyval $a $b zone=c; return 200 $b; }", ""),
+        ("server { return 200 $hosté; }", ""),
         ("server { return 200 ${A_NAME}; add_header A ${OTHER}; }", ""),
     ],
 )

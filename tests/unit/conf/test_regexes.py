@@ -39,6 +39,7 @@ def test_expressions_with_another_meaning_in_python_are_rejected(regex: str) -> 
         ("*.php", "nothing to repeat", "quantifier does not follow a repeatable item"),
         ("(*UTF8)a", "", ""),
         ("(?<a>b)|(?'c'd)", "", ""),
+        ("^[^[:space:])]+$", "", ""),
     ],
 )
 def test_an_invalid_regex_is_refused_in_the_words_of_its_library(regex: str, old: str, new: str) -> None:
