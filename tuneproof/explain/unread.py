@@ -94,6 +94,10 @@ _OTHERS: Final = (
         r"^nr_throttled \d+",
         "a cgroup's cpu.stat: if nr_throttled grows between two readings, its quota stops the processes in it",
     ),
+    (
+        r'^\{"at_s":[\d.]+,"lasted_s":',
+        "a recording of event loops without its first line: give the whole file that watch --record wrote",
+    ),
     (r"^# (?:HELP|TYPE) \w+ ", "metrics for Prometheus, which name no request"),
     (r"^\* +(?:Trying|Host|Connected to) ", "the output of curl -v: nginx's logs of that moment show more"),
 )

@@ -42,13 +42,19 @@ def test_times_of_an_unknown_unit_are_reported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("times", "longest_s"),
-    [((0, 1, 0.2, 3, 0.05), 3.0), ((12, 150, 0.2, 340, 2.5), None)],
-    ids=["few whole numbers", "most are whole"],
+    [
+        ((0, 1, 0.2, 3, 0.05), 3.0),
+        ((12, 150, 0.2, 340, 2.5), None),
+        ((1234.567, 0.25, 58.125), None),
+        ((58.0, 3.0), None),
+        ((0.25, 9.5, 58.125), 58.125),
+    ],
+    ids=["few whole numbers", "most are whole", "most are long", "floats", "some are long"],
 )
-def test_decimals_show_whether_the_whole_numbers_are_seconds(
+def test_the_times_show_whether_they_are_seconds(
     times: tuple[float, ...], longest_s: float | None, tmp_path: Path
 ) -> None:
-    """A log shipper that reads 1.000 as a number may write 1; rounded milliseconds are mostly whole numbers."""
+    """A log shipper that reads 1.000 as a number may write 1; milliseconds are mostly whole or above 10."""
     text = "".join(f'{{"request": "GET / HTTP/1.1", "status": 200, "request_time": {time}}}\n' for time in times)
     explanation = explained(tmp_path, {"access.log": text})
     assert len(explanation.found[0].warnings) == (longest_s is None)

@@ -65,6 +65,8 @@ def test_the_first_screen_has_the_cause_first_and_each_file_by_its_number() -> N
         "Skipped  b.bin: not recognised: first line 'x'                               [3]\n"
         "[1] counters 1  [2] a.log  More: --details\n"
     )
+    recording = Found(name="loops", kind=Kind.EVENT_LOOPS, warnings=("at 3 s: 1 worker started: 7",))
+    assert "\nNote  at 3 s: 1 worker" in render_text((recording,), NOTHING, width=80, color=False)
 
 
 def test_details_have_every_reason_and_every_figure() -> None:

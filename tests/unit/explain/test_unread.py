@@ -6,8 +6,10 @@ from typing import Final
 
 import pytest
 
+from tests.support.canned_loops import SECOND
 from tests.support.explained import explained
 from tests.support.tables import table
+from tuneproof.explain.parse import event_loop
 
 # What follows the writer's name.
 INSTEAD: Final = {
@@ -83,6 +85,7 @@ def test_a_format_that_the_user_gives_is_believed(tmp_path: Path) -> None:
         ("Summary:\n  Total:\t1.0 secs\n  Requests/sec:\t200.0\n", "another load generator's report"),
         ("tcp      6 431999 ESTABLISHED src=10.0.0.1 dst=10.0.0.2 sport=1 dport=80\n", "connection tracking"),
         ("2: eth0: <BROADCAST,UP> mtu 1500 qdisc fq state UP\n", "a list of interfaces"),
+        (event_loop.to_line(SECOND), "without its first line"),
         ("# HELP nginx_connections_accepted Accepted client connections\n", "metrics for Prometheus"),
         ("*   Trying 10.0.0.1:80...\n> GET / HTTP/1.1\n", "the output of curl -v"),
         ('[{"status": 200, "request": "GET / HTTP/1.1"}]\n', "jq -c '.[]'"),

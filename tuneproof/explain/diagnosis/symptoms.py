@@ -3,12 +3,12 @@
 "No problem" requires that there are none. Messages of error logs are in messages.py.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tuneproof.explain.diagnosis.causes.client_gone import departures
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
-from tuneproof.explain.diagnosis.findings import Reason
+from tuneproof.explain.diagnosis.findings import CauseAssessment, CauseVerdict, Reason
 from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
 from tuneproof.explain.diagnosis.signs.event_loops import signs
@@ -38,16 +38,19 @@ _SINCE_BOOT: Final = (
 )
 
 
-def shows_enough(evidence: EvidenceSet) -> bool:
-    """Tell whether the absence of symptoms is significant: a few requests may have been lucky."""
-    seen = [log.content.requests for log in evidence.access_logs]
+def shows_enough(evidence: EvidenceSet, assessments: Iterable[CauseAssessment]) -> bool:
+    """Tell whether the absence of symptoms is significant: a few requests may have been lucky.
+
+    Counters are enough if they rule a cause out. Sockets, a single reading, a log with
+    times of an unknown unit, and processes' memory and CPU time are not.
+    """
+    seen = [log.content.requests for log in evidence.access_logs if not log.content.times_without_unit]
     seen += [run.content.requests or 0 for run in evidence.load_runs]
     for where in captured_services(evidence):
         seen += [where.service.requests, where.service.handshakes.get("complete", 0)]
     seen += [loop.iterations for named in evidence.event_loops for loop in named.content]
-    # Memory and CPU time of processes show nothing about requests.
-    sockets = [table for table in evidence.sockets if table.content.entries or table.content.listeners]
-    return any((evidence.counters, sockets, evidence.softnet)) or max(seen, default=0) >= ENOUGH_REQUESTS
+    is_counted = bool(evidence.counters) and any(each.verdict is CauseVerdict.RULED_OUT for each in assessments)
+    return is_counted or max(seen, default=0) >= ENOUGH_REQUESTS
 
 
 def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:

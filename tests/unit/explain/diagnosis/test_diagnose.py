@@ -9,6 +9,7 @@ import pytest
 from tests.support.canned_evidence import (
     both_legs,
     causes,
+    established,
     grown,
     healthy_evidence,
     legs,
@@ -18,6 +19,7 @@ from tests.support.canned_evidence import (
     seen,
     service,
     spread,
+    table,
     verdict,
 )
 from tests.support.places import CHECKOUT
@@ -38,13 +40,28 @@ def test_a_busy_host_with_nothing_wrong_has_no_finding() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["captures", "access_logs", "counters", "sockets", "processes", "pidstat", "load_runs"]
+    "kind", ["captures", "access_logs", "counters", "sockets", "softnet", "processes", "pidstat", "load_runs"]
 )
 def test_each_kind_of_healthy_evidence_alone_gives_no_finding(kind: str) -> None:
-    """Such evidence counts as healthy, except processes' memory and CPU time, which show nothing about requests."""
+    """Such evidence counts as healthy, except what rules no cause out and shows nothing about requests."""
     diagnosis = diagnose(EvidenceSet(**{kind: getattr(healthy_evidence(), kind)}))
-    assert diagnosis.healthy == (kind not in {"processes", "pidstat"})
+    assert diagnosis.healthy == (kind not in {"sockets", "softnet", "processes", "pidstat"})
     assert diagnosis.found == ()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        grown()[:1],
+        table(*[established(retransmits=(0, 5))] * 100),
+        log(times_without_unit={"request_time": 200}, request_time_s=None),
+    ],
+    ids=["one reading", "retransmissions", "unknown unit"],
+)
+def test_evidence_that_covers_too_little_is_not_healthy(given: object) -> None:
+    diagnosis = diagnose(seen(given))
+    assert (diagnosis.healthy, diagnosis.found, diagnosis.possible) == (False, (), ())
+    assert headline(diagnosis) == "These files show too little to say whether all is well."
 
 
 def test_no_evidence_is_not_healthy() -> None:
