@@ -1,1 +1,1 @@
-"""The common parts of several test modules: canned evidence, test doubles, labs for tests."""
+"""Parts that several test modules share: canned evidence, test doubles, labs for tests."""

@@ -45,7 +45,7 @@ def files(*trials: Json, effects: Sequence[Any] | None = None) -> dict[str, str]
 
 
 def stall(*lags_ms: Sequence[float], fast_ms: Sequence[float] = (), bulk_bytes: Sequence[int] = ()) -> Json:
-    """Return the record of a trial of the stall: the loop lags of each worker, the fast requests, the bulk bytes."""
+    """Return the record of a stall trial: the loop lags of each worker, the fast requests, the bulk bytes."""
     return {
         "measure_s": 0.5,
         "probe": [

@@ -39,7 +39,7 @@ def spread(
 
 
 def service(server: Endpoint = FRONT, **values: Any) -> ServiceSummary:
-    """Return 200 connections with a request each, on a busy but healthy host with two cores."""
+    """Return the summary of 200 connections with one request each, on a busy but healthy host with two cores."""
     healthy: dict[str, Any] = {
         "server": server,
         "flows": _REQUESTS,
@@ -56,7 +56,7 @@ def service(server: Endpoint = FRONT, **values: Any) -> ServiceSummary:
 
 
 def repeated_syns(count: int = 40, **values: Any) -> dict[str, Any]:
-    """Return the fields of a service with SYNs that were repeated after a second."""
+    """Return the fields of a service where clients repeated SYNs after a second."""
     return {
         "syn_retransmitted_flows": count,
         "syn_retransmission_delay_s": spread(1.02, count=count),
@@ -119,7 +119,7 @@ def quic(server: Endpoint = FRONT, /, **values: int) -> QuicService:
 
 
 def log(**values: Any) -> LogSummary:
-    """Return a log of 200 requests that were answered in time."""
+    """Return the summary of a log with 200 requests that were answered in time."""
     healthy: dict[str, Any] = {
         "requests": _REQUESTS,
         "status_counts": {200: _REQUESTS},
@@ -145,7 +145,7 @@ def paths(*own_s: Distribution, server: str = str(BACK)) -> tuple[PathTimes, ...
 
 
 def stood_still(**values: Any) -> Standstills:
-    """Return a worker that stopped twenty times, and each time delayed two of 200 requests."""
+    """Return the standstills of a worker that stopped twenty times, and each time delayed two of 200 requests."""
     still: dict[str, Any] = {
         "worker_pid": 12,
         "server": str(BACK),
@@ -177,7 +177,7 @@ def readings(*numbers: Mapping[str, int], relative: bool = False) -> tuple[Count
 
 
 def grown(**numbers: int) -> tuple[CounterSnapshot, ...]:
-    """Return two readings on a busy host, between which counters grow by this much; names lack their group."""
+    """Return two readings on a busy host; between them, counters, named without their group, grow by this much."""
     full = {name.partition(".")[2]: name for name in HEALTHY_BEFORE}
     later = {
         name: value + HEALTHY_GROWTH.get(name, 0) + numbers.get(name.partition(".")[2], 0)
@@ -211,7 +211,7 @@ def listening(port: int = FRONT.port, *, queued: int = 0, backlog: int = 511) ->
 
 
 def established(send_queue: int = 0, port: int = FRONT.port, **values: Any) -> SocketEntry:
-    """Return a connection at a port of this host, as ``ss -i`` shows it."""
+    """Return a connection on a port of this host, as ``ss -i`` shows it."""
     return replace(_socket("ESTAB", 0, send_queue, port), **{"cwnd": 10, **values})
 
 

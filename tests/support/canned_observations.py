@@ -74,7 +74,7 @@ ROUND: Final = seen(
     bulk_bytes_per_s=1e9,
 )
 MEMORY: Final = seen(MemoryObservation, readers=1, readers_alive=1)
-# Ten fast requests, all answered by the loaded worker; one that takes more than 20 ms is slow.
+# The loaded worker answers all ten fast requests; a request that takes more than 20 ms is slow.
 STALL: Final = observed(stall_record(bulk=(1000, 0), baseline_ms=[4.0], fast_ms=[5.0] * 10))
 
 
@@ -83,7 +83,7 @@ def by_arm(claim: Claim[Any], block: Block) -> dict[str, Observation]:
 
 
 def verdict_on(claim: Claim[Any], effect: Effect, *, met: bool = True) -> Verdict | None:
-    """Return the verdict on blocks of one effect in a quick run, at the first look that decides; None if none does."""
+    """Return the verdict on blocks with this effect in a quick run, at the first look that decides, or None."""
     looks = claim.looks(LOOKS[QUICK])
     for count in looks:
         blocks = [Measured(effect=effect, met=met)] * count
@@ -99,7 +99,7 @@ def per_arm(canned: _Obs, **values: Sequence[Any]) -> list[_Obs]:
 
 
 def costs(*cpu_us: float) -> list[HttpObservation]:
-    """Return loads with this much of nginx's CPU time per request."""
+    """Return loads that cost this much of nginx's CPU time per request."""
     return per_arm(HTTP, worker_cpu_us_per_request=cpu_us)
 
 
@@ -110,7 +110,7 @@ def rates(*requests_per_s: float) -> list[HttpObservation]:
 def turning(
     observation: StallObservation, *, turn_bytes: int = 65_536, turn_cpu_ms: float = 1.0, turn_wall_ms: float = 100.0
 ) -> StallObservation:
-    """Return a trial whose loaded worker reads this much in each turn and takes this long; the idle one takes 1 ms."""
+    """Return a trial in which each iteration of the loaded worker reads and takes this much; an idle one takes 1 ms."""
     loaded, idle = observation.workers
     turns = canned_turns.alike(
         loaded.worker_pid, turn_bytes=turn_bytes, turn_cpu_ms=turn_cpu_ms, turn_wall_ms=turn_wall_ms
@@ -125,12 +125,12 @@ def turning(
 
 
 def reads(*turn_bytes: int) -> list[StallObservation]:
-    """Return trials whose loaded workers read this much in each turn."""
+    """Return trials in which the loaded workers read this much in each iteration."""
     return [turning(STALL, turn_bytes=each) for each in turn_bytes]
 
 
 def takes(*turn_cpu_ms: float) -> list[StallObservation]:
-    """Return trials whose loaded workers need this much CPU time for each turn."""
+    """Return trials in which the loaded workers need this much CPU time for each iteration."""
     return [turning(STALL, turn_cpu_ms=each) for each in turn_cpu_ms]
 
 
@@ -152,17 +152,17 @@ def fed(*of_ten: int) -> list[StallObservation]:
 
 
 def unloaded(*total_ms: float) -> list[StallObservation]:
-    """Return trials whose fast requests take this long before there is any load."""
+    """Return trials in which fast requests take this long before there is any load."""
     return per_arm(STALL, baseline=[(replace(STALL.baseline[0], total_ms=each),) for each in total_ms])
 
 
 def waits(*shares: float) -> list[AcceptObservation]:
-    """Return loads whose workers wait this share of their time for their CPU."""
+    """Return loads under which workers wait for their CPU for this share of their time."""
     return per_arm(ACCEPT, run_queue_wait_share=shares)
 
 
 def slowest_tenths(*slowest_tenth_ms: float) -> list[ProtocolObservation]:
-    """Return rounds of the article's protocol with this time of the slowest tenth."""
+    """Return rounds of the article's protocol in which the slowest tenth takes this long."""
     return per_arm(ROUND, slowest_tenth_ms=slowest_tenth_ms)
 
 
@@ -182,13 +182,13 @@ def growths(*mib: float) -> list[MemoryObservation]:
 
 
 def started(*, slot_bytes: float) -> list[CountedObservation]:
-    """Return the arms' nginxes if each worker costs 1 MiB, and each of its connections this much."""
+    """Return the arms' observations if each worker costs 1 MiB, and each of its connections this much."""
     costs = [workers * ((1 << 20) + slots * slot_bytes) for workers, slots in SIZES.values()]
     return [CountedObservation(**_ANY, figures={"rss_bytes": round(cost)}) for cost in costs]
 
 
 def arrived(*shares: float) -> Block:
-    """Return a trial of streams with these shares of arrived events by size, the smallest first."""
+    """Return a stream trial with these shares of arrived events by size, the smallest first."""
     return [CountedObservation(**_ANY, figures=dict(zip(OF_SIZE, shares, strict=True)))]
 
 

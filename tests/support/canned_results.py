@@ -1,4 +1,4 @@
-"""Runs on disk for tests of the pages: a small one with everything that can occur, and a large one."""
+"""Runs on disk for tests of the pages: a small run with everything that can occur, and a large run."""
 
 import json
 import random
@@ -54,7 +54,7 @@ def with_evidence(folder: Path, of: Json, contents: Mapping[str, str]) -> Json:
 
 
 def stall_evidence(blocks: int = 5, *, seed: int = 1) -> dict[str, str]:
-    """Return the files of a stall's cell: two arms, with random loop lags of the workers."""
+    """Return the files of a stall cell: two arms, with random loop lags of the workers."""
     dice = random.Random(seed)  # noqa: S311 - a test's data, not secret
     lags_ms = {"default": 50.0, "small-rmem": 0.5}
     trials = [

@@ -1,4 +1,4 @@
-"""A stall trial's record as the library makes it, with the figures that a test needs."""
+"""The record of a stall trial as the library makes it, with the figures that a test needs."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -38,7 +38,7 @@ def stall_record(
     steal_pct: float = 0.0,
     measuring_s: float = 1.0,
 ) -> StallRecord:
-    """A whole trial of two workers, over a window of 2 s; without ``bulk``, it has no bulk downloads."""
+    """Return a whole trial of two workers over a window of 2 s; without ``bulk``, there are no bulk downloads."""
     return StallRecord(
         workers=(11, 12),
         measure_s=2.0,

@@ -10,7 +10,7 @@ from images.netadmin.netadmin import recorder
 from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.turns import WorkerTurns
 
-# The process started a second after boot, and began its record half a second later.
+# The process started one second after boot, and began its record half a second later.
 STARTED_NS, CREATED_NS = 1_000_000_000, 1_500_000_000
 STAT = f"{{pid}} (nginx: (worker) 1) S 1 {' '.join('0' * 17)} {STARTED_NS // 10_000_000} 0 0\n"
 
@@ -63,7 +63,7 @@ def raw_worker(
     wall: Sequence[Sequence[int]] = (),
     **changes: Any,
 ) -> dict[str, Any]:
-    """Return one worker's turns as in JSON, except for the fields of a test."""
+    """Return one worker's iterations as in JSON, with the fields of a test."""
     fields: dict[str, Any] = {
         **dict.fromkeys(recorder.COUNTERS, 0),
         "pid": pid,
@@ -88,7 +88,7 @@ def bucket(value: int) -> int:
 
 
 def alike(pid: int, *, turn_bytes: int, turn_cpu_ms: float, turn_wall_ms: float = 100.0) -> WorkerTurns:
-    """Return a worker's hundred turns, with the bytes read, the CPU time and the wall time of each."""
+    """Return a hundred iterations of a worker, with the bytes read, CPU time and wall time of each."""
     cpu_ns, wall_ns = round(1e6 * turn_cpu_ms), round(1e6 * turn_wall_ms)
     read, cpu, wall = ([[bucket(value), 100, 100 * value]] for value in (turn_bytes, cpu_ns, wall_ns))
     return worker(pid, read=read, cpu=cpu, wall=wall, cpu_ns=100 * cpu_ns, wall_ns=100 * wall_ns)

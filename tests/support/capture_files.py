@@ -48,13 +48,13 @@ def section(*, order: str = "<", major: int = 1) -> bytes:
 
 
 def interface(*options: tuple[int, bytes], linktype: int = 1, snap_bytes: int = 0, order: str = "<") -> bytes:
-    """Return an interface's description with options, a code and a value each."""
+    """Return an interface's description with options, each a code and a value."""
     body = struct.pack(order + "HHI", linktype, 0, snap_bytes)
     return block(INTERFACE, body + _written(options, order), order=order)
 
 
 def statistics(*options: tuple[int, bytes], number: int = 0, order: str = "<") -> bytes:
-    """Return an interface's statistics with options, a code and a value each."""
+    """Return an interface's statistics with options, each a code and a value."""
     return block(STATISTICS, struct.pack(order + "III", number, 0, 0) + _written(options, order), order=order)
 
 
@@ -70,7 +70,7 @@ def enhanced(data: bytes, *, number: int = 0, ticks: int = 0, wire_bytes: int | 
 
 
 def old(data: bytes, *, ticks: int = 0) -> bytes:
-    """Return a packet block of the kind that enhanced ones replaced."""
+    """Return an obsolete packet block, the kind that enhanced packet blocks replaced."""
     head = struct.pack("<HHIIII", 0, 3, ticks >> 32, ticks & 0xFFFFFFFF, len(data), len(data))
     return block(OLD_PACKET, head + data)
 

@@ -1,4 +1,4 @@
-"""Canned observations for each claim: with its effect, somewhat beyond its threshold, and without it."""
+"""Canned observations for each claim: with its effect, slightly beyond its threshold, and without it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
@@ -36,7 +36,7 @@ from tuneproof.proof.inference.verdicts import Form
 
 Row = tuple[Sequence[Block], Sequence[Block]]
 # Workers and their total connections, in the order of that scenario's arms.
-# More than the minimum of any figure.
+# Higher than the minimum of any figure.
 MANY: Final = 1_000_000
 
 
@@ -52,13 +52,13 @@ SIZES: Final = "smaller_events_are_held_longer"
 
 
 def counting_rows() -> Iterator[tuple[str, Row]]:
-    """Yield a row for every claim that is decided by counting: somewhat beyond its threshold, and somewhat short of it.
+    """Yield a row for every claim that is decided by counting: slightly beyond its threshold, and slightly short of it.
 
     tests/lab/test_turned_claims.py tests that the arms differ as they must.
     """
     for scenario in EVERY_SCENARIO:
         for claim in scenario.claims:
-            # Claims about diagnoses count nothing: tests/unit/catalogue/test_diagnosis_of_failures.py tests them.
+            # Claims about diagnoses do not count events: tests/unit/catalogue/test_diagnosis_of_failures.py tests them.
             if not claim.turned_by or scenario.name == "diagnosis_of_failures" or claim.name in (*HELD, SIZES):
                 continue
             more, less = MANY * claim.threshold * 1.02, MANY * claim.threshold / 1.02
@@ -72,14 +72,14 @@ def counting_rows() -> Iterator[tuple[str, Row]]:
 
 
 def twins(name: str, taking: Callable[[int, int], Block]) -> dict[str, Row]:
-    """Return the row of an A/A control: its arms differ by less than its margin, and by more, in both directions."""
+    """Return the row of an A/A control: its arms differ by less than its margin, and by more in both directions."""
     margin = claim_of(name).threshold
     less, more = round(MANY * margin / 1.02), round(MANY * margin * 1.02)
     holds = [taking(less, MANY), taking(MANY, MANY), taking(MANY, less)]
     return {name: (holds, [taking(more, MANY), taking(MANY, more)])}
 
 
-# A claim, blocks with its effect, and blocks without.
+# A claim, blocks with its effect, and blocks without it.
 TABLE: Final[Mapping[str, Row]] = {
     # These claims are expected to be refuted.
     "listen_queue/listener_lock_drops_syns": (
@@ -155,7 +155,7 @@ TABLE: Final[Mapping[str, Row]] = {
     ),
     # 2 x 40960 bytes of each of four downloads are 327 680.
     "reuseport_stall/small_rmem_bounds_a_turn": ([reads(60_000), reads(327_000)], [reads(328_000), reads(12_000_000)]),
-    # Doses swapped places in two of ten pairs, by a quarter at most; then in three pairs, or in all of them.
+    # Doses are out of order in two of ten pairs, by a quarter at most; then in three pairs, or in all of them.
     "reuseport_stall/lag_follows_rmem": (
         [reads(50, 40, 30, 20, 10), reads(40, 50, 24, 30, 10)],
         [reads(30, 40, 50, 20, 10), reads(10, 20, 30, 40, 50), reads(*[50] * 5)],
@@ -207,7 +207,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [per_arm(HTTP, listen_drops=(51, 0))],
         [per_arm(HTTP, listen_drops=drops) for drops in ((50, 0), (0, 0), (900, 900), (0, 51))],
     ),
-    # The threshold of this claim is no effect at all: it leaves the claim undecided, and only the opposite refutes it.
+    # This claim's threshold means no effect, which leaves the claim undecided: only the opposite effect refutes it.
     "tuned_nginx/recipe_ends_slow_connects": (
         [per_arm(HTTP, slow_connect_share=(0.001, 0.0))],
         [per_arm(HTTP, slow_connect_share=(0.0, 0.001))],
@@ -221,7 +221,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [storms(129, 1000)],
         [storms(210, 1000), storms(129, 129), storms(1000, 129)],
     ),
-    # The longest queue is limited by the storm, not by the law; one connection more or less breaks it.
+    # The storm limits the longest queue, and not the law; one connection more or less breaks the law.
     "listen_queue/queue_holds_backlog_plus_one": (
         [storms(129, 512, 1000), storms(129, 512, 0)],
         [

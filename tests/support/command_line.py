@@ -1,4 +1,4 @@
-"""The command line as its user meets it."""
+"""Results of the command line, and how tests run it."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(kw_only=True)
 class Compared:
-    """The questions that both answered."""
+    """The questions that both the model and nginx answered."""
 
     questions: int = 0
     unknown: Counter[str] = field(default_factory=Counter)

@@ -1,4 +1,4 @@
-"""Configurations in the shape of real ones, and what an nginx with them does."""
+"""Configurations that look like real ones, and what nginx does with them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any, Final
 MAIN: Final = "nginx.conf"
 # Most configurations start like this.
 HEAD: Final = "user www-data;\nworker_processes auto;\nevents { worker_connections 1024; }\n"
-OUTPUT_BYTES: Final = 65536  # output_buffers, 2 32k by default, are used without sendfile
+OUTPUT_BYTES: Final = 65536  # output_buffers, 2 32k by default, which nginx uses without sendfile
 DEFAULT_BYTES: Final = 36864 + OUTPUT_BYTES  # 4k and 8 4k
 
 

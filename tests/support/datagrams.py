@@ -11,7 +11,7 @@ V1: Final = 1
 V2: Final = 0x6B3343CF
 NEGOTIATION: Final = 0
 UNKNOWN: Final = 0x1A2A3A4A  # a version that is reserved for provoking a Version Negotiation (RFC 9000, 15)
-INITIAL, ZERO_RTT, HANDSHAKE, RETRY = range(4)  # as numbered in version 1
+INITIAL, ZERO_RTT, HANDSHAKE, RETRY = range(4)  # the packet type's number in version 1
 FIRST_BYTES: Final = 1200
 CLIENT: Final = bytes([10, 0, 0, 1])
 SERVER: Final = bytes([10, 0, 0, 2]) + (443).to_bytes(2)
@@ -57,7 +57,7 @@ class QuicTalk:
         return CLIENT + self.port.to_bytes(2)
 
     def sends(self, payload: bytes, *, after_s: float = 0.001) -> bool:
-        """Let the client send a datagram; return whether the reader recognised QUIC."""
+        """Let the client send a datagram; return whether the reader recognises QUIC."""
         return self._pass(self.client, self.server, payload, after_s)
 
     def receives(self, payload: bytes, *, after_s: float = 0.001) -> bool:
@@ -70,7 +70,7 @@ class QuicTalk:
             self.sends(long_header(INITIAL, destination_id, source_id), after_s=pause_s)
 
     def is_established(self) -> None:
-        """Let server and client finish a handshake that has begun, and exchange something."""
+        """Let server and client complete a handshake that has begun, and exchange some data."""
         self.receives(long_header(INITIAL, CLIENT_ID, SERVER_ID))
         self.sends(long_header(INITIAL, SERVER_ID, CLIENT_ID))
         self.sends(short_header())

@@ -11,13 +11,13 @@ _CONFLICT: Final = 409
 
 
 class Engine(Protocol):
-    """An engine on which a check makes things; nothing else there has the label."""
+    """An engine on which a check creates resources; nothing else on it has the label."""
 
     api: Any
     label: str  # LABEL, or a unique one that begins with it
 
     def image(self, name: str, labels: Mapping[str, str], *, on: str = "") -> str:
-        """Make an image with a name and a tag, on another one if that is named; return its id."""
+        """Make an image with a name and a tag, built on another image if one is named; return its id."""
 
     def container(self, image: str, labels: Mapping[str, str]) -> str:
         """Make a container that never runs; return its id."""
@@ -27,7 +27,7 @@ class Engine(Protocol):
 
 
 def what_has_a_label_is_listed_by_it(engine: Engine) -> None:
-    """Containers that never ran are also listed, by the label's name alone or with its value."""
+    """Containers that never ran are listed, too, by the label's name alone or with its value."""
     label = engine.label
     image = engine.image(f"{label}/a:1", {})
     first, second = (engine.container(image, {label: value}) for value in ("1", "2"))
@@ -96,7 +96,7 @@ def an_image_that_a_container_uses_stays(engine: Engine) -> None:
 
 
 def of_an_image_that_others_are_built_on_only_the_name_goes(engine: Engine) -> None:
-    """An image in use is not dangling, and cannot be removed; names are listed with their tags."""
+    """An image in use is not dangling and cannot be removed; names are listed with their tags."""
     label = engine.label
     engine.image(f"{label}/below:1", {label: "1"})
     engine.image(f"{label}/above:1", {label: "1"}, on=f"{label}/below:1")

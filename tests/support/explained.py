@@ -1,4 +1,4 @@
-"""Files with a content that a test gives, explained."""
+"""Explanations of files with a test's content."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +23,6 @@ def explained(
 
 
 def figure(found: Found, name: str) -> float | str | None:
-    """Return the value of the one figure with this name, or with this in brackets after it."""
+    """Return the value of the only figure with this name, or with this name in brackets after its own."""
     (value,) = [figure.value for figure in found.figures if name == figure.name or f"({name})" in figure.name]
     return value

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LAB = Key("stall", "", "1.22", BARE.name)
 SUBJECT = Subject(name="subject", config=SubjectConfig(upstream="backend:8000"))
 TRIAL_SECONDS = 3.0
-# This trial is meaningless: it did not load the subject as it should have.
+# This trial is meaningless: it did not load the subject as intended.
 SPOILT = stall_record(bulk=(10, 0), ended_early=2)
 
 Canned = Callable[[str, int], StallRecord]

@@ -40,7 +40,7 @@ class Proc:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        # /proc has other entries, too.
+        # /proc contains other entries, too.
         (folder / "self").mkdir()
         self.add(200, "python3\0-m\0netadmin.observer\0")
         self.add(2, "")
@@ -63,7 +63,7 @@ class Proc:
             (self.folder / f"{pid}" / name).write_text(text, encoding="ascii")
 
     def list_sockets(self, name: str, sockets: Sequence[tuple[int, int]]) -> None:
-        """Write a table of sockets, given by state and local port: net/tcp, or net/tcp6 with its longer addresses."""
+        """Write a table of sockets by state and local port: net/tcp, or net/tcp6 with its longer addresses."""
         address = "0100007F" if name == "tcp" else "00000000000000000000000001000000"
         lines = [
             f"{row:4d}: {address}:{port:04X} {address}:9C40 {state:02X} 00000000:00000000 03:00001764 00000000     0"

@@ -31,9 +31,9 @@ class Program(Joined):
         self._greeting = links.Greeting(ready_s=ready_s)
         self.errors: dict[str, str] = {}  # by function, the response to give instead
         self.alive = True  # the state of its wire
-        self.obeys = True  # whether its link does what was set; otherwise it changes no packet
+        self.obeys = True  # whether its link does what was set; otherwise the link leaves all packets alone
         self.hangs = 0  # how often its link passes nothing at all after a measurement
-        self.carries_mbit = float("inf")  # its host, in both directions
+        self.carries_mbit = float("inf")  # the host's effect on its link, in both directions
         self.link = LinkProfile()
         self.ahead_us = 0  # the clock at the other end of its link
 
@@ -94,7 +94,7 @@ class Program(Joined):
         return "/var/log/link.pcap"
 
     def _carried(self, link: LinkProfile) -> dict[str, tuple[tuple[int, int], ...]]:
-        """Return the part of the loads that this host can carry on a link that is faster."""
+        """Return the loads with the rate that this host can carry, if the link is faster."""
         return {
             name: tuple((at_us, int(at_us * self.carries_mbit / 8)) for at_us in range(0, 300_000, 1000))
             for name, way in link.directions.items()
@@ -105,7 +105,7 @@ class Program(Joined):
 class FakeLab:
     """Containers by name: ``netadmin-client``, ``netadmin-backend`` and ``netadmin-subject``, and the subject.
 
-    away: those of them that are on another machine than the subject.
+    away: the containers that are on another machine than the subject.
     """
 
     def __init__(self, *, roles: tuple[str, ...] = ("client", "backend")) -> None:

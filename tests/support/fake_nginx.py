@@ -28,9 +28,9 @@ class Behaviour:
     worker_pids: tuple[int, ...] = (11, 12)  # process ids of the workers; connections go to them in turn
     delays_s: Mapping[int, float] = field(default_factory=lambda: MappingProxyType({}))
     """A worker's delay before each response, by process id."""
-    statuses: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))  # statuses if not 200, by path
+    statuses: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))  # statuses by path, if not 200
     small_bytes: int = 100_000  # announced length of /small.bin
-    small_sent_bytes: int | None = None  # the connection is closed after this many bytes of it; None: it is sent whole
+    small_sent_bytes: int | None = None  # closed after this many bytes of it; None: sent whole
     bulk_bytes: int | None = None  # /bulk.bin ends after this many bytes; None: it never ends
     silent_paths: tuple[str, ...] = ()  # paths that are never answered
     hanging_up: tuple[int, ...] = ()  # workers that close the connection instead of answering /bulk.bin
@@ -39,7 +39,7 @@ class Behaviour:
     """Until :meth:`FakeNginx.listen`, nothing is accepted, and the kernel drops the packets of all but one or two
     connections.
     """
-    answers_after: threading.Event | None = None  # no response before this is set; None: each at once
+    answers_after: threading.Event | None = None  # no response is sent before this is set; None: each is sent at once
     broken: int = 0  # this many connections are closed without a response before the first gets one
 
 
@@ -53,7 +53,7 @@ class Request:
 
 
 class FakeNginx:
-    """A context manager that listens on :attr:`port` inside it; after its end, no thread and no socket is left."""
+    """Inside this context manager, it listens on :attr:`port`; afterwards, no thread and no socket is left."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self._behaviour = behaviour
@@ -129,7 +129,7 @@ class FakeNginx:
     def _serve(self, connection: socket.socket, pid: int) -> None:
         with connection, suppress(OSError):
             self._answer_all(connection, pid)
-            # A forked load holds a copy of this socket: closing only this one would send nothing to the client.
+            # A forked load holds a copy of this socket: closing only this one would not send anything to the client.
             connection.shutdown(socket.SHUT_RDWR)
         with self._changed:
             self._connections.discard(connection)
@@ -186,7 +186,7 @@ def _head(status: int, pid: int, *, length: int) -> bytes:
 
 @contextmanager
 def placed(server: FakeNginx, *per_worker: int) -> Iterator[dict[int, list[socket.socket]]]:
-    """Connections to the workers of a server: the probe's, and this many more of each; closed at the end."""
+    """Yield connections to each of a server's workers, one for the probe and this many more; close them at the end."""
     wanted = tuple(count + 1 for count in per_worker)
     found = place("127.0.0.1", server.port, workers=len(wanted), per_worker=wanted, trial="t", timeout_s=HANG_S)
     try:

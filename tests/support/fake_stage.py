@@ -1,4 +1,4 @@
-"""A stage without a lab: readings in order, a client with canned responses, a clock that only moves in sleep.
+"""A stage without a lab: readings in order, a client with canned responses, and a clock that only sleep() moves.
 
 Everything that a load does is recorded in one list, in order.
 """
@@ -45,13 +45,13 @@ class FakeClock:
         self.now_s += seconds
 
     def replace_in(self, monkeypatch: pytest.MonkeyPatch, *modules: types.ModuleType) -> None:
-        """Replace time in modules."""
+        """Replace the module time in other modules."""
         for module in modules:
             monkeypatch.setattr(module, "time", self)
 
 
 class FakeStage:
-    """The surroundings of one subject; a reading is the next in its list, and the last one stays."""
+    """The surroundings of one subject. Each reading is the next one in its list, and the last one stays."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -61,9 +61,9 @@ class FakeStage:
         self.sockets: list[SocketCounts] = [sockets()]
         self.cgroups: list[str] = [cgroup()]
         self.samples: tuple[WatchSample, ...] = (sample(0.0, 4 * MIB),)
-        self.answers: dict[str, list[object]] = defaultdict(lambda: [None])  # the client's; each takes a second
-        self.failing: dict[str, LabError] = {}  # by its entry in did
-        self.asked: list[Call] = []  # of the client
+        self.answers: dict[str, list[object]] = defaultdict(lambda: [None])  # of the client; each takes a second
+        self.failing: dict[str, LabError] = {}  # the error of a call, by its entry in did
+        self.asked: list[Call] = []  # calls of the client
         self.patience = 1.0
         self.bursts: list[tuple[str, str, int, int]] = []  # role, address, port, count
         self.steered: list[tuple[str, tuple[int, ...]]] = []  # role, CPUs
@@ -164,7 +164,7 @@ def about(value: float) -> Any:
 
 
 def worker(pid: int, **changes: Any) -> WorkerFigures:
-    """Return a worker's figures, except for the fields of a test."""
+    """Return a worker's figures, with the fields of a test."""
     figures: dict[str, Any] = {
         "rss_bytes": 2 * MIB,
         "rss_anon_bytes": MIB,
@@ -181,7 +181,7 @@ def worker(pid: int, **changes: Any) -> WorkerFigures:
 
 
 def counters(**values: int) -> Counters:
-    """Return a reading; two underscores stand for the point in a name. All counters that a load uses are at 100."""
+    """Return a reading; counters that a load uses are at 100, and two underscores stand for the point in a name."""
     names = (
         "Tcp.ActiveOpens",
         "Tcp.PassiveOpens",

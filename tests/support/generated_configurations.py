@@ -1,4 +1,4 @@
-"""Configurations drawn by seed, with lines that rules and patches concern, in every block where nginx accepts them."""
+"""Configurations drawn by a seed: lines that rules and patches concern, in every block where nginx accepts them."""
 
 import random
 from collections.abc import Sequence
@@ -86,7 +86,7 @@ def configuration(seed: int, version: Sequence[int]) -> str:
 
 
 def _some(chance: random.Random, lines: Sequence[str]) -> list[str]:
-    """Return some of the lines, in any order; only one of a directive that may appear only once."""
+    """Return some of the lines in any order; a directive that may appear only once appears once."""
     taken: dict[str, str] = {}
     for line in chance.sample(lines, chance.randrange(min(8, len(lines) + 1))):
         name = line.split()[0]

@@ -1,6 +1,6 @@
 """Nested blocks with settings drawn by a seed at every level, and requests that show what is in effect in each.
 
-A configuration has one kind: what its locations do decides which settings are visible from outside.
+A configuration is of one kind: what its locations do decides which settings are visible from outside.
 """
 
 import random
@@ -91,7 +91,7 @@ _CONTENT: Final[Mapping[str, Sequence[str]]] = {
     "files": ("",),
     "timeouts": (f"proxy_pass http://127.0.0.1:{SLOW_PORT};",),
 }
-# These must not run at every level without a setting of their own: a server's return would answer for all.
+# These settings must not be at every level: a server's return would answer for all of its locations.
 _NOT_IN_SERVER: Final = frozenset({"return", "rewrite", "try_files"})
 _ECHO: Final = """
 server { listen unix:/tmp/echo.sock; add_header X-a 1; add_header X-b 1; add_header X-c 1; add_header X-d 1;

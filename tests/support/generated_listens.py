@@ -47,7 +47,7 @@ class Drawn:
 
 
 def draw(seed: int, number: int, version: Sequence[int]) -> Drawn:
-    """Draw a set for a version of nginx; on Debian's builds QUIC comes with 1.25.0."""
+    """Draw a set for a version of nginx; Debian's builds support QUIC from 1.25.0 on."""
     rng = random.Random(f"{seed} {number}")  # noqa: S311 - reproducible, not secret
     first = FIRST_PORT + number * PORTS
     style, speaks = rng.random(), rng.choice((0.1, 0.9))

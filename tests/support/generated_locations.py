@@ -17,7 +17,7 @@ REGEXES: Final = (
     "^/a(?!b)", "^/(?:api|im)(/|$)", "a++b", "[^/]+/$", "^/$", r"^/(.+)\.php(/.*)?$", r"\b(v1|im)\b", "(?i)^/API",
     "^/a b", r"/(?P<n>[a-z]{2,3})/", r"^/\S+$", r"\.(?:jpe?g|png)\z", ".", "q|c",
 )  # fmt: skip
-# Python reads none of them as PCRE does.
+# Python does not read any of them as PCRE does.
 FOREIGN: Final = (r"^/a\Kb", r"(?|^/im|^/v1)$", r"^/\Qa\E/", "[[:upper:]]/")
 CODES: Final = (403, 404, 410, 418, 500, 503)
 MODIFIERS: Final = ("", "", "", "^~ ", "= ", "= ", "~ ", "~* ")

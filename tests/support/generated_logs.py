@@ -1,7 +1,7 @@
-"""Access logs of an nginx with a known truth.
+"""Access logs of an nginx for which the right diagnosis is known.
 
-A log comes from events on a time line: requests arrive, packets travel, servers answer, and a worker handles each when
-its event loop reaches it. Only then does it read the clock, as nginx does.
+A log results from events on a time line: requests arrive, packets travel, servers answer, and a worker handles each
+event when its event loop reaches it. Only then does the worker read the clock, as nginx does.
 """
 
 import re
@@ -23,7 +23,7 @@ _STALLS: Final = 40
 
 @dataclass(kw_only=True)
 class _Pauses:
-    """Times in which a part of the system does nothing; its events wait until the end of the pause."""
+    """Times in which a part of the system does nothing: its events wait until the end of the pause."""
 
     starts_s: list[float] = field(default_factory=list)
     ends_s: list[float] = field(default_factory=list)
@@ -67,7 +67,7 @@ class _Worker:
     upstreams: Sequence[_Upstream]
 
     def handles(self, at_s: float) -> float:
-        """Return the time at which it handles an event that is ready at this time.
+        """Return the time at which the worker handles an event that is ready at this time.
 
         Waiting events are handled in one iteration or in several short ones.
         """
@@ -110,7 +110,7 @@ class _Log:
         upstreams = [self._upstream(number) for number in range(random.randint(2, 4))]
         machine = self._pauses("frozen machine", longest_s=1.0, most=0.1)
         self._workers = []
-        # If there are hardly any new connections, hardly any are late.
+        # If there are few new connections, few of them are late.
         most_reused = 0.6 if truth.stall_s else 1.0
         for number in range(random.randint(max(2, truth.stalled), 4)):
             stalls = _Pauses.made(random, self._until_s, truth.stall_s or 1.0, stall_share, in_a_row=truth.in_a_row)
@@ -248,7 +248,7 @@ class _Log:
         return entry
 
     def _left(self, entry: _Entry, at_s: float) -> _Entry:
-        """Let the client leave, if it does."""
+        """Let the client leave early, if it does."""
         leaves_s = at_s + self._patience_s
         if self._random.random() < self._left_share:
             leaves_s = at_s + self._random.uniform(0.0, 0.02)

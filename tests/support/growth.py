@@ -1,4 +1,4 @@
-"""The growth of a duration with the size of its input."""
+"""The growth of a function's time with the size of its input."""
 
 import math
 import time
@@ -13,7 +13,7 @@ _BETWEEN: Final = 8
 def assert_grows_with_its_size(do: Callable[[int], object], *, size: int) -> None:
     """Four times the input must take about four times as long, and not 16; the shortest of five runs counts.
 
-    The process's own time is measured, so that a neighbour can only lengthen single runs.
+    The process's own time is measured, so that other processes can only lengthen individual runs.
     """
     least_s = dict.fromkeys((size, _TIMES * size), math.inf)
     for _ in range(_ROUNDS):

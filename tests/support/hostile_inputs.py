@@ -33,7 +33,7 @@ from tuneproof.yours.proposal import Wanted, propose
 INPUTS: Final = Path("tests/captures/hostile/inputs.toml")
 CPU_S: Final = 30
 MEMORY_BYTES: Final = 300 << 20
-# The address space of Python's libraries, plus more than the memory that may be used.
+# The address space of Python's libraries, plus more than the allowed memory.
 _ADDRESSES_BYTES: Final = 2 << 30
 _EVIL: Final = ("<script>alert(1)", "<img src=x", 'href="javascript:', "\x1b", "\u202e", "\u2066")
 _RUN_CPU_S: Final = 5.0
@@ -51,7 +51,7 @@ _LOADED: Final = (audit, compare, explain, report, upgrade, why, document, write
 
 
 def rows() -> list[Mapping[str, Any]]:
-    """Return the rows of the file."""
+    """Return the rows of inputs.toml."""
     found: list[Mapping[str, Any]] = tomllib.loads(INPUTS.read_text(encoding="utf-8"))["input"]
     return found
 

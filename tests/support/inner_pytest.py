@@ -21,7 +21,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.keys import Key
 
-# Loaded before any inner run: pytester forgets the modules that one loads, and compiled ones cannot be loaded twice.
+# Loaded before any inner run: pytester unloads the modules of a run, and compiled ones cannot be loaded twice.
 _LOADED = scipy.stats
 
 
@@ -58,7 +58,7 @@ def advice(name: str, *claims: Claim[Any] | str, **changes: Any) -> Advice:
 def prepare_catalogue(
     pytester: pytest.Pytester, *every: Advice, then: str = "", pages: bool = False, conftest: str = ""
 ) -> None:
-    """Make a folder with the test of claims, for a catalogue with this advice; the text of further tests may follow."""
+    """Make a folder with the test of claims for a catalogue with this advice, and with the text of further tests."""
     module = (CHECKOUT / "tests" / "scenarios" / "test_claims.py").read_text(encoding="utf-8")
     prepare(pytester, "", pages=pages, conftest=conftest)
     for test in pytester.path.glob("test_*.py"):
@@ -103,7 +103,7 @@ DECIDED: Final = """
 
 
 def prepare_claim(pytester: pytest.Pytester, *, then: str = "", pages: bool = False, **changes: Any) -> None:
-    """Make a folder with one claim with a given verdict; the text of further tests may follow."""
+    """Make a folder with one claim that has a given verdict, and with the text of further tests."""
     decided = DECIDED.format(changes=repr(changes))
     prepare_catalogue(pytester, advice("stall", claim("loaded", "loaded")), then=then, pages=pages, conftest=decided)
 

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Joined:
-    """The lab's end."""
+    """The lab's end of a channel to a program in this process."""
 
     def __init__(self, interface: type, program: object) -> None:
         self._answers = Answers(interface, program, tells=(LabError,))
@@ -39,7 +39,7 @@ class Joined:
 
 @dataclass(frozen=True, kw_only=True)
 class Answering:
-    """The lab's end of a program whose responses a function returns."""
+    """The lab's end of a channel to a program; a function returns its responses."""
 
     interface: type
     answer: Callable[[Call], object]
@@ -71,7 +71,7 @@ def differences(interface: type, program: object) -> list[str]:
 
 
 def refused(function: Callable[P, object], /, *args: P.args, **given: P.kwargs) -> str:
-    """Return why a program cannot do something."""
+    """Return the reason why a program refuses a call."""
     with pytest.raises(LabError) as caught:
         function(*args, **given)
     return caught.value.what

@@ -25,7 +25,7 @@ _OWN: Final = "return rewrite try_files"
 
 
 def blocks_by_label(main: Block) -> dict[str, Block]:
-    """Return the blocks that questions can be about."""
+    """Return the blocks that questions can concern, by label."""
     found = {}
     for server in main.all("server"):
         for said in server.local("server_name"):

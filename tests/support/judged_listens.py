@@ -23,13 +23,13 @@ ASKED: Final = tuple(product(HOSTS, (("s1", ""), ("other", ""), ("other", PROXY)
 
 @dataclass(frozen=True, kw_only=True)
 class Seen:
-    """The result of a set in nginx."""
+    """What nginx does with a set."""
 
-    status: int  # of the command that starts it
+    status: int  # exit status of the command that starts it
     refusal: str  # the first error that it printed
     redefined: Sequence[int]  # the lines that redefine protocols, according to its warnings
     bound: frozenset[str]  # the kernel's sockets, such as "tcp 0.0.0.0:80", on the set's ports and its unix socket
-    answers: Sequence[Sequence[Any]]  # to ASKED at each port, in the order of the ports
+    answers: Sequence[Sequence[Any]]  # responses to ASKED at each port, in the order of the ports
 
 
 def compare(drawn: Drawn, seen: Seen, version: Sequence[int]) -> Compared:
@@ -62,7 +62,7 @@ def _constructs(known: sockets.Sockets) -> set[str]:
 
 def _refusal(known: sockets.Sockets, seen: Seen) -> Iterator[str]:
     problem = known.problems[0] if known.problems else None
-    # The lab's build of mainline has musl's words.
+    # The lab's build of mainline prints musl's error texts.
     refusal = in_glibc_words(seen.refusal)
     if problem is None or not seen.status or problem.message not in refusal:
         yield f"{problem}, nginx: {seen.status} {refusal}"

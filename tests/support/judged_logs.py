@@ -1,6 +1,6 @@
 """``python -m tests.support.judged_logs [N]`` generates N access logs, and checks what a diagnosis finds in them.
 
-It must find nothing false, and 19 in 20 of the stalls of 100 ms or more in logs with everything that
+It must not find anything false, and must find 19 in 20 of the stalls of 100 ms or more in logs with everything that
 explain asks for. It prints each log with an error, and returns 1 if there are too many.
 """
 

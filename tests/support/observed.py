@@ -1,8 +1,8 @@
-"""The kernel's files about nginx's workers, as an observer reads them."""
+"""Files that the kernel shows about nginx's workers, as an observer reads them."""
 
 from tuneproof.lab.protocol.observer import ProcessTexts
 
-# The kernel prints these lines, and others.
+# The kernel prints these lines and others.
 STATUS = """\
 Name:\tnginx
 State:\tS (sleeping)

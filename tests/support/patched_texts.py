@@ -2,7 +2,7 @@
 
 from tests.support.configurations import CASES, HEAD, Case
 
-# This text combines changes: several in a line, CRLF, remarks, no newline at the end.
+# This text combines difficulties: several changes in a line, CRLF, remarks, no newline at the end.
 DENSE = Case(
     files={
         "nginx.conf": f"{HEAD}http {{\n"

@@ -14,7 +14,7 @@ from tuneproof.conf.uris import normalised
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """One attribute of the model that is wrong."""
+    """A fault: one attribute of the model that is replaced."""
 
     name: str
     part: str  # which comparison finds it

@@ -1,4 +1,4 @@
-"""Conversations of two TCP ends, built segment by segment: a test sets which end sends what, and when."""
+"""Conversations between two TCP ends, built segment by segment: a test sets which end sends what, and when."""
 
 import struct
 from collections.abc import Callable, Iterable, Sequence
@@ -81,7 +81,7 @@ class Conversation:
             self.seq[source] = (at + len(payload) + bool(flags & (SYN | FIN))) % MODULUS
 
     def handshake(self, *, there_s: float = 0.010, back_s: float = 0.002) -> None:
-        """Open the connection; the answer takes the first time, its acknowledgement the second."""
+        """Open the connection: the SYN/ACK takes the first time, and its acknowledgement the second."""
         self.send(self.client, flags=SYN)
         self.send(self.server, flags=SYN | ACK, after_s=there_s)
         self.send(self.client, after_s=back_s)
@@ -109,7 +109,7 @@ def get(path: str = "/", *, version: str = "1.1") -> bytes:
 
 
 def ok(body: bytes = b"hello", *, length: int | None = None) -> bytes:
-    """Return a response; its header may promise more bytes than it has."""
+    """Return a response; its header may announce more bytes than its body has."""
     return f"HTTP/1.1 200 OK\r\nContent-Length: {len(body) if length is None else length}\r\n\r\n".encode() + body
 
 

@@ -1,6 +1,6 @@
 """Simulated links: random numbers decide about probes, and the results have the form that a leading agent returns.
 
-Their host may be busy: then everything on the CPU of the sender and the shaper stops for a while.
+The host may be busy: then everything on the CPU of the sender and the shaper stops for a while.
 """
 
 import itertools

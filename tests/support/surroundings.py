@@ -1,4 +1,4 @@
-"""Configurations of one's own nginx that need something around them."""
+"""Configurations that need something around them: the user's own nginx."""
 
 from collections.abc import Mapping
 from typing import Final

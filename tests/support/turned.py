@@ -1,4 +1,4 @@
-"""Scenarios without the cause or the remedy of their claims: the claims must be reversed."""
+"""Scenarios in which the cause or the remedy of each claim is removed: the claims must be reversed."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,7 +23,7 @@ def turned(scenario: Scenario[Obs]) -> Scenario[Obs]:
 
 
 def turned_claim(claim: Claim[Obs]) -> Claim[Obs]:
-    """Return a claim with other arms in the place of its own, according to ``turned_by``: it must be reversed.
+    """Return a claim with other arms in place of its own, according to ``turned_by``: its verdict must be reversed.
 
     Expectations for certain versions of nginx are left out: if the advice has expired, nothing can be reversed. So is
     the control: without the cause, it is reversed on every host.

@@ -35,7 +35,7 @@ def row(name: str, verdict: CauseVerdict, *parts: Any) -> tuple[str, EvidenceSet
 
 
 def said_so(event: Event, number: int, *upstreams: str) -> ErrorLog:
-    """Return an error log that repeats one message this often, for each upstream."""
+    """Return an error log that repeats one message this often for each upstream."""
     at = datetime(2026, 11, 22, tzinfo=UTC)
     return ErrorLog(
         messages=number,
@@ -73,7 +73,7 @@ SYNS_AGAIN_AT_CLIENT: Final = service(**repeated_syns(), **AT_THE_CLIENT)
 # These SYNs arrived, so no path lost them; counters show which queue dropped them.
 SYNS_AGAIN_AT_SERVER: Final = service(**repeated_syns(), **AT_THE_SERVER)
 
-# A server without room drops the last ACK of the handshake with the request after it, and sends its SYN/ACK again.
+# A server without room drops the handshake's last ACK and the request after it, and sends its SYN/ACK again.
 UNHEARD: Final = capture(
     service(
         **lossy(
