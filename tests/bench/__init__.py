@@ -1,1 +1,1 @@
-"""Costs of the lab itself: figures to print, without a verdict."""
+"""Measures the costs of the lab itself, and prints figures without a verdict."""

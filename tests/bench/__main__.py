@@ -1,6 +1,6 @@
 """``python -m tests.bench``: what a lab, a wire, an analysis, the recorder and a run cost.
 
-``--only NAME`` measures one of them; ``--times N`` sets how often commands are run.
+``--only NAME`` measures one of these; ``--times N`` sets how often commands are run.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def _say(text: str) -> None:
 
 
 def containers(images: dict[str, str]) -> list[RoleSpec]:
-    """Return a lab of one backend, one client and three subjects with netadmins, in the order of their dependencies."""
+    """Return a lab with one backend, one client and three subjects with netadmins, in order of dependencies."""
     config = SubjectConfig(upstream="backend:8000").render().encode()
     subjects = [
         RoleSpec(
@@ -68,7 +68,7 @@ def containers(images: dict[str, str]) -> list[RoleSpec]:
 
 
 def measure_lab(session: Session, images: dict[str, str]) -> Iterator[str]:
-    """Yield how long start and end of a lab's containers take."""
+    """Yield how long the start and the end of a lab's containers take."""
     specs = containers(images)
     took_s = []
     for _ in range(_LABS):

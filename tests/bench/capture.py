@@ -80,7 +80,7 @@ print(json.dumps([time.monotonic() - began, took.ru_utime + took.ru_stime, took.
 
 @dataclass(frozen=True, kw_only=True)
 class _Cost:
-    """One run of a program: time from start to exit, CPU time, and its largest resident set."""
+    """The cost of one run of a program: time from start to exit, CPU time, and largest resident set."""
 
     time_s: float
     cpu_s: float
@@ -91,14 +91,14 @@ class _Cost:
 class _Traffic:
     """One kind of traffic: what ab(1) requests from nginx, and the server behind it. Some 250 000 packets each."""
 
-    name: str  # of the subject that serves it
+    name: str  # name of the subject that serves it
     backend: Backend  # behind nginx
     path: str  # the requested path
-    requests: int  # how often, each on a connection of its own
+    requests: int  # number of requests, each on a connection of its own
     concurrency: int  # concurrent requests
 
 
-# The capture keeps at least its newest 32 MiB: some 300 000 packets of this length.
+# The capture keeps at least the newest 32 MiB: some 300 000 packets of this length.
 _TRAFFIC: Final = (
     _Traffic(
         name="short-connections",

@@ -20,7 +20,7 @@ _NO_COUNTS = ("s", "ms", "us", "pct")
 
 
 def figures(pair: Pair) -> Iterator[tuple[str, object, object]]:
-    """Yield the counts of both: the arm and the figure, and both values."""
+    """Yield each count in both runs: the arm and the figure, and both values."""
     for arm, old in pair.old.arms.items():
         for name, value in old.items():
             if unit_of(name) not in _NO_COUNTS and not name.endswith("_per_s"):

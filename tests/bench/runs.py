@@ -1,4 +1,4 @@
-"""The times that a user waits: for whole commands, and for the first verdict."""
+"""The times that a user waits for whole commands and for the first verdict."""
 
 import re
 import statistics

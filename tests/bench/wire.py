@@ -16,7 +16,7 @@ from tuneproof.lab.topology.lab import Lab
 
 _LABS: Final = 5
 _PLAN: Final = ProbePlan(packets=2500, interval_s=0.001, payload_bytes=64, load_s=1.0)
-# Netem is there but holds nothing back: its highest rate exceeds what a wire can pass.
+# netem is attached but holds nothing back: its highest rate exceeds what a wire can pass.
 _OPEN: Final = NetworkProfile(
     name="open", summary="Through the wire, not limited.", client=LinkProfile.both(Impairment(rate_mbit=32_000))
 )
@@ -56,7 +56,7 @@ def measure_wire(session: Session, *, netadmin_image: str, client_image: str) ->
 
 
 def _own_memory_bytes(container: LabContainer) -> int:
-    """Return anonymous and shared memory: the wire's own memory is a file in a tmpfs, which counts as shared."""
+    """Return anonymous plus shared memory: the wire's own memory is a file in a tmpfs, which counts as shared."""
     script = f"cat {' '.join(_MEMORY_FILES)} 2>/dev/null || true"
     rows = [line.split() for line in container.run(["sh", "-c", script]).decode().splitlines()]
     figures = {name: int(value) for name, value in rows}

@@ -12,8 +12,8 @@ from tests.fuzz.runner import Target, run
 from tests.fuzz.seeds import SEEDS
 
 _INPUTS: Final = 100_000
-# These parsers' errors need no place: a format is one line, configurations name a line themselves, and audits name
-# files.
+# The errors of these parsers need not name a place: a format is one line, configurations name a line themselves, and
+# audits name files.
 UNPLACED: Final = frozenset({"log-format", "nginx-conf", "audit", "results", "baseline", "protocol"})
 
 

@@ -61,7 +61,7 @@ def silence() -> list[Segment]:
 
 
 def short() -> list[Segment]:
-    """Return one request over IPv6."""
+    """Return a connection with one request over IPv6."""
     talk = Conversation(client=bytes(15) + b"\x01\x9c\x40", server=bytes(15) + b"\x02\x00\x50")
     talk.handshake()
     talk.send(talk.client, get())
@@ -71,7 +71,7 @@ def short() -> list[Segment]:
 
 
 def quic() -> list[Packet]:
-    """Return QUIC connections: answered after a Retry, unanswered, and with another version."""
+    """Return QUIC connections that are answered after a Retry, unanswered, or use another version."""
     answered = QuicTalk()
     answered.begins()
     answered.receives(long_header(RETRY, CLIENT_ID, b"new one!", size_bytes=120))
@@ -100,13 +100,13 @@ PCAPS: Final = (
     pcap(_packets(short(), linktype=RAW_IP), linktype=RAW_IP),
     pcap(_packets(trouble(), linktype=LINUX_COOKED), linktype=LINUX_COOKED),
     pcap(quic()),
-    # Captured in part.
+    # This datagram is captured only in part.
     pcap([(time_ns, link, data[:60], wire) for time_ns, link, data, wire in _BOTH_LEGS]),
 )
 
 
 def _mixed(packets: Sequence[Packet]) -> bytes:
-    """Return a file with several sections, byte orders, clocks and kinds of blocks."""
+    """Return a file with several sections, byte orders, clocks and types of blocks."""
     first, second, *others = (data for _, _, data, _ in packets)
     little = [
         section(),

@@ -1,6 +1,6 @@
 """Conditions that every result meets, for any input.
 
-A result that contradicts itself, or that could not be shown, is a failure like a traceback.
+A result that contradicts itself, or that cannot be displayed, is a failure like a traceback.
 """
 
 import math
@@ -29,7 +29,7 @@ def require(holds: bool, what: str) -> None:  # noqa: FBT001 - like an assertion
 
 
 def told(figures: Iterable[Figure]) -> None:
-    """Require that figures can be shown and looked up.
+    """Require that figures can be displayed and looked up.
 
     A result has few figures, each has a unique key among those of the same thing, numbers are not negative, and texts
     can be encoded.
@@ -63,7 +63,7 @@ def agrees(summary: CaptureSummary) -> None:
 
 
 def check_run(run: LoadRun) -> None:
-    """Require that a run can be shown, and that its shares are between 0 and 1."""
+    """Require that a run can be displayed, and that its shares are between 0 and 1."""
     told(load_figures(run))
     require(run.failed_share is None or 0 <= run.failed_share <= 1, f"a share of {run.failed_share}")
 

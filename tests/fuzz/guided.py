@@ -19,7 +19,7 @@ _CAPTURES: Final = Path("tests/captures")
 _OF_CAPTURES: Final = frozenset({"pcap", "pcapng", "explain"})
 _MOST_BYTES: Final = 16_384
 _MEMORY_MIB: Final = 1024
-_HANG_S: Final = 120  # wall-clock time, as libFuzzer measures it: only to notice inputs that never end
+_HANG_S: Final = 120  # wall-clock time, as libFuzzer measures it: it only serves to notice inputs that never end
 
 
 def main(arguments: Sequence[str]) -> int:

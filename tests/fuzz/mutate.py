@@ -1,4 +1,4 @@
-"""Inputs made from seeds by changes that know no format: every format has bytes, and most have numbers."""
+"""Inputs made from seeds by changes that do not know the format: every format has bytes, and most have numbers."""
 
 import random
 import re
@@ -14,10 +14,10 @@ _LONGEST_SLICE: Final = 64
 _LONGEST_NUMBER: Final = 24
 _USUAL: Final = 0.75
 _NUMBER: Final = re.compile(rb"[0-9]{1,24}(?:\.[0-9]{1,12})?")
-# A word, a quoted text, or the content of innermost brackets.
+# A word, a quoted text, or the content of the innermost brackets.
 _TOKEN: Final = re.compile(rb'"[^"\n]{0,200}"|[\w.%$/-]{1,200}|\[[^][{}]{0,500}\]|\{[^][{}]{0,500}\}')
 _VALUES: Final = (b"null", b"true", b"[]", b"{}", b'""', b"[[]]", b"-", b"0")
-# Limits of common number ranges, and what float() or int() accept or reject although a reader would not.
+# Limits of common number ranges, and texts that float() or int() treat differently from a reader.
 _NUMBERS: Final = (
     *b"0 1 99 0001 9999 -1 +1 1_0 007 0x10 0.0 -0.001 .5 65536 2147483648 4294967295 4294967296".split(),
     *b"9223372036854775808 18446744073709551615 18446744073709551616 1e308 1e400 nan inf".split(),
@@ -35,7 +35,7 @@ _PIECES: Final = (
 
 
 def mutated(seeds: Sequence[bytes], chance: random.Random) -> bytes:
-    """Return one of the seeds after one to four changes; another one of them may be used for a splice."""
+    """Return one of the seeds after one to four changes, which may splice in another seed."""
     content = chance.choice(seeds)
     for _ in range(chance.randint(1, _MOST_CHANGES)):
         content = chance.choice(_CHANGES)(content, seeds, chance)[:MOST_BYTES]
@@ -43,7 +43,7 @@ def mutated(seeds: Sequence[bytes], chance: random.Random) -> bytes:
 
 
 def _slice(content: bytes, chance: random.Random) -> tuple[int, int]:
-    """Return the limits of a slice; short ones are as frequent as long ones."""
+    """Return the limits of a slice; short slices are as common as long ones."""
     start = chance.randint(0, len(content))
     longest = chance.choice((1, 4, 16, _LONGEST_SLICE, len(content)))
     return start, min(len(content), start + chance.randint(0, longest))
@@ -105,7 +105,7 @@ def _cut_start(content: bytes, _: Sequence[bytes], chance: random.Random) -> byt
 
 
 def _number(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
-    # The next one after a random place, so that long contents need not be searched completely.
+    # The next token after a random place, so that long contents need not be searched completely.
     found = _NUMBER.search(content, chance.randint(0, max(0, len(content) - _LONGEST_NUMBER)))
     if found is None:
         return content
@@ -113,7 +113,7 @@ def _number(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
 
 
 def _token(content: bytes, seeds: Sequence[bytes], chance: random.Random) -> bytes:
-    """Put a word in the place of another one, without changing anything around it."""
+    """Replace a word with another one, without changing anything around it."""
     found = _some_token(content, chance)
     other = _some_token(chance.choice((content, *seeds)), chance)
     if found is None or other is None:
@@ -140,7 +140,7 @@ def _drop_line(content: bytes, _: Sequence[bytes], chance: random.Random) -> byt
     return b"\n".join(lines)
 
 
-# Those that keep a format's words intact appear twice.
+# Changes that keep a format's words intact appear twice.
 _CHANGES: Final[tuple[Callable[[bytes, Sequence[bytes], random.Random], bytes], ...]] = (
     *(_flip_bit, _set_bytes, _delete, _insert, _double, _splice, _paste, _cut_end, _cut_start, _noise),
     *(_number, _number, _token, _token, _shuffle_lines, _drop_line),

@@ -1,4 +1,4 @@
-"""The parsers of evidence, each from bytes to everything that is computed from its result."""
+"""The parsers of evidence; each function goes from bytes to everything that is computed from its parser's result."""
 
 import json
 import os
@@ -127,7 +127,7 @@ def _softnet(text: str) -> tuple[CounterSnapshot, ...]:
 
 
 def _counter_delta(content: bytes) -> None:
-    """Compare what all readers find in one text; counters of different sources are also subtracted."""
+    """Compare what all readers find in one text; counters from different sources are also subtracted."""
     found: list[CounterSnapshot] = []
     refusals: list[MalformedEvidenceError] = []
     for parse in (proc_net.snapshots, nstat.snapshots, netstat_s.snapshots, _softnet):
@@ -184,7 +184,7 @@ def _load_run(parse: Callable[[str], LoadRun], content: bytes) -> None:
 
 
 def _explain(content: bytes) -> None:
-    """Explain files in memory, in text and JSON."""
+    """Explain files in memory, as text and as JSON."""
     with ExitStack() as stack:
         sources = []
         for number, part in enumerate(content.split(FILE_END, _MOST_FILES - 1)):
@@ -227,7 +227,7 @@ def _file_of(content: bytes) -> Iterator[Path]:
 
 
 def _results(content: bytes) -> None:
-    """Load results, and show them."""
+    """Load results, and display them."""
     with _file_of(content) as path:
         try:
             found = load(path)
@@ -247,7 +247,7 @@ def _baseline(content: bytes) -> None:
 
 
 class _Silent:
-    """A program that has every method, and returns nothing."""
+    """A program that has every method and returns nothing."""
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda **_given: None

@@ -40,7 +40,7 @@ class Target:
 class Failure:
     """An input that was neither parsed nor rejected."""
 
-    number: int  # reproduces the input, together with the seed
+    number: int  # the input's number, which reproduces it together with the seed
     content: bytes
     trace: str
 
@@ -51,12 +51,12 @@ class Tally:
 
     name: str
     answers: int = 0
-    errors: int = 0  # rejected with MalformedEvidenceError
-    failures: Counter[str] = field(default_factory=Counter)  # all others, by exception and place
-    kept: list[Failure] = field(default_factory=list)  # the first three of each kind
+    errors: int = 0  # the number rejected with MalformedEvidenceError
+    failures: Counter[str] = field(default_factory=Counter)  # the number of all other errors, by exception and place
+    kept: list[Failure] = field(default_factory=list)  # the first three failures of each kind
 
     def fail(self, number: int, content: bytes, error: BaseException) -> None:
-        """Count a failure. The place where time or memory ran out is a matter of chance."""
+        """Count a failure. Where time or memory runs out is a matter of chance, so that place does not count."""
         chance_place = isinstance(error, HangError | MemoryError | RecursionError)
         frames = [] if chance_place else traceback.extract_tb(error.__traceback__)[-1:]
         place = "".join(f" in {Path(frame.filename).name}:{frame.lineno}" for frame in frames)
@@ -106,7 +106,7 @@ def run(
 
 
 def input_of(target: Target, number: int, *, seed: int) -> bytes:
-    """Return an input by its number; each is made independently, so that one can be made again alone."""
+    """Return an input by its number; each input is made independently, so that it can be made again on its own."""
     chance = random.Random(f"{seed}/{target.name}/{number}")  # noqa: S311 - reproducible, not secret
     return mutated(target.seeds, chance)
 

@@ -55,7 +55,7 @@ _LOGS: Final = (
     _JSON_LINES,
 )
 _READINGS: Final = (SNMP + NETSTAT) * 2
-# These numbers are near the limit of 32 bits, and beyond it.
+# These numbers are near the limit of 32 bits and beyond it.
 _WRAPPING: Final = "IpExt: InOctets\nIpExt: 4294967000\nIpExt: InOctets\nIpExt: 17\n"
 _NSTATS: Final = (NSTAT, NSTAT * 2, NSTAT_JSON, NSTAT_JSON * 2)
 _TEXTS: Final[Mapping[str, Sequence[str]]] = {
@@ -114,7 +114,7 @@ def _explained() -> Sequence[bytes]:
 
 
 def _configurations() -> Sequence[bytes]:
-    """Return the cases of the audit's tests, with their files one after the other."""
+    """Return the cases from the audit's tests, with their files one after the other."""
     return [FILE_END.join(text.encode() for text in case.files.values()) for case in CASES.values()]
 
 

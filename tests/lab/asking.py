@@ -1,4 +1,4 @@
-"""Containers with files, for tests of nginx alone; and nginx -t for many configurations in one of them."""
+"""Containers with files, for tests of nginx alone, and nginx -t for many configurations in one container."""
 
 import io
 import tarfile
@@ -10,7 +10,7 @@ import docker
 
 from tuneproof.lab.engine.labels import Session
 
-# Both CPUs of a small host; each configuration and its result take a line, as far as nginx rejects it.
+# It uses both CPUs of a small host, and prints each configuration's name and nginx's messages in one line.
 _ASK: Final = r"""
 cd /asked && ls | xargs -P 2 -n 100 sh -c '
 for file; do
@@ -55,7 +55,7 @@ def output(made: Any, script: str, *, by: str = "sh") -> str:
 def answers(
     engine: docker.DockerClient, image: str, configurations: Mapping[str, str], session: Session
 ) -> dict[str, str]:
-    """Return nginx's messages about each configuration; without a network, no name makes it wait."""
+    """Return nginx's messages about each configuration. There is no network, so nginx does not wait for names."""
     files = {f"asked/{name}": text for name, text in configurations.items()}
     with container(engine, image, files, session, user="0:0", network_mode="none") as made:
         said = output(made, _ASK)

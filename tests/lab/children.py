@@ -16,7 +16,7 @@ from tuneproof.lab.engine.labels import LEASE, PROJECT_FILTER, SESSION
 
 # One claim with one arm: the shortest run that uses everything.
 SHORTEST_RUN: Final = ("tests/scenarios", "-k", "loaded_worker_stalls")
-# A claim that counts, without the loop probe: a busy host cannot prevent its verdict.
+# A claim that is decided by counting, without the loop probe: a busy host cannot prevent its verdict.
 COUNTED_RUN: Final = ("tests/scenarios", "-k", "long_backlog_spares_connects")
 _STARTED_FOR: Final = "TUNEPROOF_TEST_RESULTS"
 # A limit for steps that take seconds: only a hang reaches it, even on a busy machine.
@@ -73,7 +73,7 @@ def _is_of(labels: Mapping[str, str], pid: int) -> bool:
 
 
 def reapers(results: Path) -> set[int]:
-    """Return the process ids of the reapers of children with this folder of results; not those of other runs."""
+    """Return the process ids of reapers for children with this results folder, and not for other runs."""
     found = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -87,7 +87,7 @@ def reapers(results: Path) -> set[int]:
 
 
 def wait_until(is_true: Callable[[], bool], *, within_s: float) -> float:
-    """Wait until something is true; return the seconds that it took (TimeoutError: it did not become true in time)."""
+    """Wait until something is true; return the time that it took, in seconds (TimeoutError: it did not become true)."""
     began_s = time.monotonic()
     while not is_true():
         if time.monotonic() - began_s > within_s:

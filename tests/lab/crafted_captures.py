@@ -1,4 +1,4 @@
-"""Captures that the lab cannot record itself, since they show rare behaviour of links, hosts and strangers."""
+"""Captures of rare behaviour by links, hosts and strangers, which the lab cannot record itself."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address
@@ -15,7 +15,7 @@ _FLOOD: Final = 2_000
 
 
 def captures() -> Mapping[str, bytes]:
-    """Return pcap files with nanoseconds by name."""
+    """Return pcap files with nanosecond time stamps, by name."""
     both = _exchange(Conversation())
     return {
         "vlan-one-way": _file(both, tagged=CLIENT),
@@ -61,7 +61,7 @@ def _reset_with_payload() -> Sequence[Segment]:
 
 
 def _syn_flood() -> Sequence[Segment]:
-    """Return SYNs of many clients without an answer; every tenth is repeated after a second."""
+    """Return unanswered SYNs from many clients; every tenth is repeated after a second."""
     segments: list[Segment] = []
     talks = [
         Conversation(client=end(f"10.1.{number >> 8}.{number & 255}", 1024 + number), segments=segments)
@@ -76,7 +76,7 @@ def _syn_flood() -> Sequence[Segment]:
 
 
 def _repeated_handshake() -> Sequence[Segment]:
-    """Return a handshake whose SYN and SYN/ACK were sent twice each."""
+    """Return a handshake in which both the SYN and the SYN/ACK were sent twice."""
     talk = Conversation()
     talk.send(CLIENT, flags=SYN)
     talk.send(CLIENT, flags=SYN, seq=1000, after_s=1.0)
@@ -87,7 +87,7 @@ def _repeated_handshake() -> Sequence[Segment]:
 
 
 def _probes() -> Sequence[Segment]:
-    """Return keep-alive probes, and both kinds of probes of a closed window."""
+    """Return keep-alive probes, and both kinds of probes for a closed window."""
     talk = Conversation()
     talk.handshake()
     talk.send(SERVER, b"x" * 1000)
@@ -106,7 +106,7 @@ def _probes() -> Sequence[Segment]:
 
 
 def _overtaken() -> Sequence[Segment]:
-    """Return two segments that swap places on their way, twice; the second time too late for mere reordering."""
+    """Return two segments that swap places on their way, twice; the second time, too late for mere reordering."""
     talk = Conversation()
     talk.handshake(there_s=0.005, back_s=0.005)
     for late_s in (0.001, 0.040):

@@ -1,9 +1,10 @@
 """Lets one engine call fail in each of many runs, and checks the consequences.
 
 ``python -m tests.lab.engine_faults lost``: the response to each call of one claim's run is lost, one call in each run.
-``python -m tests.lab.engine_faults two``: the same with two scenarios; the one that does not need the call is decided.
-``python -m tests.lab.engine_faults drawn``: points drawn by a seed, with other faults, and also with an own nginx and
-doctor.
+``python -m tests.lab.engine_faults two``: the same with two scenarios; the scenario that does not need the call is
+decided.
+``python -m tests.lab.engine_faults drawn``: points drawn by a seed, with other faults, and also with a user's own nginx
+and doctor.
 
 Further arguments: how many points (default: 60), spread evenly over the calls or drawn, and a seed (default: 1). It
 fails if anything is ever left behind or shown as a traceback, or if fewer than nine in ten claims are decided (with two
@@ -42,7 +43,7 @@ _LASTS_S: Final = 3600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """A command, and the engine call that fails meanwhile; 0 for none."""
+    """A command, and the number of the engine call that fails; 0 for none."""
 
     command: tuple[str, ...]
     fault: Fault
@@ -51,7 +52,7 @@ class Point:
 
 @dataclass(frozen=True, kw_only=True)
 class Drawn:
-    """A command, a fault, and when: after this share of the command's calls."""
+    """A command, a fault, and the share of the command's calls after which the fault occurs."""
 
     command: tuple[str, ...]
     fault: Fault
@@ -62,11 +63,11 @@ class Drawn:
 class Cost:
     """The consequences of a fault."""
 
-    calls: tuple[str, ...]  # made by the run
+    calls: tuple[str, ...]  # containers, networks and volumes made by the run
     decided: int  # claims
     status: int
     output: str
-    left: tuple[str, ...]  # containers, networks and volumes two minutes later
+    left: tuple[str, ...]  # those left two minutes later
 
     @property
     def is_clean(self) -> bool:
@@ -166,7 +167,7 @@ def main(series: str, most: int, seed: int) -> int:
 
 
 def hit(drawn: Drawn, measured: Callable[[Point], Cost], *, calls: int) -> tuple[Point, Cost]:
-    """Measure a point until its call is made: a run that waits for the engine's lock makes more calls."""
+    """Repeat a point until its call is made: a run that waits for the engine's lock makes more calls."""
     while True:
         point = Point(command=drawn.command, fault=drawn.fault, at=1 + math.floor(drawn.share * calls))
         cost = measured(point)

@@ -1,4 +1,4 @@
-"""A socket in front of the engine's, which a test can remove and bring back, or which fails at one call."""
+"""A socket in front of the engine's, which a test can remove and restore, or which fails one call."""
 
 import contextlib
 import os
@@ -107,7 +107,7 @@ _END_OF_HEADERS: Final = b"\r\n\r\n"
 
 
 class FaultyEngine(EngineProxy):
-    """Lets one of all calls fail. Its runs have a lock of their own: they time nothing, and need not wait for others.
+    """Makes one call fail. Its runs have a lock of their own: they do not time anything, and need not wait for others.
 
     at: the number of the call, from 1; 0 for none.
     """

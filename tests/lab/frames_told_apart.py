@@ -1,4 +1,4 @@
-"""Selects the frames that fit our narrower definitions, by what tshark reports for each."""
+"""Selects the frames that fit our narrower definitions, according to tshark's report on each."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tuneproof.explain.parse.capture.records import Endpoint
 
 _ASKED_FOR: Final = 2
-# If no handshake was seen.
+# Used if no handshake was seen.
 _ROUND_TRIP_NS: Final = 3_000_000
 _HALF: Final = 2**31
 

@@ -1,4 +1,4 @@
-"""Starts labs with shaped links repeatedly: ``python -m tests.lab.many_links [TIMES]`` prints what is left."""
+"""Starts labs with shaped links repeatedly: ``python -m tests.lab.many_links [TIMES]`` prints the leftovers."""
 
 import sys
 import time
@@ -32,7 +32,7 @@ class Leftovers:
 
     links: frozenset[str]  # Names of its network interfaces; those of a remote engine's machine are not visible
     kernels: int  # Number of user-mode kernels
-    own_rss_bytes: int  # Memory of this process
+    own_rss_bytes: int  # Memory used by this process
     available_bytes: int  # Memory that the machine still has available
 
     @classmethod
@@ -46,7 +46,7 @@ class Leftovers:
 
 
 def start_and_end(session: Session, *, shaper: str, netadmin_image: str, client_image: str) -> float:
-    """Start a lab, shape and measure one of its links, end it; return how many seconds that took."""
+    """Start a lab, shape and measure one of its links, and end it; return the duration in seconds."""
     began_s = time.monotonic()
     with Lab(session) as lab:
         lab.start(
@@ -66,7 +66,7 @@ def start_and_end(session: Session, *, shaper: str, netadmin_image: str, client_
 
 
 def start_many(client: docker.DockerClient, session: Session, times: int) -> Iterator[Leftovers]:
-    """Start this many labs one after the other; yield what exists before the first and after each.
+    """Start this many labs one after the other; yield what the machine has before the first and after each.
 
     TimeoutError: a lab left a link or a kernel behind.
     """
@@ -104,7 +104,7 @@ def _say(text: str) -> None:
 
 
 def main(times: int) -> None:
-    """Start this many labs and print what is left after each."""
+    """Start this many labs and print the leftovers after each."""
     client = connect(timeout_s=600)
     with session_on({"": client}) as session:
         for number, found in enumerate(start_many(client, session, times)):

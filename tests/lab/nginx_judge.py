@@ -69,7 +69,7 @@ Server(("127.0.0.1", {generated_inheritance.SLOW_PORT}), Handler).serve_forever(
 def judge_of(
     engine: docker.DockerClient, image: str, client: str, session: Session, version: Sequence[int]
 ) -> Iterator["Judge"]:
-    """Start the containers of an image with nginx, and of one with Python and ss."""
+    """Start two containers: one from an image with nginx, and one from an image with Python and ss."""
     more = {"user": "0:0", "cap_drop": ["ALL"], "cap_add": list(CAPABILITIES), "sysctls": _SYSCTLS}
     files = {**judged_inheritance.FILES, "judged/start.sh": _START}
     with container(engine, image, files, session, network_mode="none", **more) as nginx:

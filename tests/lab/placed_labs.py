@@ -1,8 +1,8 @@
-"""Starts and kills placed labs, and checks what is left on their engines.
+"""Starts and kills labs on several engines, and checks what is left there.
 
 ``python -m tests.lab.placed_labs starts TIMES ROLE=ENGINE...`` starts this many labs one after the other, and sends
 packets in each; ``python -m tests.lab.placed_labs kills TIMES SEED ROLE=ENGINE...`` kills this many runs at random
-instants. The engines need the images: run a claim with the same places before.
+instants. The engines must have the images, so run a claim with the same places first.
 """
 
 import random

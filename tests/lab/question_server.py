@@ -1,9 +1,9 @@
 """Sends requests to the nginx on its machine for a shell: a container runs this file with plain Python.
 
-A shell sends requests to PORT, one line of JSON each, and an empty line. It gets as many lines back: status line and
-headers, or nothing for a connection that ends without them. A request has host and port, whether to use TLS, the
-server's name, and the text to send. Each waits for the one before it, but not for long: the first fills a cache for the
-next.
+A shell sends requests to PORT, one line of JSON each, and an empty line. It gets as many lines back: the status line
+and headers, or nothing for a connection that ends without them. A request consists of host and port, whether to use
+TLS, the server's name, and the text to send. Each request waits briefly for the one before it, since the first fills a
+cache for the next.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Requests over raw sockets, on nginx's machine: a container runs this file with plain Python.
 
 It reads requests as JSON from the given file, and prints the responses in the same order: status, header lines, body. A
-request has an address (a host and a port, or a path), the bytes to send, and how many seconds to wait for a response.
+request consists of an address (host and port, or a path), the bytes to send, and the seconds to wait for a response.
 """
 
 import json
@@ -81,7 +81,7 @@ class _Connection:
 
 
 def answers(questions: list[Any]) -> list[Any]:
-    """Return the responses to requests, which share a connection as long as their address stays the same."""
+    """Return the responses to requests; successive requests to one address share a connection."""
     found = []
     for address, group in groupby(questions, key=lambda question: question[0]):
         connection = _Connection(address)

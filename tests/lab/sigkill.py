@@ -1,4 +1,4 @@
-"""Kills pytest at random instants and checks what is left: ``python -m tests.lab.sigkill [TIMES] [SEED]``.
+"""Kills pytest at many instants and checks what is left: ``python -m tests.lab.sigkill [TIMES] [SEED]``.
 
 The instants are spread evenly over the shortest run, from the interpreter's start to the end of clean-up.
 The runs time nothing, and have a lock of their own, so they do not wait for other runs on the engine.
@@ -64,7 +64,7 @@ def _resources(clients: Sequence[docker.DockerClient], pid: int) -> list[str]:
 
 
 def life_s(results: Path, environment: Mapping[str, str]) -> float:
-    """Return how long the shortest run takes here if nothing ends it; later instants would hit nothing."""
+    """Return how long the shortest run takes here if nothing kills it; later instants would hit nothing."""
     began_s = time.monotonic()
     start_pytest(*SHORTEST_RUN, results=results, environment=environment).communicate()
     return time.monotonic() - began_s

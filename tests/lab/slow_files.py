@@ -1,4 +1,4 @@
-"""A file that is slow to open or to read: the kernel asks us first, as it asks a virus scanner (fanotify(7))."""
+"""A file that is slow to open or read: the kernel first asks this process, as it asks a virus scanner (fanotify(7))."""
 
 import ctypes
 import os

@@ -1,4 +1,4 @@
-"""A problem outside the project gives one clear message, an exit status other than 0, and no traceback."""
+"""A problem outside the project leads to one clear message, an exit status other than 0, and no traceback."""
 
 import json
 import os
@@ -33,7 +33,7 @@ from tuneproof.lab.topology.roles import Role, RoleSpec
 pytestmark = pytest.mark.engine
 
 
-def test_an_nginx_conf_that_does_not_start_shows_nginx_s_message(lab_session: Session, images: BuiltImages) -> None:
+def test_nginx_s_message_is_shown_if_an_nginx_conf_does_not_start(lab_session: Session, images: BuiltImages) -> None:
     broken = RoleSpec(
         name="subject",
         role=Role.SUBJECT,
@@ -47,7 +47,7 @@ def test_an_nginx_conf_that_does_not_start_shows_nginx_s_message(lab_session: Se
     assert 'unknown directive "no_such_directive"' in raised.value.tail
 
 
-def test_an_image_that_does_not_build_shows_the_end_of_its_log(engine: docker.DockerClient, tmp_path: Path) -> None:
+def test_the_end_of_the_log_is_shown_if_an_image_does_not_build(engine: docker.DockerClient, tmp_path: Path) -> None:
     folder = tmp_path / "broken"
     folder.mkdir()
     dockerfile = 'ARG BASE\nFROM ${BASE}\nLABEL io.tuneproof.build="layer"\nRUN echo about to fail && false\n'
@@ -66,7 +66,7 @@ def test_a_run_survives_or_reports_an_engine_that_stops(
 ) -> None:
     """The run waits, and continues in a new lab; otherwise it ends, and the reaper removes the rest when it can.
 
-    The engine is behind TCP: nothing passes through files or namespaces of this machine.
+    The engine is reached over TCP: nothing passes through files or namespaces of this machine.
     """
     address = find_endpoint().address
     if not address.startswith("unix://"):
@@ -76,7 +76,7 @@ def test_a_run_survives_or_reports_an_engine_that_stops(
         assert measures_beyond(child, 2, results=tmp_path / "results"), child.stdout.read()
         proxy.stop()
         if comes_back:
-            # The lease ends with its connection, as with a real engine.
+            # The lease ends with its connection, as it would with a real engine.
             wait_until(lambda: not leases_held(engine, child.pid), within_s=GONE_WITHIN_S)
             proxy.start()
         output, _ = child.communicate(timeout=2 * GONE_WITHIN_S)
@@ -104,7 +104,7 @@ def test_an_unresponsive_engine_gives_one_message(tmp_path: Path) -> None:
 
 
 def test_an_unusable_results_folder_gives_one_message(tmp_path: Path) -> None:
-    """The results folder cannot be made, because a file has its name."""
+    """The results folder cannot be created, because a file has its name."""
     taken = tmp_path / "taken"
     taken.touch()
     child = start_pytest(*SHORTEST_RUN, results=taken)
@@ -131,7 +131,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_ends_the_run_and_keeps_what_was_written(small_disk: Path) -> None:
-    """Trials fill the disk in the middle of the measurement; results.json stays valid."""
+    """Trials fill the disk during the measurement; results.json stays valid."""
     child = start_pytest(*SHORTEST_RUN, results=small_disk)
     output, _ = child.communicate(timeout=2 * GONE_WITHIN_S)
     assert child.returncode != 0

@@ -1,6 +1,6 @@
 """Claims that must fail when their cause or their remedy is removed: an assertion that cannot fail tests nothing.
 
-Arms keep their names but run as others: the remedied one gets the problem as well, or the other one loses it. For
+Arms keep their names but run as other arms: the remedied one gets the problem as well, or the other loses it. For
 claims that are expected to be refuted, canned trials show that they can hold
 (tests/unit/proof/scenario/test_claims_can_hold.py).
 """
@@ -42,7 +42,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 
 @dataclass(frozen=True, kw_only=True)
 class Sabotage:
-    """The part that is removed, and the claims that lose it."""
+    """The part that is removed, and the claims that depend on it."""
 
     scenario: Scenario[Any]  # The scenario
     stand_ins: Mapping[str, str]  # By an arm's name, the arm in its place
@@ -84,7 +84,7 @@ SABOTAGES = {
     ),
     "keepalive-left-out": Sabotage(
         scenario=upstream_keepalive.SCENARIO,
-        # The other claims about a gain are the same function of other arms.
+        # The other claims about a gain are the same function on other arms.
         stand_ins={"keepalive": "off"},
         claims=("connections_are_the_cause",),
     ),
@@ -118,7 +118,7 @@ SABOTAGES = {
     "syn-backlog-made-long": Sabotage(
         scenario=_HALF_OPEN.SCENARIO,
         stand_ins={_HALF_OPEN.SHORT.name: _HALF_OPEN.LONG.name},
-        # The claim that cookies end the drops is the same function of another arm.
+        # The claim that cookies end the drops is the same function on another arm.
         claims=("half_open_drops_without_overflows", "long_syn_backlog_ends_drops"),
     ),
     "recipe-left-out": Sabotage(
@@ -165,7 +165,7 @@ SABOTAGES = {
     ),
     "causes-left-out": Sabotage(
         scenario=_DIAGNOSIS.SCENARIO,
-        # The same function of other arms finds the other causes.
+        # The same function finds the other causes on other arms.
         stand_ins={_DIAGNOSIS.STALL.name: _DIAGNOSIS.HEALTHY.name, _DIAGNOSIS.OVERFLOW.name: _DIAGNOSIS.HEALTHY.name},
         claims=("stall_is_told", "overflow_is_told", "stalled_nginx_sends_to_nobody", "overflow_repeats_syns"),
     ),
@@ -195,5 +195,5 @@ def test_a_claim_does_not_hold_without_its_cause_or_remedy(name: str, nginx: str
     assert set(verdicts) == set(sabotage.claims)
     assert Verdict.HOLDS not in verdicts.values(), verdicts
     assert set(verdicts.values()) != {Verdict.INCONCLUSIVE}, "a host on which nothing is decided shows nothing"
-    # With few correct trials, the exact limits of those that count would not decide either.
+    # With few correct trials, the exact limits of counted claims would not decide either.
     assert {verdicts[name] for name in refuted} <= {Verdict.REFUTED}, verdicts

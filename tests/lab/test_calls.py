@@ -40,7 +40,7 @@ def by_the_log(rig: Rig) -> Figures:
 
 
 def requests(rig: Rig) -> None:
-    """Request files, each on a connection of its own, and something that is not a file."""
+    """Request files and something that is not a file, each on a connection of its own."""
     rig.flow(Flow(connections=REQUESTS, at_once=1, path="/16000.bin", close=True))
     rig.flow(Flow(connections=REQUESTS, at_once=1, path="/none", close=True))
 
@@ -62,7 +62,7 @@ def claim_on(call: str) -> CountedClaim:
     return next(claims_from(line))
 
 
-def test_the_library_counts_as_many_calls_as_the_debug_log_has(nginx: str, measure: Measure) -> None:
+def test_the_library_counts_as_many_calls_as_the_debug_log_contains(nginx: str, measure: Measure) -> None:
     """The counts agree in every trial: a count that is off by one is wrong."""
     arms = arms_of(
         [

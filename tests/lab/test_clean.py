@@ -1,4 +1,4 @@
-"""``./lab clean`` on the real engine: what others built on the project's images, or run from them, stays."""
+"""``./lab clean`` on the real engine: images and containers that others made from the project's images stay."""
 
 import io
 import uuid
@@ -23,7 +23,7 @@ _SLEEPS = ["sleep", "infinity"]
 
 
 class Corner:
-    """The part of an engine that a test made: the rest is neither visible nor removed."""
+    """The part of an engine that a test made: the rest is neither shown nor removed."""
 
     def __init__(self, engine: docker.DockerClient) -> None:
         self._api = engine.api
@@ -98,7 +98,7 @@ class Household:
         return True
 
     def remove(self) -> None:
-        """Remove the rest of it."""
+        """Remove what is left of it."""
         for item in self.corner.containers(all=True):
             self.engine.api.remove_container(item["Id"], force=True)
         for name in sorted(name for name in self.corner.mine if ":" in name and not name.startswith("sha256:")):
@@ -155,9 +155,9 @@ def test_docker_keeps_the_contract(check: Callable[[Engine], None], household: H
 def test_clean_removes_what_the_lab_made_and_keeps_what_others_built_on_it(
     household: Household, images: BuiltImages, lab_session: Session
 ) -> None:
-    """The user's images stay, one FROM the base and one FROM an image of the lab, and so do their containers."""
+    """The user's images, built FROM the base and FROM an image of the lab, stay, and so do their containers."""
     token, client = household.token, images.roles["client"]
-    # Earlier versions imported it like this if no registry answered: with Debian's name and the project's label.
+    # If no registry answered, earlier versions imported the base like this: with Debian's name and the project's label.
     old_base = household.build(f"debian:{token}", f"FROM {client}", f"LABEL {PROJECT_FILTER}")
     ours = household.build(
         f"tuneproof/client:bookworm-{token}", f"FROM {old_base}", f"LABEL {LAYER_FILTER}", labels={BUILD: IMAGE}
@@ -190,7 +190,7 @@ def test_clean_removes_what_an_unfinished_build_left(household: Household, image
 def test_an_image_that_a_user_committed_from_a_lab_container_outlives_the_session(
     household: Household, images: BuiltImages
 ) -> None:
-    """The image, and therefore its container, has all labels of a session that has ended."""
+    """The image, and therefore its container, carries all labels of a session that has ended."""
     session = Session()
     with Lab(session) as lab:
         lab.start([RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])])

@@ -1,4 +1,4 @@
-"""Nothing of a session remains after any end, and other people's containers are not touched."""
+"""Nothing of a session remains, however it ends, and other people's containers are not touched."""
 
 import json
 import os
@@ -59,10 +59,10 @@ def test_a_failed_start_leaves_nothing(
     assert not _ids(engine, other_session)
 
 
-def test_only_a_session_with_an_ended_lease_is_swept(
+def test_only_a_session_with_an_ended_lease_is_removed(
     engine: docker.DockerClient, other_session: Session, images: BuiltImages
 ) -> None:
-    """Without a lease, its containers may be in use; with one that has ended, its network is removed, too."""
+    """Without a lease, a session's containers may be in use; if its lease has ended, its network is removed, too."""
     with Lab(other_session) as lab:
         lab.start([RoleSpec(name="client", role=Role.CLIENT, image=images.roles["client"])])
         remove_dead_sessions(engine)
@@ -78,7 +78,7 @@ def test_only_a_session_with_an_ended_lease_is_swept(
 @pytest.mark.parametrize("has", [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.timing
 def test_nothing_survives_a_sigkill(engine: docker.DockerClient, tmp_path: Path, run_state: RunState, has: int) -> None:
-    """The kill comes soon after the run has made this many things; tests/lab/sigkill.py kills at more moments."""
+    """The kill comes soon after the run has created this many resources; tests/lab/sigkill.py kills at more moments."""
     instants = random.Random(run_state.options.seed + has)  # noqa: S311 - reproducible, not secret
     kill = kill_once(engine, after_s=instants.random() / 2, results=tmp_path, has=has)
     assert kill.alive, "the kill hit nothing"
@@ -87,7 +87,7 @@ def test_nothing_survives_a_sigkill(engine: docker.DockerClient, tmp_path: Path,
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Children inherit an ignored SIGINT, which a shell gives its background jobs; they do not inherit a handler."""
+    """Set a handler, since children do not inherit it, but would inherit the ignored SIGINT of a background job."""
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, previous)
@@ -120,7 +120,7 @@ def test_an_interrupted_run_cleans_up_and_keeps_its_results(
 @pytest.mark.parametrize("has", [1, 4, 6])
 @pytest.mark.timing
 def test_ctrl_c_while_a_lab_starts_leaves_nothing(engine: docker.DockerClient, tmp_path: Path, has: int) -> None:
-    """Ctrl-C comes soon after the run has made this many things; calls in progress are undone when they complete."""
+    """Ctrl-C comes soon after the run has created this many resources; calls in progress are undone once they end."""
     child = start_pytest(*COUNTED_RUN, results=tmp_path)
     wait_until(lambda: child.poll() is not None or len(resources_of(engine, child.pid)) >= has, within_s=GONE_WITHIN_S)
     os.kill(child.pid, signal.SIGINT)

@@ -1,7 +1,7 @@
 """The model of a configuration agrees with nginx: settings in effect, locations, servers and sockets.
 
 By default it uses one version and a sample; `./lab test tests/lab/test_conf_model.py -s` compares everything on all
-versions, and prints how much of each kind there was.
+versions, and prints how many questions of each kind there were.
 """
 
 from collections.abc import Callable, Iterator
@@ -37,8 +37,8 @@ MOST_UNKNOWN: Final = 0.02
 LEAST_OF_EACH: Final = 100
 """Questions in which each construct occurs, if all are asked."""
 LEAST_REFUSED: Final = 0.25
-# Cases that the model leaves unanswered are drawn rarely; QUIC exists in new versions only, and a set has one refusal
-# at most.
+# Cases that the model leaves unanswered are drawn rarely; only new versions support QUIC, and a set has at most one
+# refusal.
 RARE: Final = (
     "unknown: ",
     "refused: ",
@@ -69,7 +69,7 @@ SAMPLE: Final = Size(
 ALL: Final = Size(
     location_servers=420, requests_each=25, inheritance_servers=30, timeout_servers=12, host_ports=100, listen_sets=1400
 )
-# The newest version answers most questions: it has directives that the others lack.
+# The newest version answers the most questions, since it has directives that the others lack.
 TIERS: Final = [
     pytest.param(STABLE_VERSIONS[-1], SAMPLE, id=f"sample-{STABLE_VERSIONS[-1]}"),
     *(pytest.param(version, ALL, id=f"all-{version}", marks=pytest.mark.slow) for version in LAB_VERSIONS),
@@ -78,7 +78,7 @@ Compare = Callable[[], Compared]
 
 
 class Asked:
-    """All answers of nginx, to be compared with the model as often as the model changes."""
+    """All answers by nginx, which can be compared with the model each time the model changes."""
 
     def __init__(self, judge: Judge, size: Size) -> None:
         version = judge.version

@@ -1,4 +1,4 @@
-"""Other people's configurations run with limits and few rights, as the kernel reports, and end at these limits."""
+"""Other people's configurations run with limits and few privileges, as the kernel reports, and end at these limits."""
 
 import re
 import time
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.engine
 _NUMBERS: Final = {"CHOWN": 0, "DAC_OVERRIDE": 1, "SETGID": 6, "SETUID": 7, "NET_ADMIN": 12, "NET_RAW": 13}
 _NO_CAPABILITY: Final = f"{0:016x}"
 _PROXY: Final = "server { listen 8080; location / { proxy_pass http://unix:/run/app.sock; } }"
-# First those of version 1, then those of version 2.
+# The files of cgroup version 1 come first, then those of version 2.
 _LIMITS: Final = (
     "cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null "
     "|| cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/memory.max"
@@ -91,7 +91,7 @@ def limits_inside(container: LabContainer, process: str) -> list[str]:
 def test_foreign_nginx_and_its_helpers_have_limits_and_few_capabilities(
     images: BuiltImages, lab_session: Session, place_cpus: PlaceCpus, nginx: str, tmp_path: Path
 ) -> None:
-    """The limits are those of docs/hosts.md; workers have no capability at all, and no program gains any."""
+    """The limits are those of docs/hosts.md; workers have no capabilities at all, and no program can gain any."""
     with started(_PROXY, tmp_path, images=images, session=lab_session, place_cpus=place_cpus, nginx=nginx) as lab:
         # The helper sees nginx's processes; the helper's own first process is not among them.
         seen = {
@@ -119,7 +119,7 @@ def test_the_lease_runs_as_nobody_without_capabilities(
 
 
 def test_a_container_that_fills_the_disk_is_ended(images: BuiltImages, lab_session: Session) -> None:
-    """The file that fills the disk has no name any more, like nginx's temporary files, so no folder's size shows it."""
+    """The file that fills the disk has been unlinked, like nginx's temporary files, so no folder's size shows it."""
     fills = "import os, time; time.sleep(1); f = open('/var/lib/backend/x', 'wb'); os.unlink(f.name)\n"
     fills += "while True: f.write(bytes(1 << 20)); f.flush()"
     specs = [
@@ -151,7 +151,7 @@ def test_with_a_route_to_the_outside_foreign_files_run_only_with_trust(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The network is Docker's default one: its host answers there. Nothing of the foreign files has been started."""
+    """The network is Docker's default one, on which the host answers. Without trust, nginx is not started."""
     monkeypatch.setattr(placed, "WITHOUT_ADDRESS", {})
     lab: dict[str, Any] = {"images": images, "session": lab_session, "place_cpus": place_cpus, "nginx": nginx}
     with (

@@ -18,7 +18,7 @@ from tuneproof.wording import as_numbers
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-# These directives are for other systems, or left out of Debian's packages.
+# These directives are for other systems, or Debian's packages leave them out.
 ABSENT: Final = frozenset(
     f"ngx_{name}_module"
     for name in (
@@ -36,7 +36,7 @@ NOT_IN_MAINLINE: Final = frozenset(
         *("mail_proxy", "mail_realip", "mail_smtp", "mail_ssl"),
     )
 )
-# Debian's security updates brought them to older versions; the table describes nginx's own.
+# Debian's security updates added them to older versions; the table describes nginx's own releases.
 BACKPORTED: Final = frozenset({"max_errors", "max_headers"})
 # Modules that Debian packages separately; without them, nginx does not know their directives.
 APART: Final = ("stream", "mail", "http_geoip", "http_image_filter", "http_perl", "http_xslt_filter", "stream_geoip")
@@ -82,7 +82,7 @@ class Question:
         return ["on" if self.is_twice and self.row.is_flag else "1"] * self.count
 
     def configuration(self, version: str) -> str:
-        """Return a configuration with the modules that it needs, and nothing else."""
+        """Return a configuration for a question, with the modules that it needs and nothing else."""
         named = {row.module.removeprefix("ngx_").removesuffix("_module") for row in rows_of(self.row.name)}
         families = {self.context.split()[0], self.row.module.split("_")[1]}
         # stream's own modules need stream, which comes before them.

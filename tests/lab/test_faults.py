@@ -1,4 +1,4 @@
-"""If nginx dies during a trial, the lab is started again; if dying is what a claim is about, it counts."""
+"""If nginx dies during a trial, the lab is started again; if the claim is about dying, the trial counts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.engine]
 
 
 def scenario_with(script: Callable[[Rig], Figures]) -> Scenario[Any]:
-    """Return a scenario with the claim that each of five trials gets its response."""
+    """Return a scenario with the claim that a request gets its response in each of five trials."""
     arms = arms_of([Setting(name="asked", config=written_config(""), script=script)])
     claim = Claim[CountedObservation](
         name="requests_are_answered",
@@ -82,7 +82,7 @@ def test_nginx_that_dies_again_ends_the_scenario_with_its_reason(nginx: str, mea
 def test_a_container_killed_at_the_scenarios_own_limit_counts(
     nginx: str, measure: Measure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kernel may kill all of nginx instead of one worker, as in one run of all versions."""
+    """The kernel may kill all of nginx instead of one worker, as it once did in a run with all versions."""
     fresh_workers = TrialNginx.fresh_workers
 
     def killed_first(nginx: TrialNginx) -> None:

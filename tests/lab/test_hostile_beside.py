@@ -37,7 +37,7 @@ from tuneproof.yours.proposal import Wanted, propose
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-# The kernel limits what forks, not what joins: the engine's runtime, with its threads, where the lab starts a program.
+# The limit applies to forks, not to processes that join, such as the engine's runtime when the lab starts a program.
 # https://docs.kernel.org/admin-guide/cgroup-v2.html#pid
 _JOINING: Final = 16
 _MODULE: Final = "/usr/lib/nginx/modules/hostile.so"
@@ -77,7 +77,7 @@ def asks_slowly(rig: Rig) -> Figures:
 
 
 def asks_the_loop(rig: Rig) -> Figures:
-    """Send the request that nginx sends to itself, and check that it and the rest get a response at all."""
+    """Send the request that nginx sends to itself, and check that all such requests get a response at all."""
     looped = [one for answers in rig.flow(Flow(path="/loop", timeout_s=20.0), port=8080) for one in answers.answers]
     after = [one for answers in rig.flow(Flow(path="/", timeout_s=20.0), port=8080) for one in answers.answers]
     return {"looped_status": looped[0].status if looped else 0, "after_status": after[0].status if after else 0}
@@ -88,8 +88,8 @@ class Hostile:
     """A configuration, and how its check ends."""
 
     text: str
-    ends_with: str  # of the one sentence; empty if the check runs to its end
-    module: str = ""  # source of a module that it loads
+    ends_with: str  # words in the only sentence; empty if the check runs to its end
+    module: str = ""  # source code of a module that it loads
     script: Any = asks_slowly
 
 
@@ -136,7 +136,7 @@ def watched(client: docker.DockerClient, session: Session) -> Iterator[Most]:
                 try:
                     seen = client.api.stats(one["Id"], stream=False, one_shot=True)
                 except (APIError, JSONDecodeError):
-                    # A container that has ended is reported as such, or not at all.
+                    # The engine reports a container that has ended as such, or not at all.
                     continue
                 most.looks += 1
                 most.memory_bytes = max(most.memory_bytes, seen["memory_stats"].get("usage", 0))
@@ -153,7 +153,7 @@ def watched(client: docker.DockerClient, session: Session) -> Iterator[Most]:
 
 
 def built(source: str, folder: Path) -> bytes:
-    """Return a module."""
+    """Build a module and return its file."""
     if which("gcc") is None:
         pytest.skip("gcc is not installed here: no module can be built that does harm")
     (folder / "hostile.c").write_text(source, encoding="ascii")
@@ -177,7 +177,7 @@ def test_a_hostile_configuration_harms_itself_alone(
     hostile = CASES[name]
     path = written(tmp_path, {"nginx.conf": hostile.text})
     modules: Mapping[str, bytes] = {_MODULE: built(hostile.module, tmp_path)} if hostile.module else {}
-    # The lab's own nginx takes only Debian's modules; a user's image may have others.
+    # The lab's own nginx loads only Debian's modules; a user's image may contain others.
     image = images.subjects[nginx] if modules else ""
     proposal = propose(Wanted(configuration=str(path), version=nginx, image=image))
     (yours,) = {arm.subject.name: arm.subject for arm in proposal.scenario.arms if arm.subject.name == "yours"}.values()

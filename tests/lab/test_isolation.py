@@ -1,4 +1,4 @@
-"""The rights of a lab's containers, as the engine itself reports them."""
+"""The privileges of a lab's containers, as the engine itself reports them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -41,7 +41,7 @@ def inspected(request: pytest.FixtureRequest, containers: dict[str, dict[str, An
     return containers[request.param]
 
 
-def test_no_container_mounts_anything_of_the_host(inspected: dict[str, Any]) -> None:
+def test_no_container_mounts_anything_from_the_host(inspected: dict[str, Any]) -> None:
     """A container has neither bind mounts nor volumes: files come with the image or by upload."""
     assert not inspected["Mounts"]
     assert not inspected["HostConfig"]["Binds"]
@@ -62,7 +62,7 @@ def test_no_container_is_privileged_or_shares_a_namespace_of_the_host(inspected:
 def test_every_container_drops_all_capabilities_and_only_netadmin_adds_two(
     containers: dict[str, dict[str, Any]],
 ) -> None:
-    """Links and captures need NET_ADMIN and NET_RAW; the other containers need nothing."""
+    """Links and captures need NET_ADMIN and NET_RAW; the other containers do not need any capability."""
     assert all(item["HostConfig"]["CapDrop"] == ["ALL"] for item in containers.values())
     kept = {role: set(item["HostConfig"]["CapAdd"] or []) for role, item in containers.items()}
     assert {name.removeprefix("CAP_") for name in kept.pop("netadmin")} == {"NET_ADMIN", "NET_RAW"}
@@ -70,7 +70,7 @@ def test_every_container_drops_all_capabilities_and_only_netadmin_adds_two(
 
 
 def test_only_netadmin_sees_processes_of_another_container(containers: dict[str, dict[str, Any]]) -> None:
-    """It sees the processes of its subject, to read nginx's memory; all others see only their own."""
+    """Netadmin sees its subject's processes, to read nginx's memory; all other containers see only their own."""
     modes = {role: item["HostConfig"]["PidMode"] for role, item in containers.items()}
     assert modes.pop("netadmin") == f"container:{containers['subject']['Id']}"
     assert not any(modes.values())
@@ -79,7 +79,7 @@ def test_only_netadmin_sees_processes_of_another_container(containers: dict[str,
 def test_the_labs_network_has_no_route_to_the_outside(
     engine: docker.DockerClient, containers: dict[str, dict[str, Any]]
 ) -> None:
-    """The network is internal: it has no gateway to anywhere else."""
+    """The network is internal: it does not have a gateway."""
     (name,) = containers["subject"]["NetworkSettings"]["Networks"]
     assert engine.networks.get(name).attrs["Internal"] is True
 

@@ -36,7 +36,7 @@ def leases(engine: docker.DockerClient, session: str) -> list[dict[str, Any]]:
 def test_a_lease_ends_with_its_process_and_then_anybody_removes_the_session(
     engine: docker.DockerClient, images: BuiltImages
 ) -> None:
-    """No other process can remove it earlier."""
+    """Earlier, no other process can remove the session."""
     session = Session().id
     words = [sys.executable, "-c", HOLD, session, images.roles["netadmin"]]
     with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=CHECKOUT, text=True) as holder:

@@ -1,4 +1,4 @@
-"""The promises of a shaped link: it does what was set, or nothing is measured over it; and it survives restarts."""
+"""The promises of a shaped link: it does what was set, or nothing is measured over it, and it survives restarts."""
 
 import json
 import re
@@ -88,7 +88,7 @@ def free_memory_bytes(links: ShapedLinks) -> int:
 
 @pytest.fixture(scope="module")
 def wire(lab_session: Session, images: BuiltImages) -> str:
-    """The wire as shaper, if the host can run one."""
+    """Return the shaper "wire" if the host can run one."""
     reason = why_impossible(lab_session, images.roles["netadmin"])[WIRE]
     if reason:
         pytest.skip(f"no wire can be raised on this host: {reason}")
@@ -104,7 +104,7 @@ def assert_is(links: ShapedLinks, network: NetworkProfile) -> None:
     """Check that the client's link does what the current network profile says."""
 
     def measure(profile: LinkProfile) -> LinkFigures:
-        # Nothing is set again: the present state is measured.
+        # The link is measured without being set again.
         assert profile == network.client, "the host does not carry the rate of a slow link"
         return links.measure("client", profile, subject=PEER, plan=QUICK_PROBES)
 
@@ -112,7 +112,7 @@ def assert_is(links: ShapedLinks, network: NetworkProfile) -> None:
 
 
 def interface(lab: Lab, container: str) -> tuple[str, str, str]:
-    """Return MAC address, IPv4 routes and addresses of a namespace, as one of the role's programs sees them."""
+    """Return the MAC address, IPv4 routes and addresses in a namespace, as one of the role's programs sees them."""
     read = lab[container].run
     return (
         read(["cat", "/sys/class/net/eth0/address"]).decode().strip(),
@@ -164,10 +164,10 @@ def test_a_wire_survives_a_restart_of_its_role(engine: docker.DockerClient, lab:
 def test_native_shaping_works_with_netem_in_the_kernel(lab_session: Session, images: BuiltImages, wire: str) -> None:
     """Settings are read back and timed in both directions (ifb for incoming frames), without any trace of earlier ones.
 
-    It uses a user-mode kernel, since the host's own may lack netem.
+    The test uses a user-mode kernel, since the host's own may lack netem.
     """
     profiles = [
-        # No setting here loses a frame, because some frames are timed.
+        # No setting here loses frames, because some frames are timed.
         LinkProfile.both(Impairment(delay_ms=2, duplicate_pct=1, rate_mbit=10)),
         LinkProfile(egress=Impairment(delay_ms=5, rate_mbit=80), ingress=Impairment(delay_ms=9)),
         LinkProfile.both(Impairment(delay_ms=3)),
@@ -195,7 +195,7 @@ def test_native_shaping_works_with_netem_in_the_kernel(lab_session: Session, ima
 
 @pytest.mark.slow  # The result changes only with the constants of impairments.py and the kernel of the wire.
 def test_a_wire_has_memory_left_with_both_queues_full(lab_session: Session, images: BuiltImages, wire: str) -> None:
-    """A wire needs memory: after a single frame that finds none, its driver passes nothing any more."""
+    """A wire needs free memory: if there is none for a single frame, its driver no longer passes anything."""
     telling = wire_owner(images, init="memory")
     specs = [telling if spec.name == telling.name else spec for spec in specs_of(images, wire)]
     with Lab(lab_session) as lab:
@@ -297,10 +297,10 @@ def during_block(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int, Cal
         timer.join()
 
 
-def test_without_a_tun_device_there_is_no_wire_and_the_reason_says_so(
+def test_without_a_tun_device_there_is_no_wire_and_the_error_says_why(
     lab_session: Session, images: BuiltImages
 ) -> None:
-    """The engine itself refuses such a container; the message names the device."""
+    """The engine itself refuses a container with such a wire; the message names the device."""
     missing = "/dev/net/no-such-tun"
     impossible = why_impossible(lab_session, images.roles["netadmin"], tun=missing)
     assert missing in impossible[WIRE]
@@ -310,8 +310,8 @@ def test_without_a_tun_device_there_is_no_wire_and_the_reason_says_so(
         choose_shaper("auto", impossible)
 
 
-def test_a_links_netadmin_container_has_only_the_rights_that_it_needs(lab: Lab) -> None:
-    """The container has two capabilities and one device, which is no mount, and is not privileged."""
+def test_a_links_netadmin_container_has_only_the_privileges_that_it_needs(lab: Lab) -> None:
+    """The container has two capabilities and one device, no mount, and is not privileged."""
     host = lab[owner_name("client")].inspect()
     assert host["HostConfig"]["Privileged"] is False
     assert {name.removeprefix("CAP_") for name in host["HostConfig"]["CapAdd"]} == {"NET_ADMIN", "NET_RAW"}

@@ -1,4 +1,4 @@
-"""nginx on several CPUs: the lab starts what claims about large machines need, even if it is too small for them."""
+"""nginx on several CPUs: the lab starts what claims about large machines need, even on a machine too small for them."""
 
 from typing import Final
 

@@ -26,7 +26,7 @@ def test_labs_with_shaped_links_leave_no_link_and_no_process(engine: docker.Dock
 def test_if_no_link_can_be_shaped_the_bare_network_still_gets_its_verdict(
     lab_session: Session, images: BuiltImages, tmp_path: Path
 ) -> None:
-    """With the native shaper on a host without netem, shaped cells are skipped with the reason; others run."""
+    """With the native shaper and without netem, cells with shaped links are skipped with the reason; others run."""
     if not why_impossible(lab_session, images.roles["netadmin"])[NATIVE]:
         pytest.skip("this host's kernel has netem: nothing is unsupported here")
     child = start_pytest(*SHORTEST_RUN, "--network", "wan", "--network", "bare", "--shaper", "native", results=tmp_path)

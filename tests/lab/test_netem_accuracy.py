@@ -1,4 +1,4 @@
-"""The lab's own promise: a link does what its profile says, or claims over it get no verdict."""
+"""The lab promises that a link does what its profile says; otherwise, claims over the link get no verdict."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ SHAPED = tuple(profile for profile in PROFILES.values() if profile.shapes)
 def links(
     lab_session: Session, images: BuiltImages, shaper: Callable[[], str], place_cpus: PlaceCpus
 ) -> Iterator[ShapedLinks]:
-    """A lab of links only: a client's and a backend's, and a peer in the place of nginx."""
+    """A lab with only links, a client's and a backend's, and a peer in place of nginx."""
     placement = place_cpus(())
     chosen = shaper()
     with Lab(lab_session) as lab:
@@ -76,7 +76,7 @@ def test_every_named_profile_does_what_it_says(
         if not link.shapes:
             continue
         captured: dict[str, Arrivals] = {}
-        # Most of a frame is padding then, which shows a wrong bit.
+        # Most of such a frame is padding, in which a wrong bit is visible.
         corrupts = any(way.corrupt_pct for way in link.directions.values())
         plan = replace(PLAN, payload_bytes=1000) if corrupts else PLAN
 

@@ -17,7 +17,7 @@ from tuneproof.wording import as_numbers
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
-# Debian has them as separate modules, which the image lacks.
+# Debian packages them as separate modules, which the image lacks.
 ABSENT: Final = frozenset({"stream", "mail"})
 _UPSTREAM: Final = "upstream u { server 127.0.0.1; %s }"
 # A line that loads if the parameter is known, except for other missing parts.
@@ -48,7 +48,7 @@ SAMPLES: Final[Mapping[tuple[str, str], str]] = {
         for part in ("", "_key")
     },
 }
-# Without a valid value, nginx refuses the line before it says that the directive does nothing.
+# With an invalid value, nginx refuses the line before it warns that the directive does nothing.
 VALUES: Final[Mapping[str, str]] = {
     "http2_idle_timeout": "1s",
     "http2_max_field_size": "1k",
@@ -139,7 +139,7 @@ print(json.dumps({
 
 
 def lines_to_try() -> dict[str, tuple[Change, str]]:
-    """Return a configuration for each row that shows in one line, by a unique name.
+    """Return a configuration for each row that one line can test, by a unique name.
 
     New directives are those of the table of directives, which has a test of its own.
     """
@@ -163,7 +163,7 @@ def test_variables_are_known_since_the_version_in_the_table(
     """Older versions refuse any use of these variables."""
     image = subject_images([version])[version]
     ensure([image])
-    # The lab's build of mainline is without HTTP/3.
+    # The lab's build of mainline does not contain HTTP/3.
     tried = {name: since for name, since in VARIABLES.items() if (name, version) != ("http3", MAINLINE)}
     texts = {name: f"events {{ }} http {{ log_format a '${name}tail'; }}" for name in tried if name.endswith("_")}
     texts |= {name: f"events {{ }} http {{ log_format a '${name}'; }}" for name in tried if name not in texts}
@@ -204,7 +204,7 @@ def default(directive: str, block: str, version: str) -> str:
 
 
 @EACH_VERSION
-def test_visible_defaults_are_those_of_the_table(
+def test_visible_defaults_are_those_in_the_table(
     version: str, engine: docker.DockerClient, ensure: EnsureImages, images: BuiltImages, lab_session: Session
 ) -> None:
     image = subject_images([version])[version]

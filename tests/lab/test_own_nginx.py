@@ -63,14 +63,14 @@ def first_file(case: Case, folder: Path) -> str:
 def asked(
     proposal: Proposal, session: Session, images: BuiltImages, placement: CpuPlacement, nginx: str
 ) -> Mapping[str, Mapping[str, float]]:
-    """Return the counts of a trial of requests, for each path through the configuration."""
+    """Return the counts from a trial with requests, for each route through the configuration."""
     arms = [arm for arm in proposal.scenario.arms if arm.name.endswith("-requests")]
     built = images.of_bench(nginx)
     with bench_of(session, proposal.scenario, arms=arms, nginx=nginx, images=built, placement=placement) as (_, bench):
         return {arm.name: bench.run(arm, label="requests").record.figures for arm in arms}
 
 
-@pytest.mark.slow  # The whole run below covers the usual case, and test_containment.py a unix socket.
+@pytest.mark.slow  # The whole run below covers the usual case, and test_containment.py covers a unix socket.
 @pytest.mark.parametrize("name", [*STARTED, *SURROUNDINGS])
 def test_a_configuration_starts_and_behaves_as_audit_says(
     name: str,
@@ -80,7 +80,7 @@ def test_a_configuration_starts_and_behaves_as_audit_says(
     place_cpus: PlaceCpus,
     lab_session: Session,
 ) -> None:
-    """A stand-in answers every request; with "yes" connections are shared, with "no" each request has its own."""
+    """A stand-in answers every request. With "yes", requests share connections; with "no", each has its own."""
     named = first_file({**CASES, **SURROUNDINGS}[name], tmp_path)
     proposal = propose(Wanted(configuration=named, version=nginx))
     answers = {proxied.reuse.reuse.value for proxied in audit(named, version=nginx).facts.proxied}
@@ -111,7 +111,7 @@ http {
 
 
 @pytest.mark.slow
-def test_packaged_modules_are_there_when_the_files_need_them(
+def test_packaged_modules_are_available_if_the_files_need_them(
     tmp_path: Path,
     nginx: str,
     ensure: EnsureImages,
@@ -119,7 +119,7 @@ def test_packaged_modules_are_there_when_the_files_need_them(
     place_cpus: PlaceCpus,
     lab_session: Session,
 ) -> None:
-    """The files load modules by relative or absolute paths, or only use their directives; workers may be root."""
+    """The files load modules by relative or absolute paths, or only use their directives; workers may run as root."""
     named = first_file(Case(files={"nginx.conf": MODULES_CONF}), tmp_path)
     proposal = propose(Wanted(configuration=named, version=nginx))
     layer = subject_images([nginx], {nginx: proposal.packages})[nginx]
@@ -134,7 +134,7 @@ def test_packaged_modules_are_there_when_the_files_need_them(
 def test_the_table_of_modules_matches_the_packages(
     version: str, ensure: EnsureImages, engine: docker.DockerClient, lab_session: Session
 ) -> None:
-    """All modules that the table lists for a version are installed, and nginx loads each."""
+    """All modules in the table for a version are installed, and nginx loads each."""
     modules = [one for one in MODULES if as_numbers(one.since) <= as_numbers(version)]
     packages = dict.fromkeys(package for one in modules for package in one.packages)
     image = subject_images([version], {version: tuple(packages)})[version]
@@ -147,7 +147,7 @@ def test_the_table_of_modules_matches_the_packages(
 
 
 def ran(results: Path, *arguments: str) -> tuple[int, str]:
-    """Return the exit status and the output of a run on a configuration."""
+    """Return the exit status and the output of a run with a configuration."""
     child = start_pytest("tests/scenarios", *arguments, results=results)
     out, _ = child.communicate(timeout=GONE_WITHIN_S * 3)
     return child.returncode, out
@@ -177,7 +177,7 @@ def test_a_run_on_ones_own_nginx_completes(nginx: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_stream_is_delivered_or_delayed_by_the_users_own_files(nginx: str, tmp_path: Path) -> None:
-    """Streams pass over TLS and HTTP/2, from an upstream on the network, one on nginx's machine, and FastCGI."""
+    """Streams pass over TLS and HTTP/2, from upstreams on the network and on nginx's machine, and from FastCGI."""
     site = tmp_path / "site/nginx.conf"
     site.parent.mkdir()
     text = (
@@ -205,7 +205,7 @@ def test_a_stream_is_delivered_or_delayed_by_the_users_own_files(nginx: str, tmp
 
 
 def test_a_missing_image_is_reported_as_missing(tmp_path: Path) -> None:
-    """The message comes before anything starts, and gives the real reason, not that nginx is missing."""
+    """The message comes before anything starts, and names the image instead of saying that nginx is missing."""
     site = tmp_path / "nginx.conf"
     site.write_text("events { }\nhttp { server { location / { proxy_pass http://a; } } }\n", encoding="utf-8")
     status, out = ran(tmp_path / "results", f"--nginx-conf={site}", "--nginx-image", "tuneproof.invalid/none:1")

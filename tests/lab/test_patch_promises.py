@@ -1,6 +1,6 @@
 """A patched configuration answers as before: same statuses, same headers, on the lab's nginx.
 
-By default it uses a few configurations drawn by seed. TUNEPROOF_PATCHED_SEEDS sets how many; TUNEPROOF_NGINX_TESTS
+By default, it uses a few configurations drawn by a seed. TUNEPROOF_PATCHED_SEEDS sets how many; TUNEPROOF_NGINX_TESTS
 names a folder with an nginx.conf in each of its folders, such as those of nginx's own test suite.
 """
 
@@ -40,11 +40,11 @@ _FOLDER: Final = "/promises"
 _AT_ONCE: Final = 8
 _EACH: Final = 40
 """At most this many nginx run side by side, each alone on its machine and with at least this many configurations."""
-# The cost that is reported with a patch: a backend that gets HTTP/1.1 may send chunked responses.
+# audit reports this cost with a patch: a backend that gets HTTP/1.1 may send chunked responses.
 _FRAMING: Final = frozenset({"transfer-encoding", "content-length"})
-# These depend on the server's clock, and on the time at which a test's file was made.
+# These depend on the server's clock, and on the time at which a test created its file.
 _MOVING: Final = frozenset({"date", "etag", "last-modified"})
-# Puts certificates and keys in the place of the files that ask for them, then runs one configuration after the other.
+# Puts certificates and keys where the configurations expect them, then runs one configuration after the other.
 _RUN: Final = f"""
 cd {_FOLDER}
 grep -rlx '@pem' . | while read -r file; do cat /etc/tuneproof/tls.crt /etc/tuneproof/tls.key >"$file"; done
@@ -69,13 +69,13 @@ class Tried:
     name: str
     variants: Mapping[str, str]  # the original configuration, and with patches
     questions: Sequence[str]
-    files: Mapping[str, str]  # the files that it needs at its start, below its folder
+    files: Mapping[str, str]  # the files that nginx needs at its start, below its folder
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answered:
     refusal: str  # empty if nginx has loaded it
-    answers: Sequence[Mapping[str, Sequence[str]]]  # of each question, the values of each header, and the status by ""
+    answers: Sequence[Mapping[str, Sequence[str]]]  # by question: each header's values, and the status under ""
 
 
 def texts(version: str) -> Mapping[str, str]:
@@ -83,7 +83,7 @@ def texts(version: str) -> Mapping[str, str]:
         found = {
             path.parent.name: path.read_text(errors="replace") for path in sorted(Path(SUITE).glob("*/nginx.conf"))
         }
-        # One that stays in the foreground would block the others.
+        # An nginx that stays in the foreground would block the others.
         return {name: re.sub(r"^\s*daemon\s+off;", "", text, flags=re.MULTILINE) for name, text in found.items()}
     return {f"seed-{seed}": configuration(seed, as_numbers(version)) for seed in range(SEEDS)}
 
@@ -134,7 +134,7 @@ def packed(cases: Sequence[Tried]) -> Iterator[tuple[str, str]]:
 
 
 def _folder(number: int, name: str) -> str:
-    # All have the same length, since paths may be part of a response.
+    # All paths have the same length, since paths may be part of a response.
     return f"{number:03}-{name:6}".replace(" ", "-")
 
 
@@ -146,7 +146,7 @@ def answered(
     session: Session,
     nginx: str,
 ) -> dict[tuple[str, str], Answered]:
-    """Return nginx's responses by the names of case and variant: each variant is started and gets the requests."""
+    """Start each variant, send it the requests, and return nginx's responses by the names of case and variant."""
     more = {"user": "0:0", "cap_drop": ["ALL"], "cap_add": list(CAPABILITIES), "network_mode": "none"}
     server = Path(question_server.__file__).read_text(encoding="utf-8")
     with (
@@ -192,7 +192,7 @@ def _is_tried_once_more(now: Sequence[str] | None, then: Sequence[str] | None) -
 def differing(
     case: Tried, patched: str, found: Mapping[tuple[str, str], Answered], befores: Sequence[str] = (BEFORE,)
 ) -> str:
-    """Return the changes by patches, for people; empty if there are none."""
+    """Return a readable list of the changes that patches caused; empty if there are none."""
     after = found[case.name, patched]
     if after.refusal:
         return after.refusal
@@ -200,7 +200,7 @@ def differing(
     told = []
     framing = _FRAMING if _adds(case, patched, "proxy_http_version 1.1;") else frozenset()
     for question, now, *then in zip(case.questions, after.answers, *known, strict=True):
-        # This one is so slow that only a fast machine gets a response.
+        # This request is so slow that only a fast machine gets a response.
         if any(one[""] == [question_server.TIMEOUT] for one in then):
             continue
         for name in {*now, *then[0]} - framing:

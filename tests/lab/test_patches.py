@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.engine]
 
 WHOLE: Final = "all of it"
 AS_IT_IS: Final = "as it is"
-# The image's nginx does not load these even unchanged, although audit may accept them.
+# The image's nginx does not load these configurations even unchanged, although audit may accept them.
 REFUSED: Final[Mapping[str, str]] = {
     "buffers-that-cannot-be-read": "a number that is none",
     "generated-with-lua": "Lua",
@@ -91,7 +91,7 @@ def variants(name: str, case: Case, folder: Path, version: str, materials: Mappi
 
 @pytest.fixture
 def materials(engine: docker.DockerClient, images: BuiltImages, lab_session: Session) -> Mapping[str, bytes]:
-    """Certificates, keys and so on, which the stand-in's image has."""
+    """Return certificates, keys and so on from the stand-in's image."""
     holder = engine.containers.create(images.roles["backend"], labels=lab_session.labels)
     try:
         packed = b"".join(holder.get_archive("/etc/tuneproof")[0])
@@ -114,7 +114,7 @@ def test_nginx_loads_every_patch(
     tmp_path: Path,
 ) -> None:
     cases = {**CASES, **SURROUNDINGS, **{name: Case(files=TEXTS[name]) for name in ("dense", "dense-crlf")}}
-    # No installation has http{} inside the fragments of stream{}.
+    # In real installations, fragments of stream{} do not contain http{}.
     cases = {name: case for name, case in cases.items() if not case.problems and "stream" not in name}
     found = [
         variant

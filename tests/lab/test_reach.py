@@ -18,7 +18,7 @@ _NOBODY = 65534
 
 
 def test_a_user_in_the_engines_group_gets_the_same_verdict(tmp_path: Path) -> None:
-    """The user nobody has the socket's group and no other, is not root, and has no capabilities."""
+    """The user nobody, in no other group than the socket's, is not root and has no capabilities."""
     address = find_endpoint().address
     if os.geteuid() != 0:
         pytest.skip("this run is that of a user already; only root can become another one")

@@ -166,7 +166,7 @@ def test_quic_connections_retries_and_version_negotiations_equal_tsharks(tshark:
         assert service.negotiated == len({frame.connection for frame in of_service if frame.negotiates})
 
 
-def test_the_captures_contain_what_is_compared(read_by_tshark: Mapping[str, list[Frame]]) -> None:
+def test_the_captures_contain_everything_that_is_compared(read_by_tshark: Mapping[str, list[Frame]]) -> None:
     """A comparison of nothing with nothing would pass, too."""
     found = sum((_kinds(all_frames) for all_frames in read_by_tshark.values()), Counter[str]())
     assert all(found[kind] for kind in ("retransmission", "fast_retransmission", "out_of_order", "duplicate_ack"))

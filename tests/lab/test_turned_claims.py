@@ -1,4 +1,4 @@
-"""Claims that are decided by counting are reversed when another arm takes the place of their own.
+"""Claims that are decided by counting are reversed when another arm replaces their own.
 
 The remedy is removed, or the cause added; and a claim that is expected to be refuted is seen to hold. All arms are the
 scenario's own, so one measurement decides a scenario's claims both unchanged and reversed.
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.engine]
 TURNED: Final = {
     scenario.name: scenario for scenario in EVERY_SCENARIO if any(claim.turned_by for claim in scenario.claims)
 }
-# One of them is tested everywhere; the others consist of the same parts, and take minutes together.
+# One scenario is tested everywhere; the others consist of the same parts, and together take minutes.
 SEEN_EVERYWHERE: Final = "config_rot"
 
 

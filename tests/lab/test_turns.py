@@ -26,9 +26,9 @@ pytestmark = pytest.mark.engine
 
 IDLE_WITHIN_S = 20.0
 TRACED_PORT = 8001
-# What a debug log has for each call (ngx_epoll_module.c, ngx_recv.c, ngx_readv_chain.c, ngx_event_pipe.c,
-# ngx_writev_chain.c, ngx_linux_sendfile_chain.c, ngx_send.c). A call that would have had to wait has moved -1 bytes,
-# except sendfile, which has another line then; and readv's bytes are logged by its caller.
+# The lines of a debug log for each call (ngx_epoll_module.c, ngx_recv.c, ngx_readv_chain.c, ngx_event_pipe.c,
+# ngx_writev_chain.c, ngx_linux_sendfile_chain.c, ngx_send.c). For a call that would block, they show -1 bytes, except
+# that sendfile gets another line; readv's bytes are logged by its caller.
 WAIT = re.compile(r"epoll timer: ")
 READ = re.compile(r"(?:recv: fd:\d+ (-?\d+) of \d+)|(?:pipe recv chain: (-?\d+))")
 READ_CALL = re.compile(r"recv: fd:\d+ -?\d+ of |readv: \d+, last:")
@@ -46,7 +46,7 @@ def unrecorded(place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages,
 
 @pytest.fixture
 def traced(unrecorded: Stage) -> Iterator[list[int]]:
-    """The workers of a second nginx there, with the recorder inside and the tracer outside."""
+    """Return the workers of a second nginx in that lab, with the recorder inside and the tracer outside."""
     run, pid_file = unrecorded.subject.run, "/var/lib/subject/traced.pid"
     text = SubjectConfig(upstream="backend:8000", port=TRACED_PORT).render()
     text = text.replace("/var/lib/subject/nginx.pid", pid_file)
@@ -65,7 +65,7 @@ def records_in(stage: Stage, pids: Sequence[int], folder: str = recorder.FOLDER)
 
 
 def idle(stage: Stage) -> tuple[dict[int, recorder.Record], bytes]:
-    """Return the record of each worker by process id, and the debug log, of a moment in which all of them wait."""
+    """Return each worker's record by process id, and the debug log, at a moment when all workers wait."""
     pids = [worker.pid for worker in stage.workers()]
 
     def records() -> dict[int, recorder.Record]:
@@ -81,7 +81,7 @@ def idle(stage: Stage) -> tuple[dict[int, recorder.Record], bytes]:
 
 
 def recorded_load(stage: Stage) -> tuple[dict[int, recorder.Record], list[str]]:
-    """Run a load from one idle moment to the next; return its turns, and the debug log's new lines."""
+    """Run a load from one idle moment to the next; return its iterations, and the debug log's new lines."""
     before, log_before = idle(stage)
     run_trial(stage.client, PLAN, address=stage.address, port=stage.port, label="turns")
     after, log_after = idle(stage)
@@ -101,7 +101,7 @@ def moved(lines: Sequence[str], call: re.Pattern[str]) -> list[int]:
 def test_the_recorder_counts_what_the_debug_log_reports(
     place_cpus: PlaceCpus, lab_session: Session, images: BuiltImages, nginx: str
 ) -> None:
-    """Turns, bytes read and bytes written of every worker agree exactly, and an observation has its trial's turns."""
+    """Each worker's iterations and bytes agree exactly, and an observation contains those of its trial."""
     with started(
         place_cpus(()), lab_session, images, nginx, subject(records_turns=True, error_log_level="debug")
     ) as lab:
@@ -120,17 +120,17 @@ def test_the_recorder_counts_what_the_debug_log_reports(
         observation = arm.plan.observe(bench.run(arm, label="trial"))
         for lag in observation.workers:
             assert lag.turns is not None
-            # The turns do not show how many probes the window had: on a busy machine its ends come late.
+            # The iterations do not show how many probes the window had: on a busy machine, its ends come late.
             assert lag.turns.pid == lag.worker_pid
             assert lag.turns.turns > 0
 
 
 @pytest.mark.skipif(f"'{MAINLINE}' in config.getoption('nginx')", reason="the recorder cannot be loaded into mainline")
 def test_the_tracer_and_the_recorder_count_the_same(traced: list[int], unrecorded: Stage) -> None:
-    """Both record the same nginx, one from inside and one from outside, under bulk downloads and small requests."""
+    """They record one nginx, from inside and from outside, under bulk downloads and small requests."""
 
     def both() -> tuple[dict[int, recorder.Record], dict[int, recorder.Record]]:
-        """Return both records of a moment in which no worker does anything."""
+        """Return both records at a moment when no worker does anything."""
         deadline_s = time.monotonic() + IDLE_WITHIN_S
         while time.monotonic() < deadline_s:
             seen = records_in(unrecorded, traced), records_in(unrecorded, traced, "dev/shm/traced")
@@ -185,7 +185,7 @@ def test_a_recorder_that_cannot_be_loaded_fails_a_precondition(
     nginx: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The subject runs without it; the message has the loader's reason."""
+    """The subject runs without the recorder; the message contains the loader's reason."""
     monkeypatch.setattr(containers, "RECORDER_PATH", "/nowhere/recorder.so")
     lab = started(place_cpus(()), lab_session, images, nginx, subject(records_turns=True))
     with (

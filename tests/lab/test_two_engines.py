@@ -1,4 +1,4 @@
-"""A run over two engines: the second is started for it, with its own files, in a network namespace of its own."""
+"""A run on two engines: the test starts the second one, with its own files and network namespace."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ from tuneproof.report.results.run_file import load
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing, pytest.mark.slow]
 
-# Each claim counts, in a scenario of its own: with four labs, neither engine can do everything before the other begins.
+# Four claims decided by counting, in four scenarios: neither engine can do everything before the other begins.
 _CLAIMS = ("rate_limit_breaks_pages", "ssl_on_starts", "cache_lock_protects_new_keys", "secp384r1_costs_a_round_trip")
 
 
@@ -63,7 +63,7 @@ def _answers(socket: Path) -> bool:
 def test_two_engines_share_a_run_and_measure_with_the_same_images(
     second: docker.DockerClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Images are built on one and copied; each engine decides some of the cells, and nothing is left on the second."""
+    """Images are built on one engine and copied; each engine decides some cells, and nothing is left on the second."""
     monkeypatch.chdir(CHECKOUT)
     first, other = find_endpoint().address, f"unix://{tmp_path}/engine.sock"
     assert second.images.list() == []

@@ -14,7 +14,7 @@ from tuneproof.lab.subject.versions import DEFAULT_VERSION
 
 pytestmark = pytest.mark.engine
 
-# An entry of dpkg's list of packages, of a version that the security archive has replaced long ago.
+# An entry in dpkg's list of packages, for a version that the security archive replaced long ago.
 _OLD: Final = """\
 Package: openssl
 Status: install ok installed
@@ -27,7 +27,7 @@ Description: old
 
 @pytest.mark.slow  # tests/unit/lab/engine/test_updates.py reads recorded lists; Debian's archive is what may change
 def test_updates_of_an_image_are_found(engine: docker.DockerClient, images: BuiltImages) -> None:
-    """The image's list of packages is read, and apt, with this machine's own lists, finds newer ones."""
+    """The image's list of packages is read, and apt finds newer versions in this machine's own lists."""
     if shutil.which("apt-get") is None:
         pytest.skip("apt-get is not installed here: nothing knows Debian's updates")
     (packages,) = package_lists(engine, [images.subjects[DEFAULT_VERSION]])

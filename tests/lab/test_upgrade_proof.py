@@ -55,7 +55,7 @@ def proof(folder: Path, *versions: str) -> dict[str, Any]:
 
 
 def test_a_changed_default_shows_in_the_behaviour(tmp_path: Path) -> None:
-    """Since 1.29.7 connections to an upstream block are reused; on 1.22 and 1.26 each request has its own."""
+    """Since 1.29.7, connections to an upstream block are reused; on 1.22 and 1.26, each request has its own."""
     found = {one["what"]: (one["before"], one["after"]) for one in proof(tmp_path, "1.26", "1.30")["differences"]}
     before, after = found["connections to the upstream for 32 requests of 4 clients"]
     assert before == "32"
@@ -66,7 +66,7 @@ def test_a_changed_default_shows_in_the_behaviour(tmp_path: Path) -> None:
 
 
 def test_a_version_does_not_differ_from_itself(tmp_path: Path) -> None:
-    """No difference is reported, although containers have other names, and requests other ids."""
+    """No difference is reported, although the names of containers and the ids of requests differ."""
     found = proof(tmp_path, "1.26", "1.26")
     assert found["differences"] == []
     assert found["comparisons"] > 10

@@ -1,4 +1,4 @@
-"""``watch`` names stalls and their workers, reports no other stall, and leaves nothing behind.
+"""``watch`` names stalls and their workers, does not report any other stall, and leaves nothing behind.
 
 tests/lab/watch_series.py repeats it for the figures of docs/watch.md.
 """
@@ -76,7 +76,7 @@ tracepoint:sched:sched_switch { @[tid] = count(); }
 
 
 def attaches() -> None:
-    """Check whether this host allows any program on these tracepoints: if it does, ours must load, too."""
+    """Check whether this host allows any program on these tracepoints: if so, ours must load, too."""
     tracer = Tracer(SMALLEST)
     try:
         wait_until(lambda: "attached" in (tracer.line(0.1) or ""), within_s=30)
@@ -106,13 +106,13 @@ def test_the_stalled_worker_is_named(stage: Stage) -> None:
 
 
 def test_a_healthy_nginx_is_not_blamed(stage: Stage) -> None:
-    """Full load is not a stall. If the machine is short of CPU, the report says that and nothing else."""
+    """Full load is not a stall. If the machine is short of CPU, the report says only that."""
     nothing_is_found(stage, lasts_s=3)
 
 
 @pytest.mark.slow
 def test_bytes_per_iteration_equal_the_recorders(stage: Stage) -> None:
-    """The limit on the costs is high, so that watch need not sample."""
+    """The limit on watch's own cost is high, so that it need not sample."""
     bytes_agree(stage)
 
 
@@ -168,7 +168,7 @@ def many(stage: Stage) -> Iterator[Callable[[], set[int]]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("check", [one_of_many_is_named, none_of_many_is_blamed], ids=["a stall", "no stall"])
-def test_only_a_stalled_one_of_128_workers_is_named(
+def test_only_the_stalled_worker_of_128_is_named(
     stage: Stage, many: Callable[[], set[int]], check: Callable[[Stage], str]
 ) -> None:
     assert len(many()) == MANY
@@ -193,7 +193,7 @@ def test_a_file_on_a_slow_disk_blocks(stage: Stage, at: int, call: str) -> None:
 
 
 @pytest.mark.slow
-def test_workers_of_a_reload_are_watched(stage: Stage, many: Callable[[], set[int]]) -> None:
+def test_new_workers_after_a_reload_are_watched(stage: Stage, many: Callable[[], set[int]]) -> None:
     """New workers appear while watching, and one of them stalls: the running program includes them."""
     before = many()
 
@@ -217,7 +217,7 @@ def test_workers_of_a_reload_are_watched(stage: Stage, many: Callable[[], set[in
 
 @pytest.mark.slow
 def test_later_load_changes_the_level_of_detail(stage: Stage) -> None:
-    """Both programs load; at the coarse level, only the calls are missing."""
+    """The programs for both levels load; at the coarse level, only the calls are missing."""
     load = partial(wrk, stage, connections=4, lasts_s=6)
     seen = watched(stage, None, load, levels=Levels(most_calls_per_s=500))
     assert any("from here on one in 16 iterations" in note for note in seen.notes), seen.notes

@@ -1,4 +1,4 @@
-"""From a lab's containers only the lab answers: neither the engine's host, nor other labs, nor the outside."""
+"""A lab's containers reach only the lab, and neither the engine's host, nor other labs, nor the outside."""
 
 import json
 import socket
@@ -20,7 +20,7 @@ from tuneproof.lab.topology.ways_out import ways_out
 
 pytestmark = pytest.mark.engine
 
-# Which of the addresses answer or refuse a connection; all are tried at once, since the others stay silent.
+# Prints the addresses that answer or refuse a connection; all are tried at once, since the others stay silent.
 _REACHED: Final = """
 import json, socket, sys
 from concurrent.futures import ThreadPoolExecutor
@@ -41,7 +41,7 @@ with ThreadPoolExecutor(len(places)) as pool:
 
 @pytest.fixture
 def service() -> Iterator[int]:
-    """The port of a service on this host, on all of its addresses."""
+    """Start a service on all addresses of this host; yield its port."""
     if not find_endpoint().is_local:
         pytest.skip("the engine's host is another machine")
     with socket.create_server(("0.0.0.0", 0)) as server:  # noqa: S104 - the test needs all addresses
@@ -74,7 +74,7 @@ def client(images: BuiltImages) -> RoleSpec:
 
 
 def test_only_the_lab_answers(images: BuiltImages, lab_session: Session, service: int) -> None:
-    """A host's service (on each address), a cloud's metadata, another lab, and the outside do not answer."""
+    """A service on the host (at each address), a cloud's metadata, another lab and the outside do not answer."""
     with Lab(lab_session) as other, Lab(lab_session) as lab:
         lab.start([client(images)])
         gateways = lab.gateways()
@@ -120,7 +120,7 @@ def own_addresses() -> list[str]:
 def test_names_that_the_engine_forwards_are_noticed(
     images: BuiltImages, lab_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A name server in the lab replaces one outside; without it nothing answers."""
+    """A name server in the lab stands in for one outside; without it, nothing answers."""
     with Lab(lab_session) as lab:
         lab.start([client(images), serving("names", images, _NAMES, sysctls=_LOW_PORTS)])
         lab["names"].wait_for_log("Serving")

@@ -1,4 +1,4 @@
-"""An nginx with a record that tests read."""
+"""An nginx with a recorder; tests read its record."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -72,7 +72,7 @@ def a_stage() -> Iterator[Stage]:
 
 
 def url_stalls(of: Stage) -> str:
-    """Watch from outside while one of two workers gets load; it gets it repeatedly, since downloads end."""
+    """Watch from outside while one of two workers gets load, which is renewed, since downloads end."""
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(from_outside, of)
         while not looking.done():
@@ -185,7 +185,7 @@ def main(name: str, times: str = "") -> None:
             except AssertionError as error:
                 _say(f"{at:3}: NOT: {error}")
             except LabError as error:
-                # A run without its load shows nothing; the load's programs may still hold connections.
+                # A run without its load shows nothing. The load's programs may still hold connections.
                 void += 1
                 stage.programs.restart()
                 _say(f"{at:3}: void: {error}")

@@ -1,4 +1,4 @@
-"""An nginx in a container that watch observes from this machine, and what it must find there."""
+"""An nginx in a container that watch observes from this machine, and what watch must find there."""
 
 import ctypes
 import math
@@ -51,7 +51,7 @@ class Watched:
 
     @property
     def found(self) -> dict[int, set[Reason]]:
-        """Return the findings by worker, without rare ones."""
+        """Return the findings by worker, except for rare ones."""
         made: dict[int, set[Reason]] = {}
         for sign in self.signs:
             if sign.verdict is CauseVerdict.FOUND:
@@ -71,7 +71,7 @@ class Watched:
 def watched(
     of: Stage, lasts_s: float | None, during: Callable[[], object] = lambda: None, *, levels: Levels | None = None
 ) -> Watched:
-    """Watch the subject during an action; it begins when the program runs. None: until the action ends."""
+    """Watch the subject during an action, which begins once the program runs; None: watch until the action ends."""
     watching = Watching(find=partial(find, of.subject.id), lasts_s=lasts_s, levels=levels or Levels())
     seconds: list[LoopSecond] = []
     with ThreadPoolExecutor(1) as pool:
@@ -117,10 +117,10 @@ def wrk(of: Stage, *, connections: int, lasts_s: int) -> float:
 
 
 def stall_is_named(of: Stage) -> Watched:
-    """Check that the loaded worker is reported as stalling in reading and writing, in five seconds; no other is."""
+    """Check that within five seconds only the loaded worker is reported, as stalling in reading and writing."""
     with ThreadPoolExecutor(1) as pool:
         looking = pool.submit(watched, of, LATE_IN_S)
-        # If bpftrace takes long to start, one load ends before watching does.
+        # If bpftrace takes long to start, a single load would end before watching does.
         while not looking.done():
             with loaded(of):
                 pass
@@ -147,7 +147,7 @@ def nothing_is_found(of: Stage, *, lasts_s: int = 5) -> Watched:
 
 
 def recorded(of: Stage) -> dict[int, recorder.Record]:
-    """Return the counts of the recorder inside each worker, at a moment in which no worker is busy."""
+    """Return the counts of the recorder inside each worker, at a moment when no worker is busy."""
     known: dict[int, recorder.Record] = {}
     while True:
         time.sleep(0.3)
@@ -250,7 +250,7 @@ print(*workers)
 
 @contextmanager
 def asking(of: Stage, name: str, *, connections: int = 1, pause_s: float = 0.0) -> Iterator[Callable[[], list[int]]]:
-    """Request a file repeatedly, within the container's network: it is reachable only from there.
+    """Request a file repeatedly from within the container's network, the only place that can reach nginx.
 
     Yields a function that ends the requests and returns which workers answered.
     """
@@ -272,7 +272,7 @@ def asking(of: Stage, name: str, *, connections: int = 1, pause_s: float = 0.0) 
 
 
 def among_many(of: Stage, *, stalls: bool) -> tuple[Watched, int | None]:
-    """Watch 128 workers under a light load, one of which compresses a large file if it ``stalls``; return that one."""
+    """Watch 128 workers under a light load; if ``stalls``, one compresses a large file. Return that worker."""
     with asking(of, "small.bin", connections=QUIET_CONNECTIONS, pause_s=_PAUSE_S) as quiet:
         if not stalls:
             seen = watched(of, LATE_IN_S)
@@ -305,7 +305,7 @@ def none_of_many_is_blamed(of: Stage) -> str:
 
 
 def killed(of: Stage, after_s: float) -> None:
-    """Kill watch this long after its start, and wait until everything of it is gone."""
+    """Kill watch this long after its start, and wait until nothing of it is left."""
     pid = find(of.subject.id)[0].pid
     child = subprocess.Popen(
         [sys.executable, "-m", "tuneproof.cli", "watch", str(pid)], stdout=subprocess.DEVNULL, cwd=CHECKOUT
@@ -320,7 +320,7 @@ def killed(of: Stage, after_s: float) -> None:
 
 
 def made_by(watch: int) -> set[tuple[str, int]]:
-    """Return a watch's bpftrace, and the programs and maps of that, by number."""
+    """Return the bpftrace process of a watch, and its programs and maps, by number."""
     made = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and f"\nPPid:\t{watch}\n" in _read(entry / "status"):
@@ -331,7 +331,7 @@ def made_by(watch: int) -> set[tuple[str, int]]:
 
 
 def in_the_kernel() -> set[tuple[str, int]]:
-    """Return all processes, BPF programs and maps of this machine, by number."""
+    """Return all processes, BPF programs and maps on this machine, by number."""
     found = {("process", int(entry.name)) for entry in Path("/proc").iterdir() if entry.name.isdecimal()}
     for what, command in (("prog", _BPF_PROG_GET_NEXT_ID), ("map", _BPF_MAP_GET_NEXT_ID)):
         attributes = (ctypes.c_uint32 * 3)(0)

@@ -1,6 +1,6 @@
 """``python -m tests.mutants``: puts small faults, drawn by a seed, into the code; reports those that no test finds.
 
-It copies the checkout, changes one place at a time there, and runs the tests of that part until one fails.
+It copies the checkout, changes one place at a time in the copy, and runs the tests of that part until one fails.
 """
 
 import argparse
@@ -35,7 +35,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a fault can be: the operator, and which of the places in the file that it can change."""
+    """A place for a fault: the operator, and which of the places in the file that the operator can change."""
 
     file: str
     operator: str
@@ -97,7 +97,7 @@ def without_annotations(text: str) -> str:
 
 
 def drawn(part: Part, *, mutants: int, seed: int) -> Iterator[tuple[Place, str]]:
-    """Yield this many places of a part with the faulty code, none twice."""
+    """Yield this many different places of a part, with the faulty code."""
     files = sorted(str(path.relative_to(CHECKOUT)) for pattern in part.code for path in CHECKOUT.glob(pattern))
     everywhere = [place for file in files for place in places(file)]
     random.Random(seed).shuffle(everywhere)  # noqa: S311 - a draw that can be repeated

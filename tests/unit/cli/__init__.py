@@ -1,1 +1,1 @@
-"""The command line."""
+"""Tests of tuneproof.cli."""

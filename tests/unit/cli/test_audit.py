@@ -1,4 +1,4 @@
-"""``audit`` as a gate: its exit status, its formats for programs, its baseline, its single patch."""
+"""``audit`` as a gate: its exit status, formats for programs, baseline, and single patch."""
 
 import json
 import re
@@ -18,7 +18,7 @@ SITE: Final = (
     "upstream app { server 10.0.0.1; keepalive 8; }\n"
     "server {\n  listen 80 reuseport;\n  location / { proxy_pass http://app; }\n}\n"
 )
-# The requirements of SARIF 2.1.0 for the parts that are written; nothing else is allowed (its sections 3.13, 3.14,
+# The requirements of SARIF 2.1.0 for the parts that audit writes; nothing else is allowed (sections 3.13, 3.14,
 # 3.19, 3.27, 3.28, 3.29, 3.30, 3.49).
 _TEXT: Final = {"type": "object", "required": ["text"], "additionalProperties": False, "properties": {"text": {
     "type": "string", "minLength": 1}}}  # fmt: skip
@@ -53,7 +53,7 @@ SARIF: Final = Draft202012Validator({
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout with a configuration in one of its folders, which is the working directory."""
+    """Make a checkout with a configuration in one of its folders; the checkout is the working directory."""
     (tmp_path / "my deploy/conf.d").mkdir(parents=True)
     (tmp_path / "my deploy/nginx.conf").write_text(MAIN, encoding="utf-8")
     (tmp_path / "my deploy/conf.d/site.conf").write_text(SITE, encoding="utf-8")
@@ -73,7 +73,7 @@ def test_the_exit_status_reports_a_forbidden_state(lab: Lab, states: str, status
     assert audited(lab, "--fail-on", states)[0] == status
 
 
-def test_a_reason_names_files_as_places_do(lab: Lab, folder: Path) -> None:
+def test_a_reason_names_files_in_the_same_way_as_places(lab: Lab, folder: Path) -> None:
     text = "server { listen 81; add_header A b; location / { add_header C d; } }"
     (folder / "my deploy/conf.d/other.conf").write_text(text, encoding="utf-8")
     for form in ("text", "sarif", "github"):
@@ -82,7 +82,7 @@ def test_a_reason_names_files_as_places_do(lab: Lab, folder: Path) -> None:
 
 
 def test_places_are_relative_to_the_folder(lab: Lab, folder: Path) -> None:
-    """Nothing fails without a forbidden state, or because of a file outside the folder."""
+    """The command does not fail without a forbidden state, or because of a file outside the folder."""
     status, out = audited(lab)
     assert status == 0
     assert "\nnginx.conf:1: harmful, request_limits\n" in out
@@ -94,14 +94,14 @@ def test_places_are_relative_to_the_folder(lab: Lab, folder: Path) -> None:
 
 
 def test_an_unknown_state_is_bad_input(lab: Lab) -> None:
-    """States that need no action cannot be forbidden either."""
+    """States that need no action cannot be forbidden, either."""
     for state in ("harmfull", "in-effect", ""):
         told = lab("audit", "my deploy", "--fail-on", f"harmful,{state}")
         assert (told.status, "some of harmful,without-effect" in told.err) == (2, True)
 
 
-def test_a_baseline_holds_known_findings_wherever_they_move(lab: Lab, folder: Path) -> None:
-    """Each counts once: the same line a second time is new, and so is another line."""
+def test_a_baseline_contains_known_findings_even_if_they_move(lab: Lab, folder: Path) -> None:
+    """Each known finding counts once: the same line a second time is new, and so is another line."""
     assert audited(lab, "--write-baseline", "known.json", "--fail-on", "harmful")[0] == 1
     known = ("--baseline", "known.json", "--fail-on", "harmful")
     config = folder / "my deploy/nginx.conf"
@@ -130,7 +130,7 @@ def test_an_invalid_baseline_is_bad_input(lab: Lab, folder: Path, text: str) -> 
 
 
 def test_annotations_are_workflow_commands_for_paths_of_the_checkout(lab: Lab, folder: Path) -> None:
-    """Each finding has one; characters that would end a property or a message are escaped."""
+    """Each finding has an annotation; characters that would end a property or a message are escaped."""
     (folder / "my deploy/conf.d/a,b:c%.conf").write_text(
         "server { sendfile on; tcp_nopush on; send_timeout 1%; send_timeout 1; }", encoding="utf-8"
     )
@@ -143,13 +143,13 @@ def test_annotations_are_workflow_commands_for_paths_of_the_checkout(lab: Lab, f
 
 
 def sarif(lab: Lab, *options: str) -> Any:
-    """Return the run in a log that was found valid."""
+    """Validate the log, and return its run."""
     log = json.loads(audited(lab, "--format", "sarif", *options)[1])
     SARIF.validate(log)
     return log["runs"][0]
 
 
-def test_sarif_has_what_code_scanning_shows(lab: Lab) -> None:
+def test_sarif_contains_what_code_scanning_shows(lab: Lab) -> None:
     run = sarif(lab)
     rules = run["tool"]["driver"]["rules"]
     found = []
@@ -175,7 +175,7 @@ def test_sarif_links_the_source_of_a_documented_rule(lab: Lab, folder: Path) -> 
 
 
 def test_sarif_reports_new_findings(lab: Lab, folder: Path) -> None:
-    """New are the findings since a baseline, if there is one, and what nginx would refuse."""
+    """New findings are those since a baseline, if there is one, and those that nginx would refuse."""
     audited(lab, "--write-baseline", "known.json")
     known = {result["ruleId"] for result in sarif(lab)["results"]}
     (folder / "my deploy/conf.d/other.conf").write_text(
@@ -194,7 +194,7 @@ def test_sarif_reports_new_findings(lab: Lab, folder: Path) -> None:
 def test_the_single_patch_is_applied_by_git_and_leaves_nothing_to_patch(
     lab: Lab, folder: Path, *, is_repository: bool
 ) -> None:
-    """The printed command applies it; several changes of one line come one after the other."""
+    """The printed command applies it; several changes to one line are made one after the other."""
     if is_repository:
         subprocess.run(["git", "init", "-q"], check=True)
     told = lab("audit", "my deploy", "--nginx", "1.22", "--patch", "all.patch")
@@ -227,10 +227,10 @@ def test_a_binary_file_is_reported_as_binary(lab: Lab, folder: Path, raw: bytes)
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git applies it")
-def test_a_patch_of_a_file_above_is_applied_by_the_printed_command(
+def test_a_patch_for_a_file_in_a_parent_folder_is_applied_by_the_printed_command(
     lab: Lab, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command runs in the user's folder: git refuses names that begin with two dots."""
+    """The command runs in the user's folder, although git refuses names that begin with two dots."""
     (folder / "below").mkdir()
     (folder / "site.conf").write_text("server { listen 80; }\n", encoding="utf-8")
     monkeypatch.chdir(folder / "below")

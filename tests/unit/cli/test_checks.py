@@ -1,4 +1,4 @@
-"""The doctor's judgement on given facts."""
+"""The doctor's verdict on given facts."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def verdict(check: Check) -> Verdict:
         (doctor.check_storage("overlay2"), ("ok", "overlay2")),
         (doctor.check_storage("vfs"), ("warn", "vfs")),
         (doctor.check_cgroups({"CgroupVersion": "2", "CPUSet": True, "MemoryLimit": True}), ("ok", "v2")),
-        # A rootless engine without delegated controllers can neither place containers nor limit them.
+        # A rootless engine without delegated controllers can neither pin containers to CPUs nor limit them.
         (doctor.check_cgroups({"CgroupVersion": "2", "CPUSet": False, "MemoryLimit": True}), ("missing", "v2")),
         (doctor.check_cgroups({"CgroupVersion": "2", "CPUSet": True, "MemoryLimit": False}), ("missing", "v2")),
         (doctor.check_cgroups({"CgroupVersion": "2", "MemoryLimit": True}, ["cpuset", "cpu"]), ("ok", "v2")),
@@ -72,7 +72,7 @@ def test_a_fact_at_the_limit_is_judged_as_documented(check: Check, expected: Ver
         ([], False, "refused", "no apt", ("missing", "none")),
     ],
 )
-def test_base_images_come_from_a_registry_or_a_bootstrap_or_exist_already(
+def test_base_images_come_from_a_registry_or_a_bootstrap_or_already_exist(
     present: list[str], *, built: bool, registry_error: str | None, bootstrap_error: str | None, expected: Verdict
 ) -> None:
     check = doctor.check_bases(present, built=built, registry_error=registry_error, bootstrap_error=bootstrap_error)
@@ -88,6 +88,6 @@ def test_base_images_come_from_a_registry_or_a_bootstrap_or_exist_already(
         ("cpu  100 0 0 0 0 0 0 0 0 0", ("ok", "0.0%")),
     ],
 )
-def test_steal_is_its_share_of_the_elapsed_time(after: str, expected: Verdict) -> None:
-    """Guest time is not counted twice, and no time is no steal."""
+def test_steal_is_a_share_of_the_elapsed_time(after: str, expected: Verdict) -> None:
+    """Guest time is not counted twice, and without elapsed time there is no steal."""
     assert verdict(doctor.check_steal("cpu  100 0 0 0 0 0 0 0 0 0", after)) == expected

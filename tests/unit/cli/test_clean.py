@@ -17,7 +17,7 @@ Cleaned = Callable[..., tuple[int, list[str]]]
 
 @pytest.fixture
 def cleaned(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Cleaned:
-    """Engines that count closed clients; the one called boss manages their swarm."""
+    """Engines that count closed clients; the engine called boss manages their swarm."""
     opened: list[bool] = []
 
     def connect(*, timeout_s: int, environment: object) -> SimpleNamespace:
@@ -39,7 +39,7 @@ def cleaned(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Cleaned:
 
 
 def test_clean_reports_what_was_removed_and_what_was_not(cleaned: Cleaned) -> None:
-    """Each kind has its number; a remainder does not end with success."""
+    """Each kind is reported with its number; the command fails if something is left."""
     assert cleaned(Removed(containers=3, images=2)) == (0, ["removed: 3 containers, 0 networks, 0 volumes, 2 images"])
     assert cleaned(Removed(containers=3, refused=("network lab has active endpoints",))) == (
         1,
@@ -50,7 +50,7 @@ def test_clean_reports_what_was_removed_and_what_was_not(cleaned: Cleaned) -> No
     )
 
 
-def test_clean_without_an_engine_is_one_message(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
+def test_clean_without_an_engine_gives_one_message(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
     def connect(**_: object) -> None:
         raise EngineUnavailableError("No engine after 60 s.")
 

@@ -1,4 +1,4 @@
-"""The doctor with an engine that only answers queries, and without one."""
+"""The doctor with an engine that only answers queries, and without an engine."""
 
 import os
 import time
@@ -54,7 +54,7 @@ def refusing(error: Exception) -> Callable[..., NoReturn]:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> Told:
-    """A quiet host without a chosen engine."""
+    """Run the doctor on a quiet host where no engine was chosen."""
     for name in ("DOCKER_HOST", "DOCKER_CONTEXT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(doctor, "netem_support", lambda: ("native", ""))
@@ -81,7 +81,7 @@ def test_a_host_that_can_test_everything_gets_status_0(told: Told) -> None:
 def test_a_users_engine_may_use_the_controllers_delegated_to_its_user(
     told: Told, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Podman reports the controllers of its own cgroup, and systemd gives it only those that it uses."""
+    """Podman reports the controllers of its own cgroup, to which systemd delegates only those in use."""
     socket = tmp_path / "podman.sock"
     socket.touch()
     monkeypatch.setenv("DOCKER_HOST", f"unix://{socket}")
@@ -98,7 +98,7 @@ def test_a_users_engine_may_use_the_controllers_delegated_to_its_user(
     assert (status, "Delegate" in out) == (0, False)
 
 
-def test_one_missing_thing_gives_status_1_and_all_other_lines(told: Told) -> None:
+def test_one_missing_thing_leads_to_status_1_and_all_other_lines(told: Told) -> None:
     """The reader sees all problems at once."""
     status, out, _ = told(lambda: engine(NCPU=1))
     assert status == 1
@@ -110,7 +110,7 @@ def test_one_missing_thing_gives_status_1_and_all_other_lines(told: Told) -> Non
 def test_a_kernel_with_apparmor_needs_its_parser(
     told: Told, monkeypatch: pytest.MonkeyPatch, parser: str | None, status: int
 ) -> None:
-    """The engine needs it to load its profile, and starts no container without it; the package is named."""
+    """The engine needs the parser to load its profile, and cannot start containers without it; the package is named."""
     find = commands.find
     monkeypatch.setattr(commands, "find", lambda name: parser if name == "apparmor_parser" else find(name))
     found, out, _ = told(lambda: engine(SecurityOptions=["name=apparmor", "name=seccomp,profile=default"]))
@@ -119,7 +119,7 @@ def test_a_kernel_with_apparmor_needs_its_parser(
 
 
 def test_a_remote_engines_kernel_is_not_mistaken_for_the_local_one(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither its disk nor its settings can be read from here."""
+    """Neither the remote machine's disk nor its settings can be read from here."""
     monkeypatch.setenv("DOCKER_HOST", "tcp://far:2376")
     status, out, _ = told()
     assert status == 0
@@ -141,10 +141,10 @@ def test_a_remote_engines_kernel_is_not_mistaken_for_the_local_one(told: Told, m
     ],
     ids=["root-on-debian", "others", "chosen"],
 )
-def test_without_an_engine_it_says_whether_run_would_start_one(
+def test_without_an_engine_the_doctor_says_whether_run_would_start_one(
     told: Told, error: Exception, *, may_start: bool, status: int, begins: str
 ) -> None:
-    """The doctor starts none itself, and no other engine replaces one that the user chose."""
+    """The doctor itself does not start an engine, and an engine that the user chose is not replaced."""
     found, out, _ = told(refusing(error), may_start=may_start)
     assert found == status
     assert out.startswith(begins)
@@ -168,7 +168,7 @@ def test_no_registry_and_no_bootstrap_are_reported_with_their_reasons(monkeypatc
     assert doctor.find_bootstrap_error() == "mmdebstrap is not installed"
 
 
-def test_with_the_labs_images_built_nothing_is_missing_without_network(
+def test_without_a_network_nothing_is_missing_if_the_labs_images_are_built(
     told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A missing image would have to be built."""
@@ -188,7 +188,7 @@ def test_with_the_labs_images_built_nothing_is_missing_without_network(
 
 
 def test_images_that_lack_security_updates_are_reported(told: Told) -> None:
-    """The oldest one that a run uses counts; other images do not matter."""
+    """The oldest image that a run uses counts; other images do not matter."""
     tag = role_images()["client"].tag
 
     def built(days: float, tags: list[str]) -> Any:
@@ -243,7 +243,7 @@ def test_images_that_lack_security_updates_are_reported(told: Told) -> None:
 def test_security_updates_that_wait_are_reported(
     told: Told, monkeypatch: pytest.MonkeyPatch, updates: Updates | None, base: str, line: str
 ) -> None:
-    """The images are those of the default run that exist; without any there is no line."""
+    """The images are the existing ones of the default run; if there are none, there is no line."""
     tag = role_images()["client"].tag
     client = engine()
     client.api.images = lambda: [{"RepoTags": [tag, base], "Created": time.time()}]
@@ -253,8 +253,8 @@ def test_security_updates_that_wait_are_reported(
     assert "updates" not in told()[1]
 
 
-def test_a_rootless_engine_with_cgroup_v1_limits_nothing(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Podman 4.3 marks itself as rootless in its own way, and claims that it limits memory."""
+def test_a_rootless_engine_with_cgroup_v1_cannot_limit_anything(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Podman 4.3 marks itself as rootless in its own way, and wrongly reports that it limits memory."""
     monkeypatch.setattr(doctor, "read_controllers", lambda _address, *, is_rootless: () if is_rootless else ("memory",))
     status, out, _ = told(partial(engine, Rootless=True, CgroupVersion="1"))
     assert status == 1

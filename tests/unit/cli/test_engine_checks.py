@@ -1,4 +1,4 @@
-"""The doctor's report on engines that a user names."""
+"""The doctor's report on the engines that a user names."""
 
 from contextlib import contextmanager
 from typing import Any
@@ -48,12 +48,12 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def said(lab: Lab, *names: str) -> tuple[int, list[str]]:
-    """Return the doctor's status, and its lines without the columns' spaces."""
+    """Return the doctor's status, and its lines without the spaces between columns."""
     status, out, _ = lab("doctor", *[word for name in names for word in ("--engine", name)])
     return status, [" ".join(line.split()) for line in out.splitlines()]
 
 
-def test_engines_that_can_do_everything(lab: Lab) -> None:
+def test_engines_that_can_do_everything_get_status_0(lab: Lab) -> None:
     assert said(lab, "boss", "gen1") == (
         0,
         [
@@ -99,7 +99,7 @@ def test_an_engine_that_cannot_take_part_gets_status_1(lab: Lab, name: str, line
     assert "ok swarm boss: active, manager" in lines
 
 
-def test_a_manager_that_disappeared_causes_no_traceback(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_manager_that_disappears_does_not_cause_a_traceback(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FACTS, "gone", FACTS["gen1"])
     _, lines = said(lab, "boss", "gone")
     assert lines[-1].startswith("warn together The Docker engine does not answer.")

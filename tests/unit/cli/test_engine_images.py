@@ -60,7 +60,7 @@ class Engines:
 
 @pytest.fixture
 def engines(monkeypatch: pytest.MonkeyPatch) -> Engines:
-    """Two engines without images, and one that has one, in place of Docker's."""
+    """Replace Docker with two engines without images, and one that holds an image."""
     made = Engines({"a": set(), "b": {ONE}, "c": set()})
     monkeypatch.setattr(engine_images, "connect", made.connect)
     monkeypatch.setattr(engine_images, "missing_images", made.missing)
@@ -81,7 +81,7 @@ def provide(engines: Engines) -> list[str]:
 @pytest.mark.parametrize(
     ("changes", "did", "said"),
     [
-        # The one that lacks the fewest builds; afterwards all have the same bytes.
+        # The engine that lacks the fewest images builds them; afterwards, all have the same bytes.
         ({}, ["b builds", "b to a: 4", "b to c: 4"], "engine b: building image"),
         ({"held": {"a": ALL, "b": {ONE}, "c": ALL - {ONE}}}, ["a to b: 3", "a to c: 1"], ""),
         ({"held": {"a": ALL, "b": ALL, "c": ALL}}, [], ""),
@@ -91,7 +91,7 @@ def provide(engines: Engines) -> list[str]:
             ["b builds", "a builds", "a to b: 3", "a to c: 4"],
             f"lab: engine b cannot build them: building {ONE} failed; the next one tries\n",
         ),
-        # The others continue; they get its parts once it fails.
+        # The other engines continue; they get the failing engine's parts.
         (
             {"refuse": {"a"}},
             ["b builds", "b to c: 4"],
@@ -116,15 +116,15 @@ def test_images_that_no_engine_can_build_end_the_run(engines: Engines) -> None:
     assert engines.did == ["b builds", "a builds", "c builds", *["close"] * 3]
 
 
-def test_an_engine_that_takes_no_copy_is_reported(engines: Engines, capsys: pytest.CaptureFixture[str]) -> None:
-    """The others continue; they get its parts once it fails."""
+def test_an_engine_that_does_not_accept_a_copy_is_reported(engines: Engines, capsys: pytest.CaptureFixture[str]) -> None:
+    """The other engines continue, and get its parts once it fails."""
     engines.refuse = {"a"}
     assert provide(engines) == ["b builds", "b to c: 4"]
     assert "engine a gets no images: copying failed: no space left on device" in capsys.readouterr().err
 
 
 def test_the_images_are_those_of_the_runs_versions() -> None:
-    """The versions are those of pytest: one nginx unless more are named, all for a full run."""
+    """The versions are those in pytest's arguments: one nginx unless more are named, or all for a full run."""
 
     def suites(*arguments: str) -> list[str]:
         return [spec.suite for spec in images_for(arguments) if spec.name == "subject"]

@@ -1,4 +1,4 @@
-"""One part of a run on one engine: pytest's arguments, the lines that are shown, and the place of its results."""
+"""One part of a run on one engine: pytest's arguments, the lines that are shown, and the folder of its results."""
 
 import threading
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def plan(*cells: str) -> Plan:
 
 
 @pytest.mark.parametrize("cells", [[], ["x", "y", "z"]], ids=["all", "named"])
-def test_a_part_has_its_own_pytest(cells: list[str], started: Started, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_part_has_a_pytest_of_its_own(cells: list[str], started: Started, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_part(plan(*cells), "a", SHARD, threading.Lock()) == 1
     assert (started.environment, started.is_closed) == ({"ENGINE": "a"}, True)
     own = " ".join(["--shard 2/8", *(f"--cell {cell}" for cell in cells), "--seed 7"])
@@ -73,7 +73,7 @@ def test_a_part_has_its_own_pytest(cells: list[str], started: Started, capsys: p
 def test_pytest_selects_the_claims_once(
     arguments: list[str], status: int, told: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Its complaints about the selection appear once, and not from every engine."""
+    """Pytest's errors about the selection appear once, and not from every engine."""
     assert choose(arguments) == status
     said = "".join(capfd.readouterr())
     assert told in said

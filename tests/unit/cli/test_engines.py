@@ -1,4 +1,4 @@
-"""A run that several engines share: which one does what, what is kept of a lost one, and what is rejected."""
+"""A run that several engines share: their parts, the results that a lost engine leaves, and rejected arguments."""
 
 import contextlib
 import json
@@ -32,8 +32,8 @@ ARCHITECTURES = {"a": "x86_64", "b": "x86_64", "pi": "aarch64"}
 class Farm:
     """Engines that decide two cells for each shard, and their calls.
 
-    A lost one decides the first cell, and never finishes the shard. One that loses CPU time leaves the second one
-    undecided.
+    A lost engine decides the first cell, and never finishes the shard. An engine that loses CPU time leaves the second
+    cell undecided.
     """
 
     lost: set[str] = field(default_factory=set)  # engines that are lost in their first part
@@ -46,7 +46,7 @@ class Farm:
     cannot_begin: set[str] = field(default_factory=set)  # engines on which nothing can be started
     did: list[tuple[str, Part]] = field(default_factory=list)
     images: list[object] = field(default_factory=list)  # which engines got images, and which images
-    back: set[str] = field(default_factory=set)  # lost engines that return after their rest was done
+    back: set[str] = field(default_factory=set)  # lost engines that return after others have done the rest
     swept: list[str] = field(default_factory=list)  # where leftovers of dead sessions were removed
     _someone_was_lost: threading.Event = field(default_factory=threading.Event)
     _parts: Counter[str] = field(default_factory=Counter)
@@ -106,7 +106,7 @@ class Farm:
 
 @pytest.fixture
 def farm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Farm:
-    """The engines, in place of Docker's."""
+    """Replace Docker with these engines."""
     made = Farm()
 
     @contextlib.contextmanager
@@ -133,7 +133,7 @@ Shared = Callable[..., tuple[int, Results, str]]
 
 @pytest.fixture
 def shared(farm: Farm, capsys: pytest.CaptureFixture[str]) -> Shared:
-    """A run on two engines unless others are named."""
+    """Share a run between two engines unless others are named."""
 
     def share(*arguments: str, on: Sequence[str] = ("a", "b")) -> tuple[int, Results, str]:
         assert farm.did == []
@@ -158,7 +158,7 @@ def test_all_parts_are_done_once_and_are_in_one_report(farm: Farm, capsys: pytes
 
 
 def test_a_lost_engines_decisions_stay_and_another_does_the_rest(farm: Farm, shared: Shared) -> None:
-    """Each cell appears once; of two measurements the first one counts."""
+    """Each cell appears once; the first of two measurements counts."""
     farm.lost = {"b"}
     status, results, told = shared()
     ((_, part),) = [item for item in farm.did if item[0] == "b"]
@@ -171,14 +171,14 @@ def test_a_lost_engines_decisions_stay_and_another_does_the_rest(farm: Farm, sha
     assert farm.swept == []
 
 
-def test_arguments_that_choose_nothing_end_the_run_at_once(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arguments_that_select_nothing_end_the_run_at_once(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "choose", lambda arguments: {"-k": 5}[arguments[0]])
     assert run_on(["a", "b"], ["-k", "nothing"]) == 5
     assert (farm.did, farm.images) == ([], [])
 
 
 def test_an_engine_that_cannot_start_leaves_all_parts_to_the_others(farm: Farm, shared: Shared) -> None:
-    """If images cannot be built, for example, such an engine would otherwise end one part after the other."""
+    """Otherwise, an engine that cannot build images, for example, would fail one part after the other."""
     farm.cannot_begin = {"b"}
     farm.waits = {("a", 2): ("b", 1)}
     status, results, told = shared()
@@ -216,7 +216,7 @@ def test_a_noisy_engine_leaves_the_rest_to_the_others_and_its_undecided_claims_s
 ) -> None:
     """A second measurement of an inconclusive claim would be a second chance to err."""
     farm.lost_pct = {"a": 40.0}
-    # After three parts of a, one part of b is known, and the others get the rest.
+    # After three parts on a, one part on b is known, and the others get the rest.
     farm.waits = {("b", 1): ("a", 3), ("a", 3): ("b", 2)}
     status, results, told = shared("--strict-evidence")
     noisy = [part.shard for engine, part in farm.did if engine == "a"]
@@ -238,7 +238,7 @@ def test_a_noisy_engine_leaves_the_rest_to_the_others_and_its_undecided_claims_s
 def test_a_cell_of_a_lost_engine_is_not_started_again_after_a_look(
     farm: Farm, shared: Shared, looked: int, verdict: str
 ) -> None:
-    """Before its first look, no data has been examined, and another engine may begin."""
+    """Before the first look, no data has been examined, and another engine may start again."""
     farm.lost, farm.looked = {"b"}, looked
     cells = {cell.name: cell for cell in shared()[1].cells}
     (begun,) = [part.shard.replace("/", "_") for engine, part in farm.did if engine == "b"]
@@ -252,7 +252,7 @@ def test_a_cell_of_a_lost_engine_is_not_started_again_after_a_look(
 def test_a_cell_that_a_control_made_untestable_on_a_lost_engine_is_not_measured_again(
     farm: Farm, shared: Shared, monkeypatch: pytest.MonkeyPatch, *, measured: bool
 ) -> None:
-    """Another engine measures only what this one could not."""
+    """Another engine measures only what the lost engine could not."""
     farm.lost = {"b"}
     cells = farm._cells
 
@@ -268,8 +268,8 @@ def test_a_cell_that_a_control_made_untestable_on_a_lost_engine_is_not_measured_
 
 
 @pytest.mark.parametrize("lost", [set(), {"b"}], ids=["not-lost", "lost"])
-def test_a_cell_that_contradicts_fails_the_run(farm: Farm, monkeypatch: pytest.MonkeyPatch, lost: set[str]) -> None:
-    """The cell may be from an engine that was lost later; one that is back is swept at the end.
+def test_a_cell_that_contradicts_its_expectation_fails_the_run(farm: Farm, monkeypatch: pytest.MonkeyPatch, lost: set[str]) -> None:
+    """The cell may be from an engine that was lost later. Leftovers on an engine that is back are removed at the end.
 
     It may have been away for longer than the reaper of its part waits.
     """
@@ -287,7 +287,7 @@ def test_a_cell_that_contradicts_fails_the_run(farm: Farm, monkeypatch: pytest.M
 
 
 def test_cells_and_strict_evidence_are_not_passed_to_the_parts(farm: Farm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part may name some of the cells, and no single part decides what remains inconclusive."""
+    """A part may contain only some of the cells, and a single part cannot decide what remains inconclusive."""
     plans: list[Plan] = []
 
     def run_part(plan: Plan, engine: str, part: Part, lock: object) -> int:
@@ -302,7 +302,7 @@ def test_cells_and_strict_evidence_are_not_passed_to_the_parts(farm: Farm, monke
 def test_an_engine_whose_part_ends_in_an_error_returns_it(
     farm: Farm, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The others would wait for it forever."""
+    """Otherwise, the other engines would wait for it forever."""
 
     def failing(*_arguments: object) -> int:
         raise LabError("x")

@@ -81,8 +81,8 @@ def test_a_missing_file_is_bad_input_before_anything_is_read(lab: Lab) -> None:
     assert "where: no such file" in err
 
 
-def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest() -> None:
-    """A separate program checks its imports at the end; docker need not even be installed."""
+def test_standard_input_is_read_and_neither_docker_nor_pytest_is_needed() -> None:
+    """A separate process checks the imports at the end; docker need not even be installed."""
     script = (
         "import sys\n"
         "from tuneproof.cli.main import main\n"
@@ -101,7 +101,7 @@ def test_it_reads_standard_input_and_needs_no_docker_and_no_pytest() -> None:
 
 
 def test_a_pipe_is_read_once_and_whole() -> None:
-    """Bash's <(command) is a pipe: it cannot be rewound or opened again."""
+    """A <(command) in bash is a pipe, which cannot be rewound or opened again."""
     command = f"{sys.executable} -m tuneproof.cli explain <(printf '{BEFORE}') <(printf '{AFTER}') --json"
     done = subprocess.run(["bash", "-c", command], cwd=CHECKOUT, capture_output=True, text=True, check=False)
     assert done.stderr == ""

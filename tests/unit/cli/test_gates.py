@@ -1,4 +1,4 @@
-"""The action and the hook that others use: the steps in their files are executed."""
+"""The action and the hook for other repositories: the steps in their files are executed."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     found = {
         "PATH": f"{folder / 'venv/bin'}:{os.environ['PATH']}",
         "GITHUB_ACTION_PATH": str((checkout / ACTION).parent),
-        # The one difference to a runner: no index is used.
+        # The only difference from a runner is that no index is used.
         "PIP_NO_DEPS": "1",
         "PIP_NO_BUILD_ISOLATION": "0",
         "PIP_NO_COMPILE": "1",
@@ -58,7 +58,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
 
 
 def run(script: str, environment: Mapping[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run a script as GitHub's runner does with bash as shell."""
+    """Run a script as GitHub's runner does with bash as the shell."""
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 

@@ -1,4 +1,4 @@
-"""The command ``tuneproof`` of an installed package: the same program, without the parts that need a checkout."""
+"""The command ``tuneproof`` in an installed package is the same program, without the parts that need a checkout."""
 
 import os
 import re
@@ -18,8 +18,8 @@ def as_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/usr/local/bin/tuneproof"])
 
 
-def test_it_uses_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
-    """It offers nothing that needs the tests or the images."""
+def test_the_installed_command_uses_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """It does not offer commands that need the tests or the images."""
     assert installed() == 2
     told = capsys.readouterr().err
     assert told.startswith("usage: tuneproof COMMAND")
@@ -39,7 +39,7 @@ def test_a_command_that_needs_a_checkout_says_so(words: list[str], capsys: pytes
 
 
 def test_a_remedy_names_the_command_that_the_user_types(capsys: pytest.CaptureFixture[str]) -> None:
-    """Only what needs a checkout is a command of ``./lab``."""
+    """Only commands that need a checkout begin with ``./lab``."""
     say("`./lab run` tests it, `./lab clean --engine x` or ./lab compare OLD NEW")
     assert capsys.readouterr().err == (
         "tuneproof: `./lab run` tests it, `tuneproof clean --engine x` or tuneproof compare OLD NEW\n"
@@ -58,7 +58,7 @@ def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None
 def test_a_missing_package_is_named(
     argv0: str, status: int | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command may be installed without the lab's packages; in a checkout, a missing package is a bug."""
+    """The command may be installed without the lab's packages. In a checkout, a missing package is a bug."""
     monkeypatch.setattr(sys, "argv", [argv0])
     monkeypatch.setitem(sys.modules, "docker", None)
     monkeypatch.delitem(sys.modules, "tuneproof.cli.doctor", raising=False)

@@ -1,4 +1,4 @@
-"""The shell bootstrap, in a folder of its own, with a Python that only records its calls."""
+"""The shell bootstrap, in a separate folder, with a Python that only records its calls."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ class Checkout:
     programs: Path
 
     def command(self, *arguments: str, under: Sequence[str] = ()) -> "subprocess.Popen[str]":
-        """Start ``./lab`` from another folder, under another program."""
+        """Build the command that starts ``./lab`` from another folder, under another program."""
         return subprocess.Popen(
             [*under, self.folder / "lab", *arguments],
             cwd="/",
@@ -120,7 +120,7 @@ def upgraded(checkout: Checkout) -> None:
 def test_an_outdated_or_broken_environment_is_made_again(
     damage: Callable[[Checkout], object], checkout: Checkout
 ) -> None:
-    """It must match the lock; an interrupted set-up, or a missing interpreter, requires a new one."""
+    """It must match the lock; after an interrupted set-up, or with a missing interpreter, a new one is made."""
     checkout.run("doctor")
     checkout.calls()
     damage(checkout)
@@ -128,8 +128,8 @@ def test_an_outdated_or_broken_environment_is_made_again(
     assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
 
 
-def test_a_failed_installation_shows_pips_output_and_recovers(checkout: Checkout) -> None:
-    """Pip's output is hidden only if it succeeds; the next call tries again."""
+def test_pips_output_is_shown_after_a_failure_and_the_next_call_tries_again(checkout: Checkout) -> None:
+    """Pip's output is hidden only if pip succeeds; the next call tries again."""
     (checkout.folder / "broken").touch()
     status, err = checkout.run("doctor")
     assert status == 3
@@ -142,7 +142,7 @@ def test_a_failed_installation_shows_pips_output_and_recovers(checkout: Checkout
 
 def test_a_checkout_of_another_user_is_named(checkout: Checkout) -> None:
     checkout.folder.chmod(0o555)
-    # Root may write everywhere unless it gives up that capability.
+    # root may write everywhere unless it gives up that capability.
     under = () if os.getuid() else ("setpriv", "--bounding-set=-dac_override")
     status, err = checkout.run("doctor", under=under)
     assert status == 3
@@ -164,7 +164,7 @@ def test_a_removed_folder_is_reported(checkout: Checkout, tmp_path: Path) -> Non
     assert checkout.calls() == []
 
 
-def test_two_simultaneous_calls_set_up_once(checkout: Checkout) -> None:
+def test_two_simultaneous_calls_make_the_environment_once(checkout: Checkout) -> None:
     with checkout.command("doctor") as first, checkout.command("doctor") as second:
         first.communicate(timeout=30)
         second.communicate(timeout=30)
@@ -173,12 +173,12 @@ def test_two_simultaneous_calls_set_up_once(checkout: Checkout) -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",)])
-def test_the_usage_installs_nothing(arguments: tuple[str, ...], checkout: Checkout) -> None:
+def test_printing_the_usage_installs_nothing(arguments: tuple[str, ...], checkout: Checkout) -> None:
     assert checkout.run(*arguments) == (0, "")
     assert checkout.calls() == [" ".join([USAGE, *arguments])]
 
 
-def test_a_link_to_it_works_from_anywhere(checkout: Checkout, tmp_path: Path) -> None:
+def test_a_link_to_lab_works_from_anywhere(checkout: Checkout, tmp_path: Path) -> None:
     link = tmp_path / "programs" / "tuneproof"
     link.symlink_to(checkout.folder / "lab")
     done = subprocess.run(
@@ -230,7 +230,7 @@ def bare_python(checkout: Checkout) -> Path:
 
 @pytest.mark.usefixtures("bare_python")
 def test_root_on_debian_gets_the_missing_part_of_python(checkout: Checkout) -> None:
-    """The package name contains the version of the used Python; the package lists are fetched if needed."""
+    """The package's name contains the version of the Python that is used; the package lists are fetched if needed."""
     status, err = checkout.run("doctor")
     package = f"python{sys.version_info.major}.{sys.version_info.minor}-venv"
     assert (status, err.splitlines()[0]) == (0, f"lab: installing {package}")

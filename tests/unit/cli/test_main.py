@@ -113,14 +113,14 @@ def test_an_expected_failure_is_one_message_with_its_status(
 def test_a_user_without_a_home_has_the_root_folder(
     command: Callable[[Command], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In many containers no name belongs to the user's number, and libraries fail without a home."""
+    """In many containers, the user's number has no name, and libraries fail without a home folder."""
     monkeypatch.delenv("HOME")
     monkeypatch.setattr(pwd, "getpwuid", Mock(side_effect=KeyError))
     command(lambda _: len(str(Path.home())))
     assert cli.main(["doctor"]) == len("/")
 
 
-def test_ctrl_c_is_reported_in_one_word(command: Callable[[Command], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_is_reported_with_one_word(command: Callable[[Command], None], capsys: pytest.CaptureFixture[str]) -> None:
     """An interrupted command ends with 130, as a shell expects."""
 
     def interrupt(_: Sequence[str]) -> int:
@@ -131,7 +131,7 @@ def test_ctrl_c_is_reported_in_one_word(command: Callable[[Command], None], caps
     assert capsys.readouterr().err == "lab: interrupted\n"
 
 
-def test_a_reader_that_stops_early_causes_no_complaint() -> None:
+def test_a_reader_that_stops_early_does_not_cause_an_error() -> None:
     """``./lab report | head -1`` ends quietly when head has seen enough."""
     script = (
         "import sys, types\n"
@@ -171,7 +171,7 @@ sys.exit(installed())
     [("tuneproof.cli.main", -signal.SIGINT, ""), ("tuneproof.cli.why", cli.INTERRUPTED, "interrupted")],
 )
 def test_ctrl_c_while_a_command_is_loaded_shows_no_traceback(module: str, status: int, said: str) -> None:
-    """Before the command line is read, nothing can have begun."""
+    """Before the command line is read, nothing has begun."""
     ended = subprocess.run(
         [sys.executable, "-c", _INTERRUPTS_AN_IMPORT, module],
         cwd=CHECKOUT,

@@ -18,7 +18,7 @@ def matrix(lab: Lab, *arguments: object) -> dict[str, Any]:
     return document
 
 
-def test_the_matrix_has_every_claim_on_every_version_and_network(lab: Lab, tmp_path: Path) -> None:
+def test_the_matrix_contains_every_claim_on_every_version_and_network(lab: Lab, tmp_path: Path) -> None:
     known = a_cell("loaded_worker_stalls", scenario="reuseport_stall", nginx="1.30", seconds=123.4)
     earlier = str(write(tmp_path, known))
     document = matrix(
@@ -63,6 +63,6 @@ def test_headlines_can_be_selected_alone(lab: Lab) -> None:
     ids=["no-shards", "too-many-shards", "nothing", "results"],
 )
 def test_wrong_arguments_are_bad_input(lab: Lab, arguments: list[str], message: str) -> None:
-    """It prints nothing that a CI server could take for a matrix."""
+    """The command prints nothing that a CI server could take for a matrix."""
     status, out, err = lab("matrix", *arguments)
     assert (status, out, message in err) == (2, "", True)

@@ -17,7 +17,7 @@ from tuneproof.report.results.schema import document_violation
 
 @pytest.fixture(autouse=True)
 def pages(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Record where pages would be written: they have tests of their own."""
+    """Record where pages would be written; other tests cover them."""
     written: list[Path] = []
 
     def write_report(_results: Results, folder: Path) -> Path:
@@ -30,14 +30,14 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 @pytest.fixture
 def both(tmp_path: Path) -> list[Path]:
-    """Two runs of one cell each, with a piece of evidence."""
+    """Write two runs with one cell and a piece of evidence each."""
     return [write(tmp_path / name, a_cell(name, evidence=(f"evidence/{name}/x",))) for name in ("one", "two")]
 
 
 def test_the_latest_results_are_shown_unless_others_are_named(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pages: list[Path]
 ) -> None:
-    """They appear as a table, without colours if the output is no terminal, and as pages in the run's own folder."""
+    """They appear as a table, without colours if the output is not a terminal, and as pages in the run's own folder."""
     monkeypatch.setattr(report, "LATEST", write(tmp_path / "latest", a_cell()))
     status, out, err = lab("report")
     assert status == 0
@@ -49,7 +49,7 @@ def test_the_latest_results_are_shown_unless_others_are_named(
 
 
 def test_several_results_are_one_table(lab: Lab, both: list[Path], pages: list[Path]) -> None:
-    """Pages need a folder with all evidence, so they are offered and not written."""
+    """Pages need a folder with all evidence, so they are suggested and not written."""
     status, out, err = lab("report", *both)
     assert (status, out.count("stall, nginx 1.22"), pages) == (0, 1, [])
     assert "  one " in out
@@ -57,8 +57,8 @@ def test_several_results_are_one_table(lab: Lab, both: list[Path], pages: list[P
     assert "--output FOLDER" in err
 
 
-def test_output_is_a_folder_with_everything(lab: Lab, both: list[Path], tmp_path: Path, pages: list[Path]) -> None:
-    """The folder has results, evidence and pages; missing evidence is reported."""
+def test_the_output_folder_contains_everything(lab: Lab, both: list[Path], tmp_path: Path, pages: list[Path]) -> None:
+    """The folder contains results, evidence and pages; missing evidence is reported."""
     (both[0] / "evidence/one/x").unlink()
     status, _, err = lab("report", *both, "--output", tmp_path / "all")
     assert (status, pages) == (0, [tmp_path / "all"])
@@ -67,7 +67,7 @@ def test_output_is_a_folder_with_everything(lab: Lab, both: list[Path], tmp_path
     assert f"lab: 1 evidence files are missing, in {tmp_path}/all as well" in err
 
 
-def test_json_is_one_document_that_matches_the_schema(lab: Lab, both: list[Path], pages: list[Path]) -> None:
+def test_json_output_is_one_document_that_matches_the_schema(lab: Lab, both: list[Path], pages: list[Path]) -> None:
     """Nothing else is printed, so that it can be piped; each run names the file next to its evidence."""
     document = json.loads(lab("report", "--json", *both).out)
     assert document_violation(document) is None
@@ -76,7 +76,7 @@ def test_json_is_one_document_that_matches_the_schema(lab: Lab, both: list[Path]
     assert json.loads(lab("report", "--json", both[0]).out) == json.loads((both[0] / "results.json").read_text("utf-8"))
 
 
-def test_markdown_is_the_step_summary(lab: Lab, tmp_path: Path, pages: list[Path]) -> None:
+def test_markdown_output_is_the_step_summary(lab: Lab, tmp_path: Path, pages: list[Path]) -> None:
     """A run appends the same text."""
     told = lab("report", "--markdown", write(tmp_path, a_cell()))
     assert (told.status, pages) == (0, [])
@@ -85,7 +85,7 @@ def test_markdown_is_the_step_summary(lab: Lab, tmp_path: Path, pages: list[Path
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--markdown"]], ids=["table", "json", "markdown"])
 def test_incomplete_results_are_shown_as_incomplete(lab: Lab, tmp_path: Path, form: list[str]) -> None:
-    """The cells of an interrupted run are valid; no decision, or no effect, is a result, too."""
+    """The cells of an interrupted run are valid. A cell without a decision or an effect is a result, too."""
     cut = lab("report", write(tmp_path / "cut", a_cell(), finished=None, seconds=None), *form)
     assert (cut.status, "stalls" in cut.out) == (0, True)
     assert "lab: Interrupted, or still running: 1 result so far." in cut.err
@@ -99,7 +99,7 @@ def test_incomplete_results_are_shown_as_incomplete(lab: Lab, tmp_path: Path, fo
 
 
 def test_results_that_do_not_fit_into_one_table_are_bad_input(lab: Lab, tmp_path: Path) -> None:
-    """No table is shown; the path is named. A missing shard has no row in the table, so it is reported."""
+    """No table is shown, and the path is named. A missing shard has no row in a table, so it is reported."""
     told = lab("report", *[write(tmp_path / name, a_cell()) for name in ("one", "two")])
     assert (told.status, told.out, "is in two of the results" in told.err) == (2, "", True)
     told = lab("report", tmp_path / "none")
@@ -112,7 +112,7 @@ def test_results_that_do_not_fit_into_one_table_are_bad_input(lab: Lab, tmp_path
 def test_pages_that_cannot_be_written_cost_only_the_pages(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Results on a read-only medium are still shown; a requested folder must be written."""
+    """Results on a read-only medium are still shown; if a folder was requested, it must be written."""
 
     def write_report(_results: Results, _folder: Path) -> Path:
         raise ResultsFolderError("read-only")

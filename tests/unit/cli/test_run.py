@@ -37,7 +37,7 @@ ALL_ROLES = "--place client=a --place backend=a --place subject=b"
         ("--nginx-conf a.conf -k yours", "--nginx-conf=a.conf -k yours", True),
         ("--nginx-conf=a.conf -k yours", "--nginx-conf=a.conf -k yours", True),
         ("-k - --nginx 1.22", "-k - --nginx 1.22", True),
-        # A list of CPUs would apply to all engines alike.
+        # A list of CPUs would apply to all engines.
         ("--engine no-such-context --engine ssh://nowhere --co", "--co", True),
         ("--place client=a --place backend=a", "--place client=a --place backend=a", True),
         # The default engine has no role left.

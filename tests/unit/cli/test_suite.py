@@ -1,4 +1,4 @@
-"""``./lab run`` and ``./lab test`` hand over to pytest."""
+"""``./lab run`` and ``./lab test`` hand control over to pytest."""
 
 import os
 import resource
@@ -47,7 +47,7 @@ PLAIN = suite.WITHOUT_HYPOTHESIS
 
 @pytest.fixture
 def statuses(steps: list[str | list[str]], monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Statuses of the next pytests; their arguments are recorded like a replacement."""
+    """Set the statuses of the next pytest processes; their arguments are recorded like those of a replacement."""
     given: list[int] = []
 
     def run(command: list[str]) -> int:
@@ -88,7 +88,7 @@ def test_a_selection_by_markers_includes_the_slow_tests(steps: list[str | list[s
 def test_nothing_runs_after_tests_that_did_not_complete(
     status: int, steps: list[str | list[str]], statuses: list[int]
 ) -> None:
-    """After tests that were interrupted, broken or misused, the user would not want the next part."""
+    """After tests that were interrupted, broken or wrongly called, the user would not want the next part."""
     statuses += [status]
     assert cli.main(["test"]) == status
     assert steps == ["engine", UNIT]
@@ -111,18 +111,18 @@ def test_a_killed_parts_status_is_reported_as_in_a_shell(body: str, status: int)
         ("import pytest; pytest.exit('the engine is gone', returncode=3)", [], 3),
     ],
 )
-def test_pytest_ends_with_our_statuses(
+def test_the_statuses_of_pytest_are_translated_to_ours(
     body: str, words: list[str], status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pytest's own statuses are 4 for wrong usage and 2 for an interruption; here 2 is bad input for every command."""
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # nothing of the installed parts is needed
+    """Pytest's own statuses are 4 for wrong usage and 2 for an interruption; here, 2 means bad input everywhere."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # no installed package is needed
     (tmp_path / "test_it.py").write_text(f"def test_it():\n    {body}\n", encoding="utf-8")
     own = ["-c", os.devnull, "--rootdir", os.fspath(tmp_path), "-p", "no:cacheprovider"]
     assert suite._run(suite.pytest_command([*own, *words, os.fspath(tmp_path)])) == status
 
 
 @pytest.mark.parametrize(("place", "command"), [("tests/scenarios", "run"), ("tests/unit", "test")])
-def test_wrong_options_are_refused_in_the_name_of_the_command(place: str, command: str) -> None:
+def test_wrong_options_are_rejected_in_the_name_of_the_command(place: str, command: str) -> None:
     ended = subprocess.run([*PYTEST, place, "--no-such-option"], capture_output=True, text=True, check=False)
     assert f"\n./lab {command}: error: unrecognized arguments: --no-such-option\n" in ended.stderr
     assert "pytest.main" not in ended.stderr
@@ -141,9 +141,9 @@ def test_wrong_options_are_refused_in_the_name_of_the_command(place: str, comman
         ),
     ],
 )
-def test_a_list_of_claims_survives_any_output(output: str, status: int, said: str) -> None:
+def test_a_list_of_claims_can_be_written_to_any_output(output: str, status: int, said: str) -> None:
     listing = shlex.join(suite.pytest_command(["tests/scenarios", *PLAIN, "--collect-only", "-q"]))
-    # head closes the pipe before the list begins.
+    # head(1) closes the pipe before the list begins.
     script = f"set -o pipefail; {listing} {output}"
     ended = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (status, said)
@@ -166,10 +166,10 @@ raise SystemExit(7 if was_told and signal.SIGINT not in signal.sigpending() else
 """
 
 
-def test_a_part_gets_the_signals_that_do_not_reach_it() -> None:
-    """SIGTERM is passed on. Ctrl-C reaches it from the terminal: once is enough, and the parent waits for it.
+def test_signals_that_would_not_reach_a_part_are_passed_on() -> None:
+    """SIGTERM is passed on. Ctrl-C reaches the part from the terminal: once is enough, and the parent waits.
 
-    Python handles a SIGINT before a later SIGTERM: once SIGTERM is here, no SIGINT is pending.
+    Python handles a SIGINT before a later SIGTERM: once SIGTERM has arrived, no SIGINT is pending.
     """
     assert suite._run([sys.executable, "-c", _TELLS_WHAT_IT_GETS]) == 7
 
@@ -195,7 +195,7 @@ DEFAULT = ["tests/scenarios", *RUN]
         ("run tests/scenarios/test_a.py::test_b", ["engine"], [*RUN, "tests/scenarios/test_a.py::test_b"]),
         ("test tests/unit/test_a.py -x", ["engine"], ["tests/unit/test_a.py", "-x"]),
         ("test --collect-only", [], ["tests/unit", "tests/lab", "--collect-only"]),
-        # Help installs nothing; our own comes first, and pytest's has another option.
+        # Help does not install anything; our own comes first, and pytest's has another option.
         ("run --help", [], [*DEFAULT, "--lab-help"]),
         ("run -h", [], [*DEFAULT, "--lab-help"]),
         ("run --pytest-help", [], [*DEFAULT, "--help"]),
@@ -205,7 +205,7 @@ DEFAULT = ["tests/scenarios", *RUN]
 def test_pytest_gets_its_arguments_after_the_engine_is_set_up_if_a_test_runs(
     words: str, engine: list[str], asked: list[str], steps: list[str | list[str]]
 ) -> None:
-    """A path replaces the default one and starts no workers; options that only print something need no engine."""
+    """A path replaces the default one and starts no workers. Options that only print something need no engine."""
     with pytest.raises(ReplacedError):
         cli.main(words.split())
     assert steps == [*engine, [*PYTEST, *asked]]

@@ -26,14 +26,14 @@ CONF = "events { }\nhttp { server { listen 80; location / { return 200; } } }\n"
 
 @pytest.fixture
 def conf(tmp_path: Path) -> Path:
-    """A configuration that starts."""
+    """Return a configuration with which nginx starts."""
     path = tmp_path / "nginx.conf"
     path.write_text(CONF, encoding="utf-8")
     return path
 
 
 def test_a_version_that_the_lab_lacks_is_an_error_with_a_remedy(lab: Lab, conf: Path) -> None:
-    """The error comes although the files could be compared for that version."""
+    """The error comes even though the files could be compared for that version."""
     assert lab("upgrade", "--from", "1.25", "--to", "1.30", conf).status == 0
     ended = lab("upgrade", "--from", "1.25", "--to", "1.30", "--prove", conf)
     assert ended.status == 2
@@ -43,7 +43,7 @@ def test_a_version_that_the_lab_lacks_is_an_error_with_a_remedy(lab: Lab, conf: 
 
 
 def test_a_dead_engine_gives_one_error(lab: Lab, conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The report on the files does not come before it."""
+    """The report on the files is not printed before the error."""
 
     def dead(**_options: object) -> None:
         raise EngineUnavailableError("No Docker engine answers: gone.")
@@ -56,7 +56,7 @@ def test_a_dead_engine_gives_one_error(lab: Lab, conf: Path, monkeypatch: pytest
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> list[Compared]:
-    """The result of the next comparison, without an engine."""
+    """Set the result of the next comparison, without an engine."""
     results: list[Compared] = []
 
     @contextmanager
@@ -79,10 +79,10 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[Compared]:
     return results
 
 
-def test_differences_are_below_the_report_on_the_files(
+def test_differences_come_after_the_report_on_the_files(
     lab: Lab, conf: Path, tmp_path: Path, found: list[Compared]
 ) -> None:
-    """The output has the number of comparisons, the seed, and what could not be compared."""
+    """The output contains the number of comparisons, the seed, and what could not be compared."""
     comparisons = compared("http://a/", [{"status: 200": 3.0}] * 5, [{"status: 400": 3.0}] * 5)
     found.append(Compared(comparisons=tuple(comparisons), void={"http://b/": "no answer"}))
     words = ("upgrade", "--from", "1.22", "--to", "1.30", "--prove", "--results", tmp_path, "--seed", 7, conf)
@@ -102,10 +102,10 @@ def test_differences_are_below_the_report_on_the_files(
     ]
 
 
-def test_no_difference_is_reported_with_the_number_of_comparisons(
+def test_a_result_without_differences_names_the_number_of_comparisons(
     lab: Lab, conf: Path, tmp_path: Path, found: list[Compared]
 ) -> None:
-    """No difference without comparisons would mean nothing."""
+    """Without comparisons, "no difference" would mean nothing."""
     found.append(Compared(comparisons=tuple(compared("a", [{"status: 200": 3.0}] * 5, [{"status: 200": 3.0}] * 5))))
     ended = lab("upgrade", "--from", "1.26", "--to", "1.26", "--prove", "--results", tmp_path, conf)
     assert (ended.status, "no difference found in 1 comparison" in ended.out) == (0, True)
@@ -122,7 +122,7 @@ def test_no_difference_is_reported_with_the_number_of_comparisons(
 def test_a_version_that_does_not_start_is_the_only_difference(
     lab: Lab, conf: Path, tmp_path: Path, found: list[Compared], refused: tuple[str, str], status: int, words: str
 ) -> None:
-    """It has nginx's own words; only the new version's refusal fails, and that of both is an error."""
+    """It is reported in nginx's own words. A refusal by only the new version is a failure, one by both an error."""
     found.append(Compared(refused=refused))
     ended = lab("upgrade", "--from", "1.22", "--to", "1.30", "--prove", "--results", tmp_path, conf)
     assert ended.status == status

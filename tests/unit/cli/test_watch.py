@@ -19,7 +19,7 @@ Made = tuple[LoopSecond, ...]
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Work in a folder, and leave no signal handler behind."""
+    """Work in a folder, and do not leave signal handlers behind."""
     before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     monkeypatch.chdir(tmp_path)
     yield tmp_path
@@ -28,7 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def watches(monkeypatch: pytest.MonkeyPatch, *seconds: Callable[[], Made]) -> None:
-    """Let ``watch`` see these seconds, each made when it is due, until it is stopped."""
+    """Let ``watch`` see these seconds, each created when it is due, until it is stopped."""
 
     class Watching:
         notes = ("2 events lost",)
@@ -54,10 +54,10 @@ def signalled(number: int) -> Made:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_a_signal_ends_it_with_the_diagnosis(
+def test_a_signal_ends_watch_with_the_diagnosis(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, folder: Path, number: int
 ) -> None:
-    """The recording has everything seen until then."""
+    """The recording contains everything seen until then."""
     watches(monkeypatch, lambda: (IDLE,), lambda: signalled(number), lambda: (replace(SECOND, worker=1),))
     status, out, _ = lab("watch", "--record", "loops.json")
     assert status == 0
@@ -69,7 +69,7 @@ def test_a_signal_ends_it_with_the_diagnosis(
 
 
 def test_a_second_ctrl_c_does_not_wait(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not wait for a bpftrace that does not end, for example."""
+    """For example, the command does not wait for a bpftrace that does not end."""
 
     def twice() -> Made:
         os.kill(os.getpid(), signal.SIGINT)
@@ -81,7 +81,7 @@ def test_a_second_ctrl_c_does_not_wait(lab: Lab, monkeypatch: pytest.MonkeyPatch
     assert "interrupted" in err
 
 
-def test_json_has_a_line_for_each_second_and_the_diagnosis(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_output_has_a_line_for_each_second_and_for_the_diagnosis(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     watches(monkeypatch, lambda: (SECOND, IDLE))
     _, out, _ = lab("watch", "--json")
     first, second, last = map(json.loads, out.splitlines())
@@ -98,7 +98,7 @@ def test_a_page_that_cannot_be_written_does_not_cost_the_diagnosis(lab: Lab, mon
 
 
 def test_a_foreign_file_name_is_plain_text(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No escape sequence reaches the terminal, neither in the lines of seconds nor in the diagnosis."""
+    """No escape sequence reaches the terminal, neither in the lines for seconds nor in the diagnosis."""
     long = tuple(replace(each, longest_on="/srv/\x1b]0;owned\x07[/x]") for each in SECOND.long)
     watches(monkeypatch, lambda: (replace(SECOND, long=long),))
     _, out, _ = lab("watch")
@@ -107,7 +107,7 @@ def test_a_foreign_file_name_is_plain_text(lab: Lab, monkeypatch: pytest.MonkeyP
 
 
 def test_with_listen_the_diagnosis_covers_the_last_minute(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stall of an hour ago is in the metrics, but no longer in memory."""
+    """A stall from an hour ago is in the metrics, but no longer in memory."""
     quiet = [(replace(IDLE, at_s=SECOND.at_s + after),) for after in (59.0, 61.0)]
     for made, is_kept in ((quiet[:1], True), (quiet, False)):
         watches(monkeypatch, lambda: (SECOND,), *(lambda each=each: each for each in made))

@@ -1,4 +1,4 @@
-"""``why``: one word for a directive, a claim or an error message."""
+"""``why`` takes one word for a directive, a claim or an error message."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_a_directive_a_claim_and_a_message_are_looked_up(lab: Lab, words: tuple[
 
 
 def test_a_status_leads_to_its_messages_and_claims(lab: Lab) -> None:
-    """People look up what their users see; a sentence may have it in the plural."""
+    """People look up what their users see; a sentence may contain the status in the plural."""
     assert "\n  client_closed_waiting: " in lab("why", "499").out
     messages, claims = lab("why", "502").out.split("\n\n")
     assert messages.startswith("Messages in error.log with a 502 (")
@@ -41,11 +41,11 @@ def test_a_status_leads_to_its_messages_and_claims(lab: Lab) -> None:
             "No message has these words. Did you mean:\n\nMessage: worker_connections",
         ),
         ("upstream timd out (110: Conection timed out) while reading", "No message has these words. Did you mean:"),
-        # No word is one of a message, with a letter less.
+        # None of these words is one of a message with a letter missing.
         ("x() failed (110: Connection tijed out) while sending", "No message has these words. Did you mean:"),
         ("connec(t) to x failed (111: Connection refused)", "No message has these words. Did you mean:"),
         ("sendfile on", "sendfile\n  ngx_http_core_module"),
-        # A line of nginx.conf is no message.
+        # A line from nginx.conf is not a message.
         ("upstream bakend {", "upstream\n  ngx_http_upstream_module"),
         ("listen 443 ssl defered", "listen\n  ngx_http_core_module"),
     ],
@@ -61,8 +61,8 @@ def test_an_unknown_word_is_bad_input(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("words", ["no live upstreams", "multi_accept"])
-def test_lines_fit_into_the_terminal(lab: Lab, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
-    """Only what is copied, such as commands, stays in one line."""
+def test_lines_fit_the_terminal(lab: Lab, monkeypatch: pytest.MonkeyPatch, words: str) -> None:
+    """Only text to be copied, such as commands, stays in one line."""
     monkeypatch.setenv("COLUMNS", "60")
     lines = lab("why", *words.split()).out.splitlines()
     assert [line for line in lines if len(line) > 60 and not line.startswith(("Words:", " " * 9, "Confirm:"))] == []

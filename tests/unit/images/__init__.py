@@ -1,1 +1,1 @@
-"""The programs inside the images."""
+"""Tests of the programs inside the images."""

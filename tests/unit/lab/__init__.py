@@ -1,1 +1,1 @@
-"""Labs, without Docker."""
+"""Tests of tuneproof.lab, without Docker."""

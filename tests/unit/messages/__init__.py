@@ -1,1 +1,1 @@
-"""The rows of messages, and the page that is made from them."""
+"""Tests of the rows of messages, and of the page that is made from them."""

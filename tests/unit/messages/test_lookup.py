@@ -1,4 +1,4 @@
-"""Text that people paste or remember leads to the row."""
+"""Text that people paste or remember leads to its row."""
 
 import re
 from typing import Final
@@ -27,7 +27,7 @@ from tuneproof.messages.rows import messages
         ("Nov 26 09:00:01 a kernel: [1.0] nginx[7]: segfault at 0 ip 0 sp 0 error 4", "segfault"),
     ],
 )
-def test_one_row_is_found(text: str, row: str) -> None:
+def test_exactly_one_row_is_found(text: str, row: str) -> None:
     assert [found.id for found in find(text)] == [row]
 
 
@@ -51,12 +51,12 @@ def test_one_row_is_found(text: str, row: str) -> None:
         ),
     ],
 )
-def test_a_failure_to_resolve_or_connect_is_about_what_nginx_was_doing(text: str, row: str) -> None:
-    """Only proxied requests need an upstream: nginx also asks for OCSP answers, and for names of SMTP clients."""
+def test_a_failure_to_resolve_or_connect_is_explained_by_what_nginx_was_doing(text: str, row: str) -> None:
+    """Not only proxied requests need it: nginx also requests OCSP responses, and looks up the names of SMTP clients."""
     assert [found.id for found in find(f"2026/11/26 09:00:01 [error] 7#7: {text}, client: 10.0.0.9")] == [row]
 
 
-def test_words_of_several_rows_name_them_all() -> None:
+def test_words_in_several_rows_find_all_of_them() -> None:
     found = [row.id for row in find("too many open files")]
     assert {"files_accept", "files_upstream", "files_open"} <= set(found)
     assert len(find("upstream")) == MOST
@@ -81,7 +81,7 @@ def test_a_row_is_shown_with_the_versions_of_its_words() -> None:
     ]
 
 
-# musl's strerror() and glibc's, if they differ and rows have the number.
+# Texts of strerror() in musl and in glibc, if they differ and rows contain the number.
 MUSL: Final = {
     "Out of memory": "Cannot allocate memory",
     "No file descriptors available": "Too many open files",
@@ -102,7 +102,7 @@ def wordings(errno_words: str) -> list[str]:
     return [words.text for row in messages().values() for words in row.words if f": {errno_words})" in words.text]
 
 
-def test_a_message_that_was_cut_before_its_error_number_leads_to_all_that_begin_with_it() -> None:
+def test_a_message_truncated_before_its_error_number_leads_to_all_rows_that_begin_with_it() -> None:
     """People paste only the part that fits their screen."""
     found = [row.id for row in find("bind() to 0.0.0.0:80 failed")]
     assert {row.id for row in find("bind() to 0.0.0.0:80 failed (98: Address already in use)")} < set(found)
@@ -111,7 +111,7 @@ def test_a_message_that_was_cut_before_its_error_number_leads_to_all_that_begin_
 
 @pytest.mark.parametrize(("musl", "glibc"), MUSL.items())
 def test_musls_words_lead_to_the_same_row(musl: str, glibc: str) -> None:
-    """They may be in a whole message, at a cut end, with another system's number, or alone."""
+    """The words may be in a whole message, at a truncated end, with another system's number, or alone."""
     assert wordings(glibc)
     for words in wordings(glibc):
         text = PLACE.sub("7", words.replace("<function>", "recv"))
@@ -125,7 +125,7 @@ def test_musls_words_lead_to_the_same_row(musl: str, glibc: str) -> None:
 
 
 def test_every_errno_in_the_rows_has_the_same_words_in_musl_or_is_listed() -> None:
-    """Words that both libraries share need no row of their own."""
+    """Only words that differ between the libraries need to be listed."""
     alike = {
         *("Operation not permitted", "No such file or directory", "Bad file descriptor", "Permission denied"),
         *("Not a directory", "Invalid argument", "Too many open files in system", "No space left on device"),

@@ -13,7 +13,7 @@ def test_the_page_is_made_from_the_rows() -> None:
     assert (CHECKOUT / "docs" / "error-log.md").read_text(encoding="utf-8") == page(verdicts_of(cells))
 
 
-def test_an_entry_has_the_verdicts_of_its_claims() -> None:
+def test_an_entry_shows_the_verdicts_of_its_claims() -> None:
     told = {
         ("upstream_refused_appears", "1.22"): "holds",
         ("upstream_refused_appears", "1.30"): "holds",

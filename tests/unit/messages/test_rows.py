@@ -1,4 +1,4 @@
-"""Each row has everything for an answer, and each of its wordings is found again."""
+"""Each row contains everything that an answer needs, and each of its wordings leads to it."""
 
 import re
 from unittest.mock import Mock
@@ -36,7 +36,7 @@ def test_each_wording_belongs_to_its_row_at_each_of_its_levels(row: Message) -> 
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_a_row_has_everything_for_an_answer(row: Message) -> None:
+def test_a_row_contains_everything_for_an_answer(row: Message) -> None:
     for text in (row.name, row.happened, row.why, row.first, row.confirm, row.affects):
         assert text.strip() == text != ""
     assert not row.name.endswith(".")
@@ -65,7 +65,7 @@ def test_events_belong_to_existing_rows() -> None:
 
 @pytest.mark.parametrize(("text", "level", "row"), table("messages"))
 def test_the_most_specific_row_decides(text: str, level: str, row: str) -> None:
-    """Words of other C libraries, the level, and the text that follows decide."""
+    """The words of other C libraries, the level, and the text that follows decide."""
     found = find_one(text, level)
     assert found is not None
     assert found.id == row
@@ -105,7 +105,7 @@ def test_a_truncated_message_is_found_if_only_one_row_continues_like_it(text: st
 
 
 def test_a_message_without_a_row_is_compared_with_few_wordings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A log may have many thousands of them, and each wording that begins with a placeholder may fit any text."""
+    """A log may contain thousands of such messages, and a wording that begins with a placeholder may fit any text."""
     counted = Mock(wraps=patterns._fixed_of)
     monkeypatch.setattr(patterns, "_fixed_of", counted)
     texts = [f"module {number} cannot talk to its peer number {number * 7}: it said no" for number in range(200)]
@@ -114,8 +114,8 @@ def test_a_message_without_a_row_is_compared_with_few_wordings(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_a_cheap_comparison_rejects_no_truncated_message(row: Message) -> None:
-    """Each wording is cut in its middle, and before its last character."""
+def test_the_cheap_comparison_does_not_reject_truncated_messages(row: Message) -> None:
+    """Each wording is cut in the middle, and before its last character."""
     for words in row.words:
         whole = sample(words.text)
         for text in (whole[: len(whole) // 2], whole[:-1]):
@@ -128,7 +128,7 @@ def test_a_cheap_comparison_rejects_no_truncated_message(row: Message) -> None:
             assert all(each.begun in text for each in compared)
 
 
-def test_a_debug_log_has_words_of_messages_without_being_one() -> None:
+def test_words_of_a_message_in_a_debug_line_are_not_a_message() -> None:
     """The same words at level alert are a message."""
     words = 'http finalize non-active request: "/a?"'
     assert find_one(words, "debug") is None
@@ -142,7 +142,7 @@ def test_a_debug_log_has_words_of_messages_without_being_one() -> None:
         ("connect() to unix:/run/a.sock failed (2: No such file or directory)", "crit", "upstream_socket_missing"),
     ],
 )
-def test_a_whole_message_is_not_taken_for_a_cut_one(whole: str, level: str, row: str) -> None:
+def test_a_whole_message_is_not_taken_for_a_truncated_one(whole: str, level: str, row: str) -> None:
     assert find_cut(whole, level) is None
     cut = find_cut(f"{whole}...", level)
     assert cut is not None

@@ -1,4 +1,4 @@
-"""nginx's source judges the rows: each of its messages has a row or a reason, and each row's words are in it.
+"""nginx's source judges the rows: each of its messages has a row or a reason, and each row's words are in the source.
 
 TUNEPROOF_NGINX_SOURCE names folders of nginx's source, separated by colons; without it nothing is compared.
 """
@@ -52,7 +52,7 @@ def test_each_rows_words_are_in_the_source_of_its_versions(source: Path) -> None
     assert wrong == []
 
 
-def test_a_message_without_row_and_reason_is_found() -> None:
+def test_a_message_without_a_row_and_a_reason_is_found() -> None:
     """The comparison above can fail."""
     new = Written(file="http/ngx_http_upstream.c", level="error", format="upstream sent a riddle: %V")
     own = Written(file="http/ngx_http_upstream.c", level="error", format="upstream sent too big header")

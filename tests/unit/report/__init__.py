@@ -1,1 +1,1 @@
-"""A run's verdicts, as people read them."""
+"""Tests of tuneproof.report: a run's verdicts, as people read them."""

@@ -1,4 +1,4 @@
-"""Every form of output of a small but complete report equals the approved one."""
+"""Every output format of a small but complete report equals the approved one."""
 
 import re
 from collections.abc import Iterator
@@ -22,13 +22,13 @@ from tuneproof.report.terminal.table import render_table
 
 @pytest.fixture(name="small", scope="module")
 def small_fixture(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """Return a small run: each verdict, gaps, a shaped link, lost and oddly named evidence, hostile texts."""
+    """Return a small run with each verdict, gaps, a shaped link, lost and oddly named evidence, and hostile texts."""
     return write_small_run(tmp_path_factory.mktemp("small") / "run")
 
 
 @pytest.fixture(name="changed")
 def changed_fixture(small: Results, tmp_path: Path) -> Comparison:
-    """Return the small run and a later one: a changed verdict, a new cell, missing ones, another machine."""
+    """Return the small run and a later one with a changed verdict, a new cell, missing cells, and another machine."""
     cells = [
         cell("restores_loop", effect=effect(81.0, 50.0, 120.0)),
         cell("restores_loop", nginx="1.30", effect=effect(40.0, 30.0, 50.0)),
@@ -38,7 +38,7 @@ def changed_fixture(small: Results, tmp_path: Path) -> Comparison:
 
 
 def test_the_list_of_verdicts(small: Results) -> None:
-    """The list has a line for each claim below its machine; undecided ones are repeated with their reason."""
+    """The list has a line for each claim, below the machine; undecided claims are repeated with their reasons."""
     assert_golden("table.txt", render_table(small.cells, color=False, seconds=small.seconds))
 
 

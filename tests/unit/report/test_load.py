@@ -1,4 +1,4 @@
-"""An unusable results file is rejected with its name, the place in it, and no traceback."""
+"""An unusable results file is rejected with its name and the place in it, without a traceback."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from tuneproof.errors import BadInputError
 from tuneproof.report.results.run_file import load
 from tuneproof.report.results.schema import _schema, document_violation
 
-# Files from before links were shaped have this cell.
+# Files from before links were shaped contain this cell.
 CELL: dict[str, Any] = {
     name: value
     for name, value in a_cell("stall", arms={"a/b~c": {"lag_p99_ms": 1}}, threshold=None).to_json().items()
@@ -144,14 +144,14 @@ def test_a_broken_document_is_rejected_with_a_pointer(tmp_path: Path, document: 
     ],
 )
 def test_another_version_is_distinguished_from_damage(tmp_path: Path, version: int, remedy: str) -> None:
-    """Results of a later Tuneproof are not called broken, and for older ones no update is suggested."""
+    """Results of a later Tuneproof are not called broken, and for older results no update is suggested."""
     error = refusal(tmp_path, json.dumps({"schema": version, "anything": "else"}))
     assert error.what == f"Results of format version {version} cannot be read: only version 1 is known."
     assert error.remedy.startswith(remedy)
 
 
 def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None:
-    """Missing values of a run are unknown."""
+    """A run's missing values are unknown."""
     cut = {name: value for name, value in RUN.items() if name != "seconds"} | {"cells": [], "finished": False}
     text = json.dumps(a_document() | {"runs": [RUN, cut]})
     (tmp_path / "results.json").write_text(text, encoding="utf-8")
@@ -168,7 +168,7 @@ def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None
     [
         ("", "not JSON: Expecting value", ""),
         ('{"schema": 1,\n "cells": [', "not JSON", ""),
-        # Without JSON there is no pointer, but there is a line.
+        # If the text is not JSON, there is no pointer, but there is a line.
         ('{"schema": 1,\n  oops}', "not JSON", ", line 2 column 3"),
         ("[]", "is not of type 'object'", ""),
         ('{"schema": 1, "seconds": NaN}', "NaN is not a JSON number", ""),
@@ -180,7 +180,7 @@ def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None
     ids=range(8),
 )
 def test_text_that_is_not_a_results_document_is_rejected(tmp_path: Path, text: str, message: str, place: str) -> None:
-    """A truncated file, another file and nonsense give one sentence each."""
+    """A truncated file, another file and nonsense are rejected with one sentence each."""
     error = refusal(tmp_path, text)
     assert message in error.what
     assert error.where.endswith(place)
@@ -188,7 +188,7 @@ def test_text_that_is_not_a_results_document_is_rejected(tmp_path: Path, text: s
 
 @pytest.mark.parametrize("name", ["missing", "", "file/below"])
 def test_missing_results_are_bad_input(tmp_path: Path, name: str) -> None:
-    """A wrong path, a folder without results, a path through a file: the message says what to name instead."""
+    """For a wrong path, a folder without results, or a path through a file, the message says what to name instead."""
     (tmp_path / "file").touch()
     with pytest.raises(BadInputError, match=r"(?s)cannot be read.*\./lab run"):
         load(tmp_path / name)
@@ -202,7 +202,7 @@ def test_a_message_about_a_large_value_is_short() -> None:
 
 
 def test_every_key_of_the_format_is_described() -> None:
-    """The schema is the format's documentation: every property has a description, its own or its type's."""
+    """The schema is the format's documentation: every property has a description of its own or of its type."""
     schema = _schema()
     objects = (schema, *(schema["$defs"][name] for name in ("cell", "effect", "link", "run")))
     undescribed = [

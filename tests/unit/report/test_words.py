@@ -1,6 +1,6 @@
 """A cell in words: numbers are short and honest, and foreign text is harmless."""
 
-# ruff: noqa: RUF001 - the expected texts have multiplication signs and dashes
+# ruff: noqa: RUF001 - the expected texts contain multiplication signs and dashes
 
 from dataclasses import replace
 from typing import Any
@@ -82,12 +82,12 @@ def test_an_effect_is_shown_with_unit_and_interval(
 def test_a_measured_effect_and_its_limit_are_worded_for_the_claims_form(
     effect: Effect, shown: str, threshold: float | None, must_lie: str
 ) -> None:
-    """A count says more than a share; a difference has no counts; a margin has two limits."""
+    """A count says more than a share, a difference has no counts, and a margin has two limits."""
     of = replace(cell(), effect=effect, threshold=threshold)
     assert (measured(of), limit(of)) == (shown, must_lie)
 
 
-def test_a_cell_without_effect_is_worded_for_the_tables_reader() -> None:
+def test_a_cell_without_an_effect_is_worded_for_readers_of_the_table() -> None:
     assert (measured(unsupported()), limit(unsupported()), outcome(unsupported())) == ("", "", "")
     assert (measured(unsupported(), nothing="none"), outcome(unsupported(), nothing="-")) == ("none", "-")
 
@@ -112,7 +112,7 @@ def test_a_metric_is_shown_in_the_unit_in_its_name(name: str, value: float, text
     assert format_figure(name, value) == text
 
 
-def test_a_change_is_reported_only_if_both_arms_have_the_figure() -> None:
+def test_a_change_is_reported_only_if_the_figure_exists_in_both_arms() -> None:
     """The figures of both arms are in order, and the effect follows."""
     arms = {"yours": {"grown_bytes": 2 << 20}, "patched": {"grown_bytes": 1 << 10}}
     found = replace(cell(), arms=arms, figure="grown_bytes", effect=RATIO)
@@ -125,7 +125,7 @@ def test_a_change_is_reported_only_if_both_arms_have_the_figure() -> None:
         assert (before_and_after(other), outcome(other)) == ("", "134× [98–180]")
 
 
-def test_the_figures_of_claims_are_of_two_arms() -> None:
+def test_a_claims_figures_belong_to_two_arms() -> None:
     """Figures of more arms could not be shown as before and after."""
     claims = [claim for advice in every_advice() for claim in advice.scenario(RunConditions()).claims if claim.figure]
     assert claims
@@ -133,7 +133,7 @@ def test_the_figures_of_claims_are_of_two_arms() -> None:
 
 
 def test_a_verdict_says_what_was_expected_if_that_differs() -> None:
-    """A refuted claim also shows that its advice has expired; one that still holds does not."""
+    """A refuted claim also says that its advice has expired; a claim that still holds does not."""
     old = replace(cell(), expired_since="1.29.7")
     assert (verdict(old), expired_since(old)) == ("holds", "")
     refuted = replace(old, verdict="refuted")
@@ -167,6 +167,6 @@ def test_every_verdict_says_what_to_do(changes: dict[str, Any], begins: str) -> 
 
 
 def test_foreign_text_is_shown_as_one_harmless_line_and_ascii_keeps_the_meaning() -> None:
-    """Control characters become visible, letters stay; usual signs have a replacement, others are escaped, not lost."""
+    """Control characters become visible and letters stay; usual signs are replaced, and others are escaped."""
     assert one_line("a\r\n  b\tc \x1b[2J\x07 é×日") == r"a b c \x1b[2J\x07 é×日"
     assert ascii_only("134× [98–180] → ≥ 5 µs, é") == r"134x [98-180] -> >= 5 us, \xe9"

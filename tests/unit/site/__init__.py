@@ -1,1 +1,1 @@
-"""The site's pages."""
+"""Tests of the site's pages."""

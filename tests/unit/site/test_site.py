@@ -1,4 +1,4 @@
-"""The site built by `tox -e site`: accessible, and no wider than a phone."""
+"""The site built by `tox -e site` is accessible, and fits a phone's width."""
 
 from pathlib import Path
 from typing import Final
@@ -29,7 +29,7 @@ def test_every_page_is_accessible_on_a_phone(scheme: str) -> None:
         for path in pages:
             page.goto(f"{address}{path}/")
             wide = page.evaluate("document.documentElement.scrollWidth") > PHONE["width"]
-            # The preload is off: one page's policy forbids it, and axe would wait.
+            # axe's preload is off: one page's policy forbids it, and axe would wait.
             violations = Axe().run(page, options={"preload": False}).response["violations"]
             found[str(path)] = [one["id"] for one in violations] + ["too wide"] * wide
         assert {path: faults for path, faults in found.items() if faults} == {}

@@ -1,4 +1,4 @@
-"""The page of verdicts by machine: strangers' results next to the project's own, only as text."""
+"""The page of verdicts by machine shows other people's results next to the project's own, only as text."""
 
 import json
 from pathlib import Path
@@ -10,13 +10,13 @@ from tools.site import verdicts
 from tools.site.verdicts import main, page_of
 
 _WHOLE: Final = json.loads(verdicts.OWN.read_text(encoding="utf-8"))
-# A few are enough, and load faster.
+# A few results are enough, and load faster.
 OWN: Final = {**{name: value for name, value in _WHOLE.items() if name != "runs"}, "cells": _WHOLE["cells"][:4]}
 HOSTILE: Final = "EPYC `<script>alert(1)</script>` [a](javascript:alert(1)) \x1b[31m"
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    """Return a machine's results for the first three of the project's own, the first with another verdict."""
+    """Return a machine's results for the first three of the project's cells; the first has another verdict."""
     cells = json.loads(json.dumps(OWN["cells"][:3]))
     cells[0]["verdict"] = "refuted" if cells[0]["verdict"] == "holds" else "holds"
     return {**OWN, "cells": cells, **changes}
@@ -37,7 +37,7 @@ def page_with(tmp_path: Path, **files: str) -> tuple[str, list[str]]:
     return page_of(tmp_path)
 
 
-def test_results_from_elsewhere_get_a_column_and_differences_are_marked(tmp_path: Path) -> None:
+def test_results_from_other_machines_get_a_column_and_differences_are_marked(tmp_path: Path) -> None:
     text, refused = page_with(tmp_path, zen=json.dumps(document()))
     first = document()["cells"][0]
     line = next(line for line in text.splitlines() if f"`{first['id'].partition('/')[2]}`" in line)

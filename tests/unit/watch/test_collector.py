@@ -1,4 +1,4 @@
-"""bpftrace's output becomes seconds of workers."""
+"""The collector turns bpftrace's output into figures for each worker and second."""
 
 import json
 
@@ -19,7 +19,7 @@ WAITS = Doing(state="S", call=232, on=8)
 
 
 def collector(*, level: Level = Level.CALLS, now: Doing = WAITS) -> Collector:
-    """Return a collector for one worker that runs half of the time; the recording began a second before."""
+    """Return a collector for one worker that runs half of the time; the recording began a second ago."""
     clock = iter(range(100))
     return Collector(
         level=level,
@@ -57,14 +57,14 @@ def begun(**options: object) -> Collector:
 
 
 def long(*, start: int = START_NS, which: int = READV, on: int = 7, called: int = 30_000_000, of: int = 0) -> str:
-    """Return an iteration of 40 ms: 2 ms without a CPU, 3 ms asleep."""
+    """Return an iteration of 40 ms, with 2 ms without a CPU and 3 ms asleep."""
     return printed(
         f"long {WORKER} {start} 40000000 4 2000000 3000000 0 {called} 8388608 4096 1000000 {which} {on} {of}"
     )
 
 
-def test_a_second_is_the_increase_since_the_one_before() -> None:
-    """Bpftrace prints totals of the histogram, of time and of bytes; /proc has totals as well."""
+def test_a_second_is_the_increase_since_the_previous_one() -> None:
+    """Bpftrace prints totals for the histogram, time and bytes, and so does /proc."""
     of = begun()
     first = second(of, 1, histogram(e16=10), mapped("busy", _4711=2_000_000), mapped("read", _0=0, _4711=500))
     again = second(of, 2, histogram(e16=15, e20=1), mapped("busy", _4711=5_000_000), mapped("read", _4711=900))
@@ -75,8 +75,8 @@ def test_a_second_is_the_increase_since_the_one_before() -> None:
     assert (two.run_s, two.wait_s) == (0.5, 0.1)
 
 
-def test_a_long_iteration_has_its_parts_and_its_file() -> None:
-    """Times are in seconds since the recording's start; a call that the kernel numbers has a name."""
+def test_a_long_iteration_is_reported_with_its_parts_and_its_file() -> None:
+    """Times are in seconds since the start of the recording; a call that the kernel numbers is shown by name."""
     of = begun()
     (one,) = second(
         of,
@@ -105,7 +105,7 @@ def test_a_path_has_a_line_of_its_own() -> None:
 
 
 def test_a_descriptor_is_named_after_its_use_at_that_time() -> None:
-    """At the end of the second it is a client's; before, an upstream's, since the start or by connect, or a file's."""
+    """Now it is a client's; during the second, it was an upstream's (since the start or by connect) or a file's."""
     of = collector()
     of.begin(START_NS)
     opened = {7: "upstream 10.0.0.3:8000"}
@@ -120,12 +120,12 @@ def test_a_descriptor_is_named_after_its_use_at_that_time() -> None:
     (one,) = second(of, 1, long(of=0x0300000A401F0002), mapped("calls_ns", _4711_19_7_65535=1, _4711_19_8_0=2))
     assert [each.longest_on for each in one.long] == ["upstream 10.0.0.3:8000"] * 2
     assert [call.on for call in one.calls] == ["", ""]
-    # A full map has lost the descriptor's later use: its first one may be wrong by now.
+    # A full map has lost the descriptor's later use, so its first use may be wrong by now.
     (two,) = second(of, 2, long(start=START_NS + 1_000_000_000), mapped("full", _4711=1))
     assert two.long[0].longest_on == ""
 
 
-def test_untimed_calls_are_not_reported_as_none() -> None:
+def test_calls_that_were_not_timed_are_not_reported_as_zero() -> None:
     (one,) = second(begun(level=Level.ITERATIONS), 1, long(called=0))
     assert one.long[0].called_s is None
     assert one.read_bytes is None
@@ -137,7 +137,7 @@ def test_sampled_short_iterations_are_scaled_up() -> None:
 
 
 def test_workers_come_and_go_with_a_reload() -> None:
-    """A new worker counts from its own start; nothing more is reported for one that ended."""
+    """A new worker counts from its own start; nothing more is reported for a worker that has ended."""
     of = begun()
     second(of, 1)
     of.add(Worker(pid=4712, name="nginx"))
@@ -162,7 +162,7 @@ def test_lost_events_are_counted_and_other_lines_ignored() -> None:
 
 
 def test_a_stop_in_epoll_wait_ends_it_with_an_error_and_is_not_a_stall() -> None:
-    """SIGSTOP interrupts epoll_wait, which returns -EINTR: no events, and the time belongs to the stop."""
+    """SIGSTOP interrupts epoll_wait, which returns -EINTR without events, and the time belongs to the stop."""
     of = begun()
     stop = printed(f"long {WORKER} {START_NS} 1000200000 {2**64 - 4} 0 0 1000000000 0 0 0 0 0 0 0")
     (one,) = second(of, 1, stop)
@@ -194,7 +194,7 @@ def test_the_iteration_in_which_a_worker_exits_is_not_a_stall(state: str) -> Non
 
 
 def test_a_worker_that_never_returns_is_reported_even_if_no_program_saw_its_iteration_begin() -> None:
-    """Its state at the end of two seconds shows this: after one second, it may just be about to wait."""
+    """Its state at the end of two seconds shows this; after one second, it may be about to wait."""
     of = begun(now=Doing(state="T", call=None, on=0))
     (one,), (two,) = second(of, 1), second(of, 2)
     assert one.unfinished is None
@@ -209,21 +209,21 @@ def test_a_worker_that_never_returns_is_reported_even_if_no_program_saw_its_iter
 
 
 def test_the_last_part_of_a_second_is_reported_if_it_shows_something() -> None:
-    """An iteration that ended in it would be lost; a few milliseconds without one are ignored."""
+    """Otherwise, an iteration that ended in it would be lost; a few milliseconds without an iteration are ignored."""
     of = begun()
     second(of, 1)
     of.feed(long(start=START_NS + 1_000_000_000))
     (last,) = of.end(START_NS + 1_050_000_000)
     assert len(last.long) == 1
     assert of.end(START_NS + 1_060_000_000) == ()
-    # The iteration ends a moment after bpftrace printed one more second.
+    # The iteration ends a moment after bpftrace has printed another second.
     of.feed(long(start=START_NS + 1_020_000_000))
     (late,) = of.end(START_NS + 900_000_000)
     assert late.lasted_s == 0
 
 
 def test_an_unfinished_iteration_is_not_reported_twice_at_the_end() -> None:
-    """The program's last second contains it, and no time has passed since."""
+    """The program's last second contains the iteration, and no time has passed since."""
     of = begun()
     (one,) = second(of, 2, mapped("start", _4711=[START_NS, 3]))
     assert one.unfinished is not None
@@ -231,7 +231,7 @@ def test_an_unfinished_iteration_is_not_reported_twice_at_the_end() -> None:
 
 
 def test_waiting_time_added_after_the_end_is_limited_to_the_iteration() -> None:
-    """Maps are printed a moment later: if waiting exceeded the time, the worker's own time would be negative."""
+    """Maps are printed a moment later: if waiting exceeded the iteration, the worker's own time would be negative."""
     of = begun()
     second(of, 1)
     of.feed(mapped("start", _4711=[START_NS + 1_000_000_000, 1]))

@@ -1,4 +1,4 @@
-"""The diagnosis of a recording, in few lines for any number of workers."""
+"""The diagnosis of a recording has few lines for any number of workers."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ STALLED = tuple(replace(SECOND, worker=number) for number in range(100, 120))
 WITHOUT_REQUESTS = tuple(replace(IDLE, worker=number, iterations=0, histogram={}) for number in range(200, 300))
 
 
-def test_the_diagnosis_has_finding_remedy_and_what_is_ruled_out() -> None:
+def test_the_diagnosis_contains_the_finding_the_remedy_and_what_is_ruled_out() -> None:
     """Healthy or idle workers are reported as such."""
     told = list(diagnosis(loops(SECOND, IDLE)))
     assert told[0] == (
@@ -30,7 +30,7 @@ def test_the_diagnosis_has_finding_remedy_and_what_is_ruled_out() -> None:
         "Ruled out: stopped by a signal, starved of CPU, blocked on a disk or a lock, stalled in user space."
     )
     assert next(diagnosis(loops(IDLE))) == "No problem found in the event loops."
-    # A few iterations rule nothing out.
+    # A few iterations cannot rule anything out.
     rarely = list(diagnosis(loops(replace(IDLE, iterations=3))))
     assert rarely == ["No problem found in the event loops, in only 3 iterations."]
     nothing = "No iteration of an event loop was seen: nginx had nothing to do."
@@ -38,14 +38,14 @@ def test_the_diagnosis_has_finding_remedy_and_what_is_ruled_out() -> None:
 
 
 def test_three_of_many_stalled_workers_are_explained_and_the_others_named() -> None:
-    """There is one remedy for all of them."""
+    """There is one remedy for all stalled workers."""
     lines = list(diagnosis(loops(*STALLED)))
     assert [line.split()[2] for line in lines if line.startswith("Found: ")] == ["100", "101", "102"]
     assert "  The same: 17 more workers: 103, 104, 105, 106, 107, 108, 109, 110, ..." in lines
     assert sum(line.startswith("  Next: ") for line in lines) == 1
 
 
-def test_for_many_workers_the_table_has_those_with_the_longest_iterations() -> None:
+def test_for_many_workers_the_table_shows_those_with_the_longest_iterations() -> None:
     lines = list(table(loops(*STALLED, IDLE, *WITHOUT_REQUESTS)))
     assert [line.split()[1] for line in lines[:16]] == [str(number) for number in range(100, 116)]
     assert lines[16:] == ["5 more workers: no iteration longer than 40 ms", "100 workers idle"]

@@ -9,21 +9,21 @@ BULK = Rate(iterations=100, reads_and_writes=40_000)
 
 
 def test_calls_are_timed_for_quiet_workers_and_bulk_transfers() -> None:
-    """Such workers have few iterations, and their calls matter."""
+    """Such workers have few iterations, so timing calls costs little."""
     levels = Levels()
     assert not levels.adapt([IDLE, BULK])
     assert levels.level is Level.CALLS
 
 
 def test_one_worker_at_full_load_ends_timing_at_once() -> None:
-    """Timing would cost something for each call."""
+    """Timing would add a cost to each call."""
     levels = Levels()
     assert levels.adapt([IDLE, FULL])
     assert levels.level is Level.ITERATIONS
     assert not levels.adapt([IDLE, FULL])
 
 
-def test_ten_calm_seconds_restore_it_and_a_pulsating_load_does_not() -> None:
+def test_ten_calm_seconds_restore_timing_and_a_pulsating_load_does_not() -> None:
     levels = Levels()
     levels.adapt([FULL])
     busy = Rate(iterations=0, reads_and_writes=0.6 * MOST_CALLS_PER_S)

@@ -32,7 +32,7 @@ http {
 
 @pytest.fixture
 def facts(tmp_path: Path) -> Facts:
-    """The configuration."""
+    """Return the facts about the configuration."""
     (tmp_path / "nginx.conf").write_text(CONF)
     return audit(str(tmp_path / "nginx.conf")).facts
 
@@ -55,7 +55,7 @@ def facts(tmp_path: Path) -> Facts:
     ],
 )
 def test_a_target_is_matched_by_address_or_path(facts: Facts, target: str, fits: list[str]) -> None:
-    """The longest folder and a name's addresses count; targets that depend on the request match nothing."""
+    """The longest folder and all addresses of a name count; targets that depend on the request match nothing."""
     found = locations(facts, target, lambda host: frozenset({"10.0.0.5"}) if host == "shop.internal" else frozenset())
     assert [block.args[-1] if block.args else "" for block in found] == fits
 
@@ -67,7 +67,7 @@ def test_a_name_that_is_unknown_here_is_matched_by_its_port(facts: Facts) -> Non
 
 
 def test_the_diagnosis_of_a_stall_names_the_locations() -> None:
-    """The locations are those of the slowest calls; without a configuration there are none."""
+    """The locations are those of the slowest calls; without a configuration, none are named."""
     loops = summarise(LoopRecording(began="", seconds=(SECOND,)))
     told = list(diagnosis(loops, lambda target: f"{target}: location /" if "10.0.0.3" in target else ""))
     assert "  Where: upstream 10.0.0.3:8000: location /" in told

@@ -20,7 +20,7 @@ ANSWERS = 90
 
 
 def a_round(*late_shares: float, seed: int = 1) -> list[list[float]]:
-    """Return connections with 90 responses each; these shares of them are randomly 20 ms late."""
+    """Return connections with 90 responses each; these shares of the responses, drawn at random, are 20 ms late."""
     chance = random.Random(seed)  # noqa: S311 - reproducible, not secret
     return [[PROMPT_S + (0.02 if chance.random() < late else 0.0) for _ in range(ANSWERS)] for late in late_shares]
 
@@ -39,13 +39,13 @@ def test_the_late_connections_are_separated_from_the_others(late: int) -> None:
 
 @pytest.mark.parametrize("everywhere", [0.0, 0.05, 0.2, 0.3, 0.6])
 def test_lateness_of_all_connections_separates_none(everywhere: float) -> None:
-    """A noisy machine makes every connection late equally often; in a thousand rounds at most a few stand out."""
+    """A noisy machine makes all connections late equally often; in a thousand rounds, at most a few stand out."""
     parted = [split(a_round(*[everywhere] * CONNECTIONS, seed=seed)).late_connections > 0 for seed in range(300)]
     assert sum(parted) <= 10
 
 
-def test_if_the_machine_makes_all_late_the_later_ones_are_separated() -> None:
-    """On a machine short of CPU no response is prompt; the stalled worker's take several times as long."""
+def test_if_the_machine_makes_all_connections_late_the_later_ones_are_separated() -> None:
+    """On a machine short of CPU, no response is prompt; a stalled worker's responses take several times as long."""
     prompt, late = [[0.045] * 47] * 5, [[0.190] * 20] * 7
     assert split([*prompt, *late]).late_connections == 7
     assert split([[0.016 + 0.0004 * number] * 60 for number in range(CONNECTIONS)]).late_connections == 0
@@ -104,8 +104,8 @@ def asked_server(**more: int) -> Iterator[tuple[str, list[tuple[tuple[str, int],
         yield f"{address}/x", asked
 
 
-def test_it_keeps_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has a limited number of connections, and a limited rate and number of requests on each."""
+def test_watching_keeps_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of connections is limited, and so are the rate and the number of requests on each."""
     monkeypatch.setattr(outside, "ROUND_S", 0.5)
     with asked_server() as (url, asked):
         lines = list(watch_url(url, lasts_s=1.2))
@@ -119,8 +119,8 @@ def test_it_keeps_its_rate_and_renews_connections(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_server_that_limits_requests_gets_no_more(status: int) -> None:
-    """Refusals come at once, and do not count as a worker's prompt responses."""
+def test_a_server_that_limits_requests_gets_no_further_ones(status: int) -> None:
+    """Refusals come at once, but do not count as a worker's prompt responses."""
     began_s = time.monotonic()
     with asked_server(most=30, then=status) as (url, asked):
         lines = list(watch_url(url, lasts_s=60))
@@ -131,13 +131,13 @@ def test_a_server_that_limits_requests_gets_no_more(status: int) -> None:
     assert not any("problem" in line for line in lines)
 
 
-def test_it_does_not_run_for_hours() -> None:
+def test_a_url_cannot_be_watched_for_hours() -> None:
     with pytest.raises(BadInputError, match="at most 300 s"):
         list(watch_url("http://127.0.0.1:9/", lasts_s=MOST_S + 1))
 
 
-def test_without_a_listener_it_says_so() -> None:
-    """The message has the error."""
+def test_without_a_listener_the_error_is_reported() -> None:
+    """The message contains the error."""
     with asked_server() as (url, _):
         pass
     with pytest.raises(BadInputError, match=r"Nothing answers: .*Connect call failed"):
@@ -151,7 +151,7 @@ def test_an_unusable_url_is_rejected(url: str) -> None:
 
 
 def test_a_response_that_closes_ends_the_connection_quietly() -> None:
-    """A server with HTTP/1.0 or keepalive_timeout 0 gives fewer responses, without a failure."""
+    """A server with HTTP/1.0 or keepalive_timeout 0 sends fewer responses, but this is not a failure."""
 
     async def once() -> int:
         async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -14,7 +14,7 @@ from tuneproof.watch.tracer import Tracer, check_host, check_namespace
 
 @pytest.fixture
 def bpftrace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Install a program called bpftrace, for root, on a kernel with tracepoints; a test sets its text."""
+    """Install a program called bpftrace, as for root on a kernel with tracepoints; a test sets its text."""
     program = tmp_path / "bin" / "bpftrace"
     program.parent.mkdir()
     (tmp_path / "tracing" / "events").mkdir(parents=True)
@@ -44,7 +44,7 @@ def why(commands: str, program: Path) -> CannotRunHereError:
     raise AssertionError("it did not end")
 
 
-def test_a_host_with_everything_is_suitable(bpftrace: Path) -> None:
+def test_a_host_that_lacks_nothing_is_suitable(bpftrace: Path) -> None:
     assert bpftrace.exists()
     check_host()
 
@@ -82,7 +82,7 @@ def test_what_is_missing_is_named(bpftrace: Path, monkeypatch: pytest.MonkeyPatc
         ('echo "ERROR: couldn\'t set RLIMIT_MEMLOCK for bpftrace" >&2; echo odd >&2; exit 7', "ended with status 7"),
     ],
 )
-def test_the_reason_for_its_end_is_reported_with_its_last_lines(bpftrace: Path, commands: str, said: str) -> None:
+def test_the_reason_for_the_end_of_bpftrace_is_reported_with_its_last_lines(bpftrace: Path, commands: str, said: str) -> None:
     """The reason may be the kernel's refusal, or another one."""
     error = why(commands, bpftrace)
     assert said in error.what
@@ -108,7 +108,7 @@ NO_MEMORY = "echo \"ERROR: failed to create map: '@start': Cannot allocate memor
 def test_a_lack_of_memory_for_maps_is_explained(
     bpftrace: Path, monkeypatch: pytest.MonkeyPatch, commands: str, kernel: str, said: str
 ) -> None:
-    """Only an old kernel limits them by RLIMIT_MEMLOCK; bpftrace warns on any kernel if it may not raise it."""
+    """Only old kernels apply RLIMIT_MEMLOCK to maps; bpftrace warns on any kernel if it may not raise the limit."""
     monkeypatch.setattr(platform, "release", lambda: kernel)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (65536, 65536))
     monkeypatch.setattr(tracer, "_is_administrator", lambda: True)
@@ -129,7 +129,7 @@ def test_lines_are_read_and_closing_ends_the_program(bpftrace: Path) -> None:
 
 
 def test_another_pid_namespace_is_reported(bpftrace: Path) -> None:
-    """The kernel sees another process id than this process does."""
+    """The kernel sees a different process id from the one that this process sees."""
     becomes(bpftrace, "exec sleep 1000")
     running = Tracer("BEGIN {}")
     try:

@@ -11,8 +11,8 @@ from tuneproof.watch.metrics import CONTENT_TYPE, Metrics, serve
 from tuneproof.watch.views import Lines, bars, live_table
 
 
-def test_a_line_for_each_worker_and_second() -> None:
-    """Lines are words with the longest iteration, or have the form of the recording."""
+def test_there_is_a_line_for_each_worker_and_second() -> None:
+    """A line is a sentence with the longest iteration, or has the form of the recording."""
     words: list[str] = []
     Lines(words.append, json=False).show((SECOND, IDLE))
     assert words[0].startswith(
@@ -36,7 +36,7 @@ def test_the_table_has_a_row_for_each_worker() -> None:
 
 
 def test_foreign_names_are_plain_text_in_the_table() -> None:
-    """Rich would take them for markup and fail; a terminal would interpret them."""
+    """Otherwise, rich would take them for markup and fail, and a terminal would interpret them."""
     evil = "[/x]\x1b]0;owned\x07"
     second = replace(SECOND, name=evil, long=(replace(SECOND.long[0], longest_on=evil),))
     console = Console(width=400)
@@ -55,7 +55,7 @@ def test_for_many_workers_those_with_the_longest_iterations_are_shown() -> None:
     assert live_table((*many, SECOND)).row_count == 16
 
 
-def test_bars_show_rare_values_and_keep_those_outside() -> None:
+def test_bars_show_rare_values_and_values_outside_the_range() -> None:
     """One iteration among thousands is visible; values beyond the range are shown at its ends."""
     drawn = bars({5: 10_000, 20: 1, 40: 5})
     assert (drawn[0], drawn[8], drawn[-1]) == ("█", "▁", "▁")
@@ -63,7 +63,7 @@ def test_bars_show_rare_values_and_keep_those_outside() -> None:
 
 
 def test_a_worker_that_ended_is_left_out_of_the_metrics() -> None:
-    """It is left out after five minutes, so that reloads do not add workers permanently."""
+    """Such a worker is left out after five minutes, so that reloads do not add workers permanently."""
     metrics = Metrics()
     metrics.add((SECOND,))
     metrics.add((replace(IDLE, at_s=SECOND.at_s + 299),))
@@ -80,7 +80,7 @@ def test_names_in_metrics_are_plain_text() -> None:
 
 
 def test_metrics_are_served_as_openmetrics() -> None:
-    """Metrics are totals since the start, buckets include all smaller ones, and names are escaped."""
+    """Metrics are totals since the start, each bucket includes all smaller ones, and names are escaped."""
     metrics = Metrics()
     metrics.add((SECOND, replace(IDLE, name='a"b')))
     metrics.add((SECOND,))

@@ -1,4 +1,4 @@
-"""Watching continues through reloads, restarts and changes of the level; bpftrace and the kernel are replaced."""
+"""Watching continues through reloads, restarts and changes to the level; bpftrace and the kernel are replaced."""
 
 import math
 import time
@@ -97,8 +97,8 @@ def seen_by(of: Watching, seconds: int) -> Iterator[set[int]]:
             of.stop()
 
 
-def test_workers_that_come_and_go_need_no_other_program(kernel: Kernel) -> None:
-    """There is a reload, and then an nginx that ends and is started again."""
+def test_the_program_is_not_replaced_when_workers_come_and_go(kernel: Kernel) -> None:
+    """Here nginx is reloaded, and then ends and is started again."""
     workers: list[tuple[Worker, ...]] = [(ONE,), (ONE, TWO), (TWO,), (), (), (ONE,)]
 
     def find() -> tuple[Worker, ...]:
@@ -136,7 +136,7 @@ def test_a_second_nginx_next_to_the_watched_one_changes_nothing(
     assert kernel.watched == {4711}
 
 
-def test_another_level_is_another_program_for_the_same_workers(kernel: Kernel) -> None:
+def test_another_level_uses_another_program_for_the_same_workers(kernel: Kernel) -> None:
     """The previous program ends as soon as the new one runs."""
     of = Watching(find=lambda: (ONE, TWO), lasts_s=None, levels=Levels(most_calls_per_s=1))
     kinds = [["raw_syscalls" in program for program in kernel.programs] for _ in seen_by(of, 4)]
@@ -146,7 +146,7 @@ def test_another_level_is_another_program_for_the_same_workers(kernel: Kernel) -
     assert any("from here on one in 16 iterations" in note for note in of.notes)
 
 
-def test_it_ends_in_time(kernel: Kernel) -> None:
+def test_watching_ends_in_time(kernel: Kernel) -> None:
     began_s = time.monotonic()
     assert [*Watching(find=lambda: (ONE,), lasts_s=0.05, levels=ANY_LOAD()).run()]
     assert time.monotonic() - began_s < 5
@@ -154,7 +154,7 @@ def test_it_ends_in_time(kernel: Kernel) -> None:
 
 
 def test_a_failure_leaves_no_program(kernel: Kernel) -> None:
-    """An unreadable file in /proc while a program runs is an example."""
+    """The example is an unreadable file in /proc while a program runs."""
     found = iter([(ONE,)])
     of = Watching(find=lambda: next(found), lasts_s=None, levels=ANY_LOAD())
     with pytest.raises(RuntimeError, match="StopIteration"):

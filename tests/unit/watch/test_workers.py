@@ -1,4 +1,4 @@
-"""Workers are found in /proc by titles and parents, not by the binary's name; descriptors by kind."""
+"""Workers are found in /proc by titles and parents, not by the binary's name; descriptors are found by kind."""
 
 import os
 from pathlib import Path
@@ -49,13 +49,13 @@ def add_angie(proc: Proc) -> None:
     proc.add(21, "angie: worker process #1", parent=20, container=CONTAINER, namespace="pid:[2]")
 
 
-def test_the_only_nginx_needs_no_name(proc: Proc) -> None:
+def test_the_only_nginx_need_not_be_named(proc: Proc) -> None:
     """Its workers count, including one that is shutting down; the cache manager has no clients."""
     assert proc.root
     assert find() == (Worker(pid=11, name="nginx"), Worker(pid=12, name="nginx"))
 
 
-def test_of_several_one_is_named_or_all_are_requested(proc: Proc) -> None:
+def test_if_there_are_several_one_must_be_named_or_all_requested(proc: Proc) -> None:
     add_angie(proc)
     with pytest.raises(BadInputError, match=r"Several nginx run here: 10 \(nginx\), 20 \(3f3f3f3f3f3f\)"):
         find()
@@ -63,7 +63,7 @@ def test_of_several_one_is_named_or_all_are_requested(proc: Proc) -> None:
     assert find("20") == (Worker(pid=21, name="3f3f3f3f3f3f"),)
 
 
-def test_of_many_nginx_only_the_first_eight_are_listed(proc: Proc) -> None:
+def test_only_the_first_eight_of_many_nginx_are_listed(proc: Proc) -> None:
     for pid in range(101, 140):
         proc.add(pid, "nginx: master process nginx")
     with pytest.raises(BadInputError, match=r" 101 \(nginx\), (?:\d+ \(nginx\), ){5}107 \(nginx\) and 32 more\."):
@@ -84,21 +84,21 @@ def test_a_name_chosen_by_a_process_is_plain_text(proc: Proc) -> None:
 
 
 def test_a_worker_or_any_other_process_may_be_named_directly(proc: Proc) -> None:
-    """An nginx with master_process off is such a process."""
+    """With master_process off, nginx is such a process."""
     proc.add(30, "nginx")
     assert find("11") == (Worker(pid=11, name="nginx"),)
     assert find("30") == (Worker(pid=30, name="nginx"),)
 
 
 def test_a_process_without_an_event_loop_is_refused(proc: Proc) -> None:
-    """A shell that waits for its user would look like a worker that stalls."""
+    """A shell that waits for its user would look like a stalled worker."""
     proc.add(31, "bash")
     (proc.root / "31" / "fd" / "0").unlink()
     with pytest.raises(BadInputError, match=r"The process 31 \(bash\) has no event loop"):
         find("31")
 
 
-def test_a_container_is_looked_up_by_an_engine(proc: Proc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_container_is_looked_up_in_an_engine(proc: Proc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Its first process shows the PID namespace; the workers in it are watched."""
     add_angie(proc)
     engine = tmp_path / "bin" / "docker"
@@ -124,7 +124,7 @@ def test_an_unresponsive_engine_is_reported(monkeypatch: pytest.MonkeyPatch, tmp
 
 @pytest.mark.parametrize(("wanted", "said"), [("99", "no process 99"), ("13", "")])
 def test_missing_processes_are_reported(proc: Proc, wanted: str, said: str) -> None:
-    """A process that has ended is reported; one without children is watched itself."""
+    """A process that has ended is reported; a process without children is watched itself."""
     assert proc.root
     if said:
         with pytest.raises(BadInputError, match=said):
@@ -133,8 +133,8 @@ def test_missing_processes_are_reported(proc: Proc, wanted: str, said: str) -> N
         assert find(wanted) == (Worker(pid=13, name="nginx"),)
 
 
-def test_without_any_nginx_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message names the possible reason."""
+def test_the_lack_of_any_nginx_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names a possible reason."""
     monkeypatch.setattr(workers, "PROC", tmp_path)
     with pytest.raises(BadInputError, match="No nginx was found"):
         find()
@@ -187,11 +187,11 @@ def test_a_descriptor_is_a_file_or_a_peer(proc: Proc) -> None:
 def test_an_address_from_connect_or_accept_is_kept_after_its_descriptor_is_closed(
     sockaddr: int, now: str, expected: str
 ) -> None:
-    """For IPv6 only the port is known: the address is shown while the descriptor is still the same."""
+    """For IPv6, only the port is known: the address is shown while the descriptor is still the same."""
     assert workers.peer(sockaddr, now) == expected
 
 
-def test_addresses_of_ipv6_and_mapped_ones() -> None:
-    """They are shown in their usual notation."""
+def test_ipv6_and_mapped_addresses_are_read() -> None:
+    """Addresses are shown in their usual notation."""
     assert workers.address("B80D0120000000000000000001000000:0050") == "[2001:db8::1]:80"
     assert workers.address("0000000000000000FFFF00000300000A:1F40") == "10.0.0.3:8000"

@@ -1,1 +1,1 @@
-"""The backends."""
+"""Tests of the backends."""

@@ -1,4 +1,4 @@
-"""The backend on an event loop: the response to each request, and what happens to its connection."""
+"""The backend on an event loop: the response to each request, and the state of its connection afterwards."""
 
 import asyncio
 from typing import cast
@@ -42,7 +42,7 @@ def answered(request: bytes) -> tuple[http1.Head, bytes, bool]:
     return http1.parse_head(head), body, transport.closed
 
 
-def test_the_root_has_a_page_of_612_bytes() -> None:
+def test_the_root_is_a_page_of_612_bytes() -> None:
     head, body, _ = answered(GET)
     assert (head.status, head.content_length) == (200, 612)
     assert body == PAGE
@@ -98,7 +98,7 @@ def test_nothing_is_answered_after_the_last_response() -> None:
 
 
 async def given_late(request: bytes, *, then: bytes = b"", leave: bool = False) -> FakeTransport:
-    """Return a connection's transport after the delay of 20 ms that its request asks for."""
+    """Return a connection's transport after the delay of 20 ms that the request asks for."""
     connection, transport = connected()
     connection.data_received(request)
     connection.data_received(then)
@@ -120,8 +120,8 @@ def test_a_delayed_response_is_sent_in_time_and_later_requests_wait_for_it() -> 
     assert second.startswith(b"HTTP/1.1 404 ")
 
 
-def test_a_delayed_response_is_not_sent_after_the_client_left() -> None:
-    """No client is there to receive the response."""
+def test_a_delayed_response_is_not_sent_after_the_client_has_left() -> None:
+    """No client is left to receive the response."""
     assert asyncio.run(given_late(WAIT, leave=True)).written == b""
 
 
@@ -133,7 +133,7 @@ def test_an_invalid_number_of_milliseconds_is_not_found(path: bytes) -> None:
 
 @pytest.mark.parametrize("path", [b"/hold", b"/hold/17", b"/hold?n=1"])
 def test_a_held_response_begins_and_never_ends(path: bytes) -> None:
-    """A kibibyte of a gibibyte is sent; the connection stays, and further requests wait behind it."""
+    """One KiB of a GiB is sent; the connection stays open, and further requests wait."""
     connection, transport = connected()
     connection.data_received(b"GET " + path + b" HTTP/1.1\r\nHost: backend\r\n\r\n" + GET)
     connection.data_received(GET)
@@ -141,7 +141,7 @@ def test_a_held_response_begins_and_never_ends(path: bytes) -> None:
     assert http1.parse_head(head).content_length == 1 << 30
     assert len(body) == 1024
     assert not transport.closed
-    # nginx uses HTTP/1.0 for upstreams by default: the connection is still held.
+    # By default, nginx uses HTTP/1.0 for upstreams: the connection is still held.
     old, body, closed = answered(b"GET /hold HTTP/1.0\r\n\r\n")
     assert (old.headers["connection"], len(body), closed) == ("close", 1024, False)
 

@@ -1,4 +1,4 @@
-"""Faults of upstreams: broken responses, silence, a full accept queue, errors of name servers."""
+"""Faults of upstreams: broken responses, silence, a full accept queue, errors from name servers."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ class Serving:
 
 @pytest.fixture(name="serving", scope="module")
 def serving_fixture() -> Iterator[Serving]:
-    """Serve on an event loop of its own."""
+    """Serve on a separate event loop."""
     loop, faults = asyncio.new_event_loop(), Faults()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -77,7 +77,7 @@ def test_a_silent_server_is_silent_until_the_next_trial(serving: Serving) -> Non
 
 
 @pytest.mark.usefixtures("serving")
-def test_a_full_queue_answers_no_further_connection() -> None:
+def test_a_server_with_a_full_queue_does_not_answer_further_connections() -> None:
     with pytest.raises(TimeoutError):
         socket.create_connection((HOST, FULL_PORT + MOVED), timeout=0.3)
 

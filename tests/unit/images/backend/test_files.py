@@ -14,7 +14,7 @@ from tuneproof.proof.scenario.backends import READY
 
 
 def test_simultaneous_connections_all_fit() -> None:
-    """Nothing accepts them yet; with socketserver's own queue of five, the seventh would wait for a second."""
+    """Nothing accepts connections yet; with socketserver's own queue of five, the seventh would wait for a second."""
     with FilesServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler) as server, ExitStack() as opened:
         address = ("127.0.0.1", server.server_address[1])
         for _ in range(20):
@@ -25,7 +25,7 @@ def test_simultaneous_connections_all_fit() -> None:
 def test_the_script_serves_its_folder_and_prints_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It serves on every address, at the port in the subject's configuration; a signal to end is not an error."""
+    """It serves on every address, on the port in the subject's configuration; a signal to end is not an error."""
     made: list[http.server.HTTPServer] = []
 
     def bound(server: http.server.HTTPServer) -> None:

@@ -26,7 +26,7 @@ EVENT = "data: hello\n\n"
 
 @contextmanager
 def playing(*replies: Reply) -> Iterator[tuple[Scripted, tuple[str, int]]]:
-    """Serve on an event loop of its own; yield the backend's methods, and its address."""
+    """Serve on a separate event loop; yield the backend's methods and its address."""
     loop, player = asyncio.new_event_loop(), Player()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
@@ -65,7 +65,7 @@ def test_every_function_takes_the_protocols_arguments() -> None:
 
 
 def test_the_first_reply_with_a_matching_path_is_sent() -> None:
-    """The connection ends afterwards if the client asks for it."""
+    """The connection ends afterwards if the client requests this."""
     with playing(Reply(path="/a", status=503, body="no"), Reply(body="yes")) as (backend, address):
         refused = heard(address, "GET /a/b HTTP/1.1\r\nConnection: close\r\n\r\n")
         answered = heard(address, "POST / HTTP/1.1\r\nContent-Length: 2\r\n\r\nabGET / HTTP/1.0\r\n\r\n")
@@ -109,7 +109,7 @@ def test_an_http_1_0_stream_has_no_chunks_and_ends_with_its_connection() -> None
 
 
 def test_nothing_is_left_to_end_of_a_connection_that_was_just_reset() -> None:
-    """The peer has reset the connection, but the side that answers has not noticed it yet."""
+    """The peer has reset the connection, but the backend has not noticed yet."""
 
     async def trial() -> None:
         player = Player()
@@ -132,7 +132,7 @@ def test_nothing_is_left_to_end_of_a_connection_that_was_just_reset() -> None:
 
 @pytest.mark.parametrize(("resets", "end"), [(False, "closed"), (True, "reset")])
 def test_a_stream_that_the_backend_ends_early_does_not_count_as_left(*, resets: bool, end: str) -> None:
-    """The client sees how it ended; the counts start again with other replies."""
+    """The client reports how the stream ended; the counts restart with other replies."""
     with playing(EVENTS) as (backend, address):
         streams = OpenStreams()
         streams.open(*address, (Streams(path="/events"),))
@@ -208,8 +208,8 @@ def test_data_that_the_peer_has_not_received_is_reported() -> None:
         wait_until(lambda: backend.seen().unacknowledged_bytes == 0, "was not acknowledged")
 
 
-def test_a_stream_with_a_beat_gets_its_text_repeatedly() -> None:
-    """The longest pause between two is known, so that a trial can tell whether a timeout was possible."""
+def test_a_stream_with_an_interval_gets_its_text_repeatedly() -> None:
+    """The longest pause is reported, so that a trial can tell whether a timeout was possible."""
     with playing(Reply(streams=True, beat=": \n\n")) as (backend, address):
         streams = OpenStreams()
         streams.open(*address, (Streams(),))

@@ -35,7 +35,7 @@ def talked(talk: Talk) -> bytes:
 
 
 def told(*requests: bytes) -> bytes:
-    """Return everything that is received for some bytes, until the connection ends."""
+    """Send some bytes, and return everything that is received until the connection ends."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         writer.write(b"".join(requests))
@@ -51,21 +51,21 @@ def numbers(heard: bytes) -> list[str]:
 
 
 def test_an_http_connection_stays_open_and_its_responses_are_numbered() -> None:
-    """The second one on a connection is number 2: so a distant client sees whether connections were reused."""
+    """The second response on a connection is number 2, so that a distant client sees if connections were reused."""
     heard = told(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc")
     assert numbers(heard) == ["1", "2"]
     assert heard.count(b"Connection: keep-alive") == 2
 
 
 def test_stand_ins_on_two_machines_give_no_number_twice() -> None:
-    """A number that comes again means a response from the cache."""
+    """A number that appears again means a response from the cache."""
     one, other = (next(importlib.reload(conversation)._numbers) for _ in range(2))
     assert abs(one - other) > 1000
 
 
 @pytest.mark.parametrize("request_", [b"GET / HTTP/1.0\r\n\r\n", b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n"])
-def test_a_connection_ends_if_the_peer_wants_it(request_: bytes) -> None:
-    """By default, nginx before 1.29.7 asks for it."""
+def test_a_connection_ends_if_the_peer_requests_it(request_: bytes) -> None:
+    """By default, nginx before 1.29.7 requests this."""
     heard = told(request_, b"GET / HTTP/1.1\r\n\r\n")
     assert numbers(heard) == ["1"]
     assert b"Connection: close" in heard
@@ -81,7 +81,7 @@ def test_bodies_are_as_long_as_requested() -> None:
 
 
 def test_large_bodies_arrive_completely() -> None:
-    """Another system call or many records may carry them; no byte is missing."""
+    """Another system call or many records may carry the bodies; no byte is missing."""
     size = (2 << 20) + 12345
     heard = told(f"GET / HTTP/1.1\r\nX-Tuneproof-Bytes: {size}\r\nConnection: close\r\n\r\n".encode())
     assert len(heard.partition(b"\r\n\r\n")[2]) == size
@@ -162,7 +162,7 @@ UWSGI = struct.pack("<H", 23) + b"HTTP_X_TUNEPROOF_EVENTS" + struct.pack("<H", 1
     ids=["HTTP/1.1", "HTTP/1.0", "SCGI", "uwsgi", "FastCGI"],
 )
 def test_a_stream_has_the_requested_events_and_stays_open(request_: bytes, heard: bytes) -> None:
-    """The stream counts once all events are written; after they were read, none is still on its way."""
+    """The stream is counted once all events are written; after the client has read them, none is still on its way."""
     before = events.ALL.streaming().written
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:

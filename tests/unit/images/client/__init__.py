@@ -1,1 +1,1 @@
-"""The load generator."""
+"""Tests of the load generator."""

@@ -24,7 +24,7 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 def test_data_that_waited_keeps_its_arrival_time(pair: tuple[socket.socket, socket.socket]) -> None:
-    """The data arrived between two readings of the clock, and was looked at much later; it can still be read.
+    """The data arrived between two readings of the clock, and was examined much later; it can still be read.
 
     Only data that the kernel stamped counts: a work queue switches stamping on (net_enable_timestamp()), so data that
     arrives right after the first socket's request has no stamp.
@@ -49,7 +49,7 @@ def test_data_that_waited_keeps_its_arrival_time(pair: tuple[socket.socket, sock
 def test_data_without_a_stamp_or_with_a_later_one_arrived_when_it_was_seen(
     pair: tuple[socket.socket, socket.socket], *, is_stamped: bool
 ) -> None:
-    """The kernel stamps only on request; nothing arrives after it was seen."""
+    """The kernel stamps only on request; data cannot arrive after it was seen."""
     reader, writer = pair
     stamps = ArrivalStamps([reader] if is_stamped else [])
     writer.sendall(b"answer")

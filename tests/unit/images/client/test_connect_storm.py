@@ -18,7 +18,7 @@ def storm(port: int, connections: int, *, address: str = "127.0.0.1", wait_s: fl
     return crowds.storm(address, port, connections, wait_s)
 
 
-def test_all_established_connections_of_a_storm_have_a_time() -> None:
+def test_each_established_connection_in_a_storm_has_a_time() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listener:
         began_s = time.monotonic()
         answer = storm(listener.getsockname()[1], 300)
@@ -65,7 +65,7 @@ def test_connections_that_cannot_even_start_are_counted() -> None:
 
 
 def test_a_storm_leaves_nothing_behind() -> None:
-    """Connections are reset: the server learns it at once, and no TIME_WAIT keeps the ports."""
+    """Connections are reset: the server learns of this at once, and no port stays in TIME-WAIT."""
     with socket.create_server(("127.0.0.1", 0), backlog=16) as listener:
         before = len(list(Path("/proc/self/fd").iterdir()))
         storm(listener.getsockname()[1], 3)

@@ -22,7 +22,7 @@ from tests.support.fake_nginx import BULK, HANG_S, PROBE, Behaviour, FakeNginx, 
 
 
 def asked(found: dict[int, list[socket.socket]]) -> list[socket.socket]:
-    """Request downloads on all connections except the probes', as a trial does; return those."""
+    """Request downloads on all connections except for the probes', as a trial does; return those connections."""
     connections = list(itertools.chain.from_iterable(group[1:] for group in found.values()))
     for connection in connections:
         connection.sendall(BULK)
@@ -46,7 +46,7 @@ def test_surplus_connections_are_closed() -> None:
 
 
 def test_the_search_for_an_unreachable_worker_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error counts what was found; nothing stays open. On this clock a look takes a tenth of a second."""
+    """The error counts what was found; nothing stays open. On this clock, a look takes a tenth of a second."""
     clock = itertools.count(100)
     monkeypatch.setattr(placement, "time", types.SimpleNamespace(monotonic=lambda: next(clock) / 10))
     with FakeNginx(Behaviour(worker_pids=(11,))) as server:
@@ -67,7 +67,7 @@ def test_a_long_search_does_not_use_up_the_connections_of_nginx() -> None:
 
 
 def count_bursts(monkeypatch: pytest.MonkeyPatch, *, before_second: Callable[[], None]) -> list[int]:
-    """Return a list that gets an entry for each burst, and call a function before the second one begins."""
+    """Return a list that gets an entry for each burst, and call a function before the second burst begins."""
     bursts: list[int] = []
     start_burst = placement._Search.start_burst
 
@@ -86,7 +86,7 @@ def test_lost_packets_do_not_delay_the_search(monkeypatch: pytest.MonkeyPatch) -
     with FakeNginx(Behaviour(deaf=True)) as server:
         bursts = count_bursts(monkeypatch, before_second=server.listen)
         with placed(server, 2, 1):
-            # Most of the first burst was still on its way then.
+            # At that moment, most of the first burst is still on its way.
             assert bursts[0] == 0
             assert bursts[1] > 8
             server.wait_for_open(5)
@@ -106,7 +106,7 @@ def test_a_few_broken_connections_do_not_end_the_search() -> None:
 
 
 def test_a_server_that_breaks_every_connection_ends_the_search_at_once() -> None:
-    """Thousands of connections in a row would not help."""
+    """Thousands of further connections would not help."""
     with (
         FakeNginx(Behaviour(broken=10_000)) as server,
         pytest.raises(PlacementError, match=r"^\d+ connections were closed without an answer"),
@@ -119,14 +119,14 @@ def test_a_server_that_breaks_every_connection_ends_the_search_at_once() -> None
     ("address", "words"), [("127.0.0.1", "Connection refused"), ("255.255.255.255", "unreachable|denied")]
 )
 def test_the_search_ends_at_once_if_nothing_can_be_reached(address: str, words: str) -> None:
-    """The search for a subject that died is shorter than for a slow one; the kernel's error shows it."""
+    """The search for a dead subject is shorter than for a slow one; the kernel's error shows which it is."""
     with closed_port() as port, pytest.raises(OSError, match=words):
         place(address, port, workers=1, per_worker=(1,), trial="t", timeout_s=HANG_S)
 
 
 @contextmanager
 def arrived(*counts: int) -> Iterator[list[socket.socket]]:
-    """Yield connections with a response of this many bytes each, with its headers."""
+    """Yield connections, each with a response of this many bytes including its headers."""
     with socket.create_server(("127.0.0.1", 0)) as listener, ExitStack() as opened:
         connections = []
         for count in counts:
@@ -140,7 +140,7 @@ def arrived(*counts: int) -> Iterator[list[socket.socket]]:
 
 @pytest.mark.parametrize(("start_s", "counted"), [(-math.inf, (20_000, 300)), (math.inf, (0, 0))])
 def test_a_bulk_download_counts_what_arrives_in_the_window(start_s: float, counted: tuple[int, ...]) -> None:
-    """Each connection has its own count, including bytes just before the end; none before the start."""
+    """Each connection has its own count, including bytes just before the end and excluding those before the start."""
     over, told = os.pipe()
     os.close(told)
     with arrived(20_000, 300) as connections:
@@ -148,7 +148,7 @@ def test_a_bulk_download_counts_what_arrives_in_the_window(start_s: float, count
     os.close(over)
 
 
-def test_bulk_downloads_run_until_the_window_ends_and_are_closed_then() -> None:
+def test_bulk_downloads_run_until_the_window_ends_and_are_then_closed() -> None:
     with FakeNginx(Behaviour()) as server, placed(server, 2, 0) as found:
         start_s = time.monotonic() + 0.02
         samples = download(asked(found), start_s=start_s, end_s=start_s + 0.4)

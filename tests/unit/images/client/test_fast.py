@@ -29,8 +29,8 @@ def test_a_complete_request_records_its_stages_in_order() -> None:
     assert record.first_byte_ms >= 20
 
 
-def test_an_unanswered_request_is_given_up_at_its_limit() -> None:
-    """The article's ``curl --max-time 1``: the connection is established, and nothing arrives."""
+def test_an_unanswered_request_ends_at_its_time_limit() -> None:
+    """As with ``curl --max-time 1`` in the article, the connection is established and nothing arrives."""
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         record = one_request("127.0.0.1", server.port, timeout_s=0.1)
     assert record.connect_ms is not None
@@ -40,7 +40,7 @@ def test_an_unanswered_request_is_given_up_at_its_limit() -> None:
 
 
 def test_a_truncated_body_is_incomplete() -> None:
-    """The article's broken transfers: status 200, and fewer bytes than announced."""
+    """As in the article's broken transfers, the status is 200, and fewer bytes than announced arrive."""
     with FakeNginx(Behaviour(small_bytes=100_000, small_sent_bytes=70_000)) as server:
         record = one_request("127.0.0.1", server.port, timeout_s=HANG_S)
     assert (record.status, record.body_bytes, record.complete) == (200, 70_000, False)
@@ -57,7 +57,7 @@ def test_a_refused_connection_has_no_response(address: str) -> None:
 
 
 def test_an_open_loop_starts_on_time_whether_or_not_earlier_requests_have_ended() -> None:
-    """Without any response, every tick still has its request: a stall must not reduce its own evidence."""
+    """Even without responses, a request starts at each tick: a stall must not reduce its own evidence."""
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         origin_s = time.monotonic() + 0.01
         client = FastClient("127.0.0.1", server.port, request=SMALL, timeout_s=0.15, origin_s=origin_s)

@@ -1,4 +1,4 @@
-"""Requests with a result each: the response, its bytes, and the end that closed the connection."""
+"""Requests, each with a result: the response, its bytes, and which end closed the connection."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ OK = b"HTTP/1.1 200 OK\r\nX-Worker: 7\r\nContent-Length: 5\r\n\r\nhello"
 
 @contextmanager
 def server(handler: Handler) -> Iterator[int]:
-    """Serve connections with a coroutine in a thread of its own; return the port."""
+    """Serve connections with a coroutine in a separate thread; return the port."""
     loop = asyncio.new_event_loop()
     ready = threading.Event()
     ports: list[int] = []
@@ -69,7 +69,7 @@ def run(handler: Handler, **fields: Any) -> tuple[Connection, ...]:
 
 
 def test_every_request_of_a_connection_is_reported() -> None:
-    """The report has status, worker and bytes, and the end that closed the connection: the client."""
+    """The report contains status, worker and bytes, and which end closed the connection: the client."""
     (connection,) = run(answering(OK, OK, then_close=False), requests=2)
     assert [(answer.status, answer.worker, answer.body_bytes) for answer in connection.answers] == [
         (200, 7, 5),
@@ -79,7 +79,7 @@ def test_every_request_of_a_connection_is_reported() -> None:
 
 
 def test_small_writes_are_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By default, asyncio leaves sockets that do not name their protocol to Nagle's algorithm; requests would wait."""
+    """By default, asyncio keeps Nagle's algorithm for sockets that do not name their protocol; requests would wait."""
     options: list[int] = []
     connect = asyncio.open_connection
 
@@ -94,7 +94,7 @@ def test_small_writes_are_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_request_may_be_sent_in_parts() -> None:
-    """A client with a slow uplink sends requests like this."""
+    """A client with a slow uplink sends requests in this way."""
     parts: list[bytes] = []
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -134,7 +134,7 @@ def test_connections_come_from_the_given_addresses_in_turn() -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["a flow", "a stream"])
-def test_a_connection_may_begin_with_its_own_addresses(*, stream: bool) -> None:
+def test_a_connection_may_begin_with_addresses_in_the_proxy_protocol(*, stream: bool) -> None:
     """A load balancer with the PROXY protocol sends them first; the request follows."""
     heard: list[tuple[bytes, tuple[str, int]]] = []
 
@@ -164,7 +164,7 @@ def test_a_connection_may_begin_with_its_own_addresses(*, stream: bool) -> None:
         (OK[:-2], (200, 3, False)),
         # Status 0 means no response.
         (b"", (0, 0, False)),
-        # This is like nginx's compressed responses: chunks count without their framing.
+        # nginx's compressed responses are like this: chunks count without their framing.
         (
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n",
             (200, 5, True),
@@ -206,7 +206,7 @@ class Waiting:
 
 @contextlib.contextmanager
 def standing(handler: Handler, *several: Flow) -> Iterator[Callable[[], tuple[tuple[Connection, ...], ...]]]:
-    """Run flows, of which some stay; the yielded function ends them."""
+    """Run flows, some of which stay open; the yielded function ends them."""
     with server(handler) as port:
         running = Flows()
         running.stand("127.0.0.1", port, several)
@@ -236,14 +236,14 @@ def test_headers_are_sent_when_the_kernel_has_them(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(flows, "_connect", connect)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        # Less than asyncio buffers before it signals that this is too much.
+        # This is less than asyncio's limit for its write buffer.
         flow = Flow(path=f"/{'x' * 60_000}", head_bytes=60_000, then=(Step.STAY,), timeout_s=0.2)
         ((connection,),) = Flows().run("", 0, (flow,))
     assert connection.error == "TIMEOUT"
 
 
 def test_the_servers_response_to_a_waiting_connection_is_reported() -> None:
-    """This may be 408 for headers that do not end; the socket stays although the server has closed it."""
+    """This may be 408 for incomplete headers; the socket stays although the server has closed the connection."""
     with standing(
         Waiting(b"HTTP/1.1 408 Request Time-out\r\n\r\n", hangs_up=True), Flow(head_bytes=9, then=(Step.STAY,))
     ) as end:
@@ -267,7 +267,7 @@ def test_others_start_when_all_that_stay_have_their_response() -> None:
 
 
 def test_a_connection_that_continues_sends_one_more_request_and_sees_a_close() -> None:
-    """If the server has closed it meanwhile, there is no response."""
+    """If the server has closed the connection before, there is no response."""
     closing = OK.replace(b"X-Worker", b"Connection: close\r\nX-Worker")
     with standing(answering(OK, closing), Flow(then=(Step.STAY, Step.ASK))) as end:
         ((connection,),) = end()
@@ -284,7 +284,7 @@ def test_the_rest_of_a_request_follows_when_its_connection_continues() -> None:
 
 
 def test_the_rest_of_a_response_is_read_when_its_connection_continues() -> None:
-    """A response that was read slowly is then read at once; if the server has cut it short, it is incomplete."""
+    """The rest of a slowly read response is then read at once; if the server has cut it short, it is incomplete."""
     body = bytes(200_000)
     whole = b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + body
     slow = Flow(read_bytes_per_s=1000, then=(Step.STAY, Step.ASK))
@@ -297,7 +297,7 @@ def test_the_rest_of_a_response_is_read_when_its_connection_continues() -> None:
 
 
 class Counting:
-    """A server that answers every request, and counts them; another worker answers the last ones."""
+    """A server that answers and counts every request; another worker answers the last ones."""
 
     def __init__(self, *, closes: bool = False) -> None:
         self._answer = OK.replace(b"X-Worker", b"Connection: close\r\nX-Worker") if closes else OK
@@ -329,7 +329,7 @@ class Counting:
     ids=["kept", "closed by the client", "closed by the server"],
 )
 def test_a_repeating_client_sends_one_more_request_after_the_end(flow: Flow, *, closes: bool) -> None:
-    """It uses one connection, or new ones; the last request has then reached the final worker."""
+    """The client uses one connection or new ones; its last request reaches the final worker."""
     counting = Counting(closes=closes)
     with standing(counting, flow) as end:
         counting.change()
@@ -349,8 +349,8 @@ def test_a_client_that_lost_a_request_sends_no_more() -> None:
     assert [[answer.complete for answer in one.answers] for one in connections] == [[True, True, False]]
 
 
-def test_a_failing_connection_keeps_no_other_waiting() -> None:
-    """A connection without an answer ends after its time, and is distinguished from those that were ended here."""
+def test_a_failing_connection_does_not_keep_others_waiting() -> None:
+    """A connection without an answer ends after its time limit, unlike those that the client itself ended."""
     (connection,) = run(answering(b""), then=(Step.STAY,))
     assert (connection.closed_by_server, [answer.status for answer in connection.answers]) == (True, [0])
     (silent,) = run(Waiting(), then=(Step.STAY,), timeout_s=0.1)
@@ -366,7 +366,7 @@ def test_a_client_may_wait_for_the_server_to_close_the_connection() -> None:
 
 
 def test_paths_are_numbered_and_bodies_announced() -> None:
-    """Each request for a page can then ask for something else."""
+    """In this way, each request can ask for something else."""
     flow = Flow(path="/{c}/{n}", requests=2, method="POST", body_bytes=3, close=True, headers={"A": "b"})
     assert flows.request(flow, "lab", connection=4, number=1) == (
         b"POST /4/1 HTTP/1.1\r\nHost: lab\r\nConnection: close\r\nA: b\r\nContent-Length: 3\r\n\r\n\0\0\0"
@@ -383,7 +383,7 @@ def test_only_this_many_connections_are_open_at_a_time() -> None:
 
 @pytest.mark.parametrize("at_once", [0, 1])
 def test_connections_that_stay_make_room_once_they_are_established(at_once: int) -> None:
-    """All of them are open at the end, although each has its response before the next one starts."""
+    """All connections are open at the end, although each has its response before the next one starts."""
     waiting = Waiting(OK)
     with standing(waiting, Flow(connections=6, at_once=at_once, then=(Step.STAY,))) as end:
         assert waiting.open == len(waiting.heard) == 6

@@ -22,7 +22,7 @@ def held(
 
 
 def test_connections_are_held_between_calls_until_they_are_released() -> None:
-    """There are more of them than start at once; each has sent a request."""
+    """There are more connections than start at once; each has sent a request."""
     holder = Holder()
     with FakeNginx(Behaviour(small_bytes=100)) as server:
         first = held(holder, server.port, "/small.bin", 300)
@@ -36,7 +36,7 @@ def test_connections_are_held_between_calls_until_they_are_released() -> None:
     holder.release()
 
 
-def test_no_more_than_a_burst_is_on_its_way_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_connections_than_a_burst_start_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crowds, "_BURST", 2)
     holder = Holder()
     with FakeNginx(Behaviour(delays_s={11: 0.1, 12: 0.1})) as server:
@@ -56,7 +56,7 @@ def test_responses_other_than_200_are_failures_and_closed() -> None:
 
 
 def test_a_few_failures_do_not_disturb_the_others() -> None:
-    """An endless download is held without further reading: only its headers are awaited."""
+    """An endless download is held without being read further: only its headers are awaited."""
     holder = Holder()
     with FakeNginx(Behaviour(hanging_up=(12,))) as server:
         answer = held(holder, server.port, "/bulk.bin", 4)
@@ -65,8 +65,8 @@ def test_a_few_failures_do_not_disturb_the_others() -> None:
         server.wait_for_open(0)
 
 
-def test_unanswered_connections_are_given_up_in_time() -> None:
-    """The error has the kernel's name."""
+def test_unanswered_connections_end_in_time() -> None:
+    """The error has the name that the kernel gives it."""
     holder = Holder()
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         began_s = time.monotonic()
@@ -108,7 +108,7 @@ def test_connections_that_the_server_closes_later_are_no_longer_held() -> None:
 
 
 def test_a_lack_of_descriptors_is_counted() -> None:
-    """Some connections start and stay unanswered here; for the others there is no descriptor."""
+    """Here, some connections start and stay unanswered; for the others, there is no descriptor."""
     holder = Holder()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:

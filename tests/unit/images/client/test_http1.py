@@ -17,14 +17,14 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 def test_a_request_names_its_trial_and_whether_the_connection_stays() -> None:
-    """X-Trial joins the access log, and a fast request leaves no idle connection behind."""
+    """X-Trial links it to the access log, and a fast request does not leave an idle connection behind."""
     assert http1.get("/a", host="h", trial="t-1") == (
         b"GET /a HTTP/1.1\r\nHost: h\r\nX-Trial: t-1\r\nConnection: keep-alive\r\n\r\n"
     )
     assert b"\r\nConnection: close\r\n" in http1.get("/a", host="h", trial="t-1", keep_alive=False)
 
 
-def test_headers_give_status_length_and_worker_in_any_letter_case() -> None:
+def test_status_length_and_worker_are_read_from_headers_in_any_letter_case() -> None:
     """Header names are case-insensitive: RFC 9110, section 5.1."""
     head = http1.parse_head(b"HTTP/1.1 404 Not Found\r\ncontent-LENGTH: 7\r\nX-Worker:  31 \r\nDate: 10:00:00")
     assert (head.status, head.content_length, head.worker_pid) == (404, 7, 31)
@@ -38,7 +38,7 @@ def test_a_response_that_is_not_http_is_rejected_with_its_start() -> None:
 
 
 def test_headers_may_arrive_in_pieces_and_the_body_with_them_is_kept() -> None:
-    client, server = socket.socketpair(type=socket.SOCK_SEQPACKET)  # which keeps what is sent at once apart
+    client, server = socket.socketpair(type=socket.SOCK_SEQPACKET)  # this type keeps the boundaries between sends
     with client, server:
         server.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r")
         server.sendall(b"\nok")
@@ -67,7 +67,7 @@ def test_a_truncated_or_endless_response_is_an_error(
 
 
 def test_an_exchange_reads_the_whole_body(ends: tuple[socket.socket, socket.socket]) -> None:
-    """Bytes with the headers count, and later ones are awaited: the connection is ready for the next request."""
+    """Bytes that came with the headers count, and later ones are awaited: the connection is then ready again."""
     client, server = ends
     body = b"x" * 5000
     server.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n" + body)

@@ -1,4 +1,4 @@
-"""The program in the client: calls, responses, failures that it survives, and resources that it releases at the end."""
+"""The client's program: calls, responses, failures that it survives, and resources that it releases at the end."""
 
 import json
 import resource
@@ -17,13 +17,13 @@ from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.protocol.loadgen import Loadgen, Round, SlowReading, Tool
 from tuneproof.lab.topology.program import Answered, Call, timed
 
-# The stand-in's threads hold no lock that a forked load would need.
+# The stand-in's threads do not hold a lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
 @pytest.fixture
 def able() -> Iterator[Loadgen]:
-    """Return the program's methods; whatever they hold is released after the test."""
+    """Return the program's methods; everything that they hold is released after the test."""
     loadgen = Program()
     yield joined(Loadgen, loadgen)
     loadgen.close()
@@ -46,7 +46,7 @@ def test_every_call_reports_its_time_and_the_machines_load(able: Loadgen) -> Non
             bulk_downloads=1,
             trial="t",
         )
-        # The stand-in answers no request without its trial.
+        # The stand-in does not answer requests without a trial's name.
         flow = Flow(path="/small.bin", headers={"X-Trial": "t"}, timeout_s=HANG_S)
         began_s = time.monotonic()
         storm = timed(able.storm, **target, connections=3, wait_s=HANG_S)
@@ -84,7 +84,7 @@ def test_a_tool_is_selected_by_its_name(able: Loadgen) -> None:
 
 @pytest.fixture
 def file_limits() -> Iterator[tuple[int, int]]:
-    """This process's limits of open files, soft and hard; they are restored after the test."""
+    """Return this process's limits on open files, soft and hard; restore them after the test."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     yield before
     resource.setrlimit(resource.RLIMIT_NOFILE, before)
@@ -94,7 +94,7 @@ def file_limits() -> Iterator[tuple[int, int]]:
 def test_everything_held_is_released_at_the_end(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A caller that forgets to release or to end leaves no connections to the next one; a line that fails ends nothing.
+    """If a caller does not release connections, the next caller does not inherit them; a failed call ends nothing.
 
     Slow readers would continue in the next trial, and the program would wait for them.
     """

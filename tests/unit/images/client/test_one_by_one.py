@@ -11,7 +11,7 @@ from tests.support.closed_ports import closed_port
 from tests.support.fake_nginx import HANG_S, Behaviour, FakeNginx
 from tuneproof.lab.protocol.loadgen import Round, RoundSeen
 
-# The stand-in's threads hold no lock that a forked load would need.
+# The stand-in's threads do not hold a lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
@@ -29,7 +29,7 @@ def protocol(port: int, **changes: Any) -> RoundSeen:
 
 
 def test_fast_requests_run_one_after_the_other_next_to_the_downloads() -> None:
-    """The requested number runs, never two at a time; the downloads end with the last request."""
+    """The requested number of requests runs, never two at a time; the downloads end with the last request."""
     with FakeNginx(Behaviour(delays_s={11: 0.02, 12: 0.02})) as server:
         answer = protocol(server.port)
         server.wait_for_open(0)
@@ -44,8 +44,8 @@ def test_fast_requests_run_one_after_the_other_next_to_the_downloads() -> None:
     assert {request.trial for request in server.requests} == {"a-b1"}
 
 
-def test_an_unanswered_request_is_given_up_and_the_next_one_starts() -> None:
-    """It is given up after the article's time limit; the downloads continue meanwhile."""
+def test_an_unanswered_request_ends_and_the_next_one_starts() -> None:
+    """The request ends after the article's time limit; the downloads continue."""
     with FakeNginx(Behaviour(silent_paths=("/small.bin",))) as server:
         answer = protocol(server.port, requests=2, timeout_s=0.25)
     assert [record.complete for record in answer.requests] == [False, False]
@@ -58,7 +58,7 @@ def test_finished_downloads_are_not_started_again() -> None:
     with FakeNginx(Behaviour(bulk_bytes=100_000, silent_paths=("/small.bin",))) as server:
         answer = protocol(server.port, requests=2, timeout_s=0.5)
     assert server.workers_asked_for("/bulk.bin") == [11, 12]
-    # The responses' headers came with them.
+    # The bytes include the responses' headers.
     assert 200_000 < answer.bulk_bytes < 200_400
     last = answer.requests[-1]
     assert 0 < answer.bulk_seconds * 1e3 < last.at_ms + last.total_ms

@@ -1,4 +1,4 @@
-"""The loop probe: a slow worker shows, and only that worker."""
+"""The loop probe shows a slow worker, and only that worker."""
 
 import statistics
 import time
@@ -50,7 +50,7 @@ class Worker:
         self.answers_at_s = NEVER_S
 
     def sendall(self, request: bytes) -> None:
-        """Send a request; sometimes the machine stops meanwhile, as if its CPU had been taken away."""
+        """Send a request; sometimes the machine stops while sending, as if its CPU had been taken away."""
         assert request == PROBE
         assert self.answers_at_s == NEVER_S, "asked before it has answered"
         self.asked += 1
@@ -69,7 +69,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Workers:
     machine = Workers()
     monkeypatch.setattr(probe_module, "time", machine)
     monkeypatch.setattr(probe_module, "select", machine)
-    # This machine's kernel stamps nothing.
+    # The kernel of this imaginary machine does not stamp arrivals.
     stamps = SimpleNamespace(arrived_s=lambda _connection, *, seen_s: seen_s)
     monkeypatch.setattr(probe_module, "ArrivalStamps", lambda _connections: stamps)
     return machine
@@ -99,15 +99,15 @@ def test_a_delay_shows_only_on_its_worker(machine: Workers) -> None:
     assert other.at_ms == pytest.approx([5 + 10 * tick for tick in range(30)])
 
 
-def test_every_tick_is_answered_or_missed(machine: Workers) -> None:
-    """Nothing is queued while a response is outstanding, and nothing is forgotten."""
+def test_each_tick_is_either_answered_or_missed(machine: Workers) -> None:
+    """Nothing is queued while a response is outstanding, and each tick is counted."""
     (samples,) = probed(machine, 0.025, window_s=0.3)
     assert samples.at_ms == pytest.approx([30 * turn for turn in range(10)])
     assert (len(samples.lag_ms), len(samples.late_ms), samples.missed_ticks) == (10, 10, 20)
 
 
 def test_a_probe_outstanding_at_the_end_counts_with_its_whole_lag(machine: Workers) -> None:
-    """If it were left out, the longest stalls would be lost; the ticks until the response count as missed."""
+    """Without such probes, the longest stalls would be lost; the ticks until the response count as missed."""
     delayed, other = probed(machine, 0.153, 0.001, window_s=0.05)
     assert delayed.lag_ms == pytest.approx([153])
     assert delayed.missed_ticks == 15
@@ -115,7 +115,7 @@ def test_a_probe_outstanding_at_the_end_counts_with_its_whole_lag(machine: Worke
 
 
 def test_a_probe_interrupted_while_sending_is_left_out_and_counted(machine: Workers) -> None:
-    """Its time of sending is unknown, and so is its duration. All other probes are undisturbed."""
+    """The time at which it was sent is unknown, and so is its duration. All other probes are undisturbed."""
     worker = Worker(machine, 0.001, pause_every=3)
     (samples,) = probe(
         cast("dict[int, socket.socket]", {11: worker}),
@@ -129,7 +129,7 @@ def test_a_probe_interrupted_while_sending_is_left_out_and_counted(machine: Work
     assert len(samples.wake_ms) == len(samples.at_ms) == 20
 
 
-def test_an_unresponsive_worker_is_given_up_two_seconds_after_the_end(machine: Workers) -> None:
+def test_the_probe_waits_for_an_unresponsive_worker_until_two_seconds_after_the_end(machine: Workers) -> None:
     began_s = machine.now_s
     with pytest.raises(ConnectionError, match="unanswered for two seconds after the trial's window"):
         probed(machine, 0.001, NEVER_S, window_s=0.3)

@@ -29,13 +29,13 @@ def read_bytes(crowd: Crowd) -> int:
 
 
 def each_has(crowd: Crowd, least_bytes: int, *, readers: int = 2) -> bool:
-    """Tell whether this many have this much in their receive buffers."""
+    """Tell whether this many readers have this much in their receive buffers."""
     waiting = [crowds.unread_bytes(member.connection) for member in (*crowd.open.values(), *crowd.ended)]
     return len(waiting) == readers and min(waiting) >= least_bytes
 
 
 class Until(threading.Event):
-    """Ends readers as soon as a condition is true: after a fixed time it might not be true yet."""
+    """Ends readers as soon as a condition is true; after a fixed time, it might not be true yet."""
 
     def __init__(self, is_so: Callable[[], bool]) -> None:
         super().__init__()
@@ -62,12 +62,12 @@ def test_every_reader_takes_a_byte_per_interval_and_leaves_the_rest() -> None:
 
 
 def test_a_download_that_the_server_has_ended_is_not_alive() -> None:
-    """Its FIN is noticed although data waits before it, and that data counts."""
+    """The server's FIN is noticed although data waits before it, and that data counts."""
     crowd = Crowd()
     with FakeNginx(Behaviour(bulk_bytes=1000)) as server:
         answer = slow(server.port, crowd=crowd, told=Until(lambda: len(crowd.ended) == 2))
     assert (answer.alive, answer.ended) == (0, 2)
-    # The response's headers came with it.
+    # The bytes include the response's headers.
     assert 2 * 1000 < answer.unread_bytes + answer.read_bytes < 2 * 1200
 
 
@@ -113,7 +113,7 @@ def test_a_response_without_status_200_is_an_error_that_shows_it(interval_s: flo
 
 @pytest.fixture
 def background() -> Iterator[SlowReaders]:
-    """Yield readers of which none is running yet; those that the test starts are closed."""
+    """Yield readers, none of which is running yet; close those that the test starts."""
     readers = SlowReaders()
     yield readers
     readers.close()

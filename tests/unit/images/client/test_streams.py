@@ -12,7 +12,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
 
 
 def taken_apart(pieces: Iterable[bytes]) -> tuple[bytes, bool]:
-    """Return the body in chunks, and whether they have ended."""
+    """Return the decoded body, and whether its chunks have ended."""
     chunks = Chunks()
     return b"".join(map(chunks.add, pieces)), chunks.complete
 
@@ -30,7 +30,7 @@ def test_the_received_part_of_a_chunk_counts() -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_compressed_data_counts_once_it_can_be_read(size: int) -> None:
-    """A flush of the compressor makes everything before it readable; what it keeps has not arrived."""
+    """A flush of the compressor makes all earlier data readable; what the compressor keeps has not arrived."""
     compress = zlib.compressobj(wbits=31)
     first = compress.compress(b"hello" * 100) + compress.flush(zlib.Z_SYNC_FLUSH)
     kept = compress.compress(b"world" * 100)
@@ -41,7 +41,7 @@ def test_compressed_data_counts_once_it_can_be_read(size: int) -> None:
     assert (message.status, message.body_bytes, message.end) == (200, 500, "")
 
 
-def test_missing_headers_have_no_status() -> None:
+def test_without_headers_there_is_no_status() -> None:
     message = Http1()
     message.add(HEAD)
     assert (message.status, message.body_bytes) == (0, 0)

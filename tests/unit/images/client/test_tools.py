@@ -34,7 +34,7 @@ Tue Jun 03 10:00:01 2025\t1748944801\t999\t31\t1030\t30
 
 
 def fake_tool(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    """Put a tool on a path of its own that runs a Python script; its arguments are ``sys.argv``."""
+    """Put a tool that runs a Python script into a folder on PATH; the tool's arguments are ``sys.argv``."""
     tool = folder / name
     tool.write_text(f"#!{sys.executable}\nimport sys\nfrom pathlib import Path\n{script}", encoding="utf-8")
     tool.chmod(0o755)
@@ -51,7 +51,7 @@ def test_ab_gets_all_settings_of_the_load() -> None:
 
 
 def test_wrk_closes_connections_unless_keepalive_is_requested() -> None:
-    """Keepalive is wrk's default, and it has no option against it."""
+    """Keepalive is wrk's default, and wrk has no option to turn it off."""
     keeping = ["wrk", "-t1", "-c100", "-d10s", "--timeout", "30s", "--latency"]
     assert wrk_command(replace(WRK, keep_alive=True)) == [*keeping, URL]
     assert wrk_command(WRK) == [*keeping, "-H", "Connection: close", URL]
@@ -74,13 +74,13 @@ def test_wrk_has_no_more_threads_than_cpus_and_connections(monkeypatch: pytest.M
     ],
 )
 def test_an_incomplete_load_is_rejected(load: Tool, reason: str) -> None:
-    """No number is invented for a missing one."""
+    """A missing number is not replaced with an invented one."""
     with pytest.raises(ValueError, match=reason):
         run(load)
 
 
-def test_the_times_of_single_requests_are_in_the_third_and_fifth_column() -> None:
-    """Connect time and total, in any order; spaces in the first column do not separate columns.
+def test_the_times_of_individual_requests_are_in_the_third_and_fifth_column() -> None:
+    """They are connect time and total time. Rows are in any order; spaces in the first column do not separate columns.
 
     A connect of a second is a long one, because a lost SYN is repeated then; a millisecond less is not.
     """
@@ -92,7 +92,7 @@ def test_the_times_of_single_requests_are_in_the_third_and_fifth_column() -> Non
 
 
 def test_percentiles_are_values_that_occurred() -> None:
-    """The 99th of a hundred requests is not the longest one; each column is sorted separately."""
+    """The 99th of a hundred requests is not the longest; each column is sorted separately."""
     rows = [f"x	1	{1000 * number}	0	{100 - number}	0" for number in range(1, 101)]
     times = ab_times("\n".join([GNUPLOT.splitlines()[0], *rows]))
     assert times.connect_ms == {"p50": 50_000, "p99": 99_000, "max": 100_000}
@@ -111,7 +111,7 @@ def test_other_columns_are_an_error(text: str) -> None:
 
 
 @pytest.mark.parametrize("asked", [AB, WRK], ids=lambda asked: asked.tool)
-def test_a_run_returns_its_report_and_that_of_ab_its_times(
+def test_a_run_returns_its_report_and_with_ab_also_its_times(
     asked: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes = f"Path(sys.argv[sys.argv.index('-g') + 1]).write_text({GNUPLOT!r})\n" if asked == AB else ""
@@ -130,7 +130,7 @@ def test_a_failing_tool_is_an_error_with_its_last_output(tmp_path: Path, monkeyp
 
 
 def test_a_missing_tool_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client's image has both; another place may not."""
+    """The client's image contains both tools; other machines may not."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CannotDoError, match="wrk is not installed"):
         run(WRK)

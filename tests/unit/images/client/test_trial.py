@@ -14,7 +14,7 @@ from tuneproof.lab.protocol.codec import from_plain, to_plain
 from tuneproof.lab.protocol.serving import CannotDoError
 from tuneproof.lab.protocol.stall import BulkSamples, Trial, Went, Window
 
-# The stand-in's threads hold no lock that a forked load would need.
+# The stand-in's threads do not hold a lock that a forked load would need.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 
 
@@ -39,7 +39,7 @@ def spec(server: FakeNginx, **changes: Any) -> Trial:
 
 
 def trial(server: FakeNginx, *, settle_s: float = 0.1, **changes: Any) -> Window:
-    """Run a short trial; return what the lab would read of it."""
+    """Run a short trial; return what the lab would read."""
     prepared = prepare(spec(server, **changes))
     went = measure(prepared, start_s=time.monotonic() + settle_s)
     window = from_plain(Went, json.loads(json.dumps(to_plain(went)))).window
@@ -81,7 +81,7 @@ def test_a_trial_without_loads_only_probes() -> None:
     assert 0 <= observation.steal_pct <= 100
 
 
-# The client's process and its sockets end with the error; in this process the garbage collector closes them.
+# The client's process and its sockets end with the error; in this process, the garbage collector closes them.
 @pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
 def test_a_load_that_fails_fails_the_trial(capfd: pytest.CaptureFixture[str]) -> None:
     """A missing bulk file is an error with its reason, not a trial without load."""
@@ -91,7 +91,7 @@ def test_a_load_that_fails_fails_the_trial(capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_a_trial_without_probes_runs_only_the_loads() -> None:
-    """Downloads and fast requests are the same as with probes, and a worker without downloads gets no request."""
+    """Downloads and fast requests are the same as with probes, and a worker without downloads gets no requests."""
     with FakeNginx(Behaviour()) as server:
         prepared = prepare(spec(server, probes=False, bulk_per_worker=(0, 2), fast_rate_hz=50.0))
         server.wait_for_open(3)
@@ -100,7 +100,7 @@ def test_a_trial_without_probes_runs_only_the_loads() -> None:
         window = measure(prepared, start_s=start_s).window
         assert time.monotonic() >= start_s + 0.3
         server.wait_for_open(0)
-        # The only such request is the last one, to the worker that has to delete downloads.
+        # The only such request is the last one, to the worker that must delete downloads.
         assert server.requests[-1].path == "/probe"
         assert server.workers_asked_for("/probe")[asked:] == [12]
     assert window is not None
@@ -114,7 +114,7 @@ def test_a_trial_without_probes_runs_only_the_loads() -> None:
 
 
 @pytest.mark.parametrize(("fast_rate_hz", "paths"), [(50.0, ["/small.bin"] * 15), (0.0, [])])
-def test_without_probes_and_downloads_no_worker_is_searched_for(fast_rate_hz: float, paths: list[str]) -> None:
+def test_without_probes_and_downloads_workers_are_not_searched_for(fast_rate_hz: float, paths: list[str]) -> None:
     """Even with nothing to do, the trial lasts until the end of the window."""
     with FakeNginx(Behaviour()) as server:
         window = trial(server, probes=False, fast_rate_hz=fast_rate_hz)
@@ -128,7 +128,7 @@ def test_the_window_starts_at_the_given_time() -> None:
         began_s = time.monotonic()
         window = trial(server, settle_s=0.5, bulk_per_worker=(1, 0))
         assert time.monotonic() - began_s >= 0.8
-    # All bytes arrived before the window.
+    # All bytes have arrived before the window.
     assert window.bulk == BulkSamples(worker_bytes=(0, 0), ended_early=1)
     for samples in window.probe:
         intended_ms = [at_ms - late_ms for at_ms, late_ms in zip(samples.at_ms, samples.late_ms, strict=True)]
@@ -150,7 +150,7 @@ def test_an_unprepared_or_late_trial_is_not_run() -> None:
             trials.go(time.monotonic())
 
 
-def test_a_prepared_trial_replaces_the_one_before() -> None:
+def test_a_prepared_trial_replaces_the_previous_one() -> None:
     trials = Trials()
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()

@@ -1,4 +1,4 @@
-"""TLS clients, with counts of their packets and ClientHellos."""
+"""TLS clients that count their packets and ClientHellos."""
 
 import ssl
 
@@ -30,7 +30,7 @@ def client_hello() -> bytes:
     ],
     ids=["the first", "after a HelloRetryRequest", "no handshake", "encrypted"],
 )
-def test_client_hellos_of_a_flight_are_counted(flight: bytes, expected: int) -> None:
+def test_client_hellos_in_a_flight_are_counted(flight: bytes, expected: int) -> None:
     """The second one follows a change_cipher_spec (RFC 8446, appendix D.4)."""
     records = Records()
     records.add(flight)
@@ -38,7 +38,7 @@ def test_client_hellos_of_a_flight_are_counted(flight: bytes, expected: int) -> 
 
 
 def test_an_openssl_without_post_quantum_groups_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A classic ClientHello would be counted instead."""
+    """Otherwise, a classic ClientHello would be counted."""
     monkeypatch.setattr(ssl, "OPENSSL_VERSION_INFO", (3, 0, 0, 0, 0))
     with pytest.raises(CannotDoError, match="no post-quantum groups"):
         tls.ask(("127.0.0.1", 9), TlsRequest())

@@ -1,1 +1,1 @@
-"""The network's administrator and observer."""
+"""Tests of the program that administers and observes the network."""

@@ -11,7 +11,7 @@ from images.netadmin.netadmin import addresses
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Sequence[str], bytes]]:
-    """Yield the commands with their input, for a role whose link has 172.18.0.9/24."""
+    """Yield the commands with their input, for a role with 172.18.0.9/24 on its link."""
     done: list[tuple[Sequence[str], bytes]] = []
 
     def run(command: Sequence[str], *, input: bytes, check: bool, stdout: object) -> None:  # noqa: A002 - as in subprocess
@@ -33,7 +33,7 @@ def test_unused_addresses_are_added_to_the_link(ran: list[tuple[Sequence[str], b
     assert told.decode().splitlines()[0] == "address replace 172.18.0.253/32 dev eth0"
 
 
-def test_a_small_subnet_has_fewer(ran: list[tuple[Sequence[str], bytes]]) -> None:
+def test_a_small_subnet_gets_fewer_addresses(ran: list[tuple[Sequence[str], bytes]]) -> None:
     assert len(addresses.add_addresses(1000, ["172.18.0.2"])) == 254 - 3
     assert len(ran) == 1
 

@@ -47,14 +47,14 @@ class FakeWire:
 
     def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Return the requested figures as what was read back, like guest.py."""
-        # The text passes a serial line.
+        # The text passes through a serial line.
         ((task, figures),) = json.loads(json.dumps(question)).items()
         self.done.append(task)
         assert task == "shape"
         return dict(figures)
 
     def lead_through(self, *, through: bool) -> None:
-        """Remember where the role's frames go."""
+        """Remember whether the role's frames go through the wire."""
         self.done.append("through" if through else "past")
 
     def raise_(self) -> float:
@@ -64,7 +64,7 @@ class FakeWire:
 
 @pytest.fixture
 def switched(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Return the calls that switched the segmentation of the role's link; only the image has the real code."""
+    """Return the calls that switched segmentation on the role's link; only the image contains the real code."""
     states: list[bool] = []
 
     def switch_segmentation(names: Collection[str], *, on: bool) -> None:
@@ -82,7 +82,7 @@ def fake_offloads(monkeypatch: pytest.MonkeyPatch, switch_segmentation: Callable
 
 
 def served(agent: Agent, *questions: Call) -> list[object]:
-    """Return the responses to calls, or the error in their place; calls are numbered from 7 on."""
+    """Return the responses to calls, or the errors in their place; calls are numbered from 7."""
     out = io.StringIO()
     answers(agent).serve([f"{question.line(7 + index)}\n" for index, question in enumerate(questions)], out)
     told = [json.loads(line) for line in out.getvalue().splitlines()]
@@ -97,7 +97,7 @@ def agent(wire: "Wire | None" = None) -> Agent:
 
 
 @pytest.mark.usefixtures("switched")
-def test_every_response_has_its_calls_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_response_carries_its_calls_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent_module, "LOG", tmp_path / "wire.log")
     monkeypatch.setattr(native, "why_impossible", lambda: "no netem")
     monkeypatch.setattr(agent_module, "why_impossible", lambda: "no tun")
@@ -164,7 +164,7 @@ def test_an_agent_without_a_wire_says_so() -> None:
 )
 @pytest.mark.usefixtures("switched")
 def test_only_a_shaped_link_goes_through_the_wire(wanted: links.Impairments, where: str) -> None:
-    """The link is shaped first: no frame passes a wire with other settings."""
+    """The link is shaped first, so no frame passes a wire with other settings."""
     fake = FakeWire()
     (answer,) = served(agent(fake.wire), Call.of(Program.shape, wanted, WHOLE))
     assert fake.done == ["shape", where]
@@ -188,7 +188,7 @@ def test_segmentation_is_switched_when_it_changes(switched: list[bool]) -> None:
 
 
 def test_segmentation_that_could_not_be_switched_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a failure it is not assumed to be off."""
+    """After a failure, it is not assumed to be off."""
     tried: list[bool] = []
 
     def fail(_names: Collection[str], *, on: bool) -> None:

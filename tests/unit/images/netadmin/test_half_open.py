@@ -24,7 +24,7 @@ def frames(sources: Sequence[str], *, count: int) -> list[Ether]:
 
 
 class FakeLink:
-    """A packet socket whose queue is sometimes full; it remembers what was sent."""
+    """A packet socket with a queue that is sometimes full; it remembers what was sent."""
 
     def __init__(self, *errors: int) -> None:
         self._errors = list(errors)
@@ -53,7 +53,7 @@ class FakeLink:
     ids=["from the top", "but those that are somebody's", "few in a small subnet", "nor its gateway"],
 )
 def test_sources_are_unused_addresses(subnet: str, used: Sequence[int], last_bytes: Sequence[int]) -> None:
-    """The engine assigns the lowest addresses; the highest of all is the broadcast address."""
+    """The engine assigns the lowest addresses; the highest is the broadcast address."""
     found = unused_addresses(ipaddress.IPv4Network(subnet), used=[f"172.18.255.{each}" for each in used], count=3)
     assert found == [f"172.18.255.{each}" for each in last_bytes]
 
@@ -75,8 +75,8 @@ def test_every_frame_is_a_syn_to_the_server() -> None:
     assert found == (again[IP].chksum, again[TCP].chksum)
 
 
-def test_sources_take_turns_and_every_syn_has_its_own_port() -> None:
-    """The server must not take any two of them for one connection."""
+def test_sources_alternate_and_every_syn_has_its_own_port() -> None:
+    """The server must not take any two SYNs for one connection."""
     found = [(frame[IP].src, frame[TCP].sport) for frame in frames(["172.18.255.254", "172.18.255.253"], count=5)]
     assert [source[-3:] for source, _ in found] == ["254", "253", "254", "253", "254"]
     assert len({port for _, port in found}) == 5
@@ -107,7 +107,7 @@ def test_sending_waits_for_a_full_queue() -> None:
     ids=["queue-stays-full", "link-down"],
 )
 def test_a_link_that_takes_nothing_is_an_error(errors: list[int], told: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sending is given up after a while; for a link that is down, at once."""
+    """Sending ends after a while, and at once if the link is down."""
     monkeypatch.setattr(half_open, "_WITHIN_S", 0.0)
     with pytest.raises(OSError, match=told):
         half_open._send(FakeLink(*errors).socket, [b"frame"])
@@ -130,7 +130,7 @@ def test_an_unreachable_server_is_an_error(address: str, error: str, monkeypatch
 
 
 def test_sent_frames_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The report has the number, the time, and the invented addresses, which are not more than the SYNs."""
+    """The report contains their number, the time, and the invented addresses, which do not outnumber the SYNs."""
     link = FakeLink()
     monkeypatch.setattr(half_open, "interface_network", lambda _: ipaddress.IPv4Interface("172.18.0.2/16"))
     monkeypatch.setattr(half_open, "getmacbyip", {"172.18.0.3": SERVER_MAC}.__getitem__)

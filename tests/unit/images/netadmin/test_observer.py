@@ -38,7 +38,7 @@ def test_workers_are_returned(proc: Proc) -> None:
 
 
 def test_a_process_table_without_nginx_and_workers_that_count_no_calls_are_errors(proc: Proc) -> None:
-    """Such a table belongs to another namespace: an empty list would mean nothing."""
+    """A table without nginx belongs to another namespace, so an empty list would mean nothing."""
     observer = remote(Observer(FakeDiag().open, proc=proc.folder))
     assert refused(observer.workers) == "no process here is titled 'nginx: master process'"
     proc.add_nginx()
@@ -46,7 +46,7 @@ def test_a_process_table_without_nginx_and_workers_that_count_no_calls_are_error
 
 
 def test_what_an_engineer_would_print_is_returned_as_text(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counters and status files are unchanged; sockets have the form of ss."""
+    """Counters and status files are unchanged; sockets have the format of ss."""
     proc.add_nginx()
     (proc.folder / "net").mkdir(exist_ok=True)
     for name in ("netstat", "snmp"):
@@ -79,7 +79,7 @@ def test_what_an_engineer_would_print_is_returned_as_text(proc: Proc, monkeypatc
 def test_a_signal_reaches_its_processes(
     name: str, to: str, reached: list[int], error: str | None, proc: Proc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker that shuts down counts, too; one that was just forked has the master's title until it sets its own."""
+    """A worker that shuts down counts, too; a newly forked worker has the master's title until it sets its own."""
     proc.add_nginx()
     proc.add(100, f"{WORKER} is shutting down\0")
     proc.add(10, "nginx: cache manager process\0")
@@ -95,7 +95,7 @@ def test_a_signal_reaches_its_processes(
     assert sent == [(pid, signal.Signals[f"SIG{name}"]) for pid in reached]
 
 
-def test_masters_wait_when_each_of_them_does(proc: Proc) -> None:
+def test_masters_count_as_waiting_if_each_of_them_waits(proc: Proc) -> None:
     observer = Observer(FakeDiag().open, proc=proc.folder)
     assert remote(observer).masters_wait()
     masks = "SigPnd:\t0\nShdPnd:\t0\nSigBlk:\t{}\n"

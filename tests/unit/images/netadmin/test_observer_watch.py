@@ -15,12 +15,12 @@ from tests.support.fake_kernel import LISTEN, PORT, STATM_RSS_BYTES, FakeDiag, P
 from tests.support.joined import refused
 from tuneproof.lab.protocol.observer import WatchSample
 
-# A port, and an interval so long that the first sample is the only one.
+# A port, and an interval that is so long that the first sample is the only one.
 LONG: Final = (PORT, 60.0)
 
 
 def test_a_watch_samples_from_its_start_to_its_end(proc: Proc) -> None:
-    """Samples have memory and queues with their times; another watch may start afterwards, with another port."""
+    """Samples contain memory and queues with their times. Another watch may start afterwards, with another port."""
     proc.add_nginx()
     diag = FakeDiag(entry(LISTEN, PORT, receive=3))
     observer = Observer(diag.open, proc=proc.folder)
@@ -50,7 +50,7 @@ def watch_of(sample: Callable[[], WatchSample], *, interval_s: float) -> Watch:
 
 
 class FakeTime:
-    """A clock that only moves during a wait, and the event that a watch waits for."""
+    """A clock that moves only during a wait, and the event that a watch waits for."""
 
     def __init__(self, *, waits: int, early_s: float = 0.0) -> None:
         self.now_s = 100.0
@@ -82,7 +82,7 @@ class FakeTime:
 def test_a_watch_keeps_its_schedule(
     early_s: float, durations_s: list[float], times_s: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The duration of a sample does not delay the next ones; missed ones do not come in a burst."""
+    """The duration of a sample does not delay the next ones; missed samples do not follow in a burst."""
     fake = FakeTime(waits=len(times_s), early_s=early_s)
     monkeypatch.setattr(observer_module, "time", fake)
     threads = types.SimpleNamespace(Event=lambda: fake, Thread=threading.Thread)
@@ -118,7 +118,7 @@ def test_a_watch_without_an_interval_is_rejected(interval_s: float, proc: Proc) 
 
 
 def test_a_failed_watch_says_so_at_its_end(proc: Proc) -> None:
-    """Half of the samples would be taken for all of them; the next watch is not affected."""
+    """Otherwise, half of the samples would be taken for all of them. The next watch is not affected."""
     diag = FakeDiag()
     diag.error = OSError("no buffer space")
     observer = Observer(diag.open, proc=proc.folder)

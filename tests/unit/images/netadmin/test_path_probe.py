@@ -33,7 +33,7 @@ def plan(port: int, **changes: Any) -> ProbePath:
 def port(monkeypatch: pytest.MonkeyPatch) -> int:
     """Return the first of three unused ports; the loopback interface replaces the role's link."""
     monkeypatch.setattr(load_path, "arrives_on", lambda: "lo")
-    # Other processes look elsewhere: between this check and the use of the port, no other process must take it.
+    # Other test processes use other ports, so that none takes this port between the check and its use.
     begin = os.getpid() % 3000
     for first in (17450 + 3 * ((begin + index) % 3000) for index in range(3000)):
         try:
@@ -64,7 +64,7 @@ def probed(port: int, **changes: Any) -> PathSeen:
 
 
 def test_every_probe_comes_back_with_its_times(port: int) -> None:
-    """Each one comes back once, in order; its round trip is not shorter than both ways together."""
+    """Each probe comes back once, in order; its round trip is not shorter than both ways together."""
     seen = probed(port)
     assert (seen.sent, seen.loads) == (50, {})
     assert len(seen.late) == 50
@@ -92,7 +92,7 @@ def test_probes_have_the_planned_size_in_both_directions(port: int) -> None:
 
 
 def test_a_machine_that_pauses_loses_no_probe(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Probes that were due or came back meanwhile must not look lost."""
+    """Probes that were due or came back during the pause must not look lost."""
     clock = itertools.accumulate(itertools.chain([0.0, 0.0, 5.0, 0.0], itertools.repeat(0.001)))
     stand_in = types.SimpleNamespace(monotonic=clock.__next__, monotonic_ns=time.monotonic_ns, time_ns=time.time_ns)
     monkeypatch.setattr(path_probe, "time", stand_in)
@@ -101,12 +101,12 @@ def test_a_machine_that_pauses_loses_no_probe(port: int, monkeypatch: pytest.Mon
         leader.connect(("127.0.0.1", port))
         late, back = path_probe._send_probes(leader, plan(port, interval_s=0.002, linger_s=0.01), packets=20)
     assert [number for number, _, _ in back] == list(range(20))
-    # The first was in time; the others were due in the five seconds.
+    # The first was on time; the others were due during the five seconds.
     assert late == [0, *(pytest.approx(5_000_000 - 2000 * number, abs=1) for number in range(1, 20))]
 
 
 def test_a_late_receiver_does_not_make_a_probe_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It arrived when the kernel took it from the link, by the kernel's clock; it is read 300 ms later."""
+    """A probe arrives when the kernel takes it from the link, by the kernel's clock; here, it is read 300 ms later."""
     clocks = types.SimpleNamespace(time_ns=lambda: 1_000_300_000_000, monotonic_ns=lambda: 50_300_000_000)
     monkeypatch.setattr(path_probe, "time", clocks)
     stamp = (socket.SOL_SOCKET, path_probe._SO_TIMESTAMPNS, path_probe._TIMESPEC.pack(1000, 0))
@@ -119,7 +119,7 @@ def test_a_kernel_that_reports_no_arrival_is_an_error() -> None:
 
 
 def test_the_rate_of_datagrams_is_measured_in_each_direction(port: int) -> None:
-    """Slightly more than the link's nominal rate is offered, and the interface carries it all, with other traffic.
+    """Slightly more than the link's nominal rate is offered, and the interface carries all of it and other traffic.
 
     A pause of the machine may fall into the window: half of the window would be a long one.
     """
@@ -130,7 +130,7 @@ def test_the_rate_of_datagrams_is_measured_in_each_direction(port: int) -> None:
         assert points[0] == (0, 0)
         assert list(points) == sorted(points)
         at_us, arrived = points[-1]
-        # A pause of the machine may fall into the window, and waiting data arrives at once after it.
+        # A pause of the machine may fall into the window; afterwards, delayed data arrives at once.
         assert arrived / at_us * 1e6 > 0.5 * RATE_BYTES_PER_S
 
 
@@ -142,8 +142,8 @@ def test_the_rate_of_a_stream_is_measured_in_the_requested_direction(port: int, 
     assert arrived / at_us * 1e6 > 1e6
 
 
-def test_an_agent_that_leaves_in_the_middle_is_an_error(port: int) -> None:
-    """Unreported probes would look like loss."""
+def test_an_agent_that_leaves_during_a_measurement_is_an_error(port: int) -> None:
+    """Otherwise, unreported probes would look like loss."""
     ready = threading.Event()
 
     def leave() -> None:
@@ -178,7 +178,7 @@ def test_a_leader_that_falls_silent_is_an_error(port: int, monkeypatch: pytest.M
         answered()
 
 
-# In the kernel's own file the last column has another name.
+# In the kernel's own file, the last column has another name.
 DEVICES = """\
 Inter-|   Receive                                                |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier
@@ -194,7 +194,7 @@ veth0eth0:  5       6    0    0    0     0          0         0    7       8    
 def test_received_bytes_and_frames_are_the_interfaces_first_columns(
     interface: str, bytes_and_frames: tuple[int, int]
 ) -> None:
-    """A large counter touches the colon; a name with the same end is another interface."""
+    """A large counter touches the colon; a longer name with the same end is another interface."""
     assert received(DEVICES, interface) == bytes_and_frames
 
 
@@ -247,7 +247,7 @@ SLOW = (1.0, 1.003, 5000, 5), (1.004, 1.007, 7000, 7)
         (SEEN, 0.00001, None, [[0, 0], [2000, 2000], [14000, 6000]]),
         # Two frames of 1000 bytes are 1868 of payload, in segments of 660 with 66 of headers each.
         (SEEN, 0.00001, 660, [[0, 0], [2000, 2055], [14000, 6310]]),
-        # With a fixed limit, none would be quick enough on an emulated CPU, and the link would seem to carry nothing.
+        # With a fixed limit, no reading would be quick enough on an emulated CPU: the link would seem to carry nothing.
         (SLOW, 0.0004, None, [[0, 0], [4000, 2000]]),
         (SLOW, 0.0001, None, []),
         ((), 0.00001, None, []),
@@ -261,7 +261,7 @@ def test_points_are_uninterrupted_readings_with_new_data(
     points: list[list[int]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A reading slower than usual here has no exact time; one without new data shows nothing."""
+    """A reading that is slower than usual has no exact time; a reading without new data shows nothing."""
     readings = Readings(*rows, usual_s=usual_s)
     monkeypatch.setattr(load_path, "time", readings)
     watched = load_path._Points(readings, seconds=3.0, segment_bytes=segment_bytes)  # type: ignore[arg-type] # reads alike
@@ -271,7 +271,7 @@ def test_points_are_uninterrupted_readings_with_new_data(
 
 
 def test_datagrams_of_a_load_fit_the_paths_mtu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel would refuse larger ones, and nothing would arrive; an overlay network has 1450 bytes."""
+    """The kernel would refuse larger ones, and nothing would arrive; an overlay network's MTU is 1450 bytes."""
     path = MagicMock(spec=socket.socket)
     path.__enter__.return_value = path
     path.getsockopt.side_effect = lambda *option: {(socket.IPPROTO_IP, 14): 1450}[option]

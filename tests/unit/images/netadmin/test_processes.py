@@ -16,7 +16,7 @@ from tuneproof.lab.protocol.observer import WorkerTexts
 
 
 def test_processes_are_found_by_the_start_of_their_title(proc: Proc) -> None:
-    """They are in numeric order; a worker that shuts down counts, too, a cache manager does not."""
+    """They are in numeric order. A worker that shuts down counts, too, but a cache manager does not."""
     proc.add_nginx()
     proc.add(100, f"{WORKER} is shutting down\0")
     proc.add(10, "nginx: cache manager process\0")
@@ -30,7 +30,7 @@ def test_processes_are_found_by_the_start_of_their_title(proc: Proc) -> None:
 def test_a_process_that_ends_while_it_is_read_is_left_out(
     name: str, error: type[OSError], proc: Proc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Any of its files may disappear first, and the kernel may report this in several ways."""
+    """Any of the process's files may disappear first, and the kernel may report this in several ways."""
     proc.add_nginx()
     read_text = Path.read_text
 
@@ -60,13 +60,13 @@ def test_memory_alone_is_read_for_living_processes(proc: Proc) -> None:
 
 
 def test_this_kernel_writes_the_files_as_expected() -> None:
-    """A process of this machine, with a title of its own: the library reads that it sleeps, and writes nothing."""
+    """The process runs on this machine with a title of its own; the library reads that it sleeps and writes nothing."""
     title = "tuneproof: test process"
     sleep = shutil.which("sleep")
     assert sleep is not None
     with subprocess.Popen([title, "60"], executable=sleep) as process:
         try:
-            # The kernel lets the parent continue a moment before the title is set.
+            # The kernel lets the parent continue shortly before the title is set.
             deadline_s = time.monotonic() + 30
             while not processes.pids(title) and time.monotonic() < deadline_s:
                 time.sleep(0.01)
@@ -83,7 +83,7 @@ def test_this_kernel_writes_the_files_as_expected() -> None:
 
 
 @pytest.mark.parametrize(("mask", "waits"), [("SigBlk", False), ("SigPnd", False), ("ShdPnd", False), ("SigIgn", True)])
-def test_a_master_waits_while_it_blocks_no_signal_and_none_is_pending(mask: str, *, waits: bool) -> None:
+def test_a_master_waits_if_it_blocks_no_signal_and_none_is_pending(mask: str, *, waits: bool) -> None:
     masks = dict.fromkeys(("SigPnd", "ShdPnd", "SigBlk", "SigIgn"), "0000000000000000") | {mask: "0000000000000001"}
     text = "Name:\tnginx\n" + "".join(f"{name}:\t{value}\n" for name, value in masks.items())
     assert processes.waits_for_signals(text) is waits

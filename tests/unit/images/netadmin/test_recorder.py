@@ -1,4 +1,4 @@
-"""Reading a process's record, and the turns in its window."""
+"""Reading a process's record, and the iterations in its window."""
 
 import os
 import threading
@@ -23,7 +23,7 @@ AT_ONCE: Final = (0.0, 0.0)
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    """The result has counters by name, and the buckets of the histograms up to the last non-empty one."""
+    """The result contains counters by name, and the histograms' buckets up to the last non-empty one."""
     counted = {name: number for number, name in enumerate(recorder.COUNTERS, start=1)}
     histograms = {"read_bytes": {0: (2, 0), 67: (3, 4500)}, "cpu_ns": {319: (1, 1 << 43)}, "wall_ns": {8: (1, 8)}}
     calls = {"accept4": (5, 2, 0), "read": (3, 0, 900)}
@@ -36,7 +36,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert read.calls == {"accept4": Calls(made=5, failed=2), "read": Calls(made=3, moved_bytes=900)}
 
 
-def test_the_difference_of_two_readings_is_what_was_added(tmp_path: Path) -> None:
+def test_the_difference_between_two_readings_is_what_was_added(tmp_path: Path) -> None:
     first = canned_turns.content(
         7, begun=3, counters={"turns": 3, "read_bytes": 16}, histograms={"read_bytes": {0: (1, 0), 8: (2, 16)}}
     )
@@ -101,7 +101,7 @@ def test_calls_of_several_processes_are_added_up(tmp_path: Path) -> None:
 
 
 def test_a_turn_that_is_added_during_the_copy_is_not_half_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This is true even if the copy reads the sequence after the counters: the order of its words is undefined."""
+    """This is true even if the copy reads the sequence number after the counters: its order is undefined."""
     before, after = (
         canned_turns.content(7, sequence=2 * turns_over, counters={"turns": turns_over, "read_bytes": 3 * turns_over})
         for turns_over in (1, 2)
@@ -114,7 +114,7 @@ def test_a_turn_that_is_added_during_the_copy_is_not_half_read(tmp_path: Path, m
         if size != len(before) or copies:
             return REAL_PREAD(file, size, offset)
         _overwrite(path, after)
-        # The copy has the first counter, and everything before it, in the later state.
+        # The copy contains the first counter, and everything before it, in the later state.
         copies.append(after[:64] + before[64:])
         return copies[0]
 
@@ -139,7 +139,7 @@ def test_reading_waits_for_a_record_that_is_being_written(tmp_path: Path) -> Non
 
 
 def test_a_window_ends_with_the_turn_that_was_open_at_its_end(tmp_path: Path) -> None:
-    """The reader waits for this turn, and not for those that begin meanwhile."""
+    """The reader waits for this iteration, and not for those that begin while it waits."""
     path = canned_turns.write(tmp_path, 7, canned_turns.content(7, begun=2, counters={"turns": 1}))
     ended = canned_turns.content(7, begun=3, counters={"turns": 2, "read_bytes": 100})
     ending = threading.Timer(0.4, _overwrite, args=(path, ended))
@@ -170,7 +170,7 @@ def test_the_observer_returns_every_worker(proc: Proc) -> None:
     assert [(worker.pid, worker.turns) for worker in answer.workers] == [(9, 0), (12, 0)]
 
 
-def test_no_worker_and_another_worker_are_errors(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_worker_or_another_one_is_an_error(proc: Proc, monkeypatch: pytest.MonkeyPatch) -> None:
     observer = Observer(FakeDiag().open, proc=proc.folder)
     assert refused(remote(observer).turns, *AT_ONCE) == f"no process here is titled {WORKER!r}"
     proc.add(9, f"{WORKER}\0")

@@ -9,7 +9,7 @@ from images.netadmin.netadmin import snapshot
 from tuneproof.lab.protocol.cpus import Cpus, cpus_of
 
 
-def test_the_cpu_model_is_that_of_the_first_cpu(tmp_path: Path) -> None:
+def test_the_cpu_model_is_taken_from_the_first_cpu(tmp_path: Path) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     text = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: Xeon: Gold\n\nprocessor\t: 1\nmodel name\t: Other\n"
     cpuinfo.write_text(text, encoding="utf-8")
@@ -18,7 +18,7 @@ def test_the_cpu_model_is_that_of_the_first_cpu(tmp_path: Path) -> None:
 
 
 def test_nodes_and_cores_are_reported_if_the_kernel_shows_them(tmp_path: Path) -> None:
-    """A node may have only memory, and a core with one CPU has no siblings; some kernels show neither."""
+    """A node may have only memory, and a core with one CPU has no siblings; some kernels show no nodes or cores."""
     files = {
         "node/node0/cpulist": "0-1,4",
         "node/node1/cpulist": "2-3",
@@ -47,7 +47,7 @@ def test_sysctls_have_single_spaces_and_missing_ones_are_none(monkeypatch: pytes
     assert snapshot.sysctl("net.core.somaxconn") is None
 
 
-def test_a_snapshot_of_this_machine_has_what_the_library_reads() -> None:
+def test_a_snapshot_of_this_machine_contains_what_the_library_reads() -> None:
     """The running kernel's files have the expected format; backlogs are passed on unchanged."""
     taken = snapshot.take(listener_backlogs={8000: [511, 511]})
     assert taken.listener_backlogs == {8000: (511, 511)}

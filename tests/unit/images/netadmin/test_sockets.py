@@ -13,7 +13,7 @@ from tuneproof.lab.protocol.observer import ListenerFigures, SocketCounts
 
 
 def test_sockets_are_counted_by_state_and_by_port(proc: Proc) -> None:
-    """Both address families count; queues of listeners and of other ports' sockets are no bytes to send."""
+    """Both address families count; queues of listeners and of sockets on other ports are not bytes to send."""
     diag = FakeDiag(
         entry(LISTEN, PORT, receive=3, send=511),
         entry(LISTEN, PORT, receive=4, send=511, family=10),
@@ -41,7 +41,7 @@ def test_sockets_are_counted_by_state_and_by_port(proc: Proc) -> None:
     ids=["many-by-the-table", "few-by-messages"],
 )
 def test_every_state_is_counted_once_and_has_a_name(proc: Proc, ended: int, states: int) -> None:
-    """The kernel's numbers begin with 1; a state that is in both of its lists is taken from only one of them."""
+    """The kernel's numbers begin with 1; a state that is in both of its lists is counted in only one of them."""
     every = range(1, 12)
     diag = FakeDiag(*(entry(number, PORT) for number in every))
     proc.list_sockets("tcp", [(number, PORT) for number in every])
@@ -52,7 +52,7 @@ def test_every_state_is_counted_once_and_has_a_name(proc: Proc, ended: int, stat
     assert diag.asked == [(2, states), (10, states)]
 
 
-def test_a_kernel_without_ipv6_has_no_table_of_its_sockets(proc: Proc) -> None:
+def test_a_kernel_without_ipv6_needs_no_table_of_ipv6_sockets(proc: Proc) -> None:
     (proc.folder / "net" / "tcp6").unlink()
     proc.list_sockets("tcp", [(TIME_WAIT, 40001)])
     proc.count_ended(sockets.MANY_ENDED)
@@ -73,7 +73,7 @@ def test_this_kernel_lists_an_ended_connection_in_the_expected_place() -> None:
     assert sockets.time_waits(tables)[port] == 1
 
 
-def test_queues_are_those_of_the_ports_listeners_alone() -> None:
+def test_only_the_queues_of_the_ports_listeners_are_read() -> None:
     """Only listening sockets are queried: a watch should cost little with thousands of connections."""
     diag = FakeDiag(
         entry(LISTEN, PORT, receive=3), entry(LISTEN, PORT, receive=4, family=10), entry(LISTEN, 9, receive=50)

@@ -1,4 +1,4 @@
-"""Receive packet steering: masks of CPUs, and the files with them."""
+"""Receive packet steering: CPU masks, and the files that contain them."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def test_a_mask_is_written_in_the_kernels_groups(cpus: list[int], mask: str) -> 
 
 @pytest.mark.parametrize(("cpus", "mask"), [*MASKS, ([0, 1], "00000000,00000003\n")])
 def test_a_mask_is_read_back_with_or_without_leading_zeros(cpus: list[int], mask: str) -> None:
-    """The kernel prints as many digits as it may have CPUs."""
+    """The kernel prints digits for all CPUs that it may have."""
     assert cpus_of_mask(mask) == cpus
 
 
@@ -48,7 +48,7 @@ def test_every_receive_queue_is_steered(queues: Path) -> None:
 
 
 def test_an_unwritable_file_is_an_error_with_the_systems_reason(queues: Path) -> None:
-    """In a container /sys is usually read-only; a folder in the file's place stops root, too."""
+    """In a container, /sys is usually read-only; here, a folder in the file's place stops even root."""
     (queues / "rx-0" / "rps_cpus").unlink()
     (queues / "rx-0" / "rps_cpus").mkdir()
     with pytest.raises(OSError, match=r"rps_cpus cannot be written: .*Is a directory"):
@@ -61,7 +61,7 @@ def test_a_link_without_queues_is_an_error(tmp_path: Path) -> None:
         steer_receive((0,), queues=tmp_path)
 
 
-def test_a_kernel_that_sets_something_else_is_noticed(queues: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_that_sets_another_mask_is_noticed(queues: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steering, "cpu_mask", lambda _: "1")
     with pytest.raises(RuntimeError, match=r"should name the CPUs \[0, 4095\]; it has {'rx-0': \[0\], 'rx-1': \[0\]}"):
         steer_receive((0, 4095), queues=queues)

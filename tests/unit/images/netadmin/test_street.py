@@ -1,4 +1,4 @@
-"""Traffic of strangers around a service: only to the given address, and without ending when nothing answers."""
+"""Traffic from strangers around a service goes only to the given address, and continues if nothing answers."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from images.netadmin.netadmin import street
 
 
 class NoMoreLooksError(Exception):
-    """Ends an endless walk."""
+    """Ends a walk that would not end on its own."""
 
 
 def walk(errand: street.Errand, *addresses: str) -> None:
@@ -29,7 +29,7 @@ def _without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(street, "_PAUSE_S", 0.0)
 
 
-def test_a_task_runs_while_there_is_an_address_whatever_happens() -> None:
+def test_tasks_run_as_long_as_there_is_an_address() -> None:
     """After a missing service, a refusal or an early end, the next task follows."""
     met: list[str] = []
     troubles = (OSError(), TimeoutError(), asyncio.IncompleteReadError(b"", 1))
@@ -42,8 +42,8 @@ def test_a_task_runs_while_there_is_an_address_whatever_happens() -> None:
     assert met == ["10.0.0.1", "10.0.0.1", "10.0.0.2"]
 
 
-def test_a_firewall_is_silent_about_some_ports_and_loses_packets_of_the_database() -> None:
-    """It drops them on arrival, so that captures on both sides show the loss."""
+def test_a_firewall_does_not_answer_on_some_ports_and_loses_packets_for_the_database() -> None:
+    """It drops packets on arrival, so that captures on both sides show the loss."""
     rules = street.firewall(side="dport")
     assert "hook input" in rules
     assert "tcp dport { 23, 3389 } drop" in rules

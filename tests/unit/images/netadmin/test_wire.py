@@ -1,4 +1,4 @@
-"""A wire's kernel as a process: started, called, lost, and ended; a script replaces the kernel."""
+"""A wire's kernel as a process is started, called, lost and ended; a script replaces the kernel."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ import pytest
 from images.netadmin.netadmin import wire as wire_module
 from images.netadmin.netadmin.wire import KERNEL, Wire, WireError, why_impossible
 
-# The script uses its serial line like guest.py, after the messages that a kernel prints before there is a console.
+# The script uses its serial line like guest.py, after messages like those that a kernel prints before its console.
 PEER = """
 import json, sys
 print("Core dump limits :\\n\\tsoft - 0", flush=True)
@@ -31,7 +31,7 @@ OBEDIENT = "    say({'heard': question})\n"
 
 
 class Kernels:
-    """Programs on PATH under the kernel's name, and what was done to the links."""
+    """Programs on PATH under the kernel's name, and the changes made to the links."""
 
     def __init__(self, folder: Path) -> None:
         self._program = folder / KERNEL
@@ -105,7 +105,7 @@ def test_an_error_inside_is_an_error_of_the_wire(kernels: Kernels, wire: Wire) -
     ids=["at-once", "before-it-joined"],
 )
 def test_a_kernel_that_does_not_start_is_reported_with_its_status(kernels: Kernels, wire: Wire, script: str) -> None:
-    """The log has the reason."""
+    """The log contains the reason."""
     kernels.install(script)
     with pytest.raises(WireError, match=r"^the wire's kernel ended with status 3$"):
         wire.raise_()
@@ -148,7 +148,7 @@ def test_restarting_a_wire_ends_the_old_kernel_first(wire: Wire) -> None:
 
 
 def test_waiting_for_a_silent_kernel_ends(kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel that is silent at its start or in a call is ended: a late response would be taken for the next one."""
+    """A kernel that is silent at its start or in a call is ended: a late response would count for the next call."""
     kernels.install(PEER + "    pass\n")
     wire.raise_()
     monkeypatch.setattr(wire_module, "_ANSWER_WITHIN_S", 0.05)
@@ -162,7 +162,7 @@ def test_waiting_for_a_silent_kernel_ends(kernels: Kernels, wire: Wire, monkeypa
         wire.raise_()
 
 
-def test_the_role_is_moved_to_the_wire_only_when_that_changes(kernels: Kernels, wire: Wire) -> None:
+def test_the_role_is_moved_to_or_from_the_wire_only_if_this_changes(kernels: Kernels, wire: Wire) -> None:
     wire.raise_()
     for through in (False, True, True, False, False, True):
         wire.lead_through(through=through)
@@ -170,7 +170,7 @@ def test_the_role_is_moved_to_the_wire_only_when_that_changes(kernels: Kernels, 
 
 
 def test_links_that_cannot_be_changed_are_tried_again(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a failure the role is not assumed to use the wire."""
+    """After a failure, the role is not assumed to use the wire."""
     tried: list[str] = []
 
     def fail(how: str) -> None:
@@ -185,7 +185,7 @@ def test_links_that_cannot_be_changed_are_tried_again(wire: Wire, monkeypatch: p
     assert tried == ["through", "through"]
 
 
-def test_an_ended_wire_has_no_process_and_takes_no_call(wire: Wire) -> None:
+def test_an_ended_wire_has_no_process_and_does_not_accept_calls(wire: Wire) -> None:
     wire.raise_()
     pid = pid_of(wire)
     for _ in range(2):
@@ -200,7 +200,7 @@ def test_an_ended_wire_has_no_process_and_takes_no_call(wire: Wire) -> None:
 def test_a_missing_kernel_is_the_first_reason(
     tmp_path: Path, kernels: Kernels, wire: Wire, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There is no package for other architectures; starting gives the same reason, and starts nothing."""
+    """There is no package for other architectures; an attempt to start gives the same reason, and starts nothing."""
     reason = "the image has no linux.uml: no such package for this architecture"
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     assert why_impossible() == reason

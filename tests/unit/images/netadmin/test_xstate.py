@@ -38,7 +38,7 @@ print(result, all_bytes)
 
 
 def handed_back(less_bytes: int, library: str = "") -> bool:
-    """Return whether the kernel took a child's extended state back with this many bytes missing at its end."""
+    """Return whether the kernel accepted a child's extended state with this many bytes missing at its end."""
     command = [sys.executable, "-c", TRACER, str(less_bytes)]
     ran = subprocess.run(command, env={"LD_PRELOAD": library}, capture_output=True, text=True, check=True)
     result, all_bytes = map(int, ran.stdout.split())
@@ -47,7 +47,7 @@ def handed_back(less_bytes: int, library: str = "") -> bool:
 
 
 def test_a_part_of_the_registers_is_accepted_with_the_library_and_refused_without(tmp_path: Path) -> None:
-    """All of them are accepted either way: the missing part is not changed."""
+    """All registers are accepted in both cases; a missing part is not changed."""
     library = tmp_path / "xstate.so"
     subprocess.run(["sh", str(CHECKOUT / "images/netadmin/xstate/build.sh"), str(library)], check=True)
     assert [handed_back(less) for less in (0, 64)] == [True, False]

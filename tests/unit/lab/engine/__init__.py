@@ -1,1 +1,1 @@
-"""The engine's set-up and clean-up."""
+"""Tests of tuneproof.lab.engine: the engine's set-up and clean-up."""

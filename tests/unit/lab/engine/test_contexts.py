@@ -43,10 +43,10 @@ def folder(tmp_path: Path) -> Path:
         ({"DOCKER_HOST": ""}, "far", FAR),
     ],
 )
-def test_an_environment_means_the_same_as_for_the_docker_command(
+def test_the_environment_means_the_same_as_to_the_docker_command(
     folder: Path, variables: dict[str, str], current: str | None, address: str
 ) -> None:
-    """Docker's library has other rules, and is not asked."""
+    """Docker's library has other rules, so it does not decide."""
     if current is not None:
         (folder / "config.json").write_text(json.dumps({"currentContext": current}), encoding="utf-8")
     around = {"DOCKER_CONFIG": str(folder), **variables}
@@ -58,7 +58,7 @@ def test_an_environment_means_the_same_as_for_the_docker_command(
 
 
 @pytest.mark.parametrize(("host", "address"), [("", LOCAL), (HOST, HOST)])
-def test_the_default_context_stays_the_default_whatever_the_current_one_is(
+def test_the_default_context_does_not_depend_on_the_current_one(
     folder: Path, host: str, address: str
 ) -> None:
     (folder / "config.json").write_text('{"currentContext": "far"}', encoding="utf-8")
@@ -96,8 +96,8 @@ def test_an_unreadable_file_gives_one_message(folder: Path, make: Callable[[Path
         resolved({"DOCKER_CONFIG": str(folder)})
 
 
-def test_a_folder_that_nobody_may_enter_gives_one_message(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After sudo -u, the folder is another user's home."""
+def test_a_folder_without_permission_to_enter_gives_one_message(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After sudo -u, HOME may be the folder of another user."""
     monkeypatch.setattr(os, "stat", Mock(side_effect=PermissionError(13, "Permission denied")))
     monkeypatch.setattr(Path, "read_text", Mock(side_effect=PermissionError(13, "Permission denied")))
     with pytest.raises(BadInputError, match="current context: Docker's contexts cannot be read"):

@@ -46,14 +46,14 @@ class Machine:
         self.paths.os_release.write_text('ID=debian\nPRETTY_NAME="Debian GNU/Linux 12"\n', encoding="utf-8")
 
     def add_process(self, pid: int, name: str, state: str = "S") -> None:
-        """Put a process into the table, in the format of proc(5)."""
+        """Put a process into the process table, in the format of proc(5)."""
         folder = self.paths.proc / str(pid)
         folder.mkdir()
         (folder / "comm").write_text(f"{name}\n", encoding="utf-8")
         (folder / "stat").write_text(f"{pid} ({name}) {state} 1 {pid} {pid} 0\n", encoding="utf-8")
 
     def start_dockerd(self) -> None:
-        """Start a daemon that has not answered yet."""
+        """Start a daemon that does not answer yet."""
         self.add_process(DAEMON_PID, "dockerd")
         self.paths.pid_file.write_text(str(DAEMON_PID), encoding="utf-8")
 
@@ -134,7 +134,7 @@ def test_a_machine_without_docker_gets_it_from_its_distribution(
     assert machine.reports == ["installing the Docker engine (docker.io, once)", "starting the Docker engine"]
 
 
-def test_with_systemd_its_service_is_started(tmp_path: Path) -> None:
+def test_with_systemd_the_docker_service_is_started(tmp_path: Path) -> None:
     """A detached daemon would compete with the service for the same files."""
     machine = Machine(tmp_path)
     machine.paths.systemd_dir.mkdir()
@@ -142,7 +142,7 @@ def test_with_systemd_its_service_is_started(tmp_path: Path) -> None:
     assert machine.commands == ["systemctl start docker"]
 
 
-def test_a_service_that_does_not_start_shows_its_journal(tmp_path: Path) -> None:
+def test_the_journal_is_shown_for_a_service_that_does_not_start(tmp_path: Path) -> None:
     """Systemctl only reports the failure; the journal gives the reason."""
     machine = Machine(tmp_path)
     machine.paths.systemd_dir.mkdir()
@@ -156,7 +156,7 @@ def test_a_service_that_does_not_start_shows_its_journal(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("left", ["3999999\n", "77", ""], ids=["nobody", "another-program", "cut-short"])
-def test_a_stale_pid_file_does_not_keep_the_engine_from_starting(left: str, tmp_path: Path) -> None:
+def test_a_stale_pid_file_does_not_prevent_the_engine_from_starting(left: str, tmp_path: Path) -> None:
     """The file is removed before dockerd starts: the fake machine's run() would notice it."""
     machine = Machine(tmp_path)
     machine.add_process(77, "python3")
@@ -174,7 +174,7 @@ def test_a_starting_daemon_is_awaited(tmp_path: Path) -> None:
     assert machine.attempts_since_start == 6
 
 
-def test_an_early_exit_shows_the_end_of_the_log(tmp_path: Path) -> None:
+def test_the_end_of_the_log_is_shown_after_an_early_exit(tmp_path: Path) -> None:
     machine = Machine(tmp_path, answers_after=None, exits_after=2)
     machine.log_on_start = "".join(f"line {number}\n" for number in range(30))
     with pytest.raises(EngineUnavailableError, match="stopped before it answered") as caught:
@@ -199,7 +199,7 @@ def test_a_start_that_loses_a_race_waits_for_the_winner(tmp_path: Path) -> None:
     assert machine.attempts_since_start == 4
 
 
-def test_an_engine_that_never_answers_is_given_up(tmp_path: Path) -> None:
+def test_the_start_of_an_engine_that_never_answers_is_given_up(tmp_path: Path) -> None:
     machine = Machine(tmp_path, answers_after=None)
     machine.paths.log.write_text("from an earlier start\n", encoding="utf-8")
     with pytest.raises(EngineUnavailableError, match=r"did not answer within 0\.05 s") as caught:

@@ -1,4 +1,4 @@
-"""A dead engine's state is cleared; processes and sockets are real ones of this test."""
+"""A dead engine's state is cleared; the processes and sockets in these tests are real."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ STATE = ("containerd.pid", "containerd.sock", "containerd.sock.ttrpc", "containe
 
 @pytest.fixture
 def paths(tmp_path: Path) -> EnginePaths:
-    """Return places in a temporary folder, but the real process table."""
+    """Return paths in a temporary folder, but the real process table."""
     folder = tmp_path / "containerd"
     folder.mkdir()
     for name in (*STATE, "containerd.toml"):
@@ -57,13 +57,13 @@ def started(*command: object) -> Iterator["subprocess.Popen[bytes]"]:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def test_this_tests_own_process_is_not_dockerd(paths: EnginePaths) -> None:
+def test_the_process_of_this_test_is_not_taken_for_dockerd(paths: EnginePaths) -> None:
     paths.pid_file.write_text(str(os.getpid()), encoding="utf-8")
     assert is_alive(paths, os.getpid())
     assert find_dockerd(paths) is None
 
 
-def test_a_living_dockerd_is_found_by_its_pid_file(paths: EnginePaths, tmp_path: Path) -> None:
+def test_a_running_dockerd_is_found_by_its_pid_file(paths: EnginePaths, tmp_path: Path) -> None:
     """The number and the name must both match."""
     with started(write_program(tmp_path, "dockerd")) as process:
         paths.pid_file.write_text(f"{process.pid}\n", encoding="utf-8")
@@ -111,8 +111,8 @@ def test_an_orphan_containerd_is_ended(paths: EnginePaths, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["containerd", "containerd-shim"])
-def test_other_containerds_and_containers_shims_stay_alive(name: str, paths: EnginePaths, tmp_path: Path) -> None:
-    """A service's containerd uses another folder; a shim names ours, but holds a container."""
+def test_other_containerds_and_the_shims_of_containers_stay_alive(name: str, paths: EnginePaths, tmp_path: Path) -> None:
+    """A service's containerd uses another folder; a shim names dockerd's folder, but holds a container."""
     folder = "/run/containerd" if name == "containerd" else paths.containerd_dir
     with started(write_program(tmp_path, name), "--address", f"{folder}/containerd.sock") as process:
         clear_leftovers(paths)
@@ -120,7 +120,7 @@ def test_other_containerds_and_containers_shims_stay_alive(name: str, paths: Eng
 
 
 def test_a_containerd_whose_dockerd_lives_keeps_its_files(paths: EnginePaths, tmp_path: Path) -> None:
-    """A daemon that has not written its pid file yet is not disturbed."""
+    """The daemon may not have written its pid file yet, and must not be disturbed."""
     dockerd = write_program(tmp_path, "dockerd", RUN_ARGUMENTS)
     containerd = write_program(tmp_path, "containerd")
     with started(dockerd, containerd, "--config", paths.containerd_dir / "containerd.toml"):

@@ -14,7 +14,7 @@ from tuneproof.lab.engine.packages import apt_install, install_early, is_debian_
 
 
 class Apt:
-    """A package manager that ends each install with the next given status, and everything else with success."""
+    """A package manager that ends each installation with the next given status, and all other commands with success."""
 
     def __init__(self, *statuses: int) -> None:
         self.statuses = list(statuses)
@@ -48,7 +48,7 @@ def test_a_failure_shows_the_end_of_apt_gets_output() -> None:
     assert caught.value.tail.splitlines() == [f"E: line {number}" for number in range(10, 30)]
 
 
-def test_an_ordinary_user_sees_roots_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ordinary_user_is_shown_the_commands_for_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     apt = Apt()
     with pytest.raises(CannotRunHereError, match="as root: apt-get install mmdebstrap"):

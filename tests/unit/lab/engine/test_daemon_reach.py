@@ -1,4 +1,4 @@
-"""Reasons for an unreachable engine: real or missing sockets, behind docker-py's own exceptions."""
+"""Reasons for an unreachable engine: real or missing sockets, and docker-py's own exceptions around the errors."""
 
 import hashlib
 import http.server
@@ -32,7 +32,7 @@ def docker_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def wrapped(cause: OSError) -> DockerException:
-    """Wrap a system error as urllib3, requests and docker-py do; each repeats the text of the one below."""
+    """Wrap a system error as urllib3, requests and docker-py do; each exception repeats the text of the inner one."""
     aborted = urllib3.exceptions.ProtocolError("Connection aborted.", cause)
     aborted.__context__ = cause
     failed = requests.ConnectionError(aborted)
@@ -82,8 +82,8 @@ def test_a_docker_host_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.usefixtures("docker_config")
-def test_a_silent_engine_is_given_up_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A socket that accepts and never answers, like that of a daemon that hangs, is an unresponsive engine."""
+def test_the_lab_gives_up_on_a_silent_engine_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A socket that accepts connections and never answers, like that of a hanging daemon, is an unresponsive engine."""
     path = f"{tmp_path}/silent.sock"
     monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
     with socket.socket(socket.AF_UNIX) as server:
@@ -124,7 +124,7 @@ class Engine(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def tls_engine(tmp_path: Path) -> Iterator[str]:
-    """The address of an engine behind TLS with a self-signed certificate; tmp_path has it for clients."""
+    """Serve an engine over TLS with a self-signed certificate, which is in tmp_path for clients; yield its address."""
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
     words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     words += ["-subj", "/CN=engine", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
@@ -139,7 +139,7 @@ def tls_engine(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.usefixtures("docker_config")
-@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # docker-py leaks a connection with failed TLS
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # docker-py leaks a connection after a failed TLS handshake
 @pytest.mark.parametrize("bundle", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
 def test_an_engines_certificate_is_checked_against_its_own_authority(
     tls_engine: str, bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -171,7 +171,7 @@ def test_the_address_comes_from_docker_host_then_from_the_context(tmp_path: Path
     assert find_endpoint(environment) == Endpoint(address="unix:///run/other.sock", chosen_by="DOCKER_HOST")
 
 
-def test_closing_a_response_with_a_closed_file_is_no_error() -> None:
+def test_closing_a_response_with_a_closed_file_is_not_an_error() -> None:
     """Python would flush it again (http.client); the lab's end would be a raw ValueError."""
     here, there = socket.socketpair()
     with here, there:

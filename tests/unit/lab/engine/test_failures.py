@@ -27,7 +27,7 @@ RELEASE = Path("/proc/sys/kernel/osrelease").read_text(encoding="ascii").strip()
     ],
     ids=["requests", "time-out", "urllib3", "socket-without-words"],
 )
-def test_an_unavailable_engine_is_one_error_whatever_layer_notices_it(error: Exception, words: str) -> None:
+def test_an_unavailable_engine_is_the_same_error_from_every_layer(error: Exception, words: str) -> None:
     with pytest.raises(EngineUnavailableError) as caught, engine_errors("starting backend"):
         raise error
     assert caught.value.what == "the Docker engine stopped answering while starting backend"
@@ -37,7 +37,7 @@ def test_an_unavailable_engine_is_one_error_whatever_layer_notices_it(error: Exc
 
 
 def test_a_new_client_of_an_unavailable_engine_gives_the_same_error(tmp_path: Path) -> None:
-    """docker-py's constructor asks for the version, and wraps the transport's error in one of its own."""
+    """The constructor of docker-py requests the version, and wraps the transport's error in one of its own."""
     with pytest.raises(EngineUnavailableError, match="stopped answering while preparing"), engine_errors("preparing"):
         docker.DockerClient(base_url=f"unix://{tmp_path}/none.sock")
 
@@ -111,14 +111,14 @@ def test_without_netem_a_tun_device_allows_a_user_mode_kernel(tmp_path: Path) ->
     assert f"kernel {RELEASE} lists no sch_netem" in reason
 
 
-def test_without_both_links_cannot_be_shaped(tmp_path: Path) -> None:
+def test_without_netem_and_a_tun_device_links_cannot_be_shaped(tmp_path: Path) -> None:
     state, reason = netem_support(modules_root=tmp_path / "none", tun=tmp_path / "tun")
     assert state == "none"
     assert str(tmp_path / "tun") in reason
 
 
-def test_the_hosts_facts_are_the_engines_and_not_this_machines() -> None:
-    """The engine may run elsewhere; one that does not know cgroup versions has version 1."""
+def test_the_facts_about_the_host_come_from_the_engine_and_not_from_this_machine() -> None:
+    """The engine may run elsewhere; an engine that does not report a cgroup version has version 1."""
     info = {
         "KernelVersion": "6.1",
         "OperatingSystem": "Debian",
@@ -152,6 +152,6 @@ def test_the_hosts_facts_are_the_engines_and_not_this_machines() -> None:
         ([], "no security module"),
     ],
 )
-def test_an_engine_without_apparmor_has_another_security_module_or_none(options: list[str], named: str) -> None:
-    """A filter of system calls does not count."""
+def test_an_engine_without_apparmor_reports_another_security_module_or_none(options: list[str], named: str) -> None:
+    """A filter for system calls does not count as a security module."""
     assert security_module({"SecurityOptions": options}) == named

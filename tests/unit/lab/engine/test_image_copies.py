@@ -1,4 +1,4 @@
-"""Images that are copied from one engine to another."""
+"""Images are copied from one engine to another."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -15,7 +15,7 @@ SPECS = [ImageSpec(name=name, suite="bookworm") for name in ("client", "netadmin
 
 
 class Engine:
-    """An engine that holds images by name; an image that it saves can be loaded by another one."""
+    """An engine that holds images by name; another engine can load an image that it saves."""
 
     def __init__(self, *tags: str, built: str = "here", refuses: bool = False) -> None:
         self.built = dict.fromkeys(tags, built)
@@ -38,8 +38,8 @@ class Engine:
         self.built[tag] = built
 
 
-def test_an_engine_gets_missing_images_and_different_builds() -> None:
-    """Under one tag apt may have installed different versions on different days."""
+def test_missing_and_different_images_are_copied_to_an_engine() -> None:
+    """Images with one tag may contain different versions, since apt installed them on different days."""
     client, netadmin = (spec.tag for spec in SPECS)
     said: list[str] = []
     for target, copied in ((Engine(client), [netadmin]), (Engine(client, netadmin, built="there"), [client, netadmin])):

@@ -38,7 +38,7 @@ def tag(root: Path, suite: str = "bookworm") -> str:
 
 
 def test_a_tag_names_image_suite_and_content(root: Path) -> None:
-    """It is readable, and the same every time; another suite makes another image."""
+    """The tag is readable and the same every time; another suite gives another image."""
     name, _, version = tag(root).partition(":")
     suite, _, digest = version.partition("-")
     assert (name, suite, len(digest)) == ("tuneproof/client", "bookworm", 12)
@@ -54,7 +54,7 @@ def test_the_path_of_the_checkout_does_not_matter(root: Path, tmp_path_factory: 
 
 
 def test_a_layers_name_depends_on_the_layer_below_and_on_its_packages(root: Path) -> None:
-    """Another image below, or another package, makes another layer."""
+    """Another image below, or another package, gives another layer."""
     (root / "modules").mkdir()
     (root / "modules" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
     below = ImageSpec(name="client", suite="bookworm", root=root)
@@ -85,7 +85,7 @@ NO_CHANGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("name", [*CHANGES, *NO_CHANGES])
 def test_only_a_change_of_an_images_content_gives_another_tag(root: Path, name: str) -> None:
-    """Unit tests that ran, or another umask, cause no rebuild."""
+    """Files left by unit tests, or another umask, do not cause a rebuild."""
     before = tag(root)
     (CHANGES | NO_CHANGES)[name](root / "client")
     assert (tag(root) != before) is (name in CHANGES)
@@ -93,7 +93,7 @@ def test_only_a_change_of_an_images_content_gives_another_tag(root: Path, name: 
 
 @pytest.fixture
 def checkout(root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkout whose protocol may be changed; its one image copies the shared files."""
+    """Make a checkout with a protocol that a test may change; its only image copies the shared files."""
     copy = tmp_path_factory.mktemp("checkout")
     protocol = copy / "tuneproof/lab/protocol"
     shutil.copytree(CHECKOUT / "tuneproof/lab/protocol", protocol, ignore=shutil.ignore_patterns("__pycache__"))
@@ -113,7 +113,7 @@ def in_context(root: Path) -> dict[str, bytes]:
 
 
 def test_an_image_that_copies_shared_files_contains_only_the_protocol(root: Path, checkout: Path) -> None:
-    """It has the library's own names: its modules, and the packages that contain them."""
+    """The files keep the library's own names: the modules, and the packages that contain them."""
     (checkout / "tuneproof/lab/protocol/__pycache__").mkdir()
     (checkout / "tuneproof/lab/protocol/__pycache__/codec.pyc").write_bytes(b"1")
     context = in_context(root)
@@ -144,7 +144,7 @@ def test_a_change_of_the_shared_files_gives_another_tag(name: str, root: Path, c
 
 
 @pytest.mark.parametrize("dockerfile", ["FROM scratch\n", "FROM scratch\n# COPY tuneproof is not needed\n"])
-def test_an_image_without_shared_files_contains_none_of_them(dockerfile: str, root: Path, checkout: Path) -> None:
+def test_an_image_that_does_not_copy_shared_files_contains_none_of_them(dockerfile: str, root: Path, checkout: Path) -> None:
     (root / "client" / "Dockerfile").write_text(dockerfile, encoding="utf-8")
     assert in_context(root).keys() == {"Dockerfile", "loadgen/main.py"}
     before = tag(root)
@@ -167,7 +167,7 @@ def test_images_with_programs_that_import_the_protocol_copy_it() -> None:
 
 
 def test_an_unknown_image_is_rejected_with_the_known_ones(root: Path) -> None:
-    """A folder without Dockerfile is not an image."""
+    """A folder without a Dockerfile is not an image."""
     (root / "empty").mkdir()
     with pytest.raises(BadInputError, match="no image is called 'empty'") as caught:
         _ = ImageSpec(name="empty", suite="bookworm", root=root).tag
@@ -191,8 +191,8 @@ http://second.example/debian main
     ],
     ids=["plain", "trailing-slash", "among-others"],
 )
-def test_the_mirror_is_the_main_archive_that_apt_uses(listing: str, mirror: str) -> None:
-    """Neither the security archive nor a third party's has all of Debian."""
+def test_the_mirror_is_that_of_the_main_archive_in_apts_configuration(listing: str, mirror: str) -> None:
+    """Neither the security archive nor a third party's archive contains all of Debian."""
     assert choose_mirror(listing) == mirror
 
 
@@ -204,7 +204,7 @@ def test_a_machine_without_a_debian_mirror_cannot_bootstrap(listing: str) -> Non
 
 
 class Engine:
-    """An engine that holds images by name; a registry may answer it."""
+    """An engine that holds images by name, and may reach a registry."""
 
     def __init__(self, *names: str, registry: bool = False) -> None:
         self.names = set(names)
@@ -235,7 +235,7 @@ class Engine:
 
 
 @pytest.mark.parametrize("environment", [None, {"DOCKER_HOST": "tcp://10.0.0.5:2375"}], ids=["default", "named"])
-def test_the_engine_that_lacks_the_image_asks_the_registry(
+def test_an_engine_that_lacks_the_image_asks_the_registry(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str] | None
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///here.sock")
@@ -292,7 +292,7 @@ def test_expired_metadata_is_used_only_for_the_suite_in_testing_and_reported(
 
 
 def test_every_stage_of_every_image_begins_as_a_layer() -> None:
-    """Only a build's leftovers are then recognised, and not images that were built on a finished one."""
+    """Then only a build's leftovers are recognised as such, and not images that were built on a finished image."""
     for dockerfile in IMAGES_FOLDER.glob("*/Dockerfile"):
         lines = [line for line in dockerfile.read_text(encoding="utf-8").splitlines() if line[:1] not in {"#", ""}]
         after = [following for line, following in pairwise(lines) if line.startswith("FROM ${BASE}")]
@@ -309,8 +309,8 @@ def test_a_finished_image_is_not_a_layer(root: Path) -> None:
     assert is_our_image(built[0]["buildargs"]["BASE"])
 
 
-def test_an_image_waits_only_for_what_it_is_built_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One with an existing base is built while another's is being made; a layer after the one below it."""
+def test_an_image_waits_only_for_the_image_that_it_is_built_on(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An image with an existing base is built while another base is being made; a layer waits for the one below it."""
     (root / "modules").mkdir()
     (root / "modules" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
     early = ImageSpec(name="client", suite="bookworm", root=root)

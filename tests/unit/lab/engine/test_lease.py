@@ -12,7 +12,7 @@ from tuneproof.lab.engine.lease import Lease
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return an engine with a running container that prints a line after 100 s."""
+    """Return an engine with a container that runs and prints a line after 100 s."""
     monkeypatch.setattr(lease, "printed", lambda *_, within_s: "{}\n" if within_s >= 100 else "")
     return SimpleNamespace(api=SimpleNamespace(inspect_container=lambda _container: {"State": {"Running": True}}))
 

@@ -22,7 +22,7 @@ TICKET_OF_MINE = f"of-mine-{TICKET}mine"
 
 
 class Engine(FakeApi):
-    """An engine that assigns a container's name once; its clock advances during waits.
+    """An engine that assigns each container name once; its clock advances during waits.
 
     ends_at_s: when somebody else removes a container, by its id.
     """
@@ -69,7 +69,7 @@ def taken(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_free_engine_is_locked_and_unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lock has its session's labels, for the sweep of leftovers."""
+    """The lock carries its session's labels, so that it can be removed as a leftover."""
     engine = Engine()
     with taken(engine, monkeypatch):
         labels = engine.inspect_container(NAME)["Config"]["Labels"]
@@ -80,7 +80,7 @@ def test_a_free_engine_is_locked_and_unlocked(monkeypatch: pytest.MonkeyPatch) -
     assert engine.told == []
 
 
-def test_a_run_that_measures_is_awaited_and_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_waits_for_a_measuring_run_and_names_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(ALIVE, {"first": 10})
     with taken(engine, monkeypatch):
         assert engine.now_s == pytest.approx(10, abs=1)
@@ -91,7 +91,7 @@ def test_a_run_that_measures_is_awaited_and_named_once(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("states", [[], ["exited", "running"]], ids=["no-lease", "new-lease"])
 def test_waiting_for_a_run_ends(monkeypatch: pytest.MonkeyPatch, states: list[str]) -> None:
-    """A run without a lease may be alive, so it is left alone."""
+    """A run without a lease may still be alive, so it is left alone."""
     engine = Engine(ALIVE)
     for state in states:
         engine.add_lease(ALIVE, state)
@@ -102,7 +102,7 @@ def test_waiting_for_a_run_ends(monkeypatch: pytest.MonkeyPatch, states: list[st
 
 
 def test_a_session_with_an_ended_lease_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its containers would disturb the next measurement; another session's lease does not count."""
+    """The session's containers would disturb the next measurement; the lease of another session does not protect it."""
     engine = Engine(ALIVE)
     engine.add_lease(DEAD, "exited")
     with pytest.raises(EngineBusyError):
@@ -122,7 +122,7 @@ def test_a_lock_that_now_belongs_to_another_session_is_not_removed(monkeypatch: 
 
 
 def test_an_engine_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error has the engine's reason; only a name in use is awaited."""
+    """The error contains the engine's reason; only if the name is in use does the session wait."""
     engine = Engine()
     engine.fault = refusal(500)
     with pytest.raises(LabError, match="locking engine big: refused"):
@@ -143,7 +143,7 @@ def test_an_engine_that_stops_answering_is_one_error(call: str, monkeypatch: pyt
 def test_the_session_that_has_waited_longest_is_next(
     monkeypatch: pytest.MonkeyPatch, leaves_at_s: float, waits_s: float
 ) -> None:
-    """A free engine must wait, too: the session with the older ticket looks only once a second."""
+    """Even if the engine is free, others wait: the session with the oldest ticket looks only once a second."""
     engine = Engine(ALIVE, {"first": 10, "older": leaves_at_s})
     engine.add_ticket(Session(id="other"))
     with taken(engine, monkeypatch):
@@ -165,15 +165,15 @@ def test_the_ticket_of_a_dead_session_is_removed(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_ticket_that_is_lost_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ticket is lost after `./lab clean`, for example."""
+    """`./lab clean`, for example, removes tickets."""
     engine = Engine(ALIVE, {"first": 10, TICKET_OF_MINE: 3})
     with taken(engine, monkeypatch):
         assert engine.waited_with == [["first", TICKET_OF_MINE]] * 10
     assert engine.removed == [TICKET_OF_MINE, LOCK_OF_MINE]
 
 
-def test_a_session_that_has_the_lock_waits_for_no_ticket(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a restart of the engine, it locks again what it held, and the others wait for it."""
+def test_a_session_that_has_had_the_lock_does_not_wait_for_tickets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restart of the engine, it locks the engine again, and the others wait."""
     engine = Engine()
     engine.create_container("netadmin:1", name=NAME, labels=MINE.labels)
     engine.add_ticket(ALIVE)

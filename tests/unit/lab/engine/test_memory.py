@@ -19,15 +19,15 @@ def container(root: Path, place: tuple[str, str], name: str, used: int) -> None:
 
 
 @pytest.mark.parametrize("place", [V1, SYSTEMD_V2], ids=["v1", "v2-systemd"])
-def test_page_cache_is_left_out_in_both_versions(tmp_path: Path, place: tuple[str, str]) -> None:
-    """The rest is memory that only the container's end would release."""
+def test_the_page_cache_is_left_out_with_both_cgroup_versions(tmp_path: Path, place: tuple[str, str]) -> None:
+    """The rest is memory that only the end of the container would release."""
     container(tmp_path, place, "abc", 100)
     assert taken_bytes("abc", root=tmp_path) == 70
     assert taken_bytes("elsewhere", root=tmp_path) is None
 
 
-def test_the_peak_is_that_of_all_containers_at_one_time(tmp_path: Path) -> None:
-    """A container that has shrunk or ended still counts in earlier samples; on another machine nothing is visible."""
+def test_the_peak_is_that_of_all_containers_together(tmp_path: Path) -> None:
+    """A container that has shrunk or ended still counts in earlier samples; other machines are not visible."""
     container(tmp_path, V1, "one", 1000)
     container(tmp_path, V1, "two", 2000)
     watch = MemoryWatch(lambda: ["one", "two", "gone"], root=tmp_path)

@@ -1,4 +1,4 @@
-"""Engines by name: contexts, addresses, and what ssh forwards."""
+"""Engines by name: contexts, addresses, and sockets that ssh forwards."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ REFUSES = "#!/bin/sh\necho 'Permission denied (publickey).' >&2\nexit 255\n"
 
 @pytest.fixture
 def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that replaces ssh with a program, and returns the file with its arguments."""
+    """Return a function that replaces ssh with a program and returns the file with the program's arguments."""
 
     def put(script: str) -> Path:
         (tmp_path / "ssh").write_text(script)
@@ -88,7 +88,7 @@ def test_unreadable_contexts_give_one_message(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["nobody", "ftp://10.0.0.5"])
-def test_a_name_that_is_neither_context_nor_address_is_bad_input(name: str) -> None:
+def test_a_name_that_is_neither_a_context_nor_an_address_is_rejected(name: str) -> None:
     with pytest.raises(BadInputError, match=f"--engine {name}"), environment_of(name, AROUND):
         pass
 

@@ -1,4 +1,4 @@
-"""The report of an image's nginx about itself."""
+"""What the nginx in a user's image reports about itself."""
 
 import pytest
 
@@ -26,9 +26,9 @@ from tuneproof.lab.engine.own_image import OwnImage
         ("nginx version: nginx/1.22.1\n", "1.22.1", "/usr/local/nginx/conf/nginx.conf"),
     ],
 )
-def test_version_and_place_are_read(text: str, version: str, main: str) -> None:
+def test_the_version_and_the_path_are_read(text: str, version: str, main: str) -> None:
     assert OwnImage.from_text(text) == OwnImage(version=version, main=main)
 
 
-def test_an_image_without_nginx_has_none() -> None:
+def test_for_an_image_without_nginx_nothing_is_reported() -> None:
     assert OwnImage.from_text("sh: 1: nginx: not found") is None

@@ -31,7 +31,7 @@ class Stream:
 
 
 class Engine:
-    """An engine with these readings of a container's log; the container runs until the last one."""
+    """An engine that gives these readings of a container's log; the container runs until the last one."""
 
     def __init__(self, *readings: Stream) -> None:
         self.left = list(readings)
@@ -66,7 +66,7 @@ def until_ready_twice(engine: Engine, within_s: float = 60) -> str:
     ids=["first-in-two-parts", "one-part", "second-in-two-parts", "bytes"],
 )
 def test_a_log_is_read_until_it_is_sufficient(parts: tuple[bytes, ...]) -> None:
-    """The log is followed once and not to its end, and a word may arrive in parts."""
+    """The log is followed once, and not to its end; a word may arrive in parts."""
     stream = Stream(*parts, b"more\n", ends=False)
     engine = Engine(stream)
     assert until_ready_twice(engine) == b"".join(parts).decode()
@@ -79,7 +79,7 @@ def test_all_output_before_a_containers_end_is_returned() -> None:
     assert until_ready_twice(engine) == "ready\nfailed\n"
 
 
-def test_a_log_is_followed_again_after_its_connection_broke() -> None:
+def test_a_log_is_followed_again_after_its_connection_breaks() -> None:
     engine = Engine(Stream(b"ready\n", ends=True), Stream(b"ready\nready\n", ends=False), Stream(ends=True))
     assert until_ready_twice(engine) == "ready\nready\n"
 
@@ -92,7 +92,7 @@ def test_waiting_for_missing_output_ends(within_s: float) -> None:
     assert engine.left == []
 
 
-def test_a_log_of_many_parts_is_searched_once() -> None:
+def test_a_log_in_many_parts_is_searched_once() -> None:
     assert_grows_with_its_size(
         lambda parts: until_ready_twice(Engine(Stream(*[b"nothing\n" * 64] * parts, b"ready\nready", ends=False))),
         size=500,

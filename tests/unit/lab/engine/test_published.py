@@ -22,7 +22,7 @@ Registry = Callable[[Exception | None], list[str]]
 
 @pytest.fixture(name="registry")
 def registry_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
-    """Let a release name the image, and an engine pull it or fail; returns the engine's calls."""
+    """Let a release name the image, and an engine pull it or fail; return the engine's calls."""
     listing = tmp_path / "published.json"
     listing.write_text(json.dumps({TAG: {"repository": PLACE, "digest": DIGEST}}), encoding="utf-8")
     monkeypatch.setattr(published, "PUBLISHED", listing)
@@ -61,7 +61,7 @@ def test_an_image_is_pulled_by_its_digest_and_gets_its_name(registry: Registry) 
     ],
     ids=["unknown", "other-content"],
 )
-def test_another_image_in_the_registry_is_an_error_that_says_how_to_build(registry: Registry, error: Exception) -> None:
+def test_a_different_image_in_the_registry_is_an_error_that_says_how_to_build(registry: Registry, error: Exception) -> None:
     asked = registry(error)
     with pytest.raises(CannotRunHereError) as caught:
         pull_published(TAG, report=lambda _: None)
@@ -77,7 +77,7 @@ def test_without_a_registry_the_image_is_built(registry: Registry) -> None:
 
 
 @pytest.mark.parametrize(("tag", "builds"), [("tuneproof/client:bookworm-ffffffffffff", ""), (TAG, "1")])
-def test_an_image_with_local_changes_is_built_and_so_is_any_on_request(
+def test_an_image_with_local_changes_is_built_and_any_image_is_built_on_request(
     registry: Registry, tag: str, builds: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(BUILD_IMAGES, builds)
@@ -87,7 +87,7 @@ def test_an_image_with_local_changes_is_built_and_so_is_any_on_request(
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"a": {"repository": "x"}}', "{"])
-def test_a_damaged_list_is_reported_with_its_place(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_list_of_images_is_reported_with_its_path(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listing = tmp_path / "published.json"
     listing.write_text(text, encoding="utf-8")
     monkeypatch.setattr(published, "PUBLISHED", listing)

@@ -18,7 +18,7 @@ from tuneproof.lab.engine.repeat import Repeats, once_more, repeat_safe_calls
 
 
 class Engine(http.server.BaseHTTPRequestHandler):
-    """An engine that closes this many connections before it answers: the call may have been carried out."""
+    """An engine that closes this many connections before it answers: the calls may have been carried out."""
 
     loses = 0
     status = 200
@@ -66,9 +66,9 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[docker.APIClient]:
         (2, "wait", ("c",), "POST /containers/c/wait", 3),
         (2, "exec_create", ("c", "true"), "POST /containers/c/exec", 3),
         (2, "disconnect_container_from_network", ("c", "n"), "POST /networks/n/disconnect", 3),
-        # An engine that loses every response is given up.
+        # For an engine that loses every response, the lab gives up.
         (100, "inspect_container", ("c",), "GET /containers/c/json", 5),
-        # A second container, or a second run of a program, would be a new effect.
+        # A second container or a second run of a program would be an additional effect.
         (1, "create_container", ("image",), "POST /containers/create", 1),
         (1, "create_network", ("n",), "POST /networks/create", 1),
         (1, "exec_start", ("e",), "POST /exec/e/start", 1),
@@ -76,7 +76,7 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[docker.APIClient]:
         (1, "attach", ("c",), "POST /containers/c/attach", 1),
     ],
 )
-def test_calls_that_may_be_done_twice_are_repeated_and_those_that_may_have_started_are_not(
+def test_only_calls_that_may_be_done_twice_are_repeated(
     api: docker.APIClient, loses: int, call: str, arguments: tuple[Any, ...], path: str, asked: int
 ) -> None:
     Engine.loses = loses
@@ -90,7 +90,7 @@ def test_calls_that_may_be_done_twice_are_repeated_and_those_that_may_have_start
     [
         ("inspect_container", 500, 5),
         ("inspect_container", 503, 5),
-        # A refusal stays a refusal.
+        # A refusal is not repeated.
         ("inspect_container", 404, 1),
         ("inspect_container", 409, 1),
         # The engine may have started the work before it failed.
@@ -101,7 +101,7 @@ def test_calls_that_may_be_done_twice_are_repeated_and_those_that_may_have_start
 def test_only_a_query_that_fails_in_the_engine_is_repeated(
     api: docker.APIClient, call: str, status: int, asked: int
 ) -> None:
-    """The error has the engine's own text."""
+    """The error contains the engine's own text."""
     Engine.status = status
     with pytest.raises(APIError, match="in use"):
         getattr(api, call)("c")
@@ -109,7 +109,7 @@ def test_only_a_query_that_fails_in_the_engine_is_repeated(
 
 
 def test_an_engine_that_hangs_is_not_called_again() -> None:
-    """Each further call would wait as long; a connection that is closed at once costs no time."""
+    """Each further call would take as long. A connection that is closed at once costs no time."""
     lost = ProtocolError("Connection aborted.")
     assert Repeats(total=4).increment("GET", "/info", error=lost).total == 3
     hangs = ReadTimeoutError(HTTPConnectionPool("localhost"), "/info", "Read timed out.")
@@ -118,7 +118,7 @@ def test_an_engine_that_hangs_is_not_called_again() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
-def test_a_call_that_checks_for_its_first_try_is_repeated_once(api: docker.APIClient) -> None:
+def test_a_call_that_checks_the_result_of_its_first_try_is_repeated_once(api: docker.APIClient) -> None:
     Engine.loses = 1
     once_more(lambda: api.create_container("image", name="n"))
     Engine.loses = 2
@@ -136,7 +136,7 @@ def test_a_refusal_is_a_response_and_is_not_repeated(api: docker.APIClient) -> N
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.parametrize("loses", [0, 1])
-def test_a_new_client_is_made_again_if_its_first_response_was_lost_but_not_if_it_was_wrong(
+def test_a_client_is_made_again_if_its_first_response_was_lost_but_not_if_it_was_wrong(
     api: docker.APIClient, loses: int
 ) -> None:
     """docker-py wraps both in an exception of its own."""

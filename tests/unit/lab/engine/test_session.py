@@ -15,10 +15,10 @@ from tuneproof.lab.engine.session import session_on
 
 @pytest.mark.parametrize("fails", [False, True])
 @pytest.mark.parametrize("is_interrupted", [False, True])
-def test_a_session_removes_dead_ones_first_and_its_own_resources_last(
+def test_a_session_first_removes_dead_sessions_and_finally_its_own_resources(
     monkeypatch: pytest.MonkeyPatch, *, is_interrupted: bool, fails: bool
 ) -> None:
-    """This happens on all of its engines and at every end; resources of a live session stay."""
+    """This happens on all engines of the session and at every end; resources of a live session stay."""
     ended = []
 
     @contextmanager

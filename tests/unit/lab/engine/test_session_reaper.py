@@ -1,4 +1,4 @@
-"""The reaper learns of every end of the session, and looks until nothing appears any more."""
+"""The reaper learns of every end of the session, and looks for resources until none appear any more."""
 
 import itertools
 import os
@@ -30,7 +30,7 @@ def heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(("engine", "named"), [("", ""), ("big", " big")], ids=["default", "named"])
-def test_a_session_that_ends_well_says_so_and_waits(engine: str, named: str, heard: Path) -> None:
+def test_a_session_that_ends_well_reports_this_and_waits(engine: str, named: str, heard: Path) -> None:
     session = Session()
     with reaper(session, engine=engine):
         assert not heard.exists(), "the pipe is open as long as the session lives"
@@ -39,7 +39,7 @@ def test_a_session_that_ends_well_says_so_and_waits(engine: str, named: str, hea
 
 @pytest.mark.parametrize("fails", [True, False], ids=["fails", "was-interrupted"])
 def test_a_failing_or_interrupted_session_leaves_the_rest_to_the_reaper(heard: Path, *, fails: bool) -> None:
-    """The session sends nothing and does not wait: the engine may be away, or still create what was requested."""
+    """The session sends nothing and does not wait: the engine may be away, or may still create what was requested."""
     session = Session()
     with (
         pytest.raises(RuntimeError) if fails else nullcontext(),
@@ -54,7 +54,7 @@ def test_a_failing_or_interrupted_session_leaves_the_rest_to_the_reaper(heard: P
 
 @pytest.mark.usefixtures("heard")
 def test_a_killed_reaper_does_not_spoil_the_end_of_the_session() -> None:
-    """The session has removed its resources: nothing is left to do, and there is no reaper to inform."""
+    """The session has removed its resources, so nothing is left to do, and there is no reaper to inform."""
     with reaper(Session()):
         (started,) = (int(pid) for pid in Path("/proc/thread-self/children").read_text(encoding="ascii").split())
         os.kill(started, signal.SIGKILL)
@@ -62,7 +62,7 @@ def test_a_killed_reaper_does_not_spoil_the_end_of_the_session() -> None:
 
 
 class Engine:
-    """An engine in place of Docker's, with these results in turn; looking and pausing advance its clock."""
+    """An engine in place of Docker's that gives these results in turn; looking and pausing advance its clock."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: int | Exception | Removed, then: int = 0) -> None:
         self._answers = itertools.chain(answers, itertools.repeat(then))
@@ -103,12 +103,12 @@ class Engine:
     [((), 0, 1), ((2, 1), 0, 3), ((DockerException("gone"), DockerException("gone"), 3), 0, 4), ((), 2, 3)],
     ids=["nothing", "more", "away", "overlay"],
 )
-def test_after_a_good_end_it_looks_again_while_there_was_something(
+def test_after_a_good_end_the_reaper_looks_until_it_finds_nothing(
     answers: tuple[int | Exception, ...], busy: int, looks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It looks no longer: a warm run does not wait for something that cannot appear.
+    """It does not look any longer: a run should not wait for something that cannot appear.
 
-    An engine still has it when it is back; an overlay network's last container may be on another engine.
+    An engine may still have a resource when it is back, or while an overlay network's last container is elsewhere.
     """
     fake = Engine(monkeypatch, *answers)
     fake.busy = [True] * busy
@@ -118,8 +118,8 @@ def test_after_a_good_end_it_looks_again_while_there_was_something(
     assert fake.closed == looks
 
 
-def test_after_a_kill_it_looks_until_nothing_has_appeared_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request that was under way may create a container later: each container found restarts the wait."""
+def test_after_a_kill_the_reaper_looks_until_nothing_has_appeared_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request in progress may create a container later: each container found restarts the wait."""
     fake = Engine(monkeypatch, 1, 0, 0, 1)
     reap("abc", quiet_s=6.0)
     last_find_s = 4 * 0.1 + 3 * 0.5
@@ -137,18 +137,18 @@ def test_another_engine_is_reached_by_its_name(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(("quiet_s", "given_up_s"), [(0.0, 120), (6.0, 3600)], ids=["session-waits", "killed"])
-def test_an_engine_that_stays_away_is_given_up_at_last(
+def test_the_reaper_finally_gives_up_on_an_engine_that_stays_away(
     quiet_s: float, given_up_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a waiting session, this takes an hour, with attempts that become less frequent."""
+    """If no session is waiting, this takes an hour, with attempts that become less frequent."""
     fake = Engine(monkeypatch, then=1)
     reap("abc", quiet_s=quiet_s)
     assert fake.now_s == pytest.approx(given_up_s, abs=6)
     assert len(fake.looks) < 1000
 
 
-def test_refused_removals_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An engine refuses to remove a network with an endpoint that is just leaving, for example."""
+def test_a_refused_removal_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For example, an engine refuses to remove a network while an endpoint is leaving it."""
     fake = Engine(monkeypatch, Removed(refused=("has active endpoints",)))
     reap("abc", quiet_s=0.0)
     assert len(fake.looks) == 2
@@ -159,7 +159,7 @@ def test_refused_removals_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_reapers_patience_depends_on_what_the_session_sent(
     said: bytes, quiet_s: float, named: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only after a session that removed its resources is no patience needed."""
+    """No patience is needed only if the session has removed its resources."""
     calls: list[tuple[str, float, str]] = []
 
     def remember(session_id: str, *, quiet_s: float, engine: str) -> None:

@@ -1,4 +1,4 @@
-"""The engines' reports about their swarm, and reasons against a common network."""
+"""What engines report about their swarm, and reasons why they cannot share a network."""
 
 import pytest
 
@@ -15,13 +15,13 @@ NODES = [{"ID": "m", "Status": {"State": "ready", "Addr": "10.0.0.1"}}, {"ID": "
 TOGETHER = {"a": Node.from_info(MANAGER), "b": Node.from_info(WORKER)}
 
 
-def test_an_engine_reports_its_part() -> None:
+def test_an_engine_reports_its_role_in_the_swarm() -> None:
     assert Node.from_info(MANAGER) == Node(id="m", state="active", is_manager=True)
     assert Node.from_info(WORKER) == Node(id="w", state="active")
     assert Node.from_info(OUTSIDE) == Node.from_info({}) == Node()
 
 
-def test_engines_of_one_swarm_share_a_network() -> None:
+def test_engines_in_one_swarm_can_share_a_network() -> None:
     assert manager_of(TOGETHER) == "a"
     assert manager_of({"b": TOGETHER["b"], "a": TOGETHER["a"]}) == "a"
     assert faults(TOGETHER, states_from(NODES)) == []

@@ -21,7 +21,7 @@ CLIENT = "tuneproof/client:bookworm-0123456789ab"
 
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> FakeApi:
-    """An engine with resources of two sessions and of another user; nothing waits."""
+    """Make an engine with resources of two sessions and of another user; waiting takes no time."""
     monkeypatch.setattr(sweep, "_RETRY_S", 0)
     engine = FakeApi()
     for session in (ALIVE, DEAD):
@@ -37,8 +37,8 @@ def kept(api: FakeApi, session: Session) -> set[str]:
 
 
 @pytest.mark.parametrize(("overlay", "removed"), [(True, 1), (False, 0)], ids=["overlay", "bridge"])
-def test_a_network_over_several_engines_is_free_after_a_moment(api: FakeApi, *, overlay: bool, removed: int) -> None:
-    """The swarm notices its last container's end a little later; on one engine, the next look shows it."""
+def test_a_network_across_several_engines_is_free_after_a_moment(api: FakeApi, *, overlay: bool, removed: int) -> None:
+    """A swarm notices the end of a network's last container a little later; on one engine, the next look removes it."""
     api.overlay = overlay
     api.add_lease(DEAD, "exited")
     api.refusals["dead-network"] = [APIError("network is in use by task")] * 3
@@ -59,7 +59,7 @@ def test_a_network_over_several_engines_is_free_after_a_moment(api: FakeApi, *, 
     ],
 )
 def test_a_session_is_over_if_all_of_its_leases_have_ended(api: FakeApi, states: list[str], *, is_over: bool) -> None:
-    """After a restart of the engine, a session takes a new lease. A session that never had one may be alive."""
+    """After a restart of the engine, a session takes a new lease. A session that never had a lease may be alive."""
     for state in states:
         api.add_lease(DEAD, state)
     remove_dead_sessions(api.client)
@@ -68,7 +68,7 @@ def test_a_session_is_over_if_all_of_its_leases_have_ended(api: FakeApi, states:
 
 
 def test_the_lease_is_removed_last(api: FakeApi) -> None:
-    """Without it, the next run could not see that the remaining resources may be removed."""
+    """Without the lease, the next run could not see that the remaining resources may be removed."""
     api.add_lease(DEAD, "exited")
     api.refusals["dead-network"] = [APIError("has active endpoints")]
     assert remove_dead_sessions(api.client).networks == 0
@@ -77,7 +77,7 @@ def test_the_lease_is_removed_last(api: FakeApi) -> None:
     assert not kept(api, DEAD)
 
 
-def test_images_and_build_steps_belong_to_no_session(api: FakeApi) -> None:
+def test_images_and_build_steps_do_not_belong_to_a_session(api: FakeApi) -> None:
     """Leftovers of an interrupted build have no owner: only ``./lab clean`` removes them."""
     api.add("container", "build-step", STEP)
     api.add("image", CLIENT, OURS)
@@ -113,7 +113,7 @@ def test_a_container_from_a_committed_session_image_belongs_to_the_user(api: Fak
 def test_a_resource_that_cannot_be_removed_does_not_block_the_others(
     refusal: Exception, told: tuple[str, ...], api: FakeApi
 ) -> None:
-    """The resource is reported and not counted; the next round checks whether it is gone."""
+    """The resource is reported but not counted; the next round checks whether it is gone."""
     api.refusals["dead-container"] = [refusal]
     assert remove_session(api.client, "dead") == Removed(containers=0, networks=1, volumes=1, refused=told)
     assert kept(api, DEAD) == {"dead-container"}
@@ -127,8 +127,8 @@ def test_a_container_that_others_have_joined_is_removed_after_them(api: FakeApi)
     assert remove_session(api.client, "dead") == Removed(containers=2, networks=1, volumes=1)
 
 
-def test_everything_of_the_project_is_removed_and_nothing_that_others_built_on_it(api: FakeApi) -> None:
-    """Their images and containers inherit the labels of ours, including older versions'."""
+def test_everything_of_the_project_is_removed_except_what_others_built_on_it(api: FakeApi) -> None:
+    """Images and containers of others inherit the project's labels, including those of older versions."""
     older = dict([PROJECT_FILTER.split("=")])
     ours = ["tuneproof/base:bookworm", "docker.io/tuneproof/subject:trixie-0123456789ab", CLIENT]
     for image in ours:
@@ -154,7 +154,7 @@ def test_everything_of_the_project_is_removed_and_nothing_that_others_built_on_i
 
 
 def test_an_image_that_a_container_uses_stays_and_is_reported(api: FakeApi) -> None:
-    """The container is another user's: those of sessions have been removed by then."""
+    """The container belongs to another user: those of sessions have been removed by then."""
     api.add("image", CLIENT, OURS)
     api.add("container", "users-shell", OURS)
     api.started_from["users-shell"] = CLIENT
@@ -164,7 +164,7 @@ def test_an_image_that_a_container_uses_stays_and_is_reported(api: FakeApi) -> N
 
 
 def test_a_layer_that_others_built_on_stays_without_a_complaint(api: FakeApi) -> None:
-    """The layer is a part of their image."""
+    """The layer is part of the image of others."""
     api.add("image", "layer", STEP)
     api.add("image", "users/app:1", OURS)
     api.parents = {"users/app:1": "layer"}

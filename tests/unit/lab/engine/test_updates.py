@@ -1,4 +1,4 @@
-"""Security updates that images lack, with simulated output of apt and a simulated engine."""
+"""Security updates that images lack, with simulated output from apt and a simulated engine."""
 
 import io
 import os
@@ -19,7 +19,7 @@ from tuneproof.lab.engine.commands import Finished, Run
 from tuneproof.lab.engine.updates import Updates, package_lists, updates_for
 
 PACKAGES = "Package: adduser\nArchitecture: all\nVersion: 3\n\nPackage: openssl\nArchitecture: amd64\nVersion: 3.0.15\n"
-# Output of apt-get 2.6 of Debian 12: an update in each archive, one in both, and a new package.
+# Output of apt-get 2.6 in Debian 12: an update in each archive, one in both, and a new package.
 SIMULATED = """\
 Inst base-files [12.4+deb12u10] (12.4+deb12u13 Debian:12.13/oldstable [amd64])
 Inst openssl [3.0.15-1~deb12u1] (3.0.17-1~deb12u3 Debian-Security:12/oldstable-security [amd64]) [libssl3:amd64 ]
@@ -31,7 +31,7 @@ Conf openssl (3.0.17-1~deb12u3 Debian-Security:12/oldstable-security [amd64])
 
 @pytest.fixture
 def lists(tmp_path: Path) -> str:
-    """Output of apt about the package lists that it has from Debian."""
+    """Return apt's output about the package lists that it has from Debian."""
     security = tmp_path / "security"
     security.touch()
     os.utime(security, (0, 86_400 * 365))
@@ -39,7 +39,7 @@ def lists(tmp_path: Path) -> str:
 
 
 def apt(lists: str, *, status: int = 0) -> Run:
-    """Return a stand-in for apt-get, which checks the list of packages that it gets."""
+    """Return a stand-in for apt-get that checks the list of packages that it gets."""
 
     def run(command: Sequence[str], **_: float) -> Finished:
         if "indextargets" in command:
@@ -51,8 +51,8 @@ def apt(lists: str, *, status: int = 0) -> Run:
     return run
 
 
-def test_updates_of_the_security_archive_are_named(lists: str) -> None:
-    """They have the date of the list. Updates of a point release only, and new packages, are left out."""
+def test_updates_in_the_security_archive_are_named(lists: str) -> None:
+    """They have the date of the list. New packages, and updates that are only in a point release, are left out."""
     wanted = Updates(packages=("libc6", "openssl"), listed=date(1971, 1, 1))
     assert updates_for([PACKAGES, PACKAGES], "bookworm", run=apt(lists)) == wanted
 
@@ -66,19 +66,19 @@ def test_updates_of_the_security_archive_are_named(lists: str) -> None:
         pytest.param("bookworm", "", "", id="no-packages"),
     ],
 )
-def test_lists_of_something_else_give_no_updates(lists: str, suite: str, more: str, packages: str) -> None:
+def test_lists_from_other_archives_give_no_updates(lists: str, suite: str, more: str, packages: str) -> None:
     assert updates_for([packages], suite, run=apt(lists + more)) is None
 
 
 def test_without_apt_or_lists_nothing_is_known(lists: str) -> None:
-    """Apt names the list that has not been fetched yet, but it does not exist."""
+    """Apt names a list that has not been fetched yet and does not exist."""
     assert updates_for([PACKAGES], "bookworm", run=lambda *_, **__: Finished(status=127, output="not found")) is None
     assert updates_for([PACKAGES], "bookworm", run=apt(lists, status=100)) is None
     assert updates_for([PACKAGES], "bookworm", run=apt(lists.replace("security\n", "security.missing\n"))) is None
 
 
 def test_the_containers_that_packages_are_read_from_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So is one whose creation succeeds while the engine's response is lost."""
+    """A container is also removed if the engine created it but its response was lost."""
     monkeypatch.setattr(session, "reaper", lambda *_, **__: nullcontext())
     api = FakeApi()
     archive = io.BytesIO()

@@ -1,1 +1,1 @@
-"""Loads."""
+"""Tests of tuneproof.lab.load."""

@@ -15,7 +15,7 @@ from tuneproof.lab.subject.config import ERROR_LOG_PATH
 HTTP = HttpLoad(concurrency=8, requests=4000)
 LOAD = AcceptLoad(load=HTTP)
 ANSWER = ab_said(completed=4000, failed=40, seconds=2.0)
-# These lines have nginx's form.
+# These lines have the form of nginx's log.
 EMPTY = "2025/11/20 10:00:00 [debug] 31#31: accept() not ready (11: Resource temporarily unavailable)\n"
 OTHERS = (
     "2025/11/20 10:00:00 [debug] 31#31: accept on 0.0.0.0:8000, ready: 0\n"
@@ -24,7 +24,7 @@ OTHERS = (
 
 
 class LoggingStage(FakeStage):
-    """A subject whose error log is a file of this machine, and whose shell is this machine's."""
+    """A subject with an error log and a shell on this machine."""
 
     def __init__(self, log: Path, writes: str) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class LoggingStage(FakeStage):
         self._writes = writes
 
     def do(self, what: str) -> None:
-        """Let nginx write while the load runs: it appends, so the emptied file grows again."""
+        """Let nginx write while the load runs: nginx appends, so the emptied file grows again."""
         if what == "run_tool":
             with self.log.open("a", encoding="ascii") as log:
                 log.write(self._writes)
@@ -47,7 +47,7 @@ class LoggingStage(FakeStage):
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """Return a log with lines of an earlier trial, or of the start."""
+    """Return a log with lines from an earlier trial or from the start."""
     path = tmp_path / "error.log"
     path.write_text(EMPTY * 50 + OTHERS, encoding="ascii")
     return path
@@ -64,17 +64,17 @@ def test_the_log_is_emptied_before_the_load_and_counted_after_it(log: Path) -> N
     observation = LOAD.observe(recorded)
     assert observation == AcceptObservation(**asdict(HTTP.observe(recorded)), empty_accepts_per_request=0.25)
     assert observation.faults == ()
-    # At this level the log grows fast, and nothing reads it after the count.
+    # At this log level, the log grows fast, and nothing reads it after the count.
     assert log.read_bytes() == b""
 
 
 def test_a_load_without_a_herd_counts_none(log: Path) -> None:
-    """Grep then ends with the status for no match, which is not an error."""
+    """Grep then exits with the status for no match, which is not an error."""
     assert LOAD.run(LoggingStage(log, OTHERS).stage, label="a-b1").record.empty_accepts == 0
 
 
 def test_a_log_that_cannot_be_written_ends_the_trial(tmp_path: Path) -> None:
-    """Lines of earlier trials would count, so the load is not even started."""
+    """Lines from earlier trials would count, so the load is not even started."""
     fake = LoggingStage(tmp_path / "no-such-folder" / "error.log", "")
     with pytest.raises(subprocess.CalledProcessError):
         LOAD.run(fake.stage, label="a-b1")

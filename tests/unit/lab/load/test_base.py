@@ -30,12 +30,12 @@ class StormPlan(Load[int, Storm]):
 
 
 def storm(**changes: Any) -> Storm:
-    """Return an observation, except for the fields of a test."""
+    """Return an observation, with the fields of a test."""
     return Storm(**{"steal_pct": 0.0, "measuring_s": 1.0, "refused": 0, **changes})
 
 
 def test_an_arms_figures_are_the_medians_of_every_number() -> None:
-    """One odd trial does not matter; booleans and lists have no median, and true is not 1."""
+    """A single odd trial does not matter; booleans and lists have no median, and true is not 1."""
     figures = medians(
         [storm(refused=refused, measuring_s=refused / 4, closed=True, workers=(11, 12)) for refused in (1, 3, 9000)]
     )
@@ -50,13 +50,13 @@ def test_an_arms_figures_are_the_medians_of_every_number() -> None:
 
 
 def test_unmeasured_figures_are_none_and_partly_measured_ones_have_their_median() -> None:
-    """Zero would be a figure; a trial without one does not count, and an arm without valid trials has no figures."""
+    """Zero would be a figure. A trial without the figure does not count; an arm without valid trials has no figures."""
     assert medians([]) == {"trials": 0}
     assert medians([storm(), storm()])["first_ms"] is None
     assert medians([storm(first_ms=4.0), storm(), storm(first_ms=8.0)])["first_ms"] == 6
 
 
-def test_by_default_a_load_has_the_medians_as_figures_and_cuts_nothing_short() -> None:
+def test_by_default_the_figures_of_a_load_are_medians_and_nothing_is_cut_short() -> None:
     plan = StormPlan()
     observations = [storm(refused=2), storm(refused=4)]
     assert plan.metrics(observations) == medians(observations)
@@ -74,7 +74,7 @@ def test_only_bulk_downloads_are_cut_short_by_a_trials_end() -> None:
 ANSWERED = Answered(answer="done", took_s=2.25, machine=MachineShares(busy_pct=80.0, steal_pct=1.5))
 
 
-def test_time_and_machine_of_a_response_are_figures_of_every_observation() -> None:
+def test_every_observation_contains_the_time_and_the_machine_of_its_responses() -> None:
     outcome = outcome_of(ANSWERED, 7)
     assert outcome == Outcome(record=7, measuring_s=2.25, steal_pct=1.5, files={})
     assert StormPlan().observe(outcome) == storm(refused=7, steal_pct=1.5, measuring_s=2.25)

@@ -45,16 +45,16 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize(("below", "files", "figures"), [("", V2, V2_FIGURES), ("memory", V1, V1_FIGURES)])
-def test_memory_outside_processes_and_page_cache_is_the_kernels(
+def test_memory_outside_processes_and_the_page_cache_is_the_kernels(
     below: str, files: dict[str, str], figures: CgroupMemory, tmp_path: Path
 ) -> None:
-    """Version 1 has a folder for each resource; the missing files of version 2 are not an error."""
+    """Version 1 has a folder for each resource. The missing files of version 2 are not an error."""
     write(tmp_path / below, files)
     assert CgroupMemory.of(container(tmp_path)) == figures
 
 
 def test_a_reading_that_the_engine_has_lost_voids_the_trial() -> None:
-    """The command had succeeded, so the container lacks no figure."""
+    """The command had succeeded, so the container does have the figure."""
     lost = cast("LabContainer", types.SimpleNamespace(run=lambda _command: b""))
     with pytest.raises(VoidTrialError):
         CgroupMemory.of(lost)
@@ -66,14 +66,14 @@ def test_a_container_without_such_files_gives_no_reading(tmp_path: Path) -> None
         CgroupMemory.of(container(tmp_path))
 
 
-def test_a_kernel_that_counts_no_kills_has_seen_none() -> None:
-    """Before Linux 4.13 the file has no such line."""
+def test_for_a_kernel_that_does_not_count_kills_their_number_is_zero() -> None:
+    """Before Linux 4.13, the file does not contain such a line."""
     text = "".join(V1.values()).replace("oom_kill 3\n", "")
     assert CgroupMemory.from_text(text).oom_kills == 0
 
 
 @pytest.mark.parametrize("missing", ["anon 4000\n", "file 1000\n"])
 def test_a_figure_that_is_missing_is_an_error(missing: str) -> None:
-    """If it were taken for zero, other memory would count as the kernel's."""
+    """If the figure were taken for zero, other memory would count as the kernel's."""
     with pytest.raises(ValueError, match=r"neither cgroup v1 nor v2: \['"):
         CgroupMemory.from_text("".join(V2.values()).replace(missing, ""))

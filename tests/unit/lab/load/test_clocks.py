@@ -5,8 +5,8 @@ import pytest
 from tuneproof.lab.load.clocks import COMMON, Clock
 
 
-def test_a_clock_is_assumed_to_be_read_halfway_within_half_of_the_way() -> None:
-    """The program's machine started later or earlier, which does not affect the uncertainty."""
+def test_a_clock_is_assumed_to_be_read_halfway_with_an_uncertainty_of_half_the_duration() -> None:
+    """The program's machine may have started later or earlier, which does not affect the uncertainty."""
     clock = Clock.told(1000.0, asked_s=50.0, answered_s=50.5)
     assert clock.ahead_s == pytest.approx(949.75)
     assert clock.doubt_s == pytest.approx(0.25)

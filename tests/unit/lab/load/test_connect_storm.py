@@ -1,4 +1,4 @@
-"""A storm of connects as a load: workers that are stopped meanwhile, and the established connections."""
+"""A storm of connects as a load: workers that are stopped during the storm, and the established connections."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def seen(*connect_ms: float, unfinished: int = 0) -> StormSeen:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """Return a subject with 8 connects: 5 are established within a second, and 2 later."""
+    """Return a subject that gets 8 connects: 5 are established within a second, and 2 later."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
     fake.answers["storm"] = [seen(1.0, 2.0, 3.0, 4.0, 999.9, 1000.0, 1010.0, unfinished=1)]
@@ -60,8 +60,8 @@ def test_workers_that_should_accept_are_left_alone(fake: FakeStage) -> None:
 
 
 @pytest.mark.parametrize("step", ["watch", "storm", "watched"])
-def test_stopped_workers_continue_whatever_fails(step: str, fake: FakeStage) -> None:
-    """Stopped workers would serve no later trial."""
+def test_stopped_workers_continue_after_any_failure(step: str, fake: FakeStage) -> None:
+    """Stopped workers would not serve later trials."""
     fake.failing[step] = LabError("no")
     with pytest.raises(LabError, match="no"):
         ConnectStorm().run(fake.stage, label="a-b1")
@@ -86,7 +86,7 @@ def test_a_queue_that_stays_full_is_an_error(fake: FakeStage) -> None:
     [
         (ConnectStorm(connections=0), seen(), ("no connect was started",)),
         (ConnectStorm(connections=1), seen(1.0), ()),
-        # This result would refute the claim that a long queue saves connects.
+        # Such a result would refute the claim that a long queue saves connects.
         (ConnectStorm(connections=8), seen(unfinished=8), ("none of 8 connects got in: nginx cannot be reached",)),
         # Established connections were queued with their first SYN: a second SYN finds the queue just as full.
         (ConnectStorm(connections=8), None, ("the client saw 2 connects only after a second",)),

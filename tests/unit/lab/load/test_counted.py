@@ -1,4 +1,4 @@
-"""Counting trials: what surrounds a script, and what a script can call."""
+"""Counting trials: what happens around a script, and the calls that a script can make."""
 
 import itertools
 import json
@@ -26,7 +26,7 @@ from tuneproof.lab.topology.program import Call
 
 
 def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
-    """Both happen even if something fails."""
+    """Nginx is also ended if something fails."""
     around = Around()
 
     def script(_rig: Rig) -> Mapping[str, float]:
@@ -49,7 +49,7 @@ def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
     assert around.did[3:] == [("start", "arm"), "script", ("stop",)]
 
 
-def test_a_configuration_that_is_only_tested_starts_nothing() -> None:
+def test_nginx_is_not_started_for_a_configuration_that_is_only_tested() -> None:
     """Nginx may refuse the configuration."""
     around = Around()
     load = Counted(configuration="arm", script=lambda rig: {"status": rig.test().status}, starts=False)
@@ -71,7 +71,7 @@ def test_the_clients_reports_are_kept_as_evidence() -> None:
 
 
 def test_flows_come_back_as_values() -> None:
-    """Missing responses have status 0; some flows may start when others have ended."""
+    """Missing responses have status 0; some flows may start only after others have ended."""
     around = Around()
     around.answers["flows"] = EXCHANGED * 2
     flows = (Flow(timeout_s=3.0), Flow(timeout_s=90.0))
@@ -113,7 +113,7 @@ def test_a_client_that_waited_without_success_makes_the_trial_void() -> None:
 
 
 def test_connections_as_old_as_nginxs_timeout_make_the_trial_void(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Silent connections and streams alike, starting with the first of them."""
+    """This is true for silent connections and streams; the age of the first one counts."""
     clock, trial = FakeClock(), rig(Around())
     clock.replace_in(monkeypatch, module)
     with pytest.raises(VoidTrialError, match="after 60 s nginx closes"), trial.standing(Flow(then=(Step.STAY,))):
@@ -155,7 +155,7 @@ def test_connections_stay_open_during_other_calls(monkeypatch: pytest.MonkeyPatc
 
 
 def test_connections_of_many_clients_use_the_next_addresses_in_turn() -> None:
-    """Each connection has its own, up to 64; without many clients, the kernel chooses."""
+    """Up to 64 connections have an address each; without many clients, the kernel chooses."""
     around = Around()
     around.clients = itertools.cycle(f"10.0.0.{number}" for number in range(100))
     for connections in (2, 3, 70):
@@ -184,7 +184,7 @@ def test_a_port_that_an_earlier_trial_used_is_skipped() -> None:
 
 
 def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The workers are stopped meanwhile, and continue after any error."""
+    """The workers are stopped during the burst, and continue after any error."""
     around = Around()
     # Two of nine always wait; the others are dropped one after the other.
     around.drops = [100, 100, 103, 107, 108]

@@ -14,7 +14,7 @@ NEW = (worker(31), worker(32))
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """A subject with two workers, which stay."""
+    """Return a subject with two workers that stay."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
     fake.workers = [OLD]
@@ -30,7 +30,7 @@ def test_nginx_reloads_and_the_new_workers_are_awaited(fake: FakeStage) -> None:
 
 
 def test_old_workers_are_killed_once_they_announce_their_exit(fake: FakeStage) -> None:
-    """Earlier, the master would replace them; if left alone, they may wait a minute for a client that is gone."""
+    """Before that, the master would replace them. If left alone, they may wait a minute for a client that is gone."""
     leaving = worker(12, is_leaving=True)
     fake.workers = [OLD, (*OLD, *NEW), (OLD[0], leaving, *NEW), (leaving, *NEW), NEW]
     TrialNginx(fake.stage, configuration="").fresh_workers()
@@ -41,7 +41,7 @@ def test_old_workers_are_killed_once_they_announce_their_exit(fake: FakeStage) -
 def test_workers_that_stay_are_an_error_with_nginxs_last_lines(
     there: tuple[WorkerFigures, ...], fake: FakeStage
 ) -> None:
-    """A trial with old workers would measure leftovers of earlier trials; the number must stay the same, too."""
+    """With old workers, a trial would measure leftovers of earlier ones; the number of workers must not change, too."""
     fake.workers = [OLD, there]
     began_s = fake.clock.now_s
     with pytest.raises(VoidTrialError) as caught:

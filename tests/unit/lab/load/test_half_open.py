@@ -12,7 +12,7 @@ from tuneproof.lab.load.half_open import HalfOpen, HalfOpenObservation
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """A subject without half-open connections before the burst, and with 160 of 800 after it."""
+    """Return a subject with no half-open connections before the burst, and 160 of 800 after it."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, half_open, waiting)
     fake.sockets = [sockets(), sockets(SYN_RECV=160, ESTAB=9)]
@@ -24,9 +24,9 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 
 
 def test_the_burst_comes_from_the_clients_neighbours_between_two_readings(fake: FakeStage) -> None:
-    """Only SYNs are between the counters; their entries are read afterwards, until no more of them arrive.
+    """Only SYNs arrive between the readings of counters; their entries are read afterwards, until no more arrive.
 
-    Shares refer to the SYNs that were sent; nothing is timed, so stolen CPU time does not matter.
+    Shares refer to the sent SYNs. Nothing is timed, so stolen CPU time does not matter.
     """
     load = HalfOpen(syns=800)
     recorded = load.run(fake.stage, label="a-b1")
@@ -52,15 +52,15 @@ def test_counters_are_read_when_the_last_syn_has_arrived(fake: FakeStage) -> Non
     assert load.observe(load.run(fake.stage, label="a-b1")).dropped_share == 0.5
 
 
-def test_half_open_connections_that_end_meanwhile_are_counted(fake: FakeStage) -> None:
-    """A busy machine may take longer over the second reading than the kernel keeps them."""
+def test_half_open_connections_that_end_during_a_reading_are_counted(fake: FakeStage) -> None:
+    """On a busy machine, the second reading may take longer than the kernel keeps such connections."""
     fake.sockets.append(sockets())
     load = HalfOpen(syns=800)
     assert load.observe(load.run(fake.stage, label="a-b1")).half_open == 160
 
 
-def test_a_burst_waits_until_the_last_one_is_gone(fake: FakeStage) -> None:
-    """Connections of the last burst would fill the queue, and end meanwhile."""
+def test_a_burst_waits_until_the_previous_one_is_gone(fake: FakeStage) -> None:
+    """Connections from the last burst would fill the queue, and end during the new one."""
     fake.sockets[:0] = [sockets(SYN_RECV=160), sockets(SYN_RECV=3)]
     HalfOpen().run(fake.stage, label="a-b1")
     assert fake.did[:4] == ["sockets"] * 3 + ["counters"]

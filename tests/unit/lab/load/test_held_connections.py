@@ -15,7 +15,7 @@ OLD = (worker(11), worker(12))
 
 
 def held(count: int, **failed: int) -> Held:
-    """Return the client's report after a step; a name's underscore stands for a space."""
+    """Return the client's report after a step; an underscore in a name stands for a space."""
     reasons = {reason.replace("_", " "): number for reason, number in failed.items()}
     return Held(held=count, failed=reasons, closed_since=0, rss_bytes=9 * MIB)
 
@@ -26,7 +26,7 @@ def with_memory(*anon_bytes: int) -> tuple[WorkerFigures, ...]:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """A subject that needs 1000 bytes per connection, and its kernel 5000."""
+    """Return a subject that needs 1000 bytes per connection; its kernel needs 5000."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
     steps = [with_memory(MIB + 100 * step * 700, MIB + 100 * step * 300) for step in range(3)]

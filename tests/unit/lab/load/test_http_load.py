@@ -25,7 +25,7 @@ WRK_ANSWER = wrk_said(completed=4000, failed=40)
 
 
 def stage(answer: ToolSaid = ANSWER) -> FakeStage:
-    """Return a subject that opened 3000 connections to its upstream, with two workers that waited for their CPU."""
+    """Return a subject that opened 3000 connections to its upstream; its two workers waited for their CPU."""
     fake = FakeStage()
     fake.answers["run_tool"] = [answer]
     fake.workers = [
@@ -58,7 +58,7 @@ def asked_of(fake: FakeStage) -> Tool:
 
 
 def test_the_generator_runs_between_two_readings_of_counters_and_workers() -> None:
-    """Only the load is between them."""
+    """Only the load runs between the readings."""
     fake, load = stage(), HttpLoad(concurrency=50, requests=4000)
     recorded = load.run(fake.stage, label="a-b1")
     assert fake.did == ["counters", "workers", "run_tool", "workers", "counters"]
@@ -96,7 +96,7 @@ def test_the_generator_runs_between_two_readings_of_counters_and_workers() -> No
 
 
 def test_a_backend_can_be_measured_without_the_subject() -> None:
-    """The load goes to the backend's address and port: its own rate shows the cost of a proxy."""
+    """The load goes to the backend's address and port: the backend's own rate shows the cost of a proxy."""
     fake = stage()
     HttpLoad(to="backend", path="/page").run(fake.stage, label="a-b1")
     asked = asked_of(fake)
@@ -119,15 +119,15 @@ def test_the_client_gets_the_time_that_a_run_takes() -> None:
     assert [call.lasts_s for call in fake.asked] == [31, 151, 51]
 
 
-def test_a_tool_that_does_not_report_connects_leaves_their_figures_open() -> None:
-    """Zero would mean that all of them were fast."""
+def test_figures_of_connects_are_missing_if_a_tool_does_not_report_them() -> None:
+    """Zero would mean that all connects were fast."""
     observation = observed(stage(WRK_ANSWER), tool=WRK)
     assert (observation.slow_connect_share, observation.connect_p99_ms, observation.connect_max_ms) == (None,) * 3
     assert (observation.total_p50_ms, observation.total_p99_ms) == (12, 1030)
     assert (observation.requests_per_s, observation.completed, observation.failed_share) == (2000, 4000, 0.01)
 
 
-def test_a_worker_that_ended_meanwhile_is_left_out() -> None:
+def test_a_worker_that_ended_during_the_load_is_left_out() -> None:
     fake = stage()
     fake.workers[1] = (fake.workers[1][0], worker(40, voluntary_switches=9_999_999, wait_s=99.0))
     recorded = HttpLoad().run(fake.stage, label="a-b1")
@@ -138,14 +138,14 @@ def test_a_worker_that_ended_meanwhile_is_left_out() -> None:
 
 
 def test_a_run_without_completed_requests_is_void() -> None:
-    """A void run is still an observation, with a reason; any other run counts."""
+    """A void run is still an observation, with a reason. Any other run counts."""
     nothing = observed(stage(wrk_said(completed=0, failed=40, p50="0.00us", p99="0.00us")), tool=WRK)
     assert nothing.faults == ("no request was completed",)
     assert observed(stage(wrk_said(completed=1)), tool=WRK).faults == ()
 
 
-def test_a_response_of_another_length_has_not_failed_and_error_statuses_are_recorded() -> None:
-    """A page may change between two requests; the report's own words are kept by kind."""
+def test_a_response_with_another_length_is_not_a_failure_and_error_statuses_are_recorded() -> None:
+    """A page may change between two requests; errors are counted under the report's own words."""
     record = HttpLoad().run(stage(ab_said(failed=3, of_another_length=500, non_2xx=7)).stage, label="a-b1").record
     assert (record.completed, record.failed, record.non_2xx) == (4000, 3, 7)
     assert record.errors == {"receive": 3, "length": 500}
@@ -166,7 +166,7 @@ def test_a_response_of_another_length_has_not_failed_and_error_statuses_are_reco
     ids=["no-ab", "no-wrk", "no-time", "no-latency"],
 )
 def test_an_incomplete_report_is_an_error_with_its_text(tool: str, said: ToolSaid, what: str) -> None:
-    """Missing figures must not be invented."""
+    """Missing figures are not invented."""
     with pytest.raises(LabError, match=what) as caught:
         HttpLoad(tool=tool).run(stage(said).stage, label="a-b1")
     assert caught.value.tail == said.report

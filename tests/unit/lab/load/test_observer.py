@@ -51,7 +51,7 @@ def cpu(processed: int, dropped: int = 0, squeezed: int = 0) -> SoftnetFigures:
     ids=["asleep", "leaving", "running", "on-a-disk", "stopped"],
 )
 def test_each_worker_has_its_figures_and_when_they_were_read(told: dict[str, str], changed: dict[str, Any]) -> None:
-    """The figures also show whether a worker is about to exit, or has work to do."""
+    """The figures also show whether a worker is about to exit or has work to do."""
     assert WorkerFigures.of(WorkerTexts(workers=(texts(9, **told), texts(12)), at_s=12.5)) == (
         WorkerFigures(pid=9, at_s=12.5, **{**FIGURES, **changed}),
         WorkerFigures(pid=12, at_s=12.5, **FIGURES),
@@ -76,13 +76,13 @@ def test_counters_are_read_with_those_of_each_cpu() -> None:
     ids=["no-counters", "no-names", "no-softnet"],
 )
 def test_counters_in_another_format_are_an_error(told: CounterTexts) -> None:
-    """An unknown kernel may write them; the message has the expected format."""
+    """An unknown kernel may write such counters; the message contains the expected format."""
     with pytest.raises(LabError, match=r"the kernel's counters cannot be read: .*expected"):
         Counters.of(told)
 
 
 def test_a_worker_that_has_ended_is_left_out() -> None:
-    """A zombie still has its files, but no memory any more."""
+    """A zombie still has files in /proc, but no memory."""
     read = WorkerTexts(workers=(texts(9, status=ZOMBIE), texts(12)), at_s=12.5)
     assert [worker.pid for worker in WorkerFigures.of(read)] == [12]
 
@@ -106,9 +106,9 @@ def test_a_worker_in_another_format_is_an_error(worker: ProcessTexts, expected: 
 
 
 def test_a_difference_is_what_was_added_in_between() -> None:
-    """There is a difference for each name and CPU, and for the time.
+    """There is a difference for each counter's name and CPU, and for the time.
 
-    A level may fall; ICMP's types appear once they have counted something; a CPU's counters may start again.
+    A level may fall, ICMP types appear once something is counted, and a CPU's counters may start again.
     """
     wrapped, again = cpu(2**32 - 5, 2**32 - 1, 2**32 - 2), cpu(10, 0, 2**32 - 1)
     earlier = counters(at_s=10.0, drops=3, established=50, softnet=(cpu(1, 2, 3), wrapped))
@@ -119,6 +119,6 @@ def test_a_difference_is_what_was_added_in_between() -> None:
 
 
 def test_readings_of_different_cpus_have_no_difference() -> None:
-    """A CPU that was switched on in between would shift all others."""
+    """A CPU that was switched on between the readings would shift all others."""
     with pytest.raises(ValueError, match="longer"):
         counters(at_s=2.0, softnet=(cpu(1),)).since(counters(at_s=1.0, softnet=(cpu(1), cpu(1))))

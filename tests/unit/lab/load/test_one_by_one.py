@@ -13,7 +13,7 @@ TOTALS_MS = (30.0, 10.0, 20.0, 1000.0, 40.0)
 
 
 def answer(*totals_ms: float) -> RoundSeen:
-    """Return requests that were cut off after a second, next to downloads of 4 MB/s."""
+    """Return requests that were cut off after a second, next to downloads at 4 MB/s."""
     requests = tuple(fast_request(total_ms, complete=total_ms < 1000) for total_ms in totals_ms)
     return RoundSeen(requests=requests, bulk_bytes=10_000_000, bulk_seconds=2.5)
 
@@ -24,8 +24,8 @@ def run(load: OneByOne, seen: RoundSeen | None = None) -> tuple[FakeStage, Outco
     return fake, load.run(fake.stage, label="a-b1")
 
 
-def test_by_default_a_round_is_the_articles() -> None:
-    """Four downloads of the large file, and a second for each small one; nothing else is changed."""
+def test_the_default_round_is_that_of_the_article() -> None:
+    """It has four downloads of the large file, and a second for each small request; nothing else is changed."""
     fake, recorded = run(OneByOne())
     assert fake.did == ["one_by_one"]
     assert fake.asked == [
@@ -62,7 +62,7 @@ def test_the_client_gets_the_time_that_all_requests_may_take() -> None:
 
 
 @pytest.mark.parametrize(("requests", "slowest_tenth_ms"), [(1, 1.0), (10, 10.0), (11, 10.5), (20, 19.5), (100, 95.5)])
-def test_the_slowest_tenth_is_at_least_a_tenth(requests: int, slowest_tenth_ms: float) -> None:
+def test_the_slowest_tenth_contains_at_least_a_tenth_of_the_requests(requests: int, slowest_tenth_ms: float) -> None:
     """The requests take 1 ms, 2 ms and so on, in any order."""
     _, recorded = run(OneByOne(), answer(*range(requests, 0, -1)))
     assert OneByOne().observe(recorded).slowest_tenth_ms == about(slowest_tenth_ms)

@@ -1,4 +1,4 @@
-"""Slow readers as a load: fresh workers, readers until nginx takes no more, and their costs."""
+"""Slow readers as a load: fresh workers, readers until nginx buffers no more, and their memory."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from tuneproof.lab.topology.program import Call
 
 LOAD = SlowReaders(readers=3)
 OLD = (worker(11), worker(12))
-# These calls are for the old workers, the new ones, and the reading before the readers.
+# These calls are for the old workers, the new workers, and the reading before the readers start.
 BEFORE = 3
 
 
@@ -34,7 +34,7 @@ FRESH = workers(2 * MIB, 2 * MIB, written_bytes=1000)
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """A subject that takes 7 MiB for its readers, and gives 2 of them back."""
+    """Return a subject that takes 7 MiB for its readers and returns 2 of them."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, slow_readers, waiting)
     fake.workers = [OLD, FRESH, FRESH, workers(8 * MIB, 2 * MIB, written_bytes=5000)]
@@ -48,10 +48,10 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 
 
 def grow(fake: FakeStage, sizes_bytes: Sequence[int], *, ran_s: Sequence[float] = ()) -> float:
-    """Run a trial in which the workers have these sizes; return how long it waited for them, in s.
+    """Run a trial in which the workers have these sizes; return how long the trial waited, in seconds.
 
     sizes_bytes: memory of all workers at each look; the last one stays. ran_s: how long they had run at each look,
-    while they still have work to do; without it, and afterwards, they sleep.
+    while they still have work to do; without ran_s, and afterwards, they sleep.
     """
     looks = zip_longest(sizes_bytes, ran_s)
     fake.workers[BEFORE:] = [
@@ -92,7 +92,7 @@ def test_readers_get_fresh_workers_and_are_sampled_before_they_end(fake: FakeSta
     observation = LOAD.observe(recorded)
     assert observation == MemoryObservation(
         steal_pct=0.0,
-        # This is the time of both calls, and of the wait in between.
+        # This is the time of both calls and of the wait between them.
         measuring_s=about(2.35),
         readers=3,
         readers_alive=2,
@@ -128,22 +128,22 @@ def test_readers_end_once_memory_has_not_changed_for_a_while(
 @pytest.mark.parametrize(
     ("share", "waited_s"), [(0.0, 2.35), (0.1, 2.35), (0.5, 0.65), (1.0, 0.35)], ids=["none", "little", "half", "all"]
 )
-def test_only_time_in_which_a_worker_had_the_cpu_counts_unless_it_sleeps(
+def test_only_time_in_which_a_worker_runs_or_sleeps_counts(
     share: float, waited_s: float, fake: FakeStage
 ) -> None:
-    """Here a worker is ready for two seconds, and gets a share of a CPU: without a CPU, it could not have grown."""
+    """Here a worker is ready for two seconds and gets a share of a CPU: without a CPU, its memory could not grow."""
     ran_s = [look * 0.05 * share for look in range(40)]
     assert grow(fake, [4 * MIB] * 40 + [9 * MIB], ran_s=ran_s) == pytest.approx(waited_s, abs=0.06)
 
 
 def test_memory_that_never_stops_growing_makes_the_trial_void(fake: FakeStage) -> None:
-    """Any reading of it would be arbitrary."""
+    """Any reading would be arbitrary."""
     with pytest.raises(VoidTrialError, match="nginx did not finish buffering for slow readers within 60 s"):
         grow(fake, [place * MIB for place in range(2000)])
 
 
 def test_a_slow_machine_gets_more_time(fake: FakeStage) -> None:
-    """If the start of a container takes four seconds, a gigabyte may take minutes: growing memory is no failure."""
+    """If a container takes four seconds to start, a gigabyte may take minutes: growing memory is not a failure."""
     grows = [place * MIB for place in range(2000)]
     fake.patience = 4.0
     assert grow(fake, grows) > PATIENCE_S
@@ -166,10 +166,10 @@ GOING_ON: dict[str, SocketCounts] = {
 
 @pytest.mark.parametrize("full", FULL.values(), ids=FULL)
 @pytest.mark.parametrize("going_on", GOING_ON.values(), ids=GOING_ON)
-def test_it_waits_for_a_slow_upstream_even_while_memory_does_not_grow(
+def test_the_trial_waits_for_a_slow_upstream_even_while_memory_does_not_grow(
     going_on: SocketCounts, full: SocketCounts, fake: FakeStage
 ) -> None:
-    """On a slow host, a backend needs seconds to fill nginx's buffers; unread data shows that they are full."""
+    """On a slow host, a backend needs seconds to fill nginx's buffers; unread data shows that the buffers are full."""
     fake.sockets = [NOT_YET, *[going_on] * 200, full]
     assert grow(fake, [4 * MIB]) == pytest.approx(201 * 0.05 + 0.3, abs=0.06)
 
@@ -182,7 +182,7 @@ def test_readers_that_have_not_started_are_not_taken_for_ended_ones(fake: FakeSt
 
 @pytest.mark.parametrize(("kills", "others"), [(0, 2), (1, 1), (2, 0), (3, 0)])
 def test_ended_workers_were_killed_for_memory_or_ended_otherwise(kills: int, others: int, fake: FakeStage) -> None:
-    """The kernel counts since the container's start; what the ended ones wrote is unknown."""
+    """The kernel counts since the container's start; it is unknown what the ended workers wrote."""
     fake.cgroups = [cgroup(oom_kills=5), cgroup(oom_kills=5 + kills)]
     fake.workers[BEFORE:] = [workers(MIB, MIB, written_bytes=9_999_999, first_pid=41)]
     observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
@@ -191,7 +191,7 @@ def test_ended_workers_were_killed_for_memory_or_ended_otherwise(kills: int, oth
 
 
 def test_readers_that_kill_all_of_nginx_count_only_as_kills() -> None:
-    """The other figures of such a trial are unknown, so no median includes its zeros."""
+    """The other figures of such a trial are unknown, so their zeros are not part of any median."""
     died = LOAD.observe(Outcome(record=LOAD.out_of_memory(), measuring_s=0.0))
     assert (died.oom_kills, died.others_ended, died.died) == (1, 0, True)
     lived = replace(died, died=False, oom_kills=0, growth_bytes=7 * MIB)

@@ -1,4 +1,4 @@
-"""The stage of a load: programs that start when they are needed, and one of several subjects."""
+"""The stage for a load: programs that start when they are needed, and one of several subjects."""
 
 import types
 from typing import TYPE_CHECKING, Any, cast
@@ -53,7 +53,7 @@ class StandInLab:
 
 
 def test_a_program_starts_at_its_first_call_and_again_after_a_restart() -> None:
-    """Starting one costs the engine a tenth of a second; old ones may have ended, or still hold a trial's connections.
+    """A start costs the engine a tenth of a second; old programs may have ended, or still hold a trial's connections.
 
     An observer runs as nginx's user, who may read what it needs about nginx's processes (proc(5)).
     """
@@ -79,7 +79,7 @@ def test_a_program_starts_at_its_first_call_and_again_after_a_restart() -> None:
 
 
 def test_a_containers_own_program_stays_when_programs_start_again() -> None:
-    """A backend numbers its responses, and a capture is fetched from where its program has written it."""
+    """A backend numbers its responses, and a capture stays where its program has written it."""
     stand_in = StandInLab()
     programs = stand_in.programs()
     programs.of("backend", Scripted)
@@ -93,7 +93,7 @@ def test_a_containers_own_program_stays_when_programs_start_again() -> None:
     assert lab.programs["client"].of("start_capture") == [{"filter_": "tcp port 8000", "snap_bytes": 192}]
 
 
-def test_a_stage_is_one_subject_of_several() -> None:
+def test_a_stage_belongs_to_one_of_several_subjects() -> None:
     stand_in = StandInLab()
     stage = stand_in.stage()
     assert (stage.address, stage.addresses["backend"]) == ("172.18.0.4", "172.18.0.5")
@@ -102,8 +102,8 @@ def test_a_stage_is_one_subject_of_several() -> None:
     assert stand_in.started == [("netadmin-small", OBSERVER, "www-data")]
 
 
-def test_stopped_workers_continue_whatever_happens() -> None:
-    """Stopped workers would serve no later trial."""
+def test_stopped_workers_continue_after_any_failure() -> None:
+    """Stopped workers would not serve later trials."""
     fake = FakeStage()
     fake.failing["something"] = LabError("no answer")
     with pytest.raises(LabError, match="no answer"), fake.stage.stopped_workers():

@@ -1,4 +1,4 @@
-"""The library runs a trial with one program, or with two on one time line."""
+"""The library runs a trial with one program, or with two programs on one time line."""
 
 import threading
 import time
@@ -41,12 +41,12 @@ class Program(Joined):
         self,
         *,
         ready_s: float = 100.0,  # on its own clock
-        ahead_s: float | None = None,  # its clock, relative to this machine's; None for one that reports ready_s
+        ahead_s: float | None = None,  # its clock, relative to this machine's; None: the program reports ready_s
         round_trip_s: float = 0.0,
         seen: Window | CannotDoError | None = None,
-        prepared: CannotDoError | None = None,  # it ends before that
+        prepared: CannotDoError | None = None,  # the time at which it ends early
         together: Callable[[], object] = lambda: None,
-        late: int = 0,  # for this many windows, which it does not run
+        late: int = 0,  # the number of windows for which it is late and which it does not run
     ) -> None:
         super().__init__(Loadgen, self)
         self._late = late
@@ -115,7 +115,7 @@ def on_a_stage(
 
 
 def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
-    """Against the stage's subject, and without an observer, which would wait for the window's end."""
+    """The trial runs against the stage's subject. There is no observer, which would wait for the window's end."""
     client = Program(seen=window(lags_ms=([9.0], [9.0]), steal_pct=9.0, measuring_s=2.0))
     prober = Program(seen=window(lags_ms=([7.0], [1.0]), steal_pct=3.0))
     plan = StallLoad(bulk_per_worker=(4, 0))
@@ -129,7 +129,7 @@ def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
 
 
 class Recorder:
-    """Replaces the observer's program: it has seen turns, or ends with an error."""
+    """Replaces the observer's program: it reports iterations, or fails."""
 
     def __init__(self, error: str = "", *, together: Callable[[], object] = lambda: None) -> None:
         self._error = error
@@ -151,7 +151,7 @@ class Recorder:
 
 @pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])
 def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: bool) -> None:
-    """The record is requested together with the loads, for their exact window, if the plan contains it."""
+    """If the plan contains the record, it is requested together with the loads, for their exact window."""
     both = threading.Barrier(2, timeout=5)
 
     class Meeting(Program):
@@ -172,7 +172,7 @@ def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: b
     assert (loaded.turns.turn_bytes_p50, idle.turns.turn_bytes_p50) == (1500, None)
 
 
-def test_a_trial_that_counts_writes_has_those_of_all_workers_meanwhile() -> None:
+def test_a_trial_that_counts_writes_has_those_of_all_workers_during_the_window() -> None:
     readings = iter([(1000, 50), (1700, 90)])
 
     def workers() -> list[types.SimpleNamespace]:
@@ -184,7 +184,7 @@ def test_a_trial_that_counts_writes_has_those_of_all_workers_meanwhile() -> None
 
 
 def test_a_failed_load_is_reported_before_unreadable_turns() -> None:
-    """Turns may be missing just because nginx is gone."""
+    """Iterations may be missing just because nginx is gone."""
     recorder = Recorder("process 11 keeps no record")
     for seen, error in ((CannotDoError("no bulk file"), "no bulk file"), (window(), "process 11 keeps no record")):
         client = Program(seen=seen)
@@ -195,7 +195,7 @@ def test_a_failed_load_is_reported_before_unreadable_turns() -> None:
 
 
 def test_the_client_gets_a_trial_with_address_and_label() -> None:
-    """The whole plan except the parts of others; one program does everything, and its response is not changed."""
+    """It gets the whole plan except for the parts of others. One program does everything; its response is unchanged."""
     seen = window(lags_ms=([7.0], [1.0]), bulk=(3_000_000, 0), fast_ms=[5.0], baseline_ms=[4.0], steal_pct=9.0)
     client = Program(seen=seen)
     plan = StallLoad(workers=3, bulk_per_worker=(4, 0, 1), fast_rate_hz=15.0, baseline_s=0.5, bulk_path="/film.bin")
@@ -205,7 +205,7 @@ def test_the_client_gets_a_trial_with_address_and_label() -> None:
     assert {name: value for name, value in vars(plan).items() if name in vars(spec)}.items() <= vars(spec).items()
 
 
-def test_of_two_programs_one_runs_the_loads_and_the_other_probes() -> None:
+def test_one_of_two_programs_runs_the_loads_and_the_other_probes() -> None:
     client, prober = Program(), Program()
     plan = StallLoad(bulk_per_worker=(4, 0), fast_rate_hz=15, baseline_s=0.5, probe_interval_s=0.02, measure_s=3.0)
     asked(client, prober, plan=plan)
@@ -218,7 +218,7 @@ def test_of_two_programs_one_runs_the_loads_and_the_other_probes() -> None:
 
 @pytest.mark.parametrize("late", ["client", "prober"])
 def test_a_window_that_was_requested_too_late_is_prepared_again(late: str) -> None:
-    """All its programs prepare again: nothing was measured yet, so no results are selected."""
+    """All programs prepare again. Nothing has been measured yet, so this does not select results."""
     client, prober = (Program(late=7 if name == late else 0) for name in ("client", "prober"))
     assert window_of(asked(client, prober)) == window()
     assert (len(client.specs), len(prober.specs)) == (8, 8)
@@ -231,7 +231,7 @@ def test_a_host_that_is_always_too_late_is_reported() -> None:
 
 @pytest.mark.parametrize("ready_s", [(100.0, 107.0), (107.0, 100.0)])
 def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[float, float]) -> None:
-    """It then has had time for its bulk downloads; both are called at the same time."""
+    """By then, that program has started its bulk downloads. Both are called at the same time."""
     both = threading.Barrier(2, timeout=5)
     client, prober = (Program(ready_s=each_s, round_trip_s=0.1, together=both.wait) for each_s in ready_s)
     began_s = time.monotonic()
@@ -269,7 +269,7 @@ def test_two_records_are_added() -> None:
 def test_programs_that_saw_different_workers_are_an_error() -> None:
     """One worker's downloads would be compared with another's lag.
 
-    A program that did not look for workers reports none.
+    A program that did not look for workers does not report any.
     """
     assert asked(Program(seen=replace(window(), workers=())), Program()).workers == (11, 12)
     with pytest.raises(LabError, match=r"reached the workers \[11, 13\], the prober \[11, 12\]"):
@@ -278,7 +278,7 @@ def test_programs_that_saw_different_workers_are_an_error() -> None:
 
 @pytest.mark.parametrize("phase", ["prepared", "seen"])
 def test_of_two_errors_the_clients_is_reported(phase: str) -> None:
-    """The client's error may have caused that of the prober."""
+    """The client's error may have caused the prober's."""
     client: dict[str, Any] = {phase: CannotDoError("no bulk file")}
     prober: dict[str, Any] = {phase: CannotDoError("no answer")}
     with pytest.raises(LabError, match="no bulk file"):
@@ -288,7 +288,7 @@ def test_of_two_errors_the_clients_is_reported(phase: str) -> None:
 
 
 def test_an_error_waits_for_the_other_program() -> None:
-    """A call without its response would spoil the next one."""
+    """A response that is not awaited would spoil the next call."""
     prober = Program(round_trip_s=0.2)
     began_s = time.monotonic()
     with pytest.raises(LabError, match="no bulk file"):

@@ -22,7 +22,7 @@ def test_each_worker_has_the_percentiles_of_its_own_lags() -> None:
 
 
 def test_each_worker_has_its_own_turns() -> None:
-    """Process ids assign them: the observer may list more workers than were probed, in another order."""
+    """They are matched by process id: the observer may list more workers than were probed, in another order."""
     workers = tuple(canned_turns.worker(pid, read=[(0, pid, 0)]) for pid in (12, 11, 13))
     record = replace(stall_record(), turns=Turns(workers=workers, start_s=1.0, end_s=2.0))
     assert [worker.turns and worker.turns.turns for worker in observed(record).workers] == [11, 12]
@@ -30,14 +30,14 @@ def test_each_worker_has_its_own_turns() -> None:
 
 
 def test_a_worker_without_recorded_turns_is_an_error() -> None:
-    """Another worker's turns must not replace them."""
+    """The iterations of another worker must not replace them."""
     turns = Turns(workers=(canned_turns.worker(11),), start_s=1.0, end_s=2.0)
     with pytest.raises(ValueError, match="worker 12 is not among those with recorded loop iterations"):
         observed(replace(stall_record(), turns=turns))
 
 
 def test_bulk_bytes_are_per_second_of_the_window() -> None:
-    """The window has 2 s; without downloads each worker has zero, so that an effect can still sum them."""
+    """The window lasts 2 s. Without downloads, each worker has zero, so that an effect can still sum them."""
     observation = observed(stall_record(bulk=(3_000_000, 0), steal_pct=3.0, measuring_s=1.25))
     assert (list(observation.bulk_bytes_per_s), observation.faults) == ([1_500_000, 0], ())
     assert (observation.busy_pct, observation.steal_pct, observation.measuring_s) == (50, 3, 1.25)
@@ -64,13 +64,13 @@ def test_a_fast_request_keeps_missing_values_as_none() -> None:
 
 
 def test_a_worker_without_any_response_has_no_lag() -> None:
-    """The worker was blocked for the whole window: the trial still counts for its turns."""
+    """The worker was blocked for the whole window, but its loop iterations still count."""
     answered, silent = observed(stall_record(lags_ms=([1.0], []))).workers
     assert (answered.lag_p50_ms, answered.probes) == (1.0, 1)
     assert (silent.lag_p50_ms, silent.lag_p99_ms, silent.probes) == (None, None, 0)
 
 
-def test_a_trial_whose_downloads_ended_early_does_not_count_and_says_so() -> None:
-    """The worker was not loaded to the end."""
+def test_a_trial_with_downloads_that_ended_early_is_void_with_that_reason() -> None:
+    """The worker was not loaded until the end of the window."""
     spoilt = observed(stall_record(bulk=(10, 0), ended_early=1))
     assert (spoilt.bulk_ended_early, spoilt.faults) == (1, ("1 bulk downloads ended before the window did",))

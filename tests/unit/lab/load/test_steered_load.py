@@ -23,7 +23,7 @@ def softnet(*processed: int, squeezed: int = 0) -> Counters:
 
 @pytest.fixture
 def fake() -> FakeStage:
-    """A machine with two CPUs that handle packets before, during and after a load."""
+    """Return a machine with two CPUs that handle packets before, during and after a load."""
     fake = FakeStage()
     fake.answers["run_tool"] = [ANSWER]
     fake.counters = [softnet(100, 7), softnet(110, 7), softnet(900, 407), softnet(1000, 507, squeezed=2)]
@@ -38,7 +38,7 @@ def test_by_default_the_first_cpu_handles_everything(fake: FakeStage) -> None:
 
 
 def test_packets_for_other_cpus_are_a_share_of_all_steered_ones(fake: FakeStage) -> None:
-    """The kernel counts them for each CPU that got packets; without steering there is no share."""
+    """The kernel counts steered packets for each CPU that got them; without steering, there is no share."""
     first, later = fake.counters[0], fake.counters[-1]
     fake.counters[0] = replace(first, softnet=tuple(replace(cpu, steered=10) for cpu in first.softnet))
     steered = zip(later.softnet, (70, 50), strict=True)

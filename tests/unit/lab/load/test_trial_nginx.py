@@ -24,7 +24,7 @@ def test_the_workers_rest_when_all_sleep_and_none_has_run() -> None:
 
 
 def test_a_number_is_steady_after_several_readings_without_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that is ready to run may still change the number after a long time."""
+    """A worker that is ready to run may change the number even after a long time."""
     monkeypatch.setattr(trial_nginx, "_BETWEEN_READINGS_S", 0.0)
     around = Around()
     busy, asleep = worker(7, is_asleep=False), worker(7)
@@ -38,7 +38,7 @@ def test_turns_are_those_from_now_on_by_the_clock_of_the_observer() -> None:
     assert rig(Around()).turns(3.0) == Turns(workers=(), start_s=12.5, end_s=15.5)
 
 
-def test_calls_are_those_made_meanwhile() -> None:
+def test_calls_are_those_made_during_an_action() -> None:
     counts = rig(Around()).calls(lambda: None)
     assert counts["read"] == Calls(made=7, failed=1, moved_bytes=9)
     several = CallCounts({"read": counts["read"], "write": Calls(made=3)})
@@ -53,7 +53,7 @@ def test_a_condition_that_never_becomes_true_is_an_error_with_nginxs_log(monkeyp
 
 
 def test_an_nginx_without_its_title_is_awaited() -> None:
-    """Between its start and its title, a search for the title finds none."""
+    """Before nginx has set its process title, a search for the title does not find it."""
     around = Around()
     around.workers[:0] = [CannotDoError("no process here")]
     rig(around).settle(1)
@@ -61,7 +61,7 @@ def test_an_nginx_without_its_title_is_awaited() -> None:
 
 
 def test_logs_and_settings_are_read() -> None:
-    """The script that starts nginx reads them; if nginx runs as long as the lab, the engine does."""
+    """The program that starts nginx reads them; if nginx runs as long as the lab, the engine reads them."""
     around = Around()
     assert Rig(around.stage, configuration="").error_log() == f"fetched {ERROR_LOG_PATH}"
     assert rig(around).access_log() == [{"uri": "/", "status": "200"}]
@@ -88,7 +88,7 @@ def test_a_signal_is_handled_before_the_script_continues() -> None:
 
 
 def test_old_workers_are_awaited_until_they_announce_their_exit_or_are_gone() -> None:
-    """A worker that has announced its exit and still works is not finished; new ones do not matter."""
+    """A worker that has announced its exit but still works is not finished. New workers do not matter."""
     working, leaving, new = (
         (worker(pid, is_leaving=is_leaving, is_asleep=is_asleep),)
         for pid, is_leaving, is_asleep in ((7, True, False), (7, True, True), (8, False, True))
@@ -103,7 +103,7 @@ def test_old_workers_are_awaited_until_they_announce_their_exit_or_are_gone() ->
 
 
 def test_killed_workers_have_successors_when_the_trial_continues() -> None:
-    """Between the end of a worker and the start of its successor, there is none."""
+    """For a moment, the killed worker is gone and its successor has not started."""
     around = Around()
     old, new = worker(7), worker(8)
     around.workers = [(old,), (old,), CannotDoError("no worker"), (old, new), (new,), (new,)]
@@ -113,7 +113,7 @@ def test_killed_workers_have_successors_when_the_trial_continues() -> None:
 
 
 @pytest.mark.parametrize("refuses", ["", "bind() failed"])
-def test_a_second_nginx_says_why_it_does_not_start(refuses: str) -> None:
+def test_the_reason_is_reported_if_a_second_nginx_does_not_start(refuses: str) -> None:
     around = Around()
     around.refuses = refuses
     assert rig(around).start_another() == refuses

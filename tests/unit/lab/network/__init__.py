@@ -1,1 +1,1 @@
-"""Links."""
+"""Tests of tuneproof.lab.network: links."""

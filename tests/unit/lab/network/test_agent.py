@@ -29,7 +29,7 @@ def test_a_link_is_shaped_direction_by_direction() -> None:
 
 @pytest.mark.parametrize("idle", [Impairment(), Impairment(limit_packets=10)], ids=["nothing", "limit-alone"])
 def test_without_shaping_all_figures_are_zero(idle: Impairment) -> None:
-    """The limit is zero, too: any other figure would attach netem."""
+    """The limit is zero, too: any other value would attach netem."""
     program = Program()
     shape(agent_in(container(program)), LinkProfile(egress=idle, ingress=Impairment(delay_ms=1)))
     (asked,) = program.of("shape")
@@ -38,7 +38,7 @@ def test_without_shaping_all_figures_are_zero(idle: Impairment) -> None:
 
 
 class AtOnce(ThreadPoolExecutor):
-    """Threads in which each call has ended before the next one starts."""
+    """Threads in which each call ends before the next one starts."""
 
     def submit(self, task: Any, /, *given: Any, **named: Any) -> Future[Any]:
         future = super().submit(task, *given, **named)

@@ -1,4 +1,4 @@
-"""One line of settings becomes a network profile, or one message with everything that is wrong in it."""
+"""One line of settings becomes a network profile, or one message with everything that is wrong with it."""
 
 from typing import Any
 
@@ -68,7 +68,7 @@ def test_a_prefix_chooses_the_link_and_the_direction(text: str, shaped: list[str
 
 
 def test_spaces_and_capitals_do_not_matter() -> None:
-    """The name is the text without spaces, in lower case; tc takes capitals, too."""
+    """The name is the text without spaces, in lower case; tc accepts capitals, too."""
     profile = parse_custom(" Delay = 20 ms, rate=50Mbit ")
     assert profile == parse_custom("delay=20ms,rate=50mbit")
     assert profile.name == "delay=20ms,rate=50mbit"
@@ -97,7 +97,7 @@ def test_spaces_and_capitals_do_not_matter() -> None:
         ),
         ("limit=10", "client: a limit alone shapes nothing, give a delay, a loss or a rate with it"),
         ("delay=1ms,,loss=1%", "nothing between commas: no such key"),
-        # The jitter's message would disappear with the delay's.
+        # Without the delay's message, the jitter's would disappear.
         ("delay=20,jitter=5ms", "delay=20: 20 needs one of the units us, ms, s"),
     ],
 )
@@ -111,7 +111,7 @@ def test_a_fault_is_named_with_its_setting(text: str, fault: str) -> None:
 
 @pytest.mark.parametrize("key", ["dealy", "", "client", "server.delay", "egress.client.delay", "client.client.delay"])
 def test_an_unknown_key_is_answered_with_the_known_ones(key: str) -> None:
-    """A prefix is optional and comes first."""
+    """A prefix is optional, and comes before the key."""
     assert faults(f"{key}=1ms") == (
         f"{key}=1ms: no such key (the keys are delay, jitter, loss, duplicate, reorder, corrupt, rate, limit, "
         "each after an optional client. or backend. and an optional egress. or ingress.)"
@@ -119,7 +119,7 @@ def test_an_unknown_key_is_answered_with_the_known_ones(key: str) -> None:
 
 
 def test_all_faults_are_named_at_once() -> None:
-    """Unreadable settings do not hide that others exclude each other."""
+    """Even with unreadable settings, others that exclude each other are reported."""
     message = faults("loss=1,backend.jitter=1ms,colour=red,loss=2%,ingress.rate=9999gbit")
     clauses = message.split("; ")
     assert [clause.partition(":")[0] for clause in clauses] == [
@@ -132,8 +132,8 @@ def test_all_faults_are_named_at_once() -> None:
 
 
 @pytest.mark.parametrize("digits", [400, 5000])
-def test_an_endless_number_is_out_of_range(digits: int) -> None:
-    """Neither a float nor Python's limit of digits gets in the way."""
+def test_an_extremely_long_number_is_out_of_range(digits: int) -> None:
+    """Neither the range of float nor Python's limit on digits causes an exception."""
     assert "delay_ms: inf is not a number between 0 and 10000" in faults(f"delay={'9' * digits}s")
     assert "limit_packets: inf is not a whole number between 1 and 2600" in faults(f"limit={'9' * digits}")
 

@@ -1,4 +1,4 @@
-"""netem's settings are checked when they are written, and come with a queue that fits."""
+"""netem's settings are checked when they are created, and get a queue of a suitable size."""
 
 import math
 from typing import Any
@@ -25,7 +25,7 @@ from tuneproof.lab.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER
         ({"limit_packets": 2601}, "limit_packets: 2601 is not between 1 and 2600"),
         ({"limit_packets": 10.0}, "limit_packets: 10 is not a whole number between 1 and 2600"),
         ({"delay_ms": 0.0005}, "delay_ms: 0.0005 is finer than a microsecond; at most three decimals are kept"),
-        # Jitter and reordering need a delay, and one was given.
+        # Jitter and reordering need a delay, which is given here.
         ({"delay_ms": -1, "jitter_ms": 2, "reorder_pct": 5}, "delay_ms: -1 is not between 0 and 10000"),
         ({"delay_ms": 5, "jitter_ms": 6}, "jitter_ms: 6 needs a delay_ms of at least as much"),
         ({"reorder_pct": 10}, "reorder_pct: 10 needs a delay_ms: packets overtake those that wait"),
@@ -79,7 +79,7 @@ def test_the_limits_of_a_range_belong_to_it(name: str, value: float | None) -> N
 
 
 def test_a_pipe_that_does_not_fit_into_a_link_is_rejected_unless_its_queue_is_given() -> None:
-    """125 MB/s times 31.491 ms are 2600 frames of 1514 bytes: they fit, and nothing is left for a buffer."""
+    """125 MB/s times 31.491 ms is 2600 frames of 1514 bytes: they fit, but leave no room for a buffer."""
     with pytest.raises(BadInputError) as caught:
         Impairment(delay_ms=31.492, rate_mbit=1000)
     assert caught.value.what == (
@@ -94,23 +94,23 @@ def test_a_pipe_that_does_not_fit_into_a_link_is_rejected_unless_its_queue_is_gi
     ("impairment", "packets"),
     [
         (Impairment(delay_ms=20, rate_mbit=100), 496),  # 12.5 MB/s times 60 ms, by 1514 bytes
-        (Impairment(delay_ms=1, jitter_ms=0.5), 1776),  # 125 MB/s, assumed, times 21.5 ms
-        (Impairment(delay_ms=5, rate_mbit=100), 207),  # times 25 ms: a buffer of 20 ms, not of 10
+        (Impairment(delay_ms=1, jitter_ms=0.5), 1776),  # 125 MB/s (assumed) times 21.5 ms
+        (Impairment(delay_ms=5, rate_mbit=100), 207),  # times 25 ms: the buffer is 20 ms, not 10
         (Impairment(rate_mbit=2), 100),  # 5 kB would be 4 frames
-        (Impairment(loss_pct=1), 1652),  # 125 MB/s, assumed, times 20 ms
+        (Impairment(loss_pct=1), 1652),  # 125 MB/s (assumed) times 20 ms
         (Impairment(delay_ms=20, rate_mbit=1000), MAX_QUEUE_PACKETS),  # 4954 with the whole buffer
         (Impairment(delay_ms=1, rate_mbit=8000), MAX_QUEUE_SUPER_FRAMES),  # 321 with the whole buffer
-        (Impairment(delay_ms=200), MAX_QUEUE_PACKETS),  # cut: its rate was not given
+        (Impairment(delay_ms=200), MAX_QUEUE_PACKETS),  # limited, since its rate is not given
     ],
 )
 def test_the_queue_holds_packets_in_transit_and_a_buffer(impairment: Impairment, packets: int) -> None:
-    """The longest delay, and one round trip or 20 ms, at the link's rate; at least 100 frames, at most what fits."""
+    """It holds the longest delay plus one round trip or 20 ms at the rate: at least 100 frames, at most what fits."""
     assert impairment.queue_packets == packets
     assert impairment.to_netem()["limit_packets"] == impairment.to_json()["limit_packets"] == packets
 
 
 def test_each_field_except_the_limit_shapes_by_itself() -> None:
-    """Jitter and reordering are never alone: they need a delay. If no packet waits, there are never too many."""
+    """Jitter and reordering need a delay. A limit alone has no effect, since no packets wait."""
     fields: list[dict[str, Any]] = [
         {name: 1} for name in ("delay_ms", "loss_pct", "duplicate_pct", "corrupt_pct", "rate_mbit")
     ]
@@ -137,14 +137,14 @@ def test_each_field_except_the_limit_shapes_by_itself() -> None:
     ids=str,
 )
 def test_super_frames_are_cut_if_they_would_show(fields: dict[str, Any], frame_bytes: int) -> None:
-    """64 KiB in one piece take 2.5 ms at 209.7152 Mbit/s, and one loss of them is 44 losses."""
+    """64 KiB in one piece takes 2.5 ms at 209.7152 Mbit/s, and the loss of that piece is 44 losses."""
     impairment = Impairment(**fields)
     assert impairment.frame_bytes == frame_bytes
     assert impairment.per_packet == (frame_bytes == 1514)
 
 
 def test_netem_gets_whole_microseconds_and_bytes() -> None:
-    """1.001 times 1000 is not whole in binary, and 100 Mbit/s are 12.5 MB/s; the kernel itself writes 0 for no rate."""
+    """In binary, 1.001 times 1000 is not a whole number; 100 Mbit/s is 12.5 MB/s; 0 means no rate, as in the kernel."""
     impairment = Impairment(delay_ms=1.001, loss_pct=2, duplicate_pct=3, corrupt_pct=5, rate_mbit=100)
     netem = impairment.to_netem()
     assert netem == {
@@ -164,7 +164,7 @@ def test_netem_gets_whole_microseconds_and_bytes() -> None:
 
 
 def test_a_limit_must_fit_into_memory_even_with_super_frames() -> None:
-    """A hundred frames of 64 KiB take as much as 2600 full ones."""
+    """A hundred frames of 64 KiB need as much memory as 2600 full-size ones."""
     assert Impairment(rate_mbit=1000, limit_packets=100).queue_packets == 100
     with pytest.raises(BadInputError, match="limit_packets: 101 is too many where frames of 64 KiB pass; 100 at most"):
         Impairment(rate_mbit=1000, limit_packets=101)

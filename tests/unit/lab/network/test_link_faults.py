@@ -1,4 +1,4 @@
-"""Figures of a link become its faults, near each tolerance, and a cell's records."""
+"""A link's figures become its faults, as values near each tolerance show, and the records in a cell."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,7 +32,7 @@ def figures(
     late_ms: tuple[float, ...] = (),
     **egress: Any,
 ) -> LinkFigures:
-    """Return a link without faults, except for a test's changes on the way there."""
+    """Return a link without faults, except for a test's changes to the direction there."""
     clean: dict[str, Any] = {"lost": 0, "duplicated": 0, "overtaking": 0}
     tenth = packets // 10
     delays_ms = (delay_ms,) * tenth + (delay_ms + quarter_ms,) * (packets - tenth)
@@ -48,7 +48,7 @@ def figures(
 
 
 def egress(**fields: Any) -> LinkProfile:
-    """Return a link with 5 ms each way, and an additional effect on the way there."""
+    """Return a link with 5 ms each way, and an additional effect in the direction there."""
     return LinkProfile(egress=Impairment(**{"delay_ms": 5, **fields}), ingress=Impairment(delay_ms=5))
 
 
@@ -57,11 +57,11 @@ UNIFORM = tuple(2.0 + 6.0 * (number + 0.5) / 1000 for number in range(1000))
 """1000 delays of 5 ms that vary by 3 ms."""
 
 
-# Of 1000 packets, 20 are expected to be lost; 99 % of all links lose between 10 and 32.
+# 20 of 1000 packets are expected to be lost; 99 % of such links lose between 10 and 32.
 COUNTS = {
     "lost": ({"loss_pct": 2}, "lost", (10, 32), (False, True)),
     "none-lost": ({}, "lost", (0, 0), (False, True)),
-    # A receiver that checks drops a packet with a wrong bit.
+    # A receiver that checks packets drops those with a wrong bit.
     "corrupt": ({"corrupt_pct": 2}, "lost", (0, 32), (False, True)),
     "twice": ({"duplicate_pct": 2}, "duplicated", (10, 32), (False, False)),
     "overtaking": ({"reorder_pct": 2}, "overtaking", (10, 32), (False, False)),
@@ -72,7 +72,7 @@ COUNTS = {
 def test_a_count_is_right_within_its_limits_and_the_only_fault_beyond_them(
     way: dict[str, float], what: str, limits: tuple[int, int], by_host: tuple[bool, bool]
 ) -> None:
-    """The limits are included; a busy host may lose packets, but cause none of the others."""
+    """The limits themselves are right; a busy host may lose packets, but does not cause the other faults."""
     seen: list[dict[str, Any]] = [{what: limits[0]}, {what: limits[1]}, {what: limits[0] - 1}, {what: limits[1] + 1}]
     for inside in seen[:2]:
         assert faults(egress(**way), figures(**inside), EXACT) == []
@@ -89,11 +89,11 @@ def test_a_count_is_right_within_its_limits_and_the_only_fault_beyond_them(
         (egress(), figures(delay_ms=5.0)),
         (egress(), figures(delay_ms=6.0)),
         (egress(), figures(quarter_ms=1.5)),
-        # The host's delays in taking and releasing the packet do not belong to the link.
+        # The host's delays in taking and releasing the packet are not the link's.
         (egress(), figures(delay_ms=6.8, late_ms=(0.4,) * 1000)),
         (egress(jitter_ms=3), figures(delays_ms=UNIFORM)),
-        # A twentieth of the delays lies within 30 to 71 of 1000, and so at 2.18 to 2.43 ms; half of them within 4.75 to
-        # 5.25 ms. A millisecond is allowed above.
+        # A twentieth of 1000 delays is between the 30th and the 71st, at 2.18 to 2.43 ms; the median is at 4.75
+        # to 5.25 ms. A millisecond more is allowed.
         (egress(jitter_ms=3), figures(delays_ms=tuple(delay_ms - 0.1 for delay_ms in UNIFORM))),
         (egress(jitter_ms=3), figures(delays_ms=tuple(delay_ms + 1.1 for delay_ms in UNIFORM))),
         (egress(**RATED), figures(rate=100.8)),
@@ -125,7 +125,7 @@ def test_a_value_just_within_its_tolerance_is_not_a_fault(profile: LinkProfile, 
 def test_a_delay_just_beyond_its_tolerance_is_the_only_fault(
     profile: LinkProfile, measured: LinkFigures, share: int, value: str, wanted: str, *, by_host: bool
 ) -> None:
-    """One sentence with both figures, and whether a busy host can be the cause; nothing else is reported."""
+    """One sentence contains both figures, and whether a busy host can be the cause; nothing else is reported."""
     text = f"egress: {share} % of the delays are below {value} ms, wanted {wanted} ms"
     assert [(found.text, found.by_host) for found in faults(profile, measured, EXACT)] == [(text, by_host)]
 
@@ -153,7 +153,7 @@ def test_all_faults_of_both_directions_are_named() -> None:
 
 
 def test_a_links_records_fit_into_a_cell() -> None:
-    """Each direction has a record, with the limits that decided."""
+    """Each direction gets a record with the limits that decided."""
     profile = PROFILES["wan"].client
     measured = figures(delay_ms=20.1, rate=101.0, late_ms=(0.25,) * 1000)
     records = link_records(profile, measured, PRECONDITION, network="wan", link="client", shaper="wire")
@@ -169,7 +169,7 @@ def test_a_links_records_fit_into_a_cell() -> None:
     assert (out["measured"]["rate_mbit"], into["measured"]["rate_mbit"]) == (101, None)
     assert out["measured"]["rtt_p50_ms"] == into["measured"]["rtt_p50_ms"] == 10.0
     assert out["measured"]["host_late_p50_ms"] == into["measured"]["host_late_p95_ms"] == 0.25
-    # The tolerance is twice the host's lateness, and a millisecond.
+    # The tolerance is twice the host's lateness plus a millisecond.
     assert out["tolerance"] == into["tolerance"] == {"delay_p5_ms": pytest.approx(1.5), "rate_pct": 10}
     assert "asked" not in out
     nothing_waits = LinkProfile.both(Impairment(delay_ms=5, reorder_pct=60))
@@ -207,7 +207,7 @@ def test_jitter_is_uniform_and_a_hosts_lateness_counts_twice(
 
 
 def test_a_rarely_late_host_does_not_change_a_low_quantile() -> None:
-    """Three of four wake-ups are in time, so more than half of the packets are."""
+    """Three of four wake-ups are on time, and so are more than half of the packets."""
     late_ms = [0.0, 0.0, 0.0, 8.0]
     assert expected_ms(Impairment(delay_ms=20), 0.05, frame_bytes=106, late_ms=late_ms) == pytest.approx(20)
     assert expected_ms(Impairment(delay_ms=20), 0.95, frame_bytes=106, late_ms=late_ms) > 28

@@ -20,7 +20,7 @@ HERE, FAR, NEAR = Engine(name="here"), Engine(name="far"), Engine(name="near")
 
 
 class Ends:
-    """The ends of paths in a lab; each path has another clock at its other end, which is an hour ahead."""
+    """The ends of paths in a lab; the clock at the other end of each path is an hour ahead."""
 
     def __init__(self) -> None:
         self.specs: list[RoleSpec] = []
@@ -43,13 +43,13 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Ends:
 
 
 def paths(**by_role: Engine) -> Any:
-    """Measure the paths of a lab whose subject is here."""
+    """Measure the paths in a lab with its subject on this machine."""
     engines = Engines(default=HERE, by_role={Role(role): engine for role, engine in by_role.items()}, manager=HERE)
     return measure_paths(Session(), engines, image="netadmin:1")
 
 
 def test_each_machine_has_a_path_to_the_subjects(ends: Ends) -> None:
-    """It is named after the role there; a role next to the subject has none, and roles on one machine share a path."""
+    """A path is named after the role there. A role next to the subject has no path; roles on one machine share one."""
     assert list(paths(client=FAR)) == [Role.CLIENT]
     assert [(spec.name, spec.goes_with) for spec in ends.specs] == [
         ("path-subject", Role.SUBJECT),
@@ -72,7 +72,7 @@ def test_a_path_has_its_round_trip_its_rates_and_its_losses() -> None:
 
 
 def test_a_path_in_words() -> None:
-    """A run prints the path with the unit after each figure."""
+    """A run prints each figure of the path with its unit."""
     path = MachinePath(
         engine="far",
         rtt_p10_ms=0.1,

@@ -1,4 +1,4 @@
-"""Arrivals of probes and of loads become figures, on a host that pauses and between machines with two clocks."""
+"""Arrivals of probes and loads become figures, even on a host that pauses or between machines with two clocks."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ LOAD_OF_100_MBIT = tuple((at_us, at_us * 25 // 2) for at_us in range(0, 100_000,
 def told(
     *, there: Sequence[int], back: Sequence[int], sent: int = 4, **loads: tuple[tuple[int, int], ...]
 ) -> LinkFigures:
-    """Return the figures for probes that arrived in this order, 1 ms after they were sent, in both directions."""
+    """Return the figures for probes that arrived in this order in both directions, 1 ms after they were sent."""
     seen = PathSeen(
         sent=sent,
         late=(),
@@ -53,7 +53,7 @@ def test_each_direction_is_distinguished(
 
 
 def test_times_are_quantiles_in_milliseconds() -> None:
-    """One slow probe does not change a median; the sender's lateness has the same unit."""
+    """One slow probe does not change a median; the sender's lateness is in milliseconds, too."""
     seen = PathSeen(
         sent=11,
         late=tuple(100 * number for number in range(11)),
@@ -108,7 +108,7 @@ def carried(rate_mbit: float, *, noise: tuple[float, float], seed: int = 7450, *
 @over_noise
 @pytest.mark.parametrize("rate_mbit", [2, 10, 100, 400])
 def test_a_loaded_link_shows_its_rate_however_busy_the_host_is(rate_mbit: float, noise: tuple[float, float]) -> None:
-    """Delayed data arrives at once afterwards, and must not count too much; a pause may be longer than a fast queue."""
+    """After a pause, delayed data arrives at once, which must not raise the rate; a fast queue may empty in a pause."""
     longest_queue = rate_mbit <= 100 or noise[0] < 0.3
     least = 0.9 if longest_queue else 0.7
     for seed in range(10):
@@ -118,7 +118,7 @@ def test_a_loaded_link_shows_its_rate_however_busy_the_host_is(rate_mbit: float,
 def test_a_window_that_begins_in_a_pause_shows_the_rate_by_its_highest_points() -> None:
     """The first and the last point alone would give a rate that is too high."""
     points = [[at_us, at_us * 10] for at_us in range(0, 400_000, 1000) if not 0 < at_us < 40_000]
-    # A pause of 40 ms at the beginning is made up for at once.
+    # After a pause of 40 ms at the beginning, the delayed data arrives at once.
     points[0] = [38_000, 0]
     assert 8 * (points[-1][1] - points[0][1]) / (points[-1][0] - points[0][0]) > 88
     assert carried_mbit(points) == pytest.approx(80)
@@ -130,14 +130,14 @@ def test_a_host_that_carries_less_lowers_the_rate(noise: tuple[float, float]) ->
 
 
 @over_noise
-def test_a_sender_that_is_too_slow_lowers_the_rate_and_raises_none(noise: tuple[float, float]) -> None:
-    """Missed parts of the schedule are not sent later."""
+def test_a_sender_that_is_too_slow_lowers_the_rate_and_never_raises_it(noise: tuple[float, float]) -> None:
+    """What the sender missed is not sent later."""
     assert carried(100, noise=noise, offered=0.7) < 75
 
 
 @pytest.mark.parametrize("points", [[], [[0, 0]], [[0, 0], [900, 1514]]], ids=len)
 def test_a_load_that_hardly_arrives_has_no_rate(points: list[list[int]]) -> None:
-    """The link did not carry the load for some reason; it is measured again, and then reported."""
+    """For some reason, the link did not carry the load; it is measured again and then reported."""
     assert carried_mbit(points) == 0
 
 
@@ -154,7 +154,7 @@ def seen(*, ahead_us: int, there_us: tuple[int, ...], back_us: tuple[int, ...]) 
 
 @pytest.mark.parametrize("ahead_us", [0, 1_000, -5_000_000_000])
 def test_the_fastest_probes_show_how_far_the_other_clock_is_ahead(ahead_us: int) -> None:
-    """Others waited somewhere, separately in each direction; asymmetric paths give an error of half the difference."""
+    """Other probes waited somewhere in one direction; the error with asymmetric paths is half the difference."""
     assert other_ahead_us(seen(ahead_us=ahead_us, there_us=(900, 100, 300), back_us=(100, 4000, 200))) == ahead_us
     assert other_ahead_us(seen(ahead_us=ahead_us, there_us=(300,), back_us=(100,))) == ahead_us + 100
 

@@ -1,4 +1,4 @@
-"""Simulations show how often a correct link is blamed, and that a wrong one is found."""
+"""Simulations show how often a correct link is rejected, and that a wrong link is found."""
 
 import numpy as np
 import pytest
@@ -36,10 +36,10 @@ def share_blamed(
 
 @over_noise
 @pytest.mark.parametrize("name", ["wan", "lossy", "unruly", "jittery", "slow-client", "fast-backend"])
-def test_a_correct_link_is_hardly_ever_blamed(
+def test_a_correct_link_is_rarely_rejected(
     name: str, noise: tuple[float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its rate is not lowered either. Faults that a host can cause are measured again; two in 25 may be chance."""
+    """Its rate is not lowered, either. Faults that a host can cause are measured again; two in 25 may be chance."""
     monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
     profile = PROFILES[name].client
     rng = np.random.default_rng(7450)
@@ -54,8 +54,8 @@ def test_a_correct_link_is_hardly_ever_blamed(
         assert share_blamed(profile, profile=profile, packets=600, links=25, noise=noise) <= 2 / 25
 
 
-# Each row: the requested effect in addition to 5 ms each way, and the real one; the precondition distinguishes them
-# with 400 probes.
+# Each row: the requested effect in addition to 5 ms each way, and the real effect. With 400 probes, the precondition
+# distinguishes them.
 FOUND: dict[str, tuple[dict[str, float], dict[str, float], int]] = {
     "more-loss": ({"loss_pct": 2}, {"loss_pct": 5}, 5000),
     "less-loss": ({"loss_pct": 2}, {"loss_pct": 0.5}, 5000),

@@ -1,4 +1,4 @@
-"""The named network profiles, and the choice of a user."""
+"""The named network profiles, and a user's choice of networks."""
 
 import json
 
@@ -8,7 +8,7 @@ from tuneproof.errors import BadInputError
 from tuneproof.lab.network.profiles import PROFILES, choose_networks
 
 
-def test_only_the_bare_network_does_nothing_and_no_two_do_the_same() -> None:
+def test_only_the_bare_network_has_no_effect_and_no_two_profiles_are_the_same() -> None:
     assert len({repr(profile.links) for profile in PROFILES.values()}) == len(PROFILES)
     assert [name for name, profile in PROFILES.items() if not profile.shapes] == ["bare"]
 
@@ -36,7 +36,7 @@ def test_results_name_every_direction_and_none_without_settings() -> None:
     ids=["default", "as-given", "repeated", "same-as-named", "same-twice", "nothing", "own"],
 )
 def test_networks_come_once_each_in_the_order_given(asked: list[str], names: list[str]) -> None:
-    """Equal settings are the same network; custom settings keep their text as the name, without spaces."""
+    """Equal settings are the same network; custom settings keep their text, without spaces, as the name."""
     assert [profile.name for profile in choose_networks(asked)] == names
 
 

@@ -1,4 +1,4 @@
-"""A link is measured until it is as requested, or has a rate that the host can carry."""
+"""A link is measured until it is as requested, or until its rate is one that the host can carry."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -37,7 +37,7 @@ def carrying(profile: LinkProfile, *, egress_mbit: float, ingress_mbit: float) -
 
 
 def on_a_host(*carried_mbit: float) -> tuple[Measure, list[LinkProfile]]:
-    """Return links over a host that carries this much egress, by measurement, and their requested settings."""
+    """Return links over a host that carries this much egress at each measurement, and their requested settings."""
     asked: list[LinkProfile] = []
     hosts: Iterator[float] = iter(carried_mbit)
 
@@ -67,7 +67,7 @@ def test_a_rate_that_the_host_does_not_carry_is_lowered_only_in_that_direction()
 
 @pytest.mark.parametrize("carried_mbit", [0, 130])
 def test_a_rate_below_a_fifth_of_the_requested_one_is_another_network(carried_mbit: int) -> None:
-    """A link that carries nothing is no network at all; this is reported, and ends nothing else."""
+    """A link that carries nothing is not a network at all; this is reported, and other claims continue."""
     measure, asked = on_a_host(*[carried_mbit] * 3)
     assert settle(FAST, measure, PRECONDITION).wrong == (
         f"egress rate {carried_mbit} Mbit/s, wanted 500 within 10 %",
@@ -76,7 +76,7 @@ def test_a_rate_below_a_fifth_of_the_requested_one_is_another_network(carried_mb
     assert asked == [FAST] * 3
 
 
-def test_a_rate_is_lowered_twice_at_most() -> None:
+def test_a_rate_is_lowered_at_most_twice() -> None:
     """A host that becomes slower each time is not suitable for measuring."""
     measure, asked = on_a_host(*[400] * 3, *[240] * 3, *[140] * 3)
     settled = settle(FAST, measure, PRECONDITION)
@@ -85,7 +85,7 @@ def test_a_rate_is_lowered_twice_at_most() -> None:
 
 
 def test_a_link_stuck_at_a_rate_of_its_own_is_found() -> None:
-    """After its rate is lowered to 70 %, the link is faster than that, which no host can cause."""
+    """After its rate is lowered to 70 %, the link is faster than set, which a host cannot cause."""
 
     def measure(profile: LinkProfile) -> LinkFigures:
         return carrying(profile, egress_mbit=250, ingress_mbit=500)
@@ -126,8 +126,8 @@ def test_a_direction_that_was_not_measured_is_not_lowered() -> None:
 
 
 @pytest.mark.parametrize(("carried_mbit", "set_mbit"), [(410, 280), (999, 690), (29, 20), (14.4, 10), (1.31, 0.91)])
-def test_lowered_rates_are_round(carried_mbit: float, set_mbit: float) -> None:
-    """They have two digits, and are never above 70 %."""
+def test_lowered_rates_are_rounded_down(carried_mbit: float, set_mbit: float) -> None:
+    """They have two significant digits, and are never above 70 %."""
     asked = LinkProfile(egress=Impairment(rate_mbit=carried_mbit * 2))
     figures = carrying(asked, egress_mbit=carried_mbit, ingress_mbit=1)
     assert lowered(asked, asked, figures, ["egress"]).egress.rate_mbit == pytest.approx(set_mbit)

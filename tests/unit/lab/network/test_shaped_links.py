@@ -1,4 +1,4 @@
-"""The shaped links of a lab: the calls to each agent, and the state that the lab assumes."""
+"""The shaped links in a lab: the calls to each agent, and the state that the lab assumes."""
 
 import pytest
 
@@ -13,7 +13,7 @@ from tuneproof.lab.protocol.codec import from_plain
 from tuneproof.lab.protocol.links import ProbePath
 from tuneproof.lab.topology.roles import Role
 
-LOSES, NEAR = Impairment(loss_pct=1), Impairment(delay_ms=1)  # only the first one needs single packets
+LOSES, NEAR = Impairment(loss_pct=1), Impairment(delay_ms=1)  # only the first profile needs single packets
 
 
 def of_a_client(**ways: Impairment) -> NetworkProfile:
@@ -50,7 +50,7 @@ def test_a_wire_that_did_not_start_is_an_error_at_once() -> None:
 
 
 def test_existing_settings_are_not_set_again() -> None:
-    """Shaping takes time, and empties queues: two arms with the same network must not pay for it in between."""
+    """Shaping takes time and empties queues: between two arms with the same network, it is not needed."""
     lab = FakeLab()
     shaped = links(lab)
     shaped.apply(PROFILES["wan"], subject="subject")
@@ -67,7 +67,7 @@ def test_existing_settings_are_not_set_again() -> None:
 
 
 def test_after_a_failure_the_old_profile_is_not_trusted() -> None:
-    """The kernel's present state is unknown, and a restarted wire shapes nothing."""
+    """The kernel's present state is unknown, and a restarted wire does not shape anything."""
     lab = FakeLab()
     shaped = links(lab)
     shaped.apply(PROFILES["wan"], subject="subject")
@@ -93,7 +93,7 @@ def test_after_a_failure_the_old_profile_is_not_trusted() -> None:
     ids=["backend", "super-frames", "only-towards-the-subject", "only-from-the-subject"],
 )
 def test_the_subject_sends_single_packets_if_some_link_needs_them(wanted: NetworkProfile, on: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """The subject sends what arrives at a role; for what a role sends, its own agent is responsible."""
+    """The subject sends what a role receives; what a role sends is up to its own agent."""
     lab = FakeLab()
     links(lab).apply(wanted, subject="subject")
     assert lab.programs["subject"].of("switch_segmentation") == [{"on": on}]
@@ -134,7 +134,7 @@ def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
     ids=["lossy", "no-rate", "both-ways"],
 )
 def test_directions_with_a_rate_get_a_suitable_load(profile: LinkProfile, streams: dict[str, bool]) -> None:
-    """A direction without a rate gets no load; the offered rate is each direction's own, in bytes."""
+    """A direction without a rate does not get a load; the offered rate is that of the direction, in bytes."""
     lab = FakeLab()
     links(lab).measure("client", profile, subject="subject", plan=PLAN)
     (given,) = lab.programs["client"].of("probe_path")

@@ -1,4 +1,4 @@
-"""The place where links are shaped: tried on the host, then chosen."""
+"""The place where links are shaped is tried on the host and then chosen."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from tuneproof.lab.network.shaper import NoShaperError, choose_shaper, why_impos
         ("wire", {"native": "", "wire": ""}, "wire"),
     ],
 )
-def test_native_comes_first_unless_something_else_was_requested(
+def test_native_shaping_is_chosen_first_unless_something_else_was_requested(
     asked: str, impossible: dict[str, str], chosen: str
 ) -> None:
     """A wire costs CPU and memory."""
@@ -42,7 +42,7 @@ def test_an_impossible_request_is_reported_with_its_reason(
     assert "load sch_netem and ifb" in caught.value.remedy
 
 
-def test_another_refusal_of_the_engine_than_for_the_device_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_by_the_engine_that_is_not_about_the_device_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
 
     def refuse(*_: object, devices: tuple[str, ...], engines: object) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""The messages between the lab and the programs in its containers."""
+"""Tests of tuneproof.lab.protocol: messages between the lab and the programs in its containers."""

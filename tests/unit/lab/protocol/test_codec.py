@@ -85,7 +85,7 @@ def test_a_sent_value_arrives() -> None:
     assert repr(arrived) == repr(FULL)
 
 
-def test_json_has_the_names_of_fields_and_the_values_of_tuples() -> None:
+def test_json_contains_the_names_of_fields_and_the_values_of_tuples() -> None:
     plain = wire(FULL)
     assert plain["maybe_part"] == {"size": 1, "near": [3, "three"]}
     assert plain["points"] == [[1, "one"], [2, "two"]]
@@ -94,14 +94,14 @@ def test_json_has_the_names_of_fields_and_the_values_of_tuples() -> None:
 
 
 def test_missing_fields_keep_their_defaults() -> None:
-    """Required fields must be there."""
+    """Required fields must be present."""
     plain = {name: value for name, value in wire(FULL).items() if name not in {"nothing", "defaulted", "made"}}
     assert (from_plain(Whole, plain).defaulted, from_plain(Whole, plain).made) == ("usual", {})
     assert from_plain(Part, {}) == Part()
 
 
 def test_a_whole_number_is_accepted_for_one_with_a_fraction() -> None:
-    """JSON of other programs has one kind of number; it gets the field's type."""
+    """Other programs' JSON has only one kind of number, which gets the field's type."""
     share = from_plain(Whole, {**wire(FULL), "share": 3}).share
     assert (share, type(share)) == (3.0, float)
 

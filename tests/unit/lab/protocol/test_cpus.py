@@ -13,12 +13,12 @@ def test_a_list_is_read_and_written(text: str, cpus: list[int]) -> None:
     assert list_of(reversed(cpus)) == text
 
 
-def test_the_kernel_does_not_keep_an_order() -> None:
+def test_a_list_in_any_order_is_sorted() -> None:
     assert cpus_of("4,0-1,1") == [0, 1, 4]
 
 
 def test_an_invalid_list_is_rejected() -> None:
-    """An empty list is invalid, too: it would leave nothing to run on, and the engine would take it for all CPUs."""
+    """An empty list is invalid, too: it leaves no CPU to run on, but the engine would take it for all CPUs."""
     assert list_of([]) == ""
     with pytest.raises(ValueError, match="invalid literal"):
         cpus_of("")

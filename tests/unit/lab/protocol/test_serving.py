@@ -19,15 +19,15 @@ class Adder(Protocol):
         """Add numbers."""
 
     def forget(self) -> None:
-        """Drop them."""
+        """Drop numbers."""
 
 
 class DataError(Exception):
-    """An error with a sufficient message."""
+    """An error for which its message is sufficient."""
 
 
 class Program(Adder):
-    """A program that adds; it rejects some numbers, each with another kind of error."""
+    """A program that adds; it rejects some numbers with different kinds of errors."""
 
     def add(self, numbers: tuple[int, ...]) -> int:
         refused: dict[int, Exception] = {
@@ -112,7 +112,7 @@ def test_an_error_gets_a_response_and_the_next_call_is_handled(
     able: Answers,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A sufficient error gives only its message; any other one its name, and its place on standard error."""
+    """For some errors the message is enough; others are reported by name, with a traceback on standard error."""
     failed, done = answered(able, Call.of(Adder.add, (number,)).line(7), FORGET.line(8))
     assert (failed["number"], failed["error"]) == (7, error)
     assert "answer" not in failed
@@ -139,7 +139,7 @@ def test_an_error_gets_a_response_and_the_next_call_is_handled(
     ids=["not-public", "special", "missing", "wrong-type", "no-name", "no-fields"],
 )
 def test_an_invalid_call_gets_a_response(line: str, error: str, able: Answers) -> None:
-    """The response has the call's number, for which the caller waits."""
+    """The response carries the call's number, for which the caller waits."""
     failed, done = answered(able, line, FORGET.line(8))
     assert (failed["number"], failed["error"]) == (7, error)
     assert done["answer"] is None
@@ -154,7 +154,7 @@ def test_a_line_without_a_call_is_answered_without_a_number(line: str, able: Ans
 
 
 def test_cpu_times_are_read_without_those_of_guests() -> None:
-    """The other times include those of guests; the first line is that of all CPUs."""
+    """The other times include those of guests; the first line is for all CPUs."""
     text = "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n"
     times = CpuTimes.parse(text)
     assert times == CpuTimes(jiffies=(1, 2, 3, 4, 5, 6, 7, 8))

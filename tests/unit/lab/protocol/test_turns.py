@@ -1,4 +1,4 @@
-"""The figures of a worker's turns: percentiles that weigh each turn by its bytes or its time."""
+"""The figures of a worker's iterations: percentiles that weigh each iteration by its bytes or its time."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ def test_a_bucket_ends_where_the_next_begins(number: int, upper: int) -> None:
 
 @pytest.mark.parametrize(("small", "p50", "p99"), [(0.49, 50, 50), (0.5, 1, 50), (0.98, 1, 50), (0.99, 1, 1)])
 def test_a_percentile_is_where_smaller_turns_have_read_this_share(small: float, p50: int, p99: int) -> None:
-    """Turns of one byte that read this share of all bytes together, and turns of 50 bytes that read the rest."""
+    """Iterations of one byte read this share of all bytes together, and iterations of 50 bytes read the rest."""
     bytes_read = 10_000
     of_one, of_fifty = round(small * bytes_read), round((1 - small) * bytes_read)
     worker = reading((0, 700, 0), (1, of_one, of_one), (50, of_fifty // 50, of_fifty))
@@ -58,7 +58,7 @@ def test_a_workers_figures_are_in_the_units_of_their_names() -> None:
 
 
 def test_the_share_off_the_cpu_is_within_0_and_1() -> None:
-    """The two clocks differ slightly; without turns there is no share."""
+    """The two clocks differ slightly; without iterations, there is no share."""
     steered = replace(reading((0, 1, 0)), wall_ns=1_000_000)
     assert replace(steered, cpu_ns=1_000_001).off_cpu_share == 0
     assert replace(steered, cpu_ns=0).off_cpu_share == 1

@@ -1,1 +1,1 @@
-"""The subject's configuration."""
+"""Tests of tuneproof.lab.subject: the subject's configuration."""

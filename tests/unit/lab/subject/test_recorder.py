@@ -1,4 +1,4 @@
-"""The recorder and the tracer count the known calls of a program."""
+"""The recorder and the tracer count a program's known calls."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def recorded(library: Path, tmp_path: Path, request: pytest.FixtureRequest) -> R
 
 
 def counters(record: dict[str, Any]) -> dict[str, int]:
-    """Return the part of a record that does not depend on the machine: everything but times."""
+    """Return the part of a record that does not depend on the machine: everything except times."""
     return {name: record[name] for name in COUNTERS if not name.endswith("_ns")}
 
 
@@ -78,7 +78,7 @@ print(json.dumps(to_plain({name: added[name] for name in ("send", "writev", "rec
 
 
 def test_every_call_and_byte_of_a_turn_is_counted_and_nothing_before_the_first(recorded: Recorded) -> None:
-    """Two turns are over and one is open; histograms add up to the counters. System calls are always counted."""
+    """Two iterations are over and one is open; histograms add up to the counters. System calls are always counted."""
     record, calls = recorded.lines(CALLS)
     assert {name: tuple(row.values()) for name, row in calls.items()} == {
         "send": (2, 0, 1021),
@@ -111,7 +111,7 @@ def test_every_call_and_byte_of_a_turn_is_counted_and_nothing_before_the_first(r
 
 
 def test_waiting_for_events_does_not_count_as_part_of_a_turn(recorded: Recorded) -> None:
-    """A sleep inside a turn is wall time, but not CPU time; the program's own clock is read around its calls."""
+    """A sleep inside an iteration is wall time, but not CPU time; the program reads its own clock around its calls."""
     record, outside = recorded.lines("""
 poller.poll(0)
 began_ns = time.monotonic_ns()
@@ -128,8 +128,8 @@ print(json.dumps([waiting_ns - began_ns, ended_ns - began_ns, waited_ns - waitin
     assert record["turns"] == 2
     assert record["wall_ns"] >= slept_ns
     assert waited_ns >= 3e8
-    # The first turn began before the program read its clock, by an amount that depends on the machine's noise: the wait
-    # that does not count is longer than that.
+    # The first iteration began before the program read its clock. How long before depends on the machine's noise, but
+    # it is less than the wait that does not count.
     assert record["wall_ns"] < whole_ns
     assert record["cpu_ns"] <= record["wall_ns"] - 2e8
 
@@ -175,7 +175,7 @@ tell(read(child))
 
 
 def test_other_threads_count_nothing(recorded: Recorded) -> None:
-    """Threads of a pool read and write, and one may even wait for events of its own."""
+    """A pool's threads read and write, and a thread may even wait for events of its own."""
     (record,) = recorded.lines("""
 poller.poll(0)
 ours, theirs = socket.socketpair()
@@ -209,8 +209,8 @@ except recorder.RecordError as error:
 """) == ["process PID keeps no record"]
 
 
-def test_a_record_replaces_that_of_an_ended_process_of_the_same_id(recorded: Recorded) -> None:
-    """Nothing is added to the old one, and a malicious link is not followed."""
+def test_a_record_replaces_that_of_an_ended_process_with_the_same_id(recorded: Recorded) -> None:
+    """Nothing is added to the old record, and a malicious link is not followed."""
     lines = recorded.lines("""
 name = FOLDER / f"tuneproof.{os.getpid()}"
 if len(sys.argv) == 1:
@@ -229,7 +229,7 @@ print(json.dumps(sorted(each.name.replace(str(os.getpid()), "PID") for each in F
 
 
 def test_a_reader_sees_only_whole_turns(recorded: Recorded) -> None:
-    """While another process turns as fast as it can, every reading is consistent."""
+    """While another process iterates as fast as it can, every reading is consistent."""
     (readings,) = recorded.lines("""
 ours, theirs = socket.socketpair()
 child = os.fork()

@@ -35,7 +35,7 @@ esac
 
 
 class Program:
-    """The supervisor's program, with folders of its own and a stand-in for nginx."""
+    """Runs the supervisor's program, with folders of its own and a stand-in for nginx."""
 
     def __init__(self, folder: Path) -> None:
         self._asked = 0
@@ -62,7 +62,7 @@ class Program:
         script = folder / "supervise.sh"
         script.write_text(text, encoding="utf-8")
         environment = {**os.environ, "PATH": f"{binary.parent}:{os.environ['PATH']}", "STATE": str(self.state)}
-        # With the library in the environment, every program below would complain that it is missing.
+        # If the library were in the environment, every program below would report that it is missing.
         self._process = subprocess.Popen(
             ["sh", str(script)],
             stdin=subprocess.PIPE,
@@ -115,7 +115,7 @@ def test_a_configuration_is_tested_and_nginxs_output_returned(supervisor: Superv
 
 
 def test_nginx_runs_from_start_to_stop(supervisor: Supervisor, program: Program) -> None:
-    """An nginx left by a failed trial is ended before the next starts, and its cache is deleted."""
+    """Before the next nginx starts, one left by a failed trial is ended, and its cache is deleted."""
     supervisor.start("fine")
     first = int((program.state / "nginx.pid").read_text(encoding="ascii"))
     assert Path(f"/proc/{first}").exists()
@@ -128,7 +128,7 @@ def test_nginx_runs_from_start_to_stop(supervisor: Supervisor, program: Program)
 
 
 def test_the_supervisor_does_not_wait_for_a_killed_master(supervisor: Supervisor, program: Program) -> None:
-    """A killed master leaves its pid file behind; the next one still starts."""
+    """A killed master leaves its pid file behind; the next master still starts."""
     supervisor.start("fine")
     first = int((program.state / "nginx.pid").read_text(encoding="ascii"))
     os.kill(first, signal.SIGKILL)
@@ -177,7 +177,7 @@ def test_an_unfinished_binary_upgrade_ends_with_both_masters(supervisor: Supervi
 
 
 def test_a_file_is_written_with_its_size(supervisor: Supervisor, program: Program) -> None:
-    """It is written in place: nginx must keep the same file. The folder does not exist before nginx has started."""
+    """It is written in place, since nginx must keep the same file. The folder does not exist before nginx starts."""
     with pytest.raises(LabError, match="page cannot be written"):
         supervisor.write("page", 10)
     (program.state / "changing").mkdir()

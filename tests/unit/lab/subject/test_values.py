@@ -1,4 +1,4 @@
-"""The subject as values: requested versions, its nginx.conf, and a snapshot of its settings."""
+"""Data about the subject: requested versions, its nginx.conf, and a snapshot of its settings."""
 
 import json
 from typing import Any
@@ -63,7 +63,7 @@ def test_each_worker_has_its_own_listener_only_with_reuseport() -> None:
 
 
 def test_an_upstream_block_is_before_the_server_and_is_the_proxied_address() -> None:
-    """An empty one is possible, too: the effect of such a block alone can then be measured."""
+    """An empty block is possible, too: then the effect of the block alone can be measured."""
     for directives in ((), ("keepalive 32", "keepalive_timeout 5s")):
         lines = lines_of(SubjectConfig(upstream="backend:8000", upstream_block=directives))
         begin = lines.index("upstream articles {")
@@ -88,7 +88,7 @@ def test_a_log_that_is_switched_off_is_not_written() -> None:
 
 
 def lines_of(config: SubjectConfig) -> list[str]:
-    """Return the lines of a configuration without their indents and empty ones."""
+    """Return the lines of a configuration, without indentation and empty lines."""
     return [line.strip() for line in config.render().splitlines() if line.strip()]
 
 
@@ -102,7 +102,7 @@ def test_the_configured_log_format_is_the_one_that_is_parsed() -> None:
 
 
 def test_a_snapshot_is_read_from_the_line_that_netadmin_prints() -> None:
-    """JSON has no whole numbers as names: ports are converted back."""
+    """JSON does not allow numbers as names, so ports are converted back."""
     taken = Snapshot(
         sysctls={"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.core.somaxconn": None},
         listener_backlogs={8000: (511, 511)},

@@ -1,1 +1,1 @@
-"""Containers and labs."""
+"""Tests of tuneproof.lab.topology: containers and labs."""

@@ -1,4 +1,4 @@
-"""A connection to a program in a container, over a socket with the test at its other end."""
+"""A connection to a program in a container, over a socket with the test at the other end."""
 
 import json
 import socket
@@ -40,7 +40,7 @@ class Talk:
         self.print("".join(f"{json.dumps(message)}\n" for message in messages).encode())
 
     def print(self, said: bytes, *, stream: int = STDOUT) -> None:
-        """Print bytes, in one of the engine's frames."""
+        """Let the program print bytes, in one of the engine's frames."""
         self._theirs.sendall(struct.pack(">BxxxL", stream, len(said)) + said)
 
     def heard(self) -> bytes:
@@ -94,7 +94,7 @@ def test_responses_to_other_calls_are_skipped(before: dict[str, object], talk: T
     assert talk.channel.ask(ASKED).answer == 3
 
 
-def test_a_late_reader_may_get_the_rest_of_one_line_and_of_no_other() -> None:
+def test_a_late_reader_may_get_the_rest_of_at_most_one_line() -> None:
     late = Talk(joins_late=True)
     try:
         late.print(b'ady_s": 0.5}\n{"number": 1, "answer": 3}\nand half of\n')
@@ -141,10 +141,10 @@ def test_an_invalid_response_is_an_error(said: bytes, message: str, talk: Talk) 
     assert caught.value.tail == "first\nlast"
 
 
-def test_an_ended_program_is_an_error_with_its_status(talk: Talk) -> None:
+def test_the_end_of_a_program_is_an_error_with_its_status(talk: Talk) -> None:
     talk.print(b"".join(b"line %d\n" % number for number in range(100)), stream=STDERR)
     talk.status = 3
-    # The program's output ends; it may or may not still take calls.
+    # The program's output ends; it may or may not still accept calls.
     talk._theirs.shutdown(socket.SHUT_WR)
     with pytest.raises(LabError, match="adder ended with status 3") as caught:
         talk.channel.ask(ASKED)
@@ -152,7 +152,7 @@ def test_an_ended_program_is_an_error_with_its_status(talk: Talk) -> None:
 
 
 def test_a_program_that_stays_silent_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lab waits for a slow call, longer on a slow machine; a late response does not count for the next call."""
+    """The lab waits longer for a slow call or on a slow machine; a late response does not count for the next call."""
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     talk.channel.patience = 3.0
     with pytest.raises(LabError, match=r"adder did not answer within 0\.09 s"):
@@ -173,7 +173,7 @@ def test_a_part_of_a_frame_that_came_before_a_time_limit_is_kept(talk: Talk, mon
     assert talk.channel.ask(replace(ASKED, lasts_s=30.0)).answer == 3
 
 
-def test_a_program_that_takes_no_call_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_does_not_accept_calls_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     with pytest.raises(LabError, match=r"adder accepted no call within 0\.01 s"):
         talk.channel.ask(Call.of(Adder.add, (10**18,) * 100_000))

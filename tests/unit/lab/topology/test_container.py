@@ -1,4 +1,4 @@
-"""The settings of a container that the engine gets, with an imaginary library."""
+"""The container settings that the engine gets, with an imaginary library."""
 
 import types
 from dataclasses import replace
@@ -22,7 +22,7 @@ CLIENT = RoleSpec(name="client", role=Role.CLIENT, image="client:1")
 
 
 class StandIn:
-    """Replaces the library's container, and keeps the keywords that the engine would get."""
+    """Replaces the library's container, and keeps the keyword arguments that the engine would get."""
 
     def __init__(self, image: str, *, env: dict[str, str], docker_client_kw: dict[str, Any]) -> None:
         self.image = image
@@ -56,7 +56,7 @@ class StandIn:
         raise NotFound("it was not made")
 
     def stats(self, _id: str, **_options: bool) -> Any:
-        # This is an engine's response without any data yet.
+        # This is an engine's response before any data is available.
         raise requests.exceptions.JSONDecodeError("Expecting value", "", 0)
 
     def get_docker_client(self) -> Any:
@@ -103,7 +103,7 @@ def test_a_container_on_another_engine_is_made_there_with_that_machines_cpus() -
 
 @pytest.mark.parametrize("late", [True, False])
 def test_a_container_may_be_limited_to_its_cpus_after_its_start(*, late: bool) -> None:
-    """A wire's kernel starts faster on all of them."""
+    """A wire's kernel starts faster on all CPUs."""
     new = made(replace(CLIENT, cpuset="1", starts_on_all_cpus=late))
     new.start()
     told = cast("StandIn", new._container)
@@ -113,7 +113,7 @@ def test_a_container_may_be_limited_to_its_cpus_after_its_start(*, late: bool) -
 
 
 def test_a_containers_own_program_has_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second one would receive responses for the first. It has the container's patience, and ends with it."""
+    """A second connection would receive responses for the first. The connection's time limits are the container's."""
     channels: list[types.SimpleNamespace] = []
 
     def connect(_api: Any, container_id: str, *, name: str) -> types.SimpleNamespace:
@@ -132,7 +132,7 @@ def test_a_containers_own_program_has_one_connection(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(("losses", "starts"), [(0, 1), (1, 2)])
 def test_a_container_that_may_or_may_not_have_been_made_is_made_again(losses: int, starts: int) -> None:
-    """It gets the same name, after a container that may have been made is removed."""
+    """A container that may have been made is removed first, and the new one gets its name."""
     new = made(CLIENT)
     told = cast("StandIn", new._container)
     told.losses = losses
@@ -159,7 +159,7 @@ def test_a_container_gets_addresses_only_with_a_namespace_of_its_own() -> None:
 
 
 def test_a_container_that_ends_while_its_processes_are_counted_has_none() -> None:
-    """The engine then returns nothing, which used to be taken for an engine that is away, and ended the run."""
+    """The engine then returns nothing, which must not be taken for an engine that is away."""
     new = made(replace(CLIENT, processes=512))
     new.start()
     assert not new.has_all_processes()

@@ -1,4 +1,4 @@
-"""A restarted engine has neither the session's lease nor, perhaps, its lock: both are taken again."""
+"""A restarted engine has lost the session's lease and perhaps its lock: both are taken again."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from tuneproof.lab.topology.placed import Engine
 
 
 class Engines:
-    """One engine; its clock advances while a session waits for it."""
+    """A session's engines, here a single one; the clock advances while a session waits for it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_s = 0.0
@@ -62,7 +62,7 @@ def test_nothing_is_taken_again_if_everything_is_held(engines: Engines) -> None:
 
 @pytest.mark.parametrize("is_locked", [True, False], ids=["measuring", "between"])
 def test_an_engine_that_comes_back_is_leased_and_locked_again(engines: Engines, *, is_locked: bool) -> None:
-    """The user sees how long the run waits for it."""
+    """The user sees how long the run waits for the engine."""
     if is_locked:
         with engines.holdings.locked(engines.told.append):
             engines.restart(away_s=30)

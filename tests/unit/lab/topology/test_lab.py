@@ -1,4 +1,4 @@
-"""A lab over several imaginary engines: the places of its containers, and the removal of its network."""
+"""A lab on several imaginary engines: the places of its containers, and the removal of its network."""
 
 import threading
 import types
@@ -155,15 +155,15 @@ def test_the_network_has_no_address_on_the_host_if_the_engine_supports_that(
         assert engine.options.get("options") == options
 
 
-def test_a_lab_ends_with_its_subjects() -> None:
-    """Each tracked connection has a subject at one end, and a client or a backend, removed first, at the other."""
+def test_a_labs_subjects_are_removed_last() -> None:
+    """Each tracked connection has a subject at one end; the other end, a client or a backend, is removed first."""
     with Lab(Session()) as lab:
         lab.start(specs())
     assert LEFT == ["prober", "backend", "netadmin-client", "subject"]
 
 
 def test_one_engine_has_everything() -> None:
-    """On one engine, no container gets an address, and none sends probes."""
+    """On one engine, containers get no addresses and send no probes."""
     lab = started(None)
     assert not lab.is_placed
     assert {item.engine for item in lab.containers() if item.engine != Engine()} == set()
@@ -172,7 +172,7 @@ def test_one_engine_has_everything() -> None:
 
 
 def test_a_container_gets_the_addresses_of_the_remote_ones_that_it_needs() -> None:
-    """It gets all their names; a name on this engine is already known here."""
+    """It gets all their names; names on its own engine are already known there."""
     assert fake(started(SEVERAL), "subject").hosts == {
         "netadmin-client": "ip-of-netadmin-client",
         "client": "ip-of-netadmin-client",
@@ -180,7 +180,7 @@ def test_a_container_gets_the_addresses_of_the_remote_ones_that_it_needs() -> No
 
 
 def test_a_lab_has_started_when_packets_pass_between_its_engines() -> None:
-    """Both directions are checked, if a container can do so."""
+    """Both directions are checked if there is a container that can do so."""
     lab = started(SEVERAL)
     assert fake(lab, "netadmin-subject").knocked == [["ip-of-netadmin-client", "ip-of-prober"]]
     assert fake(lab, "netadmin-client").knocked == [["ip-of-backend", "ip-of-subject"]]
@@ -194,7 +194,7 @@ def test_engines_without_a_path_between_them_are_reported_with_the_ports() -> No
     assert "No route to host" in caught.value.tail
 
 
-def test_the_network_of_several_engines_reaches_all_of_them_and_nothing_else(engine: FakeEngine) -> None:
+def test_a_network_across_several_engines_reaches_all_of_them_and_nothing_else(engine: FakeEngine) -> None:
     with Lab(Session(), engines=SEVERAL):
         assert engine.options["driver"] == "overlay"
         assert (engine.options["attachable"], engine.options["internal"]) == (True, True)
@@ -214,7 +214,7 @@ def test_a_network_in_use_is_free_after_a_moment(engine: FakeEngine, engines: En
 
 
 def test_a_network_that_stays_in_use_is_left_to_the_sessions_end(engine: FakeEngine, clock: FakeClock) -> None:
-    """The lab waits some seconds; on one engine, where nothing would change, this is an error."""
+    """The lab waits some seconds. On a single engine, where nothing would change, this is an error."""
     engine.refusals = [IN_USE] * 1000
     with Lab(Session(), engines=SEVERAL):
         pass
@@ -224,7 +224,7 @@ def test_a_network_that_stays_in_use_is_left_to_the_sessions_end(engine: FakeEng
     assert clock.now_s == pytest.approx(30, abs=2)
 
 
-def test_an_earlier_error_waits_for_no_network_and_is_not_replaced(engine: FakeEngine, clock: FakeClock) -> None:
+def test_an_earlier_error_does_not_wait_for_the_network_and_is_not_replaced(engine: FakeEngine, clock: FakeClock) -> None:
     """The earlier error names the cause; the session's end removes the network, too."""
     engine.refusals = [IN_USE] * 1000
     with pytest.raises(LabError, match="nginx does not start"), Lab(Session()):
@@ -233,7 +233,7 @@ def test_an_earlier_error_waits_for_no_network_and_is_not_replaced(engine: FakeE
 
 
 def test_a_container_is_removed_after_those_that_have_joined_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Podman refuses the other order; if one cannot be removed, the other one is still tried."""
+    """Podman refuses the other order. If one container cannot be removed, the removal of the other is still tried."""
     gone: list[str] = []
     others_are_gone = threading.Event()
 
@@ -253,7 +253,7 @@ def test_a_container_is_removed_after_those_that_have_joined_it(monkeypatch: pyt
         assert gone.index(joining) < gone.index(joined)
 
 
-def test_a_missing_network_needs_no_removal(engine: FakeEngine) -> None:
+def test_a_missing_network_is_not_removed(engine: FakeEngine) -> None:
     engine.refusals = [NotFound("gone")]
     with Lab(Session(), engines=SEVERAL):
         pass

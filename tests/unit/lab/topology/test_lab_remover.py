@@ -1,4 +1,4 @@
-"""Labs that have ended are removed while others start; none is forgotten, and no error is swallowed."""
+"""Labs that have ended are removed while others start; no lab is forgotten, and no error is lost."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from tuneproof.lab.topology.lab import LabRemover
 
 
 class SlowLab:
-    """A lab whose removal lasts until the test allows it to end, and may fail."""
+    """A lab with a removal that lasts until the test allows it to end, and that may fail."""
 
     removed: list["SlowLab"]
     may_end: threading.Event
@@ -64,7 +64,7 @@ def test_after_an_error_a_lab_is_removed_at_once(slow_labs: type[SlowLab]) -> No
 def test_a_lab_that_cannot_be_removed_is_reported_once(
     slow_labs: type[SlowLab], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next caller that waits reports it, once the others are gone: after the program's end nothing would."""
+    """The next caller that waits gets the error, once the other labs are gone; otherwise, nobody would see it."""
     monkeypatch.setattr(slow_labs, "fault", LabError("the network is still there"))
     remover = LabRemover(Session())
     for _ in range(8):

@@ -58,7 +58,7 @@ def test_without_places_the_network_is_the_engines_own(monkeypatch: pytest.Monke
 
 @pytest.fixture
 def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, EngineFacts]:
-    """Reachable engines by name; a test defines them."""
+    """Return a dictionary for a test's reachable engines, by name."""
     found: dict[str, EngineFacts] = {}
 
     @contextmanager

@@ -35,7 +35,7 @@ FUNCTIONS = {
 
 
 def example(wanted: Any, *, full: bool) -> Any:
-    """Return a value of a type; one that is not full has only its required fields."""
+    """Return a value of a type; if it is not full, it has only the required fields."""
     origin, parts = typing.get_origin(wanted), typing.get_args(wanted)
     if origin in {types.UnionType, typing.Union}:
         (other,) = (part for part in parts if part is not type(None))
@@ -81,7 +81,7 @@ def test_a_call_and_its_response_arrive_unchanged(
     assert back.answer == answer
 
 
-def test_messages_never_change_and_name_their_fields() -> None:
+def test_messages_are_immutable_and_name_their_fields() -> None:
     modules = [importlib.import_module(f"{protocol.__name__}.{item.name}") for item in iter_modules(protocol.__path__)]
     found: set[Any] = {item for module in modules for item in vars(module).values() if is_dataclass(item)}
     assert len(found) > 30
@@ -91,13 +91,13 @@ def test_messages_never_change_and_name_their_fields() -> None:
 
 
 def test_omitted_arguments_have_the_protocols_defaults() -> None:
-    """Evidence contains these defaults, too; arguments may be positional."""
+    """The evidence contains these defaults, too; arguments may be positional."""
     asked = Call.of(Loadgen.hold, "172.18.0.2", 8000, "/hold", count=9)
     assert (asked.function, asked.arguments["timeout_s"]) == ("hold", 10.0)
     assert asked == Call.of(Loadgen.hold, address="172.18.0.2", port=8000, path="/hold", count=9)
 
 
-def test_a_response_has_its_time_and_the_machines_shares() -> None:
+def test_a_response_contains_its_time_and_the_machines_shares() -> None:
     """A program that measures neither may omit both."""
     plain: dict[str, Any] = {"number": 1, "answer": True}
     asked = Call.of(Agent.status)
@@ -149,7 +149,7 @@ def test_a_program_has_exactly_the_methods_of_its_protocol() -> None:
     assert len(channel.asked) == 1, "what cannot be called is not sent"
 
 
-def test_a_listener_of_a_program_gets_each_call_with_its_response() -> None:
+def test_a_listener_to_a_program_gets_each_call_with_its_response() -> None:
     heard: list[tuple[str, Any]] = []
     program = remote(Loadgen, Channel())
     heard_by(lambda call, answered: heard.append((call.function, answered.answer)), program).gaps(0.5)
@@ -157,7 +157,7 @@ def test_a_listener_of_a_program_gets_each_call_with_its_response() -> None:
     assert heard == [("gaps", GAPS)]
 
 
-def test_a_timed_call_has_the_programs_time_and_its_machines() -> None:
+def test_a_timed_call_contains_the_programs_time_and_its_machines_shares() -> None:
     answered = timed(remote(Loadgen, Channel()).gaps, seconds=2.0)
     assert answered == Answered(answer=GAPS, took_s=2.5, machine=MachineShares(steal_pct=0.5))
 
@@ -174,5 +174,5 @@ def test_a_timed_call_has_the_programs_time_and_its_machines() -> None:
     ids=lambda value: value.function if isinstance(value, Call) else "",
 )
 def test_a_call_knows_how_long_it_may_take(call: Call, lasts_s: float) -> None:
-    """The limit comes from its Protocol and its arguments; calls that wait for nothing have none."""
+    """The limit comes from its Protocol and its arguments; calls that do not wait for anything have no limit."""
     assert call.lasts_s == lasts_s

@@ -1,1 +1,1 @@
-"""The report's pages."""
+"""Tests of the report's pages in a browser."""

@@ -1,4 +1,4 @@
-"""The first page of a report in a real browser: the matrix is filtered, sorted and navigated."""
+"""The first page of a report in a real browser: its matrix is filtered, sorted and navigated."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ def shown(page: Page) -> list[str]:
     return [row.inner_text() for row in page.locator("tr.claim:visible .sentence").all()]
 
 
-def test_the_matrix_has_every_cell(page: Page, small: Results) -> None:
+def test_the_matrix_contains_every_cell(page: Page, small: Results) -> None:
     page.goto(first_page(small))
     table = matrix(small.cells)
     assert page.locator("tr.claim").count() == len(table.rows)
@@ -60,7 +60,7 @@ def test_filters_narrow_the_matrix_and_stay_in_the_address(page: Page, small: Re
 
 
 def test_rows_can_be_sorted_and_restored(page: Page, small: Results) -> None:
-    """The contradiction first; then by scenario again, in the order of the run."""
+    """The contradiction comes first; then, rows are by scenario again, in the order of the run."""
     page.goto(first_page(small))
     before = shown(page)
     page.select_option("[name=sort]", "attention")
@@ -71,8 +71,8 @@ def test_rows_can_be_sorted_and_restored(page: Page, small: Results) -> None:
     assert shown(page) == before
 
 
-def test_scenarios_fold_and_the_box_folds_all(page: Page, small: Results) -> None:
-    """A folded scenario still shows its claims' verdicts; sorted rows are outside the scenarios, so all are visible."""
+def test_scenarios_can_be_folded_and_the_box_folds_all(page: Page, small: Results) -> None:
+    """A folded scenario still shows its claims' verdicts; sorted rows are not grouped, so all are visible."""
     page.goto(first_page(small))
     everything = shown(page)
     page.click("[aria-label='Fold reuseport_stall']")
@@ -114,7 +114,7 @@ def test_a_link_to_a_cell_shows_it(page: Page, small: Results) -> None:
 
 
 def test_the_matrix_can_be_navigated_with_the_keyboard(page: Page, small: Results) -> None:
-    """Arrows go from cell to cell, past gaps; Enter opens, n continues, m returns to the cell's place."""
+    """Arrows go from cell to cell, past gaps; Enter opens a cell, n goes to the next, and m returns to its place."""
     page.goto(first_page(small))
     table = matrix(small.cells)
     first, right = (entry.slug for entry in table.rows[0].entries)
@@ -140,8 +140,8 @@ def test_the_matrix_can_be_navigated_with_the_keyboard(page: Page, small: Result
     page.wait_for_url(f"**/index.html#{right}")
 
 
-def test_single_keys_help_and_can_be_switched_off(page: Page, small: Results) -> None:
-    """A slash finds, a question mark explains; they do nothing once switched off, or while the user types."""
+def test_single_keys_work_and_can_be_turned_off(page: Page, small: Results) -> None:
+    """A slash searches, and a question mark opens help. They do nothing once turned off, or while the user types."""
     page.goto(first_page(small))
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.name") == "q"
@@ -160,7 +160,7 @@ def test_single_keys_help_and_can_be_switched_off(page: Page, small: Results) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """The work of a browser that shows a page: it determines the time, and is the same on every machine."""
+    """The work of a browser that opens a page: it determines the time, and is the same on every machine."""
 
     requests: int  # files that it read
     layouts: int  # how often it computed the whole layout

@@ -21,7 +21,7 @@ def open_cell(page: Page, results: Results, name: str = "restores_loop") -> None
 
 
 def test_every_page_opens_from_the_disk(page: Page, small: Results) -> None:
-    """The page's own fixture checks that there are no network requests and no complaints."""
+    """The page's own fixture checks that there are no network requests and no errors."""
     folder = small.path.parent
     for path in [folder / "index.html", *(folder / "cells").iterdir()]:
         page.goto(path.resolve().as_uri())
@@ -70,7 +70,7 @@ def test_charts_are_drawn_in_the_pages_colours(page: Page, small: Results) -> No
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_narrow_screen_needs_no_sideways_scrolling(page: Page, small: Results, scheme: str, tmp_path: Path) -> None:
-    """Claims become cards, in both schemes; the screenshots are next to the test's other files."""
+    """Claims become cards in both colour schemes; the screenshots are next to the test's other files."""
     page.set_viewport_size(_NARROW)  # type: ignore[arg-type]
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     for name, address in (("index", first_page(small)), ("cell", cell_page(small, "restores_loop"))):
@@ -84,15 +84,15 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(page: Page, small: Results,
     assert (red + green + blue < 200) == (scheme == "dark")
 
 
-def test_paper_gets_no_controls_and_light_colours(page: Page, small: Results) -> None:
+def test_printed_pages_have_light_colours_and_no_controls(page: Page, small: Results) -> None:
     page.emulate_media(color_scheme="dark", media="print")
     page.goto(first_page(small))
     assert not page.locator(".filters").is_visible()
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
 
 
-def test_without_scripts_all_information_is_there(browser: Browser, small: Results) -> None:
-    """Pages have no control without function, every verdict, and each chart's data as a table."""
+def test_all_information_is_there_without_scripts(browser: Browser, small: Results) -> None:
+    """Pages contain every verdict, each chart's data as a table, and no control without a function."""
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(first_page(small))
@@ -125,7 +125,7 @@ def test_axe_finds_no_serious_violation(page: Page, small: Results, name: str, s
     page.goto(cell_page(small, name) if name else first_page(small))
     page.wait_for_load_state("networkidle")
     page.evaluate("document.querySelectorAll('details').forEach(one => one.setAttribute('open', ''))")
-    # The preload is off: axe would fetch the style sheet, which the page's own policy forbids, and complain.
+    # axe's preload is off: it would fetch the style sheet, which the page's own policy forbids, and fail.
     found = Axe().run(page, options={"preload": False}).response["violations"]
     assert [
         (one["id"], [node["target"] for node in one["nodes"]][:3])

@@ -1,1 +1,1 @@
-"""Charts."""
+"""Tests of tuneproof.report.charts."""

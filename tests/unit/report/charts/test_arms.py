@@ -1,4 +1,4 @@
-"""The arms with their own figures: side by side, over a dose, and over two; the claim's figure comes first."""
+"""The arms with their own figures: side by side, over one dose, and over two doses. The claim's figure comes first."""
 
 import math
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ def test_a_figure_that_is_zero_in_one_arm_differs_most() -> None:
 
 
 @pytest.mark.parametrize("arms", [{"default": LEAGUE["default"]}, {"a": {"alike": 1.0}, "b": {"alike": 1.0}}, {}])
-def test_without_a_difference_there_is_nothing_to_compare(arms: dict[str, dict[str, float | None]]) -> None:
+def test_arms_without_a_difference_are_not_compared(arms: dict[str, dict[str, float | None]]) -> None:
     assert names(cell(arms=arms), {}) == []
 
 
@@ -72,7 +72,7 @@ def test_markup_in_an_arms_name_is_shown_as_text() -> None:
 
 
 def responding(amounts: Mapping[str, float | None], *, of: str = "buffer", unit: str = "bytes", **more: Any) -> Cell:
-    """Return a cell whose arms are doses, with a response of ten times their amount."""
+    """Return a cell with doses as arms; each response is ten times the dose's amount."""
     arms: dict[str, dict[str, float | None]] = {
         arm: {"lag_p50_ms": 10.0 * (amount or 1)} for arm, amount in amounts.items()
     }
@@ -80,7 +80,7 @@ def responding(amounts: Mapping[str, float | None], *, of: str = "buffer", unit:
 
 
 def test_the_claims_figure_is_shown_over_the_dose_in_ascending_order() -> None:
-    """The axis has the dose's unit; the arms' medians are the points."""
+    """The axis shows the dose's unit; the points are the arms' medians."""
     chart = named("dose-response", responding({"large": 33554432, "small": 40960}), {})
     line = only(chart, name="median")
     assert (line["x"], line["y"]) == ([40960, 33554432], [409600, 335544320])
@@ -106,7 +106,7 @@ def test_fewer_than_two_doses_have_no_chart(amounts: dict[str, float | None]) ->
 
 
 def grid(lags_ms: dict[str, float | None]) -> Cell:
-    """Return a cell whose arms are pairs of rates."""
+    """Return a cell with pairs of rates as arms."""
     sides = ("upstream's link", "client's link")
     doses = {
         arm: tuple(Dose(of=of, unit="Mbit/s", amount=RATES[arm][side]) for side, of in enumerate(sides))
@@ -115,8 +115,8 @@ def grid(lags_ms: dict[str, float | None]) -> Cell:
     return cell(arms={arm: {"turn_cpu_p50_ms": lag_ms} for arm, lag_ms in lags_ms.items()}, doses=doses)
 
 
-def test_two_doses_make_a_map_largest_first() -> None:
-    """Colour is the figure's logarithm; the field shows the figure. Amounts are sorted as numbers."""
+def test_two_doses_make_a_map_with_the_largest_first() -> None:
+    """The colour is the figure's logarithm, and the field shows the figure. Amounts are sorted as numbers."""
     chart = named("dose-map", grid({**LAGS_MS, "middle-slow": 1.0}), {})
     field = only(chart, type="heatmap")
     assert field["z"] == [[math.log10(63.8), math.log10(2.9)], [None, 0.0], [math.log10(0.06), math.log10(0.1)]]
@@ -130,8 +130,8 @@ def test_two_doses_make_a_map_largest_first() -> None:
     assert chart.columns == ("upstream's link (Mbit/s)", "client's link (Mbit/s)", "turn_cpu_p50_ms")
 
 
-def test_fewer_than_two_amounts_of_each_have_no_map() -> None:
-    """A row has no columns to compare, and unmeasured values have no field."""
+def test_fewer_than_two_amounts_of_each_dose_have_no_map() -> None:
+    """A single row has no columns to compare, and unmeasured values have no field."""
     row: dict[str, float | None] = {name: lag_ms for name, lag_ms in LAGS_MS.items() if name.startswith("slow-")}
     assert "dose-map" not in names(grid(row), {})
     assert "dose-map" not in names(grid(dict.fromkeys(LAGS_MS)), {})

@@ -1,4 +1,4 @@
-"""Curves: distributions pool an arm's trials, time series show its first valid one, counters its medians."""
+"""Curves: distributions pool an arm's trials, time series show its first valid trial, and counters show medians."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tests.support.canned_turns import raw_worker
 
 
 def test_a_curve_is_the_share_of_requests_that_took_no_longer() -> None:
-    """The trials of an arm are pooled; void ones are left out. A percentile is the smallest value that reaches it."""
+    """An arm's trials are pooled, except for void ones. A percentile is the smallest value that reaches it."""
     evidence = files(
         trial("a", 1, stall(fast_ms=[30.0, 10.0])),
         trial("a", 2, stall(fast_ms=[20.0, 1000.0])),
@@ -41,7 +41,7 @@ def test_connects_that_failed_keep_the_curve_below_one() -> None:
 
 
 def test_arms_look_the_same_in_every_chart_and_differ_without_colour() -> None:
-    """A reader learns the looks once; dashes distinguish them on paper, too."""
+    """A reader learns the styles once; dashes distinguish them on paper, too."""
     evidence = files(*[trial(arm, 1, stall([1.0, 2.0], fast_ms=[1.0])) for arm in ("a", "b", "c")])
     requests, lags = (named(name, cell(), evidence) for name in ("cdf-requests", "cdf-loop-lag"))
     looks = {trace["name"]: (trace["line"]["color"], trace["line"]["dash"]) for trace in requests.figure["data"]}
@@ -50,7 +50,7 @@ def test_arms_look_the_same_in_every_chart_and_differ_without_colour() -> None:
 
 
 def test_a_generators_percentiles_are_medians_of_the_trials_and_zero_is_shown() -> None:
-    """Unreported figures have no panel; the generator's clock is coarse, and a logarithmic axis would drop the zero."""
+    """Unreported figures have no panel. The generator's clock is coarse, and a logarithmic axis would drop a zero."""
     told = [
         http(connect=None, total={"p50": 0.0, "p99": p99, "max": 500.0 if p99 > 80 else 400.0})
         for p99 in (70.0, 90.0, 73.0)
@@ -68,12 +68,12 @@ def test_a_load_recorded_inside_another_is_found() -> None:
 
 
 def recorded(read: list[list[int]], *, first_pid: int = 11, others: list[list[int]] | None = None) -> dict[str, Any]:
-    """Return the record of a trial whose first worker read this in the iterations of its event loop."""
+    """Return the record of a trial in which the iterations of the first worker's event loop read this much."""
     workers = [raw_worker(11, read=read), raw_worker(12, read=others or [])]
     return {**stall([1.0], [1.0]), "workers": [first_pid, 12], "turns": {"workers": workers}}
 
 
-def test_an_iteration_weighs_as_much_as_it_read() -> None:
+def test_an_iteration_has_the_weight_of_the_bytes_that_it_read() -> None:
     evidence = files(
         trial("a", 1, recorded([[0, 900, 0], [64, 1, 1000]], others=[[100, 1, 50_000]])),
         trial("a", 2, recorded([[64, 2, 2200], [120, 1, 200_000]])),
@@ -115,7 +115,7 @@ def test_the_time_series_is_that_of_the_first_valid_trial_of_each_arm() -> None:
 
 
 def test_samples_are_shown_since_the_first_one_and_lists_are_summed() -> None:
-    """The curve is the memory of all workers together, without a killed one; a sample without a time is left out."""
+    """The curve is the memory of all workers together, without killed ones; a sample without a time is left out."""
     killed = named("series-memory", cell(), files(trial("a", 1, memory([1000, 500], [4000, 500], [500]))))
     assert (only(killed, name="a")["x"], only(killed, name="a")["y"]) == ([0.0, 0.1, 0.2], [1500, 4500, 500])
     assert rows(killed) == [("a", 1, 3, 1500, 4500, 500)]
@@ -136,7 +136,7 @@ def test_memory_of_held_connections_is_shown_over_their_number_on_linear_axes() 
 
 
 def test_counters_are_the_medians_of_the_trials_with_their_spread() -> None:
-    """Bars differ by pattern; the figures are at their ends and in the table."""
+    """Bars differ in their patterns; the figures are at the ends of the bars and in the table."""
     evidence = files(
         *[trial("a", block, storm([1.0], connections=9, overflows=count)) for block, count in enumerate([5, 9, 6], 1)],
         trial("b", 1, storm([1.0], connections=9, overflows=0)),

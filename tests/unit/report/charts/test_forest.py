@@ -9,10 +9,10 @@ from tests.support.written_results import unsupported
 from tuneproof.report.results.cells import Cell
 
 
-def test_every_block_and_the_estimate_are_where_their_figures_are() -> None:
-    """The effects of effects.json are the dots; estimate and interval are the cell's.
+def test_every_block_and_the_estimate_are_drawn_at_their_figures() -> None:
+    """The dots are the effects in effects.json; estimate and interval are the cell's.
 
-    The label at the threshold says on which side the claim holds; readers without the plot find the same in its table.
+    The label at the threshold says on which side the claim holds; the table repeats it for readers without the plot.
     """
     chart = named("forest", cell(), files(effects=[3.0, 5.0, 4.25]))
     assert only(chart, name="each round")["x"] == [3.0, 5.0, 4.25]
@@ -29,7 +29,7 @@ def test_every_block_and_the_estimate_are_where_their_figures_are() -> None:
     assert rows(chart) == [*blocks, ("all rounds", 4.0, 2.5, 6.0), ("threshold", 2.0, None, None)]
 
 
-def test_a_margin_has_a_line_on_both_sides_and_its_label_says_that_it_holds_between_them() -> None:
+def test_a_margin_has_a_line_on_both_sides_and_a_label_that_the_claim_holds_between_them() -> None:
     alike = cell(value=1.0, interval=(0.9, 1.1), threshold=1.25, form="same")
     chart = named("forest", alike, files(effects=[0.95, 1.05]))
     assert only(chart, name="lower margin")["x"] == [0.8, 0.8]
@@ -68,14 +68,14 @@ SHARE = cell(unit="share", value=0.1, interval=(-0.2, 0.3), threshold=0.05)
         (cell(threshold=0.1), [3.0, 50.0], 0.1, 50.0, True),
         # Both margins are visible, although the effects are close together.
         (ALIKE, [1.0, 1.001], 0.2, 5.0, True),
-        # A difference of shares may be zero or less, and a ratio that is not positive is not hidden.
+        # A difference between shares may be zero or negative, and a ratio that is not positive is not hidden.
         (SHARE, [-0.5, 0.2], -0.5, 0.2, False),
         (SHARE, [0.0, 0.2], 0.0, 0.2, False),
         (cell(), [3.0, 0.0], 0.0, 6.0, False),
     ],
 )
 def test_the_axis_shows_everything(of: Cell, effects: list[float], low: float, high: float, *, is_log: bool) -> None:
-    """For ratios it is logarithmic: half and double are equally far from one; its range is then in powers of ten."""
+    """For ratios, it is logarithmic, so half and double are equally far from one; its range is in powers of ten."""
     chart = named("forest", of, files(effects=effects))
     axis = chart.figure["layout"]["xaxis"]
     assert axis["type"] == ("log" if is_log else "linear")
@@ -85,7 +85,7 @@ def test_the_axis_shows_everything(of: Cell, effects: list[float], low: float, h
     assert only(chart, name="each round")["x"] == effects
 
 
-def test_effects_that_are_not_numbers_are_left_out_and_the_others_keep_their_block() -> None:
+def test_effects_that_are_not_numbers_are_left_out_and_the_others_keep_their_blocks() -> None:
     """A foreign file may contain anything."""
     chart = named("forest", cell(), files(effects=[3.0, None, "5", math.nan, True, 10**400, 7.0]))
     assert only(chart, name="each round")["x"] == [3.0, 7.0]
@@ -94,6 +94,6 @@ def test_effects_that_are_not_numbers_are_left_out_and_the_others_keep_their_blo
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"effect_per_block": 3}', '{"effect_per_block": []}'])
 def test_without_effects_of_blocks_there_is_no_plot(text: str) -> None:
-    """A cell without an effect has no plot either."""
+    """A cell without an effect has no plot, either."""
     assert names(cell(), {"effects.json": text}) == []
     assert names(unsupported(), files(effects=[3.0])) == []

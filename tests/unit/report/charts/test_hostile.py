@@ -1,4 +1,4 @@
-"""Charts of anything: evidence of strangers and of older versions gives fewer charts, never an error."""
+"""Charts of anything: evidence from strangers and older versions leads to fewer charts, never to an error."""
 
 import json
 import random
@@ -36,7 +36,7 @@ ARMS = {arm: METRICS[index % 2] for index, arm in enumerate(RECORDS)}
 
 @given(st.data())
 @settings(max_examples=80)
-def test_junk_anywhere_in_a_record_is_no_error(data: st.DataObject) -> None:
+def test_junk_anywhere_in_a_record_is_not_an_error(data: st.DataObject) -> None:
     """Any value of any record may be of the wrong kind, not a number, or missing."""
     arms = data.draw(st.lists(st.sampled_from(list(RECORDS)), min_size=1, max_size=3, unique=True))
     broken = {arm: replaced(RECORDS[arm], data) for arm in arms}
@@ -46,12 +46,12 @@ def test_junk_anywhere_in_a_record_is_no_error(data: st.DataObject) -> None:
 
 
 @given(st.text(), st.text(), JUNK)
-def test_other_files_than_evidence_have_no_charts(effects: str, samples: str, line: object) -> None:
+def test_files_other_than_evidence_have_no_charts(effects: str, samples: str, line: object) -> None:
     assert names(cell(), {"effects.json": effects, "samples.jsonl": f"{samples}\n{json.dumps(line)}\n"}) == []
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, f'{{"arm": "a", "block": {"9" * 5000}}}', "\ufeff{}", '{"arm": "a"}'])
-def test_lines_that_break_a_parser_are_left_out(text: str) -> None:
+def test_lines_that_a_parser_cannot_read_are_left_out(text: str) -> None:
     evidence = {"effects.json": text, "samples.jsonl": f"{text}\n{json.dumps(trial('a', 1, stall([1.0])))}\n{text}"}
     assert names(cell(), evidence) == ["cdf-loop-lag", "series-loop-lag"]
 
@@ -80,7 +80,7 @@ def test_every_kind_of_record_has_a_figure_that_plotly_accepts() -> None:
 
 
 def test_a_page_decides_about_background_and_text() -> None:
-    """A figure has no template, no background and no text colour, and therefore works in both schemes."""
+    """A figure has no template, background or text colour, so it works in both colour schemes."""
     for chart in charts(
         cell(arms=dict(zip("ab", METRICS, strict=True))), files(trial("a", 1, stall([1.0])), effects=[3.0])
     ):
@@ -91,7 +91,7 @@ def test_a_page_decides_about_background_and_text() -> None:
 
 
 def test_a_cells_figures_stay_small() -> None:
-    """The record has a dozen arms with thousands of samples each, and long names."""
+    """The record contains a dozen arms with long names and thousands of samples each."""
     source = random.Random(7)  # noqa: S311 - not secret
 
     def lags() -> list[float]:
@@ -111,12 +111,12 @@ def test_a_chart_that_does_not_fit_is_left_out() -> None:
 
 
 def check(chart: Chart) -> None:
-    """A chart is complete: Plotly accepts its figure, JSON its numbers, and its table is a table."""
+    """Check that a chart is complete: Plotly accepts its figure, JSON its numbers, and its table is rectangular."""
     go.Figure(chart.figure)
     json.dumps([chart.figure, chart.rows], allow_nan=False)
     assert chart.title
     assert chart.caption
-    assert bool(chart.rows) == (chart.name != "arms")  # whose figures are in the page's own table
+    assert bool(chart.rows) == (chart.name != "arms")  # for these charts, the figures are in the page's own table
     assert all(len(row) == len(chart.columns) for row in chart.rows)
     assert chart.name == chart.name.lower().replace(" ", "-")
 

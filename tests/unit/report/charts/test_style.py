@@ -1,4 +1,4 @@
-"""Curves keep their extremes when they are thinned, ticks are round, and looks work on light and dark pages."""
+"""Curves keep their extremes when they are thinned, ticks are round, and styles work on light and dark pages."""
 
 import math
 import random
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tuneproof.report.charts.curves import thin
 from tuneproof.report.charts.style import COLOURS, _log_ticks, line_of, marker_of, shown
 
-# Backgrounds of a page in a light and in a dark scheme.
+# A page's backgrounds in the light and the dark scheme.
 LIGHT, DARK = "#FFFFFF", "#16181D"
 # This is the limit for graphical objects: https://www.w3.org/TR/WCAG22/#non-text-contrast
 LEAST_CONTRAST = 3.0
@@ -51,7 +51,7 @@ def test_ticks_are_round_and_enclose_the_values(low: float, high: float) -> None
 
 @given(st.floats(min_value=1e-30, max_value=1e30), st.floats(min_value=1e-30, max_value=1e30))
 def test_ticks_of_any_values_are_few(one: float, other: float) -> None:
-    """Foreign values may be any numbers."""
+    """Values in foreign files may be any numbers."""
     ticks = _log_ticks(min(one, other), max(one, other))
     assert 2 <= len(ticks) <= 30
     assert all(map(math.isfinite, ticks))
@@ -75,7 +75,7 @@ def test_foreign_names_are_short_and_without_markup() -> None:
 
 
 def contrast(one: str, other: str) -> float:
-    """Return the contrast of two colours (https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio)."""
+    """Return the contrast between two colours (https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio)."""
     darker, lighter = sorted(luminance(colour) for colour in (one, other))
     return (lighter + 0.05) / (darker + 0.05)
 

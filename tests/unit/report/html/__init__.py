@@ -1,1 +1,1 @@
-"""The report's pages."""
+"""Tests of tuneproof.report.html: the report's pages."""

@@ -19,7 +19,7 @@ def test_an_unknown_machine_has_no_facts(host: dict[str, Any], tmp_path: Path) -
 
 
 def test_each_machine_of_the_shards_is_named_once(tmp_path: Path) -> None:
-    """Two shards of one machine are one entry that names both; an idle shard needed none."""
+    """Two shards on one machine make one entry that names both; an idle shard did not need a machine."""
     shards = [
         written(
             tmp_path / str(number),
@@ -65,7 +65,7 @@ def test_the_commands_repeat_the_run(tmp_path: Path) -> None:
 
 
 def test_the_commands_place_the_same_roles(tmp_path: Path) -> None:
-    """On another machine a claim may have another result."""
+    """On another machine, a claim may have another result."""
     options = {"nginx": ["1.22"], "network": ["bare"], "place": ["client=gen1", "subject=ssh://me@big"]}
     results = written(tmp_path, cell("restores_loop"), options=options)
     for text in (facts.command(results), facts.command_of_cell(results.cells[0], results)):

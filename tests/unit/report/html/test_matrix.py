@@ -53,7 +53,7 @@ def test_two_cells_in_one_place_are_both_shown() -> None:
     assert [entry.cell.id for entry in row.slots[0]] == ["one", "two"]
 
 
-def test_an_older_files_claim_name_is_taken_from_the_cells_id() -> None:
+def test_a_claims_name_in_an_older_file_is_taken_from_the_cells_id() -> None:
     """The id has had the same parts since the first file."""
     older = {name: value for name, value in cell("stalls").items() if name != "name"}
     assert Cell.from_json(older).name == "stalls"
@@ -76,9 +76,9 @@ def test_rows_are_ranked_by_what_needs_attention() -> None:
 
 
 def test_effects_are_sorted_by_their_size_in_either_direction() -> None:
-    """A tenth is as large as ten times, and every ratio comes before every difference of shares.
+    """A tenth is as large as ten times, and every ratio comes before every difference between shares.
 
-    An unbounded one comes first, with a finite number: the pages' script knows no infinity.
+    An infinite ratio comes first, as a finite number: the pages' script does not know infinity.
     """
     rows = matrix(
         [

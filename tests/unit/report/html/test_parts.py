@@ -1,4 +1,4 @@
-"""Words, configurations and evidence of the pages."""
+"""Words, configurations and evidence on the pages."""
 
 import gzip
 import json
@@ -26,7 +26,7 @@ from tuneproof.report.results.cells import Cell
     ],
 )
 def test_a_duration_has_at_most_two_units(seconds: float, said: str) -> None:
-    """A reader need not divide by sixty."""
+    """Readers need not divide by sixty."""
     assert filters.duration(seconds) == said
 
 
@@ -37,7 +37,7 @@ def test_packed_figures_are_the_same_figures() -> None:
 
 
 def test_configurations_are_shown_as_differences() -> None:
-    """The first one is the base; an equal one has an empty difference."""
+    """The first configuration is the base; an equal one has an empty difference."""
     found = configs(
         {"b.nginx.conf": "one\ntwo\n", "a.nginx.conf": "one\n2\n", "c.nginx.conf": "one\n2\n", "a.access.log": "no"}
     )
@@ -49,7 +49,7 @@ def test_configurations_are_shown_as_differences() -> None:
 
 
 def test_preconditions_are_split_into_equal_and_different_ones() -> None:
-    """A setting that one arm lacks is different; a file without JSON is left out."""
+    """A setting that one arm lacks counts as different; a file without JSON is left out."""
     found = preconditions(
         {
             "a.preconditions.json": '{"workers": 2, "sysctls": {"rmem": "1"}, "backlogs": [511, 511]}',
@@ -83,7 +83,7 @@ def test_existing_evidence_is_linked(tmp_path: Path) -> None:
 
 
 def test_only_the_text_of_a_cells_own_folder_is_read(tmp_path: Path) -> None:
-    """Captures and logs of trials are linked, never read; invalid UTF-8 does no harm."""
+    """Captures and logs of trials are linked and never read; invalid UTF-8 does no harm."""
     for path, content in (
         ("evidence/c/samples.jsonl", b"{}\n"),
         ("evidence/c/a.nginx.conf", b"\xff"),

@@ -1,4 +1,4 @@
-"""The pages are complete without scripts: every link resolves, every text is escaped, every figure is there."""
+"""The pages are complete without scripts: every link resolves, every text is escaped, and every figure is there."""
 
 import re
 from dataclasses import replace
@@ -28,7 +28,7 @@ def pages(results: Results) -> list[Page]:
 
 
 def test_every_link_and_download_resolves(small: Results) -> None:
-    """Links lead to files in the run's own folder, or to anchors in its pages; none leads to a network."""
+    """Links lead to files in the run's own folder or to anchors in its pages, and never to a network."""
     ids = {page.path.resolve(): page.ids for page in pages(small)}
     followed = 0
     for page in pages(small):
@@ -47,7 +47,7 @@ def test_every_link_and_download_resolves(small: Results) -> None:
     assert followed > 60
 
 
-def test_a_strangers_text_stays_text(small: Results) -> None:
+def test_foreign_text_stays_text(small: Results) -> None:
     """Markup, templates, escape sequences and half characters in results.json are shown as text."""
     for page in pages(small):
         source = page.path.read_text(encoding="utf-8")
@@ -69,14 +69,14 @@ def test_a_page_says_which_level_the_plan_guarantees_for_its_interval(tmp_path: 
     assert said == {True: True, False: False}
 
 
-def test_an_interrupted_run_says_so(tmp_path: Path) -> None:
+def test_the_page_of_an_interrupted_run_says_so(tmp_path: Path) -> None:
     """The page shows the decisions so far, and says that they are incomplete."""
     results = written(tmp_path, cell("a"), finished=None, seconds=None)
     write_report(results, tmp_path)
     assert "Interrupted, or still running: 1 result so far." in Page(tmp_path / "index.html").text
 
 
-def test_a_run_without_a_cell_says_so(tmp_path: Path) -> None:
+def test_the_page_of_a_run_without_a_cell_says_so(tmp_path: Path) -> None:
     write_report(written(tmp_path, host={}), tmp_path)
     page = Page(tmp_path / "index.html")
     assert "This run has no results." in page.text
@@ -101,8 +101,8 @@ def test_a_report_elsewhere_includes_results_and_evidence(tmp_path: Path) -> Non
         write_report(results, tmp_path / "elsewhere")
 
 
-def test_a_chart_that_cannot_be_drawn_costs_no_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its place has the reason; the figures are there."""
+def test_a_chart_that_cannot_be_drawn_does_not_cost_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason is shown in place of the chart; the figures are there."""
 
     def charts(*_arguments: object) -> None:
         raise ZeroDivisionError("a fault")
@@ -113,7 +113,7 @@ def test_a_chart_that_cannot_be_drawn_costs_no_page(tmp_path: Path, monkeypatch:
     assert "could not be drawn: ZeroDivisionError: a fault" in Page(path).text
 
 
-def test_a_folder_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_leads_to_one_clear_error(tmp_path: Path) -> None:
     """Here, a file has the name of the pages' folder."""
     results = written(tmp_path, cell("a"))
     (tmp_path / "assets").write_text("", encoding="utf-8")

@@ -57,7 +57,7 @@ def test_a_cell_is_the_same_after_json(effect: dict[str, Any]) -> None:
     assert cell.evidence == ("evidence/stall/access.log",)
 
 
-def test_a_cell_from_before_forms_and_links_claims_more_than_its_threshold_without_links() -> None:
+def test_a_cell_without_form_and_links_claims_more_than_its_threshold_on_no_links() -> None:
     older = {name: value for name, value in CELL.items() if name != "links"} | {"effect": OLDER_EFFECT}
     assert Cell.from_json(older) == Cell.from_json(CELL | {"links": []})
     assert Cell.from_json(older).to_json() == CELL | {"links": []}
@@ -85,8 +85,8 @@ def test_a_caller_cannot_change_the_figures_through_the_json() -> None:
         ({"effect": SHARE | {"count": math.nan}}, "/effect/count", "nan is not"),
     ],
 )
-def test_rules_outside_the_schema_are_checked_as_well(change: dict[str, Any], pointer: str, message: str) -> None:
-    """Neither a number that JSON cannot hold nor a reversed interval gets into a file."""
+def test_rules_outside_the_schema_are_checked_too(change: dict[str, Any], pointer: str, message: str) -> None:
+    """Neither a number that JSON cannot represent nor a reversed interval gets into a file."""
     assert cell_violation(CELL) is None
     violation = cell_violation(CELL | change)
     assert violation is not None
@@ -100,7 +100,7 @@ def test_units_may_be_one_and_a_count_may_be_zero(count: float, of: float) -> No
 
 
 def test_an_infinite_ratio_is_null_in_files() -> None:
-    """JSON has no infinity, and 10 to 0 is not a missing figure."""
+    """JSON does not have infinity, and 10 to 0 is not a missing figure."""
     effect = {**EFFECT, "value": None, "ci_high": None}
     cell = Cell.from_json(CELL | {"effect": effect})
     assert cell.effect is not None

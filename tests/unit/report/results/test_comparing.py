@@ -1,4 +1,4 @@
-"""Two results side by side: only a changed verdict is a change, and nothing is never compared with nothing."""
+"""Two results side by side: only a changed verdict is a change, and empty results cannot be compared."""
 
 import json
 from pathlib import Path
@@ -71,13 +71,13 @@ SHARE = Effect(name="slow", unit="share", value=0.1, ci_low=0.0, ci_high=200.0)
     ids=["touching", "above", "below", "other-unit", "none"],
 )
 def test_intervals_overlap_if_they_have_a_value_in_common(changes: dict[str, Any], intervals: str) -> None:
-    """The old one is 98 to 180; the order of the two does not matter."""
+    """The old interval is 98 to 180; the order of the two does not matter."""
     assert Pair(old=a_cell(), new=a_cell(**changes)).intervals == intervals
     assert Pair(old=a_cell(**changes), new=a_cell()).intervals == intervals
 
 
 def test_a_repeated_cell_in_one_file_is_rejected(tmp_path: Path) -> None:
-    """It would be arbitrary which of the two is compared."""
+    """The choice of which cell to compare would be arbitrary."""
     with pytest.raises(BadInputError, match="is there twice"):
         compare(written(tmp_path / "old", a_cell(), a_cell()), written(tmp_path / "new", a_cell()))
 
@@ -122,8 +122,8 @@ RESULTS = st.dictionaries(st.sampled_from("abcdef"), DECIDED, max_size=4).map(
 
 @settings(max_examples=40, database=None, derandomize=True)
 @given(RESULTS, RESULTS)
-def test_a_comparison_has_every_cell_once_and_is_symmetric(old: Results, new: Results) -> None:
-    """Only old and new are swapped; intervals are compared in either order."""
+def test_a_comparison_contains_every_cell_once_and_is_symmetric(old: Results, new: Results) -> None:
+    """Reversing the order only swaps old and new; intervals are compared in either order."""
     ids = [{cell.id for cell in results.cells} for results in (old, new)]
     if not ids[0] & ids[1]:
         if ids[0] | ids[1]:

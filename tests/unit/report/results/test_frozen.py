@@ -1,7 +1,7 @@
-"""Results written by any earlier version still load, and pass through everything that reads results.
+"""Results written by any earlier version still load, and everything that reads results accepts them.
 
-``tests/frozen_results`` has a file for each form in which docs/results.json and docs/own-nginx.json were ever written,
-cut to a few cells. A change of the format adds a file; existing ones never change.
+``tests/frozen_results`` has a file for each format in which docs/results.json and docs/own-nginx.json were written so
+far, cut to a few cells. A change to the format adds a file; existing files never change.
 """
 
 from dataclasses import replace
@@ -50,7 +50,7 @@ def _untestable(cell: Cell, effect: Effect) -> Cell:
 
 @pytest.mark.parametrize("path", FROZEN, ids=lambda path: path.stem)
 def test_results_of_every_earlier_version_are_compared_with_todays(path: Path) -> None:
-    """Today's have the level that the plan guarantees, and a claim that a control made untestable keeps its effect."""
+    """Today's results contain the plan's level, and the effect of a claim that a control made untestable."""
     old = load(path)
     now = tuple(_untestable(cell, cell.effect) if cell.effect else cell for cell in old.cells)
     new = replace(old, cells=now)
@@ -63,7 +63,7 @@ def test_results_of_every_earlier_version_are_compared_with_todays(path: Path) -
 
 
 def test_results_of_different_versions_are_merged() -> None:
-    """They are merged if no cell is in both."""
+    """They can be merged if no cell is in both."""
     first, *others = map(load, FROZEN)
     merged = [other for other in others if not {cell.id for cell in first.cells} & {cell.id for cell in other.cells}]
     assert merged

@@ -15,8 +15,8 @@ from tests.support.written_results import a_cell, written
 SAME = "trials/stall/nginx-1.22/bare/loaded-b1/nginx.pcap.gz"
 
 
-def test_the_folder_has_every_cell_and_its_evidence(tmp_path: Path) -> None:
-    """The folder can be anywhere, since its runs no longer name files."""
+def test_the_folder_contains_every_cell_and_its_evidence(tmp_path: Path) -> None:
+    """The folder can be moved, since its runs no longer name files."""
     parts = [
         written(tmp_path / name, a_cell(name, evidence=(f"evidence/{name}/effects.json",))) for name in ("one", "two")
     ]
@@ -39,8 +39,8 @@ def test_the_folder_has_every_cell_and_its_evidence(tmp_path: Path) -> None:
     assert (tmp_path / "again/evidence/one/effects.json").is_file()
 
 
-def test_trials_of_the_same_name_do_not_overwrite_each_other(tmp_path: Path) -> None:
-    """Two runs with different claims of one scenario use the same names for their trials; each cell keeps its own."""
+def test_trials_with_the_same_name_do_not_overwrite_each_other(tmp_path: Path) -> None:
+    """Two runs with different claims of one scenario use the same names for trials; each cell keeps its own files."""
     own = {name: f"evidence/{name}/effects.json" for name in ("one", "two")}
     parts = [written(tmp_path / name, a_cell(name, evidence=(SAME, path))) for name, path in own.items()]
     merged, _ = write_folder(merge(parts), tmp_path / "all")
@@ -71,7 +71,7 @@ def test_missing_evidence_is_counted_and_still_named(tmp_path: Path) -> None:
     assert copy.cells == run.cells
 
 
-def test_an_existing_file_in_the_folders_place_is_left_alone(tmp_path: Path) -> None:
+def test_an_existing_file_in_place_of_the_folder_is_left_alone(tmp_path: Path) -> None:
     """A report never overwrites another one."""
     run = written(tmp_path / "run", a_cell())
     note = tmp_path / "full" / "note"
@@ -83,8 +83,8 @@ def test_an_existing_file_in_the_folders_place_is_left_alone(tmp_path: Path) -> 
     assert list(note.parent.iterdir()) == [note]
 
 
-def test_no_file_from_beyond_the_results_is_copied(tmp_path: Path) -> None:
-    """Neither a link nor a folder that a stranger's file names for its runs leads to a copy."""
+def test_no_file_from_outside_the_results_is_copied(tmp_path: Path) -> None:
+    """Neither a link nor a folder that a stranger's file names as that of a run leads to a copy."""
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret/key").touch()
     paths = ("evidence/link", "folder", "key")

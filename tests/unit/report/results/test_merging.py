@@ -33,8 +33,8 @@ def test_merged_shards_have_all_cells_in_the_given_order(tmp_path: Path) -> None
     assert remarks(merged) == ()
 
 
-def test_one_run_is_not_changed_and_none_is_a_mistake_of_the_caller(tmp_path: Path) -> None:
-    """A report of one run does not mention merging; there is no document without a machine."""
+def test_a_single_run_is_not_changed_and_merging_no_runs_is_an_error(tmp_path: Path) -> None:
+    """A report of one run does not mention merging; a document needs at least one machine."""
     only = written(tmp_path, a_cell())
     assert merge([only]) is only
     with pytest.raises(ValueError, match="nothing to merge"):
@@ -86,7 +86,7 @@ def test_a_repeated_cell_is_rejected_with_its_files(tmp_path: Path) -> None:
     ids=["seed", "depth", "shaper", "unknown-option", "shard-and-whole"],
 )
 def test_runs_with_other_rules_are_rejected(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
-    """All verdicts of one table must follow the same rules."""
+    """All verdicts in one table must follow the same rules."""
     one = written(tmp_path / "a", a_cell("one"))
     other = written(tmp_path / "b", a_cell("two"), **changes)
     with pytest.raises(BadInputError) as raised:
@@ -96,7 +96,7 @@ def test_runs_with_other_rules_are_rejected(tmp_path: Path, changes: dict[str, A
 
 
 def test_a_missing_shard_is_named(tmp_path: Path) -> None:
-    """Its cells are not in the table, and nothing else would show that; without shards, none is missing."""
+    """The shard's cells are not in the table, and nothing else would show that. Without shards, none is missing."""
     assert remarks(written(tmp_path / "1", a_cell(), options=shard("1/2"))) == (
         "Not all shards are here; missing: 2/2.",
     )
@@ -108,7 +108,7 @@ def test_a_missing_shard_is_named(tmp_path: Path) -> None:
 
 
 def test_a_shard_of_named_cells_fits_the_others_but_is_incomplete(tmp_path: Path) -> None:
-    """It has the split of the others; the rest of the shard may be missing."""
+    """The shard has the split of the others; the rest of it may be missing."""
     some = shard("2/2") | {"cell": ["stall/b/nginx-1.22/bare"]}
     parts = [
         written(tmp_path / "a", a_cell("a"), options=shard("1/2")),
@@ -122,7 +122,7 @@ def test_a_shard_of_named_cells_fits_the_others_but_is_incomplete(tmp_path: Path
 
 
 def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> None:
-    """Its time is unknown, and so is the sum; the remark names the interrupted run."""
+    """The run's time is unknown, and so is the sum; the remark names the interrupted run."""
     one = written(tmp_path / "a", a_cell("one"))
     cut = written(tmp_path / "b", a_cell("two"), finished=None, seconds=None)
     merged = merge([one, cut])
@@ -133,8 +133,8 @@ def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> N
     assert remarks(cut) == ("Interrupted, or still running: 1 result so far.",)
 
 
-def test_facts_of_one_machine_alone_are_not_those_of_all() -> None:
-    """Sysctls are an example, if one machine is not Linux or recorded them differently."""
+def test_facts_about_a_single_machine_are_not_taken_for_all() -> None:
+    """For example, one machine may not be Linux, or may have recorded sysctls differently."""
     first = {"kernel": "6.1", "sysctls": {"a": "1", "b": "2"}}
     for other in ({"kernel": "6.1"}, {"kernel": "6.1", "sysctls": "unknown"}):
         assert common_facts([first, other]) == common_facts([other, first]) == {"kernel": "6.1"}
@@ -165,8 +165,8 @@ RUNS = st.lists(
 
 @settings(max_examples=40, database=None, derandomize=True)
 @given(RUNS, st.data())
-def test_merging_keeps_every_cell_once_in_whatever_steps_it_is_done(runs: list[Results], data: st.DataObject) -> None:
-    """The order of the runs is kept, and so are interruptions; a cell in two runs is rejected by its name."""
+def test_merging_in_any_steps_keeps_every_cell_once(runs: list[Results], data: st.DataObject) -> None:
+    """The order of runs and interruptions are kept. If a cell is in two runs, the error names it."""
     cells = [cell for run in runs for cell in run.cells]
     cut = data.draw(st.integers(1, len(runs) - 1))
     if len({cell.id for cell in cells}) < len(cells):

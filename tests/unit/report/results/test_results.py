@@ -1,4 +1,4 @@
-"""The file results.json keeps every decided cell after any failure of the run, its writer or the disk."""
+"""The file results.json keeps every decided cell through any failure of the run, its writer or the disk."""
 
 import errno
 import json
@@ -64,7 +64,7 @@ def test_latest_points_to_the_newest_run(tmp_path: Path) -> None:
 
 
 def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
-    """A cell on a network without a claim is written, too; the caller's object may change."""
+    """A cell on a network for which there is no claim is written, too; the caller's object may change later."""
     cells = (a_cell("first"), a_cell("second", expected=None, links=(LINK, LINK | {"shaper": "native"})))
     host: dict[str, Any] = {"cpu": {"count": 2}}
     writer = ResultsWriter.create(tmp_path, host=host, seed=7, options={"depth": "quick"}, now=NOW)
@@ -82,7 +82,7 @@ def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
 
 
 def test_the_file_reads_as_if_it_were_encoded_as_a_whole(tmp_path: Path) -> None:
-    """Cells are encoded one by one, which must not show."""
+    """Cells are encoded one by one, which must not be visible."""
     writer = a_writer(tmp_path)
     for cells in ((), (a_cell("one"), a_cell("two", scenario="other"), a_cell("three"))):
         for cell in cells:
@@ -92,7 +92,7 @@ def test_the_file_reads_as_if_it_were_encoded_as_a_whole(tmp_path: Path) -> None
     assert [cell.name for cell in load(writer.path).cells] == ["one", "three", "two"]
 
 
-def test_a_finished_run_says_so_with_its_wall_time(tmp_path: Path) -> None:
+def test_a_finished_run_is_marked_as_finished_with_its_wall_time(tmp_path: Path) -> None:
     writer = a_writer(tmp_path)
     writer.append(a_cell())
     writer.finish(40.25, memory_peak_bytes=3 << 30)
@@ -104,7 +104,7 @@ def test_a_finished_run_says_so_with_its_wall_time(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seconds", [-1.0, float("nan")])
 def test_an_impossible_wall_time_is_not_recorded(tmp_path: Path, seconds: float) -> None:
-    """A broken clock is a bug of the program: it must not make the file unreadable."""
+    """A wrong clock must not make the file unreadable."""
     writer = a_writer(tmp_path)
     with pytest.raises(ValueError, match=r"^seconds: "):
         writer.finish(seconds)
@@ -112,7 +112,7 @@ def test_an_impossible_wall_time_is_not_recorded(tmp_path: Path, seconds: float)
 
 
 def test_a_cell_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
-    """The schema is checked on write: evidence outside the folder, or a nameless network, is a bug of the program."""
+    """The schema is checked on write: evidence outside the folder, or a nameless network, is a bug in the program."""
     writer = a_writer(tmp_path)
     with pytest.raises(ValueError, match=r"'stall/stalls/nginx-1.22/bare': /evidence/0: .*should not be valid"):
         writer.append(a_cell(evidence=("evidence/../../../etc/passwd",)))
@@ -124,7 +124,7 @@ def test_a_cell_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
 def test_a_full_disk_keeps_the_former_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
-    """The disk may be full of evidence."""
+    """Evidence may fill the disk."""
     writer = a_writer(tmp_path)
     writer.append(a_cell("first"))
     with monkeypatch.context() as disk:
@@ -159,7 +159,7 @@ def test_a_results_folder_that_is_a_file_is_bad_input(tmp_path: Path, below: str
         a_writer(tmp_path / "file" / below)
 
 
-def test_a_folder_in_the_place_of_latest_is_bad_input(tmp_path: Path) -> None:
+def test_a_folder_in_place_of_latest_is_bad_input(tmp_path: Path) -> None:
     """A real folder named ``latest`` belongs to the user: it is reported, not replaced."""
     (tmp_path / "latest").mkdir()
     with pytest.raises(BadInputError, match=r"(?s)directory.*/latest\n"):
@@ -189,14 +189,14 @@ def test_evidence_folders_are_safe_and_unique(tmp_path: Path) -> None:
 
 
 KILLS: Final = 25
-# A writer writes for longer than any stays alive.
+# A writer would write for longer than it is left alive.
 CELLS: Final = 2000
 LIVES_S: Final = 0.06
 FULL: Final = Path("/dev/full")
 
 
 def forked(work: Callable[[], None]) -> int:
-    """Run a function in a process of its own; return its id."""
+    """Run a function in a separate process; return the process's id."""
     pid = os.fork()
     if pid:
         return pid
@@ -239,7 +239,7 @@ def test_a_killed_writer_leaves_everything_that_it_has_appended(tmp_path: Path) 
 
 
 def test_two_simultaneous_runs_keep_both_results(tmp_path: Path) -> None:
-    """``latest`` is the one that comes last."""
+    """``latest`` is the run that starts last."""
     for attempt in range(5):
         root = tmp_path / str(attempt)
 
@@ -266,10 +266,10 @@ def test_a_full_disk_costs_only_the_pages(tmp_path: Path, monkeypatch: pytest.Mo
     assert [cell.name for cell in load(writer.folder).cells] == ["first"]
 
 
-def test_a_run_that_starts_within_the_start_of_another_finds_its_place(
+def test_a_run_can_start_while_another_one_is_starting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second one points ``latest`` at itself while the first one is about to."""
+    """The second run points ``latest`` at itself just before the first does."""
     link, replace, others = tmp_path / "latest", Path.replace, ["second"]
 
     def replace_late(self: Path, target: Path) -> Path:

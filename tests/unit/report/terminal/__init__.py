@@ -1,1 +1,1 @@
-"""Tables and progress."""
+"""Tests of tuneproof.report.terminal: tables and progress."""

@@ -23,7 +23,7 @@ def test_a_result_without_an_expectation_contradicts_nothing(tmp_path: Path) -> 
 
 
 def test_incomplete_results_do_not_look_complete(tmp_path: Path) -> None:
-    """Without a cell there is no table, and no machine that measured."""
+    """Without a cell, there is no table and no machine."""
     text = render_markdown(written(tmp_path, a_cell(), finished=None, seconds=None))
     assert text.index("> Interrupted, or still running: 1 result so far.") < text.index("| claim")
     empty = render_markdown(written(tmp_path, host={}))
@@ -43,12 +43,12 @@ def test_incomplete_results_do_not_look_complete(tmp_path: Path) -> None:
     ids=["pipe", "html", "lines", "markup", "control"],
 )
 def test_foreign_text_is_shown_unchanged(text: str, shown: str) -> None:
-    """A claim from other people's file must not become markup, or end its row."""
+    """A claim from other people's files must not become markup, or end its row."""
     assert escape(text) == shown
 
 
 def test_a_summary_never_exceeds_its_limit(tmp_path: Path) -> None:
-    """Tables that do not fit are counted; the others stay whole."""
+    """Tables that do not fit are counted; the others are complete."""
     cells = [a_cell(f"c{number}", scenario=f"s{number:03}", reason="×" * 500) for number in range(50)]  # noqa: RUF001 - two bytes
     run = written(tmp_path, *cells)
     whole = render_markdown(run)
@@ -69,7 +69,7 @@ def test_a_machine_in_one_line_leaves_out_unknown_facts() -> None:
 
 @pytest.mark.parametrize(("shaper", "named"), [("native", "netem"), ("wire", "user-mode shaper")])
 def test_a_machine_is_named_with_the_shaper_of_its_links(shaper: str, named: str) -> None:
-    """The shaper is named once, and only if a link was shaped."""
+    """It is named once, and only if a link was shaped."""
     shaped = a_cell(links=({**LINK, "shaper": shaper},) * 2)
     assert machine_line({"kernel": "6.1"}, [a_cell(), shaped]) == f"kernel 6.1, {named}"
     assert machine_line({"kernel": "6.1"}, [a_cell()]) == "kernel 6.1"
@@ -79,7 +79,7 @@ GITHUB: dict[str, Any] = {"GITHUB_SERVER_URL": "https://host", "GITHUB_REPOSITOR
 
 
 def test_a_job_gets_its_summary_appended(tmp_path: Path) -> None:
-    """The file must have room: with one byte too many, GitHub would show nothing at all."""
+    """The file must have room for it: with one byte too many, GitHub would show nothing at all."""
     run = written(tmp_path / "run", a_cell())
     file = tmp_path / "summary.md"
     file.write_text("before\n", encoding="utf-8")

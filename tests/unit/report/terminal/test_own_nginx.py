@@ -48,7 +48,7 @@ def test_a_change_is_shown_once_with_its_place_its_figures_and_its_cost() -> Non
 
 
 def test_settings_beyond_nginx_are_to_be_considered_and_only_if_they_matter() -> None:
-    """A setting of the machine is advised only if the problem that it cures was seen."""
+    """A setting of the machine is advised only if the problem that it solves was seen."""
     wider = own("w", 9.0, patch="x = 1\n", reaches_others=True, only_if="stalls")
     assert render_own([judged("stalls", "inconclusive"), wider]).startswith(
         "CHANGE\n  nothing: no measured change gains anything here"
@@ -59,7 +59,7 @@ def test_settings_beyond_nginx_are_to_be_considered_and_only_if_they_matter() ->
     assert "\n\nCONSIDER\n2 a.conf:7" in render_own(cells)
 
 
-def test_a_patch_that_pays_only_under_some_loads_is_to_be_considered() -> None:
+def test_a_patch_that_helps_only_under_some_loads_is_to_be_considered() -> None:
     bounded = own("w", 9.0, only_if="stalls")
     assert render_own([bounded, judged("stalls", "holds")]).partition("\n\n")[2].startswith("CONSIDER\n1 a.conf:7")
     assert [gain.file for gain in gains_of([bounded, judged("stalls", "holds")])] == ["1.patch"]
@@ -67,8 +67,8 @@ def test_a_patch_that_pays_only_under_some_loads_is_to_be_considered() -> None:
     assert "no gain in" not in render_own([own("w", 1.0, "refuted", only_if="stalls"), judged("stalls", "refuted")])
 
 
-def test_fine_and_useless_settings_are_reported() -> None:
-    """The tested places are counted."""
+def test_good_and_useless_settings_are_reported() -> None:
+    """The number of tested places is reported, too."""
     fine = Fine(what="connections are reused", verdict="refuted")
     cells = [
         judged("a", "refuted", fine=fine),
@@ -86,8 +86,8 @@ def test_fine_and_useless_settings_are_reported() -> None:
     ]
 
 
-def test_what_no_change_cures_is_still_reported() -> None:
-    """A run of one claim, or a place without a patch, measures no change, but its findings are not lost."""
+def test_a_problem_that_no_change_solves_is_still_reported() -> None:
+    """A run with one claim, or a place without a patch, does not measure a change, but its findings are reported."""
     problem = judged("a", "holds", fine=Fine(what="connections are reused", verdict="refuted"))
     assert render_own([problem]) == (
         "CHANGE\n  nothing: no change was measured\n\nSEEN\n  claim a: holds, 1\u00d7 [1\u20131]"
@@ -95,7 +95,7 @@ def test_what_no_change_cures_is_still_reported() -> None:
     assert "SEEN\n  claim a: holds" in render_own([problem, own("b", 2.0)])
 
 
-def test_what_a_change_cures_is_reported_with_the_change_alone() -> None:
+def test_a_problem_that_a_change_solves_is_reported_only_with_the_change() -> None:
     reused = Fine(what="connections are reused", verdict="refuted")
     cells = [judged("a_connects_every_time", "holds", fine=reused), judged("stalls", "holds", fine=reused)]
     cures = [own("a_patch_keeps_connections", 2.0), own("c", 2.0, patch="+ c\n", only_if="stalls")]
@@ -103,8 +103,8 @@ def test_what_a_change_cures_is_reported_with_the_change_alone() -> None:
     assert "SEEN\n  claim a_connects_every_time: holds" in render_own([*cells, own("b_patch_keeps_connections", 2.0)])
 
 
-def test_undecided_and_untested_claims_have_their_reason_once() -> None:
-    """One reason may concern many claims; a problem with a figure is named next to the figure."""
+def test_the_reason_for_undecided_and_untested_claims_is_reported_once() -> None:
+    """One reason may concern many claims; a problem with a figure is named next to that figure."""
     cells = [
         judged("a", "unsupported", reason="no path"),
         judged("b", "unsupported", reason="no path"),
@@ -119,7 +119,7 @@ def test_undecided_and_untested_claims_have_their_reason_once() -> None:
 
 
 def test_the_first_lines_say_what_was_tested_on_what_and_how_noisy_it_was() -> None:
-    """They are two lines, which name the lab's first addition and the number of the others."""
+    """There are two lines, which name the lab's first addition and the number of others."""
     noise = {"lost_p50_pct": 1.0, "lost_max_pct": 20.0}
     head = render_head("n.conf", ["the oldest"], [judged("a", "holds", host_noise=noise)], seconds=75.4)
     version = a_cell().nginx

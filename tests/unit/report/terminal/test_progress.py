@@ -1,6 +1,6 @@
 """Progress rewrites one line on a terminal, and leaves only permanent lines elsewhere."""
 
-# ruff: noqa: RUF001 - the output has multiplication signs and dashes
+# ruff: noqa: RUF001 - the output contains multiplication signs and dashes
 
 import fcntl
 import io
@@ -19,7 +19,7 @@ CLEAR = "\r\x1b[K"
 
 @pytest.fixture
 def terminal() -> Iterator[tuple[int, io.TextIOWrapper]]:
-    """A pseudo-terminal: its reading end as a descriptor, and its writing end as a text stream."""
+    """Open a pseudo-terminal: its reading end as a descriptor, and its writing end as a text stream."""
     reading, writing = pty.openpty()
     with os.fdopen(writing, "w", encoding="utf-8") as stream:
         yield reading, stream
@@ -32,7 +32,7 @@ def resize(descriptor: int, columns: int) -> None:
 
 
 def test_a_terminals_line_is_rewritten_and_a_log_file_gets_only_permanent_lines() -> None:
-    """Nothing of the progress remains, clearing twice does no harm, and foreign text breaks no line."""
+    """Nothing of the progress remains, clearing twice does no harm, and foreign text does not break a line."""
     told = {}
     for interactive in (True, False):
         stream = io.StringIO()
@@ -80,7 +80,7 @@ def test_an_update_is_clipped_to_the_terminals_present_width(terminal: tuple[int
 
 
 def test_a_stream_that_knows_only_ascii_gets_ascii() -> None:
-    """A terminal's narrow encoding is no reason to stop a measurement."""
+    """A terminal's limited encoding is not a reason to stop a measurement."""
     written = io.BytesIO()
     stream = io.TextIOWrapper(written, encoding="ascii", newline="\n")
     ProgressLine(stream, interactive=False).line("134× → holds")

@@ -1,4 +1,4 @@
-"""The list of verdicts has everything, in colour and in plain ASCII, a line for each claim."""
+"""The list of verdicts has a line for each claim, complete both in colour and in plain ASCII."""
 
 from dataclasses import replace
 
@@ -32,7 +32,7 @@ def test_foreign_text_changes_neither_the_terminal_nor_the_layout() -> None:
 def test_colour_shows_whether_the_expectation_was_met(
     verdict: str, expected: str | None, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Green is as expected, even if refuted; red contradicts; yellow is undecided; the others had no expectation."""
+    """Green means as expected, even if refuted; red contradicts; yellow is undecided; the others had no expectation."""
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")
     reason = "the interval holds the threshold" if verdict == "inconclusive" else ""
@@ -42,20 +42,20 @@ def test_colour_shows_whether_the_expectation_was_met(
     assert "\x1b[3" in shown or "\x1b[3" not in text
 
 
-def test_a_reason_is_one_line_that_is_not_cut_to_the_terminals_width() -> None:
+def test_a_reason_is_one_line_and_is_not_cut_to_the_terminals_width() -> None:
     long = "the host is too noisy: " + "steal 40 % " * 20
     text = render_table([a_cell(verdict="inconclusive", reason=f"{long}\nno module")], color=False)
     assert f"inconclusive: {long}no module\n" in text
 
 
 def test_the_level_of_the_intervals_is_the_lowest_of_their_plans() -> None:
-    """Older files have none, and nothing is printed."""
+    """Older files do not contain the level, and nothing is printed."""
     effects = [replace(ratio(), plan_level=level) for level in (0.925, 0.91796875, None)]
     text = render_table([a_cell(str(number), effect=effect) for number, effect in enumerate(effects)], color=False)
     assert "\nintervals: each covers the true value with a chance of at least 91.8 %\n" in text
     assert "intervals" not in render_table([a_cell()], color=False)
 
 
-def test_a_run_without_cells_says_so() -> None:
-    """A run that was interrupted early has no list, and no error either."""
+def test_the_list_of_a_run_without_cells_says_so() -> None:
+    """For a run that was interrupted early, there is neither a list nor an error."""
     assert render_table([], color=False, seconds=3.0) == ("No results.\n\nmeasuring: 0.0 s of 3.0 s (0%)\n")
