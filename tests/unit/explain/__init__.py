@@ -1,1 +1,1 @@
-"""From files to their content."""
+"""Tests of tuneproof.explain."""

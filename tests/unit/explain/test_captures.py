@@ -35,7 +35,7 @@ def refused_tries() -> Iterator[Packet]:
 def test_a_capture_is_read_whatever_its_name_and_compression(
     write: Callable[[Iterable[Packet]], bytes], pack: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
-    """40 refused connections are reported and found as the cause."""
+    """The 40 refused connections are reported and found to be the cause."""
     explanation = explained(tmp_path, {"access.log": pack(write(refused_tries()))})
     (found,) = explanation.found
     assert (found.kind, found.error) == (Kind.CAPTURE, None)
@@ -56,10 +56,10 @@ def dropped(packets: list[Packet], random: Random) -> list[Packet]:
 
 
 @pytest.mark.parametrize(("change", "said"), [(late, []), (dropped, ["the capture lacks data in "])])
-def test_what_the_capturing_host_does_to_packets_is_no_cause(
+def test_effects_of_the_capturing_host_are_not_a_cause(
     change: Callable[[list[Packet], Random], list[Packet]], said: list[str], tmp_path: Path
 ) -> None:
-    """Its queues deliver packets out of order, or it drops packets that the ends have received."""
+    """The host's queues may deliver packets out of order, or it may drop packets that the ends have received."""
     with gzip.open(HEALTHY) as file:
         packets = list(PacketReader(BufferedReader(file)))
     explanation = explained(tmp_path, {"a.pcap": pcap(change(packets, Random(1)))})  # noqa: S311 - reproducible

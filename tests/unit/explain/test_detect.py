@@ -18,7 +18,7 @@ def kind_of(text: str) -> Kind | None:
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind != Kind.ACCESS_LOG])
 def test_each_kind_is_recognised_by_its_content(kind: Kind) -> None:
-    """Windows line ends change nothing, nor does a date before each reading of a loop."""
+    """Neither Windows line ends nor a date before each reading in a loop matter."""
     assert kind_of(SAMPLES[kind]) == kind
     if kind is not Kind.CAPTURE:
         assert kind_of(SAMPLES[kind].replace("\n", "\r\n")) == kind
@@ -41,7 +41,7 @@ def test_every_form_of_capture_is_recognised(magic: str) -> None:
         ("0      0          10.0.0.1:80      10.0.0.2:43210\n\t cubic wscale:7,7 rto:204 cwnd:10\n", Kind.SS),
         ("LISTEN 0 511 [::]:80 [::]:*", Kind.SS),
         ("Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n0 0 10.0.0.1:80 10.0.0.2:4321", Kind.SS),
-        # An included file has no http block.
+        # An included file does not have an http block.
         ("server {\n  listen 80;\n}\n", Kind.NGINX_CONF),
         ("upstream app {\n}\n", Kind.NGINX_CONF),
         ("log_format x '$status';", Kind.NGINX_CONF),
@@ -49,7 +49,7 @@ def test_every_form_of_capture_is_recognised(magic: str) -> None:
         ("Why?\n2026/11/26 10:00:01 [error] 7#7: *1 x\nserver {\n  listen 80;\n}\n", Kind.ERROR_LOG),
     ],
 )
-def test_a_part_of_a_file_is_recognised_as_well(text: str, kind: Kind) -> None:
+def test_part_of_a_file_is_recognised_too(text: str, kind: Kind) -> None:
     assert kind_of(text) == kind
 
 

@@ -1,4 +1,4 @@
-"""The JSON document matches its schema, and the schema has all possible values."""
+"""The JSON document matches its schema, and the schema lists all possible values."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ SCHEMA: dict[str, Any] = json.loads(Path(document_module.__file__).with_name("sc
 DIAGNOSIS = to_json(diagnose(EvidenceSet()))
 
 
-def test_a_document_has_files_and_diagnosis() -> None:
+def test_a_document_contains_files_and_a_diagnosis() -> None:
     found = Found(
         name="a", kind=Kind.SS, figures=(Figure(key="rtt_ms", name="rtt", value=1.5, unit="ms"),), warnings=("odd",)
     )
@@ -57,7 +57,7 @@ def test_a_document_outside_the_schema_is_rejected(diagnosis: dict[str, Any]) ->
 
 
 def test_the_schema_names_every_kind_cause_and_verdict() -> None:
-    """The schema's lists have no gap and no impossible value."""
+    """The schema's lists are complete and contain no impossible value."""
     definitions = SCHEMA["$defs"]
     assert definitions["file"]["properties"]["kind"]["enum"] == [*Kind, None]
     assert definitions["cause"]["enum"] == list(Cause)

@@ -1,4 +1,4 @@
-"""Excerpts of nginx's own log, as people paste them: the message is named, with its count and its remedy.
+"""Excerpts from nginx's own log, as people paste them: the message is named, with its count and its remedy.
 
 The lines are those of tests/captures/error_logs, which four versions of nginx wrote in the lab. A person has assigned
 each line to its row here, by a part of its words.
@@ -20,7 +20,7 @@ from tuneproof.messages.rows import Problem, messages
 
 LOGS: Final = CHECKOUT / "tests" / "captures" / "error_logs"
 SEEDS: Final = 2
-# A part of nginx's words, and the row: if several lines have it, the first of each version is used.
+# Part of nginx's words, and the row; if several lines contain the words, the first of each version is used.
 TRUTH: Final = {
     "(111: Connection refused) while connecting to upstream": "upstream_refused",
     "upstream timed out (110: Connection timed out) while connecting": "upstream_connect_timeout",
@@ -126,7 +126,7 @@ class Excerpt(NamedTuple):
 
 
 def lines_with(words: str) -> list[str]:
-    """Return the first line with these words of each version that wrote one."""
+    """Return the first line with these words from each version that wrote one."""
     found = []
     for folder in sorted(LOGS.iterdir()):
         lines = [line for path in sorted(folder.glob("*.log")) for line in path.read_text(errors="replace").split("\n")]
@@ -135,7 +135,7 @@ def lines_with(words: str) -> list[str]:
 
 
 def excerpts() -> Iterator[tuple[str, str, str, int]]:
-    """Yield words, row, program and seed of each excerpt."""
+    """Yield the words, row, program and seed for each excerpt."""
     for number, (words, row) in enumerate(TRUTH.items()):
         if row:
             draw = random.Random(number)  # noqa: S311 - not secret
@@ -206,7 +206,7 @@ def test_words_alone_are_recognised_if_a_text_has_nothing_else(quote: str, tmp_p
     ids=["", "no time", "least"],
 )
 def test_a_message_may_lack_its_time_and_be_wrapped_by_hand(before: str, tmp_path: Path) -> None:
-    """The message ends with its host; a request of an access log does not belong to it."""
+    """The message ends with its host; a request from an access log does not belong to it."""
     message = lines_with("recv() failed (104")[0].partition(": *1 ")[2]
     first, rest = message.split(" while ")
     wrapped = f"{before}{first}\nwhile " + rest.replace(' HTTP/1.1"', '\nHTTP/1.1"').replace(", host", ",\nhost")

@@ -33,7 +33,7 @@ def softnet(dropped: int) -> str:
     return f"0000ffff {dropped:08x} 00000000 {' '.join(['00000000'] * 12)}\n"
 
 
-def test_times_of_an_unknown_unit_are_reported(tmp_path: Path) -> None:
+def test_times_in_an_unknown_unit_are_reported(tmp_path: Path) -> None:
     line = '{"request": "GET / HTTP/1.1", "status": 200, "request_time": 1350}'
     (found,) = explained(tmp_path, {"access.log": f"{line}\n" * 3}).found
     (warning,) = found.warnings
@@ -64,7 +64,7 @@ def test_the_times_show_whether_they_are_seconds(
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_table_with_a_header_is_read_by_its_columns(separator: str, tmp_path: Path) -> None:
-    """A log service exports such tables; the header is no request, and a quoted value may contain the separator."""
+    """A log service exports such tables; the header is not a request, and a quoted value may contain the separator."""
     row = separator.join(("2026-11-20T09:36:16+00:00", f'"GET /a{separator}b HTTP/1.1"', "502", "0.250"))
     header = separator.join(("@timestamp", "request", '"status"', "requestTime"))
     (found,) = explained(tmp_path, {"log.csv": f"\ufeff{header}\r\n" + f"{row}\r\n" * 3}).found
@@ -78,7 +78,7 @@ def test_a_table_with_a_header_is_read_by_its_columns(separator: str, tmp_path: 
 
 
 @pytest.mark.parametrize("text", ["name,status,path\na,b,c\n", "status;time\n200\n", "status,time,request\n"])
-def test_a_table_without_requests_is_no_log(text: str, tmp_path: Path) -> None:
+def test_a_table_without_requests_is_not_a_log(text: str, tmp_path: Path) -> None:
     (found,) = explained(tmp_path, {"table.csv": text}).found
     assert found.kind is None
 
@@ -92,7 +92,7 @@ def test_a_log_in_a_usual_format_is_read(tmp_path: Path) -> None:
 
 
 def test_a_containers_output_is_both_logs(tmp_path: Path) -> None:
-    """Lines of requests and of errors alternate, and neither kind disturbs the other."""
+    """Lines about requests and errors alternate, and neither kind disturbs the other."""
     requests = [f'10.0.0.9 - - [22/Nov/2026:14:50:0{n} +0000] "GET / HTTP/1.1" 502 157 "-" "curl/8"' for n in range(6)]
     refused = (
         "2026/11/22 14:50:00 [error] 29#29: *1 connect() failed (111: Connection refused) while connecting to upstream"
@@ -116,7 +116,7 @@ def test_lines_in_another_format_are_reported_with_samples(tmp_path: Path) -> No
 
 
 def test_a_configuration_gives_the_logs_next_to_it_their_format(tmp_path: Path) -> None:
-    """The configuration's name may come later, and it is reported itself, too. Formats can also be given separately."""
+    """The configuration may be named later, and is itself reported. Formats can also be given separately."""
     own = {"log": f"{OWN}\n"}
     (alone,), (log, configuration) = (explained(tmp_path, each).found for each in (own, {**own, "conf": CONFIGURATION}))
     assert alone.error is not None
@@ -193,7 +193,7 @@ def test_counters_of_two_files_are_compared_in_their_order(tmp_path: Path) -> No
 
 
 def test_only_readings_of_the_same_kind_are_compared(tmp_path: Path) -> None:
-    """/proc/net/netstat and /proc/net/snmp alternate, each with its own predecessor; two tools share nothing."""
+    """/proc/net/netstat and /proc/net/snmp alternate, each with its own predecessor; two tools share no counters."""
     files = {}
     for number in (1, 2):
         files[f"netstat{number}"] = proc_net(number)
@@ -233,7 +233,7 @@ def test_several_processes_in_one_file_are_distinguished(tmp_path: Path) -> None
     ],
 )
 def test_an_unknown_file_is_reported_and_the_others_are_read(content: bytes, reason: str, tmp_path: Path) -> None:
-    """The report has the file's start, and what would be recognised."""
+    """The report contains the start of the file, and the kinds that would be recognised."""
     explanation = explained(tmp_path, {"unknown": content, "log": COMBINED})
     unknown, log = explanation.found
     assert unknown.kind is None
@@ -245,13 +245,13 @@ def test_an_unknown_file_is_reported_and_the_others_are_read(content: bytes, rea
     assert not explained(tmp_path, {"unknown": content}).any_read
 
 
-def test_a_field_of_an_unknown_log_is_shown_in_short(tmp_path: Path) -> None:
+def test_a_field_of_an_unknown_log_is_shown_briefly(tmp_path: Path) -> None:
     (found,) = explained(tmp_path, {"log": f"10.0.0.2 200 {'x' * 60_000} 5 6\n"}).found
     assert found.error is not None
     assert len(found.error) < 500
 
 
-def test_a_loop_of_ss_has_the_figures_of_its_last_call(tmp_path: Path) -> None:
+def test_the_figures_of_a_loop_of_ss_are_those_of_its_last_call(tmp_path: Path) -> None:
     explanation = explained(tmp_path, {"ss": "LISTEN 9 5 0.0.0.0:80 0.0.0.0:*\nnow\nLISTEN 1 5 0.0.0.0:80 0.0.0.0:*\n"})
     (found,) = explanation.found
     assert (figure(found, "readings"), figure(found, "waiting for accept on 0.0.0.0:80")) == (2, 1)
@@ -287,8 +287,8 @@ def test_a_text_that_is_too_long_is_reported(tmp_path: Path, monkeypatch: pytest
     assert figure(log, "requests") == 20_000
 
 
-def test_a_broken_file_in_a_folder_affects_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken file that was named is bad input; one that was found in a folder is reported."""
+def test_a_broken_file_in_a_folder_does_not_affect_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken file that the user named is bad input; a broken file in a folder is reported."""
     for name in ("a.log", "b.log"):
         (tmp_path / name).write_text(COMBINED)
     read = Path.open
@@ -309,7 +309,7 @@ def test_a_broken_file_in_a_folder_affects_no_other(tmp_path: Path, monkeypatch:
 
 
 def test_all_kinds_are_read_together(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Nothing else is printed meanwhile; damaged files are tested in tests/fuzz."""
+    """Nothing else is printed; damaged files are tested in tests/fuzz."""
     texts = {kind: text for kind, text in SAMPLES.items() if kind is not Kind.CAPTURE}
     for kind, text in {**texts, Kind.ACCESS_LOG: f"{COMBINED}\n" * 3}.items():
         (tmp_path / kind.name).write_text(text)

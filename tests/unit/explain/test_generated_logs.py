@@ -1,4 +1,4 @@
-"""Generated access logs with a known truth: no finding is false, and long stalls are found.
+"""Generated access logs for which the right diagnosis is known: no finding is false, and long stalls are found.
 
 ``python -m tests.support.judged_logs`` judges 2,000 of them; see docs/development.md.
 """
@@ -24,8 +24,8 @@ def test_the_seeds_of_a_quick_run_have_every_alternative_with_and_without_a_stal
     assert {truth.lacks for truth in truths} == set(LACKS)
 
 
-def test_stalls_and_distances_overlap() -> None:
-    """A distant upstream is up to 200 ms away, and a stall takes 20 ms to 2 s."""
+def test_the_lengths_of_stalls_and_of_delays_overlap() -> None:
+    """The delay to a distant upstream is up to 200 ms, and a stall takes 20 ms to 2 s."""
     stalls_s = sorted(truth.stall_s for truth in map(truth_of, range(2_000)) if truth.stall_s)
     assert 0.02 <= stalls_s[0] < 0.021
     assert 1.9 < stalls_s[-1] <= 2.0

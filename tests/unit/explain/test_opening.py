@@ -1,4 +1,4 @@
-"""Files are read once, decompressed, and bounded; unreadable ones give one clear error."""
+"""Files are read once, decompressed, and bounded; unreadable files give one clear error."""
 
 import bz2
 import gzip
@@ -54,7 +54,7 @@ def test_the_first_part_ends_with_a_whole_line() -> None:
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
 def test_lines_end_at_line_feeds_only(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A form feed or U+2028 inside a logged variable ends no line; a character may arrive in two pieces.
+    """A form feed or U+2028 inside a logged variable does not end a line; a character may arrive in two pieces.
 
     Bytes that are not text stay visible, and only the start of an endless line is kept.
     """
@@ -86,7 +86,7 @@ def test_rotated_logs_in_one_gzip_file_are_one_text() -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-def test_a_packed_file_that_is_cut_short_gives_what_it_has(pack: Callable[[bytes], bytes]) -> None:
+def test_what_a_truncated_compressed_file_contains_is_read(pack: Callable[[bytes], bytes]) -> None:
     data = random.Random(1).randbytes(3_000_000)  # noqa: S311 - not secret: data that does not compress
     read = OpenedFile(io.BytesIO(pack(data)[:2_700_000]))
     got = read.stream.read()
@@ -105,7 +105,7 @@ def test_a_wrong_checksum_and_data_after_the_last_member_are_reported() -> None:
 
 
 @pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
-def test_damaged_data_is_reported_and_no_error_of_the_file(pack: Callable[[bytes], bytes]) -> None:
+def test_damaged_data_is_reported_and_is_not_an_error_for_the_whole_file(pack: Callable[[bytes], bytes]) -> None:
     packed = bytearray(pack(b"line\n" * 9))
     packed[len(packed) // 2] ^= 0xFF
     read = OpenedFile(io.BytesIO(bytes(packed)))
@@ -113,8 +113,8 @@ def test_damaged_data_is_reported_and_no_error_of_the_file(pack: Callable[[bytes
     assert [warning.startswith("only a part could be unpacked: broken data") for warning in read.warnings] == [True]
 
 
-def test_no_data_of_a_truncated_gzip_file_stays_inside_zlib() -> None:
-    """Everything that can be decompressed is returned, at whichever byte the file ends."""
+def test_no_data_from_a_truncated_gzip_file_stays_inside_zlib() -> None:
+    """Wherever the file ends, everything that can be decompressed is returned."""
     packed = gzip.compress(bytes(3 << 20), mtime=0)
     for size in range(1000, 1100):
         everything = zlib.decompressobj(31).decompress(packed[:size])
@@ -132,7 +132,7 @@ def test_a_small_file_that_expands_to_a_large_one_takes_little_memory() -> None:
 
 
 def test_a_folder_means_its_files_by_name_without_sub_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers count as numbers, and a pipe is skipped, since it would never end; standard input is read like a file."""
+    """Numbers in names are sorted as numbers. A pipe is skipped, since it would never end; standard input is read."""
     for name in ("b10.log", "b9.log", "a.log", "\u0663.log"):
         (tmp_path / name).write_text("x")
     (tmp_path / "deeper").mkdir()
@@ -162,7 +162,7 @@ def test_unreadable_files_are_bad_input(name: str, tmp_path: Path) -> None:
     assert caught.value.remedy
 
 
-def test_a_failing_disk_is_bad_input_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_disk_is_bad_input_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing(OpenedFile):
         def lines(self) -> Iterator[str]:
             raise OSError(5, "Input/output error")

@@ -1,4 +1,4 @@
-"""Requests and messages that two of the files have count once, and logs that overlap are reported."""
+"""Requests and messages that two of the files contain count once, and logs that overlap are reported."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.support.explained import explained
 
 
 def refusals(connections: Iterable[int], *, pid: int = 7, before: str = "") -> str:
-    """Return messages, one a minute, as another program prefixes them."""
+    """Return messages, one per minute, with another program's prefix."""
     return "".join(
         f"{before}2026/11/26 09:{number % 60:02}:00 [error] {pid}#{pid}: *{number} connect() failed (111: Connection "
         "refused) while connecting to upstream, client: 10.0.0.9, server: a, "
@@ -31,7 +31,7 @@ def requests(*numbers: int) -> str:
 
 
 def probes(number: int) -> str:
-    """Return a monitor's requests, one in five seconds."""
+    """Return a monitor's requests, one every five seconds."""
     return "".join(
         f"10.0.0.1 - - [20/Nov/2026:{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02} +0000] "
         '"GET /health HTTP/1.1" 200 2 "-" "kube-probe/1.30"\n'
@@ -52,14 +52,14 @@ OTHER_TIME: Final = (
 ANY_ZONE: Final = refusals(range(10)).replace("11/26 09:", "11/20 19:")
 Logs = Mapping[str, str]
 Counts = Sequence[int]
-# Logs, the warning about each, the counts of their messages, and those of the requests in each log that is kept.
+# Logs, the warning about each, the counts of their messages, and the counts of requests in each log that is kept.
 CASES: Final[Mapping[str, tuple[Logs, Sequence[str], Counts, Counts]]] = {
     "a log and the container's output of the same time": (
         {"error.log": refusals(range(3)), "docker.txt": refusals(range(3), before="web-1  | ")},
         ["", "has the same messages as error.log: they count once"],
         *([3], []),
     ),
-    # The end was copied before the log went on.
+    # The end was copied before the log continued.
     "the end of an error log": (
         {"copy.txt": refusals(range(20, 30), before="web-1  | "), "error.log": refusals(range(40))},
         [f"its messages are in error.log {ONCE}", ""],
@@ -70,7 +70,7 @@ CASES: Final[Mapping[str, tuple[Logs, Sequence[str], Counts, Counts]]] = {
         ["", f"about 23.1 % {OF_CONNECTIONS} error.log.1 {TWICE}"],
         *([56], []),
     ),
-    # Equal counts and times are no copies, and neither are starts of two containers in the same second.
+    # Equal counts and times are not copies, and neither are starts of two containers in the same second.
     "other connections and hosts": (
         {"a.log": refusals(range(10)), "b.log": refusals(range(10), pid=9), "c.log": 2 * start(9), "d.log": start(9)},
         ["", "", "", ""],
@@ -96,7 +96,7 @@ CASES: Final[Mapping[str, tuple[Logs, Sequence[str], Counts, Counts]]] = {
         [f"about 30 % of its lines are in b.log {TWICE}", f"about 16.7 % of its lines are in c.log {TWICE}", "", ""],
         *([], [100, 120, 230, 105]),
     ),
-    # The monitor asks both hosts in the same seconds, so that their lines are equal.
+    # The monitor sends requests to both hosts in the same seconds, so that their lines are equal.
     "a monitor of two hosts": ({"web1.log": probes(600), "web2.log": probes(600)}, ["", ONE_CLIENT], [], [600, 600]),
     "an error log of a later day": (
         {"access.log": requests(1), "error.log": refusals(range(10))},

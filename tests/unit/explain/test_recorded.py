@@ -87,7 +87,7 @@ def test_every_recorded_access_log_is_checked() -> None:
 def test_recorded_quic_connections_are_those_that_were_made(
     name: str, ports: Mapping[int, Mapping[str, int]], other: Mapping[str, int], found: list[Cause]
 ) -> None:
-    """Every datagram is recognised as QUIC, one of an unknown version only because of its answer."""
+    """Every datagram is recognised as QUIC; one with an unknown version is recognised only because of its answer."""
     explanation = explain(sources([str(CAPTURES / "quic" / f"{name}.pcap.gz")]))
     (capture,) = explanation.evidence.captures
     assert capture.content.other == other

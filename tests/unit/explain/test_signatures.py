@@ -1,4 +1,4 @@
-"""The signatures of the articles as figures, from prepared evidence."""
+"""The articles' signatures as figures, from prepared evidence."""
 
 import pytest
 

@@ -48,8 +48,8 @@ NOTHING = diagnose(EvidenceSet())
 OVERFLOWS = diagnose(seen(grown(ListenOverflows=9, ListenDrops=9)))
 
 
-def test_the_first_screen_has_the_cause_first_and_each_file_by_its_number() -> None:
-    """This is the whole page, as in a pipe; figures are shown on request."""
+def test_the_first_screen_begins_with_the_cause_and_names_each_file_by_its_number() -> None:
+    """Here, it is the whole output, as in a pipe; figures are shown on request."""
     named = (Found(name="counters 1", kind=Kind.NSTAT), *FOUND)
     assert render_text(named, OVERFLOWS, width=80, color=False) == (
         "FOUND: The accept queue overflows\n"
@@ -69,7 +69,7 @@ def test_the_first_screen_has_the_cause_first_and_each_file_by_its_number() -> N
     assert "\nNote  at 3 s: 1 worker" in render_text((recording,), NOTHING, width=80, color=False)
 
 
-def test_details_have_every_reason_and_every_figure() -> None:
+def test_details_contain_every_reason_and_every_figure() -> None:
     assert "\x1b[33mWarning\x1b[0m" in render_text(FOUND, OVERFLOWS, width=80, color=True)
     first = render_text(FOUND, OVERFLOWS, width=80, color=False).removesuffix("  More: --details\n")
     whole = render_text(FOUND, OVERFLOWS, width=80, color=False, everything=True)

@@ -41,7 +41,7 @@ SOFTNET = f"0000ffff {{:08x}} 00000000 {' '.join(['00000000'] * 12)}\n"
     ],
 )
 def test_readings_of_two_hosts_are_not_compared(prompts: tuple[str, str], causes: list[str], tmp_path: Path) -> None:
-    """A prompt names the host, or does not."""
+    """A prompt may or may not name the host."""
     first, second = prompts
     later = NSTAT.replace("17 ", "99 ")
     text = f"{first}nstat -az\n{NSTAT}{second}nstat -az\n{later}"

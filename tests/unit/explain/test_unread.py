@@ -1,4 +1,4 @@
-"""Files that are recognised but not read: what they are, and what to give instead."""
+"""Files that are recognised but not read: their kinds, and the files to give instead."""
 
 import gzip
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.support.explained import explained
 from tests.support.tables import table
 from tuneproof.explain.parse import event_loop
 
-# What follows the writer's name.
+# The text after the writer's name.
 INSTEAD: Final = {
     "an access log of": (
         ": its times cover nginx and all that is behind it, and do not tell them apart; give nginx's own access log of "

@@ -1,1 +1,1 @@
-"""From evidence to causes."""
+"""Tests of tuneproof.explain.diagnosis: from evidence to causes."""

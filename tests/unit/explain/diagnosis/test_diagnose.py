@@ -1,4 +1,4 @@
-"""All causes together: the findings, their order, and what is shown."""
+"""All causes together: the findings, their order, and the output."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def test_a_busy_host_with_nothing_wrong_has_no_finding() -> None:
     "kind", ["captures", "access_logs", "counters", "sockets", "softnet", "processes", "pidstat", "load_runs"]
 )
 def test_each_kind_of_healthy_evidence_alone_gives_no_finding(kind: str) -> None:
-    """Such evidence counts as healthy, except what rules no cause out and shows nothing about requests."""
+    """Such evidence counts as healthy, unless it cannot rule out any cause and shows nothing about requests."""
     diagnosis = diagnose(EvidenceSet(**{kind: getattr(healthy_evidence(), kind)}))
     assert diagnosis.healthy == (kind not in {"sockets", "softnet", "processes", "pidstat"})
     assert diagnosis.found == ()
@@ -64,8 +64,8 @@ def test_evidence_that_covers_too_little_is_not_healthy(given: object) -> None:
     assert headline(diagnosis) == "These files show too little to say whether all is well."
 
 
-def test_no_evidence_is_not_healthy() -> None:
-    """The headline then says that nothing is known."""
+def test_a_lack_of_evidence_is_not_healthy() -> None:
+    """Without evidence, the headline says that nothing is known."""
     diagnosis = diagnose(EvidenceSet())
     assert not diagnosis.healthy
     assert [(each.cause, each.verdict) for each in diagnosis.assessments] == [
@@ -75,7 +75,7 @@ def test_no_evidence_is_not_healthy() -> None:
 
 
 def test_the_finding_that_explains_most_comes_first() -> None:
-    """One lost segment in fifty delays fewer requests than a backend that is slow for all; one in twelve does not."""
+    """One lost segment in fifty delays fewer requests than a backend that is always slow; one in twelve does not."""
     for lost, in_order in (
         (0.02, [Cause.BACKEND_SLOW, Cause.PATH_LOSS]),
         (0.08, [Cause.PATH_LOSS, Cause.BACKEND_SLOW]),
@@ -84,7 +84,7 @@ def test_the_finding_that_explains_most_comes_first() -> None:
 
 
 def test_causes_come_in_the_order_of_their_origin() -> None:
-    """An overflow during a stall is a consequence of it, and a full SYN queue one of a full accept queue."""
+    """An overflow during a stall is a consequence of the stall, and a full SYN queue that of a full accept queue."""
     diagnosis = diagnose(
         seen(legs(request_s=spread(0.05, 0.4)), grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100))
     )
@@ -95,7 +95,7 @@ def test_causes_come_in_the_order_of_their_origin() -> None:
 
 
 def test_a_full_syn_queue_is_a_consequence_of_a_full_accept_queue() -> None:
-    """Most drops are then overflows; if they are not, the SYN queue comes first."""
+    """In that case, most drops are overflows; if they are not, the SYN queue comes first."""
     both = seen(grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100))
     assert causes(diagnose(both)) == [Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
     flood = seen(grown(ListenOverflows=100, ListenDrops=1000, TCPReqQFullDrop=900))
@@ -104,7 +104,7 @@ def test_a_full_syn_queue_is_a_consequence_of_a_full_accept_queue() -> None:
 
 
 def test_clients_that_leave_a_stall_are_its_consequence() -> None:
-    """Clients that leave are then no cause of their own, and are mentioned once."""
+    """Clients that leave are then not a cause of their own, and are mentioned once."""
     diagnosis = diagnose(seen(legs(request_s=spread(0.05, 0.4)), log(client_closed_499=40, closed_499_without_time=30)))
     assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     assert [row.text for row in rows(diagnosis) if "40 of 200" in row.text] == [
@@ -115,7 +115,7 @@ def test_clients_that_leave_a_stall_are_its_consequence() -> None:
 
 
 def test_a_possible_cause_is_not_healthy() -> None:
-    """Something may be wrong: the screen names the evidence that would confirm it, and asks for no change yet."""
+    """Something may be wrong: the screen names the evidence that would confirm it, but suggests no change yet."""
     diagnosis = diagnose(seen(service(**repeated_syns())))
     assert not diagnosis.healthy
     assert diagnosis.found == ()
@@ -147,7 +147,7 @@ def test_the_screen_says_nothing_twice() -> None:
 
 
 def test_the_headline_of_a_healthy_host_promises_no_more_than_the_evidence_shows() -> None:
-    """Anything that was not recorded may be wrong. Most servers have no QUIC, so the headline does not ask for it."""
+    """Anything that was not recorded may be wrong. Most servers do not use QUIC, so the headline omits it."""
     diagnosis = diagnose(seen(grown()))
     assert headline(diagnosis) == "No problem found in these files; other evidence may still show one."
     looked_at = [Cause.SYN_QUEUE_DROP, Cause.ACCEPT_QUEUE_OVERFLOW, Cause.PATH_LOSS]
@@ -170,7 +170,7 @@ def test_the_details_begin_with_the_primary_finding_and_its_consequences() -> No
     )
 
 
-def test_a_diagnosis_in_json_has_every_verdict_with_its_reasons() -> None:
+def test_a_diagnosis_in_json_contains_every_verdict_with_its_reasons() -> None:
     """A program gets the same content as a person."""
     given = seen(grown(ListenOverflows=9, ListenDrops=9))
     made = json.loads(json.dumps(to_json(diagnose(given))))
@@ -190,7 +190,7 @@ def test_every_cause_has_a_next_step_and_an_existing_page() -> None:
 
 
 def test_the_first_screen_is_also_a_paragraph_in_json() -> None:
-    """The paragraph has the cause and its figure, other possible causes, those ruled out, and the next step."""
+    """The paragraph contains the cause and its figure, other possible causes, those ruled out, and the next step."""
     diagnosis = diagnose(both_legs(lossy(0.03)))
     paragraph = summary(diagnosis)
     assert paragraph.startswith(
@@ -203,7 +203,7 @@ def test_the_first_screen_is_also_a_paragraph_in_json() -> None:
 
 
 def test_each_further_cause_has_its_own_next_step() -> None:
-    """The steps are in the order of the causes; in JSON, causes that were not found have an empty one."""
+    """The steps are in the order of the causes; in JSON, causes that were not found have an empty step."""
     diagnosis = diagnose(both_legs(lossy(0.03), request_s=spread(0.05, 0.4)))
     assert [each.cause for each in diagnosis.found] == [Cause.PATH_LOSS, Cause.EVENT_LOOP_STALL]
     told = list(rows(diagnosis))

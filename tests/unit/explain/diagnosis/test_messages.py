@@ -1,4 +1,4 @@
-"""Messages together: their consequences, the one that explains most, and how many requests they affect."""
+"""Messages together: their consequences, the one that explains the most, and the number of affected requests."""
 
 import pytest
 
@@ -26,7 +26,7 @@ MISSING = '[error] 7#7: *1 open() "/srv/x" failed (2: No such file or directory)
 
 
 def written(*messages: str, second: int = 1, client: int = 9) -> list[str]:
-    """Return lines of a log, one per second."""
+    """Return the lines of a log with one line per second."""
     return [
         f"2026/11/26 09:{(second + number) // 60:02}:{(second + number) % 60:02} "
         + (message + CIRCUMSTANCES.format(client, "GET", number % 2) if message.endswith(", ") else message)
@@ -66,14 +66,14 @@ def test_a_message_is_reported_with_its_times_count_and_clients() -> None:
 
 
 def test_a_consequence_is_not_the_headline() -> None:
-    """Its number does not matter, unless its cause is missing."""
+    """The number of its messages does not matter, unless its cause is missing."""
     (finding,) = found(written(REFUSED, *[NONE_LEFT] * 9)).problems
     assert finding.row.id == "upstream_refused"
     assert [(each.row.id, each.number) for each in finding.consequences] == [("no_live_upstreams", 9)]
     assert [each.row.id for each in found(written(NONE_LEFT)).problems] == ["no_live_upstreams"]
 
 
-def test_the_message_that_affects_most_requests_comes_first() -> None:
+def test_the_message_that_affects_the_most_requests_comes_first() -> None:
     """A killed worker affects more than one request."""
     told = found(written(*[REFUSED] * 3, *[BIG] * 5, KILLED))
     assert [each.row.id for each in told.problems] == ["worker_killed_9", "upstream_too_big_header", "upstream_refused"]
@@ -97,7 +97,7 @@ def test_a_message_that_may_be_a_problem_is_not_a_finding() -> None:
 
 
 def test_an_access_log_of_the_same_time_shows_how_many_requests_are_affected() -> None:
-    """An access log of another hour does not."""
+    """An access log from another hour does not."""
     lines = written(*[BIG] * 40, second=600)
     (finding,) = found(lines, requests(200, 50)).problems
     assert (finding.of_requests, finding.answered, finding.is_rare) == (200, 50, False)
@@ -117,7 +117,7 @@ def test_one_message_in_thousands_of_requests_explains_nothing() -> None:
 
 
 def test_a_502_with_its_reason_in_the_log_is_not_a_refusal() -> None:
-    """A finding of a refusal would be false."""
+    """A finding that the backend refuses would be false."""
     given = evidence(written(*[BIG] * 50, second=600), requests(200, 50))
     told = message_findings(given)
     assert headline(diagnose(given), told) == f"FOUND: {told.problems[0].row.name}"
@@ -133,8 +133,8 @@ def test_another_cause_comes_before_messages_that_are_only_logged() -> None:
 
 
 @pytest.mark.parametrize(("number", "causes"), [(ENOUGH_MESSAGES - 1, ()), (ENOUGH_MESSAGES, True)])
-def test_a_cause_whose_message_is_absent_is_reported_as_not_logged(number: int, causes: object) -> None:
-    """A file of only a few lines is not judged: lines without the message may have been chosen."""
+def test_a_cause_without_its_message_is_reported_as_not_logged(number: int, causes: object) -> None:
+    """A file with only a few lines is not judged: somebody may have selected lines without the message."""
     absent = found(written(*[BIG] * number)).not_logged()
     assert absent == causes or (causes is True and Cause.REFUSED in absent and Cause.NO_PORT in absent)
     assert Cause.REFUSED not in found(written(*[REFUSED] * number)).not_logged()
@@ -146,7 +146,7 @@ def test_messages_without_a_row_are_shown() -> None:
     assert any(row.label == "Unknown" and "a riddle" in row.text for row in rows(diagnose(seen()), told))
 
 
-def test_details_and_json_have_every_message() -> None:
+def test_details_and_json_contain_every_message() -> None:
     told = found(written(REFUSED, NONE_LEFT, MISSING, CLOSED))
     whole = "\n".join(details(told))
     assert all(f"({row})" in whole for row in ("upstream_refused", "file_missing", "client_closed_keepalive"))
@@ -156,7 +156,7 @@ def test_details_and_json_have_every_message() -> None:
 
 
 def test_names_with_few_requests_are_counted_and_not_listed() -> None:
-    """If the maximum of names is kept, there may be more."""
+    """If the maximum number of names is kept, there may be more."""
     lines = [written(REFUSED, client=number)[0] for number in range(200)]
     (finding,) = found(lines).problems
     text = "".join(line.text for line in answer(finding))
@@ -170,7 +170,7 @@ STREAM = 'client: 10.0.0.9, server: 0.0.0.0:3306, upstream: "10.0.0.5:3306", byt
 
 
 def test_stream_connections_get_no_status() -> None:
-    """They are reported without a 502 and without a share of an access log's requests."""
+    """They are reported without a 502, and without a share of the requests in an access log."""
     streams = written(*[REFUSED.rstrip(", ") + f", {STREAM}"] * 2)
     (finding,) = found(streams, requests(50, 5)).problems
     told = {line.label: line.text for line in answer(finding)}
@@ -182,7 +182,7 @@ def test_stream_connections_get_no_status() -> None:
     assert finding.of_requests == 50
 
 
-def test_stream_connections_get_no_status_from_what_follows_either() -> None:
+def test_stream_connections_do_not_get_a_status_from_later_messages_either() -> None:
     timed_out = f"[error] 7#7: *1 upstream timed out (110: Connection timed out) while connecting to upstream, {STREAM}"
     none_left = f"{NONE_LEFT}{STREAM}"
     (finding,) = found(written(timed_out, none_left)).problems
@@ -190,8 +190,8 @@ def test_stream_connections_get_no_status_from_what_follows_either() -> None:
     assert follows == "No upstream server is considered alive: 1 message."
 
 
-def test_connections_of_stream_get_advice_that_stream_has() -> None:
-    """The advice omits keepalive and http_500, unless requests are affected as well."""
+def test_the_advice_for_connections_in_stream_applies_to_stream() -> None:
+    """The advice omits keepalive and http_500, unless requests are affected, too."""
     no_port = (
         "[crit] 7#7: *1 connect() to 10.0.0.5:80 failed (99: Cannot assign requested address) while connecting to "
     )
@@ -207,8 +207,8 @@ def test_connections_of_stream_get_advice_that_stream_has() -> None:
 
 
 @pytest.mark.parametrize("starttls", ["", " using starttls"])
-def test_connections_of_mail_get_advice_that_mail_has(starttls: str) -> None:
-    """mail{} has no upstream block, no other server and no proxy_bind: auth_http names the server."""
+def test_the_advice_for_connections_in_mail_applies_to_mail(starttls: str) -> None:
+    """In mail{}, there is no upstream block, no further server and no proxy_bind: auth_http names the server."""
     mail = f'client: 10.0.0.9{starttls}, server: 0.0.0.0:143, login: "a", upstream: 10.0.0.5:143'
     no_port = "[crit] 7#7: *1 connect() to 10.0.0.5:143 failed (99: Cannot assign requested address) while connecting "
     (finding,) = found(written(f"{no_port}to upstream, {mail}"), requests(50, 5)).problems
@@ -221,13 +221,13 @@ def test_connections_of_mail_get_advice_that_mail_has(starttls: str) -> None:
     assert ["auth_http" in line.text for line in answer(finding) if line.label == "Next"] == [False, True]
 
 
-def test_what_decides_about_a_message_depends_on_what_it_is_about() -> None:
+def test_further_evidence_for_a_message_depends_on_its_subject() -> None:
     """For a message about a cache's file, the client does not matter."""
     told = found(written('[crit] 7#7: cache file "/a" has md5 collision'))
     assert headline(diagnose(evidence([CLOSED])), told).endswith("depends on how often it happens, and when")
 
 
-def test_the_cause_is_that_of_the_number_in_the_messages() -> None:
+def test_the_cause_is_that_of_the_error_number_in_the_messages() -> None:
     """Of all the reasons in a row, only the logged ones are reported."""
     denied = '[emerg] 7#7: open() "/a/b.log" failed (13: Permission denied)'
     (finding,) = found(written(denied)).problems
@@ -241,7 +241,7 @@ def test_the_cause_is_that_of_the_number_in_the_messages() -> None:
 
 
 def test_a_subrequest_has_no_status_of_its_own() -> None:
-    """The failure of a mirrored request affects no client."""
+    """The failure of a mirrored request does not affect any client."""
     inner = [line.replace(', upstream: "', ', subrequest: "/m", upstream: "') for line in written(REFUSED, REFUSED)]
     (finding,) = found(inner, requests(50, 5)).problems
     told = {line.label: line.text for line in answer(finding)}
@@ -251,8 +251,8 @@ def test_a_subrequest_has_no_status_of_its_own() -> None:
     assert "else 502" in {line.label: line.text for line in answer(finding)}["Affects"]
 
 
-def test_a_start_that_failed_counts_once_in_log_and_journal_together() -> None:
-    """The failure is written to both; another one of the same kind is in the log only."""
+def test_a_failed_start_counts_once_in_log_and_journal_together() -> None:
+    """The failure is written to both; another failure of the same kind is only in the log."""
     words = "bind() to 0.0.0.0:{} failed (98: Address already in use)"
     log = written(*[f"[emerg] 7#7: {words.format(80)}"] * 5, "[emerg] 7#7: still could not bind()")
     log += written(f"[emerg] 7#7: {words.format(81)}")
@@ -269,7 +269,7 @@ def test_a_start_that_failed_counts_once_in_log_and_journal_together() -> None:
     assert found([*log, *journal]).problems[0].number == 6
 
 
-def test_a_configuration_that_loads_is_no_problem() -> None:
+def test_a_configuration_that_loads_is_not_a_problem() -> None:
     read = "nginx: the configuration file /etc/nginx/nginx.conf syntax is ok"
     told = found([read, "nginx: configuration file /etc/nginx/nginx.conf test is successful"])
     assert {each.row.id for each in told.ordinary} == {"configuration_ok", "configuration_syntax_ok"}
@@ -277,7 +277,7 @@ def test_a_configuration_that_loads_is_no_problem() -> None:
 
 
 def test_a_configuration_that_nginx_can_read_may_still_fail() -> None:
-    """After the check of the syntax, nginx opens zones, logs and ports."""
+    """After checking the syntax, nginx opens zones, logs and ports."""
     told = found(
         [
             "nginx: the configuration file /etc/nginx/nginx.conf syntax is ok",
@@ -338,7 +338,7 @@ def test_a_consequence_is_listed_under_its_cause(cause: str, lines: list[str]) -
 
 
 def test_lines_of_one_event_count_once() -> None:
-    """The kernel writes three for each process that it kills, systemd three for each failed start."""
+    """The kernel writes three lines for each process that it kills, and systemd writes three for each failed start."""
     killed = [
         "[7.1] nginx invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=984",
         "[7.1] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=a,task=nginx,pid=812,uid=101",
@@ -352,7 +352,7 @@ def test_lines_of_one_event_count_once() -> None:
 
 @pytest.mark.parametrize(("words", "other"), [("server: shop", "server: blog"), ("/a/1 ", "/b "), (":02 ", ":00 ")])
 def test_messages_that_are_earlier_or_about_something_else_do_not_follow(words: str, other: str) -> None:
-    """They concern another server block or another location's upstream, or precede the failure."""
+    """Such messages concern another server block or another location's upstream, or precede the failure."""
     refused, none_left = (line.replace("/a/0 ", "/a/1 ") for line in written(REFUSED, NONE_LEFT))
     (finding,) = found([refused, none_left]).problems
     assert len(finding.consequences) == 1

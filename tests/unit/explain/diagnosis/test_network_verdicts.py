@@ -55,7 +55,7 @@ RSYNC: Final = replace(established(port=50_000, retransmits=(0, 300)), peer=Sock
 
 
 def again(server: int, client: int = 0, *, segments: int = 1000, acks: int = 0, **values: Any) -> ServiceSummary:
-    """Return a service whose server and client sent this many of their segments again."""
+    """Return a service in which server and client sent this many of their segments again."""
     return service(
         from_client=Side(data_segments=segments, retransmitted_segments=client, duplicate_acks=acks),
         from_server=Side(data_segments=segments, retransmitted_segments=server),
@@ -64,7 +64,7 @@ def again(server: int, client: int = 0, *, segments: int = 1000, acks: int = 0, 
 
 
 def resent(segments: int = 100, *, again: int = 10, **values: int) -> dict[str, Any]:
-    """Return the sides of a service whose server sends again."""
+    """Return the sides of a service in which the server sends again."""
     return {
         "from_client": Side(data_segments=100, duplicate_acks=400),
         "from_server": Side(data_segments=segments, retransmitted_segments=again, **values),
@@ -72,7 +72,7 @@ def resent(segments: int = 100, *, again: int = 10, **values: int) -> dict[str, 
 
 
 def captured_at(behind_s: float, before_s: float) -> dict[str, Any]:
-    """Return the times that the ends behind and before the capture take to answer in a handshake."""
+    """Return the times that the ends behind and in front of the capture take to answer in a handshake."""
     return {"syn_to_synack_s": spread(behind_s), "synack_to_ack_s": spread(before_s)}
 
 
@@ -80,14 +80,14 @@ MANY_HALF_OPEN: Final = service(half_open=100, handshakes={"complete": 100, "hal
 
 
 def accepting(connections: int, **counted: int) -> tuple[CounterSnapshot, ...]:
-    """Return two readings between which a host accepted this many connections."""
+    """Return two readings; between them, a host accepted this many connections."""
     after = {f"TcpExt.{name}": number for name, number in counted.items()}
     return readings({"Tcp.PassiveOpens": 0}, {"Tcp.PassiveOpens": connections, **after})
 
 
 OVERFLOWS: Final = "TcpExt.ListenOverflows"
 FIVE, NINE = readings({OVERFLOWS: 5}, {OVERFLOWS: 9})
-# Only the step backwards says nothing.
+# Only the decrease says nothing.
 RESTARTED: Final = readings(
     *({OVERFLOWS: number, "Tcp.OutSegs": segments} for number, segments in ((5, 50), (8, 60), (1, 10), (2, 20)))
 )
@@ -96,7 +96,7 @@ CASES: Final[Rows] = {
     # Data is sent again to receivers with gaps; a host's counters show loss if the host serves nothing else.
     path_loss.assess: [
         *ALIKE,
-        # A share whose lower limit is one in a hundred explains slowness; a smaller one slows long transfers.
+        # A share with a lower limit of one in a hundred explains slowness; a smaller share slows long transfers.
         *(
             row(f"{share:.2%} sent again", verdict, service(**lossy(share)))
             for share, verdict in (
@@ -142,7 +142,7 @@ CASES: Final[Rows] = {
         ),
         row("one direction of handshakes", POSSIBLE, service(**repeated_syns(), synack_to_ack_s=None)),
         row("the other direction", POSSIBLE, service(**repeated_syns(), syn_to_synack_s=None)),
-        # Copies that are faster than any timer are the same packet.
+        # Copies that arrive faster than any timer are the same packet.
         *(
             row(f"{copies} copies", verdict, service(**resent(suspected_copies=copies)))
             for copies, verdict in ((5, NOT_SEEN), (4, FOUND))
@@ -152,7 +152,7 @@ CASES: Final[Rows] = {
         row("none of 999", NOT_SEEN, service(from_client=Side(data_segments=999), from_server=Side())),
         row("below 0.1 %", RULED_OUT, again(1, segments=501)),
         row("above 0.1 %", NOT_SEEN, again(2, segments=999)),
-        # A reader that does not read loses nothing.
+        # A reader that does not read does not lose data.
         row(
             "probes of a closed window",
             RULED_OUT,
@@ -198,7 +198,7 @@ CASES: Final[Rows] = {
             table(listening(), listening(5432)),
         ),
         row("a capture without loss", POSSIBLE, "against 2: no captured data of this", LOST, ALONE, service()),
-        # Every container has this listener on a loopback address.
+        # In every container, the engine's resolver has this listener on a loopback address.
         row(
             "an engine's resolver",
             FOUND,
@@ -242,7 +242,7 @@ CASES: Final[Rows] = {
             *((each,) for each in readings({}, {OVERFLOWS: 12})),
         ),
         row("one reading", POSSIBLE, "decides 1: nstat", readings({OVERFLOWS: 12})),
-        # Files may be in the wrong order, and two tools at the same moment are no before and after.
+        # Files may be in the wrong order, and readings of two tools at the same moment are not "before" and "after".
         row("backwards", POSSIBLE, "for 1: 5 connections met a full accept queue since boot", (NINE,), (FIVE,)),
         row(
             "another tool",
@@ -277,7 +277,7 @@ CASES: Final[Rows] = {
         row("SYN/ACKs again", POSSIBLE, "for 2: SYN/ACK again in 40 of 200", UNHEARD),
         row("three SYNs again", POSSIBLE, service(**repeated_syns(3))),
         row("two SYNs again", NOT_SEEN, service(**repeated_syns(2))),
-        # No timer of TCP is that short.
+        # No TCP timer is that short.
         *(
             row(f"again in {again_s} s", verdict, service(**repeated_syns(syn_retransmission_delay_s=spread(again_s))))
             for again_s, verdict in ((0.009, NOT_SEEN), (0.011, POSSIBLE))
@@ -375,7 +375,7 @@ CASES: Final[Rows] = {
 
 
 @rows_of(CASES)
-def test_each_cause_judges_evidence_as_expected(
+def test_each_cause_judges_network_evidence_as_expected(
     assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]
 ) -> None:
     check(assess, given, verdict, said)

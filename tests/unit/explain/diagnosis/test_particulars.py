@@ -8,7 +8,7 @@ from tuneproof.messages.rows import messages
 
 @pytest.mark.parametrize("name", [row.id for row in messages().values() if row.in_stream is not None])
 def test_a_row_has_facts_of_its_own_for_stream(name: str) -> None:
-    """For example, its remedy omits `keepalive`, which does not exist in stream's upstream block."""
+    """For example, the remedy omits `keepalive`, which stream's upstream block does not have."""
     row = messages()[name]
     told = applied(row, "", only_streams=True)
     assert (told.id, told.name, told.words) == (row.id, row.name, row.words)
@@ -36,8 +36,8 @@ def test_the_directives_are_those_of_the_module_that_logged_it(scheme: str, name
     ["upstream_reset", "upstream_closed_early", "upstream_no_port", "upstream_refused", "upstream_connection_lost"],
 )
 @pytest.mark.parametrize("scheme", ["fastcgi", "uwsgi", "scgi"])
-def test_neither_php_nor_uwsgi_nor_scgi_gets_advice_to_keep_connections(row: str, scheme: str) -> None:
-    """With fastcgi_keep_conn, each idle connection keeps a child of PHP-FPM; uwsgi_pass and scgi_pass have none."""
+def test_advice_to_keep_connections_is_not_given_for_php_uwsgi_and_scgi(row: str, scheme: str) -> None:
+    """With fastcgi_keep_conn, each idle connection occupies a PHP-FPM child; uwsgi and scgi have no such option."""
     told = applied(messages()[row], "", only_streams=False, schemes=[scheme])
     assert "keepalive" not in told.first
     assert "gunicorn" not in told.why
@@ -57,7 +57,7 @@ def test_each_protocol_has_its_own_remedy_without_local_ports(scheme: str, words
 
 
 def test_messages_about_several_protocols_have_the_remedy_of_each() -> None:
-    """The first remedy is that for the most frequent protocol, which need not be HTTP."""
+    """The remedy for the most common protocol, which need not be HTTP, comes first."""
     row = messages()["upstream_no_port"]
     told = applied(row, "", only_streams=False, schemes=["scgi", "uwsgi", "http"]).first
     places = [told.index(words) for words in ("scgi_pass unix:", "For upstreams of uwsgi_pass: ", "proxy_http_version")]
@@ -65,7 +65,7 @@ def test_messages_about_several_protocols_have_the_remedy_of_each() -> None:
 
 
 @pytest.mark.parametrize("name", ["upstream_reset", "upstream_closed_early", "upstream_header_timeout"])
-def test_what_is_said_about_memcached_is_about_memcached(name: str) -> None:
+def test_the_advice_for_memcached_names_its_directives(name: str) -> None:
     told = applied(messages()[name], "", only_streams=False, schemes=["memcached"])
     assert "gunicorn" not in told.why
     assert "curl" not in told.confirm
@@ -76,7 +76,7 @@ def test_what_is_said_about_memcached_is_about_memcached(name: str) -> None:
     ("name", "scheme"), [("upstream_fastcgi_protocol", "fastcgi"), ("upstream_http2_not_http2", "grpc")]
 )
 def test_the_remedy_for_another_protocol_names_its_directive(name: str, scheme: str) -> None:
-    """An HTTP port behind fastcgi_pass or grpc_pass takes proxy_pass."""
+    """An HTTP port behind fastcgi_pass or grpc_pass needs proxy_pass."""
     assert "proxy_pass" in applied(messages()[name], "", only_streams=False, schemes=[scheme]).first
 
 
@@ -112,7 +112,7 @@ def test_messages_about_several_modules_name_them() -> None:
         ("\u201cserver\u201d", "typographic quote"),
     ],
 )
-def test_an_unknown_directive_is_explained_by_what_is_known_of_it(name: str, words: str) -> None:
+def test_an_unknown_directive_is_explained_by_what_is_known_about_it(name: str, words: str) -> None:
     row = messages()["unknown_directive"]
     told = applied(row, f'unknown directive "{name}" in /etc/nginx/nginx.conf:7', only_streams=False)
     assert words in f"{told.why} {told.first}"
@@ -135,7 +135,7 @@ def test_other_words_keep_the_rows_own_text(name: str) -> None:
         ("directive_arguments", 'invalid number of arguments in "keepalive_timeout" directive', "takes 1 to 2."),
     ],
 )
-def test_a_misplaced_directive_is_explained_by_what_nginx_takes(row: str, message: str, words: str) -> None:
+def test_a_misplaced_directive_is_explained_by_what_nginx_accepts(row: str, message: str, words: str) -> None:
     told = applied(messages()[row], f"{message} in /etc/nginx/nginx.conf:7", only_streams=False)
     assert words in told.happened
     unknown = applied(messages()[row], message.replace('"', '"x'), only_streams=False)
@@ -144,7 +144,7 @@ def test_a_misplaced_directive_is_explained_by_what_nginx_takes(row: str, messag
 
 @pytest.mark.parametrize(("client", "is_loop"), [("127.0.0.1", True), ("10.0.0.9", False)])
 def test_a_proxy_that_asks_itself_is_suspected(client: str, *, is_loop: bool) -> None:
-    """Such a loop uses up any number of worker_connections."""
+    """Such a loop exhausts any number of worker_connections."""
     told = applied(
         messages()["worker_connections"],
         f"512 worker_connections are not enough while connecting to upstream, client: {client}, server: a, "

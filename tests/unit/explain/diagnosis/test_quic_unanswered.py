@@ -20,7 +20,7 @@ def diagnosed(*found: QuicService, tcp: int = 0, asked: Endpoint | None = None) 
 
 
 def test_one_client_that_waited_without_an_answer_is_found() -> None:
-    """The capture has nothing else."""
+    """The capture contains nothing else."""
     diagnosis = diagnosed(quic(connections=1, unanswered=1, **SILENT))
     assert causes(diagnosis) == [Cause.QUIC_UNANSWERED]
     assert diagnosis.found[0].for_[0].text == "1 of 1 QUIC connection to 10.0.0.2:8000 got no answer (100 %)."
@@ -72,6 +72,6 @@ def test_a_quic_service_can_be_selected() -> None:
         diagnosed(silent, asked=FRONT)
 
 
-def test_without_tcp_attempts_of_few_clients_are_left_out() -> None:
+def test_without_tcp_attempts_from_few_clients_are_left_out() -> None:
     few = quic(BACK, connections=1, unanswered=1, **SILENT)
     assert causes(diagnosed(few, quic(), quic(FRONT, connections=40))) == []

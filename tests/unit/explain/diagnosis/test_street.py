@@ -1,4 +1,4 @@
-"""Evidence from machines that do not only run nginx: what concerns other programs is no finding about nginx."""
+"""Evidence from machines that do not only run nginx: what concerns other programs is not a finding about nginx."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -44,7 +44,7 @@ def other(port: int, **values: Any) -> ServiceSummary:
 
 
 SCANNED = [other(port, flows=1, refused=1, handshakes={"refused": 1}) for port in (23, 3389)]
-# ssh that loses much, DNS over TCP, a metadata service that does not exist.
+# This is ssh with high loss, DNS over TCP, and a metadata service that does not exist.
 OTHERS = [
     other(22, flows=1, **lossy(0.4)),
     other(53, flows=6),
@@ -88,7 +88,7 @@ WIRE_IS_LATE = [
     ids=["all", "no-timeless-499", "no-data-after-fin", "nothing-of-the-cpu"],
 )
 def test_late_connects_and_one_more_sign_are_a_stall(changes: dict[str, Sequence[Any]]) -> None:
-    """One leg and a log are enough if the worker got its CPU; if this is unknown, all three signs are needed."""
+    """One leg and a log are enough if the worker got its CPU. If this is unknown, all three signs are needed."""
     diagnosis = diagnose(evidence(**{**STALLED, **changes}))
     assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     assert headline(diagnosis) == "LIKELY: nginx's event loop stalls"
@@ -111,8 +111,8 @@ def test_late_connects_and_one_more_sign_are_a_stall(changes: dict[str, Sequence
     ],
     ids=["no-late-connect", "late-on-the-wire", "no-cpu", "cpu-unknown-a", "cpu-unknown-b", "too-few"],
 )
-def test_without_them_a_stall_is_only_possible(changes: dict[str, Sequence[Any]]) -> None:
-    """Each sign may have another reason; clients that abort explain two of them, and so does a worker without a CPU."""
+def test_without_these_signs_a_stall_is_only_possible(changes: dict[str, Sequence[Any]]) -> None:
+    """Each sign may have another reason: clients that abort explain two of them, and so does a worker without a CPU."""
     assert verdict(diagnose(evidence(**{**STALLED, **changes})), Cause.EVENT_LOOP_STALL) is CauseVerdict.POSSIBLE
 
 
@@ -132,14 +132,14 @@ def test_loss_of_other_services_is_not_nginxs() -> None:
     assert told(given)[-1].startswith("Left out: 12 connections to 5 other services")
 
 
-def test_an_upstream_on_nginxs_own_machine_that_refuses_is_no_strangers_port() -> None:
+def test_a_refusing_upstream_on_nginxs_own_machine_is_not_taken_for_a_scanned_port() -> None:
     """A scanner's packets come from another machine."""
     for clients, found in (({"10.0.0.2"}, [Cause.REFUSED]), ({"198.51.100.7"}, [])):
         upstream = silent("10.0.0.2", 9000, 60, refused=60, handshakes={"refused": 60}, clients=frozenset(clients))
         assert causes(diagnose(seen(capture(service(), upstream)))) == found
 
 
-def test_a_scan_of_more_ports_than_a_summary_has_is_counted_whole() -> None:
+def test_a_scan_of_more_ports_than_a_summary_keeps_is_counted_completely() -> None:
     tries = [other(port, flows=1, refused=1, handshakes={"refused": 1}) for port in range(1000, 1063)]
     beside = replace(capture(service(), *tries), flows=500)
     assert told(seen(beside))[-1].startswith("Left out: 300 connections to 63 or more other services")
@@ -173,7 +173,7 @@ def test_failed_attempts_count_if_they_may_be_nginxs(tried: ServiceSummary, *, c
 
 
 def test_a_tls_service_counts_as_a_web_service() -> None:
-    """Its requests are unreadable; a busier database does not count. Of services with SYNs only, the busiest counts."""
+    """Its requests are unreadable; a busier database does not count. Of services with only SYNs, the busiest counts."""
     secured = service(requests=0, response_s=None, tls_flows=200)
     database = other(5432, flows=2000, from_client=Side(packets=9000, data_segments=4000, payload_bytes=10**6))
     syns, few = silent("10.0.0.2", 80, 100, half_open=100), silent("10.0.0.2", 23, 4, refused=4)
@@ -190,7 +190,7 @@ def test_servers_that_nginxs_host_connects_to_are_backends() -> None:
     assert [where.leg for where in captured_services(replace(given, sockets=given.sockets[:0]))] == [Leg.UNKNOWN]
 
 
-def test_the_service_in_question_can_be_given() -> None:
+def test_the_service_in_question_can_be_selected() -> None:
     given = seen(capture(service(), *OTHERS))
     ssh = Endpoint(address="10.0.0.2", port=22)
     assert causes(diagnose(given, ssh)) == [Cause.PATH_LOSS]
@@ -200,7 +200,7 @@ def test_the_service_in_question_can_be_given() -> None:
 
 
 def test_a_services_backends_stay_with_it() -> None:
-    """A backend that refuses everything stays, too: its connections are as many as the front's requests."""
+    """A backend that refuses everything stays, too: it has as many connections as the front has requests."""
     (legs,) = both_legs(request_s=spread(0.05, 0.4)).captures
     amid = seen(replace(legs.content, services=(*legs.content.services, *OTHERS)))
     for diagnosis in (diagnose(amid), diagnose(amid, FRONT), diagnose(amid, BACK)):
@@ -210,7 +210,7 @@ def test_a_services_backends_stay_with_it() -> None:
 
 
 def test_one_slow_socket_of_thousands_is_rare() -> None:
-    """One of three is not rare, and neither is one with very much in its queue. Five connections rule nothing out."""
+    """One of three is not rare, and neither is one with a very long queue. Five connections rule nothing out."""
     slow, heavy = (established(mib << 20, rwnd_limited_ms=5000.0, busy_ms=5000.0) for mib in (1, 64))
     street, few, much = (
         seen(table(listening(), one, *[established(0)] * others))
@@ -295,5 +295,5 @@ def test_symptoms_that_users_notice_are_always_a_problem(given: EvidenceSet, sai
     [(0, 9, 0.0), (1, 1, 0.025), (5, 5, 0.4782), (1, 2141, 1.18e-5), (20, 1000, 0.01226), (2500, 10_000, 0.2416)],
 )
 def test_limits_of_shares_are_exact(count: int, of: int, limit: float) -> None:
-    """They agree with the tables of Clopper and Pearson."""
+    """The limits agree with the tables of Clopper and Pearson."""
     assert lower_limit(count, of) == pytest.approx(limit, rel=0.01)

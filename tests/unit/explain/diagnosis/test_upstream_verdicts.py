@@ -91,7 +91,7 @@ def closed_at(second: int) -> CaptureSummary:
 
 
 CASES: Final[Rows] = {
-    # Both legs with one clock show a slow backend; a log alone does if its workers look in time.
+    # Both legs by one clock show a slow backend; a log alone shows it if its workers look in time.
     backend_slow.assess: [
         row("nginx is prompt", FOUND, "for 1: answers after 200 ms (median), 800 ms (p90)", legs(backend_s=SLOW)),
         # Above a fifth of the backend's time, both are causes.
@@ -122,7 +122,7 @@ CASES: Final[Rows] = {
         row("one path", POSSIBLE, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW))),
         row("two paths of five", POSSIBLE, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, *[FAST] * 3))),
         row("two paths of four", FOUND, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, FAST, FAST))),
-        # A distant backend with reused connections answers late even if connects to another one are fast.
+        # A distant backend with reused connections answers late even if connects to another backend are fast.
         row(
             "another server's connects",
             POSSIBLE,
@@ -168,7 +168,7 @@ CASES: Final[Rows] = {
             service(BACK, refused=50, handshakes={"complete": 150, "refused": 50}),
         ),
         row("1 of 5000", RARE, "for 1: 1 of 5000 connections to ", service(refused=1, flows=5000)),
-        # Scanners try other ports of every machine.
+        # Scanners try other ports on every machine.
         row("a scanned port beside a service", RARE, capture(service(flows=10), SCANNED)),
         row("a port alone", FOUND, SCANNED),
         # The exact lower limit of the share decides.
@@ -194,7 +194,7 @@ CASES: Final[Rows] = {
         ),
         row("502 after a while", NOT_SEEN, log(status_counts={502: 100}, bad_gateway_s=spread(0.2))),
         row("502 after long connects", NOT_SEEN, log(status_counts={502: 100}, connect_time_s=LATE)),
-        # A backend that accepts and closes fails no connection attempt; and with no live upstream there is no attempt.
+        # If a backend accepts and closes, connecting does not fail; without a live upstream, there are no attempts.
         row(
             "502 and as many failed attempts",
             FOUND,
@@ -204,7 +204,7 @@ CASES: Final[Rows] = {
             grown(AttemptFails=100),
         ),
         row("502 and fewer attempts", POSSIBLE, FAILED, grown(AttemptFails=99)),
-        # The counter is the whole machine's, and includes a monitor's connections.
+        # The counter is for the whole machine, and includes a monitor's connections.
         row("502 and many more attempts", POSSIBLE, FAILED, grown(AttemptFails=126)),
         row("502 and a few more attempts", FOUND, FAILED, grown(AttemptFails=125)),
         row("attempts alone", NOT_SEEN, grown(AttemptFails=9)),
@@ -239,7 +239,7 @@ CASES: Final[Rows] = {
         row("once in thousands", RARE, said_so(Event.NO_PORT, 20), replace(ANSWERED_502, requests=100_000)),
         row("no 502", RULED_OUT, log()),
         row("nothing", NOT_SEEN),
-        # All connections go to one address; the range of ports may be another one.
+        # All connections go to one address; the range of ports may be different.
         row("as many sockets as ports", POSSIBLE, table(*[established()] * MANY_PORTS)),
         row("fewer sockets", NOT_SEEN, table(*[established()] * (MANY_PORTS - 1))),
     ],
@@ -271,14 +271,14 @@ CASES: Final[Rows] = {
 
 
 @rows_of(CASES)
-def test_each_cause_judges_evidence_as_expected(
+def test_each_cause_judges_upstream_evidence_as_expected(
     assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]
 ) -> None:
     check(assess, given, verdict, said)
 
 
 def test_a_single_error_log_line_is_not_a_problem() -> None:
-    """A log without messages does not show health either: its level may have left them out."""
+    """A log without messages does not show health, either: its level may have excluded them."""
     given = seen(said_so(Event.TO_FILE, 1))
     assert not list(symptoms(given))
     assert all(one.verdict is NOT_SEEN for one in diagnose(given).assessments)
@@ -292,5 +292,5 @@ def test_servers_that_are_left_out_are_a_consequence_of_their_failures() -> None
     assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.NO_LIVE_UPSTREAM, Cause.NO_PORT)]
 
 
-def test_workers_that_exited_and_closed_nothing_are_healthy() -> None:
+def test_workers_that_exited_without_closing_connections_are_healthy() -> None:
     assert diagnose(seen(LEFT_A_WORKER, legs())).healthy

@@ -1,4 +1,4 @@
-"""Cases of a worker that serves all connections late, and of clients that leave, or read slowly."""
+"""Cases of a worker that serves all connections late, and of clients that leave or read slowly."""
 
 from typing import Any, Final
 
@@ -85,14 +85,14 @@ CASES: Final[Rows] = {
             "against 1: It was held only 1 time: a pause of the machine does that, too.",
             legs(response_held_s=spread(0.018, 0.11), backend_s=spread(0.02), moments=1),
         ),
-        # The kernel has finished the handshake, and nginx does not look: this is the log's long uct.
+        # The kernel has completed the handshake, but nginx does not look: this is the log's long uct.
         row(
             "a connection stands unused",
             FOUND,
             "for 1: a request with an open backend connection for 1 ms (median), 300 ms (p90)",
             legs(connected_held_s=spread(0.001, 0.3)),
         ),
-        # These are the figures of the article.
+        # These figures are from the article.
         row("one in fifty 500 ms", FOUND, legs(request_s=spread(0.001, 0.5, slow_share=0.02))),
         row("one in fifty 90 ms", NOT_SEEN, legs(request_s=spread(0.001, 0.09, slow_share=0.02))),
         row("21 ms each", FOUND, legs(request_s=spread(0.021))),
@@ -121,7 +121,7 @@ CASES: Final[Rows] = {
         ),
         row("three of three", FOUND, log(standstills=(stood_still(alone=3, moments=3),))),
         row("two of two", NOT_SEEN, log(standstills=(stood_still(alone=2, moments=2),))),
-        # Several workers may be stalled too rarely to show it one by one.
+        # Several workers may be stalled too rarely for each of them to show it.
         row(
             "three of four, by two workers",
             FOUND,
@@ -143,7 +143,7 @@ CASES: Final[Rows] = {
         row("20 of 300", FOUND, log(standstills=(stood_still(moments=300),))),
         row("20 of 900", NOT_SEEN, log(standstills=(stood_still(moments=900),))),
         row("it delayed few", RARE, log(standstills=(stood_still(delayed=4),))),
-        # The backend's kernel answers all workers alike, but perhaps not at another moment.
+        # The backend's kernel answers all workers alike at one moment, but perhaps not at another.
         row(
             "one worker connects late",
             POSSIBLE,
@@ -236,7 +236,7 @@ CASES: Final[Rows] = {
             LATE_LOG,
             legs(back={"syn_retransmission_delay_s": spread(0.0001)}, matched=0),
         ),
-        # Late are a tenth that takes five times as long as the fastest, or half of them: gaps on a CPU delay only few.
+        # A tenth must take five times as long as the fastest, or half of them must: gaps on a CPU delay only a few.
         *(
             row(name, verdict, log(connect_time_s=times))
             for name, times, verdict in (
@@ -271,7 +271,7 @@ CASES: Final[Rows] = {
         ),
         row("slow answers", POSSIBLE, service(FRONT, response_s=spread(0.2))),
         row("fast answers", NOT_SEEN, service(BACK)),
-        # A tenth of the requests was held for 70 ms, and all waited for the backend for 200 ms.
+        # A tenth of the requests was held for 70 ms, and all requests waited 200 ms for the backend.
         row("a burst before a slow backend", POSSIBLE, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.2))),
         row("a burst before a fast backend", FOUND, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.02))),
     ],
@@ -309,7 +309,7 @@ CASES: Final[Rows] = {
         row("in the error log", POSSIBLE, said_so(Event.CLIENT_LEFT, 3)),
         row("seldom", NOT_SEEN, said_so(Event.CLIENT_LEFT, 2)),
     ],
-    # Windows that clients keep closed are proof; memory and long queues only fit.
+    # Windows that clients keep closed are proof; memory and long queues are only consistent with it.
     slow_reader_buffering.assess: [
         row(
             "closed windows",
@@ -327,7 +327,7 @@ CASES: Final[Rows] = {
             RARE,
             legs({"flows": 1000, "zero_window_flows": 2, "from_client": CLOSED.from_client}),
         ),
-        # nginx itself may not read then, which its listeners show.
+        # In that case, nginx itself may not be reading, which its listeners show.
         row("closed to an unknown service", POSSIBLE, CLOSED),
         row("closed to nginx", FOUND, CLOSED, ALONE),
         row("closed by nginx", POSSIBLE, "for 1: its buffers may be full", CLOSED, table(listening(80))),
@@ -361,7 +361,7 @@ CASES: Final[Rows] = {
                 (300.0, 400.0, NOT_SEEN),
             )
         ),
-        # The article used ss -nt, which alone shows no window.
+        # The article used ss -nt, which does not show windows.
         row("no details", POSSIBLE, "decides 1: ss -tanmi", table(established(792_024, cwnd=None))),
         row("to the backend", NOT_SEEN, table(listening(), established(792_024, port=40_001, rwnd_limited_ms=5000.0))),
         row("rt far above urt", POSSIBLE, log(client_time_s=spread(0.0, 12.0))),
@@ -379,7 +379,7 @@ CASES: Final[Rows] = {
 
 
 @rows_of(CASES)
-def test_each_cause_judges_evidence_as_expected(
+def test_each_cause_judges_worker_and_client_evidence_as_expected(
     assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]
 ) -> None:
     check(assess, given, verdict, said)

@@ -1,1 +1,1 @@
-"""Parsing of texts and bytes."""
+"""Tests of tuneproof.explain.parse: texts and bytes."""

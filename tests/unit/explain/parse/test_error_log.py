@@ -27,7 +27,7 @@ from tuneproof.explain.parse.problems import MalformedEvidenceError
     ],
 )
 def test_variants_of_a_message_are_recognised(words: str, event: Event | None) -> None:
-    """Other systems and other moments have other words; irrelevant messages are only counted by level."""
+    """The words depend on the system and the situation; irrelevant messages are only counted by level."""
     log = parse([f"{AT.format(0, 'error', 7)}{words}{BEHIND}"])
     assert log.events == ({} if event is None else {event: 1})
 
@@ -79,7 +79,7 @@ def test_lines_between_messages_are_not_messages() -> None:
         parse(["hello"])
 
 
-def test_names_of_upstreams_are_bounded() -> None:
+def test_the_number_of_upstream_names_is_bounded() -> None:
     """Names may come from requests, through a variable in proxy_pass."""
     words = 'no live upstreams while connecting to upstream, upstream: "http://h{}/"'
     log = parse(f"{AT.format(0, 'error', 7)}{words.format(number)}" for number in range(999))
@@ -88,7 +88,7 @@ def test_names_of_upstreams_are_bounded() -> None:
 
 
 def test_a_long_log_takes_no_more_memory_than_a_short_one() -> None:
-    """Each line of the long log has a client, a URI and a shape of its own."""
+    """Each line in the long log has its own client, URI and shape."""
     words = (
         'open() "/srv/{0}" failed (2: No such file or directory), client: 10.0.{1}.{2}, server: s, request: "GET /{0}x'
     )
@@ -163,8 +163,8 @@ def test_a_line_may_be_pasted_imperfectly(lines: list[str]) -> None:
     assert log.unknown.number == 0
 
 
-def test_lines_behind_an_unknown_message_are_not_its_own() -> None:
-    """They may be requests or another program's output."""
+def test_lines_after_an_unknown_message_do_not_belong_to_it() -> None:
+    """Such lines may be requests or another program's output."""
     collector = Collector()
     lines = ["2026/11/26 09:00:01 [error] 7#7: *1 upstream sent", '{"status": 200}', "a riddle", "another", BIG[14:]]
     assert [collector.add(line) for line in lines] == [True, False, False, False, False]
@@ -173,8 +173,8 @@ def test_lines_behind_an_unknown_message_are_not_its_own() -> None:
     assert log.unknown.examples == ("upstream sent",)
 
 
-def test_another_programs_line_with_a_level_is_no_message() -> None:
-    """Go's log writes times in nginx's form."""
+def test_another_programs_line_with_a_level_is_not_a_message() -> None:
+    """Go's log package writes times in nginx's format."""
     line = "2026/11/26 09:00:01 [error] cannot reach the database, client: 10.0.0.9"
     assert Collector().add(line) is False
 
@@ -204,13 +204,13 @@ UNKNOWN = 'host not found in upstream "app" in /etc/nginx/conf.d/a.conf:3'
     ],
 )
 def test_a_start_message_in_both_outputs_counts_once(lines: list[str], number: int) -> None:
-    """A container's standard error has nginx's log and what it prints when it gives up."""
+    """A container's standard error contains nginx's log and what nginx prints when it gives up."""
     known = {count.row: count.number for count in parse(lines).known}
     assert known["upstream_host_not_found_at_start"] == number
 
 
 def test_a_message_of_several_lines_has_the_context_of_its_last_one() -> None:
-    """PHP's and Lua's traces have line ends; in a container's output, other requests are between them."""
+    """PHP's and Lua's traces contain line ends; in a container's output, other requests may be in between."""
     first = '2026/11/26 09:00:01 [error] 7#7: *1 FastCGI sent in stderr: "PHP message: PHP Fatal error:  Uncaught E'
     last = (
         '  thrown in /srv/a.php on line 2" while reading response header from upstream, client: 10.0.0.9, server: shop'
@@ -242,16 +242,16 @@ def test_a_php_error_behind_a_warning_is_the_message(prefix: str, trace: list[st
     assert log.messages == 1
 
 
-def test_a_path_that_looks_like_circumstances_is_none() -> None:
-    """A client chooses the path."""
+def test_a_path_that_looks_like_a_messages_context_is_not_taken_for_it() -> None:
+    """The client chooses the path."""
     path = "/srv/a, client: 192.0.2.1, server: other"
     words = f'open() "{path}" failed (2: No such file or directory), client: 10.0.0.9, server: shop'
     (count,) = parse([f"2026/11/26 09:00:01 [error] 7#7: *1 {words}"]).known
     assert (count.clients, count.servers) == ({"10.0.0.9": 1}, {"shop": 1})
 
 
-def test_a_tls_handshake_is_no_connection_of_stream() -> None:
-    """Before it has a request, HTTP logs the listening address as well."""
+def test_a_tls_handshake_is_not_taken_for_a_stream_connection() -> None:
+    """Before there is a request, HTTP also logs the listening address."""
     words = 'no "ssl_certificate" is defined in server listening on SSL port while SSL handshaking'
     (count,) = parse([f"2026/11/26 09:00:01 [error] 7#7: *1 {words}, client: 10.0.0.9, server: 0.0.0.0:443"]).known
     assert count.streams == 0

@@ -1,4 +1,4 @@
-"""Recordings of event loops: written, read back, summarised."""
+"""Recordings of event loops are written, read back and summarised."""
 
 import re
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def test_a_written_recording_is_read_back() -> None:
 
 @pytest.mark.parametrize("cut", range(len(HEADER) + 1, len(TEXT) - 1, 97))
 def test_a_truncated_recording_is_read_as_far_as_it_goes(cut: int) -> None:
-    """If its writer was killed, complete lines count, and a cut is reported unless it is between two lines."""
+    """If the writer was killed, complete lines count, and a truncation is reported unless it is between two lines."""
     read = event_loop.parse(TEXT[:cut])
     whole = TEXT[:cut].count("\n") - 1
     assert len(read.seconds) <= whole + 1
@@ -43,14 +43,14 @@ def test_a_truncated_recording_is_read_as_far_as_it_goes(cut: int) -> None:
         (lambda _: "", "found nothing"),
     ],
 )
-def test_other_files_than_recordings_are_rejected(change: Callable[[str], str], said: str) -> None:
+def test_files_other_than_recordings_are_rejected(change: Callable[[str], str], said: str) -> None:
     with pytest.raises(MalformedEvidenceError) as caught:
         event_loop.parse(change(TEXT))
     assert re.search(said, str(caught.value))
 
 
 def test_an_unfinished_iteration_counts_once_and_only_in_the_last_second() -> None:
-    """Each second until its end mentions the iteration; an older recording without such entries is read as well."""
+    """Each second until its end mentions the iteration; an older recording without such entries can be read, too."""
     away = replace(IDLE, iterations=0, histogram={}, unfinished=replace(STALL, took_s=1.5, ended=False))
     later = replace(away, at_s=2.0, unfinished=replace(STALL, took_s=2.5, ended=False))
     text = "\n".join([HEADER, *map(event_loop.to_line, (away, later)), ""])
@@ -89,7 +89,7 @@ def test_calls_on_the_same_kind_of_file_are_summed() -> None:
     }
 
 
-def test_figures_of_each_worker() -> None:
+def test_each_worker_has_its_figures() -> None:
     """Percentiles are exact from 5 ms up; below, they are the upper end of a power of two; bytes are per iteration."""
     busy, idle = summarise(event_loop.parse(TEXT))
     assert (busy.worker, busy.iterations, busy.busy_share, busy.longest_s) == (4711, 1010, 0.6, 0.04)
@@ -112,7 +112,7 @@ def test_programs_that_had_the_same_process_id_are_distinguished() -> None:
     assert {figure.of for figure in figures(loops)} == {"worker 4712 of nginx", "worker 4712 of openresty"}
 
 
-def test_how_many_moments_meet_a_long_iteration() -> None:
+def test_the_share_of_moments_that_meet_a_long_iteration_is_computed() -> None:
     """With ten iterations of 38 ms each, the wait is 5 ms or longer for 330 ms of a second."""
     (busy, _) = summarise(event_loop.parse(TEXT))
     assert busy.late_share(0.005, Reason.CALLS) == pytest.approx(0.33 / 0.98)
@@ -132,12 +132,12 @@ def test_how_many_moments_meet_a_long_iteration() -> None:
         ({"waited_s": 0.02}, {Reason.STARVED: 0.02, Reason.CALLS: 0.02}),
     ],
 )
-def test_what_made_an_iteration_long(change: dict[str, Any], reasons: dict[Reason, float]) -> None:
+def test_the_reasons_for_a_long_iteration_are_named(change: dict[str, Any], reasons: dict[Reason, float]) -> None:
     """Each reason that alone would have been enough is named; time without a CPU is neither reading nor writing."""
     assert parts(replace(STALL, **change)) == pytest.approx(reasons)
 
 
-def test_what_long_iterations_spent_their_time_on() -> None:
+def test_the_parts_of_long_iterations_are_reported() -> None:
     """The largest part comes first; iterations with timed calls represent all."""
     (busy, _) = summarise(event_loop.parse(TEXT))
     assert busy.spent(busy.long) == (
@@ -149,7 +149,7 @@ def test_what_long_iterations_spent_their_time_on() -> None:
     assert "60 % in readv 80 MiB each" in half.spent(half.long)
 
 
-def test_one_iteration_in_words() -> None:
+def test_an_iteration_is_described_in_words() -> None:
     """The sentence has the duration, the reason, the longest call and the number of bytes."""
     assert told_of(STALL) == (
         "40 ms, busy in system calls; longest call: pwritev on /var/cache/nginx/proxy_temp/1, 1 ms; read 8 MiB, "

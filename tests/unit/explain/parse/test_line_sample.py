@@ -1,4 +1,4 @@
-"""Samples of two logs of any size show how many lines the logs share."""
+"""Samples of two logs of any size show the number of lines that the logs share."""
 
 from collections.abc import Iterable
 

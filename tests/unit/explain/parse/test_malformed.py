@@ -1,4 +1,4 @@
-"""Texts that each parser rejects, and the place in its error: a parser accepts no other kind of file."""
+"""Texts that each parser rejects, and the place in its error: a parser does not accept other kinds of files."""
 
 from collections.abc import Callable, Mapping
 from typing import Final

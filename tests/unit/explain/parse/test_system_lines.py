@@ -74,7 +74,7 @@ def test_a_kubernetes_event_says_how_often_it_happened() -> None:
 
 @pytest.mark.parametrize("row", [row for row in messages().values() if not row.levels], ids=lambda row: row.id)
 def test_each_wording_without_a_level_is_found(row: Message) -> None:
-    """The few fragments of words that decide whether a line is examined find it, too."""
+    """The few fragments of words that decide whether a line is examined find each wording, too."""
     for words in row.words:
         text = PLACE.sub(lambda place: "a" if place[1] == "driver" else "7", words.text)
         said = message_of(f"{text}." if text.endswith(" ") else text)

@@ -37,7 +37,7 @@ def test_a_programs_prefix_is_removed(program: str) -> None:
     ],
 )
 def test_other_lines_stay_as_they_are(line: str) -> None:
-    """So do lines of an access log in which a client wrote such words."""
+    """This includes lines in an access log in which a client wrote such words."""
     assert unwrapped(line) == line
     assert nginx_line(line) == line
 
@@ -127,7 +127,7 @@ def test_a_printed_message_may_follow_an_escaped_line_end() -> None:
     assert nginx_line(f"The error was: MisconfigurationError('Error while running nginx -t.\\n\\n{printed}") == printed
 
 
-def test_a_line_in_quotes_keeps_its_own() -> None:
+def test_a_line_in_quotes_keeps_the_quotes_inside_it() -> None:
     """A person who quotes a line does not double the inner quotes."""
     assert nginx_line(f'"{LINE}"') == f'{LINE}"'
 
@@ -153,7 +153,7 @@ _PIECES: Final = (
     [*((nginx_line, piece) for piece in _PIECES), (inner_lines, '{"message": "'), (quoted, "9")],
 )
 def test_a_hostile_lines_time_grows_only_with_its_length(read: Callable[[str], object], piece: str) -> None:
-    """A line of eight times the length must not take 64 times as long: no part is scanned for each other part."""
+    """A line of eight times the length must not take 64 times as long: parts are not scanned for each other part."""
 
     def took_ns(pieces: int) -> int:
         line = piece * pieces

@@ -74,8 +74,8 @@ def test_every_probe_comes_back_with_its_times(port: int) -> None:
     assert min(there_us for _, there_us in seen.there) >= 0
     assert min(back_us for _, back_us, _ in seen.back) >= 0
     assert max(both_us for _, _, both_us in seen.back) < 30_000_000
-    # Each of the three is truncated to whole microseconds separately. If the kernel's clock is adjusted meanwhile, the
-    # probe on its way is affected.
+    # Each of the three times is truncated to whole microseconds. An adjustment of the kernel's clock affects the probe
+    # that is on its way.
     ways = zip(seen.there, seen.back, strict=True)
     longer = [both_us for (_, there_us), (_, back_us, both_us) in ways if there_us + back_us > both_us + 2]
     assert len(longer) <= 1

@@ -1,1 +1,1 @@
-"""Signs that several causes share."""
+"""Tests of signs that several causes share."""

@@ -22,7 +22,7 @@ def loops(*seconds: LoopSecond) -> tuple[WorkerLoop, ...]:
 
 
 def said(*long: LongIteration, **changes: object) -> list[tuple[Reason, CauseVerdict]]:
-    """Return the report on a worker with these long iterations in ten seconds."""
+    """Return the report on a worker that had these long iterations in ten seconds."""
     second = replace(SECOND, long=long, lasted_s=10.0, **changes)  # type: ignore[arg-type]  # of its own fields
     return [(sign.reason, sign.verdict) for sign in signs(loops(second))]
 
@@ -48,18 +48,18 @@ def said(*long: LongIteration, **changes: object) -> list[tuple[Reason, CauseVer
 def test_stalls_are_reported_by_their_length_and_frequency(
     long: tuple[LongIteration, ...], expected: list[tuple[Reason, CauseVerdict]]
 ) -> None:
-    """A stall delays a tenth of all moments by 5 ms, or a hundredth by 100 ms; users do not notice less."""
+    """A stall delays a tenth of all moments by 5 ms, or a hundredth by 100 ms; users do not notice shorter delays."""
     assert said(*long) == expected
 
 
-def test_waiting_for_a_cpu_before_iterations() -> None:
-    """Schedstat shows the wait, which does not matter for an idle worker. A starved worker may stall as well."""
+def test_waiting_for_a_cpu_before_iterations_is_reported() -> None:
+    """Schedstat shows the wait, which does not matter for an idle worker. A starved worker may stall, too."""
     starved = (Reason.STARVED, CauseVerdict.FOUND)
     assert said(run_s=3.0, wait_s=3.0) == [starved]
     assert said(run_s=5.0, wait_s=1.0) == said(run_s=0.1, wait_s=0.2) == []
-    # The stall's share is of the remaining time, which is too short to report without the wait.
+    # The stall is a share of the time without the wait; here, that time is too short for a report.
     assert set(said(*(STALL,) * 20, run_s=1.0, wait_s=6.0)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
-    # A wait that began before the recording counts in full at its end, so that no time may remain.
+    # A wait that began before the recording counts in full at the wait's end, so that no time may remain.
     assert set(said(*(STALL,) * 20, run_s=1.0, wait_s=10.2)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
     assert said(replace(STALL, took_s=0.012), run_s=1.0, wait_s=10.2) == [starved]
 
@@ -73,7 +73,7 @@ def test_explain_advises_what_watch_advises() -> None:
         assert step.startswith(words)
 
 
-def test_explain_weighs_the_recording() -> None:
+def test_explain_diagnoses_the_recording() -> None:
     def verdict(*seconds: LoopSecond) -> CauseVerdict:
         named = Named(name="loops.json", content=loops(*seconds))
         return event_loop_stall.assess(EvidenceSet(event_loops=(named,))).verdict

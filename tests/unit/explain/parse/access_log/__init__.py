@@ -1,1 +1,1 @@
-"""Access logs."""
+"""Tests of access logs."""

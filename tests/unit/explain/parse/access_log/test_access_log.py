@@ -1,4 +1,4 @@
-"""The access log of the source article, and of the lab, become records and figures; nothing is dropped."""
+"""The access logs of the source article and of the lab become records and figures; nothing is dropped."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
@@ -64,7 +64,7 @@ def test_several_upstream_servers_keep_their_times_apart(logged: str, times_s: t
     ],
     ids=["empty", "binary", "quote", "not-utf-8"],
 )
-def test_broken_request_line_is_still_a_record(logged: str, received: str) -> None:
+def test_a_broken_request_line_is_still_a_record(logged: str, received: str) -> None:
     """Nginx escapes a client's bytes: they are decoded, and bytes that are not text stay escaped."""
     assert LAB.parse(a_line(request=logged, status="400")).request == received
 
@@ -88,13 +88,13 @@ def test_broken_request_line_is_still_a_record(logged: str, received: str) -> No
         (a_line() + " more", "column 180: expected the end of the line, found ' more'"),
     ],
 )
-def test_line_in_another_format_names_the_column(line: str, message: str) -> None:
+def test_the_error_for_a_line_in_another_format_names_the_column(line: str, message: str) -> None:
     with pytest.raises(MalformedEvidenceError, match=f"^{message}"):
         LAB.parse(line)
 
 
 def test_unmatched_lines_are_kept_with_their_number() -> None:
-    """Only a few such lines are kept, without blank ones; very long ones are shortened."""
+    """Only a few such lines are kept, without blank lines; very long lines are shortened."""
     lines = [a_line(), "", "GET / 200", a_line(), a_line()[:40]]
     entries = list(records(lines, LAB))
     assert [isinstance(entry, LogRecord) for entry in entries] == [True, False, False, True, False]
@@ -114,12 +114,12 @@ def test_unmatched_lines_are_kept_with_their_number() -> None:
     [f"{a_line()}\r\n", f"\ufeff{a_line()}", f"\xef\xbb\xbf{a_line()}\n", f"{chr(0) * 5000}{a_line()}"],
     ids=["crlf", "byte-order-mark", "as-latin-1", "hole-of-copytruncate"],
 )
-def test_additions_of_editors_and_rotation_are_not_part_of_a_line(line: str) -> None:
+def test_additions_by_editors_and_rotation_are_not_part_of_a_line(line: str) -> None:
     assert list(records([line], LAB)) == [LAB.parse(a_line())]
 
 
 def test_a_summary_shows_the_stall_of_the_article() -> None:
-    """Three 499s, all without time, four 200s cut short, and connect times up to 0.48 s; then the cure."""
+    """It has three 499s without times, four truncated 200s, and connect times up to 0.48 s; then comes the remedy."""
     result = summary(STALLED.splitlines(), line_format=ARTICLE, full_body_bytes=FULL_BODY_BYTES)
     assert (result.requests, result.unmatched_lines, result.status_counts) == (8, 0, {200: 5, 499: 3})
     assert (result.client_closed_499, result.closed_499_without_time, result.short_200) == (3, 3, 4)
@@ -136,11 +136,11 @@ def test_a_summary_shows_the_stall_of_the_article() -> None:
     assert (cured.short_200, cured.client_closed_499, cured.connect_time_s.maximum) == (0, 0, 0.001)
 
 
-def test_an_unknown_size_is_the_most_frequent_one() -> None:
+def test_an_unknown_size_is_assumed_to_be_the_most_common_one() -> None:
     """Since the file's size is unknown, the size of most requests counts as complete, per URI without the query.
 
-    A page of changing size is never short, nor is a size that occurs again, such as that of the compressed body. If
-    most responses were cut short, as in the article, none looks short.
+    A page of changing size is never short, and neither is a size that occurs again, such as that of a compressed body.
+    If most responses were cut short, as in the article, none looks short.
     """
     sizes = [("/a?x=1", "100"), ("/a?x=2", "100"), ("/a", "99"), ("/b", "9"), ("/b", "9"), ("/b", "7")]
     sizes += [("/c", size) for size in ("100", "100", "30", "30")]
@@ -170,7 +170,7 @@ def test_sizes_of_endless_uris_are_not_kept() -> None:
     assert bodies.count() == 1
 
 
-def test_log_without_times_reports_none() -> None:
+def test_for_a_log_without_times_none_are_reported() -> None:
     """No figure is invented for missing values, and a 499 of unknown duration is not one with a duration of zero."""
     line = '10.0.0.1 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 499 0 "-" "curl"'
     result = summary([line], line_format=COMBINED)
@@ -239,7 +239,7 @@ def test_times_that_have_another_reason_are_left_out(lines: list[str], figure: s
         ("504", "0.001", "-", "60.001", [60.0], 0),
         ("499", "0.001", "-", "5.001", [5.0], 0),
         ("504", "-", "-", "60.000", [], 1),
-        # The client left before the connection was open, for an unknown reason.
+        # The client left before the connection was open; the reason is unknown.
         ("499", "-", "-", "5.000", [], 0),
         ("200", "0.001", "0.002", "60.000", [], 0),
         # nginx did not give up: the backend refused, or closed the connection.
@@ -248,7 +248,7 @@ def test_times_that_have_another_reason_are_left_out(lines: list[str], figure: s
         ("504", "0.001, -", "-, -", "0.001, 60.000", [], 1),
     ],
 )
-def test_a_server_that_was_given_up_before_it_answered_is_counted(
+def test_a_server_that_nginx_gave_up_on_before_it_answered_is_counted(
     status: str, uct: str, uht: str, urt: str, unanswered: list[float], timeouts: int
 ) -> None:
     result = summary([a_line(status=status, uct=uct, uht=uht, urt=urt)])
@@ -266,7 +266,7 @@ def test_lines_out_of_order_are_counted_and_change_nothing_else() -> None:
 
 
 def test_years_of_seconds_keep_the_busiest_one() -> None:
-    """Counts of the earliest seconds are dropped, the highest count is not."""
+    """Counts of the earliest seconds are dropped, but the highest count is kept."""
     seconds = Seconds()
     for second in (0, 0, 0, *range(1, 150_001)):
         seconds.add(float(second))
@@ -277,7 +277,7 @@ def test_years_of_seconds_keep_the_busiest_one() -> None:
 
 @pytest.mark.parametrize("count", [1, 999, 1_000, 1_001, 2_500, 100_000])
 def test_a_thinned_sample_is_close_and_its_ends_are_exact(count: int) -> None:
-    """Percentiles are off by no more than the omitted part; number, minimum, maximum and mean are exact."""
+    """The error of percentiles is at most the omitted part; number, minimum, maximum and mean are exact."""
     sample = Sample(most=1_000)
     assert sample.distribution() is None
     for value in range(count):

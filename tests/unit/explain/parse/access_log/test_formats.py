@@ -1,4 +1,4 @@
-"""Any log_format becomes a parser, which reads lines with any content."""
+"""Any log_format becomes a parser that reads lines with any content."""
 
 import json
 import time
@@ -51,7 +51,7 @@ def answered(line_format: LineFormat, line: str) -> LogRecord | MalformedEvidenc
 
 
 def by_names(line: str) -> LogRecord:
-    """Read a line that names its values itself."""
+    """Read a line that names its own values."""
     return (JsonLines() if line.startswith(("{", "[")) else PairLines()).parse(line)
 
 
@@ -76,7 +76,7 @@ def test_values_that_nginx_writes_are_read_unchanged(
 @QUICK
 @given(user=st.text(st.sampled_from("ab- [0"), min_size=1, max_size=12), agent=TEXTS)
 def test_a_value_without_quotes_ends_where_the_rest_fits(user: str, agent: str) -> None:
-    """A user's name may contain parts of what follows it; it ends where a time follows."""
+    """A user's name may contain parts of what follows it; the name ends where a time follows."""
     line = f'10.0.0.1 - {user} [31/May/2023:08:27:49 +0000] "GET / HTTP/1.1" 200 12 "-" "{escaped(agent, "default")}"'
     record = COMBINED.parse(line)
     assert (record.columns["remote_user"], record.columns["http_user_agent"]) == (user, agent)
@@ -110,7 +110,7 @@ def test_a_format_may_define_its_escaping() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "name", "value"),
     [
-        # A line feed at a format's end does not belong to its lines.
+        # A line feed at the end of a format does not belong to its lines.
         ("$status\n", "200", "status", 200),
         # Braces end a name.
         ("${pid}0 $status", "120 200", "worker_pid", 12),
@@ -131,7 +131,7 @@ def test_a_line_is_read_by_its_format(text: str, line: str, name: str, value: ob
 
 @pytest.mark.parametrize(("ratio", "fits"), [("2.31", True), ("-", True), ("2.3", False), ("2", False), ("x", False)])
 def test_a_gzip_ratio_has_two_decimals(ratio: str, *, fits: bool) -> None:
-    """Two are always printed by nginx; otherwise an adjacent number could be taken for a ratio."""
+    """Nginx always prints two; otherwise, an adjacent number could be taken for a ratio."""
     found = answered(TextFormat("$status $gzip_ratio", name="any"), f"200 {ratio}")
     assert isinstance(found, LogRecord) == fits
 
@@ -158,7 +158,7 @@ def test_a_missing_value_may_be_empty(escape: Escape) -> None:
 
 
 def test_escape_none_is_read_as_far_as_possible() -> None:
-    """A quote in a value ends nothing if the rest would not fit."""
+    """A quote in a value does not end the value if the rest would not fit."""
     record = TextFormat('"$request" $status "$http_user_agent"', name="any", escape="none").parse(
         r'"GET /"a" HTTP/1.1" 200 "a "b" \x22"'
     )
@@ -276,7 +276,7 @@ def test_whole_numbers_in_json_may_have_another_unit_than_seconds() -> None:
     ids=["milliseconds", "microseconds", "seconds", "camel case", "value", "both"],
 )
 def test_times_with_a_unit_are_read_in_it(fields: str, request_s: float, response_s: tuple[float | None, ...]) -> None:
-    """Loggers of other programs, and pipelines such as Vector's, name the unit in the field or behind the number."""
+    """Other programs' loggers, and pipelines such as Vector, give the unit in the field's name or after the number."""
     record = JsonLines().parse(f'{{"status": 200, "request": "GET / HTTP/1.1", {fields}}}')
     assert record.request_time_s == pytest.approx(request_s)
     assert record.upstream_response_time_s == pytest.approx(response_s)
@@ -322,7 +322,7 @@ def test_a_quote_within_a_value_may_be_escaped() -> None:
 
 
 def test_halves_of_surrogate_pairs_can_be_written() -> None:
-    """JSON allows them, no encoding does."""
+    """JSON allows them, but no encoding does."""
     record = JsonLines().parse(r'{"status": 200, "request": "GET /\ud800"}')
     assert record.request == r"GET /\ud800"
     other = TextFormat('"$request"', name="any", escape="json").parse(r'"GET /\ud800\u0022"')

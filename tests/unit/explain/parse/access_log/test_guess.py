@@ -19,13 +19,13 @@ QUICK = settings(max_examples=200, derandomize=True)
 
 
 def guess(*lines: str, formats: tuple[TextFormat, ...] = ()) -> tuple[str, int, int]:
-    """Guess, and return the format's name, the lines in it, and the lines looked at."""
+    """Guess, and return the format's name, the number of lines in it, and the number of lines examined."""
     result = guess_format(lines, formats)
     return result.line_format.name, result.matched_lines, result.tried_lines
 
 
-def test_a_guess_reports_how_many_lines_it_rests_on() -> None:
-    """A cropped log is counted in the same way."""
+def test_a_guess_reports_the_number_of_lines_that_it_is_based_on() -> None:
+    """The lines of a truncated log are counted in the same way."""
     assert guess(COMBINED_LINE) == ("combined", 1, 1)
     assert guess(*[COMBINED_LINE, ""] * 300) == ("combined", 200, 200)
     assert guess(COMBINED_LINE[30:], *[f"{COMBINED_LINE}\r\n"] * 3, COMBINED_LINE[:50]) == ("combined", 3, 5)
@@ -39,7 +39,7 @@ def test_messages_between_the_requests_do_not_hide_them() -> None:
         guess(*[message] * 10, COMBINED_LINE)
 
 
-def test_of_two_matching_formats_the_one_with_more_variables_is_used() -> None:
+def test_if_two_formats_match_the_one_with_more_variables_is_used() -> None:
     vague = TextFormat("$everything", name="vague")
     same = TextFormat('$remote_addr - $user [$time_local] "$request" $status $body_bytes_sent', name="same")
     assert guess(COMMON_LINE, formats=(vague, same)) == ("same", 1, 1)
@@ -64,7 +64,7 @@ def test_of_two_matching_formats_the_one_with_more_variables_is_used() -> None:
         ),
     ],
 )
-def test_products_formats_are_known(line: str, name: str) -> None:
+def test_formats_of_known_products_are_recognised(line: str, name: str) -> None:
     assert guess(line) == (name, 1, 1)
 
 
@@ -88,7 +88,7 @@ def test_a_log_without_lines_has_no_format(lines: tuple[str, ...]) -> None:
 
 
 def test_formats_in_a_configuration_are_found() -> None:
-    """By default a log has nginx's combined format; with logging off there is none."""
+    """By default, a log has nginx's combined format; with logging off, there is no log."""
     found = logging_settings(CONFIGURATION)
     assert [(item.name, item.text, item.escape, item.line) for item in found.formats] == [
         ("main", '$remote_addr "$request" $status "$pid" ${host}_$connection', "default", 5),

@@ -1,4 +1,4 @@
-"""Moments at which a worker continued after a standstill: their signs, and the one that each alternative lacks."""
+"""Moments at which a worker continued after a standstill: their signs, and the sign that each alternative lacks."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -33,9 +33,9 @@ def request(
 def seconds(*numbers: int, **changes: dict[str, object]) -> Iterable[LogRecord]:
     """Yield the requests of this many seconds, in each of which worker 12 stops from 100 to 400 ms.
 
-    It delays a connection, two more requests are read at its end, and meanwhile worker 11 connects twice.
+    The stop delays a connection, two more requests are read at its end, and worker 11 connects twice during it.
 
-    ``changes``: fields of the delayed request, of those at its end, of the other worker's.
+    ``changes``: fields of the delayed request, of those at the end of the stop, and of the other worker's.
     """
     for number in numbers:
         at_ms = 1000 * number
@@ -51,7 +51,7 @@ def seconds(*numbers: int, **changes: dict[str, object]) -> Iterable[LogRecord]:
 
 
 def found(records: Iterable[LogRecord]) -> dict[int, tuple[int, int]]:
-    """Return each worker's moments: those at which it had stopped, and all."""
+    """Return the number of moments for each worker: those after a stop, and all."""
     counts = StandstillCounts()
     for record in records:
         counts.add(record)
@@ -74,7 +74,7 @@ def test_a_worker_that_continues_with_everything_that_waited_had_stalled() -> No
         ({"beside": {"connection": 2}}, (0, 1)),
         # The worker read a request while the connection was delayed.
         ({"beside": {"request_time_s": 0.04}}, (0, 1)),
-        # No other worker connected to the same server meanwhile, or none was faster.
+        # No other worker connected to the same server during the delay, or none was faster.
         ({"other": {"upstream_addr": ("10.0.9.9:9000",)}}, None),
         ({"other": {"upstream_connect_time_s": (0.0,)}}, None),
         ({"other": {"upstream_connect_time_s": (0.3,)}}, None),
@@ -97,7 +97,7 @@ def test_without_one_of_the_signs_it_is_not_a_standstill(
 
 
 def test_a_machine_that_pauses_is_not_taken_for_a_worker_that_stalls() -> None:
-    """The other worker connects before, and shows nothing until the end."""
+    """The other worker connects before the pause, and shows nothing until its end."""
     awake = [each for each in seconds(0) if each.worker_pid == STILL or not 0.2 < (each.time_s or 0) % 1 < 0.4]
     assert found(awake) == {STILL: (0, 1)}
 
@@ -113,7 +113,7 @@ def test_a_short_silence_is_not_a_standstill() -> None:
 
 
 def test_another_hosts_worker_is_not_a_witness() -> None:
-    """Its host may be nearer to the server, with both logs in one file."""
+    """Its host may be nearer to the server; both logs may be in one file."""
     far = [
         replace(each, upstream_connect_time_s=(0.06,), upstream_response_time_s=(0.062,), request_time_s=0.062)
         if each.worker_pid == STILL and each.upstream_connect_time_s == (0.001,)

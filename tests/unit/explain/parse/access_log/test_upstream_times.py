@@ -37,7 +37,7 @@ def test_unnamed_servers_are_not_distinguished() -> None:
 
 
 def test_the_backends_time_is_reported_by_path() -> None:
-    """The time to the last server's response header without the connect time; identifiers in paths are ignored."""
+    """It is the time to the last server's response header without the connect time; ids in paths are ignored."""
     times = added(record("GET /items/17?x=1 HTTP/1.1"), record("GET /items/18 HTTP/1.1"), record("GET /help HTTP/1.1"))
     assert [(each.server, each.path, each.own_time_s.count) for each in times.paths()] == [
         ("x:1", "/items/*", 2),
@@ -62,7 +62,7 @@ def test_a_backends_waiting_time_is_not_its_own_time(given: LogRecord) -> None:
     assert added(given).paths() == ()
 
 
-def test_paths_and_servers_are_bounded() -> None:
+def test_the_numbers_of_paths_and_servers_are_bounded() -> None:
     """An attacker can send any number of paths."""
     paths = map("".join, itertools.product("abcdefghijk", repeat=3))
     times = added(*(record(f"GET /{path} HTTP/1.1", worker_pid=pid) for pid, path in enumerate(paths)))

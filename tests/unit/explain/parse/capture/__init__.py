@@ -1,1 +1,1 @@
-"""Captures."""
+"""Tests of captures."""

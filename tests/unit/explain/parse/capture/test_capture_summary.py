@@ -41,7 +41,7 @@ def test_a_distribution_is_within_a_percent_of_the_exact_one() -> None:
 
 
 def test_an_empty_distribution_is_none_and_negative_times_are_zero() -> None:
-    """A clock that was set back causes no negative duration."""
+    """A clock that was set back does not cause a negative duration."""
     durations = Durations()
     assert durations.distribution() is None
     durations.add_ns(-5)
@@ -50,7 +50,7 @@ def test_an_empty_distribution_is_none_and_negative_times_are_zero() -> None:
     assert (found.minimum, found.median, found.maximum) == (0.0, 0.0, 0.0)
 
 
-def test_flows_are_summed_by_service() -> None:
+def test_flows_are_added_up_by_service() -> None:
     talk = Conversation()
     talk.handshake()
     talk.send(CLIENT, get())
@@ -77,7 +77,7 @@ def test_flows_are_summed_by_service() -> None:
 
 
 def test_the_share_of_retransmissions_refers_to_segments_with_data() -> None:
-    """Both directions count; without data there is no share."""
+    """Both directions count; without data, there is no share."""
     lossy_flow = flow(
         from_client=Side(packets=900, data_segments=10, retransmitted_segments=1),
         from_server=Side(packets=90, data_segments=30, retransmitted_segments=1),
@@ -141,7 +141,7 @@ PAYLOADS = st.sampled_from([b"", b"", b"x", get(), ok(), ok(length=9), b"HTTP/1.
 
 @st.composite
 def any_segments(draw: st.DrawFn) -> list[Segment]:
-    """Draw segments of few ends and close numbers, so that anything may meet anything."""
+    """Draw segments from few ends, with close numbers, so that any combination may occur."""
     drawn = draw(
         st.lists(
             st.tuples(
@@ -186,7 +186,7 @@ def test_all_drawn_segments_are_counted(segments: list[Segment], live_flows: int
 def test_healthy_bytes_are_in_order_wherever_sequence_numbers_begin(
     start: int, cuts: list[int], data: st.DataObject
 ) -> None:
-    """In any division of a stream into segments, none looks repeated; sent again, each one with data does."""
+    """However a stream is divided into segments, none looks repeated; if sent again, each segment with data does."""
     talk = Conversation(seqs=(start, 5))
     for size in cuts:
         talk.send(CLIENT, bytes(size))

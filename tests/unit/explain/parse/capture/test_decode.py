@@ -1,4 +1,4 @@
-"""Packets of any link and with any headers become the same segment; broken ones are counted and stop nothing."""
+"""Packets from any link and with any headers become the same segment; broken packets are counted and skipped."""
 
 from typing import Any
 
@@ -94,7 +94,7 @@ def test_the_segment_within_a_tunnel_is_found(outer: Any) -> None:
     assert list(SegmentReader([packet(outer / IP4 / TCP_HELLO), packet(outer / IP6 / TCP_HELLO)])) == [HELLO, HELLO_6]
 
 
-def test_a_tunnel_without_a_segment_is_counted_by_what_it_has() -> None:
+def test_a_tunnel_without_a_segment_is_counted_by_its_content() -> None:
     nested: Any = OUTER
     for _ in range(9):
         nested /= IP(src="192.0.2.3", dst="192.0.2.4")
@@ -138,7 +138,7 @@ def test_a_segment_is_found_behind_an_address_family(linktype: int, order: Any) 
         pytest.param(IP6 / IPv6ExtHdrDestOpt(), HELLO_6, id="destination options"),
         pytest.param(IP6 / IPv6ExtHdrFragment(offset=0, m=1), HELLO_6, id="first fragment"),
         pytest.param(IP6 / IPv6ExtHdrHopByHop() / IPv6ExtHdrRouting() / IPv6ExtHdrDestOpt(), HELLO_6, id="several"),
-        # This header's length has another unit than those of the other extension headers (RFC 4302).
+        # The length of this header is in another unit from those of the other extension headers (RFC 4302).
         pytest.param(IP6_AUTHENTICATED, HELLO_6, id="authentication"),
     ],
 )
@@ -172,7 +172,7 @@ def test_a_length_of_zero_means_the_packets_length(link: Any) -> None:
 
 
 def test_later_fragments_are_counted_and_not_taken_for_headers() -> None:
-    """They begin in the middle of the payload; the first fragment has TCP's header."""
+    """They begin in the middle of the payload; the first fragment contains TCP's header."""
     first = ETHERNET / IP(src="10.0.0.1", dst="10.0.0.2", flags="MF") / TCP_HELLO
     later = ETHERNET / IP(src="10.0.0.1", dst="10.0.0.2", frag=185, proto=6) / TCP_HELLO
     later_6 = ETHERNET / IP6 / IPv6ExtHdrFragment(offset=185, nh=6) / bytes(TCP_HELLO)
@@ -181,7 +181,7 @@ def test_later_fragments_are_counted_and_not_taken_for_headers() -> None:
     assert reader.others == {"later IPv4 fragment": 1, "later IPv6 fragment": 1}
 
 
-def test_other_packets_than_tcp_are_counted_by_kind() -> None:
+def test_packets_other_than_tcp_are_counted_by_kind() -> None:
     found = [
         packet(ETHERNET / ARP()),
         packet(ETHERNET / IP4 / UDP() / b"data"),
@@ -264,14 +264,14 @@ def test_a_packet_without_link_header_may_be_malformed(data: bytes, what: str) -
     ("cut_to", "what"), [(0, "link header"), (20, "IPv4 header"), (34, "TCP header"), (49, "TCP header")]
 )
 def test_a_packet_truncated_inside_its_headers_is_not_malformed(cut_to: int, what: str) -> None:
-    """The snap length was too short; that is a different fault than a broken packet."""
+    """The snap length was too short, which is a different fault from a broken packet."""
     reader = read((0, 1, FRAME[:cut_to], len(FRAME)))
     assert reader.others == {f"captured without its whole {what}": 1}
     assert reader.malformed == {}
 
 
-def test_a_header_is_read_as_soon_as_the_window_is_there() -> None:
-    """The rest (checksum, urgent pointer and options) is not needed."""
+def test_a_header_is_read_if_it_extends_to_the_window() -> None:
+    """The other fields (checksum, urgent pointer and options) are not needed."""
     assert read((0, 1, FRAME[:50], len(FRAME))).segments == 1
     [segment] = SegmentReader([(0, 1, FRAME[:56], len(FRAME))])
     assert segment[7:] == (5, b"")

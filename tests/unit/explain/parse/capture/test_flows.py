@@ -1,4 +1,4 @@
-"""Flows from segments: handshakes, lost or repeated data, windows, endings, and what a capture may lack."""
+"""Flows from segments: handshakes, lost or repeated data, windows, endings, and missing parts of a capture."""
 
 from dataclasses import fields
 from itertools import count
@@ -37,14 +37,14 @@ def opened(*, seqs: tuple[int, int] = (1_000, 500_000)) -> Conversation:
 
 
 def accidents(side: Side) -> dict[str, float]:
-    """Return a side's counts that are not 0, except those of every healthy side."""
+    """Return a side's counts that are not 0, except for those that every healthy side has."""
     usual = {"packets", "data_segments", "payload_bytes"}
     names = (field.name for field in fields(Side) if field.name not in usual)
     return {name: value for name in names if (value := getattr(side, name))}
 
 
 def test_a_healthy_flow_has_times_and_nothing_repeated() -> None:
-    """Handshake, data in both directions, and both FINs are reported as they were."""
+    """The handshake, data in both directions, and both FINs are reported as they were."""
     talk = opened()
     talk.send(CLIENT, DATA)
     talk.send(SERVER, DATA)
@@ -91,7 +91,7 @@ LOST = (server(DATA, captured=False), server(DATA))
             {"retransmitted_segments": 1},
             id="asked for",
         ),
-        # A gap of two segments takes two, and a third copy is a retransmission.
+        # A gap of two segments is filled by two; a third copy is a retransmission.
         pytest.param(
             (
                 server(DATA * 2, captured=False),
@@ -178,9 +178,9 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
             {"syn_retransmissions": pytest.approx((1.0, 3.0)), "syn_to_synack_s": pytest.approx(0.001)}
             | {"handshake_s": pytest.approx(3.002), "accidents": NONE},
         ),
-        # No stack repeats a SYN within 1 ms.
+        # No TCP stack repeats a SYN within 1 ms.
         ((client(flags=SYN, seq=999), client(flags=SYN, seq=999, after_s=0.0002)), {"syn_retransmissions": ()}),
-        # A server with a full accept queue forgets the acknowledgement, and asks again.
+        # A server with a full accept queue drops the acknowledgement, and sends its SYN/ACK again.
         (
             (OPEN, server(flags=SYN | ACK, seq=500_000, after_s=1.0)),
             {"handshake": "complete", "synack_retransmissions": pytest.approx((1.002,))},
@@ -220,7 +220,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
             (server(DATA), client(), server(DATA)),
             {"handshake": "not seen", "client.port": 40000, "accidents": NONE},
         ),
-        # A probe of a closed window is not data.
+        # A probe for a closed window is not data.
         ((OPEN, client(window=0), server(b"x", seq=500_001)), {"from_server.data_segments": 0}),
         # Wireshark calls a copy within 1 ms a retransmission; here it is marked, too.
         (
@@ -271,7 +271,7 @@ def test_one_direction_alone_shows_no_false_repetition(kept: bytes) -> None:
     assert (flow.handshake, flow.syn_to_synack_s) == ("complete", None)
 
 
-def test_without_the_servers_direction_no_client_leaves_early() -> None:
+def test_without_the_servers_direction_clients_are_not_reported_to_leave_early() -> None:
     """The capture cannot show the response to a client that closes after its request."""
     talk = opened()
     for step in (client(get()), server(ok()), client(flags=ACK | FIN), server(flags=ACK | FIN)):
@@ -290,7 +290,7 @@ def test_a_handshake_out_of_order_is_one_flow(order: tuple[int, ...]) -> None:
 
 
 def test_a_new_syn_on_the_same_ports_is_a_new_flow() -> None:
-    """The old connection need not have ended; the same SYN again is not a new flow."""
+    """The old connection need not have ended. A repetition of the same SYN is not a new flow."""
     talk = opened()
     talk.close()
     again = Conversation(seqs=(7_000_000, 9_000_000), segments=talk.segments, now_s=1.0)
@@ -316,7 +316,7 @@ def test_a_flow_is_returned_some_time_after_its_end() -> None:
 
 
 def test_a_flood_of_syns_keeps_few_flows_alive() -> None:
-    """Those that were idle longest are returned first, and marked; an active one stays."""
+    """The flows that were idle longest are returned first, and marked; an active flow stays."""
     talk = opened()
     segments: list[Segment] = list(talk.segments)
     for number in range(1000):
@@ -360,7 +360,7 @@ def test_times_may_be_missing_or_go_backwards() -> None:
     assert (talk.record().syn_to_synack_s, talk.record().handshake_s) == (0.0, 0.0)
 
 
-def test_of_ended_connections_only_the_latest_wait_for_stragglers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_latest_ended_connections_wait_for_stragglers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many short connections in little time do not accumulate for ten seconds each, and are not marked as evicted."""
     monkeypatch.setattr("tuneproof.explain.parse.capture.flows._OVER_FLOWS", 3)
     segments: list[Segment] = []
@@ -371,6 +371,6 @@ def test_of_ended_connections_only_the_latest_wait_for_stragglers(monkeypatch: p
     read = count()
     told = flows(segment for segment in segments if next(read) >= 0)
     assert (next(told).client.port, next(told).client.port) == (1000, 1001)
-    # The first is returned when the fifth begins: three have to wait.
+    # The first is returned when the fifth begins, since three may wait.
     assert next(read) < 8 * len(segments) // 20
     assert not any(flow.evicted for flow in told)

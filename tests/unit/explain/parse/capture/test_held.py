@@ -22,7 +22,7 @@ def exchange(talk: Conversation, request_s: float, response_s: float) -> list[Se
 
 
 def held(segments: list[Segment]) -> Any:
-    """Return a matcher's findings in segments, sorted by time, with everything that a test uses."""
+    """Return a matcher's findings in segments that are sorted by time, with everything that a test uses."""
     matcher = HeldMatcher()
     assert list(flows(sorted(segments), observer=matcher))
     return matcher.held()
@@ -41,14 +41,14 @@ def test_a_requests_time_is_split_by_its_holder() -> None:
 
 
 def test_a_keepalive_connection_to_the_backend_has_no_handshake_to_report() -> None:
-    """On an older connection, nginx started with the proxied request itself."""
+    """On an existing connection, nginx started when it sent the request."""
     found = held(proxied(kept=True))
     assert found.request_held_s.mean == pytest.approx(0.020)
     assert found.connected_held_s is None
 
 
 def test_requests_released_together_count_as_held_once() -> None:
-    """A burst that one pause held is one moment with any number of requests; prompt requests do not count."""
+    """A burst that a pause held is one moment with any number of requests; prompt requests do not count."""
     assert held(proxied()).moments == 2, "the request and, 0.3 s later, the response"
     burst = [segment for number in range(5) for segment in proxied(number, path=f"/{number}")]
     assert held(burst).moments == 2
@@ -76,7 +76,7 @@ def test_equal_simultaneous_requests_have_the_right_mean() -> None:
 
 
 def test_equal_requests_that_overtake_each_other_are_all_matched() -> None:
-    """The backend answers the second request first: if that answer went to the first, one would stay without match."""
+    """The backend answers the second request first: if that answer went to the first, one would have no match."""
     first = [*exchange(front(0), 1.0, 1.8), *exchange(back(0), 1.1, 1.6)]
     second = [*exchange(front(1), 1.2, 2.0), *exchange(back(1), 1.3, 1.5)]
     found = held([*first, *second])
@@ -106,7 +106,7 @@ def test_an_earlier_request_to_the_backend_does_not_match() -> None:
     assert held(inside.segments + outside.segments) is None
 
 
-def test_loopback_has_one_address_for_all() -> None:
+def test_requests_over_loopback_are_matched_although_all_share_an_address() -> None:
     """Client, nginx and backend are distinguished by their ports: no leg matches itself."""
     talks = [
         Conversation(client=end("127.0.0.1", port), server=end("127.0.0.1", service))
@@ -121,8 +121,8 @@ def test_a_capture_of_one_leg_shows_no_held_time() -> None:
     assert held([segment for segment in proxied() if BACKEND not in segment[1:3]]) is None
 
 
-def test_waiting_requests_are_bounded() -> None:
-    """Of nine requests, the last three may wait: six are forgotten, and one has its match."""
+def test_the_number_of_waiting_requests_is_bounded() -> None:
+    """The last three of nine requests may wait: six are forgotten, and one has its match."""
     segments = proxied()
     for number in range(1, 9):
         leg = back(number, now_s=1.01 + number / 1000)
@@ -165,7 +165,7 @@ def renamed(asked: str, sent: str | None, *, at_s: float, response: bytes = _NGI
     ],
     ids=["replaced", "removed", "added", "equal requests"],
 )
-def test_a_replaced_beginning_of_the_path_is_found(asked: str, sent: str) -> None:
+def test_a_replaced_prefix_of_the_path_is_found(asked: str, sent: str) -> None:
     """Requests begin every 20 ms and overlap: each is in time with its neighbours' requests to the backend."""
     found = held(
         [

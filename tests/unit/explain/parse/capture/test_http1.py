@@ -1,4 +1,4 @@
-"""HTTP/1 in flows: requests, the times of their answers, and the end that left before."""
+"""HTTP/1 in flows: requests, the times of their responses, and the end that left before a response."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def asked(path: str = "/") -> Conversation:
     ],
 )
 def test_request_lines_are_distinguished_from_other_payload(payload: bytes, line: str | None) -> None:
-    """A known method, a target, a version; a line that the capture truncated may lack its end."""
+    """They have a known method, a target and a version; a line that the capture truncated may lack its end."""
     assert request(payload) == line
 
 
@@ -73,7 +73,7 @@ def test_responses_report_status_and_size(payload: bytes, to_head: bool, expecte
     assert response(payload, to_head=to_head) == expected
 
 
-def test_exchanges_of_a_keepalive_connection_are_timed_one_by_one() -> None:
+def test_exchanges_on_a_keepalive_connection_are_timed_one_by_one() -> None:
     talk = asked("/a")
     talk.send(SERVER, ok(), after_s=0.5)
     talk.send(CLIENT, b"POST /b HTTP/1.1\r\n", after_s=1.0)
@@ -106,7 +106,7 @@ def test_a_request_sent_again_is_not_a_second_request() -> None:
 
 
 def test_a_request_shows_which_end_is_the_client() -> None:
-    """If the capture has no SYN and the ports mislead."""
+    """This matters if the capture has no SYN and the ports are misleading."""
     talk = Conversation(client=CLIENT[:-2] + (79).to_bytes(2))
     talk.send(talk.client, get())
     talk.send(SERVER, ok())
@@ -115,7 +115,7 @@ def test_a_request_shows_which_end_is_the_client() -> None:
 
 
 def test_other_protocols_have_no_exchanges() -> None:
-    """TLS, and payload that was not captured."""
+    """Examples are TLS, and payload that was not captured."""
     talk = Conversation()
     talk.handshake()
     talk.send(CLIENT, b"\x16\x03\x01" + bytes(300))
@@ -140,7 +140,7 @@ CLIENT_GOES, SERVER_GOES = client(flags=FIN | ACK), server(flags=FIN | ACK)
         ((WHOLE, CLIENT_GOES), {"answered"}),
         ((CHUNKED, CLIENT_GOES, server(b"5\r\nhello\r\n")), {"answered", "left before", "left in"}),
         ((CHUNKED, CLIENT_GOES, server()), {"answered"}),
-        # The server left on a new connection, or on one on which it had answered before.
+        # The server left on a new connection, or on one where it had answered before.
         ((SERVER_GOES,), {"hung up"}),
         ((server(flags=RST),), {"hung up"}),
         ((WHOLE, client(get()), SERVER_GOES), {"answered", "hung up", "reused"}),

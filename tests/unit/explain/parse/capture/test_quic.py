@@ -1,4 +1,4 @@
-"""QUIC connections by their long headers: which packets were answered, and how."""
+"""QUIC connections are read from long headers: which packets were answered, and how."""
 
 import pytest
 from scapy.layers.inet import ICMP, IP, UDP
@@ -43,7 +43,7 @@ def test_an_answered_handshake_is_an_established_connection() -> None:
 
 
 def test_unanswered_initials_count_if_the_client_waited() -> None:
-    """Two at once are one flight: a ClientHello with a post-quantum key fills two datagrams."""
+    """Two Initials at once are one flight: a ClientHello with a post-quantum key fills two datagrams."""
     talk = QuicTalk()
     talk.begins(0.0, *PTOS)
     assert counts(talk.reader) == {"connections": 1, "unanswered": 1}
@@ -102,7 +102,7 @@ def test_silence_after_a_retry_counts_only_if_the_client_waited() -> None:
     assert counts(waiting.reader) == {"connections": 1, "retried": 1, "unanswered_after_retry": 1}
 
 
-def test_a_version_that_the_server_lacks_is_negotiated() -> None:
+def test_a_version_negotiation_is_counted() -> None:
     """Only an answer with the client's own connection IDs shows that it was QUIC."""
     talk = QuicTalk()
     assert not talk.sends(long_header(INITIAL, FIRST_ID, CLIENT_ID, version=UNKNOWN))
@@ -116,8 +116,8 @@ def test_a_version_that_the_server_lacks_is_negotiated() -> None:
 
 
 @pytest.mark.parametrize(("version", "kind"), [(V1, INITIAL), (V2, ZERO_RTT), (0xFF00001D, INITIAL)])
-def test_each_version_has_its_own_packet_numbers(version: int, kind: int) -> None:
-    """An Initial of version 2 has the number of version 1's 0-RTT."""
+def test_each_version_has_its_own_packet_type_numbers(version: int, kind: int) -> None:
+    """The type number of an Initial in version 2 is that of 0-RTT in version 1."""
     talk = QuicTalk()
     assert talk.sends(long_header(kind, FIRST_ID, CLIENT_ID, version=version))
     assert counts(talk.reader) == {"connections": 1}
@@ -138,7 +138,7 @@ def test_each_version_has_its_own_packet_numbers(version: int, kind: int) -> Non
     ],
 )
 def test_other_datagrams_are_not_connections(payload: bytes) -> None:
-    """Other protocols have datagrams with a similar start; one truncated inside its header shows nothing."""
+    """Other protocols have datagrams with a similar start; a datagram truncated inside its header shows nothing."""
     talk = QuicTalk()
     assert not talk.sends(payload)
     assert not talk.receives(payload)
@@ -198,7 +198,7 @@ TOO_BIG = IP(src="10.0.0.2", dst="10.0.0.1") / ICMP(type=3, code=4)
 
 
 def service_of(*packets: object) -> QuicService:
-    """Read packets, one a second, behind Ethernet; they are QUIC or ICMP."""
+    """Read packets of QUIC or ICMP behind Ethernet, one per second."""
     frames = [bytes(Ether(dst=ANY_MAC) / packet) for packet in packets]
     reader = SegmentReader((number * 10**9, 1, data, len(data)) for number, data in enumerate(frames))
     assert list(reader) == []

@@ -1,1 +1,1 @@
-"""The kernel's counters."""
+"""Tests of the kernel's counters."""

@@ -1,4 +1,4 @@
-"""The difference of two snapshots: increments, even with restarts, wraps and missing values."""
+"""The difference between two snapshots: increments, even with restarts, wraps and missing values."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -34,7 +34,7 @@ CASES: Final[Mapping[str, tuple[Counters, Counters, dict[str, Any], Counters, tu
         *({SEGMENTS: 2**32 - 10, DROPS: 9}, {SEGMENTS: 5, DROPS: 1}, {}),
         *({SEGMENTS: 5, DROPS: 1}, (SEGMENTS, DROPS), ()),
     ),
-    # At 10 Gbit/s, counters of 32 bits wrap every four seconds; with 64 bits, the same fall means a restart.
+    # At 10 Gbit/s, 32-bit counters wrap every four seconds; with 64 bits, the same decrease means a restart.
     "octets of 32 bits": ({OCTETS: 1000}, {OCTETS: 400}, {"is_32_bit": True}, {OCTETS: 2**32 - 600}, (), (OCTETS,)),
     "octets of 64 bits": ({OCTETS: 1000}, {OCTETS: 400}, {}, {OCTETS: 400}, (OCTETS,), ()),
     "relative ones are the increments": ({DROPS: 90}, {DROPS: 2}, {"relative": True}, {DROPS: 2}, (), ()),
@@ -47,7 +47,7 @@ CASES: Final[Mapping[str, tuple[Counters, Counters, dict[str, Any], Counters, tu
 
 
 @pytest.mark.parametrize(("earlier", "later", "read", "grown", "reset", "wrapped"), CASES.values(), ids=CASES)
-def test_the_difference_of_two_snapshots(
+def test_the_difference_between_two_snapshots(
     earlier: Counters,
     later: Counters,
     read: dict[str, Any],
@@ -61,7 +61,7 @@ def test_the_difference_of_two_snapshots(
 
 
 def test_the_total_of_several_steps_includes_the_time_before_a_restart() -> None:
-    """The first and the last snapshot alone would only show the last two steps; a first relative one is left out."""
+    """The first and last snapshots alone would show only the last two steps; a relative first snapshot is left out."""
     change = total([a_snapshot({DROPS: value}) for value in (10, 15, 1, 3)])
     assert (change.increments, change.reset) == ({DROPS: 5 + 1 + 2}, (DROPS,))
     assert total([a_snapshot({DROPS: value}, relative=True) for value in (90, 2, 3)]).increments == {DROPS: 5}

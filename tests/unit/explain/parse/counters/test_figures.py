@@ -10,7 +10,7 @@ FULL = "dropped because the accept queue was full (TcpExt.ListenOverflows)"
 
 
 def a_snapshot(**counters: int) -> CounterSnapshot:
-    """Return a reading; names of TcpExt have no prefix."""
+    """Return a reading; names in TcpExt need no prefix."""
     return CounterSnapshot(
         source="proc",
         counters={name.replace("_", ".") if "_" in name else f"TcpExt.{name}": n for name, n in counters.items()},
@@ -23,7 +23,7 @@ def test_the_most_important_figures_come_first() -> None:
 
 
 def test_zeros_are_reported_only_if_they_are_news() -> None:
-    """Zero drops are good news, zero prunings are not; an empty table would look like a fault."""
+    """Zero drops are news, but zero prunings are not; an empty table would look like a fault."""
     assert [(each.name, each.value) for each in figures(a_snapshot(ListenOverflows=0, PruneCalled=0))] == [(FULL, 0)]
     (told,) = figures(a_snapshot(Ip_InReceives=1))
     assert (told.name, told.value) == ("counters, none of those that matter here", 1)

@@ -19,7 +19,7 @@ DROPS = "TcpExtListenDrops {} 0.0\nTcpRetransSegs 1 0.0\n"
 
 # Each row: a text, and for each reading in it some fields, some counters by their names, or all of them.
 CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
-    # No protocol is in both files.
+    # No protocol appears in both files.
     "both files of /proc/net": (
         proc_net.snapshots,
         NETSTAT + SNMP,
@@ -82,7 +82,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
     # A loop of nstat without -a prints the increase since the previous call; the first call prints totals.
     "values that fall in most calls": (nstat.snapshots, CALLS, [{"relative": True}] * 3),
     "one restart in a loop": (nstat.snapshots, LOOP, [{"relative": False}] * 5),
-    # The number may be anywhere in the sentence; unknown ones are kept by their words, ICMP's with the preceding text.
+    # The number may be anywhere in a sentence. Unknown sentences are kept by their words, ICMP's with the text before.
     "sentences of netstat -s": (
         netstat_s.snapshots,
         NETSTAT_S,
@@ -105,7 +105,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
         f"{NETSTAT_S}Thu Nov 20\n{NETSTAT_S}\n    Forwarding is enabled\n",
         [{"labels": ()}, {"labels": ("Thu Nov 20", "Forwarding is enabled")}],
     ),
-    # A file that ends within a line: of its last value, digits may be missing, too.
+    # This file ends within a line, so digits of its last value may be missing, too.
     "a cut line of values": (
         proc_net.snapshots,
         "Tcp: A B\nTcp: 1 2\nUdp: C D E\nUdp: 3 4",
@@ -118,7 +118,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
         "TcpOutSegs 5 0.0\nTcpRetransSegs 1",
         [{"counters": {"Tcp.OutSegs": 5}, "labels": ("TcpRetransSegs 1",)}],
     ),
-    # Hexadecimal; the first three columns are counters, the 13th is the CPU.
+    # The values are hexadecimal; the first three columns are counters, and the 13th is the CPU.
     "softnet_stat": (
         softnet.snapshots,
         SOFTNET,
@@ -137,7 +137,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, Sequence[Mapping[str, Any]]]]] = {
         f"{SOFTNET}10:00:01\n{SOFTNET}",
         [{"labels": (), "number": 6}, {"labels": ("10:00:01",), "number": 6}],
     ),
-    # Before Linux 5.10 CPUs are counted from 0.
+    # Before Linux 5.10, rows have no CPU number: they are counted from 0.
     "lines between split CPUs without numbers": (
         softnet.snapshots,
         f"{OLD_SOFTNET}10:00:01\n{OLD_SOFTNET}",
@@ -176,7 +176,7 @@ def test_a_wrap_of_a_cpus_32_bits_is_not_a_reset() -> None:
         ("Ipsum", "Ipsum"),
     ],
 )
-def test_names_are_the_kernels(word: str, name: str) -> None:
+def test_the_names_are_those_of_the_kernel(word: str, name: str) -> None:
     assert kernel_name(word) == name
 
 

@@ -1,1 +1,1 @@
-"""Reports of load generators."""
+"""Tests of load generators' reports."""

@@ -21,9 +21,9 @@ Running 5s test @ http://10.0.0.1/
   Socket errors: connect 100, read 0, write 0, timeout 0
 Requests/sec:      0.00
 """
-# Each row: a report and its content; times are in milliseconds except the run's, and missing values are None.
+# Each row: a report and its content. Times are in milliseconds, except for the run's; missing values are None.
 CASES: Final[Mapping[str, tuple[Parse, str, dict[str, Any]]]] = {
-    # An error page mostly has another length, too, so the larger of both counts is used.
+    # An error page usually has another length, too, so the larger of the two counts is used.
     "ab": (
         ab.parse,
         REPORT,
@@ -101,7 +101,7 @@ CASES: Final[Mapping[str, tuple[Parse, str, dict[str, Any]]]] = {
         WRK2.replace("  60018 requests", f"{UNCORRECTED}  60018 requests"),
         {"p50": 6.67, "uncorrected_p50": 1.11, "max": 12.496, "uncorrected_max": 3.328},
     ),
-    # 40 of 60 failed ones got 4xx and 5xx; 5 of the 20 others timed out.
+    # 40 of the 60 failed requests got 4xx and 5xx; 5 of the other 20 timed out.
     "h2load": (
         h2load.parse,
         OLD,
@@ -137,7 +137,7 @@ def test_a_report_is_read(parse: Parse, text: str, told: dict[str, Any]) -> None
     ("parse", "report"), [(ab.parse, REPORT), (wrk.parse, WRK), (wrk.parse_wrk2, WRK2), (h2load.parse, OLD)]
 )
 def test_a_report_cut_off_anywhere_gives_a_result_or_the_one_error(parse: Parse, report: str) -> None:
-    """The error is raised only if none of the tool's output is there yet."""
+    """The error is raised only if the text does not contain any of the tool's output."""
     lines = report.splitlines(keepends=True)
     with pytest.raises(MalformedEvidenceError):
         parse("")

@@ -1,1 +1,1 @@
-"""Processes in /proc and in pidstat's output."""
+"""Tests of processes in /proc and in pidstat's output."""

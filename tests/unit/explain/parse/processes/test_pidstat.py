@@ -22,7 +22,7 @@ def test_samples_have_their_columns_and_averages_are_marked() -> None:
 
 @pytest.mark.parametrize("clock", ["1650053639", "03:23:49 PM"])
 def test_one_line_headers_name_all_columns(clock: str) -> None:
-    """With -h there is one header; the command keeps its blanks, and unreadable I/O counts are missing."""
+    """With -h, there is one header; the command keeps its blanks, and unreadable I/O counts are missing."""
     (sample,) = report(ONE_LINE.replace("1650053639", clock)).samples
     assert (sample.pid, sample.command) == (69554, "nginx: worker process is shutting down")
     assert (sample.columns["RSS"], sample.columns["nvcswch/s"], sample.columns["iodelay"]) == (522_684, 3, 9)
@@ -31,7 +31,7 @@ def test_one_line_headers_name_all_columns(clock: str) -> None:
 
 
 def test_a_thread_belongs_to_the_process_before_it() -> None:
-    """Its line has no process id; a command of two words stays whole."""
+    """A thread's line has no process id; a command of two words stays whole."""
     process, thread = report(THREADS).samples
     assert (process.pid, process.thread_id) == (1207, None)
     assert (thread.pid, thread.thread_id, thread.command) == (1207, 17329, "Reference Handl")
@@ -47,7 +47,7 @@ def test_a_thread_belongs_to_the_process_before_it() -> None:
     ],
     ids=["decimal comma", "other clock", "no clock", "units and user names"],
 )
-def test_locales_and_options_change_no_value(head: str, row: str, columns: dict[str, float]) -> None:
+def test_locales_and_options_do_not_change_values(head: str, row: str, columns: dict[str, float]) -> None:
     (sample,) = report(f"{head} Command\n{row} nginx\n").samples
     assert (sample.pid, sample.columns) == (1205, columns)
 
@@ -59,7 +59,7 @@ def test_an_average_without_a_header_of_its_own_is_recognised(average: str) -> N
     assert (sample.is_average, sample.pid, sample.columns) == (True, 2093, {"%CPU": 9})
 
 
-def test_other_lines_than_samples_are_counted() -> None:
+def test_lines_other_than_samples_are_counted() -> None:
     found = report(f"log begins\n{CPU}^C\n09:22:22 PM    33      2093   40.00   11.")
     assert found.unmatched_lines == 3
     assert found.unmatched_samples == ("log begins", "^C", "09:22:22 PM    33      2093   40.00   11.")
@@ -85,7 +85,7 @@ def test_figures_show_the_busiest_first_without_the_averages() -> None:
 
 
 def test_averages_count_if_there_is_nothing_else() -> None:
-    """A grep may have kept only them; memory is in bytes. A long command is shortened for people, not for programs."""
+    """A grep may have kept only averages. Memory is in bytes; long commands are shortened for people, not programs."""
     command = f"nginx: master process /usr/sbin/nginx -c {'x' * 40}"
     average = f"Average:  33  2093  100  512  {command}\n"
     cpu, memory = (each for each in figures(report(f"Average: UID PID %CPU RSS Command\n{average}")) if each.of)

@@ -9,7 +9,7 @@ IO = "rchar: 3980\nwchar: 12\nread_bytes: 4096\nwrite_bytes: 8192\ncancelled_wri
 
 
 def test_status_is_read_in_bytes() -> None:
-    """The kernel's kB are KiB; very many blanks do not take very long."""
+    """The kernel's kB means KiB; a large number of blanks does not take long."""
     (process,) = status.snapshots(STATUS)
     assert (process.name, process.pid, process.threads) == ("nginx", 2081, 1)
     assert process.rss_bytes == 81708 * 1024
@@ -23,14 +23,14 @@ def test_status_is_read_in_bytes() -> None:
 
 
 def test_a_kernel_thread_has_no_memory() -> None:
-    """Missing values are None and not zero, and give no figure."""
+    """Missing values are None and not zero, and do not become figures."""
     (process,) = status.snapshots(KERNEL_THREAD)
     assert (process.rss_bytes, process.voluntary_switches) == (None, None)
     assert [figure.name for figure in status.figures(process)] == ["process", "process id", "state", "threads"]
 
 
 def test_several_processes_are_split_at_their_names() -> None:
-    """A date in between belongs to the next process; one at the end, to the last."""
+    """A date between processes belongs to the next one, and a date at the end to the last."""
     first, second = status.snapshots(f"{STATUS}Thu Nov 20\n{KERNEL_THREAD}end\n")
     assert (first.name, second.name) == ("nginx", "ksoftirqd/0")
     assert (first.labels, second.labels) == ((), ("Thu Nov 20", "end"))
@@ -44,7 +44,7 @@ def test_some_lines_of_status_are_enough() -> None:
 
 
 def test_schedstat_is_read_in_seconds() -> None:
-    """The kernel counts nanoseconds; the wait's share refers to the time in which the process was ready, if any."""
+    """The kernel counts nanoseconds; the share of waiting refers to the time in which the process was ready, if any."""
     (time,) = schedstat.snapshots(SCHEDSTAT)
     assert (time.run_s, time.wait_s, time.slices) == (0.038261109, 0.006899127, 96)
     told = {figure.name: figure.value for figure in schedstat.figures(time)}

@@ -1,1 +1,1 @@
-"""Tables of sockets."""
+"""Tests of tables of sockets."""

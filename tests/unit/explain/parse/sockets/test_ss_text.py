@@ -1,4 +1,4 @@
-"""Output of ss with any options becomes the same table; other lines are counted, never dropped."""
+"""Output of ss with any options becomes the same table; other lines are counted and never dropped."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -32,7 +32,7 @@ SOCKETS: Final[Mapping[str, tuple[str, int, Mapping[str, Any]]]] = {
         1,
         {"is_persisting": False, "sndbuf_limited_ms": 500, "rwnd_limited_ms": None},
     ),
-    # Without -i and -m there is no round trip of 0.
+    # Without -i and -m, the round trip is missing and not 0.
     "not asked for": (f"{ESTAB} 10.0.0.2:5", 0, {"rtt_ms": None, "retransmits": None, "memory": {}}),
     "words of ss in a process's name": (
         f'{ESTAB} 10.0.0.2:5 users:(("a cwnd:9 b",pid=7,fd=3)) cwnd:10',
@@ -45,7 +45,7 @@ SOCKETS: Final[Mapping[str, tuple[str, int, Mapping[str, Any]]]] = {
         0,
         {"cwnd": 10, "rtt_ms": None, "busy_ms": None, "memory": {}},
     ),
-    # Addresses have brackets, scopes, names of services, or the plain IPv6 of old releases.
+    # Addresses may contain brackets, scopes, service names, or the plain IPv6 of old releases.
     **{
         address: (f"{ESTAB} {address}", 0, {"peer": SocketAddress(host=host, port=port)})
         for address, host, port in (
@@ -87,7 +87,7 @@ def test_the_state_column_may_be_missing() -> None:
 
 
 def test_sockets_of_other_families_are_counted_and_their_details_left_out() -> None:
-    """A column "Netid" announces other families; their second lines belong to no TCP socket."""
+    """A column "Netid" announces other families; their second lines do not belong to a TCP socket."""
     table = parse(
         "Netid State  Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
         "tcp   LISTEN 0      511          0.0.0.0:80         0.0.0.0:*\n"
@@ -100,7 +100,7 @@ def test_sockets_of_other_families_are_counted_and_their_details_left_out() -> N
 
 
 def test_several_sockets_on_one_address_are_one_listener() -> None:
-    """With reuseport each worker has a queue of its own; one of them may be full while others are empty."""
+    """With reuseport, each worker has its own queue; one may be full while others are empty."""
     table = parse(
         "LISTEN 0   511 0.0.0.0:80 0.0.0.0:*\nLISTEN 512 511 0.0.0.0:80 0.0.0.0:*\nLISTEN 4 128 0.0.0.0:81 0.0.0.0:*"
     )
@@ -148,7 +148,7 @@ LISTENS: Final = "LISTEN {} 511 0.0.0.0:80 0.0.0.0:*\n"
     ids=["headers", "dates", "both"],
 )
 def test_a_loop_of_ss_is_a_table_for_each_call(text: str) -> None:
-    """As one table, a listener would have the sum of all its queues, and several sockets."""
+    """In one table, a listener would have the sum of all its queues, and several sockets."""
     tables = readings(text)
     assert [(table.listeners[0].queued, table.listeners[0].sockets) for table in tables] == [(0, 1), (7, 1)]
 
@@ -168,7 +168,7 @@ def test_two_calls_for_different_sockets_are_one_table() -> None:
 
 
 def test_other_lines_are_counted_and_shown() -> None:
-    """A prompt above the table is reported, and hides no socket."""
+    """A prompt above the table is reported, and does not hide a socket."""
     table = parse("$ ss -tn\nESTAB 0 0 10.0.0.1:80 10.0.0.2:50112\nESTAB 0 0 nowhere 10.0.0.2:50112\n")
     assert len(table.entries) == 1
     assert (table.unread_lines, table.unread_samples[0]) == (2, UnreadLine(number=1, text="$ ss -tn"))
