@@ -1,1 +1,1 @@
-"""Tests of the pure parts: no Docker."""
+"""Tests of everything that does not need Docker."""

@@ -1,4 +1,4 @@
-"""Fixtures for several modules, and Hypothesis without a clock: other work on the machine fails no test."""
+"""Fixtures for several modules, and Hypothesis without a clock: other work on the machine cannot make tests fail."""
 
 import os
 from pathlib import Path
@@ -12,11 +12,11 @@ from tuneproof.cli.output import CALLED_FROM
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
-# `./lab test` sets it, and commands that the tests start would look for their files there.
+# `./lab test` sets this variable, and commands that the tests start would look for their files there.
 os.environ.pop(CALLED_FROM, None)
 
 
 @pytest.fixture
 def proc(tmp_path: Path) -> Proc:
-    """A process table without nginx."""
+    """Return a process table without nginx."""
     return Proc(tmp_path)

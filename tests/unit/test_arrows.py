@@ -80,7 +80,7 @@ def modules(*folders: str) -> dict[str, Path]:
 
 
 ALL: Final = modules("tuneproof", "fixtures", "tools")
-# Shared by the lab and the programs in its containers: they have Python, and what their Dockerfiles install.
+# The lab and the programs in its containers share this: containers have Python and what their Dockerfiles install.
 PROTOCOL: Final = "tuneproof.lab.protocol"
 IN_CONTAINERS: Final = modules("images")
 
@@ -111,7 +111,7 @@ def room_of(module: str) -> str:
 
 @pytest.mark.parametrize("room", MAY_KNOW)
 def test_a_package_imports_only_those_below(room: str) -> None:
-    """Every package has modules, so that none of these tests is empty."""
+    """Every package has modules, so none of these tests is empty."""
     own = {module: path for module, path in ALL.items() if room_of(module) == room}
     assert own
     wrong = [
@@ -153,7 +153,7 @@ def test_the_packages_around_the_protocol_import_nothing(package: str) -> None:
 
 
 def test_programs_in_containers_import_only_the_protocol_of_the_library() -> None:
-    """The rest of the library does not exist in containers."""
+    """The rest of the library is not in the containers."""
     known = {name for path in IN_CONTAINERS.values() for name in imported(path) if name.split(".")[0] in OURS}
     assert {f"{PROTOCOL}.loadgen", f"{PROTOCOL}.serving"} <= known
     assert [name for name in sorted(known) if not is_in(name, PROTOCOL)] == []
@@ -165,7 +165,7 @@ def test_no_test_imports_another_test() -> None:
     tests = {name for name in files if name.rpartition(".")[2].startswith("test_")}
     assert tests
     texts = {module: path.read_text(encoding="utf-8") for module, path in files.items()}
-    # Parsing takes much longer than checking that no test is named.
+    # Parsing takes much longer than checking whether a test is named at all.
     named = re.compile(rf"\b(?:{'|'.join({name.rpartition('.')[2] for name in tests})})\b")
     wrong = [
         f"{module} imports {name}"
@@ -185,7 +185,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     while free := [module for module, names in left.items() if not names & left.keys()]:
         for module in free:
             del left[module]
-    # The same in the other direction leaves only the circles themselves.
+    # Doing the same in the other direction leaves only the circles themselves.
     while unused := [module for module in left if not any(module in left[other] for other in left)]:
         for module in unused:
             del left[module]

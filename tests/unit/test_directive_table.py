@@ -133,7 +133,7 @@ def table(tmp_path: Path) -> list[str]:
 
 
 def test_rows_are_valid_as_long_as_nothing_changes(table: list[str]) -> None:
-    """Every branch of the preprocessor counts, no comment does, and other names come last."""
+    """Every branch of the preprocessor counts, comments do not, and other names come last."""
     assert table[0] == "1.20.0"
     assert [line.split("\t") for line in table[2:]] == [
         ["car_doors", "ngx_http_cars_module", "http,location", "1-", "", "replaced", "left right", "", ""],
@@ -178,5 +178,5 @@ def test_a_directive_that_cannot_be_derived_stops_the_generator(tmp_path: Path) 
     ],
 )
 def test_a_default_has_the_syntax_of_nginx_conf(kind: str, default: list[str], text: str | None) -> None:
-    """No default is guessed if the expression has no value."""
+    """If the expression has no value, a default is not guessed."""
     assert written(kind, default, words=[("low", "1")], defines={"NGX_MAX_INT32_VALUE": "0x7fffffff"}) == text

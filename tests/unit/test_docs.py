@@ -55,7 +55,7 @@ def broken(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(CHECKOUT)))
-def test_no_link_of_a_page_is_broken(page: Path) -> None:
+def test_no_link_on_a_page_is_broken(page: Path) -> None:
     assert broken(page) == []
 
 
@@ -72,7 +72,7 @@ def test_every_column_of_a_table_has_a_heading(page: Path) -> None:
     ["missing.md", "there.md#missing", "#missing", "sub/../missing.png", "there.txt#a-heading"],
 )
 def test_a_broken_link_is_found(link: str, tmp_path: Path) -> None:
-    """The check above fails at a missing file, and at a missing heading."""
+    """The check fails for a missing file and for a missing heading."""
     (tmp_path / "there.md").write_text("# A heading\n", encoding="utf-8")
     (tmp_path / "there.txt").write_text("# A heading\n", encoding="utf-8")
     page = tmp_path / "page.md"

@@ -22,14 +22,14 @@ _COMMAND: Final = re.compile(
     r"(?:^|[\s(])(?P<line>(?:\./lab|tuneproof|(?:\.venv/bin/)?python -m tools\.\S+)\s[^|;&\n]*)",
     re.MULTILINE,
 )
-# A synopsis, not a command: parts may be optional, repeated, or placeholders.
+# This is a synopsis and not a command: parts may be optional, repeated, or placeholders.
 _SYNOPSIS: Final = re.compile(r"\[|\.\.\.|…|<\w[\w ]*>")
 _REDIRECTION: Final = re.compile(r"\s\d?[<>]\s?\S+")
 _LEAST: Final = 60
 
 
 class _ParsedError(Exception):
-    """The arguments were accepted; nothing is done with them here."""
+    """Raised when the arguments were accepted; nothing is done with them."""
 
 
 def commands() -> Iterator[tuple[str, str]]:
@@ -89,7 +89,7 @@ def understood(line: str) -> bool:
 
 
 @pytest.mark.usefixtures("only_parsed")
-def test_every_command_of_the_pages_is_accepted() -> None:
+def test_every_command_on_the_pages_is_accepted() -> None:
     """Renamed options and removed commands must not stay in the pages."""
     found = dict.fromkeys(commands())
     assert len(found) >= _LEAST

@@ -32,7 +32,7 @@ INLINE_AT_START = re.compile(r"^[\s>*-]*<!-- (?:effect|figure|run): ", re.MULTIL
 
 @pytest.fixture(scope="module")
 def committed() -> Results:
-    """The results that the pages use."""
+    """Return the results that the pages use."""
     return load(RESULTS)
 
 
@@ -50,7 +50,7 @@ def test_the_levels_on_the_pages_are_those_of_the_plans() -> None:
 
 @pytest.fixture
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The claims of invented runs have been registered since the day of their measurement; one changed a day later."""
+    """Register the claims of invented runs on the day of their measurement; one changed a day later."""
     days = {"stall/stalls": "2026-11-20", "stall/rare": "2026-11-20", "drops/rare": "2026-11-20", "stall/moved": MOVED}
     entries = {name: Registration(code="", hash="", since=since) for name, since in days.items()}
     monkeypatch.setattr("tools.docs.__main__.registered", lambda: entries)
@@ -58,7 +58,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def results(tmp_path: Path) -> Results:
-    """Results of an invented run on one version."""
+    """Return the results of an invented run on one version."""
     arms = {"loaded": {"lag_p50_ms": 33.3, "sent_bytes_per_s": 2_500_000.0}, "idle": {"lag_p50_ms": None}}
     slow = Effect(name="drops", unit="share", value=-0.02, ci_low=-0.03, ci_high=0.01)
     right = Effect(name="right", unit="share", value=1.0, ci_low=0.902, ci_high=1.0, count=29, of=29)
@@ -74,7 +74,7 @@ def results(tmp_path: Path) -> Results:
     )
 
 
-def test_text_between_markers_of_every_kind(results: Results, tmp_path: Path) -> None:
+def test_text_between_markers_of_every_kind_is_made_from_the_results(results: Results, tmp_path: Path) -> None:
     """There are runs on one and on two versions, with verdicts, limits, notes, reasons, effects, arms and lines."""
     page = (
         "Before.\n\n<!-- verdicts: stall, other --><!-- end -->\n\nIs <!-- effect: stall/stalls -->?<!-- end -->.\n\n"
@@ -104,7 +104,7 @@ def test_no_figure_within_a_sentence_begins_a_line(page: Path) -> None:
     assert not INLINE_AT_START.search(page.read_text(encoding="utf-8"))
 
 
-def test_every_scenario_of_the_results_has_its_table(committed: Results) -> None:
+def test_every_scenario_in_the_results_has_its_table(committed: Results) -> None:
     shown = {name for page in PAGES for name in scenarios_of(markers(page.read_text(encoding="utf-8")))}
     assert shown == {cell.scenario for cell in committed.cells}
 
@@ -114,7 +114,7 @@ def test_stored_results_name_no_folder_of_the_machine_that_measured(committed: R
     assert all("path" not in run.to_json() for run in committed.runs)
 
 
-def test_every_scenario_of_the_project_has_a_page() -> None:
+def test_every_scenario_in_the_project_has_a_page() -> None:
     """New advice needs a page, or a place on one."""
     shown = {name for page in PAGES for name in scenarios_of(markers(page.read_text(encoding="utf-8")))}
     assert {advice.name for advice in every_advice()} == shown, (
@@ -152,7 +152,7 @@ def test_a_figure_edited_by_hand_is_found(committed: Results) -> None:
 
 
 def test_counts_on_several_versions_are_reported_for_each_if_they_differ(tmp_path: Path) -> None:
-    """Each arm of the scenario has a row; an arm without any such figure has none."""
+    """Each arm of the scenario has a row, except for an arm without any such figure."""
     old = a_cell(arms={"kept": {"failed": 6.0, "tries": 2}, "other": {"trials": 5}}, nginx="1.22")
     new = a_cell(arms={"kept": {"failed": 0.0, "tries": 2}}, nginx="1.30")
     second = a_cell("spares", arms={"spared": {"failed": 0}}, nginx="1.30")
@@ -260,7 +260,7 @@ def test_a_figure_is_two_arms_measurements_or_the_number_of_true_trials(tmp_path
         shown("stall/moved")
 
 
-def test_an_effect_of_two_versions_is_an_error(tmp_path: Path) -> None:
+def test_an_effect_on_two_versions_is_an_error(tmp_path: Path) -> None:
     """The sentence would not show which version is meant."""
     results = written(tmp_path / "run", a_cell(), a_cell(nginx="1.30"))
     with pytest.raises(BadInputError, match="2 cells"):
@@ -291,7 +291,7 @@ def test_other_comments_are_left_alone() -> None:
 
 @pytest.mark.usefixtures("_registered")
 def test_measurements_from_before_their_claim_existed_are_left_out(tmp_path: Path) -> None:
-    """They were made for another claim; removed claims are left out, too."""
+    """Such measurements were made for another claim; removed claims are left out, too."""
     cells = (a_cell("stalls"), a_cell("moved"), a_cell("gone"))
     before = written(tmp_path / "before", *cells)
     after = written(tmp_path / "after", *cells, started=f"{MOVED}T00:00:01Z")

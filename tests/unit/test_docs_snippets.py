@@ -1,4 +1,4 @@
-"""Every nginx snippet of the documentation passes the project's own audit."""
+"""Every nginx snippet in the documentation passes the project's own audit."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -24,7 +24,7 @@ SEED = b"one 1\ntwo 22\nthree 333\n"
 
 
 def tally(read: Callable[[bytes], None], *, inputs: int = 3, hang_s: float = 5.0, places: bool = False) -> Tally:
-    """Run a parser of our own."""
+    """Run one of this module's parsers."""
     own = Target(name="own", read=read, seeds=(SEED,), places=places)
     return run(own, inputs=inputs, hang_s=hang_s, memory_bytes=64 * MIB)
 
@@ -79,7 +79,7 @@ def hangs(_: bytes) -> None:
 
 
 def fills(_: bytes) -> None:
-    """Take more memory than allowed."""
+    """Use more memory than allowed."""
     bytearray(128 * MIB)
 
 
@@ -99,7 +99,7 @@ def is_vague(_: bytes) -> None:
     ],
 )
 def test_everything_else_is_a_failure_and_three_of_a_kind_are_kept(read: Callable[[bytes], None], kind: str) -> None:
-    """They are kept with the input, which can be tried again; each has its full time and memory."""
+    """They are kept with the input, which can be tried again; each input gets its full time and memory."""
     done = tally(read, inputs=4, hang_s=0.05, places=True)
     [(found, count)] = done.failures.items()
     assert (found.partition(":")[0], count, done.answers + done.errors) == (kind, 4, 0)
@@ -124,7 +124,7 @@ def test_the_same_seed_makes_the_same_inputs() -> None:
 def test_each_change_changes_what_it_can_and_accepts_empty_input(
     change: Callable[[bytes, tuple[bytes, ...], random.Random], bytes],
 ) -> None:
-    """Usually it changes something, unless an earlier change has left nothing. Inputs stay short."""
+    """It usually changes something, unless an earlier change has left nothing. Inputs stay short."""
     chance = random.Random(1)  # noqa: S311 - a fixed seed
     changed = [change(SEED, (SEED, b"other"), chance) for _ in range(100)]
     assert sum(content != SEED for content in changed) > 50

@@ -1,4 +1,4 @@
-"""The pages of docs/generators/ have the facts about every line, and match their descriptions."""
+"""The pages in docs/generators/ contain the facts about every line, and match their descriptions."""
 
 from pathlib import Path
 
@@ -59,7 +59,7 @@ def test_a_generator_is_named_with_version_and_licence(generator: Generator) -> 
 
 
 @each_generator
-def test_measurements_are_of_that_configuration_on_that_version(generator: Generator) -> None:
+def test_measurements_belong_to_that_configuration_and_version(generator: Generator) -> None:
     measured = [load(path) for path in (generator.results,) if path.exists()]
     assert {str(one.options["nginx_conf"]) for one in measured} <= {f"docs/generators/{generator.file.name}"}
     assert {cell.nginx for one in measured for cell in one.cells} <= {generator.nginx}
@@ -83,12 +83,12 @@ def test_measurements_are_of_that_configuration_on_that_version(generator: Gener
         ("server_tokens off;", "1.30", Status.UNTESTED),
     ],
 )
-def test_the_facts_about_a_line(text: str, version: str, status: Status) -> None:
+def test_a_line_has_its_facts(text: str, version: str, status: Status) -> None:
     """A default depends on the version, and may be spelled differently."""
     assert known(text, version) == {text: status}
 
 
-def test_a_line_that_restores_the_default_is_not_one() -> None:
+def test_a_line_that_restores_a_default_is_not_called_a_default() -> None:
     found = known("gzip_vary on;\nserver {\ngzip_vary off;\ngzip_proxied off;\n}")
     assert found["gzip_vary off;"] == Status.UNTESTED
     assert found["gzip_proxied off;"] == Status.DEFAULT
@@ -101,7 +101,7 @@ def test_an_upstream_has_defaults_of_its_own_and_inherits_nothing() -> None:
 
 
 def test_a_new_generator_is_one_file(tmp_path: Path) -> None:
-    """Its nginx version is the lab's newest that is not newer; the page names the parts that were not measured."""
+    """It is measured on the lab's newest nginx that is not newer; the page names the parts that were not measured."""
     (tmp_path / "new.toml").write_text(
         'name = "New"\nversion = "1"\nlicence = "MIT"\nsource = "https://new.example"\ntargets = "1.29.1"\n'
         'rendered = "all"\nleft_out = []\n[conf]\nuser = "a"\n[conf.events]\n'

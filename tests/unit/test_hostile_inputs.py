@@ -1,4 +1,4 @@
-"""Inputs written to do harm: one result or one error each, in little memory, and only text on the screen."""
+"""Inputs written to do harm lead to one result or one error each, in little memory, and to only text on the screen."""
 
 import json
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 
 def outcome(*parts: str) -> dict[str, Any]:
-    """Run rows of tests/captures/hostile/inputs.toml in a process of their own, with separate memory."""
+    """Run rows of tests/captures/hostile/inputs.toml in a separate process with its own memory."""
     command = [sys.executable, "-m", "tests.support.hostile_inputs", *parts]
     made: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return made
@@ -24,7 +24,7 @@ def test_hostile_inputs_do_no_harm() -> None:
 
 
 def test_outputs_contain_only_text() -> None:
-    """Inputs have escape sequences, markup, commands for GitHub, and marks that reverse the direction of text."""
+    """Inputs contain escape sequences, markup, commands for GitHub, and marks that reverse the direction of text."""
     made = outcome(
         "escapes", "command", "hostile name", "that nest", "include", "gzip", "endless", "C1 controls", "results with"
     )
@@ -32,7 +32,7 @@ def test_outputs_contain_only_text() -> None:
     assert made["tried"] > 50
 
 
-def test_places_and_streams_that_nobody_expects_cost_one_message() -> None:
+def test_unexpected_files_and_streams_lead_to_one_message() -> None:
     """They are devices, pipes, links, folders, a full disk, closed streams, other encodings, and impossible widths."""
     made = outcome(
         "/dev/zero", "pipe", "link", "lead", "folder", "nobody", "full disk", "no output", "no input", "column"

@@ -31,7 +31,7 @@ def wrong_kinds(row: Line | Concern) -> list[str]:
 
 @pytest.mark.parametrize("line", list(every_line()), ids=lambda line: f"{line.scenario}-{line.claim}")
 def test_a_rows_values_have_the_declared_types(line: Line) -> None:
-    """Numbers and thresholds are there where they are needed, with words that the claim and the audit accept."""
+    """Numbers and thresholds are present where they are needed, with words that the claim and the audit accept."""
     assert wrong_kinds(line) == []
     assert (line.form in set(Form), line.expected in {*Verdict, ""}) == (True, True)
     is_compared = len(line.arms) == 2 or bool(line.value or line.effect)
@@ -76,7 +76,7 @@ def test_a_figure_has_its_words_from_the_scenarios_table() -> None:
     assert lines._line(ROW, "s", FIGURES).arms == ("x", "y")
 
 
-def test_a_change_in_nginx_has_its_version() -> None:
+def test_a_change_in_nginx_is_given_its_version() -> None:
     """An unknown change is rejected."""
     assert lines._line({**ROW, "expired_by": ["removed", "ssl"]}, "s", FIGURES).version == "1.25.1"
     with pytest.raises(LookupError, match="removed listen"):

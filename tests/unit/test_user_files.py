@@ -1,4 +1,4 @@
-"""Files that users name, and that strangers may have written: a limit for each, and one error."""
+"""Files that users name and that strangers may have written have a limit each, and lead to one error."""
 
 import os
 import resource
@@ -42,7 +42,7 @@ def test_a_pipe_without_an_end_is_read_up_to_the_limit(tmp_path: Path, monkeypat
 
 @pytest.mark.parametrize("text", ["[1, 2, 3]", '{"a": 1, "b": 2}', '"a,b,[{"'])
 def test_values_are_counted_before_they_are_made(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A text of two bytes for each value would take thirty times its own memory."""
+    """A text with two bytes for each value would take thirty times its own memory."""
     monkeypatch.setattr(user_files, "_MOST_VALUES", 4)
     assert read_json(text)
     monkeypatch.setattr(user_files, "_MOST_VALUES", 1)
@@ -51,27 +51,27 @@ def test_values_are_counted_before_they_are_made(text: str, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(("before", "after"), [("[", "]"), ('{"a":', "}")], ids=["lists", "objects"])
-def test_what_nests_too_deep_for_those_who_walk_it_is_refused(before: str, after: str) -> None:
+def test_a_document_that_is_nested_too_deeply_is_rejected(before: str, after: str) -> None:
     assert read_json(before * 100 + "1" + after * 100)
     with pytest.raises(RecursionError, match="nested more than 100 deep"):
         read_json(before * 101 + "1" + after * 101)
 
 
-def test_a_text_is_written_as_it_is(tmp_path: Path) -> None:
+def test_a_text_is_written_unchanged(tmp_path: Path) -> None:
     """Line ends do not change, nor do the bytes of a name that is not UTF-8."""
     write_text(tmp_path / "patch", "a\r\n\udcffb\n")
     assert (tmp_path / "patch").read_bytes() == b"a\r\n\xffb\n"
 
 
 @pytest.mark.parametrize("name", [".", "none/patch", "/dev/full"])
-def test_a_place_that_cannot_be_written_is_one_error(name: str, tmp_path: Path) -> None:
+def test_a_path_that_cannot_be_written_leads_to_one_error(name: str, tmp_path: Path) -> None:
     with pytest.raises(BadInputError, match="cannot be written: "):
         write_text(tmp_path / name, "a")
 
 
 @pytest.mark.parametrize("before", [None, "old"])
 def test_a_file_that_does_not_fit_changes_nothing(before: str | None, tmp_path: Path) -> None:
-    """Half a patch or baseline would look complete, and an old one is worth more."""
+    """Half a patch or baseline would look complete; the old file is worth more."""
     file = tmp_path / "patch"
     if before is not None:
         file.write_text(before, encoding="utf-8")

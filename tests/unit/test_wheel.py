@@ -1,4 +1,4 @@
-"""The package as other people install it: built, put into its own environment, and used outside the checkout."""
+"""The package as other people install it: built, installed into its own environment, and used outside the checkout."""
 
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ import pytest
 from tests.support.places import CHECKOUT
 
 _BUILT_FROM: Final = ("pyproject.toml", "README.md", "LICENSE")
-# A release has the same results; the cost of pages with many claims is not tested here.
+# A release is tried with the same results; they are few, since the cost of pages with many claims is not tested here.
 RESULTS: Final = CHECKOUT / "tests" / "frozen_results" / "claims-2026-11-26-3cf38db1.json"
 Tuneproof = Callable[[Sequence[str]], subprocess.CompletedProcess[str]]
 
@@ -50,7 +50,7 @@ def installed(folder: Path) -> Tuneproof:
 
 
 def try_everything(tuneproof: Tuneproof, folder: Path) -> None:
-    """Use an installed package: the commands that a release tries, a report with its pages, a comparison."""
+    """Use an installed package: the commands that a release tries, a report with its pages, and a comparison."""
     tried = subprocess.run(
         [CHECKOUT / ".ci" / "try-installed", folder / "bin" / "tuneproof"], capture_output=True, text=True, check=False
     )
@@ -64,8 +64,8 @@ def try_everything(tuneproof: Tuneproof, folder: Path) -> None:
     assert (folder / "report" / "assets" / "report.css").is_file()
 
 
-def test_a_wheel_has_everything_that_its_command_needs(wheel: Path, tmp_path: Path) -> None:
-    """Templates, schemas, recorded verdicts and the command itself; only its dependencies are this environment's."""
+def test_a_wheel_contains_everything_that_its_command_needs(wheel: Path, tmp_path: Path) -> None:
+    """They are templates, schemas, recorded verdicts and the command itself; dependencies are this environment's."""
     folder = tmp_path / "venv"
     venv.create(folder, with_pip=False)
     assert pip("--python", folder, "install", "--no-deps", "--no-index", "--no-compile", wheel).returncode == 0

@@ -1,4 +1,4 @@
-"""Wording for all packages."""
+"""Functions for wording that all packages use."""
 
 import pytest
 
@@ -17,15 +17,15 @@ from tuneproof.wording import each_once, mid_sentence, one_line, plain, size
         (3000 << 30, "3000 GiB"),
     ],
 )
-def test_a_size_has_the_largest_unit_that_fits(count: int, said: str) -> None:
-    """The largest unit is GiB: evidence is no larger."""
+def test_a_size_is_shown_in_the_largest_unit_that_fits(count: int, said: str) -> None:
+    """The largest unit is GiB, since evidence is not larger."""
     assert size(count) == said
 
 
 @pytest.mark.parametrize(
     ("words", "said"), [("", ""), ("a", "a"), ("ab", "a and b"), ("abc", "a, b and c"), ("abab", "a and b")]
 )
-def test_several_things_are_reported_each_once(words: str, said: str) -> None:
+def test_each_of_several_things_is_reported_once(words: str, said: str) -> None:
     assert each_once(words) == said
 
 

@@ -1,4 +1,4 @@
-"""What people read has one word per thing: README.md, docs/, help, claims' sentences and reasons, and the code's prose.
+"""Texts for people use one word per thing: README.md, docs/, help, claims' sentences and reasons, and the code's prose.
 
 The words to avoid are the left column of the table in docs/development.md.
 """
@@ -32,7 +32,7 @@ _NO_PROSE: Final = re.compile(r"^```.*?^```$|<!--.*?-->|`[^`\n]*`|\]\([^)\s]*\)"
 _OF_THE_CODE: Final = {"arm", "arms", "cell", "cells", "subject", "subjects", "unsupported", "twins", "whose"}
 _CODE: Final = ("fixtures", "images", "tests", "tools", "tuneproof")
 _NAME: Final = re.compile(r"^ *(?:async )?def test_(\w+)", re.MULTILINE)
-# pytest prints their help.
+# pytest prints the help of these commands.
 _PYTESTS: Final = ("run", "test")
 
 
@@ -101,7 +101,7 @@ def test_docstrings_and_comments_use_no_rejected_word() -> None:
     found = {}
     for path in modules:
         source = path.read_bytes()
-        # Finding the comments takes much longer than checking that no rejected word is in the module.
+        # Finding the comments takes much longer than checking whether the module contains a rejected word.
         prose = prose_of(source) if used(source.decode(), words) else ""
         found[str(path.relative_to(CHECKOUT))] = used(prose, words)
     assert len(found) > 300

@@ -1,4 +1,4 @@
-"""The workflows meet rules that actionlint and zizmor do not check: pins, limits, rights, one gate, and real commands.
+"""The workflows meet rules that actionlint and zizmor do not check: pins, limits, permissions, one gate, real commands.
 
 They are read as lines: `tox -e lint` checks that they are YAML in the form that GitHub expects.
 """
@@ -33,7 +33,7 @@ class Job:
         return re.search(r"^    uses: \./\.github/workflows/", self.text, re.MULTILINE) is not None
 
     def has(self, key: str) -> bool:
-        """Tell whether the job itself has a key, not one of its steps."""
+        """Tell whether the job itself, and not one of its steps, has a key."""
         return re.search(rf"^    {key}:", self.text, re.MULTILINE) is not None
 
 
@@ -91,7 +91,7 @@ def test_every_workflow_was_read() -> None:
 
 @each_file
 def test_external_actions_are_pinned_by_hash_with_their_version(path: Path) -> None:
-    """A tag can be moved to other code, a commit's hash cannot; our own come with the checkout."""
+    """A tag can be moved to other code, but a commit's hash cannot; our own actions come with the checkout."""
     uses = uses_of(path)
     assert uses
     assert [use for use in uses if not use.startswith("./.github/") and not PINNED.fullmatch(use)] == []
@@ -99,7 +99,7 @@ def test_external_actions_are_pinned_by_hash_with_their_version(path: Path) -> N
 
 @each_file
 def test_a_value_without_quotes_has_no_colon(path: Path) -> None:
-    """YAML takes it for a second key and refuses the file; the linters read no action that no workflow uses."""
+    """YAML would take it for a second key and refuse the file; linters do not read actions that no workflow uses."""
     lines = (line.partition(" #")[0] for line in path.read_text(encoding="utf-8").splitlines())
     assert [line for line in lines if re.match(r"\s*(?:- )?[\w-]+: [^\"'|>\[{].*: ", line)] == []
 
@@ -129,7 +129,7 @@ MORE_RIGHTS = {
 
 
 @each_job
-def test_a_job_has_no_right_that_it_does_not_need(job: Job) -> None:
+def test_a_job_has_no_permission_that_it_does_not_need(job: Job) -> None:
     assert job.has("permissions")
     _, _, rest = job.text.partition("    permissions:\n")
     rights = [line.split("#")[0].strip() for line in rest.splitlines() if line.startswith("      ")]
@@ -174,7 +174,7 @@ def test_each_depth_that_ci_uses_exists() -> None:
 
 
 def test_the_merged_runner_images_are_those_that_measured() -> None:
-    """A runner image that is not merged would be missing in the report, unnoticed."""
+    """A runner image that is not merged would be missing from the report unnoticed."""
     shard = (CHECKOUT / ".github" / "workflows" / "scenarios.yml").read_text(encoding="utf-8")
     measured = re.search(r"runner: \[([^\]]+)\]", shard)
     assert measured is not None
