@@ -14,7 +14,7 @@ import pytest
 from tests.support.places import CHECKOUT
 
 _BUILT_FROM: Final = ("pyproject.toml", "README.md", "LICENSE")
-# A release is tried with the same results; they are few, since the cost of pages with many claims is not tested here.
+# The results have few claims: the cost of pages with many of them is not tested here.
 RESULTS: Final = CHECKOUT / "tests" / "frozen_results" / "claims-2026-11-26-3cf38db1.json"
 Tuneproof = Callable[[Sequence[str]], subprocess.CompletedProcess[str]]
 

@@ -116,7 +116,9 @@ def test_images_that_no_engine_can_build_end_the_run(engines: Engines) -> None:
     assert engines.did == ["b builds", "a builds", "c builds", *["close"] * 3]
 
 
-def test_an_engine_that_does_not_accept_a_copy_is_reported(engines: Engines, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_engine_that_does_not_accept_a_copy_is_reported(
+    engines: Engines, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The other engines continue, and get its parts once it fails."""
     engines.refuse = {"a"}
     assert provide(engines) == ["b builds", "b to c: 4"]

@@ -54,7 +54,9 @@ def plan(*cells: str) -> Plan:
 
 
 @pytest.mark.parametrize("cells", [[], ["x", "y", "z"]], ids=["all", "named"])
-def test_each_part_has_a_pytest_of_its_own(cells: list[str], started: Started, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_part_has_a_pytest_of_its_own(
+    cells: list[str], started: Started, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run_part(plan(*cells), "a", SHARD, threading.Lock()) == 1
     assert (started.environment, started.is_closed) == ({"ENGINE": "a"}, True)
     own = " ".join(["--shard 2/8", *(f"--cell {cell}" for cell in cells), "--seed 7"])

@@ -268,7 +268,9 @@ def test_a_cell_that_a_control_made_untestable_on_a_lost_engine_is_not_measured_
 
 
 @pytest.mark.parametrize("lost", [set(), {"b"}], ids=["not-lost", "lost"])
-def test_a_cell_that_contradicts_its_expectation_fails_the_run(farm: Farm, monkeypatch: pytest.MonkeyPatch, lost: set[str]) -> None:
+def test_a_cell_that_contradicts_its_expectation_fails_the_run(
+    farm: Farm, monkeypatch: pytest.MonkeyPatch, lost: set[str]
+) -> None:
     """The cell may be from an engine that was lost later. Leftovers on an engine that is back are removed at the end.
 
     It may have been away for longer than the reaper of its part waits.

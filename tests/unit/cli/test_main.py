@@ -120,7 +120,9 @@ def test_a_user_without_a_home_has_the_root_folder(
     assert cli.main(["doctor"]) == len("/")
 
 
-def test_ctrl_c_is_reported_with_one_word(command: Callable[[Command], None], capsys: pytest.CaptureFixture[str]) -> None:
+def test_ctrl_c_is_reported_with_one_word(
+    command: Callable[[Command], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     """An interrupted command ends with 130, as a shell expects."""
 
     def interrupt(_: Sequence[str]) -> int:

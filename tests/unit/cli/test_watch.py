@@ -81,7 +81,9 @@ def test_a_second_ctrl_c_does_not_wait(lab: Lab, monkeypatch: pytest.MonkeyPatch
     assert "interrupted" in err
 
 
-def test_json_output_has_a_line_for_each_second_and_for_the_diagnosis(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_json_output_has_a_line_for_each_second_and_for_the_diagnosis(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     watches(monkeypatch, lambda: (SECOND, IDLE))
     _, out, _ = lab("watch", "--json")
     first, second, last = map(json.loads, out.splitlines())

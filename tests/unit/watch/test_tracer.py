@@ -82,7 +82,9 @@ def test_what_is_missing_is_named(bpftrace: Path, monkeypatch: pytest.MonkeyPatc
         ('echo "ERROR: couldn\'t set RLIMIT_MEMLOCK for bpftrace" >&2; echo odd >&2; exit 7', "ended with status 7"),
     ],
 )
-def test_the_reason_for_the_end_of_bpftrace_is_reported_with_its_last_lines(bpftrace: Path, commands: str, said: str) -> None:
+def test_the_reason_for_the_end_of_bpftrace_is_reported_with_its_last_lines(
+    bpftrace: Path, commands: str, said: str
+) -> None:
     """The reason may be the kernel's refusal, or another one."""
     error = why(commands, bpftrace)
     assert said in error.what

@@ -58,9 +58,7 @@ def test_the_environment_means_the_same_as_to_the_docker_command(
 
 
 @pytest.mark.parametrize(("host", "address"), [("", LOCAL), (HOST, HOST)])
-def test_the_default_context_does_not_depend_on_the_current_one(
-    folder: Path, host: str, address: str
-) -> None:
+def test_the_default_context_does_not_depend_on_the_current_one(folder: Path, host: str, address: str) -> None:
     (folder / "config.json").write_text('{"currentContext": "far"}', encoding="utf-8")
     environment = {"DOCKER_CONFIG": str(folder), "DOCKER_CONTEXT": "far", "DOCKER_HOST": host}
     assert at_context("default", environment)["DOCKER_HOST"] == address

@@ -111,7 +111,9 @@ def test_an_orphan_containerd_is_ended(paths: EnginePaths, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["containerd", "containerd-shim"])
-def test_other_containerds_and_the_shims_of_containers_stay_alive(name: str, paths: EnginePaths, tmp_path: Path) -> None:
+def test_other_containerds_and_the_shims_of_containers_stay_alive(
+    name: str, paths: EnginePaths, tmp_path: Path
+) -> None:
     """A service's containerd uses another folder; a shim names dockerd's folder, but holds a container."""
     folder = "/run/containerd" if name == "containerd" else paths.containerd_dir
     with started(write_program(tmp_path, name), "--address", f"{folder}/containerd.sock") as process:

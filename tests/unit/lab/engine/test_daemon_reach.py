@@ -139,7 +139,9 @@ def tls_engine(tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.mark.usefixtures("docker_config")
-@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # docker-py leaks a connection after a failed TLS handshake
+@pytest.mark.filterwarnings(
+    "ignore:unclosed:ResourceWarning"
+)  # docker-py leaks a connection after a failed TLS handshake
 @pytest.mark.parametrize("bundle", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
 def test_an_engines_certificate_is_checked_against_its_own_authority(
     tls_engine: str, bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -144,7 +144,9 @@ def test_a_change_of_the_shared_files_gives_another_tag(name: str, root: Path, c
 
 
 @pytest.mark.parametrize("dockerfile", ["FROM scratch\n", "FROM scratch\n# COPY tuneproof is not needed\n"])
-def test_an_image_that_does_not_copy_shared_files_contains_none_of_them(dockerfile: str, root: Path, checkout: Path) -> None:
+def test_an_image_that_does_not_copy_shared_files_contains_none_of_them(
+    dockerfile: str, root: Path, checkout: Path
+) -> None:
     (root / "client" / "Dockerfile").write_text(dockerfile, encoding="utf-8")
     assert in_context(root).keys() == {"Dockerfile", "loadgen/main.py"}
     before = tag(root)

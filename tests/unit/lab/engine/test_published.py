@@ -61,7 +61,9 @@ def test_an_image_is_pulled_by_its_digest_and_gets_its_name(registry: Registry) 
     ],
     ids=["unknown", "other-content"],
 )
-def test_a_different_image_in_the_registry_is_an_error_that_says_how_to_build(registry: Registry, error: Exception) -> None:
+def test_a_different_image_in_the_registry_is_an_error_that_says_how_to_build(
+    registry: Registry, error: Exception
+) -> None:
     asked = registry(error)
     with pytest.raises(CannotRunHereError) as caught:
         pull_published(TAG, report=lambda _: None)
@@ -87,7 +89,9 @@ def test_an_image_with_local_changes_is_built_and_any_image_is_built_on_request(
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"a": {"repository": "x"}}', "{"])
-def test_a_damaged_list_of_images_is_reported_with_its_path(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_list_of_images_is_reported_with_its_path(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     listing = tmp_path / "published.json"
     listing.write_text(text, encoding="utf-8")
     monkeypatch.setattr(published, "PUBLISHED", listing)

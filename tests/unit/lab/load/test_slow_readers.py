@@ -128,9 +128,7 @@ def test_readers_end_once_memory_has_not_changed_for_a_while(
 @pytest.mark.parametrize(
     ("share", "waited_s"), [(0.0, 2.35), (0.1, 2.35), (0.5, 0.65), (1.0, 0.35)], ids=["none", "little", "half", "all"]
 )
-def test_only_time_in_which_a_worker_runs_or_sleeps_counts(
-    share: float, waited_s: float, fake: FakeStage
-) -> None:
+def test_only_time_in_which_a_worker_runs_or_sleeps_counts(share: float, waited_s: float, fake: FakeStage) -> None:
     """Here a worker is ready for two seconds and gets a share of a CPU: without a CPU, its memory could not grow."""
     ran_s = [look * 0.05 * share for look in range(40)]
     assert grow(fake, [4 * MIB] * 40 + [9 * MIB], ran_s=ran_s) == pytest.approx(waited_s, abs=0.06)

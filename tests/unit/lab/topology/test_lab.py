@@ -224,7 +224,9 @@ def test_a_network_that_stays_in_use_is_left_to_the_sessions_end(engine: FakeEng
     assert clock.now_s == pytest.approx(30, abs=2)
 
 
-def test_an_earlier_error_does_not_wait_for_the_network_and_is_not_replaced(engine: FakeEngine, clock: FakeClock) -> None:
+def test_an_earlier_error_does_not_wait_for_the_network_and_is_not_replaced(
+    engine: FakeEngine, clock: FakeClock
+) -> None:
     """The earlier error names the cause; the session's end removes the network, too."""
     engine.refusals = [IN_USE] * 1000
     with pytest.raises(LabError, match="nginx does not start"), Lab(Session()):
