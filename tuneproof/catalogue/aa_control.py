@@ -26,7 +26,7 @@ def aa_control(
         arms: The arms.
         value: The metric of an observation.
         what: The metric in words.
-        figure: Its name among the arms' metrics.
+        figure: The metric's name in the results.
         decides: The threshold nearest to 1 of all claims that this metric decides. The margin is its square root: an
         instrument that cannot distinguish that much must not decide twice as much (on a log scale).
     """

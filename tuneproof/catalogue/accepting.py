@@ -51,7 +51,7 @@ def _slow_trickle(rig: Rig) -> Figures:
 
 
 def _one_client(rig: Rig) -> Figures:
-    """Let one client send as many requests on one connection, so that one worker gets all: the share must show this."""
+    """Let one client send all requests on one connection, so that one worker gets them: the share must show this."""
     return _spread(rig.flow(Flow(requests=VISITORS)))
 
 
@@ -73,7 +73,7 @@ def _workers(rig: Rig, *, allowed_cpus: int) -> Figures:
 
 
 def _hold_many(rig: Rig) -> Figures:
-    """Let more clients than there are slots request a response that never ends; count those that are answered."""
+    """Let more clients than there are slots request a response that never ends; count the clients that get one."""
     held = rig.flow(Flow(connections=2 * SLOTS, path="/hold", read_bytes_per_s=400, then=(Step.STAY,)))
     return {"clients_served": statuses(held, 200)}
 
@@ -84,7 +84,7 @@ def _beside_idle(rig: Rig) -> Figures:
 
 
 def _beside_busy(rig: Rig) -> Figures:
-    """Keep as many clients in the middle of a download, and let others connect."""
+    """Keep the same number of clients in the middle of a download, and let others connect."""
     reading = Flow(
         connections=2 * SLOTS,
         # A client that has not sent a request is not busy: nginx 1.18 closes some of those when slots run out.

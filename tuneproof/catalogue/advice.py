@@ -44,7 +44,7 @@ class Advice:
     scenario: Callable[[RunConditions], Scenario[Any]]  # its name and its claims' names never differ
     headlines: tuple[str, ...] = ()  # its best-known claims that any host can decide
     full_depth: tuple[str, ...] = ()  # claims that only a run at full depth decides, unless named
-    timed: bool = False  # whether it measures time, so that nothing else may run on the machine meanwhile
+    timed: bool = False  # whether it measures time, so that nothing else may run on the machine
 
     def __post_init__(self) -> None:
         if unknown := {*self.headlines, *self.full_depth} - set(self.claims):

@@ -2,7 +2,7 @@
 
 The added files are hard links to pages that nginx has cached, so they have valid headers and are made in a moment.
 The loader starts a minute after nginx (ngx_cache_loader_ctx in src/os/unix/ngx_process_cycle.c, in milliseconds). The
-second nginx is a copy of the first with another number there; the binary has this number only once.
+second nginx is a copy of the first with a different number, which occurs only once in the binary.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from tuneproof.lab.protocol.exchanges import Flow
 
 CACHE: Final = "/var/lib/subject/cache"
 FILES: Final = 100_000
-# More than keys_zone=…:32k has room for, and larger than max_size=1m.
+# More files than keys_zone=…:32k has room for, and more bytes than max_size=1m.
 SURPLUS: Final = 2_000
 # How many files the loader reads before it sleeps, and how many there are.
 FIRST_FILES: Final = 4_000
@@ -49,8 +49,8 @@ close $to;
 chmod 0755, "$state/second";
 exit 1 if system "$state/second -p /usr/share/nginx/ -c $state/nginx.conf >/dev/null 2>&1";
 """
-# Where the loader waits in the kernel, and its CPU time in nanoseconds; nothing if there is none (proc(5)). A trial
-# repeats this, and each time starts a process, so it pauses first.
+# Where the loader waits in the kernel, and its CPU time in nanoseconds; nothing if there is no loader (proc(5)). A
+# trial repeats this, and starts a process each time, so it pauses first.
 _LOADER: Final = r"""
 select undef, undef, undef, 0.2;
 for my $folder (glob "/proc/[0-9]*") {
@@ -84,15 +84,15 @@ def _until_loader_sleeps(rig: Rig) -> float:
     def sleeps() -> bool:
         nonlocal seen
         seen = rig.run("perl", "-e", _LOADER).split()
-        # Before it begins, it waits for events.
+        # Before it begins to read, the loader waits for events.
         return bool(seen) and "nanosleep" in seen[0]
 
-    rig.wait_until(sleeps, "has no cache loader that sleeps")
+    rig.wait_until(sleeps, "did not get its cache loader to sleep")
     return float(seen[1]) / _NS_PER_S
 
 
 def _until_loader_is_gone(rig: Rig) -> None:
-    rig.wait_until(lambda: not rig.run("perl", "-e", _LOADER), "keeps its cache loader")
+    rig.wait_until(lambda: not rig.run("perl", "-e", _LOADER), "did not finish loading its cache")
 
 
 def loaded(files: int, *, clients_ask: bool) -> Script:
@@ -139,7 +139,7 @@ def beyond_the_zone(rig: Rig) -> Figures:
 
 
 def too_large(*, loads: bool) -> Script:
-    """Return the script that counts the files that are left when the cache manager has looked.
+    """Return the script that counts the files that are left after the cache manager has looked.
 
     loads: whether the loader has read them before.
     """

@@ -1,4 +1,4 @@
-"""Scripts and counts of trials of a cache's updates, locks and keys."""
+"""Scripts and counts for trials of cache updates, locks and keys."""
 
 from collections.abc import Callable
 from typing import Final
@@ -23,7 +23,7 @@ ANOTHER_CONNECTION: Final = Flow(connections=2, at_once=1, path="/{c}")
 
 
 def upstream_requests(rig: Rig, requests: int) -> int:
-    """Return how many requests were answered from the upstream, once the log has this many."""
+    """Return how many requests were answered from the upstream, once the log has this many lines."""
     return sum(bool(line["upstream"]) for line in rig.logged(requests))
 
 

@@ -28,7 +28,7 @@ def _tested(rig: Rig) -> Figures:
 
 
 def _calls(rig: Rig) -> Figures:
-    """Count the system calls of requests for a small file and, of those for a large one, the reads of the file."""
+    """Count the system calls for a small file and, for a large file, only the reads of the file."""
     for path in (SMALL, LARGE):
         rig.flow(Flow(path=path))
     small = rig.calls(lambda: rig.flow(Flow(path=SMALL, requests=REQUESTS)))

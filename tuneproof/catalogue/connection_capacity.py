@@ -54,8 +54,8 @@ def figures(arms: Metrics) -> str:
     client_mb = (arms[HELD.name]["client_rss_bytes"] or 0.0) / 1e6
     return (
         f"{held['worker']:.0f} bytes of nginx and {held['kernel']:.0f} of the kernel per connection; a million over "
-        f"{MACHINES} machines of {WORKERS} workers: {machine_gb:.2f} GB each, the article's had 128 and then used 20; "
-        f"one client held {CONNECTIONS} in {client_mb:.0f} MB"
+        f"{MACHINES} machines with {WORKERS} workers: {machine_gb:.2f} GB each (the article's had 128 GB, used 20); "
+        f"one client held {CONNECTIONS} connections in {client_mb:.0f} MB"
     )
 
 

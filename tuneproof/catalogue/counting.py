@@ -42,7 +42,7 @@ class Setting:
 
 
 def arms_of(settings: Sequence[Setting]) -> tuple[Arm[CountedObservation], ...]:
-    """Return the arms of settings: those that need the same container share it, even with different configurations."""
+    """Return the arms for settings: those that need the same container share it, even with different configurations."""
     groups: dict[str, list[Setting]] = {}
     for setting in settings:
         parts = [f"{name.rpartition('.')[2]}-{value}" for name, value in setting.sysctls.items()]
@@ -77,7 +77,7 @@ def times(
 ) -> Callable[[Mapping[str, CountedObservation]], float]:
     """Return the effect: the figure of the first arm ÷ that of the second.
 
-    Figures below ``at_least`` (one unit) count as that, so that zero can be a denominator. If both arms have none,
+    Figures below ``at_least`` (one unit) are raised to it, so that zero can be a denominator. If both arms have none,
     there is no effect, since a broken instrument would show the same.
     """
 

@@ -16,7 +16,7 @@ TIMING: Final = "timing"
 HEADLINE: Final = "headline"
 FULL_DEPTH: Final = "full_depth"
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
-# A row of error_messages makes several claims, each with the row's id in its name.
+# A row of error_messages yields several claims, each with the row's id in its name.
 _MADE_OF_ROWS: Final = re.compile(r"(?:\w+_ends_)?(\w+?)(?:_appears)?")
 
 

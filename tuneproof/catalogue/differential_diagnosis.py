@@ -194,7 +194,7 @@ def share_claim(
     def share(observation: RecordedObservation) -> float:
         value: float | None = getattr(observation, figure)
         if value is None or not observation.flows:
-            raise ValueError(f"the capture does not tell {figure}")
+            raise ValueError(f"the capture does not show {figure}")
         return value
 
     return Claim(

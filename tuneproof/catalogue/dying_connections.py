@@ -52,7 +52,7 @@ def _kept(
 
 
 def _raced(location: str = "", *, server: str = "", reuse: str = REUSE) -> str:
-    """Return one in which a worker accepts all waiting connections, with their requests, before any other event."""
+    """Return a configuration in which a worker accepts all waiting connections before it handles any other event."""
     events = "worker_connections 1024; multi_accept on;"
     return _kept(location, server=server, reuse=reuse, listen="deferred", events=events)
 
@@ -70,7 +70,7 @@ def _to_peer(version: str) -> str:
     )
 
 
-# More than the sockets between them hold, so that the rest is still on its way when the connection ends.
+# More than the sockets on the way hold, so that the rest has not arrived when the connection ends.
 BODY_BYTES: Final = 1_000_000
 _FOURTH: Final = (Reply(answers=3),)
 ARMS: Final = arms_of(

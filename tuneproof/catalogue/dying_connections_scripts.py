@@ -1,4 +1,4 @@
-"""Scripts and counts of trials of dying keepalive connections."""
+"""Scripts and counts for trials of dying keepalive connections."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -79,7 +79,7 @@ def asked_after_pauses(rig: Rig) -> Figures:
     for _ in range(ASKED):
         for kind, connections in zip(SERVERS, rig.flows(*(_flow(kind, 1) for kind in SERVERS)), strict=True):
             became[kind] += connections
-        rig.wait_until(lambda: not _kept(rig), "kept its connections")
+        rig.wait_until(lambda: not _kept(rig), "did not close its connections")
     return _told(rig, became)
 
 
@@ -99,7 +99,7 @@ def ended_before(*, resets: bool) -> Callable[[Rig], Figures]:
         def end() -> None:
             for name in BACKENDS:
                 rig.backend(name).end_connections(resets)
-            rig.wait_until(lambda: not _kept(rig), "did not hear of the end")
+            rig.wait_until(lambda: not _kept(rig), "did not notice the end")
 
         for _ in range(ROUNDS):
             # Each server gets a request, so that nginx keeps a connection to each.
@@ -136,7 +136,7 @@ def streams_at_once(rig: Rig) -> Figures:
 
 
 def requests_of_one_client(rig: Rig) -> Figures:
-    """Send as many requests directly to the peer, on one HTTP/2 connection of the client."""
+    """Send the same number of requests directly to the peer, on one HTTP/2 connection from the client."""
     _play(rig, Reply())
     rig.client.http2(*rig.at(PEER_PORT), AT_ONCE)
     return _peer_connections(rig)

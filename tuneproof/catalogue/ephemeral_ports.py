@@ -1,7 +1,7 @@
 """Local ports of connections to the upstream: for how many requests they last, and what makes them last longer.
 
-If nginx requests a keepalive connection but does not keep it, it closes first: its port is in TIME-WAIT for a minute
-(tcp(7)), and no other connection to that address and port can use it. ip_local_port_range:
+If nginx requests a keepalive connection but does not keep it, nginx closes it first: its port is in TIME-WAIT for a
+minute (tcp(7)), and no other connection to that address and port can use it. ip_local_port_range:
 https://docs.kernel.org/networking/ip-sysctl.html.
 """
 
@@ -36,7 +36,7 @@ def _ask(rig: Rig) -> Figures:
     rig.must(answered + failed == ASKED, f"{answered} 200s and {failed} 502s for {ASKED} requests")
     # EADDRNOTAVAIL: the words depend on the C library, the number is Linux's.
     refused = rig.error_log().count("(99: ")
-    rig.must(refused == failed, f"{failed} 502s, and {refused} times no address in the error log")
+    rig.must(refused == failed, f"{failed} 502s, but {refused} lines about a missing address in the error log")
     return {"answered": answered, "failed": failed}
 
 

@@ -1,6 +1,6 @@
 """Messages of the error log: what causes each, what ends it, and popular advice that does not help.
 
-Each row of tuneproof/lines/error_messages/*.toml makes two or three arms and as many claims.
+Each row of tuneproof/lines/error_messages/*.toml yields two or three arms and the same number of claims.
 """
 
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def _lines(case: Case) -> Iterator[Line]:
         scenario=_NAME,
         claim=f"{case.id}_appears",
         sentence=f"When {case.when}, the error log shows that {words}",
-        source="nginx's source has these words",
+        source="nginx's source contains these words",
         arms=(provoked,),
         figure="appears",
         what="trials in which nginx writes the message",

@@ -1,4 +1,4 @@
-"""Rows of messages of the error log: what provokes each, what ends it, and popular advice that does not.
+"""Rows about error-log messages: what provokes each, what ends it, and popular advice that does not.
 
 The rows are in tuneproof/lines/error_messages/*.toml. A row's configuration has the parts of written_config; in them,
 ``{certificate}`` is the lab's, ``{backend}`` a server that answers every request, and ``{x*N}`` is x repeated N times.

@@ -1,4 +1,4 @@
-"""Scripts of trials of messages of the error log, which provoke one, and count its lines once nginx is idle."""
+"""Scripts for trials of error-log messages: each provokes one, and counts its lines once nginx is idle."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +14,8 @@ from tuneproof.messages.patterns import find_one
 
 BACKEND: Final = "backend"
 _FIRST_ERROR: Final = 400
-# ngx_log_error_core() writes this, and nginx -t before it has opened its log; a client's words may have line breaks.
+# ngx_log_error_core() writes this, and nginx -t before it has opened its log; text from a client may contain line
+# breaks.
 _ENTRY: Final = re.compile(
     r"^(?:nginx:|\d{4}/\S+ \S+) \[(?P<level>[a-z]+)\] (?:\d+#\d+: )?(?:\*\d+ )?"
     r"(?P<message>.*?)\s*(?=\Z|^nginx:|^\d{4}/)",

@@ -1,4 +1,4 @@
-"""Frames of HTTP/2 (RFC 9113, section 4.1) as text, for clients that send what no library would."""
+"""HTTP/2 frames (RFC 9113, section 4.1) as text, for clients that send what no library would."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Scripts and counts of trials of HTTP/2."""
+"""Scripts and counts for trials of HTTP/2."""
 
 from collections.abc import Callable
 from typing import Final
@@ -58,7 +58,7 @@ def early_uploads(rig: Rig) -> Figures:
 def in_flight(rig: Rig) -> Figures:
     """Let more than 64 KiB of an upload arrive before nginx reads any; count the uploads that nginx accepts.
 
-    Over a long distance, so much is in flight before a client learns of a larger window.
+    With a long delay, this much is in flight before a client learns of a larger window.
     """
     rig.backend().play((Reply(),))
     says = opening(acknowledges=True) + upload(1, IN_FLIGHT_BYTES)

@@ -1,4 +1,4 @@
-"""Scripts and counts of trials of HTTP/3."""
+"""Scripts and counts for trials of HTTP/3."""
 
 from collections.abc import Callable
 from typing import Final
@@ -29,7 +29,7 @@ _FILE: Final = f"/{FILE_MB}000000.bin"
 _FLIGHTS_S: Final = 1.5
 # This is several times as long as nginx takes to notice worker_shutdown_timeout.
 _AFTER_TIMEOUT_S: Final = 1.0
-# Data that is sent on one machine has arrived after this time.
+# Data sent within one machine has arrived after this time.
 _ARRIVES_S: Final = 0.2
 _ASKED: Final = 2  # requests with curl: the first one sees the header
 
@@ -90,7 +90,7 @@ def download(rig: Rig) -> Figures:
     """
     before = rig.counters()["Udp.OutDatagrams"]
     (made,) = rig.http3.flow(*rig.tls_endpoint, Http3Flow(path=_FILE))
-    rig.must(made.whole == 1, f"the download ended by {made.end}")
+    rig.must(made.whole == 1, f"the download ended early: {made.end}")
     return {"sends": rig.counters()["Udp.OutDatagrams"] - before}
 
 

@@ -30,7 +30,7 @@ _CLOSING: Final = written_config(
 
 
 def _closed() -> Flow:
-    """Return connections that nginx closes first: the client waits for it."""
+    """Return connections that nginx closes first: the client waits for the close."""
     return Flow(connections=CLOSED, at_once=10, close=True, then=(Step.AWAIT_END,))
 
 

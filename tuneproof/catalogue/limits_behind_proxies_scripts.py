@@ -1,4 +1,4 @@
-"""Scripts of trials of limits and of the clients that limits count."""
+"""Scripts for trials of limits, and of what limits count as one client."""
 
 import enum
 from collections.abc import Callable
@@ -37,7 +37,7 @@ def visitors(rig: Rig) -> Figures:
 
 
 def one_client(rig: Rig) -> Figures:
-    """Let one client send as many requests."""
+    """Let one client send the same number of requests."""
     return _shares(rig, Flow(requests=CLIENTS, path=f"{_FILE}?n={{n}}"))
 
 
@@ -70,7 +70,7 @@ def flood_at_once(rig: Rig) -> Figures:
 
 
 def full_zone(newcomers: Newcomers) -> Callable[[Rig], Figures]:
-    """Return the script: a client is rejected; others fill the zone, new ones send requests, the first tries again."""
+    """Return the script: a client is rejected; others fill the zone, new ones send requests, then the first retries."""
 
     def script(rig: Rig) -> Figures:
         blocked = f"{_FILE}?c=250&n=1"
@@ -93,7 +93,7 @@ def full_zone(newcomers: Newcomers) -> Callable[[Rig], Figures]:
 def beside_connections(*, reading: bool) -> Callable[[Rig], Figures]:
     """Return the script: a client has many connections, idle or downloading, and sends a request on another one."""
     idle = Flow(connections=_IDLE, path=_FILE, then=(Step.STAY,))
-    # More than nginx and the kernel buffer, so that it is sent only as fast as it is read.
+    # More than nginx and the kernel buffer, so the rest is sent only as fast as the client reads.
     download = Flow(
         connections=_IDLE,
         path="/4000000.bin",

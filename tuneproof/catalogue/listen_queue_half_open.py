@@ -36,7 +36,7 @@ COOKIES: Final = arm("syncookies", cookies=1, syn_backlog=128)
 
 
 def claim(name: str, sentence: str, arms: tuple[str, ...], source: str = KERNEL) -> Claim[HalfOpenObservation]:
-    """Return a claim on the share of dropped SYNs: larger in the first arm than in the second, or than overflows."""
+    """Return a claim: the share of dropped SYNs is larger in the first arm than in the second, or than of overflows."""
     first, *second = arms
 
     def effect(block: Mapping[str, HalfOpenObservation]) -> float:

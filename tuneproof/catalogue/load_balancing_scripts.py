@@ -61,7 +61,7 @@ def at_once(rig: Rig) -> Figures:
 
 
 def in_turn(rig: Rig) -> Figures:
-    """Let a few clients send requests, each again as soon as it is answered; count those of the second server."""
+    """Let a few clients each send requests one after the other; count those that the second server gets."""
     done = rig.flow(Flow(connections=_AT_A_TIME, requests=_EACH))
     second = by_server(rig.logged(_AT_A_TIME * _EACH))["127.0.0.1:9002"]
     return {"second": second, "errors": statuses(done, _FAILED)}

@@ -1,7 +1,7 @@
 """nginx on many CPUs: does a queue per worker avoid contention, and how many workers are best?
 
 Sources: NGINX's article on socket sharding in its release 1.9.1 (2015), which reports two to three times as many
-requests with reuseport on 36 cores; and worker_processes auto of every tuning list
+requests with reuseport on 36 cores; and ``worker_processes auto`` in every tuning list
 (https://nginx.org/en/docs/ngx_core_module.html#worker_processes).
 """
 

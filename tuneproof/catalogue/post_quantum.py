@@ -1,7 +1,7 @@
 """Clients that offer a post-quantum key: their ClientHello takes two packets, and nginx may not know the group.
 
-The clients have OpenSSL 3.5, on a path with packets of at most 1400 bytes, as through a tunnel. The key share of
-X25519MLKEM768 has 1216 bytes (https://datatracker.ietf.org/doc/draft-ietf-tls-ecdhe-mlkem/).
+The clients use OpenSSL 3.5, on a path with an MTU of 1400 bytes, as through a tunnel. The key share of
+X25519MLKEM768 is 1216 bytes long (https://datatracker.ietf.org/doc/draft-ietf-tls-ecdhe-mlkem/).
 """
 
 from collections.abc import Callable

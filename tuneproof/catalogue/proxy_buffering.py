@@ -118,7 +118,7 @@ def spilled(observation: MemoryObservation) -> float:
 
 
 def only_workers_ended(block: Mapping[str, MemoryObservation]) -> bool:
-    """Tell whether nothing of nginx ended except killed workers."""
+    """Tell whether no nginx process ended except killed workers."""
     return not block[KILLED.name].others_ended
 
 

@@ -1,4 +1,4 @@
-"""The protection of an upstream by proxy_cache_lock, and the savings of microcaching.
+"""How proxy_cache_lock protects an upstream, and what microcaching saves.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_lock; the advice: "The Benefits of
 Microcaching with NGINX" (2016).

@@ -51,7 +51,7 @@ _FIRST: Final = range(1)
 
 
 def _settings(*, migrates: bool) -> list[Setting]:
-    """Return the settings, without the sysctl if the kernel lacks it and so would start no container with it."""
+    """Return the settings, without the sysctl if the kernel lacks it: no container with it would start."""
     return [
         Setting(name="kept-under-load", config=_FILES, script=load(reload, keeps=True)),
         Setting(name="new-under-load", config=_FILES, script=load(reload, keeps=False)),

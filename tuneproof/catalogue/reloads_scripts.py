@@ -1,4 +1,4 @@
-"""Scripts of trials of reloads, upgrades and stops; each step begins when the previous one has ended."""
+"""Scripts for trials of reloads, upgrades and stops; each step begins when the previous one has ended."""
 
 from collections.abc import Callable, Collection
 from typing import Final
@@ -17,7 +17,7 @@ WEBSOCKETS: Final = 5
 QUEUED: Final = 40
 RELOADS: Final = 5
 PAGE: Final = "/page"
-# During a trial far less than the whole file is read; the rest follows at once afterwards.
+# Far less than the whole file is read during a trial; the rest follows at once afterwards.
 SLOW_BYTES_PER_S: Final = 20_000
 HALF_A_HEAD: Final = 10
 SWITCHING_PROTOCOLS: Final = 101
@@ -61,7 +61,7 @@ def stop(signal: str) -> Action:
 
     def action(rig: Rig) -> None:
         rig.signal(signal)
-        rig.wait_until(lambda: not rig.sockets().listeners, f"still listens after {signal}")
+        rig.wait_until(lambda: not rig.sockets().listeners, f"did not stop listening after {signal}")
 
     return action
 
@@ -104,7 +104,7 @@ def websockets(action: Action) -> Script:
 def idle(action: Action, *, asked: int) -> Script:
     """Return the script that sends requests on each connection, leaves it idle during an action, and sends one more.
 
-    It does so even if nginx has closed the connection: that request crosses the close on its way.
+    The last request is sent even if nginx has closed the connection: it crosses the close on its way.
     """
 
     def script(rig: Rig) -> Figures:
@@ -113,7 +113,7 @@ def idle(action: Action, *, asked: int) -> Script:
             rig.rest()
             action(rig)
         before = [answer for one in became[0] for answer in one.answers[:asked]]
-        rig.must(sum(answer.status == 200 for answer in before) == CLIENTS * asked, "not all were answered before")  # noqa: PLR2004 - OK
+        rig.must(sum(answer.status == 200 for answer in before) == CLIENTS * asked, "earlier requests failed")  # noqa: PLR2004 - OK
         told = sum(answer.says_close for answer in answers_of(became[0]))
         return {**_lost(CLIENTS * (asked + 1) - statuses(became[0], 200), of=CLIENTS), "told_share": told / CLIENTS}
 
@@ -146,7 +146,7 @@ def load(action: Action, *, keeps: bool) -> Script:
         # A client without a connection sends no request.
         lost += sum(bool(one.error) and not one.answers for one in became[0])
         new = sum(bool(answer.worker) and answer.worker not in old for answer in answers)
-        rig.must(lost + new >= CLIENTS, "the load was over too early")
+        rig.must(lost + new >= CLIENTS, "the load ended too early")
         return {**_lost(lost, of=CLIENTS), "by_new_workers": new}
 
     return script

@@ -1,4 +1,4 @@
-"""Scripts of trials of a server that fails, works again, and gets requests after its fail_timeout."""
+"""Scripts for trials of a server that fails, works again, and gets requests after its fail_timeout."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final

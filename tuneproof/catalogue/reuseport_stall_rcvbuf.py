@@ -2,8 +2,8 @@
 
 Since 1.31.3 nginx sets SO_RCVBUF on its connections to upstreams (ngx_http_upstream.c,
 https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_socket_rcvbuf). The kernel doubles the value and no
-longer lets the buffer grow (socket(7)), as tcp_rmem does for a whole network namespace. Its documentation does not name
-the stall.
+longer lets the buffer grow (socket(7)), as tcp_rmem does for a whole network namespace. nginx's documentation of the
+directive does not name the stall.
 """
 
 from dataclasses import dataclass

@@ -26,7 +26,7 @@ def _calls(rig: Rig) -> Figures:
 
 
 def _setting(name: str, kind: str, *, there: bool) -> Setting:
-    # Nothing here speaks FastCGI: nginx answers at once with an error, after the same connection.
+    # Nothing here speaks FastCGI: nginx still connects, and answers at once with an error.
     to = f"http://{BACKEND.upstream}" if kind == "proxy" else "127.0.0.1:9001"
     # A connection for each request, on every version.
     header = "proxy_set_header Connection close;" if kind == "proxy" else ""

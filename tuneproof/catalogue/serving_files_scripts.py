@@ -1,4 +1,4 @@
-"""Scripts and counts of trials of files."""
+"""Scripts and counts for trials of files."""
 
 from collections.abc import Callable
 from typing import Final
@@ -66,7 +66,7 @@ def not_found(rig: Rig) -> Figures:
 
 
 def compressed(rig: Rig) -> Figures:
-    """Request text many times; count the bytes and the CPU time of a response."""
+    """Request text many times; count the bytes and the CPU time per response."""
     flow = Flow(path="/text.txt", requests=REQUESTS, headers={"Accept-Encoding": "gzip"})
     rig.flow(flow)
     before = rig.workers()[0].run_s

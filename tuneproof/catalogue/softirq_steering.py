@@ -35,8 +35,8 @@ def other_cpu(arms: Metrics) -> str:
     """Return how busy nginx kept its own CPU: another CPU must have room for the work that RPS takes off it."""
     share = next(iter(arms.values())).get("worker_cpu_share") or 0.0
     return (
-        f"it depends on the host: nginx used {share:.0%} of its CPU here, and the second one is the load generator's "
-        "where there are two"
+        f"it depends on the host: nginx used {share:.0%} of its CPU here, and on two CPUs the second one is "
+        "the load generator's"
     )
 
 

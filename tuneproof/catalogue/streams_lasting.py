@@ -1,4 +1,4 @@
-"""The ends of streams, and the costs of open ones."""
+"""How streams end, and what open ones cost."""
 
 from typing import Final
 

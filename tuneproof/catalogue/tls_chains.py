@@ -1,8 +1,8 @@
 """A distant client's wait for a certificate chain: a round trip more if it exceeds TCP's first window.
 
-That is ten segments (RFC 6928). OpenSSL writes the server's part of a handshake in pieces of 4 KiB, of which the last
-would wait for the client's acknowledgement; so nginx switches that off before a handshake, unless tcp_nodelay is off
-(ngx_http_ssl_handshake in src/http/ngx_http_request.c).
+That window is ten segments (RFC 6928). OpenSSL writes the server's part of a handshake in pieces of 4 KiB, of which the
+last would wait for the client's acknowledgement; so nginx switches that off before a handshake, unless tcp_nodelay is
+off (ngx_http_ssl_handshake in src/http/ngx_http_request.c).
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The cost of a certificate: CPU time by its key's kind and size; and the one of two that a client gets."""
+"""The cost of a certificate: CPU time by its key's kind and size; and which of two certificates a client gets."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_config
 
 HANDSHAKES: Final = 50
-# Fewer are enough for a CPU time, which the kernel counts in nanoseconds.
+# Fewer handshakes are enough for a CPU time, which the kernel counts in nanoseconds.
 _SIGNATURES: Final = 20
 _MS_PER_S: Final = 1000
 _NEW: Final = Flow(connections=_SIGNATURES, at_once=1, close=True, tls=True)

@@ -1,4 +1,4 @@
-"""Scripts of trials of uploads: clients send a part of a body, and wait."""
+"""Scripts for trials of uploads: clients send part of a body, and wait."""
 
 from collections.abc import Callable
 from typing import Final
@@ -67,7 +67,7 @@ def halted(upload: str, *, sent_bytes: int = _SENT_BYTES) -> Script:
 
 
 def too_large(rig: Rig) -> Figures:
-    """Let clients exceed the limit once nginx has read a part of their body; count nginx's connects to the backend."""
+    """Let clients exceed the limit once nginx has read part of their body; count nginx's connects to the backend."""
     before = rig.counters()["Tcp.ActiveOpens"]
     upload = chunked(3 * LIMIT_BYTES)
     waiting = Flow(connections=CLIENTS, says=upload, head_bytes=_SENT_BYTES, then=(Step.STAY, Step.ASK))

@@ -1,4 +1,4 @@
-"""Keepalive to upstream: what a keepalive connection saves, with which backend, and since when it is the default.
+"""Keepalive to upstreams: what a keepalive connection saves, with which backend, and since when it is the default.
 
 Source: "Upstream keepalive doubles an ingress controller's throughput" (2021), by ``ab`` without client keep-alive:
 24 234 requests/s direct, 11 736 proxied, 22 734 proxied with keepalive. The directives:

@@ -68,7 +68,7 @@ def _asked_later(rig: Rig, *, asks_by_itself: bool, later_s: float) -> Figures:
     else:
         rig.wait(later_s)
     before = _seen(rig, OLD)
-    with rig.before(HALF * ASKED, "one question a second is one for every second request"):
+    with rig.before(HALF * ASKED, "one query a second would be one for every other request"):
         rig.ok(rig.flow(Flow(requests=ASKED)), requests=ASKED)
     old, new = _seen(rig, OLD), _seen(rig, NEW)
     followed = len(new.requests)
@@ -130,7 +130,7 @@ SCENARIO: Final = Scenario(
     arms=ARMS,
     claims=CLAIMS,
     backends=(Backend(name=OLD, kind=SCRIPTED), Backend(name=NEW, kind=SCRIPTED)),
-    # It starts no nginx, so that every later one can resolve the name.
+    # This starts no nginx, and lets every later one resolve the name.
     warm_up=Counted(script=_resolve_by_backend, starts=False),
 )
 

@@ -8,12 +8,12 @@ from tuneproof.lab.subject.versions import ALL, choose_versions
 
 QUICK: Final = "quick"
 FULL: Final = "full"
-# The numbers of blocks at which the data are examined; inference/plan.py computes how many must agree then.
+# The numbers of blocks at which the data are examined; inference/plan.py computes how many must agree at each.
 LOOKS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType({QUICK: (5, 9), FULL: (12, 18, 24)})
 
 
 def versions_at(depth: str, asked: Sequence[str]) -> tuple[str, ...]:
-    """Return the versions of nginx for the values of ``--nginx``; without any, a full run takes all.
+    """Return the nginx versions that the values of ``--nginx`` name; without a value, a full run takes all.
 
     BadInputError: A value names no version.
     """

@@ -155,7 +155,7 @@ def test_slow_requests_void_the_trial_with_one_dns_query_a_second(monkeypatch: p
     script = upstream_names.moved(later_s=0)
     with pytest.raises(VoidTrialError, match="requests went elsewhere"):
         script(Machine(monkeypatch, 9.9))
-    with pytest.raises(VoidTrialError, match="one question a second"):
+    with pytest.raises(VoidTrialError, match="one query a second"):
         script(Machine(monkeypatch, 10.1))
 
 

@@ -20,7 +20,7 @@ class Scale(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """A count of independent units out of a total, such as trials with one outcome.
+    """A count of independent units out of a total, such as the trials with a certain outcome.
 
     Requests of one trial are not independent: their share is one number.
 
@@ -48,7 +48,7 @@ class Tally:
 
 @dataclass(frozen=True, kw_only=True)
 class Ordered:
-    """A block of a dose-response: the response to each dose, the largest dose first; three to eight, positive.
+    """One block of a dose-response: a response to each dose, largest dose first; three to eight, all positive.
 
     As a number it is the share of dose pairs in which the smaller dose had the smaller response.
 
@@ -74,7 +74,7 @@ Effect = float | Tally | Ordered
 
 
 def ratio(part: float, whole: float) -> float:
-    """Divide; a ratio to zero is infinite, and counts as that.
+    """Divide; a ratio to zero counts as infinite.
 
     ValueError: Both are 0, or one is not a number: the instrument may be broken.
     """
@@ -93,7 +93,7 @@ def number(effect: Effect, scale: Scale) -> float:
 
 
 def page_p_value(blocks: Sequence[Ordered]) -> float:
-    """Return the probability of such an order if the dose does not matter: Page's exact test, one-sided.
+    """Return the probability of so clear an order if the dose does not matter: Page's exact test, one-sided.
 
     Page 1963, "Ordered Hypotheses for Multiple Treatments". Ties get mean ranks, which is conservative.
     """

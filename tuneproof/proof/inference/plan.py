@@ -9,7 +9,7 @@ ERROR_RATE = 0.05
 """The chance of a wrong *holds*, over all looks together, if the claim is only just false; likewise for *refuted*."""
 COIN = 0.5  # an effect at the threshold falls on either side equally often: the order of the arms in a block is random
 FEWEST_BLOCKS = 5
-"""Blocks before the first look: with fewer, all agree by chance on one side in more than 1 of 20 cases."""
+"""Blocks before the first look: with fewer, all would agree by chance in more than 1 of 20 cases."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ def side(units: tuple[int, ...], chance: float = COIN, rate: float = ERROR_RATE)
     """
     if not units or units[0] < FEWEST_BLOCKS or any(later <= earlier for earlier, later in pairwise(units)):
         raise ValueError(f"looks must increase from {FEWEST_BLOCKS} or more, got {units!r}")
-    undecided = {0: 1.0}  # by number of units that agree: the chance of that without a decision so far
+    undecided = {0: 1.0}  # by number of units that agree: the chance that this many do and nothing is decided yet
     looks, error, seen = [], 0.0, 0
     for total in units:
         further, seen = total - seen, total
@@ -55,7 +55,7 @@ def side(units: tuple[int, ...], chance: float = COIN, rate: float = ERROR_RATE)
             for more in range(further + 1):
                 step = _binomial(more, further, chance)
                 reached[agree + more] = reached.get(agree + more, 0.0) + probability * step
-        needed = total + 1  # more than there are: this look cannot decide
+        needed = total + 1  # more than there are units: this look cannot decide
         for agree in sorted(reached, reverse=True):
             if error + reached[agree] > rate:
                 break

@@ -1,7 +1,7 @@
 """Parts of a run in a pool, from which several engines take the next one as soon as they are idle.
 
-A lost engine gives its part back, and a free engine takes it. An engine that is much noisier than others can step
-aside.
+If an engine is lost, its part goes back to the pool, and a free engine takes it. An engine that is much noisier than
+others can step aside.
 """
 
 import statistics
@@ -53,7 +53,7 @@ class Pile:
             self._changed.notify_all()
 
     def step_aside(self, taker: str) -> None:
-        """Give a worker no further part, unless all others are gone or have stepped aside as well."""
+        """Give a worker no further parts unless all others are gone or have stepped aside as well."""
         with self._changed:
             self._aside.add(taker)
             self._changed.notify_all()

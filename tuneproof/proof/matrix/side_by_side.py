@@ -1,4 +1,4 @@
-"""Scenarios that only count, several at once: neighbours do not change counts, and these scenarios mostly wait.
+"""Runs scenarios that only count, several at once: neighbours do not change counts, and these mostly wait.
 
 Each is measured in a thread. Only the thread that requests their cells writes to the terminal: while it waits, it shows
 the progress of all.
@@ -20,10 +20,10 @@ from tuneproof.report.results.keys import Key
 JOBS_PER_CPU: Final = 4
 """Parallel scenarios per CPU of the engine, if it has memory for them."""
 JOB_BYTES: Final = 512 << 20
-"""More than the containers of such a scenario take on average: usually 300 MiB, for proxy_buffering 1.2 GiB."""
+"""More than the containers of such a scenario need on average: usually 300 MiB; for proxy_buffering, 1.2 GiB."""
 MOST_JOBS: Final = 16
 MOST_AHEAD: Final = 8
-"""By default an engine has addresses for 31 networks, one for each lab."""
+"""By default, an engine has addresses for 31 networks, and each lab takes one."""
 _SHOWN_EVERY_S: Final = 0.2
 _REMOVED_EVERY_S: Final = 1.0
 
@@ -48,15 +48,15 @@ class Starting(Protocol):
 def jobs_on(*, cpus: int, memory_bytes: int, patience: float) -> int:
     """Return how many scenarios an engine measures at once: half of its memory is left for others.
 
-    ``patience``: how many times longer than usual it takes. On slow, shared CPUs, nginx may time out before a trial's
-    answer arrives: five scenarios at once on two emulated CPUs were too many, one per CPU worked.
+    ``patience``: how many times longer than usual the engine takes. On slow, shared CPUs, nginx may time out before a
+    trial's answer arrives: five scenarios at once on two emulated CPUs were too many, one per CPU worked.
     """
     for_cpus = max(cpus, int(JOBS_PER_CPU * cpus / patience))
     return max(1, min(MOST_JOBS, for_cpus, memory_bytes // 2 // JOB_BYTES))
 
 
 def ahead_on(jobs: int, *, memory_bytes: int) -> int:
-    """Return how many labs may wait on an engine in addition to those that it measures, within that half."""
+    """Return how many labs may wait on an engine in addition to those that it measures, within half of its memory."""
     return max(0, min(MOST_AHEAD, memory_bytes // 2 // JOB_BYTES - jobs))
 
 

@@ -50,7 +50,7 @@ def container_specs(
 ) -> list[RoleSpec]:
     """Return the containers of the lab; with shaped links, those that own the links first."""
     others = placement.others
-    # A container that joins another network namespace gets its sysctls.
+    # A container that joins another network namespace gets the sysctls of that one.
     sysctls = {} if CLIENT in shaped else _CLIENT_SYSCTLS
     client = RoleSpec(name=CLIENT, role=Role.CLIENT, image=images.client, cpuset=others, sysctls=sysctls)
     beside_subject = placement.subject if scenario.backends_beside_subject else others
@@ -110,8 +110,8 @@ def _subject_spec(subject: Subject, image: str, placement: CpuPlacement, *, afte
         files={path: text.encode() for path, text in (texts or {CONFIG_PATH: subject.config.render()}).items()},
         command=supervisor.COMMAND if texts else (),
         answers=bool(texts),
-        # It is loaded into the master, from which workers are forked, so it does not matter that nginx clears its
-        # environment.
+        # The recorder is loaded into the master, from which workers are forked, so it does not matter that nginx clears
+        # its environment.
         environment={"LD_PRELOAD": RECORDER_PATH} if subject.records_turns else {},
         after=after,
     )
@@ -124,7 +124,7 @@ _MOST_WORKERS: Final = PROCESSES // 2
 
 
 class OwnNginxError(LabError):
-    """The user's own nginx does not start: on its version no claim can be tested."""
+    """The user's own nginx does not start, so no claim can be tested on this version."""
 
 
 def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | None = None) -> int:
@@ -141,11 +141,12 @@ def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | N
         if now > _MOST_WORKERS:
             # This ends the wait before the kernel refuses further processes, which can take minutes.
             raise OwnNginxError(
-                f"your nginx starts more than {_MOST_WORKERS} workers, and the lab takes no more",
+                f"your nginx starts more than {_MOST_WORKERS} workers, and the lab allows no more",
                 remedy="test a copy with fewer worker_processes",
             )
         if not now and container.has_all_processes() and (passed := passed_limit(container, disk)) is not None:
-            # A master that starts this many before its first worker continues, at the cost of the whole machine.
+            # A master that starts so many processes before its first worker does not stop by itself, and would slow
+            # down the whole machine.
             raise passed
         same = same + 1 if now and now == before else 0
         # Many workers start less evenly: on a busy CPU, a pause does not mean that all have started.
@@ -170,12 +171,12 @@ def passed_limit(container: LabContainer, disk: DiskGuard | None = None) -> OwnN
         )
     if _was_out_of_memory(container):
         return OwnNginxError(
-            f"your nginx takes more than {size(MEMORY_BYTES)} of memory, which is what the lab gives it",
+            f"your nginx takes more than {size(MEMORY_BYTES)} of memory, which is all that the lab gives it",
             remedy="test a copy with fewer worker_processes and worker_connections, or smaller buffers",
         )
     if container.is_running() and container.has_all_processes():
         return OwnNginxError(
-            f"your nginx wants more than {PROCESSES} processes and threads, which is what the lab gives it",
+            f"your nginx needs more than {PROCESSES} processes and threads, which is all that the lab gives it",
             remedy="test a copy with smaller thread pools, or fewer worker_processes",
         )
     return None
@@ -194,10 +195,10 @@ def _was_out_of_memory(container: LabContainer) -> bool:
 
 def own_nginx_failed(own: OwnNginx, words: str) -> OwnNginxError:
     """Return the error of an nginx that does not start."""
-    remedy = "--nginx VERSION or --nginx-image IMAGE for what this one lacks, such as a module or Lua"
+    remedy = "use --nginx VERSION or --nginx-image IMAGE for what this nginx lacks, such as a module or Lua"
     if own.is_part:
-        remedy = f"these files are a part of a configuration: take what nginx -T prints; {remedy}"
-    remedy = f"{remedy}; else see what nginx says"
+        remedy = f"these files are only part of a configuration: use the output of nginx -T; {remedy}"
+    remedy = f"{remedy}; otherwise see nginx's own message"
     return OwnNginxError("your nginx does not start in the lab", remedy=remedy, tail=words)
 
 

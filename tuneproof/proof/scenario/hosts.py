@@ -25,5 +25,5 @@ def read_snapshot(printed: str) -> Snapshot:
     """Return the snapshot that a netadmin container printed when it started; LabError: it printed none."""
     greeting = from_plain(Greeting, json.loads(printed.splitlines()[0])) if printed else Greeting()
     if greeting.snapshot is None:
-        raise LabError("a netadmin container has no snapshot", tail=printed)
+        raise LabError("a netadmin container printed no snapshot", tail=printed)
     return greeting.snapshot

@@ -57,7 +57,7 @@ class StandingLab:
             return self.renew(error)
 
     def renew(self, error: TuneproofError) -> Bench:
-        """Remove a failed lab, wait for the engine if it is the reason, and start another; raises the same errors."""
+        """Remove a failed lab, wait for the engine if it is the cause, and start another; raises the same errors."""
         # Leftovers are removed with the session, as after any error.
         self._lab.__exit__(type(error), error, error.__traceback__)
         self._recover(error)

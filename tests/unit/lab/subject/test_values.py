@@ -116,5 +116,5 @@ def test_a_snapshot_is_read_from_the_line_that_netadmin_prints() -> None:
 
 @pytest.mark.parametrize("printed", ["", '{"ready_s": 0.5}\n'])
 def test_a_line_without_a_snapshot_is_an_error(printed: str) -> None:
-    with pytest.raises(LabError, match="a netadmin container has no snapshot"):
+    with pytest.raises(LabError, match="a netadmin container printed no snapshot"):
         read_snapshot(printed)

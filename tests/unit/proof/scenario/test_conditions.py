@@ -78,6 +78,6 @@ def test_the_prediction_for_a_million_connections_is_reported_with_the_memory_of
     assert claim.moderator is not None
     observed = [*held(1000, 4000), *held(1100, 5000), replace(held(1200, 6000)[0], client_rss_bytes=201_000_000)]
     assert claim.moderator({HELD_ARM.name: HELD_ARM.plan.metrics(observed)}) == (
-        "1100 bytes of nginx and 5000 of the kernel per connection; a million over 4 machines of 32 workers: "
-        "1.52 GB each, the article's had 128 and then used 20; one client held 10000 in 100 MB"
+        "1100 bytes of nginx and 5000 of the kernel per connection; a million over 4 machines with 32 workers: "
+        "1.52 GB each (the article's had 128 GB, used 20); one client held 10000 connections in 100 MB"
     )
