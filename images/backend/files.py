@@ -1,8 +1,8 @@
 # ruff: noqa: INP001 - a script, run by its path
 """Python's http.server for /srv/files: like ``python3 -m http.server``, but with a longer accept queue.
 
-socketserver asks for five by default, which overflows when a few connections arrive at once. The sixth would wait for a
-second until its SYN is repeated, and a stall of the backend would look like one of nginx.
+socketserver asks for a queue of five by default, which overflows when a few connections arrive at once. The sixth would
+wait for a second until its SYN is repeated, and a stall of the backend would look like one of nginx.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""HTTP/1.0 and 1.1 connections that are answered with replies."""
+"""HTTP/1.0 and HTTP/1.1 connections that are answered with replies."""
 
 import asyncio
 import socket

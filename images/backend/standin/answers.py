@@ -18,7 +18,7 @@ def asked_bytes(headers: Mapping[str, str]) -> int:
 
 
 def head_lines(connection: int, request: int, size: int) -> list[str]:
-    """Return the lines that every response has. The first response on a connection has the number 1."""
+    """Return the header lines that every response carries. The first response on a connection has the number 1."""
     return [
         "Content-Type: application/octet-stream",
         f"Content-Length: {size}",
@@ -34,7 +34,7 @@ async def send_body(writer: asyncio.StreamWriter, size: int) -> None:
         writer.write(bytes(size))
     else:
         with tempfile.TemporaryFile() as file:
-            # The file is sparse: nothing of it is on the disk.
+            # The file is sparse, so it takes no disk space.
             file.truncate(size)
             await asyncio.get_running_loop().sendfile(writer.transport, file, 0, size)
     await writer.drain()

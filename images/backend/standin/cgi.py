@@ -1,6 +1,6 @@
 """uwsgi (https://uwsgi-docs.readthedocs.io/en/latest/Protocol.html) and SCGI (https://python.ca/scgi/protocol.txt).
 
-Both have one request per connection.
+Both protocols carry one request per connection.
 """
 
 import asyncio

@@ -57,7 +57,7 @@ def asked_events(headers: Mapping[str, str]) -> int:
 
 
 def head_lines(connection: int, request: int) -> list[str]:
-    """Return the lines that every stream has, as :func:`.answers.head_lines` does."""
+    """Return the header lines that every stream sends, as :func:`.answers.head_lines` does."""
     return [
         "Content-Type: text/event-stream",
         "Cache-Control: no-cache",

@@ -105,7 +105,7 @@ class Crowd:
                 self._poller.modify(fd, select.EPOLLIN)
             else:
                 self._keep(fd)
-                # The next look finds one that was closed meanwhile.
+                # The next look finds a connection that was closed in the meantime.
                 with suppress(OSError):
                     member.connection.sendall(member.request)
         elif self._is_answered(member):

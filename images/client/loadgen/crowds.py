@@ -44,7 +44,7 @@ def storm(address: str, port: int, connections: int, wait_s: float) -> StormSeen
                 crowd.look(0.0)
         while crowd.waiting and (left_s := last_s + wait_s - time.monotonic()) > 0:
             crowd.look(left_s)
-        # If starting alone took longer than that, nothing has looked since.
+        # If starting the connections took longer than that, nothing has looked at them since.
         crowd.look(0.0)
         return StormSeen(
             started_in_ms=(last_s - first_s) * 1e3,

@@ -128,7 +128,7 @@ class FastClient:
             count = transfer.connection.recv_into(self._sink, len(self._sink), socket.MSG_TRUNC)
             transfer.body_bytes += count
         ended = transfer.expected_bytes is not None and transfer.body_bytes >= transfer.expected_bytes
-        # A quick error page is not a served request: only a complete 200 counts.
+        # A quick error page does not count as served: only a complete 200 does.
         transfer.complete = ended and transfer.status == _OK
         if ended or count == 0:
             self._finish(transfer)

@@ -57,7 +57,7 @@ class _Connection:
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """The target of flows, and the client's addresses that they use in turn; without any, the kernel chooses."""
+    """The target of flows, and the client addresses that they use in turn; without any, the kernel chooses."""
 
     address: str
     port: int
@@ -115,7 +115,7 @@ class Standing:
         async def one(number: int) -> list[Connection]:
             made: list[Connection] = []
             await room.acquire()
-            # Once: its successor may start when it has ended, or stays.
+            # Only once: the next connection may start when this one has ended, or stays.
             settles = [room.release, *([self._one_stands] if flow.stays else [])]
 
             def settled() -> None:
@@ -203,7 +203,7 @@ class _Talk:
     """The conversation on one connection.
 
     ended: set when all flows have ended.
-    settled: called when it begins to stay.
+    settled: called when the connection begins to stay.
     """
 
     def __init__(

@@ -2,8 +2,8 @@
 
 The kernel decides which worker accepts a connection, so the only way to reach a certain one is to connect, ask which
 one answered, and keep the connections that fit. Connections come in bursts: with a shared accept queue, an idle nginx
-gives single connections to the same worker repeatedly, and only several at once wake the others. A burst also connects
-all at once: one after the other, they would reach nginx a whole round trip apart.
+gives connections that come one at a time to the same worker, and only several at once wake the others. A burst also
+connects all at once: one after the other, they would reach nginx a whole round trip apart.
 """
 
 import errno

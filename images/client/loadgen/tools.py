@@ -76,7 +76,7 @@ def ab_times(text: str) -> AbTimes:
     """
     header, *lines = text.splitlines() or [""]
     if header.split("\t") != _COLUMNS or not lines:
-        raise CannotDoError(f"ab wrote other columns, or nothing below them: {header!r}")
+        raise CannotDoError(f"ab wrote unexpected columns, or no rows: {header!r}")
     rows = [line.split("\t") for line in lines]
     connect_ms, total_ms = sorted(float(row[2]) for row in rows), sorted(float(row[4]) for row in rows)
     return AbTimes(

@@ -1,1 +1,1 @@
-"""The clients for HTTP/3."""
+"""The HTTP/3 clients."""

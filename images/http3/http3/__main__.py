@@ -1,4 +1,4 @@
-"""``python3 -m http3`` runs the lab's clients for HTTP/3 and TLS, as tuneproof/lab/protocol/http3.py describes."""
+"""``python3 -m http3`` runs the lab's HTTP/3 and TLS clients, as tuneproof/lab/protocol/http3.py describes."""
 
 import subprocess
 import sys
@@ -99,7 +99,7 @@ class Http3(protocol.Http3):
         client.send(flight)
         run([client], lambda client: client.is_done, timeout_s=_TIMEOUT_S)
         (ended,) = _ended([client])
-        # While nginx remembers the closed connection, it takes them for packets of it.
+        # While nginx remembers the closed connection, it takes the replayed packets for packets on it.
         for _ in range(_REPLAYS):
             again = Client(server)
             again.send(flight)

@@ -1,4 +1,4 @@
-"""Clients for HTTP/3 on sockets of their own, so that every datagram can be counted, delayed, or sent again."""
+"""HTTP/3 clients with a socket each, so that every datagram can be counted, delayed, or sent again."""
 
 import selectors
 import socket
@@ -28,7 +28,7 @@ _PROBES: Final = 4
 
 
 class Client:
-    """One connection of HTTP/3."""
+    """One HTTP/3 connection."""
 
     def __init__(self, server: tuple[str, int], *, ticket: SessionTicket | None = None) -> None:
         self._server = server

@@ -1,8 +1,8 @@
 """``python3 -m netadmin look``, ``wire`` or ``lease``: what a netadmin container runs.
 
 ``look`` prints a snapshot of the network namespace as one line of JSON; ``wire`` starts a wire and prints a line, too.
-Both then answer calls (agent.py) until the container is removed. ``lease`` prints the same as ``look``, and ends with
-its input.
+Both then answer calls (agent.py) until the container is removed. ``lease`` prints the same as ``look``, and exits when
+its input ends.
 """
 
 import json

@@ -36,7 +36,7 @@ table ip tuneproof-entries {{
 
 
 def run(*command: str, told: str = "") -> None:
-    """Run a command with this input; it must succeed."""
+    """Run a command with this input; the command must succeed."""
     subprocess.run([*command], input=told.encode(), check=True, stdout=subprocess.DEVNULL)
 
 

@@ -2,8 +2,8 @@
 
 Frames are counted by the last interface that they arrive on (/proc/net/dev), so that no process has to read them: a
 receiver that is too slow would measure itself. Counter and clock are read together, repeatedly; a reading during which
-this process was interrupted is dropped: a pause of the reader leaves a gap, and no wrong point. A TCP stream loads a
-path that may carry frames longer than the MTU, and its bytes are those that its segments would have on a wire. Other
+this process was interrupted is dropped: a pause of the reader leaves a gap instead of a wrong point. A TCP stream loads
+a path that may carry frames longer than the MTU, and its bytes are those that its segments would have on a wire. Other
 paths are loaded with datagrams.
 """
 

@@ -98,7 +98,7 @@ class Observer(protocol.Observer):
     def workers(self) -> protocol.WorkerTexts:
         """Return nginx's workers by ascending process id (CannotDoError: no nginx in this PID namespace)."""
         at_s = time.monotonic()
-        # This only checks that it exists: it may be root's, which no other user may read.
+        # This only checks that a master exists: it may be root's, and no other user may read its files.
         if not processes.pids(processes.MASTER, proc=self._proc):
             raise CannotDoError(f"no process here is titled {processes.MASTER!r}")
         return protocol.WorkerTexts(workers=processes.texts(processes.WORKER, proc=self._proc), at_s=at_s)
@@ -119,7 +119,7 @@ class Observer(protocol.Observer):
         if self._watch is not None:
             raise CannotDoError("a watch runs already")
         if interval_s <= 0:
-            raise CannotDoError(f"{interval_s} s is no time between two samples")
+            raise CannotDoError(f"{interval_s} s is not a valid time between two samples")
         self._watch = Watch(lambda: self._sampling(port), interval_s=interval_s)
 
     def watched(self) -> tuple[protocol.WatchSample, ...]:

@@ -31,7 +31,7 @@ def _switch(interface: str, *, on: bool) -> None:
     changed = [name for name in available if features[name] is not on]
     for name in changed:
         features[name] = on
-    # The answer does not name the feature that was not granted: a link may withhold single features when others are
+    # The answer does not name the feature that was not granted: a link may withhold individual features when others are
     # off. The features are read back.
     with contextlib.suppress(NotSupportedError):
         ethtool.set_features(features)

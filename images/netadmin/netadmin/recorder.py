@@ -145,7 +145,7 @@ class Reader:
         """Return the record's size."""
         content = os.pread(self._file, _HEADER.size, 0)
         if len(content) != _HEADER.size:
-            raise RecordError(f"process {self.pid}: its record has {len(content)} bytes")
+            raise RecordError(f"process {self.pid}: its record is {len(content)} bytes long")
         magic, version, pid, created_ns, buckets, calls = _HEADER.unpack(content)
         if (magic, version, buckets) != (MAGIC, VERSION, BUCKETS):
             raise RecordError(f"process {self.pid}: its record has another format: {content[:16]!r}")
@@ -153,7 +153,7 @@ class Reader:
             raise RecordError(f"process {self.pid}: the record is that of another process that has ended")
         size: int = _CALLS_AT + calls * _COUNTED.size
         if (found := os.fstat(self._file).st_size) != size:
-            raise RecordError(f"process {self.pid}: its record has {found} bytes, and not {size}")
+            raise RecordError(f"process {self.pid}: its record is {found} bytes long instead of {size}")
         return size
 
 

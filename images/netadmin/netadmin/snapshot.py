@@ -1,4 +1,4 @@
-"""Sysctls and listening sockets of this network namespace, and its machine."""
+"""The sysctls and listening sockets of this network namespace, and the machine that it is on."""
 
 from collections.abc import Mapping
 from pathlib import Path

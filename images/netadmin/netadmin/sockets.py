@@ -44,7 +44,7 @@ def tcp_sockets(diag: Diag, *, states: int) -> Iterator[Mapping[str, Any]]:
 
 
 def time_waits(tables: Iterable[str]) -> Counter[int]:
-    """Return how many connections in TIME-WAIT each local port has.
+    """Return the number of connections in TIME-WAIT, by local port.
 
     Brief connections leave tens of thousands of them. sock_diag sends a message for each, and parsing it takes seven
     times as long as reading a line here, on a CPU that a load generator needs. For each table the kernel walks through

@@ -72,5 +72,5 @@ def steer_receive(cpus: Iterable[int], *, queues: Path | None = None) -> dict[st
     found = {file.parent.name: cpus_of_mask(file.read_text(encoding="ascii")) for file in files}
     wanted = sorted(set(cpus))
     if other := {name: steered for name, steered in found.items() if steered != wanted}:
-        raise RuntimeError(f"rps_cpus should name the CPUs {wanted}; it has {other}")
+        raise RuntimeError(f"rps_cpus should name the CPUs {wanted}, but names {other}")
     return {name: tuple(steered) for name, steered in found.items()}

@@ -12,7 +12,7 @@ strangers
     next to the client: they scan ports without a listener, and ports that the firewall blocks; they log in by ssh, talk
     to the database, and try IPv6 before IPv4, without success.
 
-All of it is ordinary traffic of ordinary sockets, except IPv6: the lab's containers have none, so the attempts and
+All of this is ordinary traffic on ordinary sockets, except IPv6: the lab's containers have none, so the attempts and
 their refusals are sent as frames.
 """
 

@@ -79,7 +79,7 @@ def _build_member(wanted: type[enum.StrEnum], plain: object, place: str) -> enum
     try:
         return wanted(text)
     except ValueError as error:
-        raise MalformedMessageError(f"{place} is {plain!r:.80}, which is no {wanted.__name__}") from error
+        raise MalformedMessageError(f"{place} is {plain!r:.80}, which is not of type {wanted.__name__}") from error
 
 
 def _build_tuple(wanted: tuple[Any, ...], plain: object, place: str) -> tuple[Any, ...]:
@@ -109,7 +109,7 @@ def _build_dataclass(wanted: type, plain: object, place: str) -> Any:
 def _checked(wanted: type, plain: object, place: str) -> Any:
     # Not isinstance: a bool is an int.
     if type(plain) is not wanted:
-        raise MalformedMessageError(f"{place} is {plain!r:.80}, which is no {wanted.__name__}")
+        raise MalformedMessageError(f"{place} is {plain!r:.80}, which is not of type {wanted.__name__}")
     return plain
 
 

@@ -48,7 +48,7 @@ class Flow:
     tls_trusts_nobody: bool = False  # whether they are checked after all, by a client without any authority
     says: str = ""  # what is sent instead of each request (Latin-1)
     proxy_protocol: bool = False
-    """Whether a connection begins with its own addresses, as a load balancer passes on a client's
+    """Whether a connection begins with a line that names its own addresses, as a load balancer passes on a client's
     (https://www.haproxy.org/download/2.9/doc/proxy-protocol.txt, section 2.1).
     """
     timeout_s: float = 30.0  # the longest that a connection's requests, and then each step, may take

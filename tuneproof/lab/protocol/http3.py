@@ -1,4 +1,4 @@
-"""The functions of the clients for HTTP/3 and post-quantum TLS; images/http3/http3 implements them.
+"""The functions of the HTTP/3 and post-quantum TLS clients; images/http3/http3 implements them.
 
 Each connection has a UDP socket of its own. It counts as lost after several probes (RFC 9002, section 6.2.4) without
 any answer, and not after a fixed time: the pauses follow the measured round-trip time.
@@ -12,7 +12,7 @@ from tuneproof.lab.protocol.lasting import lasts
 RESET: Final = "RESET"
 """The end of a connection that the server does not know, reported by a stateless reset (RFC 9000, section 10.3)."""
 SILENT: Final = "SILENT"
-"""The end of one with several unanswered probes in a row."""
+"""The end of a connection with several unanswered probes in a row."""
 STALLED: Final = "STALLED"
 """The end of a download if it and the others take several times as long as they would one after the other."""
 TIMEOUT: Final = "TIMEOUT"

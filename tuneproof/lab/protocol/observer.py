@@ -131,7 +131,7 @@ class Observer(Protocol):
         """Return a sysctl of the network namespace, such as "net.core.somaxconn"; None if the kernel has none."""
 
     def printed(self, what: str) -> str:
-        """Return the output that an engineer would print.
+        """Return what an engineer would look at.
 
         "counters", the files that nstat(8) reads; "sockets", from ss(8); or "processes", nginx's status files
         (proc_pid_status(5)).

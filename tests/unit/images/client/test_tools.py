@@ -106,7 +106,7 @@ def test_percentiles_are_values_that_occurred() -> None:
 )
 def test_other_columns_are_an_error(text: str) -> None:
     """Another version's file must not be read as this one's, and an empty one gives no times."""
-    with pytest.raises(CannotDoError, match="ab wrote other columns, or nothing below them"):
+    with pytest.raises(CannotDoError, match="ab wrote unexpected columns, or no rows"):
         ab_times(text)
 
 

@@ -113,7 +113,7 @@ def test_a_watch_without_an_interval_is_rejected(interval_s: float, proc: Proc) 
     """A watch without pauses would leave the subject no CPU."""
     observer = Observer(FakeDiag().open, proc=proc.folder)
     error = refused(remote(observer).watch, PORT, interval_s)
-    assert error == f"{interval_s} s is no time between two samples"
+    assert error == f"{interval_s} s is not a valid time between two samples"
     assert refused(remote(observer).watched) == "no watch was started"
 
 

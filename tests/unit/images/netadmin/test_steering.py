@@ -63,5 +63,5 @@ def test_a_link_without_queues_is_an_error(tmp_path: Path) -> None:
 
 def test_a_kernel_that_sets_another_mask_is_noticed(queues: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steering, "cpu_mask", lambda _: "1")
-    with pytest.raises(RuntimeError, match=r"should name the CPUs \[0, 4095\]; it has {'rx-0': \[0\], 'rx-1': \[0\]}"):
+    with pytest.raises(RuntimeError, match=r"name the CPUs \[0, 4095\], but names {'rx-0': \[0\], 'rx-1': \[0\]}"):
         steer_receive((0, 4095), queues=queues)

@@ -131,7 +131,7 @@ def test_an_error_gets_a_response_and_the_next_call_is_handled(
         ('{"number": 7, "call": "add", "with": {}}', "MalformedMessageError: add lacks numbers"),
         (
             '{"number": 7, "call": "add", "with": {"numbers": [true]}}',
-            "MalformedMessageError: add.numbers[] is True, which is no int",
+            "MalformedMessageError: add.numbers[] is True, which is not of type int",
         ),
         ('{"number": 7, "with": {}}', "KeyError: 'call'"),
         ('{"number": 7, "call": "forget"}', "KeyError: 'with'"),

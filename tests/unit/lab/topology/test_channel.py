@@ -126,7 +126,7 @@ def test_a_failed_call_is_an_error_in_the_programs_words(talk: Talk) -> None:
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        (b'{"number": 1, "answer": "3"}\n', "add is '3', which is no int"),
+        (b'{"number": 1, "answer": "3"}\n', "add is '3', which is not of type int"),
         (b"Traceback (most recent call last):\n", "answered b'Traceback "),
         (b"[1]\n", r"answered b'\[1\]'"),
     ],

@@ -111,9 +111,9 @@ def test_a_response_contains_its_time_and_the_machines_shares() -> None:
     ("asked", "plain", "message"),
     [
         (Call.of(Agent.greet), {"number": 1}, r"greet is answered by \{'number': 1\}"),
-        (Call.of(Agent.revive), {"answer": 7}, "revive is 7, which is no NoneType"),
+        (Call.of(Agent.revive), {"answer": 7}, "revive is 7, which is not of type NoneType"),
         (Call.of(Agent.greet), {"answer": {}, "machine": {"idle": 1.0}}, "machine has no idle"),
-        (Call.of(Agent.greet), {"answer": {}, "took_s": "long"}, "took_s is 'long', which is no float"),
+        (Call.of(Agent.greet), {"answer": {}, "took_s": "long"}, "took_s is 'long', which is not of type float"),
     ],
     ids=["nothing", "no-answer", "machine", "time"],
 )
