@@ -33,7 +33,7 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def look(name: str, _environment: object) -> EngineFacts:
         if name == "old":
-            raise EngineUnavailableError("Engine old is Docker 19.03.", remedy="Docker 20.10 or later is needed")
+            raise EngineUnavailableError("Engine old is Docker 19.03.", remedy="use Docker 20.10 or later")
         return FACTS[name]
 
     def why_not_together(facts: dict[str, EngineFacts], _environments: object) -> list[str]:
@@ -85,7 +85,7 @@ def test_an_engine_without_a_swarm_can_do_everything_but_place_roles(lab: Lab) -
     ("name", "line"),
     [
         ("typo", "missing engine typo: --engine typo: there is no such Docker context - one of boss, gen1"),
-        ("old", "missing engine old: Engine old is Docker 19.03. - Docker 20.10 or later is needed"),
+        ("old", "missing engine old: Engine old is Docker 19.03. - use Docker 20.10 or later"),
         (
             "arm",
             "missing architecture x86_64, aarch64 - engines with different architectures cannot share a run or a lab",

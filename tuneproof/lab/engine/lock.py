@@ -2,11 +2,11 @@
 
 The lock is a container that is never started. The engine gives a container's name to one client only, atomically
 (unlike networks, which may share names, and volumes, which are created for every client); and the lock is removed by
-its id, so that nobody can remove a lock that somebody else has taken meanwhile. It has the session's labels, so the
-reaper and the sweep of leftovers remove it like everything else of a dead session.
+its id, so that nobody can remove a lock that somebody else has just taken. It has the session's labels, so the reaper
+and the sweep of leftovers remove it like everything else of a dead session.
 
-A session that waits has a ticket, another such container, and the oldest ticket is next. Without them, the engine would
-give the lock to any of those that wait, and perhaps never to one of them.
+A waiting session has a ticket, which is another such container, and the oldest ticket is next. Without tickets, the
+engine would give the lock to any waiting session, and one of them might never get it.
 """
 
 import getpass
@@ -100,7 +100,7 @@ def locked(
 
 
 def _tickets(api: docker.APIClient) -> Sequence[tuple[str, Mapping[str, str]]]:
-    """Return the ids and labels of all tickets in an order that is everybody's: the oldest first."""
+    """Return the ids and labels of all tickets in an order on which all sessions agree: the oldest first."""
     found = api.containers(all=True, filters={"name": TICKET})
     return [(item["Id"], item["Labels"]) for item in sorted(found, key=lambda each: (each["Created"], each["Id"]))]
 

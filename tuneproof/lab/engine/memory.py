@@ -1,6 +1,6 @@
 """The memory that a run takes: its containers' and its own, as the kernel reports it if the engine is on this machine.
 
-Without the page cache of files, which the kernel gives up when the memory is needed.
+The page cache, which the kernel gives up when the memory is needed, does not count.
 """
 
 import os
@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 
 CGROUPS: Final = Path("/sys/fs/cgroup")
-# Where the engine puts a container's group, by itself or by systemd: with cgroup v1, and with v2.
+# Where a container's group is, whether the engine or systemd makes it: with cgroup v1, and with v2.
 _PLACES: Final = tuple(
     f"{version}{place}" for version in ("memory/", "") for place in ("docker/{}", "system.slice/docker-{}.scope")
 )

@@ -1,6 +1,6 @@
 """Engines by name: a Docker context, or an address such as tcp://10.0.0.5:2376 or ssh://user@machine.
 
-An engine behind ssh is reached with the system's own ssh client, like docker's command line does: its socket is
+An engine behind ssh is reached with the system's own ssh client, as by docker's command line: its socket is
 forwarded to a local one (ssh(1), -L), so keys, agents and jump hosts come from ~/.ssh/config.
 """
 
@@ -55,7 +55,9 @@ def environment_of(
         # Certificates for addresses are named as usual.
         found = at_context(DEFAULT, {**environment, "DOCKER_HOST": name})
     else:
-        raise BadInputError(f"{option} {name}: no address", remedy=f"one that begins with {'://, '.join(_SCHEMES)}://")
+        raise BadInputError(
+            f"{option} {name}: not an address", remedy=f"give one that begins with {'://, '.join(_SCHEMES)}://"
+        )
     address = found["DOCKER_HOST"]
     if not address.startswith("ssh://"):
         yield found
@@ -69,7 +71,7 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
     try:
         client = connect(environment=environment)
     except EngineUnavailableError as error:
-        # The variable is not mentioned, since the user named the engine otherwise.
+        # The variable is not mentioned, since the user named the engine in another way.
         address = environment.get("DOCKER_HOST", "")
         raise EngineUnavailableError(
             f"Engine {name}: {error.what}",
@@ -82,7 +84,7 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
     api = tuple(int(part) for part in str(version["ApiVersion"]).split("."))
     if api < _OLDEST_API:
         raise EngineUnavailableError(
-            f"Engine {name} is Docker {told['ServerVersion']}.", remedy="Docker 20.10 or later is needed"
+            f"Engine {name} is Docker {told['ServerVersion']}.", remedy="use Docker 20.10 or later"
         )
     return EngineFacts(
         name=name,

@@ -23,7 +23,7 @@ _PREFIX: Final = re.compile(r"--prefix=(\S+)")
 
 @dataclass(frozen=True, kw_only=True)
 class OwnImage:
-    """The facts about it."""
+    """The facts about a user's image."""
 
     version: str  # Version of its nginx, such as "1.25.3"
     main: str  # Path of its nginx.conf
@@ -61,7 +61,7 @@ def look_at(client: docker.DockerClient, image: str, *, option: str = "--nginx-i
         except (ContainerError, APIError) as error:
             raise BadInputError(
                 f"{option} {image}: there is no nginx in it that a shell can start",
-                remedy="an image with sh and nginx, such as nginx:1.27",
+                remedy="name an image with sh and nginx, such as nginx:1.27",
             ) from error
     found = OwnImage.from_text(bytes(said).decode("utf-8", errors="replace"))
     if found is None:
@@ -79,5 +79,5 @@ def _ensure(client: docker.DockerClient, image: str, option: str) -> None:
         except APIError as error:
             raise BadInputError(
                 f"{option} {image}: the engine has no such image, and none can be pulled",
-                remedy=f"docker pull {image}, or docker load",
+                remedy=f"run docker pull {image}, or docker load",
             ) from error

@@ -1,8 +1,8 @@
 """The lab's images from a release, pulled by the digests that the release's checkout pins.
 
-``images/published.json`` exists only in a release. It has a registry's repository and the digests of images by their
-names in that checkout (https://specs.opencontainers.org/image-spec/descriptor/#digests). Names are hashes of an image's
-sources, so a changed image is not listed, and is built.
+``images/published.json`` exists only in a release. It names a registry's repository, and gives the digests of images by
+their names in that checkout (https://specs.opencontainers.org/image-spec/descriptor/#digests). Names are hashes of an
+image's sources, so a changed image is not listed, and is built.
 """
 
 import json
@@ -35,7 +35,7 @@ def pull_published(
     """Pull an image by its published digest, and tag it with its local name; False if it has to be built.
 
     environment: variables that name the engine (default: this process's own). Raises CannotRunHereError: the registry
-    returned other content than the release's.
+    returned content that is not the release's.
     """
     repository, digest = _published().get(tag, ("", ""))
     if not digest or os.environ.get(BUILD_IMAGES):

@@ -1,4 +1,4 @@
-"""Repeats failed calls of the engine, or those without a response, if that is harmless, so that no fault ends a run.
+"""Repeats engine calls that failed or got no response, if that is harmless, so that no single fault ends a run.
 
 Calls that would start something a second time (creating, building, starting a program) are not repeated here; code that
 creates something with a unique name checks whether it exists (lock.py, topology/).

@@ -1,4 +1,4 @@
-"""A session from its beginning to its end: dead ones are removed before it, and everything of its own after it.
+"""A session from beginning to end: leftovers of dead sessions are removed before it, and all of its own after it.
 
 The session's reaper, a process that outlives it, removes what the session could not. It holds the read end of a pipe;
 only the session has the write end. However the session ends, even by SIGKILL, the kernel closes the pipe; the reaper
@@ -29,8 +29,8 @@ from tuneproof.lab.engine.sweep import has_overlay_network, remove_dead_sessions
 # reaper looks until nothing has appeared for this long.
 _QUIET_S = 6.0
 _PAUSE_S = 0.5
-# After a normal end the session waits for the reaper, which gives up soon. After the session's death, no session waits,
-# and the engine may be down for long. The next run on the engine removes the rest.
+# After a normal end the session waits for the reaper, which gives up soon. After the session's death, nobody waits, and
+# the engine may be down for a long time. The next run on the engine removes the rest.
 _SESSION_WAITS_S = 120.0
 _GIVE_UP_S = 3600.0
 _LATER_PAUSE_S = 5.0
@@ -66,10 +66,10 @@ def session_on(
 def reaper(session: Session, *, engine: str = "", looks_on: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Run an engine's reaper around everything that the session starts.
 
-    At the end, it looks once more. After an exception the session may not have cleaned up; then it continues alone, for
-    as long as the engine needs to come back.
+    At the end, it looks once more. After an exception the session may not have cleaned up; then the reaper continues
+    alone, for as long as the engine needs to come back.
 
-    looks_on: whether something may still appear after the session's end, so that it continues likewise.
+    looks_on: whether something may still appear after the session's end, so that the reaper continues as well.
     """
     reader, writer = os.pipe()
     process = subprocess.Popen(

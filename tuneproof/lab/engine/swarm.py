@@ -1,6 +1,6 @@
 """Docker's Swarm mode: an engine's membership in a swarm, and what prevents engines from sharing a network.
 
-An overlay network reaches over the engines of one swarm; only a manager creates and removes one:
+An overlay network spans the engines of one swarm; only a manager creates and removes such networks:
 https://docs.docker.com/engine/network/drivers/overlay/
 """
 

@@ -17,7 +17,7 @@ class Clock:
 
     @classmethod
     def told(cls, own_s: float, *, asked_s: float, answered_s: float, took_s: float = 0.0) -> Self:
-        """Build from an answer."""
+        """Build from a program's answer."""
         earliest_s = asked_s + took_s
         return cls(ahead_s=own_s - (earliest_s + answered_s) / 2, doubt_s=max(0.0, answered_s - earliest_s) / 2)
 

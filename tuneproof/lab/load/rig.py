@@ -28,7 +28,7 @@ from tuneproof.lab.topology.program import Answered, Call, heard_by
 from tuneproof.lab.topology.roles import Role
 
 _MOST_CLIENTS: Final = 64
-# client_header_timeout, send_timeout, proxy_read_timeout; idle connections are kept for 60 s and longer.
+# client_header_timeout, send_timeout, proxy_read_timeout; idle connections are kept for at least 60 s.
 _ENDED_AFTER_S: Final = 60.0
 _ENDS: Final = "nginx closes silent connections"
 
@@ -58,7 +58,7 @@ class Rig(TrialNginx):
 
     @property
     def http3(self) -> Http3:
-        """The clients for HTTP/3, likewise."""
+        """The HTTP/3 clients; what they do is kept as evidence, too."""
         return heard_by(self._keep, self._stage.programs.of(HTTP3, Http3))
 
     @property
@@ -117,7 +117,7 @@ class Rig(TrialNginx):
         return self._in_time(flows, became)
 
     def flow(self, flow: Flow, *, port: int = 0) -> tuple[Connection, ...]:
-        """Run one flow in the same way."""
+        """Run one flow; return what happened to its connections."""
         return self.flows(flow, port=port)[0]
 
     @contextmanager
@@ -139,7 +139,7 @@ class Rig(TrialNginx):
     def during(self, flow: Flow, read: Callable[[], Read], *, port: int = 0) -> tuple[Read, tuple[Connection, ...]]:
         """Run a flow; return what is read while it runs, and what happened to its connections.
 
-        ``read`` must not call the client, which responds at the flow's end.
+        ``read`` must not call the client, which responds only when the flow has ended.
         """
         with ThreadPoolExecutor(max_workers=1) as pool:
             running = pool.submit(self.flow, flow, port=port)

@@ -33,7 +33,7 @@ class NoPathError(CannotRunHereError):
 class MachinePath:
     """The path between a role's machine and the subject's."""
 
-    engine: str  # Name of the role's engine
+    engine: str  # The name of the role's engine
     rtt_p10_ms: float
     rtt_p50_ms: float
     rtt_p90_ms: float

@@ -88,8 +88,8 @@ def test_spaces_and_capitals_do_not_matter() -> None:
         ("delay=-1ms", "delay=-1ms: delay_ms: -1 is not between 0 and 10000"),
         ("delay=0.5us", "delay=0.5us: delay_ms: 0.0005 is finer than a microsecond; at most three decimals are kept"),
         ("rate=1mbit,limit=1.5", "limit=1.5: limit_packets: 1.5 is not a whole number between 1 and 2600"),
-        ("delay=1ms,delay=2ms", "delay=2ms: given twice for client.egress and client.ingress"),
-        ("delay=1ms,client.ingress.delay=1ms", "client.ingress.delay=1ms: given twice for client.ingress"),
+        ("delay=1ms,delay=2ms", "delay=2ms: set twice for client.egress and client.ingress"),
+        ("delay=1ms,client.ingress.delay=1ms", "client.ingress.delay=1ms: set twice for client.ingress"),
         ("jitter=5ms", "client: jitter_ms: 5 needs a delay_ms of at least as much"),
         (
             "backend.delay=9ms,backend.ingress.jitter=10ms",

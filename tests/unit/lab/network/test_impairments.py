@@ -166,5 +166,5 @@ def test_netem_gets_whole_microseconds_and_bytes() -> None:
 def test_a_limit_must_fit_into_memory_even_with_super_frames() -> None:
     """A hundred frames of 64 KiB need as much memory as 2600 full-size ones."""
     assert Impairment(rate_mbit=1000, limit_packets=100).queue_packets == 100
-    with pytest.raises(BadInputError, match="limit_packets: 101 is too many where frames of 64 KiB pass; 100 at most"):
+    with pytest.raises(BadInputError, match="limit_packets: 101 is too many for frames of 64 KiB; 100 at most"):
         Impairment(rate_mbit=1000, limit_packets=101)

@@ -79,7 +79,7 @@ BLANK: Final = RecordedObservation(measuring_s=1.0, found=(), possible=())
 def test_files_without_the_figure_have_no_effect(name: str, blank: RecordedObservation) -> None:
     """Any number for the figure would be invented."""
     claim = SCENARIO.claim(name)
-    with pytest.raises(ValueError, match=r"does not tell|no connect"):
+    with pytest.raises(ValueError, match=r"does not show|no connect"):
         claim.effect(dict.fromkeys(claim.arms, blank))
 
 

@@ -104,8 +104,12 @@ def test_one_cpu_is_too_few() -> None:
 @pytest.mark.parametrize(
     ("asked", "alone", "message"),
     [
-        ("2", False, "--subject-cpus 2: nginx's machine has 2 CPUs, and everything else needs one of them; at most 1"),
-        ("3", True, "--subject-cpus 3: nginx's machine has 2 CPUs; at most 2"),
+        (
+            "2",
+            False,
+            "--subject-cpus 2: nginx's machine has 2 CPUs, and everything else needs one of them; ask for at most 1",
+        ),
+        ("3", True, "--subject-cpus 3: nginx's machine has 2 CPUs; ask for at most 2"),
     ],
 )
 def test_asking_for_more_cpus_than_exist_ends_the_run(asked: str, alone: bool, message: str) -> None:  # noqa: FBT001 - a case
