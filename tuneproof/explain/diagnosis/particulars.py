@@ -194,7 +194,7 @@ def _facts(name: str) -> tuple[str, str]:
             'Put the pattern in quotes: location ~ "^/a/\\d{4}$" { … }',
         )
     if (word := name.rstrip(":;={")) != name and word in directives.known():
-        return f"{name} is {word} with other characters behind it.", f"Write {word} and a blank: nginx.conf is no YAML."
+        return f"{name} is {word} with other characters after it.", f"Write {word} and a space: nginx.conf is not YAML."
     module = module_of(name, in_stream=False)
     package = f" Debian's and Ubuntu's package is {module.packages[0]}." if module is not None else ""
     if directives.rows_of(name):

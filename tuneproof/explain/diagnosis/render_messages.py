@@ -69,7 +69,7 @@ def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]
         kinds = ", ".join(f"{mid_sentence(each.row.name)} ({each.number})" for each in messages.ordinary[:MOST_OTHERS])
         of_all = f"{number} of {count(messages.all_messages, 'message')} ({share(number / messages.all_messages)})"
         are = "is" if number == 1 else "are"
-        yield Line("Ordinary", f"{of_all} {are} no problem: {kinds}.", messages.files)
+        yield Line("Ordinary", f"{of_all} {are} harmless: {kinds}.", messages.files)
     if messages.unknown:
         examples = "; ".join(messages.unknown_examples)
         yield Line(

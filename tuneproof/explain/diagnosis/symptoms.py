@@ -95,7 +95,7 @@ def _of_log(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
             text += f"; upstreams begin to answer {seconds(begun.p90)} (p90) after the connect"
         yield f"{text}."
     if (short := log.short_200 or 0) >= ENOUGH_EVENTS and lower_limit(short, log.requests) >= TOUCHED_SHARE:
-        text = f"{short} responses with status 200 have fewer bytes than most of their URI"
+        text = f"{short} responses with status 200 are shorter than most for their URI"
         yield f"{text}: cut short, or other versions of it."
 
 

@@ -84,7 +84,7 @@ def test_ordinary_messages_take_one_line_with_their_share() -> None:
     assert [each.row.id for each in told.ordinary] == ["client_closed_keepalive"]
     assert [each.row.id for each in told.looks] == ["file_missing"]
     texts = {row.label: row.text for row in rows(diagnose(seen()), told)}
-    assert texts["Ordinary"] == "3 of 5 messages (60 %) are no problem: clients close idle connections (3)."
+    assert texts["Ordinary"] == "3 of 5 messages (60 %) are harmless: clients close idle connections (3)."
     assert texts["Maybe"].startswith("A file does not exist: 1 message, at 2026/11/26 09:00:05. Next: Compare the path")
 
 

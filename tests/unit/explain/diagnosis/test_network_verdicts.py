@@ -178,7 +178,7 @@ CASES: Final[Rows] = {
         row(
             "rsync to another host",
             POSSIBLE,
-            "against 1: 300 of 312 by its sockets were sent on connections that are not nginx's",
+            "against 1: 300 of 312 in its sockets' counts were sent on connections that are not nginx's",
             LOST,
             table(listening(), SENT_AGAIN, RSYNC),
         ),
@@ -384,4 +384,4 @@ def test_each_cause_judges_network_evidence_as_expected(
 def test_losses_of_other_services_in_a_capture_are_not_nginxs() -> None:
     database = service(Endpoint(address="10.0.0.2", port=5432), requests=0, **lossy(0.05))
     given = replace(seen(LOST, ALONE), other_services=(database,))
-    check(path_loss.assess, given, NOT_SEEN, ("against 1: the captures have 310 of other services",))
+    check(path_loss.assess, given, NOT_SEEN, ("against 1: the captures show 310 of other services",))

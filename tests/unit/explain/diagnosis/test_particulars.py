@@ -107,7 +107,7 @@ def test_messages_about_several_modules_name_them() -> None:
         ("vhost_traffic_status_zone", "nginx-module-vts"),
         ("listn", "did you mean listen"),
         ("4}$", "Put the pattern in quotes"),
-        ("events:", "Write events and a blank"),
+        ("events:", "Write events and a space"),
         ("\ufeffserver", "byte order mark"),
         ("\u201cserver\u201d", "typographic quote"),
     ],

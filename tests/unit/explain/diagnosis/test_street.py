@@ -262,7 +262,7 @@ REPEATED = service(
         ),
         (
             seen(log(short_200=10)),
-            "10 responses with status 200 have fewer bytes than most of their URI: cut short, or other versions of it.",
+            "10 responses with status 200 are shorter than most for their URI: cut short, or other versions of it.",
         ),
     ],
     ids=[
