@@ -95,7 +95,7 @@ def test_foreign_nginx_and_its_helpers_have_limits_and_few_capabilities(
     with started(_PROXY, tmp_path, images=images, session=lab_session, place_cpus=place_cpus, nginx=nginx) as lab:
         # The helper sees nginx's processes; the helper's own first process is not among them.
         seen = {
-            "an nginx of your own": limits_inside(lab["yours"], "1"),
+            "your own nginx": limits_inside(lab["yours"], "1"),
             "the helper in its network": limits_inside(lab[owner_name("yours")], "self"),
             "the stand-in next to it": limits_inside(lab["standin-yours"], "1"),
         }
