@@ -5,7 +5,7 @@ products extend.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -127,6 +127,10 @@ _FORMS: Final = (
     _Form(names="resolver", words=f"valid={_TIME}", says="invalid parameter: {}", of="valid="),
     _Form(names="resolver", words="ipv6=(?:on|off)", says="invalid parameter: {}", of="ipv6="),
 )
+_OF_NAME: Final[Mapping[str, Sequence[_Form]]] = {
+    name: [form for form in _FORMS if name in form.names.split()]
+    for name in " ".join(one.names for one in _FORMS).split()
+}
 _IPV4_BITS: Final = 32
 _IPV6_BITS: Final = 128
 # In stream{}, mail{} and other modules' blocks, these names mean other directives.
@@ -164,12 +168,11 @@ def repeated_keys(http: Block) -> Iterator[Problem]:
 def _messages(said: Statement | Block) -> Iterator[str]:
     if said.name in {"allow", "deny"}:
         yield from (_PARAMETER.format(arg) for arg in said.args[:1] if not _is_network(arg))
-    for form in _FORMS:
-        if said.name in form.names.split():
-            case = _case_of(form)
-            words = (one for one in said.args[form.place or slice(None)] if re.match(form.of, one))
-            wrong = (one for one in words if not re.fullmatch(form.words, one, case) and not _varies(one, form))
-            yield from (form.says.replace("{name}", said.name).replace("{}", one) for one in wrong)
+    for form in _OF_NAME.get(said.name, ()):
+        case = _case_of(form)
+        words = (one for one in said.args[form.place or slice(None)] if re.match(form.of, one))
+        wrong = (one for one in words if not re.fullmatch(form.words, one, case) and not _varies(one, form))
+        yield from (form.says.replace("{name}", said.name).replace("{}", one) for one in wrong)
 
 
 def _case_of(form: _Form) -> re.RegexFlag:

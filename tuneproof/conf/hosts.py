@@ -30,9 +30,8 @@ class _Names:
     below: dict[str, Block] = field(default_factory=dict)  # for "*.example.com" and ".example.com", by "example.com"
     beginning: dict[str, Block] = field(default_factory=dict)  # for "www.example.*", by "www.example"
     regexes: dict[str, Block] = field(default_factory=dict)
-    lost: set[str] = field(
-        default_factory=set
-    )  # names that belong to no server, and that later servers cannot get either
+    lost: set[str] = field(default_factory=set)
+    """Names that belong to no server, and that later servers cannot get either."""
 
     def add(self, name: str, server: Block) -> bool:
         """Add a name as ngx_hash_add_key does; return whether requests for that host then go to the server."""

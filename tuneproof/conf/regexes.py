@@ -67,19 +67,25 @@ def compiled(regex: str, *, ignores_case: bool) -> re.Pattern[str]:
 
 def refusal(regex: str, version: tuple[int, ...]) -> str:
     """Return PCRE's error about brackets that do not match, or about a quantifier at the beginning; empty for none."""
+    is_new = version >= _PCRE2_SINCE
+    said = _refused(regex)
+    return f'pcre{"2" if is_new else ""}_compile() failed: {said[is_new]} in "{regex}"' if said else ""
+
+
+@functools.lru_cache(maxsize=1024)
+def _refused(regex: str) -> tuple[str, str] | None:
+    """Return the errors of PCRE and PCRE2 (see :func:`refusal`); None if there is none, or Python cannot tell."""
     if _OTHERWISE_READ.search(regex):
-        return ""
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             re.compile(_GROUP_NAME.sub("(?:", regex))
     except re.error as error:
-        is_new = version >= _PCRE2_SINCE
-        said = _REFUSED.get((error.msg, bool(error.pos)), _REFUSED.get((error.msg, None)))
-        return f'pcre{"2" if is_new else ""}_compile() failed: {said[is_new]} in "{regex}"' if said else ""
+        return _REFUSED.get((error.msg, bool(error.pos)), _REFUSED.get((error.msg, None)))
     except (OverflowError, RecursionError):
         pass
-    return ""
+    return None
 
 
 def _end_of_text(regex: str) -> str:

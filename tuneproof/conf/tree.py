@@ -48,9 +48,8 @@ class Block:
     filled: tuple[Filled, ...] = ()  # a template's placeholders in its arguments
     unseen: list[str] = field(default_factory=list)
     """Its missing includes, which may contain directives for it."""
-    absent_sites: list[str] = field(
-        default_factory=list
-    )  # missing includes with a pattern in main, http{} and stream{}
+    absent_sites: list[str] = field(default_factory=list)
+    """Its missing includes with a pattern, in main, http{} and stream{}."""
     tables: list[str] = field(default_factory=list)  # missing includes that come with nginx, such as mime.types
     _named: dict[str, list[Statement]] = field(default_factory=dict, init=False, repr=False)
     _of: int = field(default=0, init=False, repr=False)  # how many of its directives are in _named

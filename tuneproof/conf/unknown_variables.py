@@ -40,19 +40,17 @@ def unknown_variables(configuration: Configuration) -> Iterator[Problem]:
     everything += [(said, block.path) for said, block in main.everything()]
     for said, path in everything:
         kind = "".join(path[:1])
-        in_table = bool(TABLES & set(path[:-1] if isinstance(said, Block) else path))
-        taking = (
-            slice(None)
-            if in_table and path[-1] == "map"
-            else slice(0)
-            if in_table
-            else _TAKING.get(said.name, slice(0))
-        )
-        for name in (one for arg in said.args[taking] for one in variables(arg)):
+        for name in (one for arg in said.args[_taking(said, path)] for one in variables(arg)):
             is_known = name[:1].isdigit() or name in own or _is_known(kind, name)
             if not is_known and (kind, name) not in seen and all(one.is_given for one in said.filled):
                 seen.add((kind, name))
                 yield Problem(file=said.file, line=said.line, message=f'unknown "{name}" variable')
+
+
+def _taking(said: Statement | Block, path: Sequence[str]) -> slice:
+    if TABLES & set(path[:-1] if isinstance(said, Block) else path):
+        return slice(None) if path[-1] == "map" else slice(0)
+    return _TAKING.get(said.name, slice(0))
 
 
 def _is_known(kind: str, name: str) -> bool:

@@ -69,9 +69,8 @@ class Probe:
     """The route of requests to one location of a server."""
 
     port: int  # the TCP port that the client connects to
-    listens_on: (
-        int  # nginx's TCP port; another one if nginx listens on one address, to which connections are redirected
-    )
+    listens_on: int
+    """nginx's TCP port; another one if nginx listens on one address, to which connections are redirected."""
     tls: bool  # whether that port speaks TLS
     host: str
     path: str

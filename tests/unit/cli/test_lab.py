@@ -12,8 +12,8 @@ import pytest
 
 from tests.support.places import CHECKOUT
 
-# The script records each call. `-m venv` makes an environment whose python is this same script; pip fails while
-# `broken` exists.
+# The script records each call. `-m venv` makes an environment with this script as its python; pip fails while `broken`
+# exists.
 FAKE_PYTHON = """#!/bin/sh
 case "$1" in
 -c) exec {python} "$@" ;;

@@ -174,7 +174,13 @@ CASES: Final[Rows] = {
             table(listening(), SENT_AGAIN),
         ),
         # Data that this host sends to others is not served by anything here.
-        row("no socket shows it", POSSIBLE, "against 1: ss -tanmi would show whose", LOST, ALONE),
+        row(
+            "no socket shows it",
+            POSSIBLE,
+            "against 1: ss -tanmi would show which connections sent segments again",
+            LOST,
+            ALONE,
+        ),
         row(
             "rsync to another host",
             POSSIBLE,

@@ -27,7 +27,7 @@ def test_counters_of_this_machine_are_returned_with_their_time() -> None:
 
 
 def test_workers_are_returned(proc: Proc) -> None:
-    """They are in ascending order; the master may belong to another user, whose processes cannot be read."""
+    """Workers are in ascending order; the master may belong to another user, and then cannot be read."""
     proc.add_nginx()
     before_s = time.monotonic()
     answer = remote(Observer(FakeDiag().open, proc=proc.folder)).workers()
