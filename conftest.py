@@ -1,10 +1,10 @@
-"""pytest's wiring: the options, the matrix, and the plugins that hold everything else."""
+"""Wires the project into pytest: the options, the matrix, and the plugins with everything else."""
 
 import pytest
 
 from fixtures.options import RUN_STATE, add_options
 
-# Those that measure are loaded by fixtures.session, where tests are not only collected.
+# fixtures.session loads the plugins that measure, unless tests are only collected.
 pytest_plugins = ["fixtures.claims", "fixtures.session"]
 
 
@@ -14,7 +14,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Spread every test that takes an nginx version or a network profile over those asked for."""
+    """Parametrize every test that takes an nginx version or a network profile with the requested ones."""
     options = metafunc.config.stash[RUN_STATE].options
     if "nginx" in metafunc.fixturenames:
         versions = options.nginx

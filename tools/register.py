@@ -1,9 +1,9 @@
-"""Enter into the registration file what decides each claim: ``python -m tools.register``.
+"""Write what decides each claim to the registration file: ``python -m tools.register``.
 
 A claim with changed declared data is registered as of today; earlier measurements are no longer shown with it. If it
 still decides the same, ``--same CLAIM`` (as ``scenario/claim``, repeatable; or ``--same all``) keeps the date, and git
-records who has set it. If only code has changed, only its author can tell: raise its revision in
-``tuneproof/catalogue/revisions.toml`` if it does something else, or use ``--same``.
+records who decided that. If only code has changed, only its author can tell: raise the claim's revision in
+``tuneproof/catalogue/revisions.toml`` if the code does something else, or use ``--same``.
 """
 
 import argparse
@@ -18,12 +18,14 @@ from tuneproof.catalogue.registration import REGISTERED, Registration, fingerpri
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the file again and print what changed.
+    """Write the file again, and print what has changed.
 
-    Returns: 0; 1 if changed code has neither a new revision nor ``--same``: its claims keep their entries.
+    Returns: 0; 1 if changed code has neither a new revision nor ``--same``, so that its claims keep their entries.
     """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--same", action="append", default=[], metavar="CLAIM", help="decides the same as before")
+    parser.add_argument(
+        "--same", action="append", default=[], metavar="CLAIM", help="this claim decides the same as before"
+    )
     same = set(parser.parse_args(arguments).same)
     before = registered() if REGISTERED.exists() else {}
     today = datetime.now(UTC).date().isoformat()

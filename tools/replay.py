@@ -1,14 +1,14 @@
-"""Measures how often the decision errs: it replays recorded blocks with the truth put at the threshold.
+"""Measures how often the decision errs, by replaying recorded rounds with the truth moved to the threshold.
 
-``python -m tools.replay RESULTS...`` takes the effects of all blocks in runs' evidence, and writes
-docs/error-rates.json for the table of docs/verdicts.md. It replays, per form of claim:
+``python -m tools.replay RESULTS...`` takes the effects of all rounds in runs' evidence, and writes
+docs/error-rates.json for the table in docs/verdicts.md. It replays, for each form of claim:
 
-- *variants swapped*: within each recorded block the two variants are swapped at random, so that nothing differs;
-- *at the threshold*: effects are scaled so that their median lies at it, and blocks are resampled;
-- *trials correlated*: each trial's noise resembles that of the one before (correlation 0.4), and the order of the arms
-  in a block is random, as in a run;
-- *effects correlated*: the effects themselves resemble those of the block before (0.4): an effect that drifts. Random
-  order does not help against that, nor can any rule for so few blocks.
+- *variants swapped*: in each recorded round, the two variants are swapped at random, so that nothing differs;
+- *at the threshold*: effects are scaled so that their median is the threshold, and rounds are resampled;
+- *trials correlated*: each trial's noise resembles that of the previous trial (correlation 0.4), and the order of the
+  variants in a round is random, as in a run;
+- *effects correlated*: the effects themselves resemble those of the previous round (0.4), as if the effect drifted.
+  Random order does not help against that, nor can any rule for so few rounds.
 """
 
 import argparse
@@ -39,22 +39,22 @@ CORRELATION: Final = 0.4
 _DOSES: Final = (5.0, 4.0, 3.0, 2.0, 1.0)
 
 Draw = Callable[[], Effect]
-"""Returns the effect of the next block of an experiment."""
+"""Returns the effect of an experiment's next round."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """A recorded cell: its claim, and the effect of each block."""
+    """A recorded result: its claim, and the effect in each round."""
 
     claim: Claim[Any]
     effects: tuple[float, ...]
 
     @property
     def residuals(self) -> tuple[float, ...]:
-        """The distance of each block from the median, on the additive scale; as many are above it as below.
+        """The distance of each round from the median, on the additive scale; as many are above the median as below.
 
-        The middle block counts once as the one above it and once as the one below, if they exist; blocks equal to the
-        median stay on it.
+        The middle round counts once as the one above it and once as the one below, if they exist; rounds equal to the
+        median stay there.
         """
         additive = [math.log(effect) if self.claim.scale is Scale.RATIO else effect for effect in self.effects]
         middle = statistics.median(additive)
@@ -68,7 +68,7 @@ class Recorded:
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorRate:
-    """The number of replayed experiments that were decided wrongly."""
+    """The number of replayed experiments, and how many were decided wrongly."""
 
     form: str
     replay: str
@@ -87,7 +87,7 @@ class ErrorRate:
 
 
 def recorded(folders: Sequence[Path]) -> list[Recorded]:
-    """Return the cells with varying blocks, with the claims of the catalogue."""
+    """Return the results in which rounds differ, with the catalogue's claims."""
     claims = {
         (scenario.name, claim.name): claim
         for advice in every_advice()
@@ -102,7 +102,7 @@ def recorded(folders: Sequence[Path]) -> list[Recorded]:
             if claim is None or not paths:
                 continue
             effects = json.loads(paths[0].read_text(encoding="utf-8"))["effect_per_block"]
-            # An infinite effect, which JSON lacks, has no distance from the median; void blocks have no effect.
+            # An infinite effect, which JSON lacks, has no distance from the median; void rounds have no effect.
             if None in effects or not effects or min(effects) == max(effects):
                 continue
             if all(effect > 0 or claim.scale is Scale.SHARE for effect in effects):
@@ -111,7 +111,7 @@ def recorded(folders: Sequence[Path]) -> list[Recorded]:
 
 
 def swapped(cell: Recorded, chance: random.Random) -> Draw:
-    """Two arms swapped at random: the ratio or its inverse, the difference or its opposite."""
+    """Rounds with two variants swapped at random: the ratio or its inverse, the difference or its opposite."""
 
     def draw() -> float:
         effect = chance.choice(cell.effects)
@@ -123,13 +123,13 @@ def swapped(cell: Recorded, chance: random.Random) -> Draw:
 
 
 def at_threshold(cell: Recorded, chance: random.Random) -> Draw:
-    """Independent blocks with their median at the threshold."""
+    """Independent rounds with their median at the threshold."""
     residuals = cell.residuals
     return lambda: _shifted(cell, chance.choice(residuals))
 
 
 def trials_correlated(cell: Recorded, chance: random.Random) -> Draw:
-    """Two trials per block, in random order, each with noise that resembles that of the previous trial."""
+    """Rounds with two trials in random order, each with noise that resembles the previous trial's."""
     noise = _correlated(cell.residuals, chance)
 
     def draw() -> float:
@@ -140,7 +140,7 @@ def trials_correlated(cell: Recorded, chance: random.Random) -> Draw:
 
 
 def effects_correlated(cell: Recorded, chance: random.Random) -> Draw:
-    """Blocks with effects that resemble those of the previous block: an effect that drifts."""
+    """Rounds with effects that resemble those of the previous round: an effect that drifts."""
     noise = _correlated(cell.residuals, chance)
     return lambda: _shifted(cell, next(noise))
 
@@ -154,7 +154,7 @@ REPLAYS: Final = {
 
 
 def _correlated(values: Sequence[float], chance: random.Random) -> Iterator[float]:
-    """Yield values in an order in which each resembles the previous one: by the ranks of an autoregressive process."""
+    """Yield values in an order in which each resembles the previous one, by the ranks of an autoregressive process."""
     ordered = sorted(values)
     state = chance.gauss(0, 1)
     while True:
@@ -181,7 +181,7 @@ def rate(form: str, replay: str, experiment: Callable[[], Verdict], *, may_hold:
 
 
 def of_blocks(cells: Sequence[Recorded], name: str, *, form: Form, chance: random.Random) -> ErrorRate:
-    """Replay experiments of one form, each with the blocks of a recorded cell chosen at random."""
+    """Replay experiments of one form, each with the rounds of a recorded result chosen at random."""
 
     def experiment() -> Verdict:
         cell = chance.choice(cells)
@@ -189,14 +189,14 @@ def of_blocks(cells: Sequence[Recorded], name: str, *, form: Form, chance: rando
         threshold = nothing if name == "variants swapped" and form is Form.MORE else cell.claim.threshold
         return decided(REPLAYS[name](cell, chance), scale=cell.claim.scale, threshold=threshold, form=form)
 
-    # Identical arms are the same.
+    # Identical variants do not differ.
     return rate(form.value, name, experiment, may_hold=name == "variants swapped" and form is Form.SAME)
 
 
 def decided(
     draw: Draw, *, scale: Scale, threshold: float, form: Form, looks: tuple[int, ...] = LOOKS[QUICK]
 ) -> Verdict:
-    """Run one experiment by the rule that decides claims."""
+    """Run one experiment with the rule that decides claims."""
     blocks: list[Block] = []
     while True:
         blocks.append(Block(effect=draw()))
@@ -220,7 +220,7 @@ def of_units(threshold: float, looks: tuple[int, ...], chance: random.Random) ->
 
 
 def of_orders(threshold: float, chance: random.Random) -> ErrorRate:
-    """Replay dose-responses: half of the blocks in order, the others with shuffled doses."""
+    """Replay dose-responses: half of the rounds have the doses in order, the others shuffled."""
 
     def draw() -> Ordered:
         while True:
@@ -239,10 +239,10 @@ def of_orders(threshold: float, chance: random.Random) -> ErrorRate:
 def main(arguments: Sequence[str]) -> int:
     """Replay everything, show it, and write docs/error-rates.json."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", nargs="+", type=Path, help="folders of runs")
+    parser.add_argument("results", nargs="+", type=Path, help="folders with runs")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
-    chance = random.Random(options.seed)  # noqa: S311 - no secret
+    chance = random.Random(options.seed)  # noqa: S311 - not a secret
     cells = recorded(options.results)
     rates = []
     for form in (Form.MORE, Form.SAME):

@@ -1,8 +1,8 @@
-"""Counts the code between a command and its number: ``python -m tools.walk CLAIM`` (needs an engine).
+"""Counts the code between a command and its figure: ``python -m tools.walk CLAIM`` (needs an engine).
 
 It runs the claim like ``./lab run -k CLAIM``. It counts this project's modules in which a function runs while pytest
-collects, and while the claim's test runs: what you would read to learn where the number comes from. Types are those of
-the objects with these functions as methods. Setting up and removing the lab (images, engine, containers, links),
+collects, and while the claim's test runs: what you would read to learn where the figure comes from. The types counted
+are those with these functions as methods. Setting up and removing the lab (images, engine, containers, links),
 fixtures, the report, and what happens at import are not counted.
 """
 
@@ -69,9 +69,9 @@ def _is_importing(frame: FrameType | None) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the claim, and print what was counted."""
+    """Run the claim, and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("claim", help="name of a claim, as for -k")
+    parser.add_argument("claim", help="the name of a claim, as for -k")
     claim = parser.parse_args(arguments).claim
     walk = Walk()
     status = pytest.main(["tests/scenarios", "-p", "no:hypothesispytest", "-q", "-k", claim], plugins=[walk])

@@ -1,8 +1,8 @@
-"""Additions, removals and changes in nginx since 1.18: directives, parameters, defaults, behaviour.
+"""Additions, removals and changes in nginx since 1.18: directives, parameters, defaults and behaviour.
 
-Directives and their defaults are those of :mod:`tuneproof.conf.directives`. The rows here add parameters, behaviour,
+Directives and their defaults come from :mod:`tuneproof.conf.directives`. The rows here add parameters, behaviour,
 and what a change means for users. They come from nginx's own CHANGES (https://nginx.org/en/CHANGES), checked against
-the sources of both versions; the lab tests what is visible from outside on its versions.
+the sources of both versions; the lab tests on its versions what is visible from outside.
 """
 
 import re
@@ -19,42 +19,42 @@ STABLE_VERSIONS: Final = ("1.18", "1.22", "1.26", "1.30")
 """The versions in four Debian suites, the oldest first."""
 LAB_VERSIONS: Final = (*STABLE_VERSIONS, "1.31")
 """And mainline."""
-# Debian's changelogs of nginx 1.18.0 and 1.22.1.
+# Debian's changelogs for nginx 1.18.0 and 1.22.1.
 BACKPORTED: Final = frozenset({"max_errors", "max_headers", "xml_external_entities"})
-"""Directives that came with security fixes, which distributions also add to packages of older versions."""
+"""Directives added by security fixes, which distributions also apply to packages of older versions."""
 
 
 class Kind(StrEnum):
-    """The kind of a change."""
+    """The kinds of changes."""
 
     NEW = "new"
     DEFAULT = "default"
     DEPRECATED = "deprecated"  # works, with a warning
     IGNORED = "ignored"  # does nothing, with a warning
     REMOVED = "removed"  # nginx does not start with it
-    BEHAVIOUR = "behaviour"  # the same line does something else
+    BEHAVIOUR = "behaviour"  # the same line has another effect
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """One change of one directive, or of one of its parameters."""
+    """One change to a directive, or to one of its parameters."""
 
     version: str
     kind: Kind
     directive: str
     parameter: str = ""  # as written; a prefix if it ends with "="; or "$" for any variable
-    block: str = ""  # the block that it applies to; empty for any
-    args: str = ".*"  # for a behaviour: the affected arguments, as a regular expression
-    behind: str = ""  # for a behaviour: the directive that must come before it in the same block
+    block: str = ""  # the block that the change applies to; empty for any
+    args: str = ".*"  # for behaviour: the affected arguments, as a regular expression
+    behind: str = ""  # for behaviour: the directive that must come before it in the same block
     before: str = ""  # an old default, as written in nginx.conf; empty if it cannot be written
     after: str = ""
     instead: str = ""  # what to write now
-    meaning: str = ""  # what changes, and for whom, in a sentence
+    meaning: str = ""  # what changes, and for whom, in one sentence
     without_header: str = ""  # what else changes, unless proxy_set_header sets Connection
 
     @property
     def is_backported(self) -> bool:
-        """Whether distributions' packages of older versions may have it."""
+        """Whether distributions' packages of older versions may have the change."""
         return self.directive in BACKPORTED and self.kind in {Kind.NEW, Kind.DEFAULT}
 
     @property
@@ -63,7 +63,7 @@ class Change:
         return as_numbers(self.version)
 
     def concerns(self, args: Sequence[str]) -> bool:
-        """Tell whether it applies to a directive with these arguments."""
+        """Tell whether the change applies to a directive with these arguments."""
         if not re.fullmatch(self.args, " ".join(args), re.DOTALL):
             return False
         if self.parameter == "$":
@@ -115,7 +115,7 @@ _WORDS: Final[Mapping[tuple[str, str], Mapping[str, Any]]] = {
         "meaning": "the upstream may send chunked responses",
         "without_header": "it may keep the connection open, since Connection: close is no longer sent",
     },
-    # 0 is legal only from that version on, and means the old default.
+    # 0 is allowed only from that version on, and means the old default.
     ("keepalive", "1.29.7"): {
         "before": "0",
         "meaning": "each worker keeps idle connections to this upstream, separately per location",
@@ -143,7 +143,7 @@ _BY_HAND: Final = (
         args=r".*\bhttp2\b.*",
     ),
     *_parameter("1.19.8", "listen", "proxy_protocol", "mail"),
-    # New limits that did not exist before.
+    # Limits that did not exist before.
     Change(
         version="1.19.10",
         kind=Kind.DEFAULT,
@@ -275,7 +275,7 @@ VARIABLES: Final[Mapping[str, str]] = {
     **dict.fromkeys(("ssl_ech_status", "ssl_ech_outer_server_name"), "1.29.4"),
     "ssl_sigalgs": "1.31.2",
 }
-"""nginx's own new variables, and since when; a name that ends with "_" is the beginning of several."""
+"""nginx's own new variables, and the versions that added them; a name that ends with "_" is a prefix."""
 
 
 def _of_table() -> Iterator[Change]:
@@ -311,7 +311,7 @@ def _moved(old: Directive, new: Directive) -> Change:
 
 
 def _block(row: Directive) -> str:
-    """Return the block that distinguishes a directive from others of its name; empty for one of http, if possible."""
+    """Return the block that tells a directive from others with its name; empty for a directive in http, if possible."""
     if row.contexts <= {"upstream", "stream upstream"}:
         return "upstream"
     family = row.module.split("_")[1]
@@ -326,7 +326,7 @@ def _with_words(change: Change) -> Change:
 
 
 def _in_order(changes: Iterable[Change]) -> Iterator[Change]:
-    """Yield changes by version, without changes for one block that another change covers."""
+    """Yield changes by version, without those in one block that another change covers."""
     found = {(one.version, one.kind, one.directive, one.parameter, one.args, one.block): one for one in changes}
     for (*rest, block), change in sorted(found.items(), key=lambda item: item[1].numbers):
         if not block or (*rest, "") not in found:
@@ -337,12 +337,12 @@ CHANGES: Final = tuple(_in_order((*_of_table(), *_BY_HAND)))
 
 
 def changes_between(old: str, new: str) -> tuple[Change, ...]:
-    """Return the changes of the versions after the old one, up to the new one, in order."""
+    """Return the changes in the versions after the old one, up to the new one, in order."""
     return tuple(change for change in CHANGES if as_numbers(old) < change.numbers <= as_numbers(new))
 
 
 def of_directive(name: str) -> tuple[Change, ...]:
-    """Return all changes of a directive."""
+    """Return all changes to a directive."""
     return tuple(change for change in CHANGES if change.directive == name)
 
 

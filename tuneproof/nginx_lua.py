@@ -1,4 +1,4 @@
-"""Lua inside a configuration: its quotes, braces and comments are not nginx's. What it does is ignored."""
+"""Lua inside a configuration, with quotes, braces and comments that are not nginx's. What it does is ignored."""
 
 import re
 from typing import Final
@@ -12,7 +12,7 @@ _LUA: Final = re.compile(
 
 
 def without_lua(text: str) -> str:
-    """Return a configuration with the content of its Lua blocks blanked, without changing lines or lengths."""
+    """Return a configuration with blanks in place of its Lua blocks' content; lines and lengths stay the same."""
     parts: list[str] = []
     done = 0
     for opening in _OPENING.finditer(text):
@@ -30,7 +30,7 @@ def _in_comment(text: str, at: int) -> bool:
 
 
 def end_of_block(text: str, at: int) -> int | None:
-    """Return the position of the brace that closes a Lua block, from the start of its content; None if none does."""
+    """Return the position of the brace that closes a Lua block, from where its content starts; None if none does."""
     depth = 1
     while found := _LUA.search(text, at):
         at = found.end()

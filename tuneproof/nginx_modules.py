@@ -10,20 +10,20 @@ from typing import Final
 class Module:
     """A module that nginx loads from a file."""
 
-    name: str  # such as "http_geoip2"; "ndk_http" for the one with another file name
-    since: str = "1.18"  # the first of the lab's versions with a package of it
-    directives: str = ""  # regular expression for its directives; empty if it has none
-    needs: str = ""  # the module that must be loaded before
-    data: str = ""  # a package with files that its directives usually refer to
+    name: str  # such as "http_geoip2"; "ndk_http" is the only one with another file name
+    since: str = "1.18"  # the first lab version with a package for it
+    directives: str = ""  # a regular expression for its directives; empty if it has none
+    needs: str = ""  # the module that must be loaded first
+    data: str = ""  # a package with the files that its directives usually name
 
     @property
     def file(self) -> str:
-        """Name of its file."""
+        """The name of its file."""
         return f"{self.name}_module.so" if self.name.startswith("ndk") else f"ngx_{self.name}_module.so"
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """Names of its packages."""
+        """The names of its packages."""
         own = "http_ndk" if self.name == "ndk_http" else self.name
         return (f"libnginx-mod-{own.replace('_', '-')}", *([self.data] if self.data else []))
 
@@ -67,7 +67,7 @@ MODULES: Final = (
     Module(name="stream_js", since="1.22", directives=r"js_\w+", needs="stream"),
     Module(name="http_auth_spnego", since="1.26", directives=r"auth_gss\w*"),
     Module(name="http_push_stream", since="1.26", directives=r"push_stream_\w+"),
-    # Its directives are named like those of nginx's commercial module, but do something else.
+    # Its directives have the names of those in nginx's commercial module, but do something else.
     Module(name="http_auth_jwt", since="1.30"),
     Module(name="http_eval", since="1.30", directives=r"eval(_\w+)?"),
     Module(name="http_hmac_secure_link", since="1.30", directives=r"secure_link_hmac\w*"),
@@ -79,12 +79,12 @@ _BY_FILE: Final = {module.file: module for module in MODULES}
 
 
 def module_in(path: str) -> Module | None:
-    """Return the module of a ``load_module``; None if it is not packaged."""
+    """Return the module that a ``load_module`` loads; None if it is not packaged."""
     return _BY_FILE.get(posixpath.basename(path))
 
 
 def module_of(directive: str, *, in_stream: bool) -> Module | None:
-    """Return the module of a directive; None for nginx's own directives, and for unpackaged modules."""
+    """Return the module that a directive comes from; None for nginx's own directives, and for unpackaged modules."""
     for module in MODULES:
         elsewhere = module.name.startswith("http_" if in_stream else "stream_")
         if module.directives and not elsewhere and re.fullmatch(module.directives, directive):

@@ -1,4 +1,4 @@
-"""Reads and writes single files that users name: strangers may have written them, and they may be devices or pipes."""
+"""Reads and writes files that users name. Strangers may have written them, and they may be devices or pipes."""
 
 import errno
 import json
@@ -12,7 +12,7 @@ from typing import Any, Final
 from tuneproof.errors import BadInputError
 
 MOST_BYTES: Final = 32 << 20
-"""Four times the results of all claims on all versions."""
+"""Four times the size of results for all claims on all versions."""
 _MOST_VALUES: Final = 1_000_000
 _DEEPEST: Final = 100
 
@@ -20,21 +20,21 @@ _DEEPEST: Final = 100
 def read_text(path: Path) -> str:
     """Return a file's text.
 
-    Raises OSError: It cannot be read. UnicodeDecodeError: It is not UTF-8. BadInputError: It has more than
-    :data:`MOST_BYTES`, or no end.
+    Raises OSError: It cannot be read. UnicodeDecodeError: It is not UTF-8. BadInputError: It is larger than
+    :data:`MOST_BYTES`, or has no end.
     """
     with path.open("rb") as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise BadInputError(f"{path} has more than {MOST_BYTES >> 20} MiB: it is not what this option reads")
+        raise BadInputError(f"{path} is larger than {MOST_BYTES >> 20} MiB, so it is not what this option reads")
     return content.decode("utf-8")
 
 
 def read_json(text: str, *, refuse: Callable[[str], Any] | None = None) -> Any:
-    """Return the value of a JSON text, which may not take much more memory than the text.
+    """Return the value of a JSON text; it must not take much more memory than the text.
 
-    ``refuse``: called for NaN and the infinities, which are not JSON (default: they are read). Raises ValueError: It is
-    not JSON (json.JSONDecodeError), or has too many values. RecursionError: It is nested too deep.
+    ``refuse``: called for NaN and the infinities, which are not JSON (default: they are read). Raises ValueError: The
+    text is not JSON (json.JSONDecodeError), or has too many values. RecursionError: It is nested too deeply.
     """
     if sum(map(text.count, ",[{")) > _MOST_VALUES:
         raise ValueError(f"more than {_MOST_VALUES:,} values")
@@ -54,10 +54,10 @@ def _inside(value: Any) -> Iterable[Any]:
 def write_text(path: Path, text: str) -> None:
     """Write a text with its line ends as they are.
 
-    BadInputError: The file cannot be written. A new one is removed; an old one keeps its content if the disk is full.
+    BadInputError: The file cannot be written. A new file is removed; an old file keeps its content if the disk is full.
     """
     is_new = not os.path.lexists(path)
-    # A name on the command line may have bytes of no encoding, which a patch repeats.
+    # A name on the command line may contain bytes that are invalid in any encoding; a patch repeats them.
     content = text.encode("utf-8", errors="surrogateescape")
     try:
         # The file is written in place: one renamed over the old one would lose owner, mode and links, and needs a
@@ -75,12 +75,12 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _reserve(file: int, size_bytes: int) -> None:
-    """Take the disk space for a file's first bytes (OSError: there is not enough, and the file is unchanged)."""
+    """Reserve the disk space for a file's first bytes. OSError: There is not enough, and the file is unchanged."""
     before = os.fstat(file).st_size
     try:
         os.posix_fallocate(file, 0, max(size_bytes, 1))
     except OSError as error:
-        # Others mean that this file system cannot reserve space.
+        # Other errors mean that this file system cannot reserve space.
         if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
             os.ftruncate(file, before)
             raise

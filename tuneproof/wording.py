@@ -19,7 +19,7 @@ _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|
 _TYPOGRAPHIC: Final = str.maketrans({"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'"})
 
 _SUSPECT: Final = re.compile(r"\r(?!\n)|[^\r\n\t\x20-\x7e]")
-# "::error file=a::text" at a line's beginning, and "##[error]text" anywhere, which the runner still accepts.
+# "::error file=a::text" at the beginning of a line, and "##[error]text" anywhere, which the runner still accepts.
 _COMMAND: Final = re.compile(r"(^[^\S\n]*):(:[A-Za-z][A-Za-z-]*(?: [^\n]*?)?::)", re.MULTILINE)
 _OLD_COMMAND: Final = re.compile(r"##(\[[A-Za-z-]+[ \]])")
 
@@ -36,7 +36,7 @@ def format_number(value: float, *, digits: int = 3) -> str:
 
 
 def seconds(value_s: float) -> str:
-    """Return a time, below a second in milliseconds."""
+    """Return a time; below a second, in milliseconds."""
     return f"{format_number(value_s)} s" if abs(value_s) >= 1 else f"{format_number(value_s * 1000)} ms"
 
 
@@ -69,7 +69,7 @@ def mid_sentence(text: str) -> str:
 
 
 def each_once(words: Iterable[str]) -> str:
-    """Join several items for a sentence, each once: ``1.22, 1.26 and 1.30``."""
+    """Join items for a sentence, without repetitions: ``1.22, 1.26 and 1.30``."""
     told = list(dict.fromkeys(words))
     return " and ".join([", ".join(told[:-1]), *told[-1:]] if len(told) > 1 else told)
 
@@ -81,16 +81,16 @@ def close_to(word: str, names: Iterable[str]) -> str:
 
 
 VERDICT_WORDS: Final = {"unsupported": "not testable"}
-"""Words for readers where results.json has another."""
+"""The words for readers where results.json has other words."""
 
 
 def without_escapes(text: str) -> str:
-    """Return text without the control sequences for colours, titles and modes of a terminal."""
+    """Return text without the control sequences for a terminal's colours, titles and modes."""
     return _ESCAPES.sub("", text)
 
 
 def plain_quotes(text: str) -> str:
-    """Return text with the quotes that web pages and their editors have replaced; as it is if it has any quote."""
+    """Return text with plain quotes for those that web pages and editors put; unchanged if it has plain ones."""
     if '"' in text:
         return text
     if "&quot;" in text or "&#" in text:
@@ -99,7 +99,7 @@ def plain_quotes(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    r"""Return lines as plain text: all that a terminal or GitHub's runner would interpret is escaped, as in ``\x1b``.
+    r"""Return lines as plain text: whatever a terminal or GitHub's runner interprets is escaped, as in ``\x1b``.
 
     These are control characters, marks that change the writing direction, lone surrogates, and GitHub's commands, such
     as ``::error::``. Line ends and tabs stay.
@@ -111,12 +111,12 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return text on one line, as :func:`plain` does."""
+    """Return text as :func:`plain` does, but on one line."""
     return plain(" ".join(text.split()))
 
 
 def ascii_only(text: str) -> str:
-    """Return text in ASCII: typographic signs as their usual replacement, any other character as a backslash escape."""
+    """Return text in ASCII: typographic signs become their usual replacement, others backslash escapes."""
     return text.translate(_ASCII_FORMS).encode("ascii", "backslashreplace").decode("ascii")
 
 
@@ -125,11 +125,11 @@ MAINLINE_RELEASES: Final = {
     ".".join(map(str, release[:2])): release
     for release in ((1, 19, 10), (1, 21, 6), (1, 23, 4), (1, 25, 5), (1, 27, 5), (1, 29, 8), (1, 31, 3))
 }
-"""The last release of each mainline branch, since its releases differ, unlike stable ones; for 1.31, the lab's."""
+"""The last release of each mainline branch, since mainline releases differ, unlike stable ones; for 1.31, the lab's."""
 
 
 def as_numbers(version: str) -> tuple[int, ...]:
-    """Return a version such as "1.29.7" as comparable numbers; "1.29" and "1.31" mean a release of that branch.
+    """Return a version such as "1.29.7" as comparable numbers; "1.29" and "1.31" mean a release from that branch.
 
     Raises ValueError: It is not a version.
     """

@@ -338,7 +338,7 @@ def _stored(path: Path, results: Results) -> Path:
 
 def test_a_table_of_lines_without_results_is_an_error(results: Results) -> None:
     """An empty table would say that nothing was copied."""
-    with pytest.raises(BadInputError, match="no cell is about a line"):
+    with pytest.raises(BadInputError, match="no result is about a line"):
         fill("<!-- lines: all --><!-- end -->", results, where="page")
     with pytest.raises(BadInputError, match="there is no scenario none"):
         fill("<!-- versions: none --><!-- end -->", results, where="page")

@@ -1,1 +1,1 @@
-"""The share of correct diagnoses on recorded evidence, complete and with a file missing."""
+"""Measures how often diagnoses of recorded evidence are right, with all files and with one missing."""

@@ -1,7 +1,7 @@
-"""``python -m tools.diagnoses RESULTS``: recorded once, analysed many times.
+"""``python -m tools.diagnoses RESULTS``: diagnoses recorded evidence, complete and in part.
 
-RESULTS is a folder of results of ``./lab run -k diagnosis``. Each trial is a set of evidence from each place of
-capture; it is diagnosed complete, and without each single file.
+RESULTS is the results folder of ``./lab run -k diagnosis``. Each trial has a set of evidence from each place of
+capture, which is diagnosed with all its files, and then without each of them.
 """
 
 import argparse
@@ -30,17 +30,17 @@ OUTCOMES: Final = ("right", "nothing", "wrong")
 
 @dataclass(frozen=True, kw_only=True)
 class Set:
-    """One evidence set."""
+    """A set of evidence from one trial and place."""
 
-    arm: str  # what was built
-    view: str  # where it was captured
-    missing: str  # the file that was left out; empty for none
+    arm: str  # the cause that the trial built
+    view: str  # where the traffic was captured
+    missing: str  # the file left out; empty for none
     folder: Path  # the trial's folder
     names: tuple[str, ...]  # its files
 
 
 def sets(results: Path) -> Iterator[Set]:
-    """Yield the evidence sets of a run."""
+    """Yield the evidence sets in a run."""
     with (results / "trials.jsonl").open(encoding="utf-8") as journal:
         trials = [json.loads(line) for line in journal]
     for trial in trials:
@@ -53,7 +53,7 @@ def sets(results: Path) -> Iterator[Set]:
 
 
 def found(given: Set) -> tuple[str, ...]:
-    """Return the causes that are found in an evidence set."""
+    """Return the causes found in an evidence set."""
     with tempfile.TemporaryDirectory(prefix="tuneproof-") as folder:
         for name in given.names:
             (Path(folder) / name).symlink_to((given.folder / name).resolve())
@@ -80,7 +80,7 @@ def counted(told: Mapping[Set, tuple[str, ...]]) -> list[dict[str, str | int]]:
 
 
 def table(told: Mapping[Set, tuple[str, ...]]) -> Iterator[str]:
-    """Yield the counts as lines, then the causes that were wrong, or not found in complete sets."""
+    """Yield the counts as lines, then the causes that were wrong, or not found although the set was complete."""
     yield f"{'built':24}{'captured':18}{'':16}" + "".join(f"{name:>9}" for name in OUTCOMES)
     for row in counted(told):
         kind = "whole" if row["whole"] else "a file missing"
@@ -95,8 +95,10 @@ def main(arguments: Sequence[str]) -> int:
     """Diagnose, and print the table; return 1 if a wrong cause was found."""
     parser = argparse.ArgumentParser(prog="python -m tools.diagnoses", description=__doc__)
     parser.add_argument("results", type=Path, metavar="RESULTS")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the counts there, too, as docs/ has them")
-    parser.add_argument("--whole", action="store_true", help="leave no file out")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="also write the counts to this file, as docs/ has them"
+    )
+    parser.add_argument("--whole", action="store_true", help="do not leave files out")
     chosen = parser.parse_args(arguments)
     given = [each for each in sets(chosen.results) if not (chosen.whole and each.missing)]
     with ProcessPoolExecutor(os.cpu_count()) as pool:

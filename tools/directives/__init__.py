@@ -1,1 +1,1 @@
-"""Makes the table of nginx's directives, tuneproof/conf/directives.tsv, from nginx's sources."""
+"""Creates the table of nginx's directives, tuneproof/conf/directives.tsv, from nginx's sources."""

@@ -21,10 +21,17 @@ VARIABLES: Final = TABLE.with_name("variables.tsv")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write both tables."""
     parser = argparse.ArgumentParser(prog="tools.directives", description=__doc__)
-    parser.add_argument("nginx", type=Path, help="a checkout or git directory of nginx, with the tags of its releases")
-    parser.add_argument("documentation", type=Path, help="the same of nginx.org, which names other modules' directives")
+    parser.add_argument("nginx", type=Path, help="a checkout or git directory of nginx, with tags for its releases")
     parser.add_argument(
-        "--unreleased", default="", metavar="REVISION", help="counts as the version that its src/core/nginx.h names"
+        "documentation",
+        type=Path,
+        help="a checkout or git directory of nginx.org, which names other modules' directives",
+    )
+    parser.add_argument(
+        "--unreleased",
+        default="",
+        metavar="REVISION",
+        help="a revision that counts as the version in its src/core/nginx.h",
     )
     parser.add_argument("--output", type=Path, default=TABLE, help="(default: %(default)s)")
     chosen = parser.parse_args(arguments)
@@ -47,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     others = sorted(set(documentation.documented()) - own)
     lines = [list(by_version)[-1], "\t".join(directives.COLUMNS), *map(_line, found), *others]
     chosen.output.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    sys.stdout.write(f"{chosen.output}: {len(found)} rows of {len(by_version)} versions, {len(others)} other names\n")
+    sys.stdout.write(f"{chosen.output}: {len(found)} rows from {len(by_version)} versions, {len(others)} other names\n")
     return 0
 
 

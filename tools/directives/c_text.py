@@ -13,7 +13,7 @@ _CLOSING: Final = ")}]"
 
 
 def without_comments(text: str) -> str:
-    """Return C without comments and preprocessor conditions; every branch stays."""
+    """Return C text without comments and preprocessor conditions, but with every branch."""
     return _PREPROCESSOR.sub("", _COMMENT.sub(" ", text))
 
 
@@ -31,7 +31,7 @@ def defines(text: str) -> dict[str, str]:
 
 
 def items(text: str, start: int) -> list[str]:
-    """Return the items between the commas of a bracket, stripped; ``start`` is the offset of its opening character."""
+    """Return the items between commas inside a bracket, stripped; ``start`` is the offset of its opening character."""
     found, depth, since, offset = [], 0, start + 1, start
     while offset < len(text):
         letter = text[offset]
@@ -59,7 +59,7 @@ def _end_of_string(text: str, start: int) -> int:
 
 
 def calls(text: str, name: str) -> Iterator[tuple[re.Match[str], list[str]]]:
-    """Yield the calls of functions that match a regular expression, with their arguments."""
+    """Yield the calls to functions with a matching name, and their arguments."""
     for match in re.finditer(rf"\b{name}\(", text):
         yield match, items(text, match.end() - 1)
 

@@ -1,4 +1,4 @@
-"""One row for each span of versions in which a directive is the same, from the rows of each version."""
+"""Merges each version's rows: one row for each range of versions in which a directive is the same."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from tools.directives.rows import Row
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """A row, and the versions that it holds for."""
+    """A row, and the range of versions that it covers."""
 
     row: Row
     since: str  # empty for the oldest version
-    until: str = ""  # the first version for which it no longer holds; empty for none
+    until: str = ""  # the first version that it no longer covers; empty for none
 
 
 def spans(by_version: Mapping[str, Iterable[Row]]) -> Iterator[Span]:
-    """Yield the rows of all versions, which are given oldest first."""
+    """Yield the rows that cover all versions, which are given oldest first."""
     open_since: dict[Row, str] = {}
     first = next(iter(by_version))
     for version, rows in by_version.items():

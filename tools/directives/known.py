@@ -1,4 +1,4 @@
-"""The content of known.toml about directives."""
+"""What known.toml says about directives."""
 
 import re
 import tomllib
@@ -17,7 +17,7 @@ def _tables() -> dict[str, list[dict[str, Any]]]:
 
 
 def known(what: str, name: str, module: str, version: str) -> str | None:
-    """Return the inheritance, or the default, that a version gives a directive; None if known.toml has none."""
+    """Return a directive's inheritance, or its default, in a version; None if known.toml has none."""
     for table in _tables()[what]:
         is_meant = any(re.fullmatch(pattern, name) for pattern in table["names"]) and table.get("module", "") in module
         if is_meant and as_numbers(version) >= as_numbers(table.get("since", "0")):

@@ -1,4 +1,4 @@
-"""The declarations in a file of nginx: the directives of its modules, functions, macros and tables of values."""
+"""The declarations in a source file of nginx: directives, functions, macros and tables of values."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,9 +19,9 @@ class Command:
     name: str
     module: str  # such as ngx_http_core_module
     flags: frozenset[str]  # names such as NGX_CONF_TAKE1 and NGX_HTTP_LOC_CONF
-    setter: str  # name of the function
-    structure: str  # the type of the settings; empty if the entry has no offset
-    field: str  # in it
+    setter: str  # the name of the function that reads it
+    structure: str  # the structure of the settings; empty if the entry has no offset
+    field: str  # the field in that structure
     post: str  # the last item: a table of values, or a post handler
 
 
@@ -32,7 +32,7 @@ class Declared:
     commands: tuple[Command, ...]
     functions: Mapping[str, str]
     defines: Mapping[str, str]
-    values: Mapping[str, tuple[tuple[str, str], ...]]  # by the table's name: each word and its value
+    values: Mapping[str, tuple[tuple[str, str], ...]]  # each word with its value, by the table's name
 
 
 def declared(text: str) -> Declared:
@@ -47,7 +47,7 @@ def declared(text: str) -> Declared:
 
 
 def _commands(text: str) -> Iterator[Command]:
-    # A version's macro, the module's context, and its directives.
+    # The macro for the version, the module's context, and its directives.
     modules = {items[2]: name for name, items in c_text.arrays(text, "ngx_module_t")}
     for array, entries in c_text.arrays(text, "ngx_command_t"):
         for entry in entries:

@@ -1,4 +1,4 @@
-"""The directives of one version of nginx, with the facts that its sources have about each."""
+"""The directives in one version of nginx, with the facts about each in its sources."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ _CONTEXTS: Final = {
 }
 _OUTERMOST: Final = frozenset({"main", "events", "http", "stream", "mail"})
 _INNERMOST: Final = frozenset({"upstream", "stream upstream", "stream server", "mail server"})
-# A list: several directives of a block add up, and replace those of outer blocks.
+# A list: several directives in a block add up, and replace those of outer blocks.
 _LISTS: Final = frozenset(
     {
         *("ngx_conf_set_str_array_slot", "ngx_conf_set_keyval_slot", "ngx_conf_set_bitmask_slot"),
@@ -38,7 +38,7 @@ _LISTS: Final = frozenset(
     }
 )
 _FLAG_SETTER: Final = "ngx_conf_set_flag_slot"
-# These return "is duplicate" for the second directive of a block with any arguments.
+# These return "is duplicate" for a block's second directive, whatever its arguments are.
 _ONCE: Final = frozenset(
     {
         *(f"ngx_conf_set_{name}_slot" for name in ("num", "size", "off", "msec", "sec", "bufs", "enum", "str")),
@@ -48,7 +48,7 @@ _ONCE: Final = frozenset(
         *("ngx_set_worker_processes", "ngx_event_connections"),
     }
 )
-# What a value must look like, by the function that reads it.
+# The form of a value, by the function that reads it.
 _VALUES: Final = {
     "ngx_conf_set_num_slot": "number",
     "ngx_conf_set_size_slot": "size",
@@ -63,15 +63,17 @@ _STRUCTURE: Final = re.compile(r"\b(ngx_\w+_t)\s+\*(\w+)\s*=\s*(?:\(ngx_\w+_t \*
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A directive of a module in one version."""
+    """A module's directive in one version."""
 
     name: str
     module: str
     contexts: tuple[str, ...]
     arguments: str  # numbers of arguments: "1", "1-3", "1,3", "2-" without a limit
-    kind: str  # "flag", "block", the form of its value, "once" for any other that a block takes once, or empty
+    kind: (
+        str  # "flag", "block", the form of its value, "once" for any other directive that a block takes once, or empty
+    )
     inheritance: str
-    default: str  # empty if there is none, or if it is unknown
+    default: str  # empty if it has none, or if it is unknown
 
 
 @dataclass(kw_only=True)
@@ -97,7 +99,7 @@ class Sources:
 
 
 def rows(sources: Sources, version: str) -> Iterator[Row]:
-    """Yield a row for each entry of nginx's arrays of directives."""
+    """Yield a row for each entry in nginx's arrays of directives."""
     for command in sources.commands:
         contexts = _contexts(command.flags)
         yield Row(
@@ -139,12 +141,12 @@ def _kind(command: Command, sources: Sources) -> str:
 
 
 def _is_flag(command: Command, sources: Sources) -> bool:
-    """Tell whether a directive takes only on and off: some entries say so, and take other words as well."""
+    """Tell whether a directive accepts only on and off; some entries say so, but accept other words as well."""
     return command.setter == _FLAG_SETTER or f"{_FLAG_SETTER}(" in sources.functions.get(command.setter, "")
 
 
 def _found(command: Command, sources: Sources) -> Mapping[str, Sequence[Setting]]:
-    """Return the facts about the fields that a directive sets: the field of its entry, or those of its function."""
+    """Return the facts about the fields that a directive sets: the field in its entry, or those in its function."""
     if command.field:
         found = sources.settings.get((command.structure, command.field))
         return {command.field: found} if found else {}
@@ -165,7 +167,9 @@ def _inheritance(command: Command, contexts: frozenset[str], sources: Sources, v
         return "inherited"
     if command.field and any(one.is_inherited for one in _found(command, sources).get(command.field, ())):
         return "replaced" if command.setter in _LISTS else "inherited"
-    raise ValueError(f"nginx {version}: how is {command.name} of {command.module} inherited? Say so in known.toml")
+    raise ValueError(
+        f"nginx {version}: how {command.name} in {command.module} is inherited is unknown; add it to known.toml"
+    )
 
 
 def _default(command: Command, sources: Sources, version: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The inheritance of settings: nginx's merge and init functions for a field of a structure."""
+"""The inheritance of settings, from nginx's init and merge functions for the fields of a structure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,15 +14,15 @@ _INNER: Final = re.compile(r"^\(?(?:&\s*)?(\w+)->([\w.]+)$")
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The value of a field in a block that does not set it."""
+    """What a field's value is in a block that does not set it."""
 
-    is_inherited: bool  # whether the outer block's value is used; otherwise the default
-    kind: str = ""  # kind of its value, as in nginx's macros: msec, size, bufs, …
+    is_inherited: bool  # whether it is the outer block's value, rather than the default
+    kind: str = ""  # the kind of its value, as in nginx's macros: msec, size, bufs, …
     default: tuple[str, ...] = ()  # C expressions; empty if not found
 
 
 def settings(functions: Mapping[str, str]) -> Iterator[tuple[tuple[str, str], Setting]]:
-    """Yield the facts about fields, by structure and name, from the functions of a file."""
+    """Yield the facts about fields, by structure and name, from the functions in a file."""
     for body in functions.values():
         types = {match[2]: match[1] for match in _POINTER.finditer(body)}
         for match, arguments in c_text.calls(body, r"ngx_(?:conf|http|stream|mail)_(merge|init)_(\w*?)(?:_value)?"):
@@ -38,5 +38,5 @@ def settings(functions: Mapping[str, str]) -> Iterator[tuple[tuple[str, str], Se
 
 
 def _condition(body: str, offset: int) -> str:
-    """Return the condition before a statement, back to the previous statement."""
+    """Return the condition in front of a statement."""
     return body[max(body.rfind(";", 0, offset), body.rfind("}", 0, offset)) + 1 : offset]

@@ -1,4 +1,4 @@
-"""Files of nginx's repositories at a version."""
+"""Files in nginx's repositories at a version."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ _FOLDERS: Final = ("src/core", "src/event", "src/http", "src/stream", "src/mail"
 
 
 class Repository:
-    """A repository of nginx: a checkout or a git directory."""
+    """One of nginx's repositories: a checkout or a git directory."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -26,7 +26,7 @@ class Repository:
     def versions(self, *, unreleased: str = "") -> dict[str, str]:
         """Return the revision of each version, oldest first.
 
-        ``unreleased`` is a revision after the newest tag that counts as the version in its nginx.h.
+        ``unreleased`` is a revision after the newest tag; it counts as the version in its nginx.h.
         """
         tags = [match[1] for tag in self._git("tag").split() if (match := _TAG.fullmatch(tag))]
         chosen = {tag: f"release-{tag}" for tag in tags if as_numbers(tag) >= as_numbers(FIRST)}
@@ -37,19 +37,19 @@ class Repository:
         return {version: chosen[version] for version in sorted(chosen, key=as_numbers)}
 
     def blobs(self, revision: str) -> Iterator[str]:
-        """Yield the ids of a revision's C files."""
+        """Yield the ids of the C files in a revision."""
         for line in self._git("ls-tree", "-r", revision, *_FOLDERS).splitlines():
             about, _, name = line.partition("\t")
             if name.endswith((".c", ".h")):
                 yield about.split()[2]
 
     def documented(self) -> list[str]:
-        """Return the directives that the pages of nginx.org's repository describe, in its newest revision."""
+        """Return the directives described on the pages in nginx.org's repository, in its newest revision."""
         found = self._git("grep", "-h", "<directive name=", "HEAD", "--", "xml/en/docs")
         return _DOCUMENTED.findall(found)
 
     def documented_variables(self, kind: str) -> list[str]:
-        """Return the variables that its pages about the modules of http or stream describe."""
+        """Return the variables described on its pages about the modules for http or stream."""
         return _VARIABLE.findall(self._git("grep", "-h", 'id="var_', "HEAD", "--", f"xml/en/docs/{kind}"))
 
     def text(self, blob: str) -> str:

@@ -1,4 +1,4 @@
-"""A default in the syntax of nginx.conf, from the C expressions in nginx's sources."""
+"""A default in nginx.conf's syntax, from the C expressions in nginx's sources."""
 
 import ast
 import re
@@ -24,8 +24,8 @@ def written(
 ) -> str | None:
     """Return a default; None if there is none, or if the source does not state it directly.
 
-    ``kind`` is nginx's function for such values, such as "msec"; ``words`` are those of an enumeration with their
-    values, and ``defines`` the macros.
+    ``kind`` is nginx's function for such values, such as "msec"; ``words`` are an enumeration's words with their
+    values, and ``defines`` are the macros.
     """
     if kind == "str":
         text = _resolved(default[0], defines)
@@ -68,7 +68,7 @@ def _value(node: ast.expr) -> int:
 
 
 def _word(expression: str, words: Sequence[tuple[str, str]], defines: Mapping[str, str]) -> str | None:
-    """Return the word of an enumeration for a value: by its macro's name, else by its number."""
+    """Return an enumeration's word for a value, by its macro's name, or else by its number."""
     named = [word for word, meaning in words if meaning == expression]
     number = _number(expression, defines)
     numbered = [word for word, meaning in words if number is not None and _number(meaning, defines) == number]

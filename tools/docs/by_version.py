@@ -1,4 +1,4 @@
-"""The counts of a scenario's variants, by version of nginx where versions differ."""
+"""The counts that a scenario's variants measured, by version of nginx where versions differ."""
 
 from collections.abc import Mapping
 
@@ -10,9 +10,9 @@ from tuneproof.wording import as_numbers, format_number
 
 
 def counted_table(results: Results, wanted: str) -> str:
-    """Return some metrics of all arms of a scenario that have them; by version of nginx where versions differ.
+    """Return metrics of all variants in a scenario that have them, by version of nginx where versions differ.
 
-    KeyError: No arm of the scenario has such a metric.
+    KeyError: No variant in the scenario has such a metric.
     """
     scenario, _, metrics = (part.strip() for part in wanted.partition(":"))
     names = [name.strip() for name in metrics.split(",")]
@@ -24,7 +24,7 @@ def counted_table(results: Results, wanted: str) -> str:
                     found.setdefault(arm, {}).setdefault(name, {})[cell.nginx] = value
     for name in names:
         if not any(name in by_name for by_name in found.values()):
-            raise KeyError(f"no arm of {scenario} has the metric {name}")
+            raise KeyError(f"no variant in {scenario} has the metric {name}")
     heads = ["variant", *names]
     rows = [row([plain(arm), *[_of_versions(by.get(name, {})) for name in names]]) for arm, by in found.items()]
     return "\n".join([*head(heads), *rows])
@@ -35,7 +35,7 @@ def _of_versions(values: Mapping[str, float]) -> str:
     versions: dict[float, list[str]] = {}
     for version, value in values.items():
         versions.setdefault(value, []).append(version)
-    if len(versions) < 2:  # noqa: PLR2004 - nothing to tell apart
+    if len(versions) < 2:  # noqa: PLR2004 - fewer than two values cannot differ
         return format_number(next(iter(versions))) if versions else NOTHING
     return "; ".join(f"{format_number(value)} ({', '.join(of)})" for value, of in versions.items())
 

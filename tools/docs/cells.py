@@ -1,4 +1,4 @@
-"""The parts of a cell that all tables of the pages show alike."""
+"""The parts of a result that all tables on the pages show alike."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -18,7 +18,7 @@ _MET: Final = re.compile(r" in (\d+) of \1 (?:blocks|rounds)$")
 
 
 def cells_of(results: Results, wanted: str) -> list[Cell]:
-    """Return the cells of some scenarios, separated by commas, in that order. KeyError: One has no cell."""
+    """Return the results of some scenarios, separated by commas, in that order. KeyError: One has no results."""
     names = [name.strip() for name in wanted.split(",")]
     for name in names:
         if not any(cell.scenario == name for cell in results.cells):
@@ -27,7 +27,7 @@ def cells_of(results: Results, wanted: str) -> list[Cell]:
 
 
 def verdict(cell: Cell) -> str:
-    """Return a cell's verdict, with the expected one if it differs."""
+    """Return a result's verdict, with the expected verdict if that differs."""
     marks = []
     if cell.contradicts:
         marks.append(f"expected: {cell.expected}")
@@ -45,9 +45,9 @@ def claim_text(cell: Cell) -> str:
 
 
 def threshold_notes(cells: Sequence[Cell]) -> list[str]:
-    """Return each threshold with the claims that share it, and what makes a claim exploratory.
+    """Return each threshold with the claims that share it, and why claims are exploratory.
 
-    The threshold of most claims comes last, without their names. ``./lab why`` has the reason of each.
+    The threshold of most claims comes last, without their names. ``./lab why`` has the reason for each.
     """
     claims_of: dict[str, dict[str, None]] = {}
     exploratory: dict[str, dict[str, None]] = {}
@@ -67,7 +67,7 @@ def _sentence(text: str) -> str:
 
 
 def reasons(cells: Iterable[Cell]) -> list[str]:
-    """Return the reasons of the cells' verdicts, each once, with its claims; without conditions that all rounds met."""
+    """Return the reasons for results' verdicts, each once, with its claims; without conditions that all rounds met."""
     shown = list(cells)
     claims_of: dict[str, list[str]] = {}
     for cell in shown:
@@ -84,9 +84,9 @@ def reasons(cells: Iterable[Cell]) -> list[str]:
 
 
 def folded(results: Results, shown: Collection[str], notes: Sequence[str] = ()) -> list[str]:
-    """Return the folded lines: thresholds, and the origin of some cells' figures."""
+    """Return the folded lines: thresholds, and the origin of some results' figures."""
     what = "Thresholds, machine, seed" if notes else "Machine, seed"
-    fold = f'<details markdown="1"><summary>{what}</summary>'  # markdown: for Python-Markdown; GitHub needs none
+    fold = f'<details markdown="1"><summary>{what}</summary>'  # markdown: Python-Markdown needs it
     shapers = shapers_of(cell for cell in results.cells if cell.id in shown)
     machines = each_once(_short_name(results, run) for run in results.measured_by(shown))
     run = _run(results, shown, ", ".join([machines, *shapers]), names_versions=False)
@@ -94,12 +94,12 @@ def folded(results: Results, shown: Collection[str], notes: Sequence[str] = ()) 
 
 
 def run_line(results: Results, shown: Collection[str]) -> str:
-    """Return the runs behind the figures of some cells: date, depth, seed and machine."""
+    """Return the runs behind some results' figures: date, depth, seed and machine."""
     return _run(results, shown, each_once(results.machine(run, shown) for run in results.measured_by(shown)))
 
 
 def machine_names(results: Results) -> dict[str, str]:
-    """Return a short name for each machine that measured, by its line of facts: A, B and so on."""
+    """Return a short name for each machine that measured (A, B and so on), by its line of facts."""
     machines = dict.fromkeys(machine_line(run.host) for run in results.parts)
     return dict(zip(machines, ascii_uppercase, strict=False))
 
@@ -110,7 +110,7 @@ def _run(results: Results, shown: Collection[str], machines: str, *, names_versi
     days = each_once(sorted({run.started[:10] for run in parts}))
     depths = each_once(str(run.options.get("depth", "?")) for run in parts)
     seeds = each_once(str(run.seed) for run in parts)
-    # A table of several versions has them in its head.
+    # A table with several versions has them in its head.
     nginx = f" with nginx {versions}" if names_versions or ", " not in versions else ""
     return plain(f"Measured on {days}{nginx} (depth {depths}, seed {seeds}) on {machines}.")
 
@@ -120,5 +120,5 @@ def _short_name(results: Results, run: Run) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text of results on one line of a table, without a tag or a column of its own."""
+    """Return text from results for a line of a table, so that it cannot add a tag or a column."""
     return one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")

@@ -1,4 +1,4 @@
-"""Tables of claims, a row for each: its sentence, its verdict on each version of nginx, and what was measured."""
+"""Tables of claims, a row for each: its sentence, its verdict on each version of nginx, and the measured figures."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -13,28 +13,28 @@ from tuneproof.wording import as_numbers, format_number
 
 MAJORITY: Final = 0.5
 CONTROL: Final = "(A/A control)"
-"""How the sentence of such a control ends (tuneproof/catalogue/aa_control.py): few readers need it."""
+"""How the sentences of A/A controls end (tuneproof/catalogue/aa_control.py), which few readers need."""
 
 
 def verdict_table(results: Results, wanted: str) -> str:
-    """Return the claims of some scenarios, with the reasons of their verdicts. KeyError: A scenario has no cell."""
+    """Return the claims of some scenarios, with the reasons for their verdicts. KeyError: A scenario has no results."""
     cells = cells_of(results, wanted)
     return _claims(cells, results, reasons(cell for cell in cells if not _is_control([cell])))
 
 
 def version_table(results: Results, wanted: str) -> str:
-    """Return the claims of some scenarios, with the newest figure. KeyError: A scenario has no cell."""
+    """Return the claims of some scenarios, with the newest figure. KeyError: A scenario has no results."""
     return _claims(cells_of(results, wanted), results)
 
 
 def line_table(results: Results, _wanted: str = "") -> str:
-    """Return the verdicts on each line of copied configurations, in the order of the lines.
+    """Return the verdicts on each line in copied configurations, in the order of the lines.
 
-    KeyError: No cell is about such a line.
+    KeyError: No result is about such a line.
     """
     claims = [of for of in _by_claim(results.cells) if of[0].line]
     if not claims:
-        raise KeyError("no cell is about a line of a copied configuration")
+        raise KeyError("no result is about a line in a copied configuration")
     claims.sort(key=lambda of: of[0].line.lower())
     rows = [(f"`{plain(of[0].line)}`: {claim_text(of[0])}", of) for of in claims]
     table = _table("the line", rows, _versions(cell for of in claims for cell in of))
@@ -42,7 +42,7 @@ def line_table(results: Results, _wanted: str = "") -> str:
 
 
 def _by_claim(cells: Iterable[Cell]) -> list[list[Cell]]:
-    """Return the cells of each claim on each network, by version, in the order in which the claims come."""
+    """Return the results for each claim on each network, by version, in the order of the claims."""
     claims: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
         claims.setdefault((cell.scenario, cell.name, cell.network), []).append(cell)
@@ -67,7 +67,7 @@ def _versions(cells: Iterable[Cell]) -> list[str]:
 
 
 def _table(first: str, rows: Sequence[tuple[str, list[Cell]]], versions: Sequence[str]) -> list[str]:
-    # Name networks, and the version of a figure, only if there are several.
+    # Networks, and the version behind a figure, are named only if there are several.
     has_networks = len({cell.network for _, of in rows for cell in of}) > 1
     networks = ["network"] if has_networks else []
     numbers = ", ".join(versions)
@@ -90,7 +90,7 @@ def _with(verdicts: str, measured: str) -> str:
 
 
 def _verdicts(of: Sequence[Cell], versions: Sequence[str]) -> str:
-    """Return the verdict that all versions share; otherwise each with the first and last version that have it."""
+    """Return the verdict that all versions share, or else each verdict with the first and last version that have it."""
     by_version = {cell.nginx: verdict(cell) for cell in of}
     said_of = {version: by_version.get(version, NOTHING) for version in versions}
     spans = [(said, [version for version, _ in span]) for said, span in groupby(said_of.items(), lambda of: of[1])]
@@ -100,15 +100,15 @@ def _verdicts(of: Sequence[Cell], versions: Sequence[str]) -> str:
 
 
 def _span(versions: Sequence[str]) -> str:
-    return "–".join(dict.fromkeys((versions[0], versions[-1])))  # noqa: RUF001 - an en dash is meant
+    return "–".join(dict.fromkeys((versions[0], versions[-1])))  # noqa: RUF001 - the en dash is meant
 
 
 def _measured(cell: Cell) -> str:
     """Return the measured values.
 
-    A share of trials needs no name, since the claim's sentence says what they show; two variants need none if the
-    figures of both are shown. If a majority decides, the interval of "5 of 5" is left out, since it is always the same
-    (docs/verdicts.md has it).
+    A share of trials does not need a name, since the claim's sentence says what they show; neither do two variants if
+    the figures of both are shown. If a majority decides, the interval of "5 of 5" is left out, since it is always the
+    same (docs/verdicts.md has it).
     """
     effect = cell.effect
     if effect is None:

@@ -1,4 +1,4 @@
-"""The examples of docs/: audits of configurations, explain's answers to error logs, and output of commands."""
+"""The examples in docs/: audits of configurations, explain's answers to error logs, and commands' output."""
 
 import os
 import re
@@ -23,15 +23,15 @@ _EXAMPLE: Final = re.compile(r"(```nginx\n(?P<site>.*?)```\n.*?```text\n).*?(```
 LOGGED: Final = re.compile(r"(```text\n(?P<log>\d{4}/\d\d/\d\d .*?)```\n.*?```text\n).*?(```)", re.DOTALL)
 """A block of an error log, and the next block of text."""
 COMMAND: Final = re.compile(r"(```sh\n(?P<command>\./lab [^\n]*)\n```\n\n```text\n).*?(```)", re.DOTALL)
-"""A command alone in its block, and the next block with its output."""
+"""A command alone in its block, and the next block, which has its output."""
 _ROOT: Final = Path(__file__).parents[2]
 
 
 def with_example(page: str) -> str:
     """Return a page with its examples up to date.
 
-    A text block after a block of nginx's configuration has the audit of that, with ``--details`` if the page says so
-    before the block; after an error log, explain's answer; after a single command, its output in the checkout.
+    A text block after a block with a configuration gets its audit, with ``--details`` if the page says so before the
+    block; after an error log, it gets explain's answer; after a single command, its output in the checkout.
     """
     audited = _EXAMPLE.sub(lambda match: f"{match[1]}{_audited(match)}\n{match[3]}", page)
     explained = LOGGED.sub(lambda match: f"{match[1]}{_explained(match['log'])}{match[3]}", audited)
@@ -52,7 +52,7 @@ def _explained(log: str) -> str:
 
 
 def _printed(command: str) -> str:
-    # This interpreter's packages, not those of the virtual environment that ./lab would make.
+    # This uses the interpreter's packages, not those in the virtual environment that ./lab would create.
     by_python = command.replace("./lab", f"{shlex.quote(sys.executable)} -m tuneproof.cli", 1)
     environment = {**os.environ, "COLUMNS": str(_COLUMNS), "PYTHONPATH": str(_ROOT)}
     environment.pop("TUNEPROOF_CALLED_FROM", None)

@@ -1,4 +1,4 @@
-"""Parts of pages from files of docs/ other than the results: a run on a user's own files, counts, error rates."""
+"""Parts of pages from other files in docs/ than the results: a run on a user's own files, counts, error rates."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ def gains_text(_results: Results, wanted: str) -> str:
     """Return the changes with their gains, as the terminal shows them, and their source.
 
     Args:
-        wanted: Name of results in docs/; with ": first", only the changes, without their patches.
+        wanted: The name of results in docs/; with ": first", only the changes are shown, without their patches.
 
     TuneproofError: There are no such results.
     """
@@ -60,7 +60,7 @@ def diagnoses_table(_results: Results, wanted: str) -> str:
     """Return the table, with "right/left open/wrong" in each cell, and its source.
 
     Args:
-        wanted: Name of a file in docs/ that ``python -m tools.diagnoses --json`` wrote.
+        wanted: The name of a file in docs/ that ``python -m tools.diagnoses --json`` wrote.
     """
     document = json.loads((FOLDER / wanted.strip()).read_text(encoding="utf-8"))
     found = {(each["built"], each["captured"], each["whole"]): each for each in document["sets"]}

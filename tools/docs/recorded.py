@@ -1,4 +1,4 @@
-"""The results that `audit` needs: verdict, figure and page of each claim."""
+"""The results that `audit` needs: each claim's verdict, figure and page."""
 
 import re
 from collections.abc import Mapping

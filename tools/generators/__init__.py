@@ -1,1 +1,1 @@
-"""Pages of docs/generators/: what generators and packages of others write, with the facts about each line."""
+"""Pages in docs/generators/: what other projects' generators and packages write, with facts about each line."""

@@ -22,7 +22,7 @@ def main(arguments: Sequence[str]) -> int:
         prog="python -m tools.generators", description="Write docs/generators/ from its descriptions."
     )
     parser.add_argument("--measure", action="store_true", help="run each configuration in the lab first")
-    parser.add_argument("names", nargs="*", metavar="NAME", help="only these, such as h5bp")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these generators, such as h5bp")
     options = parser.parse_args(arguments)
     for generator in every_generator():
         if options.names and generator.slug not in options.names:

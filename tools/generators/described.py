@@ -1,7 +1,7 @@
 """A description of what a generator writes by default, and the resulting nginx.conf.
 
-A description is one file of docs/generators/. Its table ``conf`` holds directives and their values, in our own order: a
-list for a repeated directive, a table for a block.
+A description is a file in docs/generators/. Its table ``conf`` contains directives and their values, in our own order:
+a list for a repeated directive, a table for a block.
 """
 
 import tomllib
@@ -19,32 +19,32 @@ _INDENT: Final = "    "
 
 @dataclass(frozen=True, kw_only=True)
 class Generator:
-    """A generator's defaults: facts about it, and none of its text."""
+    """A generator's defaults: facts about it, but none of its text."""
 
-    slug: str  # name of its files in docs/generators/
+    slug: str  # the name of its files in docs/generators/
     name: str
     version: str  # what was read, and when it was published
     licence: str
-    source: str  # its address
+    source: str  # its web address
     targets: str  # the version of nginx that it bundles or writes for; empty if it names none
-    rendered: str  # which of its options
+    rendered: str  # with which of its options
     left_out: tuple[str, ...]
     conf: Mapping[str, Any]
 
     @property
     def nginx(self) -> str:
-        """The version to audit it for: the lab's newest one that is not newer than its own."""
+        """The version to audit for: the lab's newest that is not newer than the generator's own."""
         known = [version for version in STABLE_VERSIONS if as_numbers(version) <= as_numbers(self.targets or version)]
         return known[-1]
 
     @property
     def file(self) -> Path:
-        """Path of its nginx.conf."""
+        """The path of its nginx.conf."""
         return FOLDER / f"{self.slug}.conf"
 
     @property
     def results(self) -> Path:
-        """The measurements of a run on that file."""
+        """The measurements from a run on that file."""
         return FOLDER / f"{self.slug}.json"
 
     def nginx_conf(self) -> str:

@@ -15,7 +15,7 @@ from tuneproof.wording import as_numbers
 
 _UPSTREAM: Final = "upstream"
 _TABLES: Final = frozenset({"map", "types", "geo"})
-# Names of the site, paths of its files, and its responses.
+# Directives with the site's names, its files' paths, and its responses.
 _NAMING: Final = frozenset(
     {
         *("alias", "allow", "daemon", "deny", "error_log", "error_page", "include", "index", "internal", "log_format"),
@@ -41,11 +41,11 @@ class Judged:
     """A directive, with or without a block."""
 
     line: int
-    within: str  # its block; "main" for none
+    within: str  # its block; "main" if it is in none
     text: str
     status: Status
     advised: Sequence[Advised] = ()  # the audit's finding
-    claims: Sequence[Line] = ()  # the measurement of this very line, if the audit has no rule for it
+    claims: Sequence[Line] = ()  # the measurement of this very line, if the audit has no rule for the line
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,14 +61,14 @@ class _Level:
 
 
 def judged(text: str, audit: Audit) -> list[Judged]:
-    """Return every directive of a configuration, in the order of its lines, each on a line of its own."""
+    """Return every directive in a configuration, in the order of the lines; each has a line of its own."""
     lines = text.splitlines()
     main = _Level(text="main", said=parse_file("", text).statements)
     return [_judged(said, lines[said.line - 1].strip(), levels, audit) for said, levels in _everything((main,))]
 
 
 def _everything(levels: tuple[_Level, ...]) -> Iterator[tuple[Statement, tuple[_Level, ...]]]:
-    """Yield every directive with its blocks, the innermost first."""
+    """Yield every directive with the blocks around it, the innermost first."""
     for said in levels[0].said:
         yield said, levels
         if said.block is not None:
@@ -92,7 +92,7 @@ def _judged(said: Statement, text: str, levels: tuple[_Level, ...], audit: Audit
 
 
 def _is_default(name: str, levels: tuple[_Level, ...], version: str) -> bool:
-    """Tell whether a directive sets the default of that version of nginx, as all outer blocks do."""
+    """Tell whether a directive sets a version's default, and no outer block sets anything else."""
     # An upstream block inherits nothing.
     is_of_upstream = levels[0].name == _UPSTREAM
     found = directive(name, as_numbers(version), context=_UPSTREAM if is_of_upstream else "")

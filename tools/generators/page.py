@@ -1,4 +1,4 @@
-"""The page of one generator: what to change and the gain, then the facts about each line."""
+"""A generator's page: what to change and the gain, then the facts about each line."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -25,13 +25,13 @@ _QUIET: Final = frozenset({State.IN_EFFECT, State.CANNOT_TELL})
 
 
 def audited(generator: Generator) -> Audit:
-    """Return the audit of a generator's output, for its version."""
+    """Return the audit of a generator's output for its version."""
     source = Dump({generator.file.name: generator.nginx_conf()}, is_complete=True)
     return audit_source(source, version=generator.nginx)
 
 
 def write(generator: Generator) -> None:
-    """Write what a generator writes, and its page."""
+    """Write a generator's configuration, and its page."""
     write_atomically(generator.file, generator.nginx_conf())
     write_atomically(generator.file.with_suffix(".md"), page(generator))
 
@@ -84,7 +84,7 @@ def _about(generator: Generator) -> Iterator[str]:
 
 
 def _further(audit: Audit) -> Iterator[str]:
-    """Yield the audit's advice, with the catalogue's measurements on its own configurations."""
+    """Yield the audit's advice, with measurements on the catalogue's own configurations."""
     wanted = [one for one in audit.advice if one.state not in _QUIET]
     if not wanted:
         return
@@ -99,7 +99,7 @@ def _further(audit: Audit) -> Iterator[str]:
 
 
 def _row(one: Judged, generator: Generator) -> str:
-    # The part above has reason and remedy of each change.
+    # The part above has the reason and the remedy for each change.
     told = [_advice(advised, generator.nginx, why=advised.state in _QUIET) for advised in one.advised]
     told += [_verdict(claim.scenario, claim.claim, generator.nginx) for claim in one.claims]
     return row([str(one.line), _code(one.within), _code(one.text), "<br>".join(told) or one.status.value])

@@ -1,1 +1,1 @@
-"""Compares the rows of tuneproof/messages with what nginx's source can write, and writes docs/error-log.md."""
+"""Compares the rows in tuneproof/messages to what nginx's source can log, and writes docs/error-log.md."""

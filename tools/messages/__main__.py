@@ -1,4 +1,4 @@
-"""``python -m tools.messages``: write docs/error-log.md; with --source, compare the rows with nginx's source."""
+"""``python -m tools.messages``: write docs/error-log.md; with --source, compare the rows to nginx's source."""
 
 import argparse
 import json
@@ -18,9 +18,9 @@ PAGE: Final = ROOT / "docs" / "error-log.md"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the page; return 0, or 1 if a source has messages without a row or a reason."""
+    """Write the page; return 0, or 1 if the source has messages without a row or a reason."""
     parser = argparse.ArgumentParser(prog="python -m tools.messages", description=__doc__)
-    parser.add_argument("--source", type=Path, help="the folder of nginx's source that has src/")
+    parser.add_argument("--source", type=Path, help="the folder with nginx's source, which contains src/")
     options = parser.parse_args(arguments)
     if options.source is None:
         PAGE.write_text(page(verdicts_of(json.loads(RESULTS.read_text(encoding="utf-8"))["cells"])), encoding="utf-8")

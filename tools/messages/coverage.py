@@ -1,4 +1,4 @@
-"""The rows that cover the messages of the source, and messages without a row."""
+"""Finds the rows that cover the messages in nginx's source, and messages without a row."""
 
 import re
 import tomllib
@@ -14,10 +14,10 @@ from tuneproof.messages.rows import Message, messages
 
 ANY: Final = None
 """A placeholder in a shape: any characters, or none. Other characters are literal."""
-_ENOUGH: Final = 10  # a match of so many characters is no coincidence
+_ENOUGH: Final = 10  # a match of so many characters is not a coincidence
 Shape = tuple[str | None, ...]
 _LETTER: Final = re.compile(r"%\*?[\d.]*[uixXmz]*[a-zA-Z]|<any>")
-# What nginx appends to a format: errno or OpenSSL's words, what it was doing, circumstances, a place.
+# What nginx appends to a format: errno or OpenSSL's words, what it is doing, circumstances, a place.
 _ADDED: Final = re.compile(r" \((?:\d+: |SSL: |<reason>).*| while .*|<end>.*|, (?:client|resolver).*| in <place>.*")
 
 
@@ -33,7 +33,7 @@ def of_format(text: str) -> Shape:
 
 @cache
 def of_words(text: str) -> tuple[Shape, ...]:
-    """Return the shapes of a row's words: with and without what nginx appends to every message."""
+    """Return the shapes of a row's words, with and without what nginx appends to every message."""
     texts = dict.fromkeys((_ADDED.sub("", text), text))
     made = []
     for each in texts:
@@ -46,10 +46,10 @@ def of_words(text: str) -> tuple[Shape, ...]:
 
 
 def begins(row: Shape, format_: Shape, *, strict: bool = False) -> bool:
-    """Tell whether some message of a format begins with a row's words.
+    """Tell whether a format can produce a message that begins with a row's words.
 
-    The row may have fixed words for a placeholder ("host not found in upstream" for "%s in upstream"), but not for all
-    of the format: unless both begin alike, the row has the format's longest fixed part. ``strict``: whether
+    The row may have fixed words for a placeholder ("host not found in upstream" for "%s in upstream"), but not for the
+    whole format: unless both begin alike, the row must contain the format's longest fixed part. ``strict``: whether
     placeholders after the format's first character must be placeholders in the row, too.
     """
     leading, longest = _parts(format_)
@@ -61,7 +61,7 @@ def begins(row: Shape, format_: Shape, *, strict: bool = False) -> bool:
         return False
     if strict and len(leading) >= _ENOUGH and begin.startswith(leading) and format_[len(leading) :] == (ANY,):
         return True
-    reached = {0}  # positions in the row, for each position of the format in turn
+    reached = {0}  # positions in the row, for each position in the format in turn
     for character in (*format_, ""):
         reached = _over_any(row, reached)
         if len(row) in reached:
@@ -69,7 +69,7 @@ def begins(row: Shape, format_: Shape, *, strict: bool = False) -> bool:
         if character is ANY and strict and format_[0] is not ANY:
             continue
         if character is ANY:
-            # It may have any length: every later position can be reached.
+            # It may have any length, so every later position can be reached.
             reached = set(range(min(reached), len(row) + 1))
         else:
             reached = {
@@ -97,7 +97,7 @@ def _over_any(row: Shape, reached: set[int]) -> set[int]:
     made = set(reached)
     for place in reached:
         while place < len(row) and row[place] is ANY:
-            place += 1  # noqa: PLW2901 - a walk
+            place += 1  # noqa: PLW2901 - walks along the shape
             made.add(place)
     return made
 
@@ -108,7 +108,7 @@ def is_empty(message: Written) -> bool:
 
 
 def row_of(message: Written, rows: Iterable[Message]) -> Iterator[Message]:
-    """Yield the rows that cover a message of the source."""
+    """Yield the rows that cover a message in the source."""
     format_ = of_format(message.format)
     for row in rows:
         if any(begins(each, format_, strict=True) for words in row.words for each in of_words(words.text)):
@@ -116,7 +116,7 @@ def row_of(message: Written, rows: Iterable[Message]) -> Iterator[Message]:
 
 
 def is_in(text: str, formats: Iterable[str]) -> bool:
-    """Tell whether a source can write a row's words: one of its formats, or of its other literals, begins so."""
+    """Tell whether a source can log a row's words: one of its formats, or of its other literals, begins with them."""
     fixed = PLACE.split(text)[0].strip()
     rows = of_words(text)
     return any(
@@ -126,13 +126,13 @@ def is_in(text: str, formats: Iterable[str]) -> bool:
 
 
 def missing(known: Iterable[Written]) -> Iterator[Written]:
-    """Yield the messages of level error and higher that have neither a row nor a reason in unmet.toml."""
+    """Yield the messages at level error and above that have neither a row nor a reason in unmet.toml."""
     rows = list(messages().values())
     for message in known:
         if message.level not in {*SERIOUS, VARIES} or not message.file.startswith(JUDGED) or is_empty(message):
             continue
-        # These end with file and line of the configuration: the row about its syntax covers all that no other row
-        # covers.
+        # Messages with a place end with a file and a line of the configuration: the row about its syntax covers those
+        # that no other row covers.
         if message.has_place or reason_of(message):
             continue
         if next(row_of(message, rows), None) is None:
@@ -151,7 +151,7 @@ def _unmet() -> tuple[tuple[str, re.Pattern[str], str], ...]:
 
 
 def reason_of(message: Written) -> str:
-    """Return why operators do not meet a message, or why it needs no row; empty if no reason is listed."""
+    """Return why operators do not see a message, or why it does not need a row; empty if no reason is listed."""
     return next(
         (reason for file, words, reason in _unmet() if fnmatch(message.file, file) and words.fullmatch(message.format)),
         "",

@@ -1,4 +1,4 @@
-"""docs/error-log.md, from the rows and the verdicts of the scenario error_messages, if results have them."""
+"""docs/error-log.md, from the rows, and the verdicts in the scenario error_messages if results have them."""
 
 import re
 import textwrap
@@ -11,7 +11,7 @@ from tuneproof.messages.rows import FILES, Message, Problem, depends_on, message
 
 SCENARIO: Final = "error_messages"
 _WIDTH: Final = 120
-# This limit is for the index: a row may have dozens of wordings.
+# This limits the index, since a row may have dozens of wordings.
 _MOST_WORDS: Final = 6
 _AREAS: Final = {
     "upstream": "Upstreams",
@@ -48,7 +48,7 @@ ellipsis stands for text that varies. Numbers in brackets, such as 111, are Linu
 def page(verdicts: Mapping[str, Mapping[str, str]]) -> str:
     """Return the page.
 
-    ``verdicts``: by claim, the verdict on each version of nginx.
+    ``verdicts``: the verdict on each version of nginx, by claim.
     """
     rows = messages().values()
     words = "\n".join(f"| {other} | {ours} |" for other, ours in GLIBC_WORDS.items())
@@ -60,7 +60,7 @@ def page(verdicts: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def verdicts_of(cells: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return the verdicts of the scenario by claim and version."""
+    """Return the scenario's verdicts by claim and version."""
     found: dict[str, dict[str, str]] = {}
     for cell in cells:
         if cell["scenario"] == SCENARIO:
@@ -122,7 +122,7 @@ def _verdicts(row: Message, verdicts: Mapping[str, Mapping[str, str]]) -> Iterat
 
 
 def _code(text: str) -> str:
-    """Escape Markdown's markup: names of directives have underscores, and shell commands have asterisks."""
+    """Escape Markdown's markup, since directives' names contain underscores, and shell commands contain asterisks."""
     return re.sub(r"([*_<>|\[\]`])", r"\\\1", text)
 
 

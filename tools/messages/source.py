@@ -1,6 +1,6 @@
-"""The messages in nginx's source for the error log: the format strings of its calls, with level and file.
+"""The messages for the error log in nginx's source: the format strings in its calls, with the level and the file.
 
-Only a part of C is parsed: string literals in a call's arguments, and macros of the form ``ngx_..._n``.
+It parses only a part of C: string literals in a call's arguments, and macros of the form ``ngx_..._n``.
 """
 
 import re
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 ROOMS: Final = ("http", "event", "core", "os", "stream", "mail")
-"""The folders of src/ with nginx's code."""
+"""The folders in src/ that contain nginx's code."""
 JUDGED: Final = ("http/", "event/")
-"""Each message of these must have a row or a reason; the others are about systems without memory or files."""
+"""Each message in these must have a row or a reason; the others are about systems without memory or files."""
 SERIOUS: Final = ("emerg", "alert", "crit", "error")
 """Levels that are logged by default."""
 _CALL: Final = re.compile(
@@ -27,26 +27,26 @@ _FILLED: Final = re.compile(r"%\*?[\d.]*[uixXmz]*[a-zA-Z]")
 _LEVEL: Final = re.compile(r"NGX_LOG_(\w+)")
 _LEVELS: Final = {"ERR": "error"}
 VARIES: Final = "varies"
-"""The level of messages if errno or the configuration decides at run time."""
+"""The level of messages for which errno or the configuration decides at run time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Written:
-    """One message that the source can write."""
+    """One message that the source can log."""
 
-    file: str  # below src/
-    level: str  # nginx's word for it; "varies" if errno or the configuration decides
+    file: str  # its path in src/
+    level: str  # nginx's word for the level; "varies" if errno or the configuration decides
     format: str  # as in printf, with nginx's own letters
-    has_place: bool = False  # whether file and line of the configuration follow
+    has_place: bool = False  # whether a file and a line of the configuration follow
 
 
 def written(source: Path) -> Iterator[Written]:
-    """Yield the messages of a source tree, in the order of files.
+    """Yield the messages in a source tree, in the order of the files.
 
     ``source``: the folder that has ``src``.
     """
     paths = sorted(path for room in ROOMS for path in (source / "src" / room).rglob("*.c"))
-    # Windows has other words for the same.
+    # Windows has other words for the same messages.
     headers = sorted(path for path in (source / "src").rglob("*.h") if "win32" not in path.parts)
     macros: dict[str, list[str]] = {}
     for path in headers:
@@ -71,7 +71,7 @@ def written(source: Path) -> Iterator[Written]:
 
 
 def literals(source: Path) -> frozenset[str]:
-    """Return every string literal with letters in a source tree: some messages are composed of them."""
+    """Return every string literal with letters in a source tree, since some messages are composed of literals."""
     found = set()
     for room in ROOMS:
         for path in (source / "src" / room).rglob("*.[ch]"):
@@ -84,7 +84,7 @@ def literals(source: Path) -> frozenset[str]:
 
 
 def _arguments(text: str, start: int) -> list[str]:
-    """Return the arguments of a call; its bracket opens just before ``start``."""
+    """Return the arguments of a call, of which the bracket opens just before ``start``."""
     depth, begin, place, made = 1, start, start, []
     while depth:
         character = text[place]
@@ -104,7 +104,7 @@ def _arguments(text: str, start: int) -> list[str]:
 
 
 def _formats(arguments: list[str], macros: dict[str, list[str]]) -> Iterator[str]:
-    """Yield the format strings of a call: several if the code chooses, none if it passes a variable."""
+    """Yield the format strings in a call: several if the code chooses one, none if it passes a variable."""
     for argument in arguments[1:]:
         if not re.match(r'"|ngx_\w+_n\b|\w+ \? "', argument):
             continue

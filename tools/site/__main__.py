@@ -1,7 +1,7 @@
 """Writes the page that audits a pasted configuration in the browser: ``python -m tools.site FOLDER``.
 
-Needs ``npm ci`` in tools/site, which installs Pyodide (https://pyodide.org), a Python for browsers. The page is static:
-any web server can serve the folder, and pasted text stays in the browser.
+It needs ``npm ci`` in tools/site, which installs Pyodide (https://pyodide.org), a Python for browsers. The page is
+static: any web server can serve the folder, and pasted text stays in the browser.
 """
 
 import argparse
@@ -17,11 +17,11 @@ PACKAGE: Final = HERE.parents[1] / "tuneproof"
 PYODIDE: Final = HERE / "node_modules" / "pyodide"
 RUNTIME: Final = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "pyodide-lock.json", "python_stdlib.zip")
 _ROOMS: Final = ("audit", "conf", "lines")
-"""The packages that an audit needs; it needs no third-party package."""
+"""The packages that an audit needs, none of them third-party."""
 
 
 def packed() -> Iterator[tuple[Path, str]]:
-    """Yield the files of Tuneproof that an audit needs, with their names in the archive."""
+    """Yield the files in Tuneproof that an audit needs, with their names in the archive."""
     files = [*PACKAGE.glob("*.py"), *(path for room in _ROOMS for path in (PACKAGE / room).rglob("*"))]
     for path in sorted(files):
         if path.is_file() and "__pycache__" not in path.parts:

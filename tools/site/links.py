@@ -1,6 +1,6 @@
-"""Hooks of MkDocs (https://www.mkdocs.org/dev-guide/plugins/#events): what the site adds to the pages of docs/.
+"""Hooks for MkDocs (https://www.mkdocs.org/dev-guide/plugins/#events): what the site adds to the pages in docs/.
 
-They turn links from docs/ to other files of the checkout into links to the repository, and add a page of verdicts by
+They turn links from docs/ to other files in the checkout into links to the repository, and add a page of verdicts by
 machine.
 """
 

@@ -1,8 +1,8 @@
 """The page of verdicts by machine and version: ``python -m tools.site.verdicts FOLDER``.
 
-FOLDER has the results that others sent in (contributed/README.md). They are strangers' files: they are read within
-limits, checked against the schema, and compared by the ids of known claims. The only text of theirs on the page is a
-line about their machine, as code, so that it cannot contain HTML or links.
+FOLDER contains the results that others sent in (contributed/README.md). They are strangers' files, so they are read
+within limits, checked against the schema, and compared by the ids of known claims. The only text from them on the page
+is a line about the machine, as code, so that it cannot contain HTML or links.
 """
 
 import argparse
@@ -31,13 +31,13 @@ class Machine:
     """The decisions of one machine."""
 
     line: str  # its description
-    verdicts: Mapping[str, str]  # by a result's id
+    verdicts: Mapping[str, str]  # verdicts by a result's id
 
 
 def read(file: Path) -> Machine:
     """Read results that somebody sent in.
 
-    Raises BadInputError: The file is too large, or not a result of Tuneproof.
+    Raises BadInputError: The file is too large, or not results from Tuneproof.
     """
     if file.is_symlink() or file.stat().st_size > LARGEST_BYTES:
         raise BadInputError(f"not a plain file of at most {LARGEST_BYTES // 1_000_000} MB", where=str(file))
@@ -45,13 +45,13 @@ def read(file: Path) -> Machine:
 
 
 def of(results: Results) -> Machine:
-    """Return the page's data of some results."""
+    """Return the data from some results for the page."""
     line = machine_line(results.parts[0].host)[:_MACHINE_CHARACTERS]
     return Machine(line=line, verdicts={cell.id: word_of(cell.verdict) for cell in results.cells})
 
 
 def page(own: Results, others: Sequence[Machine], refused: Sequence[str]) -> str:
-    """Return the page: a table for each scenario, a line for each result of ours, a column for each machine."""
+    """Return the page: a table for each scenario, a line for each of our own results, a column for each machine."""
     machines = [of(own), *others]
     lines = [
         "# Verdicts by version and machine",
@@ -76,7 +76,7 @@ def _code(text: str) -> str:
 
 
 def page_of(folder: Path) -> tuple[str, list[str]]:
-    """Return the page with the results in a folder, and the rejected files with the reason."""
+    """Return the page with the results in a folder, and the rejected files, each with the reason."""
     others, refused = [], []
     for file in sorted(folder.glob("*.json")):
         try:

@@ -1,8 +1,8 @@
 """``python -m tools.stock``: run the lab on a stock Debian in QEMU, and compare the verdicts with this host's.
 
-Its disk is made from packages: Debian's own kernel, systemd, Docker and AppArmor, with the Python packages and the
-lab's images of this host. It is kept in ~/.cache/tuneproof, named by a hash of its contents; the machine writes to a
-copy. A second disk has the current checkout, and a third returns ``results/``. The machine has no network.
+Its disk is made from packages: Debian's own kernel, systemd, Docker and AppArmor, with this host's Python packages
+and lab images. It is kept in ~/.cache/tuneproof, named by a hash of its contents; the machine writes to a copy. A
+second disk has the current checkout, and a third returns ``results/``. The machine has no network.
 """
 
 import argparse
@@ -38,7 +38,7 @@ from tuneproof.report.terminal.comparison_text import render_comparison
 ROOT: Final = Path(__file__).parents[2]
 JOB: Final = Path(__file__).with_name("job.sh")
 PYTHONS: Final = {"bookworm": "3.11", "trixie": "3.13", "forky": "3.14"}
-"""The Debian suites of the machine, and their Python."""
+"""The Debian suites for the machine, each with its Python."""
 PACKAGES: Final = (
     "apparmor",
     "ca-certificates",
@@ -73,10 +73,10 @@ WantedBy=multi-user.target
 CHECKOUT: Final = "/root/tuneproof"
 KERNEL_ARGUMENTS: Final = "root=/dev/vda rw console=ttyS0 quiet panic=-1 systemd.show_status=0 systemd.getty_auto=0"
 EMULATED: Final = "mitigations=off"
-"""An emulated CPU does not speculate, so mitigations only cost time there."""
+"""An emulated CPU does not speculate, so mitigations would only cost time."""
 BRINGS_RESULTS: Final = f"""\
 mkdir -p {CHECKOUT}/results
-# Through a pipe: nobody is at this terminal. Interrupted, a run keeps what it has decided.
+# Output goes through a pipe, since nobody is at this terminal. After an interrupt, a run keeps what it has decided.
 {{
     timeout --signal INT "$LIMIT_S" sh /root/task
     echo $? >{CHECKOUT}/results/status
@@ -88,31 +88,33 @@ MEMORY_MIB: Final = 6144
 DISK_GIB: Final = 16
 OUTPUT_GIB: Final = 4
 IMAGE_S: Final = 600
-"""Longer than any call of the engine while it imports the base image."""
+"""Longer than any call to the engine while it imports the base image."""
 BOOT_S: Final = 600
-"""Longer than booting, ending a run and returning its results take on emulated CPUs that also do other work."""
+"""Longer than it takes to boot, to end a run and to return its results, on emulated CPUs that also do other work."""
 KVM_TRIAL_S: Final = 20
-"""A kernel without a root file system panics within two seconds; a guest that hangs in its firmware never does."""
+"""A kernel without a root file system panics within two seconds; a guest that hangs in its firmware does not."""
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Make the disk if missing, boot it, fetch the results; return the machine's status, or 3: cannot run here."""
+    """Create the disk if missing, boot it, fetch the results; return the machine's status, or 3 if none runs here."""
     parser = argparse.ArgumentParser(prog="python -m tools.stock", description=__doc__)
-    parser.add_argument("--suite", choices=PYTHONS, default="bookworm", help="Debian's (default: bookworm)")
-    parser.add_argument("--nginx", action="append", default=[], metavar="VERSION", help="version to have on the disk")
+    parser.add_argument("--suite", choices=PYTHONS, default="bookworm", help="Debian suite (default: bookworm)")
+    parser.add_argument(
+        "--nginx", action="append", default=[], metavar="VERSION", help="version of nginx to have on the disk"
+    )
     parser.add_argument("--package", action="append", default=[], metavar="NAME", help="a further package for the disk")
     parser.add_argument("--append", default="", metavar="ARGUMENTS", help="kernel arguments, such as apparmor=0")
     parser.add_argument("--job", type=Path, default=JOB, metavar="FILE", help="a shell script to run there instead")
     parser.add_argument("--minutes", type=float, default=25, help="time limit for the job (default: 25)")
     parser.add_argument("--beside", type=Path, metavar="RESULTS", help="what to compare with (default: results/latest)")
-    parser.add_argument("run", nargs="*", metavar="ARGUMENT", help="of `./lab run` there, after --")
+    parser.add_argument("run", nargs="*", metavar="ARGUMENT", help="arguments for `./lab run` there, after --")
     options = parser.parse_args(arguments)
     latest = ROOT / "results" / "latest"
     beside = options.beside or (latest if latest.exists() else ROOT / "docs" / "results.json")
     try:
         needs = {"mmdebstrap": "mmdebstrap", "qemu-system-x86_64": "qemu-system-x86", "mke2fs": "e2fsprogs"}
         if missing := [package for program, package in needs.items() if commands.find(program) is None]:
-            apt_install(*missing, why="the machine's disk is made of packages and started by QEMU")
+            apt_install(*missing, why="the machine's disk is made from packages, and QEMU starts it")
         machine = disk_of(options.suite, nginx=options.nginx or [DEFAULT_VERSION], more=options.package)
         versions = [word for version in options.nginx for word in ("--nginx", version)]
         arguments = shlex.join([*versions, *options.run])
@@ -130,7 +132,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def disk_of(suite: str, *, nginx: Sequence[str], more: Sequence[str]) -> Path:
-    """Return the folder with the disk, the kernel and its initrd, made if there is none with this content."""
+    """Return the folder with the disk, the kernel and its initrd; create them if none has this content."""
     images = subprocess.run(
         [sys.executable, ROOT / ".ci/tools/images.py", *nginx],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -148,13 +150,13 @@ def disk_of(suite: str, *, nginx: Sequence[str], more: Sequence[str]) -> Path:
     if machine.is_dir():
         return machine
     if os.geteuid() != 0:
-        raise CannotRunHereError("only root can make the machine's disk, whose files are root's", remedy="use sudo")
+        raise CannotRunHereError("only root can make the machine's disk, since root owns its files", remedy="use sudo")
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="making-", dir=cache) as folder:
         made = Path(folder) / "machine"
         made.mkdir()
         make_disk(made, Path(folder) / "root", suite=suite, packages=packages)
-        say("loading the lab's images there, once")
+        say("loading the lab's images into the machine, once")
         with contextlib.closing(connect(timeout_s=IMAGE_S)) as client:
             ensure_base(client, ROLES_SUITE, report=say)
         saved = Path(folder) / "images.tar"
@@ -166,11 +168,11 @@ def disk_of(suite: str, *, nginx: Sequence[str], more: Sequence[str]) -> Path:
 
 
 def make_disk(made: Path, root: Path, *, suite: str, packages: Sequence[str]) -> None:
-    """Make a disk from packages, with an environment like that of ``./lab``; and put the kernel next to it."""
-    say(f"making the disk of Debian {suite}")
+    """Make a disk from packages, with an environment like the one ``./lab`` has, and put the kernel next to it."""
+    say(f"making the disk with Debian {suite}")
     try:
         mirror = [package_mirror()]
-    except CannotRunHereError:  # not Debian: mmdebstrap knows where packages are
+    except CannotRunHereError:  # on other systems than Debian, mmdebstrap knows where packages are
         mirror = []
     subprocess.run(
         [
@@ -211,9 +213,9 @@ def run_in(
     """Run a shell script in the machine; copy its results/ to a folder, which is emptied first.
 
     loads: A fourth disk. If given, the first disk keeps what is written to it, and there is no checkout.
-    limit_s: After so many seconds the script is interrupted.
+    limit_s: After so many seconds, the script is interrupted.
 
-    Returns the script's status; 124 where it was interrupted.
+    Returns the script's status; 124 if it was interrupted.
     Raises CannotRunHereError: The machine did not end, or left no results.
     """
     with tempfile.TemporaryDirectory(prefix="tuneproof-") as temporary:
@@ -232,12 +234,12 @@ def run_in(
             with tarfile.open(brought) as archive:
                 archive.extractall(folder, filter="data")
         except tarfile.ReadError as error:
-            raise CannotRunHereError("the machine ended without results", remedy="see what it wrote above") from error
+            raise CannotRunHereError("the machine ended without results", remedy="see its output above") from error
     return int((folder / "status").read_text(encoding="ascii"))
 
 
 def checkout() -> list[Path]:
-    """Return the files that git tracks, in their present state."""
+    """Return the paths of the files that git tracks, except deleted ones."""
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True).stdout
     return [path for name in listed.split("\0") if name and (path := ROOT / name).exists()]
 
@@ -250,12 +252,12 @@ def add_text(archive: tarfile.TarFile, name: str, text: str) -> None:
 
 
 def drive(path: Path, more: str = "") -> str:
-    """Return a file as an argument of QEMU's -drive; after a crash of this host it is made again."""
+    """Return a file as an argument for QEMU's -drive; after a crash of this host, the file is made again."""
     return f"file={path},if=virtio,format=raw,cache=unsafe{more}"
 
 
 def boot(machine: Path, drives: Sequence[str], *, append: str, ends_within_s: float) -> None:
-    """Let the machine run the job on its second disk until it powers off; its console is our output."""
+    """Let the machine run the job on its second disk until it powers off; its console is this program's output."""
     accelerator, more = ("kvm", "") if kvm_works(machine) else ("tcg,thread=multi,tb-size=512", EMULATED)
     say(f"booting {machine.name} with {accelerator}")
     command = [
@@ -267,12 +269,12 @@ def boot(machine: Path, drives: Sequence[str], *, append: str, ends_within_s: fl
         subprocess.run(command, stdin=subprocess.DEVNULL, check=True, timeout=ends_within_s)
     except subprocess.TimeoutExpired as error:
         raise CannotRunHereError(
-            f"the machine did not end within {ends_within_s:.0f} s", remedy="see what it wrote above"
+            f"the machine did not end within {ends_within_s:.0f} s", remedy="see its output above"
         ) from error
 
 
 def kvm_works(machine: Path) -> bool:
-    """Tell whether a kernel boots as far as looking for its root file system; /dev/kvm alone does not show that."""
+    """Tell whether a kernel boots until it looks for its root file system; /dev/kvm alone does not show that."""
     command = [*qemu(machine, "kvm", "panic=-1"), "-serial", "null"]
     try:
         return subprocess.run(command, capture_output=True, check=False, timeout=KVM_TRIAL_S).returncode == 0
@@ -281,7 +283,7 @@ def kvm_works(machine: Path) -> bool:
 
 
 def qemu(machine: Path, accelerator: str, kernel_arguments: str) -> list[str]:
-    """Return the arguments of every start of QEMU."""
+    """Return the arguments with which QEMU always starts."""
     return [
         *("qemu-system-x86_64", "-accel", accelerator, "-cpu", "max", "-smp", str(CPUS), "-m", str(MEMORY_MIB)),
         *("-nic", "none", "-display", "none", "-monitor", "none", "-no-reboot"),

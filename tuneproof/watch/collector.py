@@ -1,4 +1,4 @@
-"""Turns bpftrace's lines into seconds of workers; does no I/O."""
+"""Turns bpftrace's lines into seconds of workers, without I/O."""
 
 import json
 from collections import defaultdict
@@ -12,14 +12,14 @@ from tuneproof.watch.workers import Descriptors, Doing, Worker, peer
 
 _NS_PER_S: Final = 1e9
 Targets = Callable[[Mapping[int, set[int] | None]], Descriptors]
-"""Returns the files and peers of processes' descriptors; None: of all descriptors of a process."""
+"""Returns the files and peers of processes' descriptors; None stands for all descriptors of a process."""
 RunTimes = Callable[[int], tuple[float, float] | None]
-"""Returns how long a process ran and waited for a CPU since its start, in seconds; None if unknown."""
+"""Returns how long a process has run, and waited for a CPU, since its start, in seconds; None if unknown."""
 _SHORTEST_NS: Final = 200_000_000
 # Values of sched_switch's prev_state (include/linux/sched.h): __TASK_STOPPED and __TASK_TRACED; any kind of sleep.
 _STOPPED: Final = 0xC
 _ASLEEP: Final = 0xF3
-_CallKey = tuple[int, int, int, int]  # a call's number, its descriptor, the peer's address, nanoseconds
+_CallKey = tuple[int, int, int, int]  # a call's number, its descriptor, the peer's address, its nanoseconds
 _STOPS: Final = frozenset("Tt")
 _GONE: Final = frozenset({"", "Z", "X"})
 _SLEEPS: Final = frozenset("DS")
@@ -45,13 +45,13 @@ class Collector:
     targets: Targets
     run_times: RunTimes
     doing: Callable[[int], Doing]
-    origin_ns: int  # the recording's start, by the monotonic clock
+    origin_ns: int  # when the recording started (monotonic clock)
     began_as: int | None = None  # bpftrace's process id in the kernel; None until its program runs
     lost_events: int = 0
     _last_ns: int = 0
     _names: dict[int, str] = field(default_factory=dict)  # of the workers, by process id
-    _seen_since_ns: dict[int, int] = field(default_factory=dict)  # since when each is watched, likewise
-    _waited_before_s: dict[int, float] = field(default_factory=dict)  # for a CPU, before it was watched, likewise
+    _seen_since_ns: dict[int, int] = field(default_factory=dict)  # when watching began, by process id
+    _waited_before_s: dict[int, float] = field(default_factory=dict)  # earlier waits for a CPU, by process id
     _maps: dict[str, dict[tuple[int, ...], Any]] = field(default_factory=lambda: defaultdict(dict))
     _since: dict[int, _Since] = field(default_factory=lambda: defaultdict(_Since))
     _long: dict[int, list[list[int]]] = field(default_factory=lambda: defaultdict(list))
@@ -72,7 +72,7 @@ class Collector:
             if times is not None:
                 self._waited_before_s[each.pid] = times[1]
         if self.level is Level.CALLS:
-            # From now on the program itself tracks descriptors.
+            # From now on, the program itself tracks descriptors.
             self._at_first |= self.targets({each.pid: None for each in workers})
 
     def drop(self, *workers: Worker) -> None:
@@ -84,11 +84,11 @@ class Collector:
             self._away.discard(each.pid)
 
     def feed(self, line: str) -> tuple[LoopSecond, ...]:
-        """Process a line; the last one of a second returns that second of each worker."""
+        """Process a line; return a second of each worker after the second's last line."""
         try:
             record = json.loads(line)
         except ValueError:
-            # A path may contain bytes that are not valid JSON; blank lines are bpftrace's own.
+            # A path may contain bytes that are not valid in JSON; blank lines are bpftrace's own.
             return ()
         kind, data = record["type"], record["data"]
         if kind in {"map", "hist"}:
@@ -102,8 +102,8 @@ class Collector:
         return ()
 
     def end(self, now_ns: int) -> tuple[LoopSecond, ...]:
-        """Return the partial second since the last one, after the program's last lines; empty if there is nothing."""
-        # bpftrace may take more than a second to end, and print another second.
+        """Return the partial second after the last full one, once the program has ended; empty if there is nothing."""
+        # bpftrace may take more than a second to end, and meanwhile print another second.
         now_ns = max(now_ns, self._last_ns)
         is_long = now_ns - self._last_ns >= _SHORTEST_NS
         made = () if self.began_as is None else self._second(now_ns)
@@ -206,7 +206,7 @@ class Collector:
     def _unfinished(self, pid: int, now_ns: int, times: tuple[float, float] | None) -> LongIteration | None:
         """Return a worker's current iteration so far.
 
-        ``times``: how long it ran and waited for a CPU since its start; None if unknown.
+        ``times``: how long it has run, and waited for a CPU, since its start; None if unknown.
         """
         start, events = self._maps["@start"].get((pid,), (0, 0))
         left, state = self._maps["@off"].get((pid,), (0, 0))
@@ -219,7 +219,7 @@ class Collector:
             if now.state in _GONE:
                 return None
         else:
-            # The start of its iteration is unknown, and it may have been about to wait: it must be busy twice.
+            # The start of its iteration is unknown, and it may be about to wait, so it must be busy twice.
             now = self.doing(pid)
             was_away = pid in self._away
             is_away = now.call not in self.here.waits and bool(now.state)
@@ -229,7 +229,7 @@ class Collector:
                 return None
             stopped, sleeps = now.state in _STOPS, now.state in _SLEEPS
             left = start if stopped or sleeps else 0
-            # The program has not seen it lose its CPU; schedstat has.
+            # The program did not see the worker lose its CPU, but schedstat has the wait.
             if times is not None and (before_s := self._waited_before_s.get(pid)) is not None:
                 unseen_wait_ns = max(0, round(_NS_PER_S * (times[1] - before_s)))
         took = now_ns - start
@@ -238,7 +238,7 @@ class Collector:
             self._maps[name].get((pid,), 0) if self._maps["@gaps_of"].get((pid,)) == start else 0
             for name in ("@waited", "@blocked", "@stopped")
         )
-        # A program that ends prints its maps a little later, with later additions.
+        # A program that ends prints its maps a little later, when more has been added.
         stopped_ns = min(took, ended_stops + (gap if stopped else 0))
         waited_ns = min(took - stopped_ns, unseen_wait_ns + waited + (0 if stopped or sleeps else gap))
         own_ns = took - stopped_ns - waited_ns
@@ -266,7 +266,7 @@ class Collector:
         return self.here.names.get(number, f"system call {number}")
 
     def _was(self, pid: int, on: int, sockaddr: int, known: Mapping[int, str]) -> str:
-        """Return what a descriptor referred to when it was used; by now it may be reused."""
+        """Return what a descriptor referred to when it was used; its number may be reused since."""
         now = known.get(on, "")
         is_full = self._maps["@full"].get((pid,))
         if not sockaddr and not is_full and (at_first := self._at_first.get(pid, {}).get(on)):
@@ -285,5 +285,5 @@ def _key(text: str) -> tuple[int, ...]:
 
 
 def _events(returned: int) -> int:
-    """Return how many events epoll_wait reported; after a signal it returns a negative number."""
+    """Return how many events epoll_wait reported; after a signal, it returns a negative number."""
     return returned if returned < 1 << 31 else 0

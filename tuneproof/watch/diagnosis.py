@@ -1,4 +1,4 @@
-"""The diagnosis of a recording, in explain's words: found, rare, ruled out; and what to do."""
+"""The diagnosis of a recording, in explain's words: what is found, rare or ruled out, and what to do."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -19,13 +19,13 @@ _WORDS: Final = {CauseVerdict.FOUND: "Found", CauseVerdict.RARE: "Rare"}
 
 
 def diagnosis(loops: Sequence[WorkerLoop], where: Callable[[str], str] = lambda _: "") -> Iterator[str]:
-    """Yield the diagnosis as lines of plain text; indented lines belong to the one before.
+    """Yield the diagnosis as lines of plain text; indented lines belong to the line before.
 
-    where: Returns the parts of a configuration that match a target of calls; empty for none.
+    where: Returns the parts of a configuration that match the target of calls; empty for none.
     """
     iterations = sum(loop.iterations for loop in loops)
     if not any(loop.iterations or loop.long for loop in loops):
-        yield "No iteration of an event loop was seen: nginx had nothing to do."
+        yield "No event loop made an iteration: nginx had nothing to do."
         return
     by_kind: dict[tuple[CauseVerdict, Reason], list[LoopSign]] = defaultdict(list)
     for sign in signs(loops):
@@ -54,13 +54,13 @@ def _details(loop: WorkerLoop, sign: LoopSign, where: Callable[[str], str]) -> I
 
 
 def some(pids: Sequence[int]) -> str:
-    """Return process ids in words; of many, the first ones."""
+    """Return process ids in words; only the first ones if there are many."""
     shown = ", ".join(map(str, pids[:_PIDS_SHOWN]))
     return f"{shown}, ..." if len(pids) > _PIDS_SHOWN else shown
 
 
 def table(loops: Sequence[WorkerLoop]) -> Iterator[str]:
-    """Yield a line of figures for each of the workers that delayed new events most, and one for the others."""
+    """Yield a line of figures for each worker that delayed new events most, and a line for the other workers."""
     busy = [loop for loop in loops if loop.iterations or loop.long]
     shown = sorted(busy, key=lambda loop: -loop.longest_s)[:WORKERS_SHOWN]
     for loop in sorted(shown, key=loops.index):
@@ -80,6 +80,6 @@ def figures_of(loop: WorkerLoop) -> str:
     if loop.p50_s is not None and loop.p99_s is not None:
         said += f", p50 {seconds(loop.p50_s)}, p99 {seconds(loop.p99_s)}, longest {seconds(loop.longest_s)}"
     if loop.read_per_iteration_bytes is not None and loop.written_per_iteration_bytes is not None:
-        # Estimates, if calls are timed only in some iterations.
+        # These are estimates if calls are timed only in some iterations.
         said += f", read {size(loop.read_per_iteration_bytes)}, wrote {size(loop.written_per_iteration_bytes)} each"
     return said

@@ -1,6 +1,6 @@
-"""Functions that bpftrace lacks: changing a map of a running program, and measuring the cost of programs.
+"""Functions that bpftrace lacks: changing a running program's map, and measuring what programs cost.
 
-Uses bpf(2); numbers and structures from include/uapi/linux/bpf.h.
+They call bpf(2), with numbers and structures from include/uapi/linux/bpf.h.
 """
 
 import ctypes
@@ -33,17 +33,17 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
 class KernelMap:
-    """A map of a program that another process has loaded."""
+    """A map in a program that another process has loaded."""
 
     def __init__(self, here: Architecture, *, owner: Path, name: str) -> None:
-        """Find it.
+        """Find the map.
 
         Args:
-            here: For the architecture's number of bpf(2).
-            owner: The folder of the owner's process in /proc.
-            name: As in bpftrace's program, without the @.
+            here: The architecture, which has the number of bpf(2).
+            owner: The folder in /proc of the process that owns the map.
+            name: The map's name in bpftrace's program, without the @.
 
-        CannotRunHereError: The kernel denies access, or there is none.
+        CannotRunHereError: The kernel denies access, or there is no such map.
         """
         self._here = here
         for text in _descriptions(owner):
@@ -56,7 +56,7 @@ class KernelMap:
                 if info.raw[_NAME_AT:].rstrip(b"\0").endswith(name.encode("ascii")):
                     return
                 self.close()
-        raise CannotRunHereError(f"bpftrace has made no map {name}.", remedy="another version of bpftrace")
+        raise CannotRunHereError(f"bpftrace has not made the map {name}.", remedy="install another version of bpftrace")
 
     def put(self, key: int, value: int) -> None:
         """Set an entry. CannotRunHereError: The kernel refuses."""
@@ -71,7 +71,7 @@ class KernelMap:
         os.close(self._descriptor)
 
     def _change(self, command: int, *entry: int) -> int:
-        # bpf(2) gets the addresses of both: they must outlive the call.
+        # bpf(2) gets the addresses of both objects, which must outlive the call.
         key, value = (
             ctypes.create_string_buffer(number.to_bytes(size, sys.byteorder), size)
             for number, size in zip(entry, self._sizes, strict=True)
@@ -90,7 +90,7 @@ def _checked(done: int) -> int:
     if done < 0:
         raise CannotRunHereError(
             f"The kernel does not let us choose the workers: {os.strerror(ctypes.get_errno())}.",
-            remedy="on the host as root, or in a container with CAP_SYS_ADMIN",
+            remedy="run this on the host as root, or in a container with CAP_SYS_ADMIN",
         )
     return done
 
@@ -103,7 +103,7 @@ class Accounting:
 
     @property
     def works(self) -> bool:
-        """Whether the kernel supports it."""
+        """Whether the kernel supports this accounting."""
         return self._descriptor >= 0
 
     def close(self) -> None:
@@ -124,7 +124,7 @@ def run_time_ns(owner: Path) -> int:
 
 
 def _descriptions(owner: Path) -> Iterator[str]:
-    """Yield the kernel's information on each descriptor of a process."""
+    """Yield the kernel's information about each descriptor of a process."""
     with suppress(OSError):
         for each in (owner / "fdinfo").iterdir():
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Chooses one of the two levels of detail by the workers' load; does no I/O."""
+"""Chooses one of the two levels of detail by the workers' load, without I/O."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import Final
 from tuneproof.watch.program import Level
 
 MOST_CALLS_PER_S: Final = 50_000
-"""System calls per second of a worker. Timing a call takes about 0.5 us at 2.6 GHz with the kernel's overhead: 2.5 % of
-a CPU."""
-# Calls of an iteration that serves a small file, without reads and writes, which the kernel counts per process:
+"""System calls per second in a worker. Timing a call takes about 0.5 us at 2.6 GHz, including the kernel's overhead;
+this many calls take 2.5 % of a CPU."""
+# Calls in an iteration that serves a small file, except reads and writes, which the kernel counts per process:
 # epoll_wait, recvfrom twice, openat, fstat, setsockopt twice, close.
 _OTHER_CALLS: Final = 8
 _CALM_PART: Final = 0.5
@@ -18,7 +18,7 @@ _CALM_S: Final = 10
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """The work of a worker in a second."""
+    """What a worker did in a second."""
 
     iterations: float
     reads_and_writes: float
@@ -31,7 +31,7 @@ class Rate:
 
 @dataclass(kw_only=True)
 class Levels:
-    """Switches to the coarse level at once, and back after ten calm seconds: a pulsating load switches it once."""
+    """Switches to the coarse level at once, and back after ten calm seconds: under pulsating load, it switches once."""
 
     most_calls_per_s: float = MOST_CALLS_PER_S
     level: Level = Level.CALLS

@@ -1,6 +1,6 @@
-"""The location of a configuration that a stall affects, by the upstream's address or by the file of a call.
+"""Finds the location in a configuration that a stall affects, by the upstream's address or by a call's file.
 
-It does no I/O: the caller resolves names.
+This module does no I/O: its caller resolves names.
 """
 
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from tuneproof.conf.tree import Block
 from tuneproof.conf.values import is_address
 
 Resolve = Callable[[str], frozenset[str]]
-"""The addresses of a host name; empty if it is unknown here, such as a name in a container's network."""
+"""The addresses of a host name; empty if it is unknown here, such as a name that only a container's network has."""
 _UPSTREAM: Final = "upstream "
 _PORTS: Final = {"https": "443", "grpcs": "443"}
 _DEFAULT_PORT: Final = "80"
 
 
 def locations(facts: Facts, target: str, resolve: Resolve) -> tuple[Block, ...]:
-    """Return the blocks that match a target of calls, such as ``upstream 10.0.0.3:8000`` or a file's path.
+    """Return the blocks that match the target of calls, such as ``upstream 10.0.0.3:8000`` or a file's path.
 
     A name that does not resolve matches by its port.
     """
@@ -59,7 +59,7 @@ def _parts(server: str, default_port: str) -> tuple[str, str]:
 
 
 def _folder(block: Block, version: tuple[int, ...]) -> str:
-    """Return the prefix of the paths of a block's files; if unknown, a prefix that matches nothing."""
+    """Return the prefix of the paths of a block's files; if it is unknown, a prefix that matches nothing."""
     if alias := effective(block, "alias", version).value:
         return alias
     root = effective(block, "root", version)

@@ -1,4 +1,4 @@
-"""The figures of running event loops in the format of OpenMetrics (https://openmetrics.io)."""
+"""The figures of running event loops in the OpenMetrics format (https://openmetrics.io)."""
 
 import threading
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ _Key = tuple[str, int]
 
 
 class Metrics:
-    """Sums since watching began; the server's thread reads them while seconds arrive.
+    """Sums since watching began, which the server's thread reads while seconds arrive.
 
     A worker is dropped five minutes after its end, since each reload brings new ones.
     """
@@ -56,13 +56,13 @@ class Metrics:
             del self._long_s[part]
 
     def text(self) -> str:
-        """Return the exposition."""
+        """Return the metrics as text."""
         with self._lock:
             lines = ["# TYPE nginx_loop_iteration_seconds histogram", "# UNIT nginx_loop_iteration_seconds seconds"]
             for key, histogram in self._histograms.items():
                 of, name = _labels(key), "nginx_loop_iteration_seconds"
                 for exponent in _BUCKETS_EXPONENTS:
-                    # An exponent is the floor of the logarithm: smaller exponents mean shorter iterations.
+                    # An exponent is the floor of the logarithm, so smaller exponents mean shorter iterations.
                     number = sum(count for each, count in histogram.items() if each < exponent)
                     lines.append(f'{name}_bucket{{{of},le="{2**exponent / _NS_PER_S}"}} {number}')
                 lines.append(f'{name}_bucket{{{of},le="+Inf"}} {histogram.total()}')
@@ -84,7 +84,7 @@ class Metrics:
 def serve(metrics: Metrics, host: str, port: int) -> ThreadingHTTPServer:
     """Serve GET /metrics in a separate thread; the caller shuts it down.
 
-    OSError: The address cannot be listened on.
+    OSError: The server cannot listen on the address.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -97,7 +97,7 @@ def serve(metrics: Metrics, host: str, port: int) -> ThreadingHTTPServer:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Log no requests: a scraper sends one every few seconds."""
+            """Log nothing: a scraper sends a request every few seconds."""
 
     server = ThreadingHTTPServer((host, port), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,8 +1,8 @@
 """The view from outside, without privileges: the delays of small requests on keepalive connections.
 
 A worker serves a connection from its first byte to its last. When one worker's event loop stalls, its connections are
-late and the others are not; what all share (the path, a busy machine) is not due to one worker. So only connections of
-the same few seconds are compared. Behind a balancer, one machine may be late instead.
+late and the others are not; a delay that all share (the path, a busy machine) is not due to one worker. So only
+connections in the same few seconds are compared. Behind a balancer, one machine may be late instead.
 """
 
 import asyncio
@@ -23,28 +23,27 @@ from tuneproof.explain.parse.figures import distribution
 from tuneproof.wording import count, one_line, seconds
 
 CONNECTIONS: Final = 12
-"""With reuseport and two workers, one round in 2,048 reaches only one of them; with four, one in eight misses one."""
+"""With reuseport and two workers, one round in 2,048 reaches only one; with four, one round in eight misses one."""
 RATE_HZ: Final = 20.0
 """Requests per second on each connection."""
 ROUND_S: Final = 4.5
 """Lifetime of a connection, at most 90 requests: nginx closes it after keepalive_requests, 100 before 1.19.10."""
 LATE_S: Final = 0.005
-"""Time above the usual round trip: as long as an iteration that `watch` lists from inside."""
+"""Delay beyond the usual round trip that counts as late: as long as an iteration that `watch` lists from inside."""
 MOST_S: Final = 300.0
-"""The maximum duration: it sends 240 requests per second."""
+"""The maximum duration, since watching from outside sends 240 requests per second."""
 _TIMEOUT_S: Final = 5.0
-# Statuses of limit_req, limit_conn and overloaded servers: sent at once even by stalled workers. They ask for fewer
-# requests.
+# Statuses from limit_req, limit_conn and overloaded servers, which ask for fewer requests and say nothing about stalls.
 _REFUSED: Final = frozenset({429, 503})
 # The largest step between the sorted mean times of connections, each with LATE_S added, as a ratio. Pauses of the
-# machine and of the path affect all of them: on two CPUs with fifteen busy programs, the means of healthy workers'
+# machine and on the path affect all connections: on two CPUs with fifteen busy programs, the means of healthy workers'
 # connections differed by a factor of 1.09 at most. A worker that adds LATE_S to each response makes it 2.
 _STEP: Final = 1.5
 _LEAST_ANSWERS: Final = 2 * CONNECTIONS
-"""Minimum of responses in a round: a server without keepalive sends one per connection, and chance alone separates
-them."""
-# If all connections are equally late: no healthy server answers half of all small requests late, even on a noisy
-# machine.
+"""The minimum of responses in a round: a server without keepalive sends one per connection, and then chance alone
+separates connections."""
+# The share that counts if all connections are equally late: no healthy server answers half of all small requests late,
+# even on a noisy machine.
 _ALL_LATE: Final = 0.5
 _ROUNDS_SHARE: Final = 0.5
 
@@ -58,7 +57,7 @@ class Measured:
 
     rounds: list[Round] = field(default_factory=list)
     failures: Counter[str] = field(default_factory=Counter)  # of connections
-    refused: int = 0  # the status that ended it; 0 for none
+    refused: int = 0  # the status that ended the measurement; 0 for none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +77,7 @@ def watch_url(url: str, *, lasts_s: float) -> Iterator[str]:
     if lasts_s > MOST_S:
         raise BadInputError(
             f"--seconds {lasts_s:g}: a URL is watched for at most {MOST_S:g} s.",
-            remedy="on the server, as root, without a URL: as long as you like",
+            remedy="on the server, as root and without a URL, watch as long as you like",
         )
     target = _Target.of(url)
     found = asyncio.run(_measure(target, lasts_s))
@@ -90,7 +89,7 @@ def watch_url(url: str, *, lasts_s: float) -> Iterator[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Target:
-    """The only address that gets requests."""
+    """The only address to which requests are sent."""
 
     family: int
     address: str
@@ -105,7 +104,7 @@ class _Target:
         try:
             port = parts.port or (443 if parts.scheme == "https" else 80)
             host = parts.hostname or ""
-            # Resolved once: a name with a changing address must not spread the requests.
+            # The name is resolved once: if its address changes, the requests must not be spread.
             family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         except (ValueError, OSError) as error:
             raise BadInputError(f"{url}: {error}", remedy="give a URL such as http://10.0.0.7/") from error
@@ -148,7 +147,7 @@ async def _keep(target: _Target, ends_s: float, found: Measured) -> list[float]:
         await _ask(reader, writer, target.request, took, ends_s, found)
     except (OSError, EOFError, asyncio.LimitOverrunError, TimeoutError) as error:
         found.failures[str(error) or "timed out"] += 1
-        # A server that rejects requests at once gets no more of them than one that answers.
+        # A server that rejects requests at once does not get more of them than one that answers.
         await asyncio.sleep(1 / RATE_HZ)
     finally:
         if writer is not None:
@@ -166,12 +165,12 @@ async def _ask(
 ) -> None:
     """Send requests at the rate; a late response delays the next request to the next tick.
 
-    Each is sent at a random moment of its tick: regular pauses of a machine, as with a CPU quota, would otherwise
-    always hit the same connections.
+    Each request is sent at a random moment in its tick: regular pauses of a machine, as with a CPU quota, would
+    otherwise always hit the same connections.
     """
     tick_s = time.monotonic()
     while True:
-        due_s = tick_s + random.random() / RATE_HZ  # noqa: S311 - a moment, no secret
+        due_s = tick_s + random.random() / RATE_HZ  # noqa: S311 - a moment, not a secret
         await asyncio.sleep(max(0.0, due_s - time.monotonic()))
         asked_s = time.monotonic()
         if asked_s >= ends_s or found.refused:
@@ -189,7 +188,7 @@ async def _ask(
 
 
 def _status(head: bytes) -> int:
-    """Return a response's status; 0 if it has none."""
+    """Return a response's status; 0 for none."""
     words = head.split(maxsplit=2)
     return int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
 
@@ -201,7 +200,7 @@ def usual_s(rounds: Iterable[Round]) -> float:
 
 
 def split(of: Round) -> Split:
-    """Split the connections of a round at the largest step of their mean times."""
+    """Split the connections in a round at the largest step between their mean times."""
     asked = sorted((answers for answers in of if answers), key=mean)
     steps = [
         ((mean(after) + LATE_S) / (mean(before) + LATE_S), at)
@@ -217,15 +216,15 @@ def split(of: Round) -> Split:
 
 
 def report(found: Measured) -> Iterator[str]:
-    """Yield the result of the rounds as lines of plain text; indented lines belong to the one before."""
+    """Yield the result of the rounds as lines of plain text; indented lines belong to the line before."""
     rounds = found.rounds
     everything = [took for each in rounds for answers in each for took in answers]
     if found.refused:
         yield (
             f"Stopped after {count(len(everything), 'answer')}: the server answered {found.refused}. It limits "
-            "requests (limit_req, limit_conn) or is overloaded; such answers show nothing of its workers."
+            "requests (limit_req, limit_conn) or is overloaded; such answers say nothing about its workers."
         )
-        yield "  Next: a URL that is not limited; or on the server, as root: tuneproof watch."
+        yield "  Next: use a URL that is not limited; or run tuneproof watch on the server, as root."
         return
     usual = usual_s(rounds)
     yield (
@@ -247,9 +246,9 @@ def report(found: Measured) -> Iterator[str]:
         )
         yield f"  late:   {_times(late)}"
         yield f"  prompt: {_times(prompt)}"
-        yield "  Next: on each machine behind this address, as root: tuneproof watch; it names the worker and why."
+        yield "  Next: run tuneproof watch on each machine behind this address, as root; it names the worker and why."
     elif sum(took >= usual + LATE_S for took in everything) >= _ALL_LATE * len(everything):
-        yield "Possible: all workers stall, or the machine or the path is slow: all connections are equally late."
+        yield "Possible: all workers stall, or the machine or the path is slow, since all connections are equally late."
         yield f"  all:    {_times(everything)}"
     else:
         yield f"No problem found: no connection is later than the others. {_times(everything)}"

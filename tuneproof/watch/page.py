@@ -1,4 +1,4 @@
-"""A page of one recording: the iterations over time, by worker. A single file, which needs no network."""
+"""A page about one recording: the iterations over time, by worker. It is a single file, and needs no network."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ _HEAD: Final = '<!doctype html><html lang="en"><meta charset="utf-8"><title>ngin
 
 
 def write_page(recording: LoopRecording, diagnosis: Iterable[str], file: Path) -> None:
-    """Write the page (BadInputError: the file cannot be written)."""
+    """Write the page. BadInputError: The file cannot be written."""
     figure = graph_objects.Figure()
     busy: dict[int, list[tuple[float, float]]] = defaultdict(list)
     long: dict[tuple[int, str], list[LongIteration]] = defaultdict(list)

@@ -1,12 +1,12 @@
 """The program that bpftrace runs, and its output format.
 
-Between the return of ``epoll_wait`` and the next call to it a worker serves no other client: that is one iteration of
+From when ``epoll_wait`` returns until it is called again, a worker serves no other client: that is one iteration of
 its event loop. The program adds up iterations in the kernel and prints once a second; it prints each iteration of 5 ms
-or longer by itself, so one worker causes at most 200 such lines a second. It needs system-call tracepoints and
-sched_switch, no symbols, and the thread ids of the kernel's own PID namespace.
+or longer separately, so one worker causes at most 200 such lines a second. It needs system-call tracepoints,
+sched_switch, and the thread ids in the kernel's own PID namespace, but no symbols.
 
-The watched threads are not in its text: they are the keys of the map ``@watched``, which the caller changes while the
-program runs. So the program has the same size for 1 worker and for 128.
+The watched threads are not in the program's text: they are the keys of the map ``@watched``, which the caller changes
+while the program runs. So its size is the same for 1 worker and for 128.
 """
 
 from collections.abc import Collection, Mapping
@@ -17,10 +17,10 @@ from types import MappingProxyType
 from typing import Final
 
 LONG_NS: Final = 5_000_000
-"""The duration from which an iteration is printed by itself. A request takes several iterations, so its client waits
-for several of these: ten times half of 5 ms is where a person begins to notice."""
+"""The duration from which an iteration is printed separately. A request takes several iterations, so its client waits
+for several long ones: ten times half of 5 ms is where a person begins to notice."""
 _YOUNG_NS: Final = 200_000
-"""Up to this duration, only the bytes of an iteration's calls are recorded: short iterations need no explanation."""
+"""Up to this duration, only the bytes of an iteration's calls are recorded, since it needs no explanation."""
 _GAP_NS: Final = 200_000
 
 
@@ -28,8 +28,8 @@ _GAP_NS: Final = 200_000
 class Architecture:
     """Numbers of system calls in which a worker may spend its time; others are shown by number.
 
-    They are from the kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h; the
-    selection is from nginx's src/os/unix, src/event and src/core, and the Lua and Perl modules.
+    The numbers are from the kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h; the
+    selection covers nginx's src/os/unix, src/event and src/core, and the Lua and Perl modules.
     """
 
     bpf: int
@@ -89,9 +89,9 @@ _OTHERS_ON_FILES: Final = frozenset(
 _FIRST_IS_PATH: Final = frozenset({"open", "stat", "unlink", "rename", "mkdir"})
 _SECOND_IS_PATH: Final = frozenset({"openat", "newfstatat", "unlinkat", "renameat", "renameat2", "mkdirat", "statx"})
 WATCHED: Final = "watched"
-"""The map of the watched threads; without bpftrace's @."""
+"""The name of the map of watched threads, without bpftrace's @."""
 STARTS: Final = "start"
-"""The map of the start times of their iterations: a thread that is no longer watched must be removed."""
+"""The name of the map with the start times of their iterations; a thread that is no longer watched must be removed."""
 
 
 class Level(Enum):
@@ -102,14 +102,14 @@ class Level(Enum):
 
     @property
     def every(self) -> int:
-        """One in this many short iterations is counted; a power of two."""
+        """Of so many short iterations, one is counted; a power of two."""
         return 1 if self is Level.CALLS else 16
 
 
 _HEAD: Final = Template("""\
 BEGIN {
     @watched[(uint64)0] = (uint64)0;
-    // Without these a program that times no calls would have maps of no type.
+    // Without these, a program that times no calls would have maps without a type.
     @paused[0] = (uint64)0;
     @enter[0] = ((uint64)0, (uint64)0, (uint64)0, (uint64)0);
     @which[0] = (int64)0;
@@ -133,7 +133,7 @@ tracepoint:syscalls:sys_enter_epoll_wait, tracepoint:syscalls:sys_enter_epoll_pw
     $$began = @start[tid];
     $$start = $$began.0;
     if ($$start == 0) { return; }
-    // Zero in epoll_wait: what happens there belongs to no iteration.
+    // Zero during epoll_wait, since what happens there does not belong to an iteration.
     @start[tid] = ((uint64)0, (uint64)0);
     $$took = nsecs - $$start;
     if ((($$start >> 4) & $mask) == 0) {
@@ -206,14 +206,14 @@ interval:s:1 {
 }
 """)
 _CALLS: Final = Template("""
-// Before the other one, since probes are taken away in their order: without that one an exit is an earlier call's.
+// Before the other probe, since probes are removed in order: without sys_enter, an exit would be an earlier call's.
 tracepoint:raw_syscalls:sys_exit / @watched[tid] / {
     $$id = args->id;
     if ($waits) { return; }
     $$start = @start[tid].0;
     $$ret = args->ret;
     if ($replaces) {
-        // From here on the descriptor is another one: a client, an upstream, or none.
+        // From here on, the descriptor is another one: a client's, an upstream's, or none.
         $$by = @enter[tid];
         if ($$by.0 == 0) { return; }
         $$of = (uint64)$closed;
@@ -226,7 +226,7 @@ tracepoint:raw_syscalls:sys_exit / @watched[tid] / {
         }
         if ($$ret >= 0 || !($accepts)) {
             @sockaddr[tid, $$on] = $$of;
-            // A full map takes no new descriptor: without this the collector would report the one before it.
+            // A full map does not take a new descriptor: without this, the collector would report the one before it.
             if (@sockaddr[tid, $$on] != $$of) { @full[tid] = (uint64)1; }
         }
     }
@@ -272,16 +272,16 @@ tracepoint:raw_syscalls:sys_enter / @watched[tid] / {
     $$id = args->id;
     if ($waits) { return; }
     $$start = @start[tid].0;
-    // What a descriptor becomes is noted in an iteration that began before this program, too.
+    // Descriptors are tracked even in an iteration that began before this program.
     if ($$start == 0 && !($replaces)) { return; }
     @enter[tid] = (nsecs, (uint64)@paused[tid], (uint64)args->args[0], (uint64)args->args[1]);
 }
 """)
 _LATE_PATH_NS: Final = 1_000_000
 ACCEPTED: Final = 0x8000
-"""A mark next to the family, in the first eight bytes of a socket's address: it is a client's."""
+"""A mark next to the family, in the first eight bytes of a socket's address, if it is a client's."""
 CLOSED: Final = 0xFFFF
-"""A mark instead of an address: the descriptor was closed, and has had no address since."""
+"""A mark instead of an address, if the descriptor was closed and has had no address since."""
 
 
 def program(here: Architecture, level: Level) -> str:

@@ -1,4 +1,4 @@
-"""Runs bpftrace, or says in one sentence why it cannot.
+"""Runs bpftrace, or reports in one sentence why that is impossible.
 
 Nothing is pinned: programs and maps end with bpftrace, and bpftrace ends with this process, even by SIGKILL.
 """
@@ -33,18 +33,18 @@ _VERSION_WITHIN_S: Final = 10.0
 _ENDS_WITHIN_S: Final = 5.0
 _PR_SET_PDEATHSIG: Final = 1
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
-# Size of a map: long iterations have one key per pair of call and descriptor in a second.
+# The size of a map: long iterations add one key per call and descriptor in a second.
 _ENVIRONMENT: Final = {"BPFTRACE_MAP_KEYS_MAX": "16384", "BPFTRACE_STRLEN": "120"}
 _TAIL_LINES: Final = 5
-# bpftrace prints this if it may not raise the limit itself, even if everything works.
+# bpftrace prints this if it cannot raise the limit itself, even if everything works.
 _MEMLOCK: Final = "RLIMIT_MEMLOCK"
 _NO_MAPS: Final = ("failed to create map", "required BPF maps has failed")
 _LOADING: Final = re.compile(r"\bbpf\b|Error loading program", re.IGNORECASE)
 _NOT_PERMITTED: Final = "Operation not permitted"
-# Since Linux 5.11 the cgroup's memory limit counts for maps instead.
+# Since Linux 5.11, the cgroup's memory limit counts for maps instead.
 _NO_MEMLOCK_SINCE: Final = (5, 11)
 _CAP_SYS_ADMIN: Final = 21
-# 33 MiB on two CPUs, by the kernel's memlock of each map; 2 of them depend on the number of CPUs.
+# The sum of the kernel's memlock for each map is 33 MiB on two CPUs; 2 MiB of this depend on the number of CPUs.
 _MAPS_BYTES: Final = 32 << 20
 _MAPS_PER_CPU_BYTES: Final = 1 << 20
 _NO_MEMORY: Final = "Cannot allocate memory"
@@ -65,9 +65,11 @@ def architecture() -> Architecture:
 
 
 def check_host() -> None:
-    """Check the requirements before anything starts. CannotRunHereError: One is missing; the error has the remedy."""
+    """Check the requirements before anything starts. CannotRunHereError: One is missing; the error names the remedy."""
     if os.geteuid():
-        raise CannotRunHereError("Watching needs root.", remedy="sudo; or from outside, without root: watch URL")
+        raise CannotRunHereError(
+            "Watching needs root.", remedy="use sudo; or watch from outside, without root: watch URL"
+        )
     if not shutil.which("bpftrace"):
         raise CannotRunHereError("bpftrace is not installed.", remedy=_PACKAGE)
     command = ["bpftrace", "--version"]
@@ -87,12 +89,12 @@ def check_host() -> None:
         raise CannotRunHereError(
             "The kernel is locked down (confidentiality): BPF programs can read nothing.",
             where=str(_LOCKDOWN),
-            remedy="boot with lockdown=integrity; or from outside: watch URL",
+            remedy="boot with lockdown=integrity; or watch from outside: watch URL",
         )
 
 
 class Tracer:
-    """A bpftrace that runs one program; :meth:`line` returns its lines."""
+    """A bpftrace process that runs one program; :meth:`line` returns its lines."""
 
     def __init__(self, program: str) -> None:
         prefix = [] if _has_events(_TRACING) or _has_events(_OTHER_TRACING) else _MOUNTED
@@ -104,7 +106,7 @@ class Tracer:
             text=True,
             errors="replace",
             env={**os.environ, **_ENVIRONMENT},
-            start_new_session=True,  # Ctrl-C is for this process, which prints the diagnosis first
+            start_new_session=True,  # Ctrl-C goes to this process, which prints the diagnosis first
             preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509 - one thread of ours reads a pipe, and holds no lock
         )
         self.pid = self._process.pid
@@ -162,7 +164,7 @@ class Tracer:
         tail = "".join(self._errors)
         if "tracepoint not found" in tail or "mount" in tail:
             return CannotRunHereError(
-                "The kernel shows no system-call tracepoints.",
+                "The kernel does not offer system-call tracepoints.",
                 where=str(_TRACING),
                 remedy=f"a kernel with CONFIG_FTRACE_SYSCALLS, and tracefs: mount -t tracefs tracefs {_TRACING}",
                 tail=tail,
@@ -175,7 +177,7 @@ class Tracer:
 
 
 def _no_maps(tail: str, memlock: str) -> CannotRunHereError:
-    """Explain why the kernel gives bpftrace no memory for its maps."""
+    """Explain why the kernel does not give bpftrace memory for its maps."""
     limit_bytes, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     if memlock and _NOT_PERMITTED in tail and _kernel() < _NO_MEMLOCK_SINCE and _is_administrator():
         return CannotRunHereError(
@@ -195,7 +197,7 @@ def _no_maps(tail: str, memlock: str) -> CannotRunHereError:
 def _refused(tail: str) -> CannotRunHereError:
     return CannotRunHereError(
         "The kernel refuses BPF programs.",
-        remedy="on the host as root, or in a container with CAP_SYS_ADMIN",
+        remedy="run this on the host as root, or in a container with CAP_SYS_ADMIN",
         tail=tail,
     )
 
@@ -211,13 +213,13 @@ def _is_administrator() -> bool:
 
 
 def check_namespace(tracer: Tracer, seen_as: int) -> None:
-    """Compare bpftrace's process id here with the one that its program sees.
+    """Compare bpftrace's process id here to the one that its program sees.
 
     BadInputError: They differ: process ids here are not the kernel's.
     """
     if seen_as != tracer.pid:
         raise BadInputError(
-            "This is a container with a PID namespace of its own: the kernel has other process ids.",
+            "This is a container with a PID namespace of its own, so the kernel has other process ids.",
             remedy="watch on the host, or start the container with --pid=host",
         )
 

@@ -1,4 +1,4 @@
-"""Output while watching: a table that changes, plain lines, or JSON lines."""
+"""Output while watching: a table that is updated, plain lines, or JSON lines."""
 
 from collections.abc import Callable, Mapping
 from typing import Final, Protocol
@@ -37,7 +37,7 @@ class Lines:
         self._line = to_line if json else plain_line
 
     def show(self, made: tuple[LoopSecond, ...]) -> None:
-        """Show one second of all workers; as text, only those with the longest iterations if there are many."""
+        """Show one second of all workers; as text, only the workers with the longest iterations if there are many."""
         shown = made if self._is_json else _worst(made)
         for second in shown:
             self._write(self._line(second))
@@ -72,7 +72,7 @@ def plain_line(second: LoopSecond) -> str:
 
 
 def _worst(made: tuple[LoopSecond, ...]) -> list[LoopSecond]:
-    """Return the workers to show, in order: of many, those with the longest iterations, without idle ones."""
+    """Return the workers to show, in order; if there are many, those with the longest iterations, without idle ones."""
     if len(made) <= WORKERS_SHOWN:
         return [*made]
     longest_s = {loop.worker: loop.longest_s for loop in summarise(LoopRecording(began="", seconds=made))}
@@ -91,7 +91,7 @@ def live_table(made: tuple[LoopSecond, ...]) -> Table:
     for heading in ("worker", "nginx", "iterations/s", "busy", "p50", "p99", "longest"):
         table.add_column(heading, justify="left" if heading == "nginx" else "right", no_wrap=True)
     table.add_column("4 us ... 1 s", no_wrap=True, min_width=_LAST_EXPONENT - _FIRST_EXPONENT + 1)
-    # Parts that do not fit are left out: the figures come first.
+    # Parts that do not fit are left out, so the figures come first.
     table.add_column("longest one", no_wrap=True, overflow="ellipsis", ratio=1)
     for second in _worst(made):
         loop = summarise(LoopRecording(began="", seconds=(second,)))[0]
@@ -113,7 +113,7 @@ def live_table(made: tuple[LoopSecond, ...]) -> Table:
 
 
 def _plain(text: str) -> Text:
-    """Return an untrusted name as plain text: rich would interpret ``[/x]``, and a terminal escape sequences."""
+    """Return an untrusted name as plain text: rich interprets ``[/x]``, and terminals interpret escape sequences."""
     return Text(one_line(text))
 
 

@@ -21,11 +21,11 @@ from tuneproof.wording import count, seconds, share
 
 _LOOKS_FIRST_S: Final = 0.3
 _LOOKS_EVERY_S: Final = 1.0
-# Bytes per call of ordinary responses; a bulk transfer's calls move more, and many share an iteration.
+# Bytes per call for ordinary responses; a bulk transfer's calls move more, and many share an iteration.
 _SMALL_BYTES: Final = 2048
 _STEP_S: Final = 0.2
 _POLL_S: Final = 0.001
-# The accounting itself costs something: one second in ten is enough.
+# The accounting itself takes time; one second in ten is enough.
 _ACCOUNT_EVERY: Final = 10
 _LEAST_ACCOUNT_NS: Final = 500_000_000
 _MOST_NOTES: Final = 100
@@ -38,7 +38,7 @@ class _Run:
 
     tracer: Tracer
     collector: Collector
-    watched: KernelMap | None = None  # None until it has begun
+    watched: KernelMap | None = None  # None until the program has begun
     starts: KernelMap | None = None
 
     @property
@@ -83,7 +83,7 @@ class Watching:
     """Yields the seconds of workers, and collects notes about how they were watched."""
 
     find: Callable[[], tuple[Worker, ...]]
-    lasts_s: float | None  # None: until it is interrupted
+    lasts_s: float | None  # None to watch until an interrupt
     levels: Levels = field(default_factory=Levels)
     cost_share: float | None = None  # the largest share of a CPU so far, in all processes; None if unknown
     origin_ns: int = field(default_factory=time.monotonic_ns)
@@ -96,12 +96,14 @@ class Watching:
     _lost: int = 0
     _seconds: int = 0
     _moved: dict[int, tuple[float, int, int]] = field(default_factory=dict)  # last reading: time, calls, bytes
-    _account: tuple[Accounting, int, int] | None = None  # the accounting, its start, and the run time at that moment
+    _account: tuple[Accounting, int, int] | None = (
+        None  # the accounting, when it began, and the programs' run time at that moment
+    )
 
     def run(self) -> Iterator[tuple[LoopSecond, ...]]:
-        """Yield each second of all workers, the last one possibly shorter; ends after its time, or by `stop`.
+        """Yield each second of all workers, until the time is over or `stop` is called; the last one may be shorter.
 
-        TuneproofError: This host cannot do it, or there is no worker at the start.
+        TuneproofError: This host cannot do it, or there are no workers at the start.
         """
         check_host()
         self._workers = self.find()
@@ -115,7 +117,7 @@ class Watching:
                     yield made
                     self._adapt(made)
                 elif not self._workers and time.monotonic() >= self._looks_at_s:
-                    # nginx ended, and may be restarted.
+                    # nginx has ended, and may be restarted.
                     self._look_for_workers()
             # Iterations that end in the last, partial second count as well.
             if self._running is not None and (made := self._finish(self._running)):
@@ -124,16 +126,16 @@ class Watching:
             self.close()
 
     def stop(self) -> None:
-        """End soon, with the data so far."""
+        """End soon, and keep the data so far."""
         self._ends_s = 0.0
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes about how it was watched: the last hundred."""
+        """Notes about how workers were watched: the last hundred."""
         return (
             *self._notes,
-            *([f"{count(self._lost, 'event')} lost: the figures lack them"] if self._lost else ()),
-            "the kernel keeps no account of what watching costs"
+            *([f"{count(self._lost, 'event')} lost, so the figures lack them"] if self._lost else ()),
+            "the kernel does not report what watching costs"
             if self.cost_share is None
             else f"watching cost at most {share(round(self.cost_share, 4))} of one CPU, all processes together "
             "(bpf_stats)",
@@ -148,7 +150,7 @@ class Watching:
         self._running = self._coming = None
 
     def _start(self) -> _Run:
-        """Start a program at the current level; it runs after a second or more."""
+        """Start a program at the current level; it takes a second or more to run."""
         here, level = architecture(), self.levels.level
         return _Run(
             tracer=Tracer(program(here, level)),
@@ -187,7 +189,7 @@ class Watching:
         return made
 
     def _finish(self, run: _Run) -> tuple[LoopSecond, ...]:
-        """End a program; return its remaining output."""
+        """End a program, and return its remaining output."""
         self._end_account()
         ended_ns = time.monotonic_ns()
         whole = [each for line in run.tracer.finish() for each in run.collector.feed(line)]
@@ -224,7 +226,7 @@ class Watching:
         try:
             self._workers = self.find()
         except TuneproofError:
-            # nginx ended, another one was started, or an engine does not answer: continue with the others.
+            # nginx has ended, another one was started, or an engine does not answer: continue with the others.
             self._workers = tuple(each for each in known if is_there(each))
         ended = [each for each in known if each not in self._workers]
         new = [each for each in self._workers if each not in known]
@@ -238,7 +240,7 @@ class Watching:
                 self._note(f"{count(len(pids), f'worker {what}', f'workers {what}')}: {some(pids)}")
 
     def _keep_account(self) -> None:
-        """Add what the second cost, if the kernel accounted for it; restart the accounting now and then."""
+        """Add the cost of a second, if the kernel has accounted for it; restart the accounting now and then."""
         self._seconds += 1
         if self._account is not None and (run := self._running) is not None:
             accounting, began_ns, before_ns = self._account
@@ -267,7 +269,7 @@ class Watching:
 
 
 def run_times(pid: int) -> tuple[float, float] | None:
-    """Return how long a process ran and waited for a CPU; None if unknown, or if it has ended."""
+    """Return how long a process has run, and waited for a CPU; None if unknown, or if it has ended."""
     try:
         run, wait, _ = (PROC / str(pid) / "schedstat").read_text(encoding="ascii").split()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Finds nginx's workers by their titles and parents, even in containers, and the targets of their descriptors."""
+"""Finds nginx's workers by their titles and parents, even in containers, and what their descriptors refer to."""
 
 import ipaddress
 import re
@@ -18,8 +18,8 @@ from tuneproof.watch.program import ACCEPTED, CLOSED
 from tuneproof.wording import one_line
 
 PROC: Final = Path("/proc")
-# nginx names its processes itself (ngx_setproctitle), after its build: openresty and tengine keep "nginx", angie has
-# its own name.
+# nginx sets the titles of its processes (ngx_setproctitle) from its build: openresty and tengine keep "nginx", angie
+# has its own name.
 _MASTER: Final = re.compile(r"\S+: master process\b")
 _WORKER: Final = re.compile(r"\S+: worker process\b")
 _EPOLL: Final = "anon_inode:[eventpoll]"
@@ -46,8 +46,8 @@ def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
             empty: the only nginx that runs.
         every: Whether to return the workers of every nginx on this machine.
 
-    BadInputError: There is none, or there are several to choose from. CannotRunHereError: A container is named, but
-    there is no engine's command line to look it up.
+    BadInputError: There is no such nginx, or there are several to choose from. CannotRunHereError: A container is
+    named, but there is no engine's command to look it up.
     """
     masters = {pid for pid in _pids() if _MASTER.match(_title(pid))}
     if wanted and not wanted.isdecimal():
@@ -63,7 +63,7 @@ def find(wanted: str = "", *, every: bool = False) -> tuple[Worker, ...]:
             found = _workers_of(_with_upgrades({pid}, masters))
             return _named(found) or _none(f"The master process {pid} has no workers.")
         if not _WORKER.match(_title(pid)) and _EPOLL not in _links(PROC / wanted / "fd", None).values():
-            _none(f"The process {pid} ({_name(pid)}) has no event loop: no descriptor of it is for epoll.")
+            _none(f"The process {pid} ({_name(pid)}) has no event loop: none of its descriptors is for epoll.")
         return _named([pid])
     first = {pid for pid in masters if _parent(pid) not in masters}
     if len(first) > 1 and not every:
@@ -101,7 +101,7 @@ def _title(pid: int) -> str:
 
 
 def _parent(pid: int) -> int:
-    # The command's name is in brackets, and may have any character.
+    # The command's name is in brackets, and may contain any character.
     fields = _read(pid, "stat").rpartition(")")[2].split()
     return int(fields[1]) if len(fields) > 1 else 0
 
@@ -115,7 +115,7 @@ def _namespace(pid: int, kind: str) -> str:
 
 def _name(pid: int) -> str:
     found = _CONTAINER.search(_read(pid, "cgroup"))
-    # A process chooses its own name, which may have control sequences for a terminal.
+    # A process chooses its own name, which may contain a terminal's control sequences.
     return found[0][:_SHORT_ID] if found else one_line(_read(pid, "comm"))
 
 
@@ -138,8 +138,8 @@ def _container(name: str) -> int:
     engines = [engine for engine in _ENGINES if shutil.which(engine)]
     if not engines:
         raise CannotRunHereError(
-            f"No command that knows the container {name} is here ({', '.join(_ENGINES)}).",
-            remedy="name the process id of its nginx's master instead",
+            f"There is no command here that can look up the container {name} ({', '.join(_ENGINES)}).",
+            remedy="name the process id of its nginx master instead",
         )
     for engine in engines:
         try:
@@ -162,12 +162,12 @@ class Doing:
     """The activity of a process."""
 
     state: str  # a letter of proc_pid_stat(5); empty if it has ended
-    call: int | None  # the system call in which it sleeps; None for none
+    call: int | None  # the system call in which it sleeps, if any
     on: int  # the call's first argument
 
 
 def doing(pid: int) -> Doing:
-    """Look at a process."""
+    """Return what a process is doing now."""
     fields = _read(pid, "syscall").split()
     sleeps = len(fields) > 1 and fields[0].isdecimal()
     return Doing(
@@ -178,12 +178,12 @@ def doing(pid: int) -> Doing:
 
 
 def is_there(worker: Worker) -> bool:
-    """Report whether a worker's process exists."""
+    """Tell whether a worker's process exists."""
     return (PROC / str(worker.pid)).is_dir()
 
 
 def moved(pid: int) -> tuple[int, int]:
-    """Return how often a process has read and written, and how many bytes (proc_pid_io(5)), without recv(2)."""
+    """Return how often a process has read and written, and how many bytes (proc_pid_io(5)); recv(2) does not count."""
     fields = {name: int(value) for name, value in (line.split(": ") for line in _read(pid, "io").splitlines())}
     return fields.get("syscr", 0) + fields.get("syscw", 0), fields.get("rchar", 0) + fields.get("wchar", 0)
 
@@ -199,13 +199,13 @@ Descriptors = Mapping[int, dict[int, str]]
 
 
 def targets(wanted: Mapping[int, set[int] | None]) -> Descriptors:
-    """Return what descriptors of processes refer to, without those closed by now.
+    """Return what processes' descriptors refer to, without those closed by now.
 
-    A socket on a local port that the process's network namespace listens on is a client's, any other an upstream's. A
-    namespace's sockets are read once for all of its processes: workers share them, and there are many.
+    A socket on a local port that the process's network namespace listens on is a client's, any other an upstream's.
+    A namespace's sockets are read once for all of its processes, since workers share them and there are many.
 
     Args:
-        wanted: Descriptors by process id; None: all of them.
+        wanted: Descriptors by process id; None stands for all of them.
     """
     links = {pid: _links(PROC / str(pid) / "fd", descriptors) for pid, descriptors in wanted.items()}
     spaces: dict[str, list[int]] = defaultdict(list)
@@ -229,7 +229,7 @@ def _links(folder: Path, descriptors: set[int] | None) -> dict[int, str]:
 
 
 def _peers(net: Path, inodes: set[str]) -> dict[str, str]:
-    """Return the peers of sockets by their links: /proc/net/tcp has addresses in the machine's byte order, in hex."""
+    """Return the peers of sockets by their links; /proc/net/tcp has addresses in hex, in the machine's byte order."""
     ports: set[str] = set()
     found: dict[str, tuple[str, str]] = {}
     for table in ("tcp", "tcp6"):
@@ -254,13 +254,13 @@ def peer(sockaddr: int, now: str) -> str:
     """Return what a descriptor referred to, from the address of accept4 or connect; empty for none.
 
     Args:
-        sockaddr: The first eight bytes of a struct sockaddr, or what the program has put into their place. Those of
-            IPv4 hold address and port (ip(7)), those of IPv6 the port alone (ipv6(7)).
-        now: What the descriptor is by now: perhaps still the same.
+        sockaddr: The first eight bytes of a struct sockaddr, or what the program has put in their place. For IPv4, they
+            contain the address and the port (ip(7)), for IPv6 only the port (ipv6(7)).
+        now: What the descriptor refers to now, which may still be the same.
     """
     if sockaddr == CLOSED:
         return "" if now.startswith(_SOCKETS) else now
-    # Keys of maps are printed as if they had a sign.
+    # bpftrace prints keys of maps as signed numbers.
     packed = (sockaddr & _WITHOUT_ACCEPTED).to_bytes(8, "little")
     family, port = int.from_bytes(packed[:2], "little"), int.from_bytes(packed[2:4])
     kind = "client" if sockaddr & ACCEPTED else "upstream"
@@ -272,7 +272,7 @@ def peer(sockaddr: int, now: str) -> str:
 
 
 def address(text: str) -> str:
-    """Return an address of /proc/net/tcp or tcp6 in the usual notation."""
+    """Return an address from /proc/net/tcp or tcp6 in the usual notation."""
     host, _, port = text.rpartition(":")
     words = [bytes.fromhex(host[at : at + 8]) for at in range(0, len(host), 8)]
     packed = b"".join(word[::-1] if sys.byteorder == "little" else word for word in words)

@@ -33,7 +33,7 @@ def test_the_diagnosis_contains_the_finding_the_remedy_and_what_is_ruled_out() -
     # A few iterations cannot rule anything out.
     rarely = list(diagnosis(loops(replace(IDLE, iterations=3))))
     assert rarely == ["No problem found in the event loops, in only 3 iterations."]
-    nothing = "No iteration of an event loop was seen: nginx had nothing to do."
+    nothing = "No event loop made an iteration: nginx had nothing to do."
     assert next(diagnosis(loops(*WITHOUT_REQUESTS))) == next(diagnosis(())) == nothing
 
 

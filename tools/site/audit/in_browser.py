@@ -8,11 +8,11 @@ from tuneproof.audit.render import render
 from tuneproof.errors import TuneproofError
 
 WIDTH = 100
-"""Columns of the screen."""
+"""The columns on the screen."""
 
 
 def audited(text: str, version: str) -> str:
-    """Return the output of an audit, or an error; an empty version means all versions that know the directives."""
+    """Return an audit's output, or an error; an empty version means all versions that know the directives."""
     sys.stdin = io.TextIOWrapper(io.BytesIO(text.encode()))
     try:
         return render(audit("-", version=version or None), width=WIDTH)
