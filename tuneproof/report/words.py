@@ -1,4 +1,4 @@
-"""A cell in words: effects, figures, limits and verdicts, the same in terminal, Markdown, pages and docs."""
+"""A result in words: effects, figures, limits and verdicts, the same in the terminal, Markdown, pages and docs."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ def format_effect(value: float, unit: str, interval: tuple[float, float] | None 
     Args:
         value: The estimate.
         unit: ``ratio``, shown as a multiple; or ``share``, a difference of shares, shown in percentage points (pp).
-        interval: Lower and upper end in the same unit; None if there is none yet.
+        interval: The lower and the upper end, in the same unit; None if there is no interval yet.
     """
     scale, suffix = (1, "×") if unit == "ratio" else (100, " pp")  # noqa: RUF001 - a multiplication sign is meant
     if interval is None:
@@ -33,9 +33,9 @@ def format_effect(value: float, unit: str, interval: tuple[float, float] | None 
 
 
 def format_measured(effect: Effect) -> str:
-    """Return a cell's effect with its interval; a counted share as "5 of 5", if these are whole numbers.
+    """Return a result's effect with its interval; a counted share as "5 of 5" if these are whole numbers.
 
-    Units that are not independent count as parts of one: only their share is printed.
+    Units that are not independent count as parts of one unit, so only their share is printed.
     """
     if effect.of is not None and effect.count is not None:
         low, high = (format_number(100 * end) for end in (effect.ci_low, effect.ci_high))
@@ -46,12 +46,12 @@ def format_measured(effect: Effect) -> str:
 
 
 def measured(cell: Cell, *, nothing: str = "") -> str:
-    """Return a cell's effect with its interval."""
+    """Return a result's effect with its interval."""
     return format_measured(cell.effect) if cell.effect else nothing
 
 
 def before_and_after(cell: Cell) -> str:
-    """Return the two values behind a cell's effect, in their unit; empty if it does not compare two arms."""
+    """Return the two values behind a result's effect, in their unit; empty if it does not compare two variants."""
     if not cell.figure or len(cell.arms) != _ARMS:
         return ""
     first, second = (arm.get(cell.figure) for arm in cell.arms.values())
@@ -61,12 +61,12 @@ def before_and_after(cell: Cell) -> str:
 
 
 def outcome(cell: Cell, *, nothing: str = "") -> str:
-    """Return a cell's effect with its interval, after the two values if it compares a metric of two arms."""
+    """Return a result's effect with its interval, after the two values if it compares a metric of two variants."""
     return ", ".join(filter(None, (before_and_after(cell), measured(cell)))) if cell.effect else nothing
 
 
 def limit(cell: Cell, *, nothing: str = "") -> str:
-    """Return the condition on the interval for a cell's claim to hold: above a number, or within a margin."""
+    """Return the condition on the interval for a result's claim to hold: above a number, or within a margin."""
     threshold, effect = cell.threshold, cell.effect
     if threshold is None or effect is None:
         return nothing
@@ -81,17 +81,17 @@ def word_of(name: str) -> str:
 
 
 def verdict(cell: Cell) -> str:
-    """Return a cell's verdict in words, with the expected verdict if it differs."""
+    """Return a result's verdict in words, with the expected verdict if it differs."""
     return f"{word_of(cell.verdict)}, expected: {cell.expected}" if cell.contradicts else word_of(cell.verdict)
 
 
 def place_of(cell: Cell) -> str:
-    """Return the place of a cell's measurement: scenario, version, and the network if links were shaped."""
+    """Return the place of a result's measurement: scenario, version, and the network if links were shaped."""
     return cell.key.place
 
 
 def expired_since(cell: Cell) -> str:
-    """Return the version that made a cell's advice unnecessary, if it was refuted there; otherwise empty."""
+    """Return the version that made a result's advice unnecessary, if its claim was refuted there; otherwise empty."""
     expired = cell.expired_since and cell.verdict == _EXPIRED_VERDICT
     return f"nginx {cell.expired_since}" if expired else ""
 

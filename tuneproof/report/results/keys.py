@@ -3,20 +3,20 @@
 from typing import Final, NamedTuple, Self
 
 UNSHAPED: Final = "bare"
-"""Name of the network without shaped links."""
+"""The name of the network without shaped links."""
 
 
 class Key(NamedTuple):
-    """One claim on one version and network; without a claim, the lab that the claims of a scenario share there."""
+    """One claim on one version and network; without a claim, the lab that a scenario's claims share there."""
 
     scenario: str  # its name
-    claim: str  # its name; empty for all claims of the scenario
-    nginx: str  # version; empty for a test without one
-    network: str  # name of the network profile; empty likewise
+    claim: str  # the claim's name; empty for all claims in the scenario
+    nginx: str  # nginx's version; empty for a test without one
+    network: str  # the network profile's name; empty for a test without one
 
     @classmethod
     def parse(cls, id_: str) -> Self:
-        """Return the key of a claim's id. ValueError: It is not an id."""
+        """Return the key in a result's id. ValueError: It is not an id."""
         scenario, claim, nginx, network = id_.split("/")
         return cls(scenario, claim, nginx.removeprefix("nginx-"), network)
 
@@ -27,13 +27,13 @@ class Key(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is decided, in words: scenario, version, and the network if links are shaped."""
+        """Where the claim is decided, in words: scenario, version, and the network if links are shaped."""
         network = "" if self.network == UNSHAPED else f", {self.network}"
         return f"{self.scenario}, nginx {self.nginx}{network}"
 
     @property
     def lab(self) -> Self:
-        """The lab of its claim."""
+        """The lab in which its claim is decided."""
         return self._replace(claim="")
 
     def of(self, claim: str) -> Self:

@@ -1,4 +1,4 @@
-"""Changes to the user's own nginx, from the decided cells, without names of verdicts or claims."""
+"""Changes to the user's own nginx, from the decided results, without names of verdicts or claims."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -15,13 +15,13 @@ _MEASURED: Final = "measured change gains anything here"
 _UNMEASURED: Final = "change was measured"
 _SHOWN_OF_THE_LAB: Final = 3
 _MINUTE_S: Final = 60
-# Ends of the names of claims about one place: what is seen, and the change that cures it.
+# How the names of claims about one place end: for the effect, and for the change that prevents it.
 _CURES: Final = {"_connects_every_time": "_patch_keeps_connections", "_delivers_events": "_patch_delivers_events"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Gain:
-    """A change, with the cells that show its gain, the largest first."""
+    """A change, with the results that show its gain, the largest first."""
 
     number: int
     remedy: Remedy
@@ -29,12 +29,12 @@ class Gain:
 
     @property
     def file(self) -> str:
-        """Name of the file that the change is written to."""
+        """The name of the file that the change is written to."""
         return f"{self.number}.sysctl.conf" if self.remedy.reaches_others else f"{self.number}.patch"
 
 
 def gains_of(cells: Sequence[Cell]) -> list[Gain]:
-    """Return the changes with a gain; those that are only to be considered come last, equal patches are merged."""
+    """Return the changes with a gain; those only to be considered come last, and equal patches are merged."""
     held = {cell.name for cell in cells if cell.verdict == "holds"}
     found: dict[tuple[bool, str], list[Cell]] = {}
     for cell in cells:
@@ -51,7 +51,7 @@ def gains_of(cells: Sequence[Cell]) -> list[Gain]:
 def render_own(cells: Sequence[Cell], *, left_out: Sequence[str] = ()) -> str:
     """Return what to change, what to consider, what is fine, and what was not tested, each with its reason.
 
-    ``left_out``: parts of the configuration without a cell, in words.
+    ``left_out``: parts of the configuration without a result, in words.
     """
     gains = gains_of(cells)
     changes = [gain for gain in gains if not _is_a_choice(gain.remedy)]
@@ -61,7 +61,7 @@ def render_own(cells: Sequence[Cell], *, left_out: Sequence[str] = ()) -> str:
         else [f"  nothing: no {_MEASURED if any(cell.remedy for cell in cells) else _UNMEASURED}"],
         "CONSIDER": chain.from_iterable(_gain(gain) for gain in gains if _is_a_choice(gain.remedy)),
         "ALREADY FINE": _fine(cells),
-        # What is not as it should be, and no change cures.
+        # Effects that no change prevents.
         "SEEN": _contrary(cells, gains),
         "NOTE": (f"  {one_line(reason)}" for reason in _reasons(cells, decided=True)),
         "NOT DECIDED": _undecided(cells),
@@ -87,7 +87,7 @@ def render_head(name: str, chosen: Sequence[str], cells: Sequence[Cell], *, seco
 
 
 def render_lab(around: Sequence[str]) -> str:
-    """Return what the lab added or changed around the files, in one line: the report has all of it."""
+    """Return what the lab added or changed around the files, in one line; the report has all of it."""
     if not around:
         return "Added for the lab: nothing"
     more = len(around) - _SHOWN_OF_THE_LAB
@@ -151,6 +151,6 @@ def _undecided(cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def _reasons(cells: Sequence[Cell], *, decided: bool) -> list[str]:
-    """Return the reasons of cells, each once; decided cells may have none."""
+    """Return results' reasons, each once; decided results may have none."""
     reasons = (cell.reason for cell in cells if (cell.verdict in _DECIDED) == decided)
     return [reason for reason in dict.fromkeys(reasons) if reason or not decided]
