@@ -76,7 +76,10 @@ def test_what_is_missing_is_named(bpftrace: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("commands", "said"),
     [
-        ("echo 'ERROR: tracepoint not found: syscalls:sys_enter_epoll_wait' >&2; exit 1", "no system-call tracepoints"),
+        (
+            "echo 'ERROR: tracepoint not found: syscalls:sys_enter_epoll_wait' >&2; exit 1",
+            "does not offer system-call tracepoints",
+        ),
         ("echo 'ERROR: bpf: Operation not permitted' >&2; exit 1", "refuses BPF programs"),
         ("echo 'ERROR: Error loading program: tracepoint:sched:sched_switch' >&2; exit 1", "refuses BPF programs"),
         ('echo "ERROR: couldn\'t set RLIMIT_MEMLOCK for bpftrace" >&2; echo odd >&2; exit 7', "ended with status 7"),
