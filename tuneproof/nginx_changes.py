@@ -311,7 +311,7 @@ def _moved(old: Directive, new: Directive) -> Change:
 
 
 def _block(row: Directive) -> str:
-    """Return the block that tells a directive from others with its name; empty for a directive in http, if possible."""
+    """Return the block that distinguishes a directive from older ones with its name; empty if there are none."""
     if row.contexts <= {"upstream", "stream upstream"}:
         return "upstream"
     family = row.module.split("_")[1]
