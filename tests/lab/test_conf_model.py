@@ -69,7 +69,7 @@ SAMPLE: Final = Size(
 ALL: Final = Size(
     location_servers=420, requests_each=25, inheritance_servers=30, timeout_servers=12, host_ports=100, listen_sets=1400
 )
-# The newest version answers the most questions, since it has directives that the others lack.
+# The newest stable version answers the most questions, since it has directives that older ones lack.
 TIERS: Final = [
     pytest.param(STABLE_VERSIONS[-1], SAMPLE, id=f"sample-{STABLE_VERSIONS[-1]}"),
     *(pytest.param(version, ALL, id=f"all-{version}", marks=pytest.mark.slow) for version in LAB_VERSIONS),

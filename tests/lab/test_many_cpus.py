@@ -33,7 +33,7 @@ def test_each_worker_has_its_cpu_and_gets_load(lab_session: Session, images: Bui
         for arm in scenario.arms:
             lists = lab[arm.subject.name].run(["sh", "-c", CPUS_ALLOWED]).decode().split("Cpus_allowed_list:")
             seen[arm.name] = sorted(filter(None, (text.strip() for text in lists)))
-            # Two CPUs need not show whether the generators are fast enough.
+            # Whether the generators are fast enough cannot be checked on two CPUs.
             assert isinstance(arm.plan, HttpLoad)
             met = HttpLoad.observe(arm.plan, bench.run(arm, label=f"{arm.name}-b1"))
             assert (met.faults, met.failed_share) == ((), 0.0)

@@ -1,7 +1,7 @@
 """A patched configuration answers as before: same statuses, same headers, on the lab's nginx.
 
-By default, it uses a few configurations drawn by a seed. TUNEPROOF_PATCHED_SEEDS sets how many; TUNEPROOF_NGINX_TESTS
-names a folder with an nginx.conf in each of its folders, such as those of nginx's own test suite.
+By default, the test generates a few configurations from seeds. TUNEPROOF_PATCHED_SEEDS sets how many;
+TUNEPROOF_NGINX_TESTS names a folder with an nginx.conf in each of its folders, such as those of nginx's own test suite.
 """
 
 import json
@@ -37,9 +37,9 @@ SEEDS: Final = int(os.environ.get("TUNEPROOF_PATCHED_SEEDS", "12"))
 SUITE: Final = os.environ.get("TUNEPROOF_NGINX_TESTS", "")
 BEFORE, AFTER, AGAIN = "before", "after", "again"
 _FOLDER: Final = "/promises"
+# At most this many containers run side by side; each runs at most this many configurations until then.
 _AT_ONCE: Final = 8
 _EACH: Final = 40
-"""At most this many nginx run side by side, each alone on its machine and with at least this many configurations."""
 # audit reports this cost with a patch: a backend that gets HTTP/1.1 may send chunked responses.
 _FRAMING: Final = frozenset({"transfer-encoding", "content-length"})
 # These depend on the server's clock, and on the time at which a test created its file.
@@ -183,7 +183,7 @@ def _adds(case: Tried, name: str, line: str) -> bool:
 
 
 def _is_tried_once_more(now: Sequence[str] | None, then: Sequence[str] | None) -> bool:
-    """Tell whether two values are different lists of servers, such as $upstream_addr: a cost of reused connections."""
+    """Tell whether lists of servers, such as $upstream_addr, only grew: reused connections may cost a retry."""
     return bool(now and then) and all(
         new.startswith(f"{old}, ") for new, old in zip(now or (), then or (), strict=False)
     )

@@ -24,7 +24,7 @@ NEW: Final = "second"
 ASKED: Final = 20
 # The TTL of Docker's own resolver for every container (https://github.com/moby/moby/issues/30029).
 TTL_S: Final = 600
-# nginx counts in whole seconds: after valid=1s, it queries again before the third second.
+# nginx counts in whole seconds: with valid=1s, it queries again after two seconds at the latest.
 LATER_S: Final = 2.1
 
 _REUSE: Final = 'proxy_http_version 1.1; proxy_set_header Connection "";'
@@ -68,7 +68,7 @@ def _asked_later(rig: Rig, *, asks_by_itself: bool, later_s: float) -> Figures:
     else:
         rig.wait(later_s)
     before = _seen(rig, OLD)
-    with rig.before(HALF * ASKED, "one query a second would be one for every other request"):
+    with rig.before(HALF * ASKED, "one query per second would add up to one for every two requests"):
         rig.ok(rig.flow(Flow(requests=ASKED)), requests=ASKED)
     old, new = _seen(rig, OLD), _seen(rig, NEW)
     followed = len(new.requests)

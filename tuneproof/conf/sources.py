@@ -278,7 +278,7 @@ def _read(path: Path) -> str:
 def _limited(name: str, file: IO[bytes]) -> bytes:
     raw = file.read(_MAX_BYTES + 1)
     if len(raw) > _MAX_BYTES:
-        raise BadInputError(f"{name} has more than {_MAX_BYTES >> 20} MiB: no configuration is that large")
+        raise BadInputError(f"{name} is larger than {_MAX_BYTES >> 20} MiB: no configuration is that large")
     return raw
 
 

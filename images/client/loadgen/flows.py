@@ -96,7 +96,7 @@ class Standing:
             self._loop.close()
 
     async def _run(self) -> tuple[tuple[Connection, ...], ...]:
-        """Run all flows; those that stay open end with the event."""
+        """Run all flows; connections that stay open end when ``_ended`` is set."""
         if not self._coming:
             self._all_stand.set()
         tasks = [asyncio.ensure_future(self._flow(flow)) for flow in self._flows]
@@ -162,7 +162,7 @@ class Flows:
     def end(self) -> tuple[tuple[Connection, ...], ...]:
         """End the open flows; CannotDoError: there are none."""
         if self._standing is None:
-            raise CannotDoError("no connections stay")
+            raise CannotDoError("no connections are being kept open")
         standing, self._standing = self._standing, None
         return standing.end()
 
@@ -202,8 +202,8 @@ def request(flow: Flow, host: str, *, connection: int, number: int) -> bytes:
 class _Talk:
     """The conversation on one connection.
 
-    ended: set when all flows have ended.
-    settled: called when the connection begins to stay.
+    ended: set when connections that stay open should end.
+    settled: called once the connection only has to be kept open.
     """
 
     def __init__(
@@ -238,7 +238,7 @@ class _Talk:
             await self._send_slowly(self._writer)
             await _receive(reader, self._begin_answer(), flow)
         elif flow.head_bytes:
-            # Only what the kernel has taken counts as sent, and not what waits here for it.
+            # Only what the kernel has accepted counts as sent, not what is still buffered here.
             self._writer.transport.set_write_buffer_limits(high=0)
             self._writer.write(request(flow, server.host, connection=self._number, number=0)[: flow.head_bytes])
             await self._writer.drain()
@@ -273,7 +273,7 @@ class _Talk:
         return answer
 
     async def _repeat(self) -> None:
-        """Send no request if the server has announced that it closes."""
+        """Repeat the request until it should end, or until the server announces that it will close the connection."""
         self._settled()
         is_last = False
         while self._writer is not None and not is_last and not self.report.answers[-1].says_close:
@@ -303,7 +303,7 @@ class _Talk:
             await _receive(self._reader, answer, flow)
 
     def close(self) -> None:
-        """Reset the connection in whatever state it is."""
+        """Reset the connection, whatever state it is in."""
         if self._writer is not None:
             self._writer.transport.abort()
 

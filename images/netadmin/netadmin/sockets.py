@@ -15,7 +15,7 @@ NAMES: Final = (
     *("", "ESTAB", "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2", "TIME-WAIT", "UNCONN", "CLOSE-WAIT", "LAST-ACK"),
     *("LISTEN", "CLOSING", "SYN-RECV"),
 )
-"""ss(8)'s names of the states, by number; two have one name."""
+"""ss(8)'s names of the states, by number; two states share a name."""
 # The kernel takes a bit mask of them. Many ended connections are counted differently: see time_waits().
 EVERY: Final = sum(1 << number for number in range(1, 12))
 UNENDED: Final = EVERY & ~(1 << _TIME_WAIT)
@@ -25,7 +25,7 @@ MANY_ENDED: Final = 100
 
 
 class Diag(Protocol):
-    """The used part of pyroute2's DiagSocket."""
+    """The part of pyroute2's DiagSocket that is used here."""
 
     def bind(self) -> None:
         """Make the socket ready for queries."""

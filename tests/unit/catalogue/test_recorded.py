@@ -118,7 +118,7 @@ def test_the_files_are_those_that_an_engineer_would_have_collected() -> None:
     assert files["processes"] == b"Name:\tnginx\nPid:\t7\n"
 
 
-def test_the_workers_times_are_recorded_if_requests_fail() -> None:
+def test_the_workers_times_are_recorded_along_with_an_error_log() -> None:
     """Each worker's times are read before and after, so that explain can distinguish a stall from a lack of CPU."""
     around = Around()
     plan = Recorded(load=Inner(around.did), access_log=False, error_log=True)
@@ -130,7 +130,7 @@ def test_the_workers_times_are_recorded_if_requests_fail() -> None:
 
 
 def test_the_observation_is_what_the_files_show() -> None:
-    """The example has drops without overflows, which need another file for a decision."""
+    """The example has drops without overflows; without another file, their cause cannot be decided."""
     around = Around()
     plan = Recorded(load=Inner(around.did))
     outcome = plan.run(around.stage, label="a-b1")
@@ -150,7 +150,7 @@ def test_the_capture_also_ends_after_a_load_that_failed() -> None:
     assert around.did[-2:] == ["load", "stop"]
 
 
-def test_a_street_runs_around_the_load_and_is_captured_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_background_traffic_runs_during_the_load_and_is_captured_at_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """The captures contain all traffic, not only TCP; the other traffic ends with the load."""
     monkeypatch.setattr(recorded, "_STREET_S", 0.0)
     around = Around(filter_="")
@@ -168,7 +168,7 @@ def test_a_street_runs_around_the_load_and_is_captured_at_both_ends(monkeypatch:
     assert {CAPTURE_FILE, CLIENTS_CAPTURE_FILE, BACKENDS_CAPTURE_FILE} <= set(outcome.files)
 
 
-def test_a_street_ends_with_a_load_that_failed() -> None:
+def test_background_traffic_ends_with_a_load_that_failed() -> None:
     """Otherwise, the traffic would continue into the next trial."""
     around = Around(filter_="")
     with pytest.raises(LabError, match="no connection"):

@@ -1,4 +1,4 @@
-"""A sample of a log's lines that shows which part of them another log has, too."""
+"""A sample of a log's lines that shows how many of them another log has as well."""
 
 import re
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ _MOMENT: Final = re.compile(r"(?<!\d)\d\d:\d\d:\d\d(?:[.,]\d+)?|(?<!\d)\d{10}(?!
 
 @dataclass(frozen=True, kw_only=True)
 class LineSample:
-    """The different lines of a log with the lowest checksums; equal lines of two logs are in the samples of both."""
+    """The distinct lines of a log with the lowest checksums, so that samples of two logs share their common lines."""
 
     below: int = _ALL  # every line with a checksum below this is in the sample
-    checksums: Mapping[int, int] = field(default_factory=dict)  # a line's, and the one of its text without the time
+    checksums: Mapping[int, int] = field(default_factory=dict)  # a line's, and that of its text without the time
 
     @property
     def has_all(self) -> bool:

@@ -39,7 +39,7 @@ def playing(*replies: Reply) -> Iterator[tuple[Scripted, tuple[str, int]]]:
     finally:
         backend.play(())
         loop.call_soon_threadsafe(server.close)
-        wait_until(lambda: backend.seen().open_connections == 0, "kept connections")
+        wait_until(lambda: backend.seen().open_connections == 0, "connections stayed open")
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
@@ -108,7 +108,7 @@ def test_an_http_1_0_stream_has_no_chunks_and_ends_with_its_connection() -> None
         assert body == EVENT.encode()
 
 
-def test_nothing_is_left_to_end_of_a_connection_that_was_just_reset() -> None:
+def test_ending_a_connection_that_was_just_reset_does_no_harm() -> None:
     """The peer has reset the connection, but the backend has not noticed yet."""
 
     async def trial() -> None:
@@ -132,7 +132,7 @@ def test_nothing_is_left_to_end_of_a_connection_that_was_just_reset() -> None:
 
 @pytest.mark.parametrize(("resets", "end"), [(False, "closed"), (True, "reset")])
 def test_a_stream_that_the_backend_ends_early_does_not_count_as_left(*, resets: bool, end: str) -> None:
-    """The client reports how the stream ended; the counts restart with other replies."""
+    """The client reports how the stream ended; new replies reset the counts."""
     with playing(EVENTS) as (backend, address):
         streams = OpenStreams()
         streams.open(*address, (Streams(path="/events"),))
@@ -166,11 +166,11 @@ def test_a_connection_ends_when_the_next_request_arrives(*, resets: bool, reads_
     assert (seen.open_connections, seen.left_connections) == (0, 0)
 
 
-def test_idle_connections_are_closed_regularly() -> None:
+def test_idle_connections_are_closed_without_a_reset() -> None:
     """Both idle connections are closed, and a later one is not."""
     with playing(Reply()) as (backend, address):
         with socket.create_connection(address, timeout=10) as one, socket.create_connection(address, timeout=10) as two:
-            wait_until(lambda: backend.seen().open_connections == 2, "did not come")
+            wait_until(lambda: backend.seen().open_connections == 2, "the connections did not arrive")
             assert backend.end_connections(resets=False) == 2
             assert one.recv(1) == two.recv(1) == b""
         assert heard(address, "GET / HTTP/1.0\r\n\r\n").startswith(b"HTTP/1.1 200 ")

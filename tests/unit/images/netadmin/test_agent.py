@@ -46,7 +46,7 @@ class FakeWire:
         return cast("Wire", self)
 
     def ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the requested figures as what was read back, like guest.py."""
+        """Return the requested figures as if they had been read back, as guest.py does."""
         # The text passes through a serial line.
         ((task, figures),) = json.loads(json.dumps(question)).items()
         self.done.append(task)
@@ -76,7 +76,7 @@ def switched(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 def fake_offloads(monkeypatch: pytest.MonkeyPatch, switch_segmentation: Callable[..., None]) -> None:
-    """Let this object switch segmentation."""
+    """Replace the module that switches segmentation."""
     fake = types.SimpleNamespace(switch_segmentation=switch_segmentation)
     monkeypatch.setitem(sys.modules, "images.netadmin.netadmin.offloads", fake)
 
@@ -92,7 +92,7 @@ def served(agent: Agent, *questions: Call) -> list[object]:
 
 
 def agent(wire: "Wire | None" = None) -> Agent:
-    """Return an agent without a first line."""
+    """Return an agent with an empty greeting."""
     return Agent(wire, links.Greeting())
 
 
@@ -154,7 +154,7 @@ def test_a_failing_call_gets_a_response_and_the_next_one_is_handled(
     assert told == [str(error), links.Greeting()]
 
 
-def test_an_agent_without_a_wire_says_so() -> None:
+def test_a_link_without_a_wire_is_always_up() -> None:
     """Native shaping lasts as long as the kernel runs."""
     assert served(agent(), Call.of(Program.status), Call.of(Program.revive)) == [True, None]
 
@@ -164,7 +164,7 @@ def test_an_agent_without_a_wire_says_so() -> None:
 )
 @pytest.mark.usefixtures("switched")
 def test_only_a_shaped_link_goes_through_the_wire(wanted: links.Impairments, where: str) -> None:
-    """The link is shaped first, so no frame passes a wire with other settings."""
+    """The link is shaped first, so no frame passes through a wire with other settings."""
     fake = FakeWire()
     (answer,) = served(agent(fake.wire), Call.of(Program.shape, wanted, WHOLE))
     assert fake.done == ["shape", where]
@@ -214,7 +214,7 @@ def test_the_end_of_a_long_log_is_reported(tmp_path: Path, monkeypatch: pytest.M
     assert not answer.startswith("begin")
 
 
-def test_half_open_connections_come_from_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_half_open_connections_come_from_a_separate_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """If this process fails, its own error is returned."""
 
     def flood(address: str, *, port: int, count: int) -> HalfOpened:

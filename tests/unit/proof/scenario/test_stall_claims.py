@@ -1,4 +1,4 @@
-"""The declarations of the reuseport stall: doses, effects, and what exactly its counter-tests remove."""
+"""The declarations of the reuseport stall: its doses and effects, and the variants that it compares."""
 
 import dataclasses
 import itertools
@@ -29,7 +29,7 @@ def arms_of(scenario: ReuseportStall) -> dict[str, Arm[StallObservation]]:
 def observed(
     *, reads: int = 65_536, cpu_ms: float = 1.0, bulk: int = 1000, baseline_ms: float = 4.0, late: int = 0
 ) -> StallObservation:
-    """Return a trial with an idle worker (1 ms of CPU time per iteration) and ten fast requests, some of them slow."""
+    """Return a trial with an idle worker (1 ms of CPU time per iteration) and ten small requests, some of them late."""
     record = stall_record(bulk=(bulk, 0), baseline_ms=[baseline_ms] * 3, fast_ms=[900.0] * late + [5.0] * (10 - late))
     return turning(observation_of(record), turn_bytes=reads, turn_cpu_ms=cpu_ms)
 

@@ -77,7 +77,7 @@ def test_a_listener_with_more_connections_than_its_backlog_is_full() -> None:
 
 
 def test_the_state_column_may_be_missing() -> None:
-    """`ss -t state established` omits the column. Only a listener has any peer; a quiet machine has only a header."""
+    """`ss -t state established` omits the column. Only a listener has a wildcard peer; an idle machine has a header."""
     header = "Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
     table = parse(f"{header}0 7 10.0.0.1:80 10.0.0.2:50112\n")
     assert (table.entries[0].state, dict(table.states)) == (None, {"not shown": 1})
