@@ -12,6 +12,8 @@ from tuneproof.conf.tree import Block
 
 _CAPTURE: Final = re.compile(r"\$\d")
 _NAMED_OR_NONE: Final = re.compile(r"\\.|\[[^\]]*\]|\(\?[^)<P']*[:=!]")
+# A dot matches no line end.
+_WHOLE_LINE: Final = re.compile(r"(?!.*(?:\[\^|\\[sDWR]|\(\?\w*s))\^.*(?<!\\)\$")
 _FLAGS: Final = frozenset({"last", "break", "redirect", "permanent"})
 _ABSOLUTE: Final = ("http://", "https://", "$scheme")
 # Directives about a request to the upstream, each with its module.
@@ -57,9 +59,11 @@ def _leaves_its_folder(at: Statement | Block, block: Block, _facts: Facts) -> st
     return block.args[-1] if is_open and "".join(at.args).endswith("/") else ""
 
 
-def _takes_any_path(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
-    """Tell whether paths here may contain any characters: neither an exact location nor a regex limits them."""
+def _takes_any_path(at: Statement | Block, block: Block, _facts: Facts) -> bool:
+    """Tell whether paths here may contain line ends: neither an exact location nor a regex rules them out."""
     location = block.around("location")
+    if at.name == "rewrite" and _WHOLE_LINE.fullmatch(at.args[0]):
+        return False
     if any(level.name == "if" and "uri" in level.args[0] for level in block.within() if level.args):
         return False
     return location is None or Location.of(location).kind not in {Kind.EXACT, *REGEXES}

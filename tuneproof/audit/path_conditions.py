@@ -13,11 +13,15 @@ _PREFIXES: Final = frozenset({Kind.PREFIX, Kind.PREFIX_ONLY})
 _URI: Final = re.compile(r"https?://(?:unix:[^:]+:|[^/?$]+)(/[^?$]*)", re.IGNORECASE)
 _CONSTANT: Final = re.compile(r"(?!(?:[^/]*://)?unix:[^:]*$)(?:[^/]*://)?([^/]*)(/[^$]*)", re.IGNORECASE)
 _DECODED: Final = re.compile(r"://.+?(\$\{?(?:document_)?uri\b\}?)")
-_CAPTURE: Final = re.compile(r"[^$:]/[^?$]*(\$\d)")
-# A capture that takes a space.
-_WIDE: Final = re.compile(r"\((?!\?[:=!])[^()]*(?:(?<!\\)\.|\[\^)")
+# The path, without arguments.
+_PATH: Final = re.compile(r"(?:[^/]*://)?(?:unix:[^:]*:|[^/?]*)(/[^?]*)")
+_CAPTURE: Final = re.compile(r"\$(\d)")
+_PART: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]])*\]|\(\?(?!P?<\w|'\w)|[()]", re.DOTALL)
+# A dot, or a negated class: it matches a space.
+_WIDE: Final = re.compile(r"(?:\\.|\[(?!\^)\]?(?:\\.|[^\]])*\]|[^.\[])*(?:\.|\[\^)", re.DOTALL)
 _HIDING: Final = tuple(f"{kind}_hide_header" for kind in ("proxy", "fastcgi", "uwsgi", "scgi", "grpc"))
 _REMOVING: Final = ("default_type", *_HIDING, "more_clear_headers")
+_FILTERS: Final = ("js_header_filter", "header_filter_by_lua", "header_filter_by_lua_file")
 _WITHOUT_TYPE: Final = frozenset({"204", "304"})
 
 
@@ -60,20 +64,45 @@ def _decoded(at: Statement | Block, block: Block, _facts: Facts) -> str:
         return ""
     if found := _DECODED.search(value):
         return found[1]
-    capture = _CAPTURE.search(value)
     is_other = any(level.local("rewrite") or any(one.name == "if" for one in level.blocks) for level in block.within())
-    is_wide = Location.of(location).kind in REGEXES and _WIDE.search(location.args[-1])
-    return capture[1] if capture and is_wide and block is location and not is_other else ""
+    if Location.of(location).kind not in REGEXES or block is not location or is_other:
+        return ""
+    path = _PATH.match(value)
+    groups = _groups(location.args[-1])
+    numbers = map(int, _CAPTURE.findall(path[1])) if path else ()
+    return next((f"${one}" for one in numbers if 0 < one <= len(groups) and _WIDE.match(groups[one - 1])), "")
+
+
+def _groups(regex: str) -> list[str]:
+    """Return the text of each group with a number, in order."""
+    found: list[str] = []
+    is_open: list[tuple[int, int | None]] = []
+    for part in _PART.finditer(regex):
+        if part[0] == "(":
+            is_open.append((part.end(), len(found)))
+            found.append("")
+        elif part[0] == "(?":
+            is_open.append((part.end(), None))
+        elif part[0] == ")" and is_open:
+            start, number = is_open.pop()
+            if number is not None:
+                found[number] = regex[start : part.start()]
+    return found
 
 
 def _has_a_type(at: Statement | Block, block: Block, _facts: Facts) -> bool:
     """Tell whether responses here have a Content-Type: all with a body do, unless a directive removes it."""
     said = [one for name in _REMOVING for one in block.in_effect(name)]
     is_removed = any(arg.lower() in {"", "content-type"} for one in said for arg in one.args)
+    is_filtered = any(map(block.in_effect, _FILTERS)) or any(
+        inner.name == "header_filter_by_lua_block" for level in block.within() for inner in level.blocks
+    )
     returned = {one.value for one in block.local("return")}
     value = "".join(at.args[1:2])
     # A variable may be empty for responses that have one: nginx then adds none.
-    return not is_removed and returned.isdisjoint(_WITHOUT_TYPE) and value != "" and "$" not in value
+    return (
+        not is_removed and not is_filtered and returned.isdisjoint(_WITHOUT_TYPE) and value != "" and "$" not in value
+    )
 
 
 def _may_be_compressed(at: Statement | Block, block: Block, facts: Facts) -> bool:

@@ -19,6 +19,7 @@ _LONG_MS: Final = 10 * 60 * 1000
 _PAGE_BYTES: Final = 4 << 10
 # The whole host, with or without a port.
 _CLIENTS: Final = re.compile(r"(\$\{?(?:host|(?:arg|http|cookie)_\w+)\}?)(?::.*)?", re.IGNORECASE)
+_CLIENTS_OF_STREAMS: Final = re.compile(r"(\$\{?(?:ssl_preread_server_name|ssl_server_name)\}?)(?::.*)?", re.IGNORECASE)
 _NAME: Final = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
 
 
@@ -99,9 +100,19 @@ def _is_chosen_by_client(at: Statement | Block, block: Block, facts: Facts) -> s
     tests = (one for level in block.within() for one in level.blocks if one.name == "if")
     location = block.around("location")
     is_internal = location is not None and bool(location.local("internal"))
-    if found is None or is_internal or any("host" in "".join(one.args) for one in tests):
+    name = found[1].strip("${}").lower() if found is not None else ""
+    if found is None or is_internal:
         return ""
-    return found[1] if found[1].strip("${}").lower() != "host" or _takes_any_host(block, facts) else ""
+    if any(word in "".join(one.args).lower() for one in tests for word in ("host", name)):
+        return ""
+    return found[1] if name != "host" or _takes_any_host(block, facts) else ""
+
+
+def _is_chosen_in_handshake(at: Statement | Block, block: Block, _facts: Facts) -> str:
+    """Return the variable through which a client of stream{} chooses the host; empty for none."""
+    found = _CLIENTS_OF_STREAMS.fullmatch("".join(at.args[:1]))
+    # nginx may use such a server only for the names that it lists.
+    return found[1] if found is not None and not block.local("server_name") else ""
 
 
 def _takes_any_host(block: Block, facts: Facts) -> bool:
@@ -252,6 +263,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "certificate of the block": _checks_wrong_name,
     "no resolver": _cannot_be_looked_up,
     "chosen by the client": _is_chosen_by_client,
+    "chosen in the TLS handshake": _is_chosen_in_handshake,
     "several protocols": _protocols,
     "down for long": _down_for_long,
     "localhost": _is_localhost,

@@ -34,6 +34,7 @@ class Concern:
     args: str = ".*"  # regular expression for all of the directive's arguments
     value: str = ""  # bounds of one argument, such as "> 0, <= 30s"
     place: int = 0  # index of that argument
+    inside: str = ""  # the outermost block of its directive, such as "stream"; default: http, events, mail or none
     outside: str = ""  # a block in which it does not apply, such as "upstream"
     until: str = ""  # the version that fixed the problem
     where: str = ""

@@ -24,7 +24,7 @@ from tuneproof.wording import as_numbers
 NAME: Final = "copied_lines"
 RANK: Final = 8
 
-# The rows say nothing about stream{}, or about other modules' blocks, such as rtmp{}.
+# Only rows that name stream{} apply there, and none in other modules' blocks, such as rtmp{}.
 _OF_HTTP: Final = frozenset({"http", "events", "mail"})
 _COMPARED: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
@@ -187,7 +187,7 @@ def _reach(said: Statement, concern: Concern) -> str:
 
 def _meant(concern: Concern, at: Statement | Block, block: Block, facts: Facts) -> str | None:
     """Return the findings of a row's conditions around a directive or in a block; None if the row does not apply."""
-    if not _OF_HTTP.issuperset(block.path[:1]):
+    if not ({concern.inside} if concern.inside else _OF_HTTP).issuperset(block.path[:1]):
         return None
     found = _is_so(concern.where, at, block, facts) if concern.where else True
     if not found or (concern.unless and (_is_open(block, concern) or _is_so(concern.unless, at, block, facts))):
