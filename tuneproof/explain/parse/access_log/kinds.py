@@ -1,4 +1,4 @@
-"""Kinds of requests with times or endings that have other reasons."""
+"""Kinds of requests that last long, wait or end early for reasons of their own."""
 
 import re
 from typing import Final
@@ -22,23 +22,23 @@ _LONGEST_PATH: Final = 200
 
 
 def lasts_by_design(record: LogRecord) -> bool:
-    """Tell whether it is an upgraded connection, such as a WebSocket: its time is that of the session."""
+    """Tell whether a request upgraded its connection, such as to a WebSocket: its time is that of the session."""
     return record.status == _SWITCHING_PROTOCOLS
 
 
 def may_have_body(record: LogRecord) -> bool:
-    """Tell whether a client may have sent a body, for which a backend waits if nginx does not buffer it."""
+    """Tell whether a request may have a body, which a backend waits for if nginx does not buffer it."""
     return (record.request or "").partition(" ")[0] not in _BODILESS
 
 
 def is_health_check(record: LogRecord) -> bool:
-    """Tell whether the client is a monitor, by its name or path: it leaves as soon as it knows enough."""
+    """Tell by user agent or path whether a monitor sent a request: it leaves as soon as it knows enough."""
     agent = record.columns.get("http_user_agent", "")
     return bool(_CHECKERS.search(agent) or _CHECKED.match(_path(record)))
 
 
 def kind_of_path(record: LogRecord) -> str:
-    """Return the path with a star for each part that has a digit, as identifiers do, and without the query."""
+    """Return the path without the query, with a star for each part that contains a digit, as identifiers do."""
     return _IDENTIFIER.sub("*", _path(record)[:_LONGEST_PATH])
 
 

@@ -4,11 +4,11 @@ A worker's clock stops during a loop iteration, so everything it handles next ha
 milliseconds ($msec) a log shows when a worker certainly ran: when a request was read, when a connection to an upstream
 was open, when a request ended. During a stall there are none of these, and at its end many.
 
-Other reasons for waiting do not leave all of these signs of a late connect: the worker logged nothing for long before
-noticing it; several of its requests, from other clients, continued within milliseconds; and another worker meanwhile
-opened a connection to the same server, which began later and finished sooner. An outage of the path or a slow TLS
-handshake would delay that one, too, and separate delays end separately. Waiting requests continue in that iteration or
-the next ones; a request after the response may be the same client's next one.
+A late connect can have other reasons, but they do not leave all of these signs: the worker logged nothing for long
+before it noticed the connection; several of its requests, from other clients, continued within milliseconds; and
+another worker opened a connection to the same server that began later and finished sooner. A network outage or a slow
+TLS handshake would delay the other connection, too, and separate delays end separately. Waiting requests continue in
+the same iteration or the next; a request that was read after the response may be the same client's next one.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,20 +21,20 @@ from typing import Final, NamedTuple
 
 from tuneproof.explain.parse.access_log.records import LogRecord
 
-# Beyond the server's distance: more than a scheduler's gaps on a busy machine with two cores.
+# Beyond the shortest connect to the server: longer than a scheduler's gaps on a busy machine with two cores.
 LATE_MS: Final = 30
 SILENT_MS: Final = 50
-# The signs that a worker would on average have shown during its silence: none at all has a chance of e^-3, 5 %.
+# How many signs a worker would on average have shown during its silence: the chance of none at all is e^-3, 5 %.
 _EXPECTED: Final = 3
-# Other clients' requests that continue with the late one: a single one may be chance, or the same client's.
+# Other clients' requests that continue with the late one: one alone may be chance, or come from the same client.
 TOGETHER: Final = 2
 TOGETHER_MS: Final = 3
-# A request with time that is not its upstream's: a slow body, a slow reader, a subrequest.
+# A request with more time than this outside its upstream may have a slow body, a slow reader or a subrequest.
 _OTHER_MS: Final = 10
-# If distances differ more, the log joins those of two hosts.
+# If two workers' shortest connects differ by more, the log combines those of two hosts.
 _SAME_DISTANCE: Final = 2
 _SAME_MS: Final = 3
-# The log is searched in parts of this many requests; at their edges, requests are missing.
+# The log is searched in parts of this many requests; at the edges of a part, requests are missing.
 _AT_ONCE: Final = 50_000
 _MOST_WORKERS: Final = 256
 
@@ -48,20 +48,20 @@ class Standstills:
     alone: int  # moments at which it continued after a stall, while another worker connected
     moments: int  # all moments at which it noticed a late connection, while another worker connected
     delayed: int  # requests that continued together after a stall, with or without a late connection
-    longest_s: float  # the longest silence before one of the former
+    longest_s: float  # the longest silence before one of the moments in ``alone``
 
 
 class _Request(NamedTuple):
     read_ms: int
-    connected_ms: int | None  # None unless it opened a connection, and the log has milliseconds
+    connected_ms: int | None  # None unless it certainly opened a connection, and hardly waited for anything else
     ended_ms: int
     worker_pid: int
     server: str
-    client: int  # its connection, or a unique number
+    client: int  # the serial number of its connection, or a unique number
 
 
 class _Marks(NamedTuple):
-    """The times at which a worker certainly ran, in order, and the request's connection."""
+    """The times at which a worker certainly ran, in order, each with the index of the request that shows it."""
 
     at_ms: list[int]
     request: list[int]
@@ -98,7 +98,7 @@ class StandstillCounts:
         self._held_up: Counter[int] = Counter()
 
     def add(self, record: LogRecord) -> None:
-        """Add a request; requests without worker, upstream address or times are ignored."""
+        """Add a request; requests without a worker or times are ignored."""
         if record.worker_pid is None or record.time_s is None or record.request_time_s is None:
             return
         ended_ms, took_ms = round(record.time_s * 1000), round(record.request_time_s * 1000)
@@ -145,7 +145,7 @@ class StandstillCounts:
 
     def _look(self) -> None:
         requests, self._requests = self._requests, []
-        # In whole seconds, requests that continued together look like any others.
+        # If times are in whole seconds, requests that continued together look like any others.
         if not any(each.ended_ms % 1000 for each in requests):
             return
         marks = _marks(requests)
@@ -201,7 +201,7 @@ class StandstillCounts:
         if silent_ms < own.silent_ms or len(clients) < TOGETHER:
             return
         others = sorted(at for other, seen in marks.items() if other != pid for at in seen.between(from_ms, at_ms))
-        # If the whole machine stops, so do they.
+        # If the whole machine stops, the other workers are silent, too.
         if max(later - sooner for sooner, later in pairwise((from_ms, *others, at_ms))) <= silent_ms / 2:
             totals["alone"] += 1
             totals["longest_ms"] = max(totals["longest_ms"], silent_ms)

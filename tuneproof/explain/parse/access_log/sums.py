@@ -18,9 +18,9 @@ _BATCH: Final = 1_000
 class Sample:
     """Keeps all values up to a number; beyond it every second one, then every fourth, and so on.
 
-    Number, smallest, largest and mean are those of all values. Percentiles are those of the kept ones, which are spread
+    Count, minimum, maximum and mean are those of all values. Percentiles are those of the kept values, which are spread
     evenly over the stream: at least half of the limit, if any were left out. A pattern with a period of a power of two
-    could hide, but requests of many clients do not form one.
+    could be missed, but requests from many clients do not form one.
     """
 
     def __init__(self, most: int = MOST_VALUES) -> None:
@@ -34,13 +34,13 @@ class Sample:
         self._largest = float("-inf")
 
     def add(self, value: float) -> None:
-        """Take a value."""
+        """Add a value."""
         self._new.append(value)
         if len(self._new) == _BATCH:
             self._keep_new()
 
     def distribution(self) -> Distribution | None:
-        """Summarise the values so far; None without any."""
+        """Summarise the values so far; None if there are none."""
         self._keep_new()
         if not self._count:
             return None
@@ -56,10 +56,10 @@ class Sample:
         )
 
     def _keep_new(self) -> None:
-        """Process the values since the last time together, which is cheaper than one by one."""
+        """Move the new values to the kept ones in a batch, which is cheaper than one by one."""
         if not self._new:
             return
-        # The first of them whose number in the stream is a multiple of the stride.
+        # Start at the first value with an index in the whole stream that is a multiple of the stride.
         self._kept.extend(self._new[-self._count % self._stride :: self._stride])
         self._count += len(self._new)
         self._sum += sum(self._new)
@@ -75,11 +75,11 @@ _MOST_SECONDS: Final = 100_000  # more than a day
 
 
 class Seconds:
-    """Counts requests per second of their end. Beyond 100 000 seconds the earliest half is dropped."""
+    """Counts requests by the second in which they ended. Beyond 100 000 seconds, the earlier half is dropped."""
 
     def __init__(self) -> None:
-        self.busiest = 0  # requests of the busiest second, even if that was dropped
-        # Logged behind one with a later time: workers write what they buffered, with the clock of their iteration.
+        self.busiest = 0  # requests in the busiest second, even if it was dropped
+        # Requests logged after one with a later time: workers write what they buffered, with their cached time.
         self.out_of_order = 0
         self.first_s: float | None = None
         self.last_s: float | None = None
@@ -108,12 +108,12 @@ _LONGEST_URI: Final = 1_024
 
 
 class ShortBodies:
-    """Counts GET requests that were answered 200 with fewer bytes than the URI's body has.
+    """Counts GET requests that were answered 200 with fewer bytes than the URI's complete body.
 
-    The size of a complete body is assumed to be its URI's most frequent one (of equals, the larger), if at least half
-    of its 200s and at least two have it: a generated page has varying sizes. A smaller size that occurs more than once
-    is another version of it, such as the compressed one. That fails if most responses were cut short, as in the
-    article's own log; give the size if the file is known. At most 2000 URIs are checked, with 64 sizes each.
+    The complete size is assumed to be the URI's most common one (in a tie, the larger), if at least half of its 200s
+    and at least two have it: the size of a generated page varies. A smaller size that occurs more than once is another
+    version, such as the compressed one. That fails if most responses were cut short, as in the article's own log; give
+    the size if the file is known. At most 2000 URIs are checked, with 64 sizes each.
     """
 
     def __init__(self, full_body_bytes: Mapping[str, int]) -> None:
@@ -145,7 +145,7 @@ class ShortBodies:
             self._others[uri] += 1
 
     def count(self) -> int:
-        """Return their number so far."""
+        """Return the number of short bodies so far."""
         return self._short_of_known + sum(self._short(uri, sizes) for uri, sizes in self._sizes.items())
 
     def _short(self, uri: str, sizes: Counter[int]) -> int:
@@ -157,7 +157,7 @@ class ShortBodies:
 
 _CLIENT_CLOSED_REQUEST: Final = 499
 _GATEWAY_TIMEOUT: Final = 504
-# Linux' default send buffer (tcp_wmem).
+# Linux's default send buffer (tcp_wmem).
 _SENT_AT_ONCE_BYTES: Final = 16 << 10
 _GIVEN_UP: Final = frozenset({_CLIENT_CLOSED_REQUEST, _GATEWAY_TIMEOUT})
 
@@ -167,16 +167,17 @@ class Upstreams:
 
     def __init__(self) -> None:
         self.retried: int | None = None  # passed to more than one server; None as long as no server was logged
-        # Per request: from the connect to the response header of its last server; and the request's time beyond its
-        # servers', if it has no body, for which nginx also waits, and its response does not fit into a socket at once:
-        # otherwise the client is not the reason (limit_req and auth_request may be).
+        # Per request: from the connect to the response header of its last server; and the request's time minus that of
+        # its servers. The latter only if the request has no body, which nginx would also wait for, and its response
+        # does not fit into a socket at once: if it does, the client is not the reason (limit_req and auth_request may
+        # be).
         self.header_minus_connect_s, self.client_s = Sample(), Sample()
-        # Attempts that nginx or the client gave up: after the connect without a header, and before the connect.
+        # Attempts that nginx or the client gave up on: after the connect, without a header; and before the connect.
         self.unanswered_s = Sample()
         self.connect_timeouts = 0
 
     def add(self, record: LogRecord) -> None:
-        """Take a request."""
+        """Add a request."""
         connects, headers = record.upstream_connect_time_s, record.upstream_header_time_s
         responses = record.upstream_response_time_s
         servers = max(

@@ -1,4 +1,4 @@
-"""Times of upstreams, separately by server and path, so that a distant server does not make others seem late."""
+"""Upstream times by server and path, so that a distant server does not make others seem late."""
 
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -22,8 +22,8 @@ Key = TypeVar("Key")
 class ServerConnects:
     """The times of a worker's new connections to one upstream server.
 
-    nginx logs a reused connection as 0.000, and often also a new one to a near server: only connects of a millisecond
-    or longer are certainly new. TLS to the upstream is within that time
+    nginx logs a reused connection as 0.000, and often a new one to a nearby server as well: only connects of a
+    millisecond or longer are certainly new. The time includes the TLS handshake with the upstream
     (https://nginx.org/en/docs/http/ngx_http_upstream_module.html#var_upstream_connect_time).
     """
 
@@ -39,7 +39,7 @@ class PathTimes:
     server: str  # the server's address, or NOT_LOGGED
     path: str  # with a star for each part that has a digit
     own_time_s: Distribution
-    """Times of requests without a body: a backend would also wait for that."""
+    """Times of requests without a body: a backend would also wait for the body."""
 
 
 class UpstreamTimes:
@@ -50,7 +50,7 @@ class UpstreamTimes:
         self._paths: dict[tuple[str, str], Sample] = {}
 
     def add(self, record: LogRecord) -> None:
-        """Take a request."""
+        """Add a request."""
         connects, headers = record.upstream_connect_time_s, record.upstream_header_time_s
         servers = record.upstream_addr if len(record.upstream_addr) == len(connects) else ()
         for at, connect_s in enumerate(connects):
@@ -74,7 +74,7 @@ class UpstreamTimes:
         )
 
     def paths(self) -> tuple[PathTimes, ...]:
-        """Return the times of kinds of paths."""
+        """Return the times by server and kind of path."""
         return tuple(
             PathTimes(server=server, path=path, own_time_s=times)
             for (server, path), sample in self._paths.items()

@@ -87,9 +87,9 @@ def test_a_value_without_quotes_ends_where_the_rest_fits(user: str, agent: str) 
     [
         ("no variables", "no variables in 'no variables'"),
         ("", "no variables in ''"),
-        ("$status $", r"column 9: log_format: no variable's name .*: '\$'"),
-        ("${status", "column 1: log_format: no variable's name"),
-        ("$-a", "column 1: log_format: no variable's name"),
+        ("$status $", r"column 9: log_format: not a variable's name .*: '\$'"),
+        ("${status", "column 1: log_format: not a variable's name"),
+        ("$-a", "column 1: log_format: not a variable's name"),
         ("escape=xml $status", "escape=xml is none of default, json, none"),
         ("$a " * 501, "more than 1000 parts"),
     ],
