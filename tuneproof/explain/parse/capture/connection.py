@@ -1,6 +1,6 @@
-"""One connection while its segments are read: two sides, a handshake, an HTTP/1 conversation, and its end.
+"""The state of one connection while its segments are read: two sides, a handshake, an HTTP/1 conversation, and its end.
 
-A side's segments are new, repeated, overtaken or probes according to the rules of Wireshark
+Wireshark's rules decide whether a side's segments are new, repeated, overtaken or probes
 (tcp_analyze_sequence_number() in epan/dissectors/packet-tcp.c, described at
 https://www.wireshark.org/docs/wsug_html_chunked/ChAdvTCPAnalysis.html), with the differences that are named here.
 
@@ -9,16 +9,17 @@ https://www.wireshark.org/docs/wsug_html_chunked/ChAdvTCPAnalysis.html), with th
   segment is new data after a probe.
 - Out of order: payload below the highest sequence number seen that fills a gap in the capture, less than a round trip
   after the gap was opened (3 ms if the handshake was not seen), and before two duplicate acknowledgements ask for it. A
-  retransmission cannot come that early. Wireshark requires no gap, and measures the time from the latest new data,
-  which on a busy flow is always short: it calls many retransmissions out of order. The sum of both is the same.
+  retransmission cannot come that early. Wireshark does not require a gap, and measures the time from the latest new
+  data, which on a busy flow is always short: it calls many retransmissions out of order. The sum of both counts is the
+  same.
 - Duplicate acknowledgement: same acknowledgement and window as before, not 0, no payload, at the next sequence number,
-  and no answer to a keep-alive probe.
-- Window probe: one byte at the next sequence number while the peer's window is 0. Linux' probes then look like
+  and not an answer to a keep-alive probe.
+- Window probe: one byte at the next sequence number while the peer's window is 0. Linux's probes look like
   keep-alive probes (tcp_xmit_probe_skb() in net/ipv4/tcp_output.c), and Wireshark counts them as such.
 - Keep-alive probe: 0 or 1 byte at the next sequence number - 1.
 - Zero window: a window of 0, whatever its scale, in a segment without SYN, FIN or RST.
 
-If a capture lacks a direction or the beginning, the first segment of a side says where it is. A packet that was
+If a capture lacks a direction or the beginning, a side's first segment shows where it is. A packet that was
 captured twice counts as a retransmission, as in Wireshark; see records.Side.suspected_copies.
 """
 
@@ -41,8 +42,8 @@ _ASKED_FOR: Final = 2
 _COPY_NS: Final = 1_000_000
 _NS: Final = 1e9
 _SERVER_ERROR: Final = 500
-# A request that crosses the end of an idle connection is reset within a round trip. A server that had it for longer
-# gave up, or ended.
+# A request that crosses the close of an idle connection is reset within a round trip. A server that had the request
+# for longer gave up on it, or exited.
 _CROSSING_NS: Final = 200_000_000
 # If the round trip is unknown; as in Wireshark.
 _REORDERING_NS: Final = 3_000_000
@@ -74,7 +75,7 @@ class SideState(Side):
     repeated_acks: int = 0
 
     def place_syn(self, time_ns: int, seq: int, payload_bytes: int, *, repeated: bool) -> None:
-        """Count and place a SYN, with a payload of TCP Fast Open (RFC 7413)."""
+        """Count and place a SYN, with the payload of TCP Fast Open (RFC 7413), if any."""
         self.packets += 1
         self.last_ns = time_ns
         if payload_bytes:
@@ -147,11 +148,11 @@ class SideState(Side):
                 self.zero_window_episodes += 1
 
     def received_seq(self) -> int:
-        """Return up to where its data was sent: the peer may have acknowledged more than the capture has."""
+        """Return up to where this side sent data: the peer may have acknowledged more than the capture contains."""
         return self.peer.ack if is_after(self.peer.ack, self.next_seq) else self.next_seq
 
     def is_incomplete(self) -> bool:
-        """Tell whether the capture lacks some of its data that the peer acknowledged."""
+        """Tell whether the capture lacks some of this side's data that the peer acknowledged."""
         if UNKNOWN in {self.next_seq, self.peer.ack}:
             return False
         return self.received_seq() != self.next_seq or (
@@ -194,18 +195,18 @@ class Answered:
     """A request with the beginning of its response. Times are nanoseconds since 1970."""
 
     client: bytes  # address and port, as in the segments
-    server: bytes  # the same of the server
+    server: bytes  # the server's
     request: str  # method and target
     request_start_ns: int  # the first segment of the request
     request_ns: int  # the last one
-    first_byte_ns: int  # the first of its response
+    first_byte_ns: int  # the first segment of its response
     by_nginx: bool  # whether the response's header names nginx
     handshake: Handshake | None
     """The connection's handshake, for its first request; None for others, or if not seen."""
 
 
 class ExchangeObserver(Protocol):
-    """An observer of every exchange of every flow, in the order of the capture."""
+    """An observer of every exchange on every flow, in the order of the capture."""
 
     def requested(self, server: bytes) -> None:
         """A request was sent to a server (address and port as in the segments)."""
@@ -241,7 +242,7 @@ class Conversation:
         self._start_ns = time_ns
         self._asked_seq = client.peer.next_seq
         if client.peer.fin_end != UNKNOWN or client.peer.resets:
-            # Both crossed, or the client ignored it.
+            # The request crossed the server's FIN or RST, or the client ignored that.
             self.hung_up_ns = time_ns
         client.watch &= ~WATCH_HTTP
         client.peer.watch |= WATCH_HTTP
@@ -249,7 +250,7 @@ class Conversation:
             self.observer.requested(client.peer.raw)
 
     def answer(self, server: SideState, time_ns: int, seq: int, payload: bytes) -> None:
-        """Process the server's data while a response is pending."""
+        """Look for a response in the server's data while one is pending."""
         client = server.peer
         begun = response(payload, to_head=self._request.startswith("HEAD "))
         if begun is None:
@@ -276,11 +277,11 @@ class Conversation:
             )
 
     def client_leaves(self, server: SideState) -> None:
-        """Process the client's FIN or RST."""
+        """Note whether the client leaves an exchange with its FIN or RST."""
         if self.left_before or self.left_in or self.hung_up_ns is not None:
             return
         if self.awaiting:
-            # It may have acknowledged a response that the capture lacks.
+            # The client may have acknowledged a response that the capture lacks.
             self.left_before = self._asked_seq == UNKNOWN or not is_after(server.peer.ack, self._asked_seq)
         elif self._end_seq == UNKNOWN:
             self._unfinished = True
@@ -288,7 +289,7 @@ class Conversation:
             self.left_in = True
 
     def server_leaves(self, server: SideState) -> None:
-        """Process the server's FIN or RST."""
+        """Note whether the server leaves an exchange with its FIN or RST."""
         has_left = self.left_before or self.left_in or self._unfinished or self.hung_up_ns is not None
         # The FIN's number shows how much of a response the capture lacks.
         end_seq = server.next_seq if server.fin_end == UNKNOWN else (server.fin_end - 1) & MASK
@@ -300,7 +301,7 @@ class Conversation:
         return self._end_seq != UNKNOWN and is_after(self._end_seq, at_seq)
 
     def server_goes_on(self) -> None:
-        """Process new data of the server after the client's FIN or RST."""
+        """Note that the server sent new data after the client's FIN or RST."""
         self.left_in |= self._unfinished
 
 
@@ -326,7 +327,7 @@ class FlowState:
         self.client.flow = self.server.flow = self
         self.client.opening = self.server.opening = self.handshake is not None
         if self.handshake is not None:
-            # Servers send no requests; if the server is unknown, both sides may.
+            # A server does not send requests; if it is unknown which side is the server, both are watched.
             self.server.watch = 0
 
     @property
@@ -335,7 +336,7 @@ class FlowState:
         return max(self.client.last_ns, self.server.last_ns)
 
     def reordering_ns(self) -> int:
-        """Return how long a segment may have been overtaken, rather than lost and repeated: a round trip."""
+        """Return for how long a late segment counts as overtaken, rather than lost and repeated: a round trip."""
         return (self.handshake.total_ns() if self.handshake is not None else None) or _REORDERING_NS
 
     def open_side(self, side: SideState, time_ns: int, ack: int, flags: int, payload_bytes: int) -> None:
@@ -344,7 +345,7 @@ class FlowState:
         if handshake is None:
             return
         if side is self.client:
-            # A capture may have one direction only; then any acknowledgement shows it.
+            # A capture may contain one direction only; then any acknowledgement shows that the connection is open.
             covers_syn = server.isn == UNKNOWN or (ack - server.isn - 1) & MASK < HALF
             if flags & ACK and covers_syn:
                 handshake.acknowledged(time_ns)
@@ -379,13 +380,13 @@ class FlowState:
         self._conversation.request(side, asked, time_ns)
 
     def fin(self, side: SideState) -> None:
-        """Process a FIN that its side has placed."""
+        """Note a FIN that its side has placed."""
         side.peer.watch |= WATCH_AFTER_FIN
         self._leaves(side)
         self.over |= side.peer.fin_end != UNKNOWN
 
     def reset(self, side: SideState) -> None:
-        """Process a RST."""
+        """Note a RST."""
         peer: Peer = "client" if side is self.client else "server"
         if side.fin_end != UNKNOWN:
             self._reset_after_own_fin = self._reset_after_own_fin or peer
@@ -397,11 +398,11 @@ class FlowState:
         self.over = True
 
     def reopen(self) -> None:
-        """Process a SYN that is repeated after a RST: the RST ended an older connection."""
+        """Go on after a SYN that is repeated after a RST: the RST ended an older connection."""
         self.over = False
 
     def record(self, *, evicted: bool) -> FlowRecord:
-        """Return the record, and whether it is returned before the end."""
+        """Return the record. ``evicted``: whether it is returned before the connection's end."""
         handshake, conversation = self.handshake, self._conversation
         last_ns = self.last_ns
         told: dict[str, object] = {}

@@ -3,9 +3,9 @@
 Link layers, IPv4 (RFC 791), IPv6 with its extensions (RFC 8200), and packets within packets: PPPoE (RFC 2516), MPLS
 (RFC 3032), IP in IP (RFC 2003), GRE (RFC 2784, 2890), VXLAN (RFC 7348), Geneve (RFC 8926).
 
-https://www.tcpdump.org/linktypes.html; the layouts of Linux "cooked" captures, those of tcpdump's interface ``any``:
-LINKTYPE_LINUX_SLL.html and LINKTYPE_LINUX_SLL2.html there. Other packets get one of a few kinds, whatever a capture
-contains (https://www.iana.org/assignments/ieee-802-numbers and /protocol-numbers).
+Link types: https://www.tcpdump.org/linktypes.html; there, LINKTYPE_LINUX_SLL.html and LINKTYPE_LINUX_SLL2.html show the
+layouts of Linux "cooked" captures, which tcpdump's interface ``any`` yields. All other packets are counted under a few
+kinds, whatever a capture contains (https://www.iana.org/assignments/ieee-802-numbers and /protocol-numbers).
 """
 
 import struct
@@ -21,7 +21,7 @@ _ETHERTYPES: Final[Mapping[int, str]] = {
     0x888E: "EAPOL",
     0x88CC: "LLDP",
 }
-# Smaller values are lengths of IEEE 802.3 frames, such as those of spanning trees.
+# Smaller values are lengths of IEEE 802.3 frames, such as those of the spanning tree protocol.
 _SMALLEST_ETHERTYPE: Final = 0x0600
 _PROTOCOLS: Final[Mapping[int, str]] = {
     1: "ICMP",
@@ -95,7 +95,7 @@ def network_layer(linktype: int, data: bytes) -> tuple[int, int]:
 
     Raises:
         OtherPacketError: The link type is unknown, or its header has no EtherType.
-        MalformedPacketError: An IP packet without link header is of no known version.
+        MalformedPacketError: An IP packet without a link header has an unknown version.
         CutPacketError: The packet ends inside its link header.
     """
     if linktype in _WITH_ETHERTYPE:
@@ -105,7 +105,7 @@ def network_layer(linktype: int, data: bytes) -> tuple[int, int]:
             raise CutPacketError("IP header")
         version = data[0] >> 4
         if version not in _IP_VERSIONS:
-            raise MalformedPacketError(f"IP of version {version}")
+            raise MalformedPacketError(f"IP version {version}")
         return _IP_VERSIONS[version], 0
     if linktype in _LOOPBACKS:
         return _behind_family(data)
@@ -165,11 +165,11 @@ _DEEPEST: Final = 4
 
 
 class TransportPlace(NamedTuple):
-    """The position of the TCP segment, or other payload, of an IP packet."""
+    """The position of the TCP segment, or other payload, in an IP packet."""
 
-    source: bytes  # address it comes from, 4 or 16 bytes
-    destination: bytes  # address it goes to
-    protocol: int  # its number in IP
+    source: bytes  # the address that it comes from, 4 or 16 bytes
+    destination: bytes  # the address that it goes to
+    protocol: int  # its IP protocol number
     at: int  # index of its first byte
     size_bytes: int  # its length on the wire, with its header; may be negative in an invalid packet
 
@@ -177,11 +177,11 @@ class TransportPlace(NamedTuple):
 def transport_place(linktype: int, data: bytes, wire_bytes: int) -> TransportPlace:
     """Find the payload of the IP packet in a packet.
 
-    Its length is that of IP: a frame may have padding, and its capture may be truncated. If IP's length is 0, the
-    length on the wire decides: the kernel captures packets before segmentation (TSO), which may be longer than the
+    Its length is that in the IP header: a frame may be padded, and its capture truncated. If the header's length is 0,
+    the length on the wire counts: the kernel captures packets before segmentation (TSO), which may be longer than the
     field allows.
 
-    Of a packet within another one, the inner one counts.
+    If one packet contains another, the inner one counts.
 
     Raises:
         OtherPacketError: There is no IP packet, or only a later fragment.
@@ -255,7 +255,7 @@ def _behind_ipv4(data: bytes, at: int, wire_bytes: int) -> TransportPlace:
     version, total_bytes, fragment, protocol, source, destination = _IPV4.unpack_from(data, at)
     header_bytes = (version & 0x0F) * 4
     if version >> 4 != 4:  # noqa: PLR2004  # IPv4
-        raise MalformedPacketError(f"IPv4 header of version {version >> 4}")
+        raise MalformedPacketError(f"IPv4 header with version {version >> 4}")
     if header_bytes < _IPV4_BYTES:
         raise MalformedPacketError(f"IPv4 header of {header_bytes} bytes")
     if fragment & _FRAGMENT_OFFSET:
@@ -270,7 +270,7 @@ def _behind_ipv6(data: bytes, at: int, wire_bytes: int) -> TransportPlace:
         raise CutPacketError("IPv6 header")
     version, payload_bytes, kind, source, destination = _IPV6.unpack_from(data, at)
     if version >> 4 != 6:  # noqa: PLR2004  # IPv6
-        raise MalformedPacketError(f"IPv6 header of version {version >> 4}")
+        raise MalformedPacketError(f"IPv6 header with version {version >> 4}")
     start = at + _IPV6_BYTES
     end = start + payload_bytes if payload_bytes else wire_bytes
     while kind in _EXTENSIONS:

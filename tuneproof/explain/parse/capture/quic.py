@@ -2,8 +2,8 @@
 
 A long header names the version and both connection IDs (RFC 8999, 5.1), and in known versions the packet's type (RFC
 9000, 17.2; RFC 9369, 3.2). A client begins with Initial packets in datagrams of at least 1200 bytes, to a connection ID
-of at least 8 (RFC 9000, 14.1 and 7.2), and then uses the connection ID that the server chose. So a client that uses
-another one, or sends packets that need keys, has received the server's packets, even if the capture lacks that
+of at least 8 bytes (RFC 9000, 14.1 and 7.2), and then uses the connection ID that the server chose. So a client that
+uses another one, or sends packets that need keys, has received the server's packets, even if the capture lacks that
 direction. When and why a connection ends cannot be seen.
 """
 
@@ -17,16 +17,16 @@ LIVE_CONNECTIONS: Final = 20_000
 """How many connections to track, the latest ones; each takes about half a KiB."""
 FLIGHTS: Final = 3
 """A client that sends its Initial this often, over half a second, gets no answer. Fewer mean nothing: the capture may
-end, or a packet may be lost. Timers double from 0.3 to 1 s on (RFC 9002, 6.2)."""
+end, or a packet may be lost. Timers begin at 0.3 to 1 s, and double (RFC 9002, 6.2)."""
 
 _SERVICES: Final = 64
-# The limit of totals while reading: a scan of all addresses must not use unlimited memory.
+# The limit on servers while reading: a scan of all addresses must not use unlimited memory.
 _FOLLOWED: Final = 1024
 _LONG: Final = 0x80
 _FIXED: Final = 0x40
 _V1: Final = 1
 _V2: Final = 0x6B33_43CF
-_DRAFTS: Final = 0xFF_0000  # of the IETF, without their last byte
+_DRAFTS: Final = 0xFF_0000  # the IETF's, without their last byte
 _TYPES_AT: Final = 4  # bits
 _INITIAL, _ZERO_RTT, _HANDSHAKE, _RETRY = "Initial", "0-RTT", "Handshake", "Retry"
 _NEGOTIATION, _UNKNOWN = "Version Negotiation", "unknown"
@@ -55,7 +55,7 @@ class QuicService:
     retried: int = 0  # to which the server sent a Retry
     negotiated: int = 0  # to which the server sent a Version Negotiation: it does not support the client's version
     unanswered: int = 0  # without any answer, although the client sent its Initial FLIGHTS times, or ICMP says why
-    unreachable: int = 0  # those of which ICMP reported the port, or the host, as unreachable
+    unreachable: int = 0  # those for which ICMP reported the port or the host as unreachable
     unanswered_after_retry: int = 0  # with no answer but a Retry, although the client sent its Initial FLIGHTS times
 
 
@@ -90,12 +90,12 @@ def _long_header(payload: bytes) -> _Header | None:
 @dataclass(kw_only=True, slots=True, eq=False)
 class _Connection:
     server: bytes
-    first_id: bytes  # the connection ID of the server that the client made up
+    first_id: bytes  # the connection ID that the client made up for the server
     client_id: bytes
-    is_known: bool  # whether its version is known here; otherwise it may be anything
+    is_known: bool  # whether its version is a known one; if not, this may not be QUIC
     waits_since_ns: int
     last_ns: int
-    flights: int = 1  # with Initial packets, since the beginning or the Retry
+    flights: int = 1  # flights of Initial packets, since the beginning or the Retry
     heard: bool = False  # whether the client knows the server's connection ID
     answered: bool = False
     established: bool = False
@@ -108,7 +108,7 @@ class _Connection:
         return header.source_id != self.client_id or time_ns - self.last_ns >= _IDLE_NS
 
     def sends(self, header: _Header | None, time_ns: int) -> None:
-        """Process a datagram of the client."""
+        """Add a datagram from the client."""
         if header is None or header.kind == _HANDSHAKE:
             self.established = True
         elif header.kind in {_INITIAL, _UNKNOWN}:
@@ -119,7 +119,7 @@ class _Connection:
         self.last_ns = time_ns
 
     def receives(self, header: _Header | None, time_ns: int) -> None:
-        """Process a datagram of the server."""
+        """Add a datagram from the server."""
         if header is not None and header.kind == _NEGOTIATION:
             ids = (header.destination_id, header.source_id)
             self.negotiated = self.negotiated or ids == (self.client_id, self.first_id)
@@ -132,7 +132,7 @@ class _Connection:
             self.answered = True
 
     def counts(self) -> dict[str, bool]:
-        """Return, by name, whether each count of its service includes this connection."""
+        """Return whether this connection belongs to each count of its service, by the count's name."""
         answered = self.answered or self.established or (self.heard and not self.retried)
         waited = self.flights >= FLIGHTS and self.last_ns - self.waits_since_ns >= _WAITED_NS
         silent = (waited or self.unreachable) and not answered and not self.negotiated
@@ -150,18 +150,18 @@ class _Connection:
 
 @dataclass(kw_only=True)
 class QuicReader:
-    """The QUIC connections among UDP datagrams, in one pass and bounded memory."""
+    """Finds the QUIC connections among UDP datagrams, in one pass and bounded memory."""
 
     live_connections: int = LIVE_CONNECTIONS
-    datagrams: int = 0  # those of QUIC
+    datagrams: int = 0  # QUIC datagrams
     _live: dict[bytes, _Connection] = field(default_factory=dict)  # by the client's end and the server's, oldest first
     _totals: dict[bytes, Counter[str]] = field(default_factory=dict)  # by server
 
     def add(self, time_ns: int, source: bytes, destination: bytes, payload_bytes: int, payload: bytes) -> bool:
-        """Process the captured part of a datagram; return whether it is QUIC.
+        """Add the captured part of a datagram; return whether it is QUIC.
 
         ``source``, ``destination``: 4 or 16 bytes of address, 2 of port.
-        ``payload_bytes``: how many it had on the wire.
+        ``payload_bytes``: the payload's length on the wire.
         """
         is_quic = self._add(time_ns, source, destination, payload_bytes, payload)
         self.datagrams += is_quic

@@ -1,4 +1,4 @@
-"""Finds both legs of requests that nginx proxies with another beginning of the path.
+"""Finds both legs of requests if nginx replaces the beginning of their path.
 
 ``proxy_pass http://app/v1/;`` in ``location /api/`` turns /api/users/5 into /v1/users/5. A rule, such as "/api" to
 "/v1", must explain many requests: nearly all of those under /api during which nginx sent a request with the same end.
@@ -36,7 +36,7 @@ class _Target:
         return self.method, self.parts[-1]
 
     def replaced(self, rule: "_Rule") -> "_Target | None":
-        """Return the proxied target by a rule; None if the rule is about other paths."""
+        """Return the target that a rule turns this one into; None if the rule is about other paths."""
         size = len(rule.front)
         if self.parts[:size] != rule.front or len(self.parts) == size:
             return None
@@ -60,7 +60,7 @@ class _Claim:
     def has_rival(self, other: "_Claim") -> bool:
         """Tell whether another rule explains the same requests about as well, so that neither is certain.
 
-        Neighbours' requests with equal ends support narrower rules, for a part of the requests.
+        Simultaneous requests with equal ends also support narrower rules, but only for some of the requests.
         """
         return len(self.legs & other.legs) > _SHARED * len(other.legs) and len(other.pairs) > len(self.pairs) / 2
 
@@ -95,7 +95,7 @@ def _pairs(
     fronts: Iterable[tuple[Answered, _Target]],
     possible: Mapping[int, Iterable[tuple[Answered, _Target]]],
 ) -> tuple[list[tuple[Answered, Answered]], int]:
-    """Return what a rule matches, and how many requests it should match."""
+    """Return the pairs that a rule matches, and how many requests it should match."""
     pairs: list[tuple[Answered, Answered]] = []
     taken: set[int] = set()
     tried = 0
@@ -114,7 +114,7 @@ def _pairs(
 def _possible(
     front: Answered, target: _Target, by_end: Mapping[tuple[bytes, tuple[str, str]], list[tuple[Answered, _Target]]]
 ) -> list[tuple[Answered, _Target]]:
-    """Return what nginx sent with the same end, between a request and its response; the first 64."""
+    """Return the requests with the same end that nginx sent between a request and its response; the first 64."""
     same = by_end.get((front.server[_ADDRESS], target.end), [])
     from_ = bisect_left(same, front.request_start_ns, key=_start_ns)
     return [

@@ -232,8 +232,8 @@ def read(*packets: Packet) -> SegmentReader:
     ("frame", "what"),
     [
         (changed(FRAME, 14, 0x44), "IPv4 header of 16 bytes"),
-        (changed(FRAME, 14, 0x65), "IPv4 header of version 6"),
-        (changed(bytes(Ether() / IPv6() / TCP()), 14, 0x40), "IPv6 header of version 4"),
+        (changed(FRAME, 14, 0x65), "IPv4 header with version 6"),
+        (changed(bytes(Ether() / IPv6() / TCP()), 14, 0x40), "IPv6 header with version 4"),
         (changed(FRAME, 46, 0x40), "TCP header of 16 bytes"),
         (changed(FRAME, 46, 0xF0), "TCP header longer than its IP packet"),
         (changed(FRAME, 17, 43), "TCP header longer than its IP packet"),
@@ -253,9 +253,7 @@ def test_an_inconsistent_header_is_counted(frame: bytes, what: str) -> None:
     assert reader.others == {}
 
 
-@pytest.mark.parametrize(
-    ("data", "what"), [(b"", "packet that ends inside its IP header"), (b"\x50", "IP of version 5")]
-)
+@pytest.mark.parametrize(("data", "what"), [(b"", "packet that ends inside its IP header"), (b"\x50", "IP version 5")])
 def test_a_packet_without_link_header_may_be_malformed(data: bytes, what: str) -> None:
     assert read((0, 101, data, len(data))).malformed == {what: 1}
 

@@ -124,7 +124,7 @@ def test_other_files_than_captures_are_rejected(content: bytes) -> None:
 
 def test_a_pcap_of_another_version_is_rejected() -> None:
     """Before 2.4, the two lengths of a record were swapped: the figures would be wrong."""
-    with pytest.raises(MalformedEvidenceError, match=r"byte 4: pcap of version 2\.2, expected 2\.4"):
+    with pytest.raises(MalformedEvidenceError, match=r"byte 4: pcap version 2\.2, expected 2\.4"):
         PacketReader(BytesIO(pcap(THREE, version=(2, 2))))
 
 
