@@ -22,7 +22,7 @@ _Record = TypeVar("_Record")
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """One system call on one file or peer in a second, from 0.2 ms after an iteration's start."""
+    """One system call on one file or peer in a second; calls in an iteration's first 0.2 ms are not included."""
 
     name: str
     on: str  # the file, or the socket's peer; empty if the call has none
@@ -36,7 +36,7 @@ class LongIteration:
 
     at_s: float  # its start, since the recording's start
     took_s: float
-    events: int  # what epoll_wait returned
+    events: int  # how many epoll_wait returned
     waited_s: float  # time ready to run, without a CPU
     blocked_s: float  # time asleep in a system call other than epoll_wait
     stopped_s: float  # time stopped by a signal or a debugger
@@ -83,7 +83,7 @@ class LoopRecording:
     began: str  # ISO 8601
     seconds: tuple[LoopSecond, ...]
     notes: tuple[str, ...] = ()
-    """A note for the reader: sampling, lost events, workers that ended."""
+    """Notes for the reader: sampling, lost events, workers that ended."""
 
 
 def header(began: str) -> str:
@@ -152,7 +152,7 @@ def _second(value: Mapping[str, Any]) -> LoopSecond:
 def _checked(record: _Record) -> _Record:
     """Return a record after checking its plain fields against their annotations: the file is untrusted.
 
-    Raises TypeError: One does not match.
+    Raises TypeError: A field does not match.
     """
     for name, hint in get_type_hints(type(record)).items():
         wanted = get_args(hint) if isinstance(hint, UnionType) else (hint,)

@@ -1,4 +1,4 @@
-"""A summary of a recording of event loops: figures of each worker, and of its long iterations."""
+"""Summarises a recording of event loops: figures for each worker, and for its long iterations."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ from tuneproof.explain.parse.event_loop import Call, LongIteration, LoopRecordin
 from tuneproof.explain.parse.figures import MOST_FIGURES, Figure
 from tuneproof.wording import count, seconds, share, size
 
-# A connection that takes a millisecond of an iteration is no ordinary request: those cost 10 to 100 microseconds. An
+# An event that takes a millisecond of an iteration is not an ordinary request, which takes 10 to 100 microseconds. An
 # iteration that is long because of many events means full load.
 _STALL_PER_EVENT_S: Final = 0.001
 LONG_S: Final = 0.005
@@ -39,7 +39,7 @@ REASONS_OF_A_STALL: Final = frozenset({Reason.BLOCKED, Reason.CALLS, Reason.COMP
 
 
 def parts(iteration: LongIteration) -> dict[Reason, float]:
-    """Return why an iteration was long: the seconds of each reason that would be enough by itself."""
+    """Return why an iteration was long: the seconds of each reason that would be enough on its own."""
     own_s = iteration.took_s - iteration.stopped_s - iteration.waited_s
     found = {
         Reason.STOPPED: iteration.stopped_s,
@@ -74,7 +74,7 @@ class WorkerLoop:
     read_per_iteration_bytes: float | None
     written_per_iteration_bytes: float | None
     ready_s: float  # time in which it ran or wanted to run, by schedstat; 0 if unknown
-    cpu_wait_share: float | None  # of that time
+    cpu_wait_share: float | None  # the part of that time without a CPU
     long: tuple[LongIteration, ...]
     calls: tuple[Call, ...]  # totals of its long iterations, the most time first
 
@@ -90,8 +90,9 @@ class WorkerLoop:
     def late_share(self, at_least_s: float, *reasons: Reason) -> float:
         """Return the share of random moments after which a new event waits this long for these reasons alone.
 
-        The worker's own work is related to its CPU time: on a machine without enough CPU it has less time to stall, but
-        would stall as much. It also waits for a CPU before its iterations begin.
+        For the worker's own work, it is the share of the time in which the worker had a CPU: on a machine without
+        enough CPU it has less time to stall, but would stall as much. It also waits for a CPU before its iterations
+        begin.
         """
         late_s = sum(
             max(0.0, part_s - at_least_s) for each in self.long for why, part_s in parts(each).items() if why in reasons
@@ -107,7 +108,7 @@ class WorkerLoop:
 
     def spent(self, iterations: Sequence[LongIteration]) -> str:
         """Describe how these iterations spent their own time, the largest part first, in up to five parts."""
-        # Possibly only some iterations' calls were timed: these represent all.
+        # Perhaps only some iterations' calls were timed: these represent all.
         timed = [each for each in iterations if each.called_s is not None]
         own_s = sum(each.took_s - each.waited_s - each.stopped_s for each in timed or iterations)
         if own_s <= 0:
@@ -226,7 +227,7 @@ def _largest_s(histogram: Counter[int]) -> float:
 
 
 def figures(workers: Sequence[WorkerLoop]) -> tuple[Figure, ...]:
-    """List the figures of each worker, and its longest iterations."""
+    """List the figures for each worker, and its longest iterations."""
     told: list[Figure] = []
     names = Counter(loop.worker for loop in workers)
     for loop in workers:

@@ -25,13 +25,13 @@ class LineSample:
         return self.below == _ALL
 
     def shared(self, other: "LineSample") -> tuple[int, int]:
-        """Return how many lines of a sample the other log has, and how many were compared."""
+        """Return how many lines of this sample the other log contains, and how many were compared."""
         below = min(self.below, other.below)
         own = {checksum for checksum in self.checksums if checksum < below}
         return len(own & other.checksums.keys()), len(own)
 
     def shared_texts(self, other: "LineSample") -> int:
-        """Return how many different lines, apart from their times, a sample shares with the other log's."""
+        """Return how many lines, distinct apart from their times, this sample and the other log's share."""
         return len({self.checksums[checksum] for checksum in self.checksums.keys() & other.checksums.keys()})
 
 
