@@ -1,4 +1,4 @@
-"""The depth of a run: how many blocks a claim may take."""
+"""The depth of a run: how many blocks may be measured for a claim."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -13,8 +13,8 @@ LOOKS: Final[Mapping[str, tuple[int, ...]]] = MappingProxyType({QUICK: (5, 9), F
 
 
 def versions_at(depth: str, asked: Sequence[str]) -> tuple[str, ...]:
-    """Return the nginx versions that the values of ``--nginx`` name; without a value, a full run takes all.
+    """Return the nginx versions that the values of ``--nginx`` name; without a value, all of them for a full run.
 
-    BadInputError: A value names no version.
+    BadInputError: A value does not name a version.
     """
     return choose_versions(asked or ([ALL] if depth == FULL else []))

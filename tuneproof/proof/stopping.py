@@ -6,7 +6,7 @@ from tuneproof.errors import LabError
 
 
 class RunEndedError(LabError):
-    """The run ends while a scenario is measured: its lab has not failed."""
+    """The run ends while a scenario is being measured, but its lab has not failed."""
 
 
 class Stop:
@@ -16,10 +16,10 @@ class Stop:
         self._asked = threading.Event()
 
     def ask(self) -> None:
-        """End all measurements, each before its next trial."""
+        """Request that each measurement end before its next trial."""
         self._asked.set()
 
     def check(self) -> None:
-        """Continue. RunEndedError: A stop was requested."""
+        """Return if no stop was requested. RunEndedError: One was."""
         if self._asked.is_set():
             raise RunEndedError("the run has ended")

@@ -1,4 +1,4 @@
-"""The effect of one block: a ratio, a share, counted independent units, or responses to doses."""
+"""The effect in one block: a ratio, a share, counted independent units, or responses to doses."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ class Scale(StrEnum):
 class Tally:
     """A count of independent units out of a total, such as the trials with a certain outcome.
 
-    Requests of one trial are not independent: their share is one number.
+    The requests in one trial are not independent: their share counts as one number.
 
     ValueError: ``count`` is not between 0 and ``of``, or there are no units.
     """
@@ -38,7 +38,7 @@ class Tally:
 
     @classmethod
     def yes(cls, *, when: bool) -> "Tally":
-        """Return the outcome of one unit."""
+        """Return a count of 0 or 1 out of one unit."""
         return cls(count=int(when), of=1)
 
     def __float__(self) -> float:
@@ -48,7 +48,7 @@ class Tally:
 
 @dataclass(frozen=True, kw_only=True)
 class Ordered:
-    """One block of a dose-response: a response to each dose, largest dose first; three to eight, all positive.
+    """The responses of one block to three to eight doses, from the largest dose to the smallest; all are positive.
 
     As a number it is the share of dose pairs in which the smaller dose had the smaller response.
 
@@ -74,9 +74,9 @@ Effect = float | Tally | Ordered
 
 
 def ratio(part: float, whole: float) -> float:
-    """Divide; a ratio to zero counts as infinite.
+    """Divide; if only ``whole`` is zero, the ratio is infinite.
 
-    ValueError: Both are 0, or one is not a number: the instrument may be broken.
+    ValueError: Both are 0, or one is not a number: the measurement may be broken.
     """
     if math.isnan(part) or math.isnan(whole) or part == whole == 0:
         raise ValueError(f"{part:g} ÷ {whole:g}: nothing was counted in either arm")
@@ -84,7 +84,7 @@ def ratio(part: float, whole: float) -> float:
 
 
 def number(effect: Effect, scale: Scale) -> float:
-    """Return an effect as a number; ValueError: it is outside its scale (0 and infinity are ratios, too)."""
+    """Return an effect as a number; ValueError: it is not on this scale (0 and infinity count as ratios)."""
     value = float(effect)
     lowest, highest = (0.0, math.inf) if scale is Scale.RATIO else (-1.0, 1.0)
     if math.isnan(value) or not lowest <= value <= highest:
@@ -93,7 +93,7 @@ def number(effect: Effect, scale: Scale) -> float:
 
 
 def page_p_value(blocks: Sequence[Ordered]) -> float:
-    """Return the probability of so clear an order if the dose does not matter: Page's exact test, one-sided.
+    """Return the probability of an order at least this clear if the dose has no effect: Page's exact test, one-sided.
 
     Page 1963, "Ordered Hypotheses for Multiple Treatments". Ties get mean ranks, which is conservative.
     """
@@ -103,7 +103,7 @@ def page_p_value(blocks: Sequence[Ordered]) -> float:
 
 
 def reversals(blocks: Sequence[Ordered], *, tolerance_ratio: float, needed: int) -> list[int]:
-    """Return the steps (0: from the largest dose to the next) at which enough blocks rise beyond the tolerance."""
+    """Return the steps (0: from the largest dose to the next) at which ``needed`` blocks rise beyond the tolerance."""
     steps = range(len(blocks[0].responses) - 1)
     rises = (
         sum(block.responses[step + 1] > tolerance_ratio * block.responses[step] for block in blocks) for step in steps

@@ -1,4 +1,4 @@
-"""A sequential sign test: when to look at the blocks, and how many must agree; exact, by enumeration."""
+"""An exact sequential sign test: when to examine the blocks, and how many must agree."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -6,10 +6,10 @@ from itertools import pairwise
 from math import comb
 
 ERROR_RATE = 0.05
-"""The chance of a wrong *holds*, over all looks together, if the claim is only just false; likewise for *refuted*."""
-COIN = 0.5  # an effect at the threshold falls on either side equally often: the order of the arms in a block is random
+"""The chance of a wrong *holds* over all looks together if the claim is only just false; the same for *refuted*."""
+COIN = 0.5  # the order of arms is random, so an effect at the threshold is as often above it as below
 FEWEST_BLOCKS = 5
-"""Blocks before the first look: with fewer, all would agree by chance in more than 1 of 20 cases."""
+"""Blocks before the first look: with fewer, all would agree by chance in more than 1 in 20 cases."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +18,7 @@ class Look:
 
     units: int  # number of blocks, or of units in them, at this look
     needed: int  # how many of them must agree
-    tail: float  # chance of this many or more, for this look alone
+    tail: float  # chance that this many or more agree, for this look alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +33,9 @@ class Side:
 def side(units: tuple[int, ...], chance: float = COIN, rate: float = ERROR_RATE) -> Side:
     """Return how many units must agree at each look.
 
-    Each look takes the smallest number for which the chance of a wrong decision by then stays within ``rate``. That
-    chance is summed over every sequence of outcomes, without approximation: 5 of 5, then 8 of 9, errs in 4.1 % of all
-    cases, whatever the distribution of the effects.
+    Each look requires the smallest number for which the chance of a wrong decision so far stays within ``rate``. That
+    chance is summed over every sequence of outcomes, without approximation: if 5 of 5, then 8 of 9 must agree, 4.1 % of
+    all decisions are wrong, whatever the distribution of the effects.
 
     Args:
         units: Units seen at each look, strictly increasing.
@@ -55,7 +55,7 @@ def side(units: tuple[int, ...], chance: float = COIN, rate: float = ERROR_RATE)
             for more in range(further + 1):
                 step = _binomial(more, further, chance)
                 reached[agree + more] = reached.get(agree + more, 0.0) + probability * step
-        needed = total + 1  # more than there are units: this look cannot decide
+        needed = total + 1  # more units than there are: this look cannot decide
         for agree in sorted(reached, reverse=True):
             if error + reached[agree] > rate:
                 break

@@ -1,4 +1,4 @@
-"""Parts of a run in a pool, from which several engines take the next one as soon as they are idle.
+"""A pool of a run's parts; each of several engines takes the next part as soon as it is idle.
 
 If an engine is lost, its part goes back to the pool, and a free engine takes it. An engine that is much noisier than
 others can step aside.
@@ -34,7 +34,7 @@ class Pile:
         self._changed = threading.Condition()
 
     def parts_for(self, taker: str) -> Iterator[Part]:
-        """Yield parts until none is left, and none can come back from another worker."""
+        """Yield parts until none is left and no other worker can give one back."""
         while (part := self._next(taker)) is not None:
             yield part
             with self._changed:
@@ -81,12 +81,12 @@ class Pile:
 
 
 def noise_of(cells: Iterable[Cell]) -> float | None:
-    """Return the median CPU time that a spinning process lost before the cells' blocks, in percent; None if unknown."""
+    """Return the median share of CPU time that a spinning process lost before blocks, in percent; None if unknown."""
     lost_pct = [cell.host_noise["lost_p50_pct"] for cell in cells if cell.host_noise]
     return statistics.median(lost_pct) if lost_pct else None
 
 
 def calmer_than(engine: str, noise_pct: Mapping[str, float]) -> str | None:
-    """Return the calmest engine if this one is too noisy in comparison; None if this one may continue."""
+    """Return the calmest engine if this one is too noisy compared with it; None if this one may continue."""
     calmest = min(noise_pct, key=noise_pct.__getitem__)
     return calmest if is_noisy_beside(noise_pct[engine], noise_pct[calmest]) else None

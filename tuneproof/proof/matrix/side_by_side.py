@@ -1,7 +1,7 @@
-"""Runs scenarios that only count, several at once: neighbours do not change counts, and these mostly wait.
+"""Runs several scenarios at once if they only count: parallel scenarios do not change counts, and mostly wait.
 
-Each is measured in a thread. Only the thread that requests their cells writes to the terminal: while it waits, it shows
-the progress of all.
+Each is measured in a thread. Only the thread that requests the results writes to the terminal: while it waits, it shows
+the progress of all scenarios.
 """
 
 import queue
@@ -18,9 +18,9 @@ from tuneproof.report.results.cells import Cell
 from tuneproof.report.results.keys import Key
 
 JOBS_PER_CPU: Final = 4
-"""Parallel scenarios per CPU of the engine, if it has memory for them."""
+"""Parallel scenarios per CPU of an engine that has enough memory for them."""
 JOB_BYTES: Final = 512 << 20
-"""More than the containers of such a scenario need on average: usually 300 MiB; for proxy_buffering, 1.2 GiB."""
+"""Memory for one such scenario; most need 300 MiB for their containers, proxy_buffering 1.2 GiB."""
 MOST_JOBS: Final = 16
 MOST_AHEAD: Final = 8
 """By default, an engine has addresses for 31 networks, and each lab takes one."""
@@ -32,7 +32,7 @@ class View(Protocol):
     """Shows progress: a line that is rewritten, and permanent lines."""
 
     def update(self, text: str) -> None:
-        """Show a text in place of the last update."""
+        """Replace the last update's text."""
 
     def line(self, text: str) -> None:
         """Write a permanent line."""
@@ -42,21 +42,21 @@ class Starting(Protocol):
     """Returns the context in which the claims of a lab can be decided."""
 
     def __call__(self, *, beside: "SideBySide") -> AbstractContextManager[Decider]:
-        """Start the lab; its output goes to the view, and the lab ends with the context."""
+        """Start the lab, which ends with the context; its output goes to the view."""
 
 
 def jobs_on(*, cpus: int, memory_bytes: int, patience: float) -> int:
-    """Return how many scenarios an engine measures at once: half of its memory is left for others.
+    """Return how many scenarios an engine measures at once: they use at most half of its memory.
 
     ``patience``: how many times longer than usual the engine takes. On slow, shared CPUs, nginx may time out before a
-    trial's answer arrives: five scenarios at once on two emulated CPUs were too many, one per CPU worked.
+    trial's answer arrives: five scenarios at once on two emulated CPUs were too many; one per CPU worked.
     """
     for_cpus = max(cpus, int(JOBS_PER_CPU * cpus / patience))
     return max(1, min(MOST_JOBS, for_cpus, memory_bytes // 2 // JOB_BYTES))
 
 
 def ahead_on(jobs: int, *, memory_bytes: int) -> int:
-    """Return how many labs may wait on an engine in addition to those that it measures, within half of its memory."""
+    """Return how many labs may wait on an engine beside those being measured, within half of its memory."""
     return max(0, min(MOST_AHEAD, memory_bytes // 2 // JOB_BYTES - jobs))
 
 
@@ -64,7 +64,7 @@ class SideBySide:
     """The scenarios that are measured at once.
 
     Args:
-        jobs: How many at a time, in the order in which they were added.
+        jobs: How many scenarios are measured at a time, in the order in which they were added.
         view: The user's view.
         show: Shows a decided claim soon after the decision.
         status: Returns the text before the names of the running scenarios.
@@ -118,7 +118,7 @@ class SideBySide:
     def end(self, remove: Callable[[], None]) -> None:
         """Start nothing more, and end the running measurements.
 
-        ``remove``: Removes every container of the run, so that nothing waits for one.
+        ``remove``: Removes every container of the run, so that no thread waits for one.
         """
         self.stop.ask()
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -130,7 +130,7 @@ class SideBySide:
         self._show()
 
     def update(self, text: str) -> None:
-        """Do not show single trials of several parallel scenarios."""
+        """Do nothing: progress within a scenario is not shown while several run."""
 
     def line(self, text: str) -> None:
         """Show a line soon."""

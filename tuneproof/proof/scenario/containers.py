@@ -1,4 +1,4 @@
-"""The containers of a scenario's lab, including those with a user's own nginx, and whether these have started."""
+"""The containers of a scenario's lab, including those with a user's own nginx, and checks that the latter started."""
 
 import time
 from collections.abc import Sequence
@@ -23,8 +23,9 @@ from tuneproof.proof.scenario.preconditions import WORKER_TITLE
 from tuneproof.proof.scenario.scenarios import Scenario
 from tuneproof.wording import size
 
-# A generator that opens a connection per request runs out of ports after some 28,000 of them: searching for one would
-# limit the rate. Ports in TIME_WAIT are free again after a second (https://docs.kernel.org/networking/ip-sysctl.html).
+# A generator that opens a connection per request runs out of ports after some 28,000 of them: the search for a free one
+# would limit the rate. Ports in TIME_WAIT are free again after a second
+# (https://docs.kernel.org/networking/ip-sysctl.html).
 _CLIENT_SYSCTLS = {"net.ipv4.tcp_tw_reuse": "1"}
 
 
@@ -36,7 +37,7 @@ class BenchImages:
     backend: str
     client: str
     netadmin: str
-    http3: str = ""  # image of the clients for HTTP/3; empty for a lab without them
+    http3: str = ""  # image of the HTTP/3 clients; empty for a lab without them
 
 
 def container_specs(
@@ -48,9 +49,9 @@ def container_specs(
     shaper: str,
     shaped: Sequence[str],
 ) -> list[RoleSpec]:
-    """Return the containers of the lab; with shaped links, those that own the links first."""
+    """Return the containers of the lab; those that own shaped links come first."""
     others = placement.others
-    # A container that joins another network namespace gets the sysctls of that one.
+    # A container that joins another one's network namespace shares the sysctls of that namespace.
     sysctls = {} if CLIENT in shaped else _CLIENT_SYSCTLS
     client = RoleSpec(name=CLIENT, role=Role.CLIENT, image=images.client, cpuset=others, sysctls=sysctls)
     beside_subject = placement.subject if scenario.backends_beside_subject else others
@@ -130,7 +131,7 @@ class OwnNginxError(LabError):
 def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | None = None) -> int:
     """Wait until an nginx has started its workers; return how many.
 
-    LabError: It did not start (the error has its own words), or exceeded the lab's limits, including that of the disk.
+    LabError: nginx did not start (the error quotes its log), or exceeded the lab's limits, including that on the disk.
     """
     deadline_s = time.monotonic() + _STARTS_WITHIN_S
     before = same = 0
@@ -139,17 +140,17 @@ def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | N
             raise passed_limit(container, disk) or own_nginx_failed(own, container.log_tail())
         now = sum(process.command.startswith(WORKER_TITLE) for process in container.processes())
         if now > _MOST_WORKERS:
-            # This ends the wait before the kernel refuses further processes, which can take minutes.
+            # Ends the wait early: the kernel may refuse further processes only after minutes.
             raise OwnNginxError(
                 f"your nginx starts more than {_MOST_WORKERS} workers, and the lab allows no more",
                 remedy="test a copy with fewer worker_processes",
             )
         if not now and container.has_all_processes() and (passed := passed_limit(container, disk)) is not None:
-            # A master that starts so many processes before its first worker does not stop by itself, and would slow
+            # A master that starts so many processes before its first worker does not stop on its own, and would slow
             # down the whole machine.
             raise passed
         same = same + 1 if now and now == before else 0
-        # Many workers start less evenly: on a busy CPU, a pause does not mean that all have started.
+        # When many workers start on a busy CPU, a pause does not mean that all of them have started.
         if same > now // _MANY_WORKERS:
             if (passed := passed_limit(container, disk)) is not None:
                 raise passed
@@ -163,7 +164,7 @@ def wait_for_workers(container: LabContainer, own: OwnNginx, disk: DiskGuard | N
 
 
 def passed_limit(container: LabContainer, disk: DiskGuard | None = None) -> OwnNginxError | None:
-    """Return the error of an nginx that exceeds the lab's limits, or None."""
+    """Return the error for an nginx that exceeds the lab's limits, or None."""
     if disk is not None and disk.lost_bytes:
         return OwnNginxError(
             f"the engine's disk lost {size(disk.lost_bytes)} while your nginx ran, so the lab ended it",
@@ -171,7 +172,7 @@ def passed_limit(container: LabContainer, disk: DiskGuard | None = None) -> OwnN
         )
     if _was_out_of_memory(container):
         return OwnNginxError(
-            f"your nginx takes more than {size(MEMORY_BYTES)} of memory, which is all that the lab gives it",
+            f"your nginx needs more than {size(MEMORY_BYTES)} of memory, which is all that the lab gives it",
             remedy="test a copy with fewer worker_processes and worker_connections, or smaller buffers",
         )
     if container.is_running() and container.has_all_processes():
@@ -194,7 +195,7 @@ def _was_out_of_memory(container: LabContainer) -> bool:
 
 
 def own_nginx_failed(own: OwnNginx, words: str) -> OwnNginxError:
-    """Return the error of an nginx that does not start."""
+    """Return the error for an nginx that does not start."""
     remedy = "use --nginx VERSION or --nginx-image IMAGE for what this nginx lacks, such as a module or Lua"
     if own.is_part:
         remedy = f"these files are only part of a configuration: use the output of nginx -T; {remedy}"
@@ -203,7 +204,7 @@ def own_nginx_failed(own: OwnNginx, words: str) -> OwnNginxError:
 
 
 def own_spec(subject: Subject, own: OwnNginx, image: str, placement: CpuPlacement) -> RoleSpec:
-    """Return the container of a subject with the user's own nginx."""
+    """Return the description of a container with the user's own nginx."""
     return RoleSpec(
         name=subject.name,
         role=Role.SUBJECT,

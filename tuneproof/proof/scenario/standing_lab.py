@@ -1,4 +1,4 @@
-"""The lab of a scenario, which is restarted when it fails: one fault of the engine or of nginx costs one block."""
+"""The lab of a scenario, which is replaced when it fails: a single fault of the engine or of nginx costs one block."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -17,8 +17,8 @@ class StandingLab:
     Args:
         remover: Makes the labs, and removes them.
         begin: Starts the scenario's containers in a new lab.
-        settle: Waits until nothing else keeps the CPUs busy, before anything is measured; default: nothing.
-        recover: Waits until the engine can be used again; raises what ends the run.
+        settle: Waits until nothing else keeps the CPUs busy, before anything is measured; default: no wait.
+        recover: Waits until the engine can be used again, or raises the error that ends the run.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class StandingLab:
         self._lab.__exit__(exc_type, exc, traceback)
 
     def start(self) -> Bench:
-        """Start a lab; a second one if the first fails.
+        """Start a lab; if that fails, try once more.
 
         LabError: Both failed. OwnNginxError: A user's own nginx does not start. CannotRunHereError: The host lacks
         something. EngineUnavailableError: The engine does not come back.
@@ -57,8 +57,8 @@ class StandingLab:
             return self.renew(error)
 
     def renew(self, error: TuneproofError) -> Bench:
-        """Remove a failed lab, wait for the engine if it is the cause, and start another; raises the same errors."""
-        # Leftovers are removed with the session, as after any error.
+        """Remove a failed lab, wait for the engine if that is the cause, and start a lab; errors: as ``start``."""
+        # What is left over is removed with the session, as after any error.
         self._lab.__exit__(type(error), error, error.__traceback__)
         self._recover(error)
         return self._start()

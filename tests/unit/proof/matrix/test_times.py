@@ -96,7 +96,7 @@ MATRIX: dict[str, Any] = {"depth": "quick", "cells": [{"id": "a", "seconds": 1}]
     [
         (MATRIX | {"depth": "deep"}, "times cannot be used"),
         (MATRIX | {"cells": [{"id": "a"}]}, "times cannot be used"),
-        (MATRIX | {"cells": [{"id": "a", "seconds": -1}]}, "below zero"),
+        (MATRIX | {"cells": [{"id": "a", "seconds": -1}]}, "is negative"),
         (MATRIX | {"cells": [{"id": "a", "seconds": float("nan")}]}, "NaN is not a JSON number"),
         (MATRIX | {"cells": [{"id": "a", "seconds": 10**400}]}, "times cannot be used"),
         (MATRIX | {"cells": 3}, "times cannot be used"),
@@ -116,7 +116,7 @@ def test_a_file_without_times_is_rejected(tmp_path: Path, document: object, mess
 
 def test_results_with_an_unknown_depth_are_rejected(tmp_path: Path) -> None:
     """Their number of looks is unknown, so their times cannot be scaled."""
-    with pytest.raises(BadInputError, match="no depth of quick, full"):
+    with pytest.raises(BadInputError, match="the depth is none of quick, full"):
         read_times([write(tmp_path, a_cell(), options={"depth": "deep"})])
 
 

@@ -68,7 +68,7 @@ def test_a_link_that_differs_from_its_settings_is_a_failed_precondition() -> Non
         links.check([PROFILES["lossy"]], subject="subject")
     assert isinstance(caught.value, CannotRunHereError)
     assert caught.value.what.startswith(
-        "the client's link is not what network lossy says: egress: 5 % of the delays are below 0.05 ms"
+        "the client's link does not match network lossy: egress: 5 % of the delays are below 0.05 ms"
     )
     assert probed(lab)["client"] == 1, "no pause of a host makes a delay shorter: it is not measured again"
     assert links.records([PROFILES["lossy"]]) == ()
@@ -113,14 +113,14 @@ def test_a_claim_gets_the_records_of_the_networks_that_it_uses() -> None:
     assert lab.programs["client"].link.egress.delay_ms == 20, "an arm that does not say gets the default network"
 
 
-def test_a_lost_wire_is_started_again_and_the_trial_does_not_count() -> None:
+def test_a_lost_shaper_is_restarted_and_the_trial_does_not_count() -> None:
     lab = FakeLab()
     links = lab_links(lab)
     for role in LINKS:
         lab.programs[role].alive = False
     with pytest.raises(LinkLostError) as caught:
         links.check_alive()
-    assert caught.value.what == "the wire of client and backend ended during the trial"
+    assert caught.value.what == "the user-mode shaper of client and backend ended during the trial"
     links.check_alive()
     assert lab.asked() == {role: ["status", "revive", "status"] for role in LINKS}
 

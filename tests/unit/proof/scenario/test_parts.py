@@ -183,7 +183,7 @@ def test_a_subject_as_requested_passes_and_is_recorded() -> None:
 @pytest.mark.parametrize(
     ("changes", "seen", "faults"),
     [
-        ({"nginx": "1.2"}, snapshot(), "the log does not name nginx 1.2"),
+        ({"nginx": "1.2"}, snapshot(), "the log does not mention nginx 1.2"),
         ({"commands": COMMANDS[:2]}, snapshot(), "1 workers, wanted 2"),
         ({}, snapshot(backlogs={8000: (511,)}), "1 listening sockets on port 8000, wanted 2"),
         ({}, snapshot(backlogs={80: (511, 511)}), "0 listening sockets on port 8000, wanted 2"),

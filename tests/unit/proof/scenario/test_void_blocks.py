@@ -15,7 +15,7 @@ from tuneproof.lab.protocol.turns import Turns
 from tuneproof.proof.scenario.lab_links import LinkLostError
 
 Trial = Callable[[], StallRecord]
-LOST: Final = LinkLostError("the wire of client ended during the trial")
+LOST: Final = LinkLostError("the user-mode shaper of client ended during the trial")
 RESTLESS: Final = VoidTrialError("nginx did not come to rest within 60 s")
 
 
