@@ -1,4 +1,4 @@
-"""The advice: for each piece its claims, arms, effects and thresholds, and what is expected.
+"""Every piece of advice, with its claims, arms, effects and thresholds, and the verdicts that are expected.
 
 A module that declares an ``ADVICE`` belongs to the catalogue, without any further registration.
 """

@@ -1,4 +1,4 @@
-"""A/A controls: two identical arms, and a margin that could tell them apart."""
+"""A/A controls: the claim that a metric is the same, within a margin, in two identical arms."""
 
 from collections.abc import Callable
 
@@ -21,14 +21,14 @@ def aa_control(
     """Return the claim that a metric is the same in two identical arms.
 
     Args:
-        name: Its name.
-        sentence: What it says.
-        arms: The arms.
+        name: The claim's name.
+        sentence: The claim itself.
+        arms: The two identical arms.
         value: The metric of an observation.
         what: The metric in words.
         figure: The metric's name in the results.
-        decides: The threshold nearest to 1 of all claims that this metric decides. The margin is its square root: an
-        instrument that cannot distinguish that much must not decide twice as much (on a log scale).
+        decides: The threshold nearest to 1 among the claims that this metric decides. The margin is its square root: on
+            a log scale, a metric must be at least twice as precise as the claims that it decides.
     """
     first, second = arms
     return Claim(

@@ -51,12 +51,12 @@ def _slow_trickle(rig: Rig) -> Figures:
 
 
 def _one_client(rig: Rig) -> Figures:
-    """Let one client send all requests on one connection, so that one worker gets them: the share must show this."""
+    """Let one client send all requests on one connection, so that one worker gets them: a control for the share."""
     return _spread(rig.flow(Flow(requests=VISITORS)))
 
 
 def _workers_on_one_cpu(rig: Rig) -> Figures:
-    """Count the workers of an nginx that may use one CPU."""
+    """Count the workers of an nginx that may use a single CPU."""
     return _workers(rig, allowed_cpus=1)
 
 
@@ -79,7 +79,7 @@ def _hold_many(rig: Rig) -> Figures:
 
 
 def _beside_idle(rig: Rig) -> Figures:
-    """Let clients keep more idle connections than there is room for, and let others connect."""
+    """Let clients keep more idle connections than there are slots, and let others connect."""
     return _beside(rig, Flow(connections=2 * SLOTS, path="/ok", then=(Step.STAY,)))
 
 
@@ -98,14 +98,14 @@ def _beside_busy(rig: Rig) -> Figures:
 
 
 def _beside(rig: Rig, first: Flow) -> Figures:
-    # The others connect once the first ones are open.
+    # The other clients connect once the first connections are open.
     done = rig.flows(first, Flow(connections=NEWCOMERS, path="/ok", close=True))
     refused = NEWCOMERS - statuses(done[1], 200)
     return {"refused_share": refused / NEWCOMERS, "first_ended": sum(one.closed_by_server for one in done[0])}
 
 
 def _read_files(rig: Rig) -> Figures:
-    """Let clients read large files slowly; each takes a socket and a file."""
+    """Let clients read large files slowly; each client needs a socket and an open file."""
     readers = rig.flow(
         Flow(
             connections=READERS,

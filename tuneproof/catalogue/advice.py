@@ -1,4 +1,4 @@
-"""A piece of advice, which a module of the catalogue declares."""
+"""The form in which a module of the catalogue declares a piece of advice."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tuneproof.lab.protocol.observer import Snapshot
 from tuneproof.proof.depths import QUICK
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# An ordinary host, as far as scenarios need it: Linux's defaults.
+# An ordinary host, as far as scenarios depend on it: Linux's defaults.
 _ORDINARY: Final = Snapshot(
     sysctls=MappingProxyType({"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.ipv4.tcp_migrate_req": "0"}),
     listener_backlogs=MappingProxyType({}),
@@ -26,7 +26,7 @@ MANY_CPUS: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class RunConditions:
-    """The conditions that a scenario may depend on."""
+    """The conditions on which a scenario may depend."""
 
     depth: str = QUICK  # or "full"
     network: NetworkProfile = BARE  # other properties of the links
@@ -38,13 +38,13 @@ class RunConditions:
 class Advice:
     """One piece of advice, with everything that decides it.
 
-    Raises ValueError: A headline, a claim for full depth, or the arm that reverses a claim does not exist.
+    Raises ValueError: A headline, a claim for full depth, or an arm that reverses a claim does not exist.
     """
 
-    scenario: Callable[[RunConditions], Scenario[Any]]  # its name and its claims' names never differ
+    scenario: Callable[[RunConditions], Scenario[Any]]  # names of scenario and claims never vary
     headlines: tuple[str, ...] = ()  # its best-known claims that any host can decide
     full_depth: tuple[str, ...] = ()  # claims that only a run at full depth decides, unless named
-    timed: bool = False  # whether it measures time, so that nothing else may run on the machine
+    timed: bool = False  # whether it measures times, so that nothing else may run on the machine
 
     def __post_init__(self) -> None:
         if unknown := {*self.headlines, *self.full_depth} - set(self.claims):
@@ -59,17 +59,17 @@ class Advice:
 
     @cached_property
     def usual(self) -> Scenario[Any]:
-        """Its scenario on an ordinary host."""
+        """The advice's scenario on an ordinary host."""
         return self.scenario(RunConditions())
 
     @property
     def name(self) -> str:
-        """Name of its scenario, as in cell ids."""
+        """Name of the scenario, as in cell ids."""
         return self.usual.name
 
     @property
     def claims(self) -> tuple[str, ...]:
-        """Names of its claims, in their order."""
+        """Names of the claims, in order of declaration."""
         return tuple(claim.name for claim in self.usual.claims)
 
     def claims_at(self, depth: str) -> tuple[str, ...]:

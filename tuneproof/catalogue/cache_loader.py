@@ -1,4 +1,4 @@
-"""The files of a cache that nginx finds at its start.
+"""What nginx does with the cached files that it finds when it starts.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_cache_path.
 """

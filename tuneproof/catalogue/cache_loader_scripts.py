@@ -1,8 +1,8 @@
-"""Trials of the cache loader: nginx fills a cache and exits; the next one finds many more files there.
+"""Trials of the cache loader: nginx fills a cache and exits; the next nginx finds many more files there.
 
-The added files are hard links to pages that nginx has cached, so they have valid headers and are made in a moment.
+The added files are hard links to pages that nginx has cached, so they have valid headers and are created in a moment.
 The loader starts a minute after nginx (ngx_cache_loader_ctx in src/os/unix/ngx_process_cycle.c, in milliseconds). The
-second nginx is a copy of the first with a different number, which occurs only once in the binary.
+second nginx is a copy of the first with another delay; the original number occurs only once in the binary.
 """
 
 from collections.abc import Callable
@@ -17,17 +17,17 @@ CACHE: Final = "/var/lib/subject/cache"
 FILES: Final = 100_000
 # More files than keys_zone=…:32k has room for, and more bytes than max_size=1m.
 SURPLUS: Final = 2_000
-# How many files the loader reads before it sleeps, and how many there are.
+# The number of files that the loader reads before it sleeps, and the number of all files.
 FIRST_FILES: Final = 4_000
 _OF_FILES: Final = 20_000
 PAGES: Final = 50
 _FEW: Final = 50
 _SOON_MS: Final = 1_000
 _USUAL_MS: Final = 60_000
-# The cache manager looks every ten seconds (ngx_http_file_cache_manager in src/http/ngx_http_file_cache.c).
+# The cache manager checks the size every ten seconds (ngx_http_file_cache_manager in src/http/ngx_http_file_cache.c).
 _LOOKED_S: Final = 11.0
 _ASKING: Final = Flow(requests=PAGES, path="/page-{n}")
-# The lab's own build is in a different place than the distribution's, and takes its folders from -p.
+# The lab's own build is in a different place from the distribution's, and takes its folders from -p.
 _SECOND_NGINX: Final = r"""
 my ($files, $usual_ms, $delay_ms) = @ARGV;
 my $state = "/var/lib/subject";
@@ -65,7 +65,7 @@ Script = Callable[[Rig], Figures]
 
 
 def _restarted(rig: Rig, files: int, *, delay_ms: int = _SOON_MS) -> int:
-    """Let nginx cache pages, end, and start again with this many further files; return how many files there are."""
+    """Let nginx cache pages, exit, and start again with this many further files; return the number of all files."""
     rig.ok(rig.flow(_ASKING), requests=PAGES)
     rig.must(upstream_requests(rig, PAGES) == PAGES, "not all pages came from the upstream")
     rig.run("perl", "-e", _SECOND_NGINX, str(files), str(_USUAL_MS), str(delay_ms))
@@ -98,7 +98,7 @@ def _until_loader_is_gone(rig: Rig) -> None:
 def loaded(files: int, *, clients_ask: bool) -> Script:
     """Return the script that compares the workers' CPU time, since their start, with the loader's.
 
-    clients_ask: whether clients request all pages while it loads.
+    clients_ask: whether clients request all pages while the loader runs.
     """
 
     def script(rig: Rig) -> Figures:
@@ -119,12 +119,12 @@ def all_files(rig: Rig) -> Figures:
 
 
 def few_files(rig: Rig) -> Figures:
-    """Let it read only the cached pages, while clients request them."""
+    """Let the loader read only the cached pages, while clients request them."""
     return loaded(_FEW, clients_ask=True)(rig)
 
 
 def unread(rig: Rig) -> Figures:
-    """Ask for all pages when the loader has read a fifth of the files; count those that nginx fetches again."""
+    """Request all pages when the loader has read a fifth of the files; count the pages that nginx fetches again."""
     _restarted(rig, _OF_FILES - PAGES)
     _until_loader_sleeps(rig)
     rig.ok(rig.flow(_ASKING), requests=PAGES)
@@ -139,9 +139,9 @@ def beyond_the_zone(rig: Rig) -> Figures:
 
 
 def too_large(*, loads: bool) -> Script:
-    """Return the script that counts the files that are left after the cache manager has looked.
+    """Return the script that counts the files that are left after the cache manager has checked the cache's size.
 
-    loads: whether the loader has read them before.
+    loads: whether the loader has read the files before.
     """
 
     def script(rig: Rig) -> Figures:

@@ -30,7 +30,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 BACKEND: Final = Backend(kind=ASYNCIO)
 
 _LOG: Final = f"access_log {ACCESS_LOG_PATH} asked;"
-# Counted from X-Accel-Expires: @1, which is 1970, this many seconds last until 2038.
+# X-Accel-Expires: @1 is in 1970; this many seconds later, it is 2038.
 _REVALIDATE: Final = "stale-while-revalidate=2147483647"
 _VALID: Final = "proxy_cache cache; proxy_cache_valid 200 1h;"
 _PAGE: Final = 'return 200 "ok";'

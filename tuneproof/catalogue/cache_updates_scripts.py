@@ -16,24 +16,24 @@ SLOW_MS: Final = 700
 PAGES: Final = 250
 _PAGES_EACH: Final = 50
 _CACHED: Final = 50
-# Two clients' requests for the expiring page, one for the other, and two of the origin.
+# Two clients' requests for the expiring page, one for the other page, and two to the origin.
 _LOGGED: Final = 5
 SAME_CONNECTION: Final = Flow(requests=2, path="/{n}")
 ANOTHER_CONNECTION: Final = Flow(connections=2, at_once=1, path="/{c}")
 
 
 def upstream_requests(rig: Rig, requests: int) -> int:
-    """Return how many requests were answered from the upstream, once the log has this many lines."""
+    """Return how many requests were answered by the upstream, once the log contains this many lines."""
     return sum(bool(line["upstream"]) for line in rig.logged(requests))
 
 
 def _stale(rig: Rig) -> None:
     rig.ok(rig.flow(Flow(path="/page")), requests=1)
-    rig.must(upstream_requests(rig, 1) == 1, "the first request was not answered from the upstream")
+    rig.must(upstream_requests(rig, 1) == 1, "the first request was not answered by the upstream")
 
 
 def waiting_on_expired(rig: Rig) -> Figures:
-    """Let all clients request an expired page at once; count those that were answered from the upstream."""
+    """Let all clients request an expired page at once; count the requests that the upstream answered."""
     _stale(rig)
     rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path="/page"))[0], requests=CLIENTS)
     waited = upstream_requests(rig, 1 + CLIENTS) - 1
@@ -41,9 +41,9 @@ def waiting_on_expired(rig: Rig) -> Figures:
 
 
 def renewed_first(flow: Flow) -> Callable[[Rig], Figures]:
-    """Return the script: request an expired page, and then a page that nginx answers by itself.
+    """Return the script: request an expired page, and then a page that nginx serves without an upstream.
 
-    The log has both, and the origin's requests, in the order in which they ended.
+    The log lists both requests, and those to the origin, in the order in which they ended.
     """
 
     def script(rig: Rig) -> Figures:
@@ -57,13 +57,13 @@ def renewed_first(flow: Flow) -> Callable[[Rig], Figures]:
 
 
 def stampede(rig: Rig) -> Figures:
-    """Let all clients request a page at once that is not cached yet."""
+    """Let all clients at once request a page that is not cached yet."""
     rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path="/page"))[0], requests=CLIENTS)
     return {"upstream_requests": upstream_requests(rig, CLIENTS)}
 
 
 def asked_twice(rig: Rig) -> Figures:
-    """Request many pages, each twice; count those that come from the cache."""
+    """Request many pages, each twice; count the responses from the cache."""
     pages = Flow(connections=PAGES // _PAGES_EACH, requests=_PAGES_EACH, path="/{c}-{n}")
     for _ in range(2):
         rig.ok(rig.flow(pages), requests=PAGES)

@@ -1,4 +1,4 @@
-"""Directives in old lists that were removed, are obsolete, or repeat the default.
+"""Directives in old tuning lists that were removed, are obsolete, or repeat the default.
 
 nginx's change log: https://nginx.org/en/CHANGES.
 """
@@ -28,7 +28,7 @@ def _tested(rig: Rig) -> Figures:
 
 
 def _calls(rig: Rig) -> Figures:
-    """Count the system calls for a small file and, for a large file, only the reads of the file."""
+    """Count the system calls for a small file and, for a large file, only the calls that read it."""
     for path in (SMALL, LARGE):
         rig.flow(Flow(path=path))
     small = rig.calls(lambda: rig.flow(Flow(path=SMALL, requests=REQUESTS)))

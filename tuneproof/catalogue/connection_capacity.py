@@ -1,4 +1,4 @@
-"""A million connections: what a slow or idle proxied connection costs, and what a million of them would cost."""
+"""A million connections: the cost of one slow or idle proxied connection, and the predicted cost of a million."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -16,7 +16,7 @@ CONNECTIONS: Final = 10_000
 MILLION: Final = 1_000_000
 MACHINES: Final = 4
 WORKERS: Final = 32
-# Memory of the article's machines, and how much they used with buffering off and a small proxy_buffer_size.
+# Memory of the article's machines, and how much of it they used with buffering off and a small proxy_buffer_size.
 MACHINE_BYTES: Final = 128e9
 USED_BYTES: Final = 20e9
 CLIENT_LIMIT_BYTES: Final = 200e6
@@ -40,15 +40,15 @@ HELD: Final = Arm(
 def machine_bytes(observation: HeldObservation) -> float:
     """Return the memory that each of four machines would need for its quarter of a million connections.
 
-    Kernel and workers together, without what 32 workers need for themselves: the scenario worker_connections measures
-    that.
+    This counts the kernel and the workers, but not what 32 workers need without any connections, which the scenario
+    worker_connections measures.
     """
     per_connection = observation.worker_bytes_per_connection + observation.kernel_bytes_per_connection
     return per_connection * MILLION / MACHINES
 
 
 def figures(arms: Metrics) -> str:
-    """Return the prediction in words, with the needs of one client."""
+    """Return the prediction in words, with the memory of one connection and of the client."""
     held = {name: arms[HELD.name][f"{name}_bytes_per_connection"] or 0.0 for name in ("worker", "kernel")}
     machine_gb = sum(held.values()) * MILLION / MACHINES / 1e9
     client_mb = (arms[HELD.name]["client_rss_bytes"] or 0.0) / 1e6
@@ -60,12 +60,12 @@ def figures(arms: Metrics) -> str:
 
 
 def room(observation: HeldObservation) -> float:
-    """Return how many times the predicted memory of a machine fits into one of the article's machines."""
+    """Return the memory of one of the article's machines ÷ the predicted memory."""
     return MACHINE_BYTES / machine_bytes(observation)
 
 
 def used(observation: HeldObservation) -> float:
-    """Return the predicted memory of a machine ÷ that of the article's machines."""
+    """Return the predicted memory of a machine ÷ the memory that the article's machines used."""
     return machine_bytes(observation) / USED_BYTES
 
 

@@ -1,4 +1,4 @@
-"""Shared by claims that are decided by counting: arms that start their own nginx, and effects on counts."""
+"""Code for claims that are decided by counting: arms that start their own nginx, and effects computed from counts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,18 +31,18 @@ ONE_OR_THE_OTHER: Final = "nginx behaves the same way every time, so a majority 
 class Setting:
     """An arm: a configuration, and a trial's script."""
 
-    name: str  # of the arm, and of its configuration
+    name: str  # name of the arm, and of its configuration
     config: str  # text of its nginx.conf (:func:`tuneproof.lab.subject.written_config.written_config`)
     script: Callable[[Rig], Figures]  # runs a trial, and returns its counts
-    workers: int = 1  # CPUs of nginx
+    workers: int = 1  # number of nginx's CPUs
     counts_calls: bool = False  # whether system calls are counted
     starts: bool = True  # whether nginx is started
-    sysctls: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # of its network namespace
-    every_cpu: bool = False  # whether it may run on every CPU
+    sysctls: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # in its network namespace
+    every_cpu: bool = False  # whether nginx may run on every CPU
 
 
 def arms_of(settings: Sequence[Setting]) -> tuple[Arm[CountedObservation], ...]:
-    """Return the arms for settings: those that need the same container share it, even with different configurations."""
+    """Return the settings' arms: those that need the same container share it, even if their configurations differ."""
     groups: dict[str, list[Setting]] = {}
     for setting in settings:
         parts = [f"{name.rpartition('.')[2]}-{value}" for name, value in setting.sysctls.items()]
@@ -77,8 +77,8 @@ def times(
 ) -> Callable[[Mapping[str, CountedObservation]], float]:
     """Return the effect: the figure of the first arm ÷ that of the second.
 
-    Figures below ``at_least`` (one unit) are raised to it, so that zero can be a denominator. If both arms have none,
-    there is no effect, since a broken instrument would show the same.
+    Figures below ``at_least`` (one unit) are raised to it, so that zero can be a denominator. If both figures are zero,
+    there is no effect, since a broken measurement would show the same.
     """
 
     def effect(block: Mapping[str, CountedObservation]) -> float:
@@ -91,7 +91,7 @@ def times(
 
 
 def usually(arm: str, figure: str) -> Callable[[Mapping[str, CountedObservation]], Tally]:
-    """Return the effect: whether a share is above one half. Each trial is one unit."""
+    """Return the effect: whether a share is above one half; each trial counts as one unit."""
     return lambda block: Tally.yes(when=block[arm][figure] > HALF)
 
 
@@ -101,17 +101,17 @@ _SHOWN: Final[Mapping[str, Callable[[Sequence[float]], bool]]] = {
     "below": lambda shares: not any(share > HALF for share in shares),
     "rising": lambda shares: all(one < next_ for one, next_ in pairwise(shares)),
 }
-"""For each condition of a row on its figures, whether a trial meets it."""
+"""By the condition that a row names, a function that checks the row's figures."""
 
 
 def usually_all(arm: str, figures: Sequence[str], shows: str) -> Callable[[Mapping[str, CountedObservation]], Tally]:
-    """Return the effect: whether shares meet a row's condition. Each trial is one unit."""
+    """Return the effect: whether shares meet a row's condition; each trial counts as one unit."""
     shown = _SHOWN[shows]
     return lambda block: Tally.yes(when=shown([block[arm][figure] for figure in figures]))
 
 
 Code = Mapping[str, Callable[..., Any]]
-"""Functions that rows name."""
+"""Functions by the names that rows use."""
 
 
 def claims_of(
@@ -124,10 +124,10 @@ def claims_of(
     """Return the claims of a scenario's rows (:mod:`tuneproof.lines`).
 
     Args:
-        scenario: Its name.
-        code: The functions that its rows name.
-        arms: The arms that a name in its rows stands for, if the host determines their real names.
-        numbers: The numbers that its sentences name.
+        scenario: The scenario's name.
+        code: The functions that the rows name.
+        arms: The arms for which a name in the rows stands, if the host determines their real names.
+        numbers: The numbers that appear in the rows' sentences.
     """
     rows = [
         replace(line, arms=tuple(name for each in line.arms for name in arms.get(each, (each,))))
@@ -144,7 +144,7 @@ def claims_of(
 
 
 def claims_from(line: Line, *, code: Code = MappingProxyType({}), **numbers: float) -> Iterator[Claim[Any]]:
-    """Yield the claim of one row, and its control."""
+    """Yield the claim of one row and, if the row has one, the claim's control."""
     yield _claim(line, numbers, code)
     if line.control is not None:
         (arm,) = line.arms
@@ -201,7 +201,7 @@ def _claim(line: Line, numbers: Mapping[str, float], code: Code) -> Claim[Any]:
 
 def _aa_control(line: Line, code: Code) -> Claim[Any]:
     if line.alike is None:
-        raise ValueError(f"{line.claim} is no A/A control")
+        raise ValueError(f"{line.claim} is not an A/A control")
     return aa_control(
         line.claim,
         line.sentence,
@@ -230,7 +230,7 @@ def _value(line: Line, code: Code) -> Callable[[Any], float]:
 
 
 def _compared(line: Line, value: Callable[[Any], float]) -> Callable[[Mapping[str, Any]], Any]:
-    """Return the effect: the value of one arm, or how it differs between two, or its order in several."""
+    """Return the effect: the value in one arm, the difference or ratio between two, or the order of several."""
     arms = line.arms
     if line.form == Form.ORDER:
         return lambda block: Ordered(responses=tuple(value(block[arm]) for arm in arms))

@@ -1,4 +1,4 @@
-"""Every claim of the catalogue in a few words, and where it is declared: enough to select claims, without a lab."""
+"""Every claim of the catalogue in brief, with the place of its declaration: enough to select claims, without a lab."""
 
 import re
 from collections import defaultdict
@@ -21,11 +21,11 @@ _MADE_OF_ROWS: Final = re.compile(r"(?:\w+_ends_)?(\w+?)(?:_appears)?")
 
 
 class Declared(NamedTuple):
-    """A claim."""
+    """A claim, as far as a selection needs it."""
 
     scenario: str
     claim: str  # its name
-    about: str  # its sentence, its source, and the line of a configuration that it is about
+    about: str  # the claim's sentence and source, and the line of a configuration that it is about
     marks: tuple[str, ...]  # of TIMING, HEADLINE and FULL_DEPTH
     place: str  # file and line of its declaration, such as "tuneproof/lines/streams.toml:12"
 
@@ -52,7 +52,7 @@ def _declared(advice: "Advice") -> Iterator[Declared]:
 
 
 def place_of(scenario: str, claim: str) -> str:
-    """Return file and line of a claim's declaration: of its row, or of its name in a module of the catalogue."""
+    """Return the file and line of a claim's row, or of its name in a module of the catalogue."""
     for name in (claim, *re.findall(_MADE_OF_ROWS, claim)):
         if places := _places().get(name):
             path, line = min(
@@ -69,7 +69,7 @@ def _is_elsewhere(path: Path, scenario: str) -> bool:
 
 @cache
 def _places() -> Mapping[str, Sequence[tuple[Path, int]]]:
-    """Return the files and lines that have a word in quotes, by that word."""
+    """Return, by word, the files and lines that contain it in quotes."""
     places = defaultdict(list)
     for path in (*(_PACKAGE / "lines").rglob("*.toml"), *(_PACKAGE / "catalogue").glob("*.py")):
         for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):

@@ -1,7 +1,7 @@
-"""The same causes among other traffic, and two more: refused connections, and clients that leave.
+"""The causes of differential_diagnosis amid other traffic, and two more: refused connections, and clients that leave.
 
-Around each load there are scans, ssh, DNS, a metadata service, attempts over IPv6, and a database that loses packets,
-as in a capture on a real machine.
+While each load runs, there are scans, ssh, DNS, a metadata service, attempts over IPv6, and a database that loses
+packets, as in a capture on a real machine.
 """
 
 from collections.abc import Mapping
@@ -46,7 +46,8 @@ REFUSED: Final = arm(
     Subject(name="dead-upstream", config=SubjectConfig(upstream=f"{FILES_BACKEND.name}:{_NOBODY_LISTENS}")),
     HttpLoad(concurrency=4, requests=200),
 )
-# Two more captures cost CPU of the backend and the client, too: a Python backend would soon be as late as nginx.
+# The two further captures also use CPU time of the backend and the client: a Python backend would soon be as late as
+# nginx.
 PROMPT_BACKEND: Final = Backend(name="prompt", kind=STATIC)
 LONG_STALL: Final = arm(
     STALL.name,
@@ -63,7 +64,7 @@ LONG_STALL: Final = arm(
 
 
 def depart(rig: Rig) -> Figures:
-    """Let some clients leave before their response arrives, although responses are fast, and others wait for theirs."""
+    """Let some clients leave before their response arrives, although responses are fast; let others wait for theirs."""
     path = "/wait/40"
     flows = (
         Flow(connections=120, at_once=4, path=path, close=True),
@@ -72,7 +73,7 @@ def depart(rig: Rig) -> Figures:
     connections = [connection for flow in rig.client.flows(*rig.at(), flows) for connection in flow]
     answered = sum(answer.complete for answer in answers_of(connections))
     left = len(connections) - answered
-    # A trial in which no client left, or none stayed, shows nothing.
+    # If no client left, or none stayed, the trial shows nothing.
     rig.must(answered > 0 and left > 0, f"{answered} clients stayed, {left} left")
     return {"answered": answered, "left": left}
 
@@ -102,7 +103,7 @@ DIAGNOSES_IN_A_STREET: Final[Mapping[str, tuple[Cause, ...]]] = {
 
 
 def in_a_street(quiet: Arm[RecordedObservation]) -> Arm[RecordedObservation]:
-    """Return an arm with other traffic around its load."""
+    """Return the arm with other traffic during its load."""
     if not isinstance(quiet.plan, Recorded):
         raise TypeError(f"{quiet.name} is not recorded")
     asked = [backend.name for backend in BACKENDS if backend.upstream == quiet.subject.config.upstream]
@@ -110,7 +111,7 @@ def in_a_street(quiet: Arm[RecordedObservation]) -> Arm[RecordedObservation]:
 
 
 def is_told(observation: RecordedObservation, causes: tuple[Cause, ...]) -> Tally:
-    """Return whether nginx's files show the built cause and no other, and captures elsewhere show no other."""
+    """Return whether nginx's files show only the cause that was built, and captures elsewhere show no other cause."""
     names = [cause.value for cause in causes]
     right = list(observation.found) == names and set(observation.found_from_outside) <= set(names)
     return Tally.yes(when=right)
@@ -132,7 +133,7 @@ def _claim(name: str, sentence: str, demand: Demand | None) -> Claim[RecordedObs
 
 
 def street_scenario(demand: Demand | None = None) -> Scenario[RecordedObservation]:
-    """Return the scenario.
+    """Return the scenario of the diagnoses amid other traffic.
 
     ``demand``: The required share of right diagnoses (default: more than half).
     """

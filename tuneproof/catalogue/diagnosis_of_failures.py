@@ -1,4 +1,4 @@
-"""Requests that fail at once, one cause at a time, and what a diagnosis finds in files with an error log."""
+"""Requests that fail at once, each trial for one cause, and their diagnosis from files that include an error log."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -32,7 +32,7 @@ DYING_BACKEND: Final = Backend(name="dying", kind=SCRIPTED)
 
 
 def reload(rig: Rig) -> Figures:
-    """Reload nginx while connections are idle, and send another request on each: it crosses the close."""
+    """Reload nginx while connections are idle, and send another request on each, which crosses the close."""
     old = {worker.pid for worker in rig.workers()}
     with rig.standing(Flow(connections=CLIENTS, requests=2, then=(Step.STAY, Step.ASK))):
         rig.rest()
@@ -42,7 +42,7 @@ def reload(rig: Rig) -> Figures:
 
 
 def ask_twice(rig: Rig) -> Figures:
-    """Let the backend end each connection at its second request."""
+    """Let the backend close each connection at its second request."""
     rig.backend(DYING_BACKEND.name).play((Reply(body="ok", answers=1),))
     rig.flow(Flow(connections=4 * CLIENTS, at_once=4, method="POST", body_bytes=10))
     return {}

@@ -1,7 +1,7 @@
-"""One cause at a time, built in the lab, and the diagnosis of its files: capture, log, counters, sockets.
+"""One cause at a time, built in the lab, and its diagnosis from files: capture, log, counters, sockets.
 
-The causes are those of the articles: a stalled event loop, a slow reader behind large buffers, a full accept queue, a
-full SYN queue, loss on the path; and a slow backend, which is what people suspect first.
+The causes are those in the articles: a stalled event loop, a slow reader behind large buffers, a full accept queue, a
+full SYN queue and packet loss on the path; and a slow backend, which is what people suspect first.
 """
 
 from collections.abc import Mapping
@@ -40,8 +40,8 @@ class Demand:
     """The required share of right diagnoses, and in how many trials."""
 
     right_share: float  # required share, which the exact limit must exceed
-    looks: tuple[int, ...]  # after how many trials to look
-    why: str  # where that share comes from
+    looks: tuple[int, ...]  # the numbers of trials after which to examine the results
+    why: str  # the reason for that share
 
 
 NINE_IN_TEN: Final = Demand(
@@ -69,7 +69,7 @@ def arm(
     look_after_s: float | None = 0.3,
     network: NetworkProfile | None = None,
 ) -> Arm[RecordedObservation]:
-    """Return the arm of one cause."""
+    """Return the arm with one cause."""
     logs = subject.config
     plan = Recorded(
         load=load,
@@ -88,7 +88,7 @@ DOUBLED_LOAD: Final = (
 STALL: Final = arm(
     "event-loop-stall",
     SERVES_FILES,
-    # The article's client gives up after a second; this one after half a second, so that some do in a short trial.
+    # The article's client gives up after a second, this one after half a second: some must give up in a short trial.
     StallLoad(
         bulk_per_worker=(2 * BULK_DOWNLOADS, 2 * BULK_DOWNLOADS),
         fast_rate_hz=40.0,
@@ -165,12 +165,12 @@ DIAGNOSES: Final[Mapping[str, tuple[Cause, ...]]] = {
 
 
 def is_right(observation: RecordedObservation, cause: tuple[Cause, ...]) -> Tally:
-    """Return whether the primary cause found is this one, or none was found if there is none."""
+    """Return whether this cause was found as the primary one, or, if there is none, whether none was found."""
     return Tally.yes(when=observation.found[:1] == tuple(item.value for item in cause))
 
 
 def diagnosis_claim(name: str, arm_name: str, sentence: str, demand: Demand) -> Claim[RecordedObservation]:
-    """Return the claim that the files of its trials are enough to recognise a cause."""
+    """Return the claim that the files of an arm's trials are enough to recognise a cause."""
     return Claim(
         name=name,
         sentence=sentence,
@@ -222,7 +222,7 @@ def lie(block: Mapping[str, RecordedObservation]) -> float:
 
 
 def resets(block: Mapping[str, RecordedObservation]) -> Tally:
-    """Return whether a stalled nginx sent data to clients that had left, and a healthy one did not."""
+    """Return whether a stalled nginx sent data to clients that had left, and a healthy nginx did not."""
     stalled, healthy = block[STALL.name].clients_answered_with_reset, block[HEALTHY.name].clients_answered_with_reset
     return Tally.yes(when=bool(stalled) and not healthy)
 

@@ -18,7 +18,7 @@ ROUNDS: Final = 6
 AT_ONCE: Final = 8
 TRIES: Final = 3
 PEER_PORT: Final = 9001
-# Each has its own location and upstream block, so that none affects another.
+# Each kind of request has its own location and upstream block, so that none affects another.
 SERVERS: Final = {"get_one": ONE, "get_several": BACKENDS, "post_one": ONE, "post_several": BACKENDS}
 FIGURES: Final = {
     "get_one_502s": "get_one",
@@ -46,7 +46,7 @@ def _received(rig: Rig) -> Counter[str]:
 
 
 def _kept(rig: Rig) -> int:
-    """Return how many connections nginx keeps to the backends, according to the kernel."""
+    """Return how many connections to the backends nginx keeps open, according to the kernel."""
     return rig.sockets().others.get("ESTAB", 0)
 
 
@@ -73,7 +73,7 @@ def asked_in_turn(
 
 
 def asked_after_pauses(rig: Rig) -> Figures:
-    """Send requests one after the other, each only after nginx has closed its idle connections by their timeout."""
+    """Send requests one after the other, each only after the timeout at which nginx closes its idle connections."""
     _play(rig, Reply(answers=1))
     became: dict[str, tuple[Connection, ...]] = dict.fromkeys(SERVERS, ())
     for _ in range(ASKED):
@@ -90,7 +90,7 @@ def _told(rig: Rig, became: Mapping[str, tuple[Connection, ...]]) -> Figures:
 
 
 def ended_before(*, resets: bool) -> Callable[[Rig], Figures]:
-    """Return the script: the backends close idle connections while the worker is busy and a request waits for it."""
+    """Return the script: the backends close idle connections while a request waits for the busy worker."""
 
     def script(rig: Rig) -> Figures:
         _play(rig, Reply())
@@ -102,7 +102,7 @@ def ended_before(*, resets: bool) -> Callable[[Rig], Figures]:
             rig.wait_until(lambda: not _kept(rig), "did not notice the end")
 
         for _ in range(ROUNDS):
-            # Each server gets a request, so that nginx keeps a connection to each.
+            # Each server gets a request, so that nginx keeps a connection to every server.
             asked = rig.flows(*(_flow(kind, len(servers)) for kind, servers in SERVERS.items()))
             for servers, connections in zip(SERVERS.values(), asked, strict=True):
                 rig.ok(connections, requests=len(servers))
@@ -116,7 +116,7 @@ def ended_before(*, resets: bool) -> Callable[[Rig], Figures]:
 
 
 def one_request_for_all(rig: Rig) -> Figures:
-    """Let nginx keep several connections; then send a request that ends each of them, and count the tries."""
+    """Let nginx keep several connections; then send a request at which the backends close them, and count the tries."""
     _play(rig, Reply(path="/get_one/again", answers=1), Reply())
     rig.ok(rig.flows_behind_stopped_workers(Flow(connections=AT_ONCE, path="/get_one"))[0], requests=AT_ONCE)
     rig.flow(Flow(path="/get_one/again"))
@@ -136,7 +136,7 @@ def streams_at_once(rig: Rig) -> Figures:
 
 
 def requests_of_one_client(rig: Rig) -> Figures:
-    """Send the same number of requests directly to the peer, on one HTTP/2 connection from the client."""
+    """Send the same number of requests directly to the peer, on a single HTTP/2 connection."""
     _play(rig, Reply())
     rig.client.http2(*rig.at(PEER_PORT), AT_ONCE)
     return _peer_connections(rig)

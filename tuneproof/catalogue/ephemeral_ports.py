@@ -1,7 +1,7 @@
-"""Local ports of connections to the upstream: for how many requests they last, and what makes them last longer.
+"""Local ports for connections to the upstream: the number of requests for which they suffice, and how to raise it.
 
-If nginx requests a keepalive connection but does not keep it, nginx closes it first: its port is in TIME-WAIT for a
-minute (tcp(7)), and no other connection to that address and port can use it. ip_local_port_range:
+If nginx asks the upstream for a keepalive connection but does not keep it, nginx closes first: its port is in TIME-WAIT
+for a minute (tcp(7)), and no other connection to that address and port can use it. ip_local_port_range:
 https://docs.kernel.org/networking/ip-sysctl.html.
 """
 
@@ -34,7 +34,7 @@ def _ask(rig: Rig) -> Figures:
     done = rig.flow(Flow(requests=ASKED, path=f"/{pid >> _BITS & 255}.{pid & 255}/{{n}}"))
     answered, failed = statuses(done, 200), statuses(done, 502)
     rig.must(answered + failed == ASKED, f"{answered} 200s and {failed} 502s for {ASKED} requests")
-    # EADDRNOTAVAIL: the words depend on the C library, the number is Linux's.
+    # EADDRNOTAVAIL: its text depends on the C library, but its number is always Linux's.
     refused = rig.error_log().count("(99: ")
     rig.must(refused == failed, f"{failed} 502s, but {refused} lines about a missing address in the error log")
     return {"answered": answered, "failed": failed}
@@ -54,7 +54,7 @@ def _setting(name: str, config: str, ports: int = PORTS) -> Setting:
         script=_ask,
         sysctls={
             "net.ipv4.ip_local_port_range": f"{_FIRST} {_FIRST + ports - 1}",
-            # Without this setting, ports of connections within a machine are free again after a second.
+            # Without this setting, the ports of connections within a machine are free again after a second.
             "net.ipv4.tcp_tw_reuse": "0",
         },
     )

@@ -1,4 +1,4 @@
-"""Messages of the error log: what causes each, what ends it, and popular advice that does not help.
+"""Messages in the error log: what causes each, what stops it, and popular advice that does not help.
 
 Each row of tuneproof/lines/error_messages/*.toml yields two or three arms and the same number of claims.
 """
@@ -93,7 +93,7 @@ def _claims(case: Case) -> Iterator[CountedClaim]:
 
 ARMS: Final = arms_of([setting for case in cases() for setting in _settings(case)])
 CLAIMS: Final = tuple(claim for case in cases() for claim in _claims(case))
-# Nearly two thousand trials in sequence would take longer than everything that runs at the same time.
+# In a single lab, nearly two thousand trials would take longer than all scenarios that run at the same time.
 SCENARIO: Final = Scenario(
     name=_NAME, arms=ARMS, claims=CLAIMS, backends=(Backend(name=BACKEND, kind=SCRIPTED),), labs=3
 )

@@ -1,9 +1,9 @@
-"""Rows about error-log messages: what provokes each, what ends it, and popular advice that does not.
+"""Rows about error-log messages: what provokes each, what stops it, and popular advice that does not.
 
-The rows are in tuneproof/lines/error_messages/*.toml. A row's configuration has the parts of written_config; in them,
-``{certificate}`` is the lab's, ``{backend}`` a server that answers every request, and ``{x*N}`` is x repeated N times.
-In ``remedy`` and ``wrong`` (popular advice), ``is`` describes the change: their own parts replace the row's; without
-any, ``is`` is a directive to add to the server.
+The rows are in tuneproof/lines/error_messages/*.toml. A row's configuration consists of the parts of written_config; in
+them, ``{certificate}`` is the lab's certificate, ``{backend}`` a server that answers every request, and ``{x*N}`` is x
+repeated N times. In ``remedy`` and ``wrong`` (popular advice), ``is`` describes the change; the parts given there
+replace the row's, and without any, ``is`` is a directive to add to the server.
 """
 
 import re
@@ -29,7 +29,7 @@ _REPEATED: Final = re.compile(r"\{x\*(\d+)\}")
 
 @dataclass(frozen=True, kw_only=True)
 class Fault:
-    """The behaviour of the backend's broken server."""
+    """How the backend's broken server behaves."""
 
     says: str
     then: Then = Then.CLOSES
@@ -37,20 +37,20 @@ class Fault:
 
 @dataclass(frozen=True, kw_only=True)
 class Provocation:
-    """A configuration, and its trial."""
+    """A configuration and a trial that provoke a message."""
 
     server: str = ""
     http: str = ""
     listen: str = ""
     main: str = ""
     events: str = "worker_connections 1024;"
-    asks: tuple[Flow, ...] = (Flow(close=True),)  # what clients do
-    port: int = 0  # port of the fault; 0 for the subject's own
+    asks: tuple[Flow, ...] = (Flow(close=True),)  # what clients send
+    port: int = 0  # port to which requests go; 0 for nginx's own
     fault: Fault = Fault(says="")
     does: str = "asks"  # the trial's script: a name in error_messages_scripts.SCRIPTS
 
     def config(self) -> str:
-        """Return the text of its nginx.conf; http{} logs everything from the level info on."""
+        """Return the text of nginx.conf; http{} logs everything at level info and above."""
         return written_config(
             self.server,
             http=f"error_log {ERROR_LOG_PATH} info;\nindex 1000.bin;\n{self.http}",
@@ -65,13 +65,13 @@ class Change:
     """A recommendation for a message."""
 
     words: str
-    name: str  # for a claim's name
-    provocation: Provocation  # with the change
+    name: str  # part of the claim's name
+    provocation: Provocation  # the case's provocation with the change
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A message of the error log, provoked in one way."""
+    """A message in the error log, provoked in one way."""
 
     id: str
     row: str  # the id of its row in tuneproof.messages
@@ -80,14 +80,14 @@ class Case:
     remedy: Change
     wrong: Change | None = None
     since: str = ""  # the version of nginx that introduced it
-    module: str = ""  # what writes it, if the lab's build of mainline lacks that
+    module: str = ""  # the module that writes it, if the lab's build of mainline lacks it
 
 
 @cache
 def cases() -> tuple[Case, ...]:
-    """Return all rows.
+    """Return the cases of all rows.
 
-    Raises ValueError: a row has a key that rows do not have, or lacks one; the error names it.
+    Raises ValueError: a row has an unknown key or lacks a required one; the error names the row.
     """
     return tuple(_cases())
 

@@ -1,4 +1,4 @@
-"""Scripts for trials of error-log messages: each provokes one, and counts its lines once nginx is idle."""
+"""Scripts for trials of error-log messages: each provokes a message, and counts its lines once nginx is idle."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -14,8 +14,8 @@ from tuneproof.messages.patterns import find_one
 
 BACKEND: Final = "backend"
 _FIRST_ERROR: Final = 400
-# ngx_log_error_core() writes this, and nginx -t before it has opened its log; text from a client may contain line
-# breaks.
+# The form of lines from ngx_log_error_core(), and from nginx -t before it has opened its log; text from a client may
+# contain line breaks.
 _ENTRY: Final = re.compile(
     r"^(?:nginx:|\d{4}/\S+ \S+) \[(?P<level>[a-z]+)\] (?:\d+#\d+: )?(?:\*\d+ )?"
     r"(?P<message>.*?)\s*(?=\Z|^nginx:|^\d{4}/)",
@@ -50,7 +50,7 @@ def counting(row: str, asked: tuple[Provocation]) -> Callable[[Rig], Figures]:
 
 
 def failed(asked: Iterable[Flow], became: Iterable[Iterable[Connection]]) -> int:
-    """Return how many requests did not get a status below 400; clients that stay need no response."""
+    """Return how many requests did not get a status below 400; clients that stay do not need a response."""
     count = 0
     for flow, connections in zip(asked, became, strict=True):
         statuses = [answer.status for answer in answers_of(connections)]
@@ -77,7 +77,7 @@ def _asks_until_left(rig: Rig, provocation: Provocation, _row: str) -> Went:
 
 
 def _asks_at_once(rig: Rig, provocation: Provocation, _row: str) -> Went:
-    """Send requests while the worker is stopped, so that it gets all of them in one loop iteration."""
+    """Send requests while the worker is stopped, so that it receives all of them in one loop iteration."""
     became = rig.flows_behind_stopped_workers(*provocation.asks)
     rig.rest()
     return rig.error_log(), failed(provocation.asks, became)
@@ -103,7 +103,7 @@ def _starts_another(rig: Rig, _provocation: Provocation, _row: str) -> Went:
 
 
 def _ends_worker(signal: str) -> Callable[[Rig, Provocation, str], Went]:
-    """Return a script that ends the worker by a signal, and sends a request to its successor."""
+    """Return a script that ends the worker with a signal, and sends a request to its successor."""
 
     def trial(rig: Rig, provocation: Provocation, _row: str) -> Went:
         rig.kill_workers(signal)

@@ -34,7 +34,7 @@ _LIMITED: Final = f"http2_max_concurrent_streams {LIMIT};"
 
 
 def _setting(name: str, directives: str, script: Script, *, to: Backend = BACKEND) -> Setting:
-    # This much is received before nginx reads: the kernel must have room for it.
+    # The kernel must have room for what arrives before nginx reads.
     listen = f"listen {HTTP2_PORT} http2 rcvbuf=512k;"
     server = f"server {{ {listen} {directives} location / {{ proxy_pass http://{to.upstream}; }} }}"
     return Setting(name=name, config=written_config("", http=server), script=script)

@@ -5,8 +5,8 @@ from typing import Final
 _DATA, _HEADERS, _RST_STREAM, _SETTINGS = 0x0, 0x1, 0x3, 0x4
 _END_STREAM, _END_HEADERS, _ACK = 0x1, 0x4, 0x1
 _CANCEL: Final = b"\x00\x00\x00\x08"
-_FRAME_BYTES: Final = 16_384  # the largest that every server takes
-# Fields of the static table (RFC 7541, appendix A), by index; then fields with a value of their own.
+_FRAME_BYTES: Final = 16_384  # the largest frame that every server accepts
+# Fields of the static table (RFC 7541, appendix A), by index; then fields with literal values.
 _GET, _POST, _HTTP, _ROOT = b"\x82", b"\x83", b"\x86", b"\x84"
 _AUTHORITY: Final = b"\x01\x03lab"
 _CONTENT_LENGTH: Final = b"\x0f\x0d"
@@ -15,14 +15,14 @@ _CONTENT_LENGTH: Final = b"\x0f\x0d"
 def opening(*, acknowledges: bool) -> str:
     """Return the beginning of a client's connection: the preface and its settings.
 
-    acknowledges: whether it also acknowledges the server's settings.
+    acknowledges: whether the client also acknowledges the server's settings.
     """
     ack = _frame(_SETTINGS, _ACK, 0, b"") if acknowledges else b""
     return _text(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _frame(_SETTINGS, 0, 0, b"") + ack)
 
 
 def get(stream: int, *, resets: bool) -> str:
-    """Return a request; ``resets``: it is cancelled at once."""
+    """Return a request; ``resets``: whether it is cancelled at once."""
     head = _frame(_HEADERS, _END_HEADERS | _END_STREAM, stream, _GET + _HTTP + _ROOT + _AUTHORITY)
     return _text(head + (_frame(_RST_STREAM, 0, stream, _CANCEL) if resets else b""))
 

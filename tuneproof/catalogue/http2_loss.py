@@ -1,7 +1,7 @@
-"""A distant page of many small files: over HTTP/2, and over HTTP/1.1 on six connections, as in browsers.
+"""Loading a distant page of many small files: over HTTP/2, and over HTTP/1.1 on six connections, as browsers do.
 
-Both clients are without TLS, so that nothing but the protocol differs. Over HTTP/2, all requests leave at once, and the
-client's window is a browser's, so only TCP limits the one connection.
+Neither client uses TLS, so that only the protocol differs. Over HTTP/2, all requests are sent at once, and the client's
+window is as large as a browser's, so only TCP limits the single connection.
 """
 
 from collections.abc import Callable
@@ -50,10 +50,10 @@ def _over_http2(rig: Rig) -> float:
 
 
 def _over_http1(rig: Rig) -> float:
-    """Load the page on six connections, one request at a time on each; return the time since they were established.
+    """Load the page on six connections, one request at a time on each; return the seconds since they were established.
 
-    Any lost packet of a handshake costs a second (RFC 6298, section 2), which affects every ninth page with six
-    connections.
+    The time excludes the handshakes: a lost packet in one costs a second (RFC 6298, section 2), which would affect
+    every ninth page with six connections.
     """
     done = rig.flow(Flow(connections=CONNECTIONS, requests=FILES // CONNECTIONS, path=_FILE))
     rig.ok(done, requests=FILES)
@@ -73,7 +73,7 @@ def _loading(load: Callable[[Rig], float], control: str) -> Callable[[Rig], Figu
 
 def _setting(protocol: str, control: str, network: str) -> Setting:
     load = {"http2": _over_http2, "http1": _over_http1}[protocol]
-    # A container may always choose Reno; any other control only if the host uses it.
+    # A container may always choose Reno, but another congestion control only if the host uses it.
     sysctls = {_CONTROL: control} if control == RENO else {}
     name = f"{protocol}-{control}-{network}"
     return Setting(name=name, config=_CONFIG, script=_loading(load, control), sysctls=sysctls)

@@ -25,7 +25,7 @@ Script = Callable[[Rig], Figures]
 def requests(*, resets: bool) -> Script:
     """Return the script in which a client sends many requests at once; count nginx's connects to the upstream.
 
-    resets: whether it cancels each at once.
+    resets: whether the client cancels each request at once.
     """
     says = opening(acknowledges=True) + "".join(get(1 + 2 * number, resets=resets) for number in range(STREAMS))
 
@@ -64,7 +64,7 @@ def in_flight(rig: Rig) -> Figures:
     says = opening(acknowledges=True) + upload(1, IN_FLIGHT_BYTES)
 
     def unread() -> int:
-        # The counts of all established connections, except on the given port.
+        # The counts for all established connections except those on the given port.
         return sum(rig.sockets().unread_bytes)
 
     with rig.stopped_workers() as go_on, rig.standing(_raw(says, CLIENTS), port=HTTP2_PORT):
@@ -75,10 +75,10 @@ def in_flight(rig: Rig) -> Figures:
 
 
 def to_upstream(rig: Rig) -> Figures:
-    """Ask a few times; count the responses that come from the upstream."""
+    """Send a few requests; count the responses that come from the upstream."""
     return {"answered_share": statuses(rig.flow(Flow(connections=CLIENTS)), 200) / CLIENTS}
 
 
 def _raw(says: str, connections: int = 1) -> Flow:
-    """Return connections that send this and wait."""
+    """Return connections on which clients send these bytes and wait."""
     return Flow(connections=connections, says=says, head_bytes=len(says), then=(Step.STAY,))

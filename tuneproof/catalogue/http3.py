@@ -1,6 +1,6 @@
-"""HTTP/3: what its listener needs, what happens to connections, and what the usual directives change.
+"""HTTP/3: what a listener needs, what happens to connections, and what the usual directives change.
 
-nginx's own account: https://nginx.org/en/docs/quic.html; its code: src/event/quic.
+nginx's documentation: https://nginx.org/en/docs/quic.html; its code: src/event/quic.
 """
 
 from typing import Final

@@ -27,15 +27,15 @@ ORDER: Final = "/order"
 _FILE: Final = f"/{FILE_MB}000000.bin"
 # The first flight is sent at once, and again after a second (RFC 9002, section 6.2).
 _FLIGHTS_S: Final = 1.5
-# This is several times as long as nginx takes to notice worker_shutdown_timeout.
+# Several times as long as nginx takes to notice worker_shutdown_timeout.
 _AFTER_TIMEOUT_S: Final = 1.0
-# Data sent within one machine has arrived after this time.
+# After this time, data sent within one machine has arrived.
 _ARRIVES_S: Final = 0.2
-_ASKED: Final = 2  # requests with curl: the first one sees the header
+_ASKED: Final = 2  # requests with curl: the first response carries the header
 
 
 def pages(*, new_port: bool = False) -> Callable[[Rig], Figures]:
-    """Return the script of clients that make a few requests each at the same time."""
+    """Return the script: several clients at the same time send a few requests each."""
 
     def script(rig: Rig) -> Figures:
         flow = Http3Flow(connections=CLIENTS, requests=REQUESTS, path=PAGE, new_port=new_port)
@@ -59,12 +59,12 @@ def streams(rig: Rig) -> Figures:
 
 
 def handshake(rig: Rig) -> Figures:
-    """Count the round trips of a request on a new connection."""
+    """Count the round trips that a request on a new connection takes."""
     return _trips(rig, rig.http3.round_trips(*rig.tls_endpoint, PAGE))
 
 
 def resumption(rig: Rig) -> Figures:
-    """Count the round trips of a returning client's request."""
+    """Count the round trips that a returning client's request takes."""
     return _trips(rig, rig.http3.resumed_round_trips(*rig.tls_endpoint, PAGE))
 
 
@@ -95,7 +95,7 @@ def download(rig: Rig) -> Figures:
 
 
 def tls_download(rig: Rig) -> Figures:
-    """Download a file over HTTP/1.1 and TLS; count the same calls."""
+    """Download a file over HTTP/1.1 with TLS; count how often nginx hands data to its socket."""
     flow = Flow(path=_FILE, tls=True)
     calls = rig.calls(lambda: rig.ok(rig.flow(flow, port=TLS_PORT), requests=1))
     return {"sends": calls.made("write", "writev", "send", "sendfile")}
@@ -121,7 +121,7 @@ downloads_alone: Final = slow_downloads(Rig.rest)
 def new_clients(action: Action, *, downloads: int = 0) -> Callable[[Rig], Figures]:
     """Return the script that counts new connections that get no response after an action.
 
-    downloads: how many are in progress at the action, and stay so.
+    downloads: the number of downloads that are in progress during the action and afterwards.
     """
 
     def script(rig: Rig) -> Figures:
@@ -148,7 +148,7 @@ new_clients_after_upgrade: Final = new_clients(upgrade)
 
 
 def burst(rig: Rig) -> Figures:
-    """Begin handshakes while the worker is stopped; count what its socket has no room for (udp_queue_rcv_skb())."""
+    """Begin handshakes while the worker is stopped; count datagrams that its socket drops (udp_queue_rcv_skb())."""
     before = rig.counters()["Udp.RcvbufErrors"]
     with rig.stopped_workers():
         rig.http3.forged(*rig.tls_endpoint, BURST, _ARRIVES_S)
@@ -159,8 +159,8 @@ def burst(rig: Rig) -> Figures:
 def buffers(asked_bytes: int = 0) -> Callable[[Rig], Figures]:
     """Return the script that reads the receive buffer of the UDP sockets; ``asked_bytes``: nginx's ``rcvbuf``.
 
-    Linux doubles what a program asks for, for its own use, up to twice net.core.rmem_max (sk_setsockopt() in
-    net/core/sock.c).
+    Linux doubles the size that a program asks for, to have room for its own data, up to twice net.core.rmem_max
+    (sk_setsockopt() in net/core/sock.c).
     """
     # Without ``rcvbuf``, only a raised default could have an effect.
     above = 0 if asked_bytes else _DEFAULT_BUFFER_BYTES
@@ -175,7 +175,7 @@ def buffers(asked_bytes: int = 0) -> Callable[[Rig], Figures]:
 
 
 def replay(rig: Rig) -> Figures:
-    """Send a request in 0-RTT packets twice; count how often the application gets it."""
+    """Send the same request in 0-RTT packets twice; count how often it reaches the application."""
     rig.http3.replay(*rig.tls_endpoint, ORDER, "GET")
     rig.rest()
     passed = [line for line in rig.access_log() if line["uri"] == ORDER and line["upstream_status"] == "200"]
@@ -183,7 +183,7 @@ def replay(rig: Rig) -> Figures:
 
 
 def returns_with_curl(rig: Rig) -> Figures:
-    """Send two requests with curl; check whether the second one uses HTTP/3."""
+    """Send two requests with curl; check whether the second request uses HTTP/3."""
     versions = rig.http3.curl(*rig.tls_endpoint, PAGE, _ASKED)
     rig.must("0" not in versions, "curl got no response")
     return {"http3_share": float(versions[-1] == "3")}

@@ -1,4 +1,4 @@
-"""Kernel settings in guides to nginx: what shortens TIME-WAIT, what opens connections faster.
+"""Kernel settings that nginx guides recommend: to shorten TIME-WAIT, and to open connections faster.
 
 Settings: https://docs.kernel.org/networking/ip-sysctl.html.
 """
@@ -68,12 +68,12 @@ def _left_later(rig: Rig, *, close: bool) -> Figures:
 
 
 def _has(sysctl: str) -> Callable[[Rig], Figures]:
-    """Return the script that checks whether the kernel has a setting at all."""
+    """Return the script that checks whether the kernel knows a setting at all."""
     return lambda rig: {"has_setting": float(rig.kernel_has(sysctl))}
 
 
 def _fast_open(rig: Rig) -> Figures:
-    """Let one client connect repeatedly, with its request in the SYN if the server accepts that."""
+    """Let one client connect repeatedly and send its request in the SYN if the server accepts that."""
     before = rig.counters()["TcpExt.TCPFastOpenPassive"]
     done = rig.flow(Flow(connections=FAST_OPENS + 1, at_once=1, close=True, fast_open=True))
     answered = rig.ok(done, requests=FAST_OPENS + 1)

@@ -1,8 +1,8 @@
-"""Clients that limit_req and limit_conn count as one: behind proxies, over IPv6, in full zones and several workers.
+"""The clients that limit_req and limit_conn count as one: behind proxies, over IPv6, in full zones, across workers.
 
 The proxy is a server of the same nginx. It takes the client's number from the request and writes X-Forwarded-For, like
 a proxy with many clients. Directives: https://nginx.org/en/docs/http/ngx_http_limit_req_module.html,
-ngx_http_limit_conn_module and ngx_http_realip_module next to it.
+and the pages of ngx_http_limit_conn_module and ngx_http_realip_module.
 """
 
 from typing import Final
@@ -32,7 +32,7 @@ _BY_ADDRESS: Final = "$binary_remote_addr"
 _SLOWLY: Final = "1r/m"
 _LIMIT: Final = f"limit_req zone=clients burst={BURST} nodelay;"
 _FILES: Final = "location / { }"
-_MADE_UP: Final = "203.0.113.$arg_n, 192.0.2.1"  # what the client sent, and the address that the proxy added
+_MADE_UP: Final = "203.0.113.$arg_n, 192.0.2.1"  # the client's own header, and the address that the proxy added
 _TWO_PROXIES: Final = "192.0.2.$arg_c, 198.51.100.7"
 _FROM_PROXY: Final = "set_real_ip_from 127.0.0.1; real_ip_header X-Forwarded-For;"
 _FROM_BOTH: Final = f"{_FROM_PROXY} set_real_ip_from 198.51.100.0/24;"
@@ -46,7 +46,7 @@ def _zone(key: str = _BY_ADDRESS, rate: str = _SLOWLY, size: str = "1m") -> str:
 
 
 def _proxied(forwarded_for: str, real_ip: str = "", zone: str = _zone()) -> str:
-    """Return a proxy that writes this into X-Forwarded-For, and the limiting server behind it."""
+    """Return a proxy that sends this X-Forwarded-For, and the limiting server behind it."""
     limited = f"server {{ listen 127.0.0.1:9000; {real_ip} {_LIMIT} {_FILES} }}"
     proxy = f'location / {{ proxy_set_header X-Forwarded-For "{forwarded_for}"; proxy_pass http://127.0.0.1:9000; }}'
     return written_config(proxy, http=f"{zone} {limited}")

@@ -1,4 +1,4 @@
-"""Scripts for trials of limits, and of what limits count as one client."""
+"""Scripts for trials of limits, and of the clients that limits count as one."""
 
 import enum
 from collections.abc import Callable
@@ -25,7 +25,7 @@ _REJECTED: Final = 503
 
 
 class Newcomers(enum.Enum):
-    """The path to request once the zone is full."""
+    """The path that new clients request once the zone is full."""
 
     WITH_OTHER_ADDRESSES = "?c=200&n={n}"
     WITH_LONG_URIS = f"?c=200&n={{n}}&{'x' * 300}"
@@ -64,13 +64,13 @@ def flood(rig: Rig) -> Figures:
 
 
 def flood_at_once(rig: Rig) -> Figures:
-    """Let the worker get the requests of many connections at once, so that the rate alone admits none."""
+    """Let the worker get requests on many connections at once, so that the rate alone admits none of them."""
     (done,) = rig.flows_behind_stopped_workers(Flow(connections=FLOOD, path=_FILE))
     return {"admitted": statuses(done, _SERVED), "rejected": statuses(done, _REJECTED)}
 
 
 def full_zone(newcomers: Newcomers) -> Callable[[Rig], Figures]:
-    """Return the script: a client is rejected; others fill the zone, new ones send requests, then the first retries."""
+    """Return the script: a client is rejected; others fill the zone, new ones send requests; then it retries."""
 
     def script(rig: Rig) -> Figures:
         blocked = f"{_FILE}?c=250&n=1"
@@ -91,7 +91,7 @@ def full_zone(newcomers: Newcomers) -> Callable[[Rig], Figures]:
 
 
 def beside_connections(*, reading: bool) -> Callable[[Rig], Figures]:
-    """Return the script: a client has many connections, idle or downloading, and sends a request on another one."""
+    """Return the script: a client with many connections, idle or downloading, sends a request on another one."""
     idle = Flow(connections=_IDLE, path=_FILE, then=(Step.STAY,))
     # More than nginx and the kernel buffer, so the rest is sent only as fast as the client reads.
     download = Flow(

@@ -1,4 +1,4 @@
-"""Listen queues: what an accept queue holds, what a SYN queue holds, and which counters show it.
+"""Listen queues: how much an accept queue and a SYN queue hold, and which counters show that they are full.
 
 Source: "nginx under high concurrency drops SYNs" (2020), which finds ListenOverflows and ListenDrops rising together
 (accept queue), ListenDrops alone, and TCPBacklogDrop.
@@ -21,7 +21,7 @@ ARTICLE: Final = "nginx under high concurrency drops SYNs (2020)"
 SOMAXCONN: Final = "net.core.somaxconn"
 CONNECTIONS: Final = 1000
 
-# backlog of listen, net.core.somaxconn; the first pair is nginx's default on an older kernel.
+# listen's backlog, and net.core.somaxconn; the first pair is nginx's default on an older kernel.
 QUEUES: Final = ((511, 128), (511, 4096), (2048, 4096))
 STORM: Final = ConnectStorm(connections=CONNECTIONS)
 BUSY_STORM: Final = ConnectStorm(connections=CONNECTIONS, paused=False, wait_s=0.5)
@@ -33,7 +33,7 @@ BACKLOG_DROP_THRESHOLD: Final = 0.001
 
 
 def queue_arm(backlog: int, somaxconn: int) -> Arm[StormObservation]:
-    """Return the arm of one shared accept queue."""
+    """Return the arm with one shared accept queue."""
     name = f"backlog-{backlog}-somaxconn-{somaxconn}"
     config = SubjectConfig(reuseport=False, backlog=backlog, access_log=False, worker_connections=4096)
     return Arm(
@@ -69,7 +69,7 @@ def slow(observation: StormObservation) -> float:
 
 
 def law(block: Mapping[str, StormObservation]) -> Tally:
-    """Return in how many of the short queues exactly min(backlog, somaxconn) + 1 connections got in."""
+    """Return how many of the short queues admitted exactly min(backlog, somaxconn) + 1 connections."""
     exact = [
         block[arm.name].connected == min(backlog, somaxconn) + 1
         for arm, (backlog, somaxconn) in zip(QUEUE_ARMS, QUEUES, strict=True)
@@ -79,7 +79,7 @@ def law(block: Mapping[str, StormObservation]) -> Tally:
 
 
 def backlog_drops(block: Mapping[str, StormObservation]) -> float:
-    """Return the share of connects dropped by a locked listener's full backlog, in the arm with the most of them."""
+    """Return the share of connects that a locked listener's full backlog dropped, in the arm with the largest share."""
     return max(min(item.backlog_drops, item.connections) / item.connections for item in block.values())
 
 

@@ -17,7 +17,7 @@ DROP_THRESHOLD: Final = 0.5
 
 
 def arm(name: str, *, cookies: int, syn_backlog: int) -> Arm[HalfOpenObservation]:
-    """Return the arm of a listener with such a SYN queue; its accept queue is long and empty."""
+    """Return the arm with these limits on the SYN queue; the listener's accept queue is long and empty."""
     sysctls = {
         "net.ipv4.tcp_syncookies": str(cookies),
         "net.ipv4.tcp_max_syn_backlog": str(syn_backlog),
@@ -36,7 +36,7 @@ COOKIES: Final = arm("syncookies", cookies=1, syn_backlog=128)
 
 
 def claim(name: str, sentence: str, arms: tuple[str, ...], source: str = KERNEL) -> Claim[HalfOpenObservation]:
-    """Return a claim: the share of dropped SYNs is larger in the first arm than in the second, or than of overflows."""
+    """Return a claim: the first arm drops a larger share of SYNs than the second, or than its accept queue does."""
     first, *second = arms
 
     def effect(block: Mapping[str, HalfOpenObservation]) -> float:

@@ -1,6 +1,6 @@
-"""The distribution of requests among servers: with and without a zone, with slow, broken, full and dead ones.
+"""The distribution of requests among servers: with and without a zone, and with slow, broken, full and dead servers.
 
-The servers are nginx itself, on ports of their own; slow or endless responses come from a backend.
+The servers belong to the same nginx, each on its own port; slow or endless responses come from a backend.
 Directives: https://nginx.org/en/docs/http/ngx_http_upstream_module.html.
 """
 
@@ -52,12 +52,12 @@ def servers(*answers: str) -> str:
 
 
 def upstream(method: str, *peers: str, name: str = "peers") -> str:
-    """Return an upstream block with a method, or nothing, and these servers."""
+    """Return an upstream block with these servers, and with a method unless ``method`` is empty."""
     return f"upstream {name} {{ {method} {' '.join(f'server {peer};' for peer in peers)} }}"
 
 
 def addresses(number: int) -> list[str]:
-    """Return the addresses of this many of :func:`servers`."""
+    """Return the addresses of the first ``number`` servers that :func:`servers` returns."""
     return [f"127.0.0.1:{port}" for port in range(_FIRST_PORT, _FIRST_PORT + number)]
 
 

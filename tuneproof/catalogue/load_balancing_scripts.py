@@ -1,4 +1,4 @@
-"""Scripts for trials of load balancing, which count requests by server."""
+"""Scripts for trials of load balancing; they count requests by server."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ FAIL_TIMEOUT_S: Final = 1
 _AT_A_TIME: Final = 4
 _EACH: Final = 16
 _ASKED: Final = 20
-# nginx counts in whole seconds: a server is tried again once more than fail_timeout of them have passed.
+# nginx counts in whole seconds: it tries a server again once more than fail_timeout have passed.
 _LATER_S: Final = FAIL_TIMEOUT_S + 1.1
 _DEAD: Final = "127.0.0.1:9"
 _SERVED: Final = 200
@@ -54,7 +54,7 @@ def held(rig: Rig) -> Figures:
 
 
 def at_once(rig: Rig) -> Figures:
-    """Let the worker get all requests at once, before any server has answered."""
+    """Let the worker receive all requests at once, before any server has answered."""
     (done,) = rig.flows_behind_stopped_workers(Flow(connections=AT_ONCE))
     second = by_server(rig.logged(AT_ONCE))["127.0.0.1:9002"]
     return {"served_share": statuses(done, _SERVED) / AT_ONCE, "backup_share": second / AT_ONCE}
@@ -68,7 +68,7 @@ def in_turn(rig: Rig) -> Figures:
 
 
 def moved_keys(rig: Rig) -> Figures:
-    """Request each key before and after a change; count the moved keys of servers that remain."""
+    """Request each key before and after a change; count the keys that move although their server remains."""
     for location in ("/before", "/after"):
         asked = Flow(connections=KEYS // _KEYS_EACH, requests=_KEYS_EACH, path=f"{location}?k={{c}}-{{n}}")
         rig.ok(rig.flow(asked), requests=KEYS)
@@ -82,7 +82,7 @@ def moved_keys(rig: Rig) -> Figures:
 
 
 def network(rig: Rig) -> Figures:
-    """Let each client of a /24 network send a request; count how many the second server is short of one half."""
+    """Let each client in a /24 network send a request; count how many fewer than half the second server gets."""
     rig.ok(rig.flow(Flow(connections=CLIENTS, path="/?c={c}")), requests=CLIENTS)
     clients = by_server(rig.logged(CLIENTS))
     fewest = min(clients.values()) if len(clients) > 1 else 0

@@ -1,7 +1,7 @@
 """nginx on many CPUs: does a queue per worker avoid contention, and how many workers are best?
 
-Sources: NGINX's article on socket sharding in its release 1.9.1 (2015), which reports two to three times as many
-requests with reuseport on 36 cores; and ``worker_processes auto`` in every tuning list
+Sources: NGINX's article on socket sharding in nginx 1.9.1 (2015), which reports two to three times as many requests
+with reuseport on 36 cores; and ``worker_processes auto`` in every tuning list
 (https://nginx.org/en/docs/ngx_core_module.html#worker_processes).
 """
 
@@ -20,10 +20,10 @@ _CLIENTS_PER_CPU: Final = 16
 
 
 def arm(name: str, config: SubjectConfig, *, cpus: int, new_connections: bool) -> Arm[HttpObservation]:
-    """Return an arm.
+    """Return the arm of an nginx with these CPUs.
 
     Args:
-        name: Its name, and its subject's.
+        name: The name of the arm and of its subject.
         config: The configuration of the subject.
         cpus: Number of nginx's CPUs.
         new_connections: Whether each request uses a new connection.
@@ -52,7 +52,7 @@ def accepting(name: str, cpus: Sequence[int], *, reuseport: bool) -> Arm[HttpObs
 
 def serving(name: str, cpus: Sequence[int], *, workers: int) -> Arm[HttpObservation]:
     """Return the arm with this number of workers, and clients that keep their connections."""
-    # A queue per worker spreads the long-lived connections over all workers.
+    # One queue per worker distributes the long-lived connections over all workers.
     config = SubjectConfig(worker_processes=workers, backlog=4096, access_log=False)
     return arm(name, config, cpus=len(cpus), new_connections=False)
 

@@ -1,7 +1,7 @@
-"""Network quality: how good the links must be for the reuseport stall; arms and claims, declared before measuring.
+"""Network quality: how fast the links must be for the reuseport stall; arms and claims, declared before measuring.
 
 Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), which says that the stall needs a good network, an
-unloaded backend and enough bulk downloads. The grid puts a rate on the upstream's link and one on the client's.
+unloaded backend and enough bulk downloads. The grid limits the rates of the upstream's link and of the client's.
 """
 
 from collections.abc import Mapping
@@ -60,7 +60,7 @@ TWIN: Final = "twin"
 
 @dataclass(frozen=True, kw_only=True)
 class Grid:
-    """Rates, the slowest last; None for an unshaped link: on two shared cores nginx forwards a few Gbit/s."""
+    """Rates in Mbit/s, the slowest last; None for an unshaped link: on two cores nginx forwards a few Gbit/s."""
 
     upstream_mbit: tuple[float | None, ...]
     client_mbit: tuple[float | None, ...]
@@ -80,12 +80,12 @@ WHOLE: Final = Grid(
 class NetworkQuality:
     """The scenario over one network: its arms and claims."""
 
-    network: NetworkProfile  # other properties of the links; a lower rate than an arm's stays
-    grid: Grid = WHOLE  # the rates; a quick run takes the corners of the grid
+    network: NetworkProfile  # other properties of the links; a rate lower than an arm's remains in force
+    grid: Grid = WHOLE  # the rates; a quick run measures only the corners of the grid
     upstream: str = "backend:8000"
 
     def arms(self) -> tuple[Arm[StallObservation], ...]:
-        """Return the arms of the grid, and the others.
+        """Return the arms of the grid and the further arms that the claims compare.
 
         Raises PreconditionError: The network cannot have a rate.
         """
@@ -225,7 +225,7 @@ def relieved_share(block: Mapping[str, StallObservation], grid: Grid) -> float:
 
 
 def grid_lines(arms: Mapping[str, Mapping[str, Metric]], grid: Grid) -> list[str]:
-    """Return the grid of CPU times of a loop iteration of the loaded worker, as lines of text."""
+    """Return, as lines of text, the CPU time of the loaded worker's loop iterations for each pair of rates."""
     corner = "CPU per iteration, ms"
     heads = [f"client {client:g} Mbit/s" if client else "client unlimited" for client in grid.client_mbit]
     lines = ["".join([f"{corner:<24}", *[f"{head:>22}" for head in heads]])]
@@ -238,7 +238,7 @@ def grid_lines(arms: Mapping[str, Mapping[str, Metric]], grid: Grid) -> list[str
 
 
 def _lag_claim(*, arms: tuple[str, str], **fields: object) -> Claim[StallObservation]:
-    """Return a claim on the cost of a loop iteration in the first arm ÷ that in the second."""
+    """Return a claim about the cost of a loop iteration in the first arm ÷ that in the second."""
     first, second = arms
     return Claim(
         arms=arms,

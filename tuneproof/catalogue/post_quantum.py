@@ -1,4 +1,4 @@
-"""Clients that offer a post-quantum key: their ClientHello takes two packets, and nginx may not know the group.
+"""Clients that offer a post-quantum key: their ClientHello needs two packets, and nginx may not know the group.
 
 The clients use OpenSSL 3.5, on a path with an MTU of 1400 bytes, as through a tunnel. The key share of
 X25519MLKEM768 is 1216 bytes long (https://datatracker.ietf.org/doc/draft-ietf-tls-ecdhe-mlkem/).
@@ -23,9 +23,9 @@ _OK: Final = 200
 
 
 def _hellos(*, post_quantum: bool = True, pause_s: float = 0.0) -> Callable[[Rig], Figures]:
-    """Return the script of clients that connect one after the other, and send a request each.
+    """Return the script: clients connect one after the other, and send a request each.
 
-    pause_s: how long after the first half of its ClientHello a client sends the second.
+    pause_s: the pause between the two halves of each ClientHello, in seconds.
     """
     asked = TlsRequest(post_quantum=post_quantum, mtu_bytes=MTU_BYTES, pause_s=pause_s)
 

@@ -1,7 +1,7 @@
 """proxy_buffering: the cost of slow readers, compared with the sum of the directives.
 
-Source: "Nginx OOM in a stress test of a million connections" (2020): an nginx with 128 GB died from readers that took
-one byte in three seconds, and survived with ``proxy_buffering off``. The directives:
+Source: "Nginx OOM in a stress test of a million connections" (2020): an nginx with 128 GB ran out of memory because of
+    readers that took one byte in three seconds, and survived with ``proxy_buffering off``. The directives:
 https://nginx.org/en/docs/http/ngx_http_proxy_module.html
 """
 
@@ -23,7 +23,7 @@ MIB: Final = 1 << 20
 PAGE_BYTES: Final = 4096
 BACKEND: Final = Backend()
 
-# proxy_buffer_size, and number and size of proxy_buffers, in MiB.
+# proxy_buffer_size in MiB, and the number of proxy_buffers and their size in MiB.
 ARTICLE_BUFFERS: Final = (64, 64, 16)
 # The same proportions with less memory, so that several readers fit.
 SMALLER_BUFFERS: Final = (4, 64, 1)
@@ -32,7 +32,7 @@ LIMIT_BYTES: Final = 128 * MIB
 
 
 def bound_bytes(buffers: tuple[int, int, int]) -> int:
-    """Return the possible cost of one slow reader: proxy_buffer_size and all of proxy_buffers."""
+    """Return the memory that one slow reader may cost: proxy_buffer_size and all of proxy_buffers."""
     first, number, size = buffers
     return (first + number * size) * MIB
 
@@ -61,7 +61,7 @@ SMALLER: Final = subject("smaller", *buffered(SMALLER_BUFFERS), "proxy_max_temp_
 
 
 def arm(name: str, of: Subject) -> Arm[MemoryObservation]:
-    """Return the arm of one slow reader."""
+    """Return the arm with one slow reader."""
     return Arm(name=name, subject=of, plan=SlowReaders(readers=1))
 
 
@@ -89,7 +89,7 @@ def grown(observation: MemoryObservation) -> int:
 
 
 def linear(block: Mapping[str, MemoryObservation]) -> float:
-    """Return memory growth ÷ (readers x bound), for the number of readers with the largest deviation."""
+    """Return memory growth ÷ (readers x bound), for the number of readers with which it deviates most from 1."""
     ratios = [
         grown(block[dose.name]) / (count * bound_bytes(SMALLER_BUFFERS))
         for dose, count in zip(DOSES, READERS, strict=True)
@@ -103,7 +103,7 @@ def killed_and_spared(block: Mapping[str, MemoryObservation]) -> Tally:
 
 
 def saved(block: Mapping[str, MemoryObservation]) -> float:
-    """Return the memory with the article's config ÷ that without buffering."""
+    """Return the growth in memory with the article's config ÷ that without buffering."""
     return ratio(block[ARTICLES.name].growth_bytes, block[OFF.name].growth_bytes)
 
 
@@ -113,12 +113,12 @@ def of_the_bound(observation: MemoryObservation) -> float:
 
 
 def spilled(observation: MemoryObservation) -> float:
-    """Return the size of the file ÷ the growth in memory, which counts as at least one MiB."""
+    """Return the size of the temporary file ÷ the growth in memory, which counts as at least one MiB."""
     return observation.temp_file_bytes / max(observation.growth_bytes, MIB)
 
 
 def only_workers_ended(block: Mapping[str, MemoryObservation]) -> bool:
-    """Tell whether no nginx process ended except killed workers."""
+    """Tell whether no nginx processes ended except killed workers."""
     return not block[KILLED.name].others_ended
 
 

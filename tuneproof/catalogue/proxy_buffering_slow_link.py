@@ -18,7 +18,7 @@ from tuneproof.proof.scenario.arms import Arm
 from tuneproof.proof.scenario.scenarios import Scenario
 
 SLOW: Final = Impairment(rate_mbit=5.0)
-# The reader takes everything that arrives; the link is the bottleneck.
+# The client reads everything as soon as it arrives; the link is the bottleneck.
 EAGER: Final = SlowReaders(interval_s=0.02, read_bytes=1 << 20)
 LINK: Final = Arm(
     name="slow-link",

@@ -21,13 +21,13 @@ ARTICLE: Final = '"The Benefits of Microcaching with NGINX" (2016)'
 BACKEND: Final = Backend(kind=ASYNCIO)
 CLIENTS: Final = 30
 REQUESTS: Final = 200
-# Shorter than the half second after which a waiting request checks again.
+# Shorter than the 500 ms after which a waiting request checks again.
 ANSWER_MS: Final = 150
-# A request that waited for another's response: longer than the upstream takes.
+# A request that waits for another's response takes this long: longer than the upstream does.
 LATE_S: Final = 0.45
 VALID_S: Final = 1.0
 AT_ONCE: Final = 4
-# When the page expires, simultaneous requests may reach the upstream: fewer than a tenth of all.
+# When the page expires, simultaneous requests may reach the upstream, but fewer than a tenth of all requests.
 _SOON_S: Final = VALID_S * REQUESTS / AT_ONCE / 10
 
 _CACHE: Final = (
@@ -46,7 +46,7 @@ def _cached(directives: str, valid: str = "1s") -> str:
 
 
 def _asked(rig: Rig, path: str) -> list[dict[str, str]]:
-    # nginx logs a request after its answer.
+    # nginx logs a request only after the response.
     rig.rest()
     return [line for line in rig.access_log() if line["uri"] == path]
 
@@ -71,7 +71,7 @@ def _stampede_on_expired(rig: Rig) -> Figures:
     """Let all clients at once request an expired page."""
     path = f"/wait/{ANSWER_MS}"
     rig.ok(rig.flow(Flow(path=path)), requests=1)
-    # The first request's lines in the log do not count.
+    # The log lines of the first request do not count.
     before = _upstream_requests(rig, path)
     rig.wait(VALID_S + 1.0)
     answered = rig.ok(rig.flows_behind_stopped_workers(Flow(connections=CLIENTS, path=path))[0], requests=CLIENTS)

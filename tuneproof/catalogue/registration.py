@@ -1,13 +1,14 @@
-"""A fingerprint of everything that decides each claim, with its date, in the repository: no change goes unnoticed.
+"""Fingerprints of everything that decides the claims, with dates, in the repository: no change goes unnoticed.
 
-``registered.json`` has for every claim a hash of all declared data that affect how it is decided, at both depths, and
-the date of its last change: variants and the containers next to them, backends, limits, loads, warm-up, scale, form,
-threshold, looks and control, with the constants that its functions use. Earlier measurements belong to another claim.
+For every claim, ``registered.json`` contains the date of its last change, and a hash of all declared data that affect
+how it is decided, at both depths: variants and the containers next to them, backends, limits, loads, warm-up, scale,
+form, threshold, looks and control, with the constants that its functions use. Measurements before that date belong to a
+different claim.
 
 Code is not data: renaming a local variable changes no decision. Code has a revision number instead, which is part of
-the hash and is raised by hand in ``revisions.toml`` when the code does something else. As a reminder, each entry also
-has a digest of the code. A test fails when a hash or a digest differs from its entry; ``python -m tools.register``
-enters the changes, and git has the history.
+the hash and is raised by hand in ``revisions.toml`` when the code behaves differently. As a reminder, each entry also
+contains a digest of the code. A test fails when a hash or a digest differs from its entry; ``python -m tools.register``
+enters the changes, and git keeps the history.
 """
 
 import ast
@@ -34,24 +35,24 @@ REVISIONS: Final = Path(__file__).with_name("revisions.toml")
 _DIGITS: Final = 16
 # Functions of these packages belong to a claim; the lab and the inference do not.
 _OWN: Final = ("tuneproof.catalogue",)
-# Fields that newer versions of Python add to every node, or that do not affect the computation.
+# Fields that newer Python versions add to every node, or that do not affect the computation.
 _SAYS_NOTHING: Final = frozenset({"ctx", "kind", "type_comment", "type_params", "returns", "annotation"})
 _CODE: Final = "code"  # stands for a function among data
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fingerprint:
-    """Hashes of everything that decides a claim."""
+    """The hash and the digest of everything that decides a claim."""
 
-    hash: str  # hash of its data, and of the revisions of its code
-    code: str  # digest of the code of its trials and its decision
+    hash: str  # hash of the claim's data, and of the revisions of its code
+    code: str  # digest of the code that runs its trials and decides it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Registration(Fingerprint):
-    """A claim's entry."""
+    """A claim's entry in registered.json."""
 
-    since: str  # ISO date
+    since: str  # ISO date of the last change
 
 
 def registered(path: Path = REGISTERED) -> Mapping[str, Registration]:
@@ -61,14 +62,14 @@ def registered(path: Path = REGISTERED) -> Mapping[str, Registration]:
 
 @cache
 def revisions(path: Path = REVISIONS) -> Mapping[str, int]:
-    """Return the raised revisions by name; all others are 1."""
+    """Return the revisions above 1, by name."""
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def fingerprints(advice: Advice, raised: Mapping[str, int] | None = None) -> Mapping[str, Fingerprint]:
     """Return the fingerprint of each claim of a piece of advice, by ``scenario/claim``.
 
-    ``raised``: revisions by name; those of ``revisions.toml`` unless given.
+    ``raised``: revisions by name; default: those in ``revisions.toml``.
     """
     known = revisions() if raised is None else raised
     data: dict[str, list[object]] = {}
@@ -91,7 +92,7 @@ def _hash(found: object) -> str:
 
 
 def _alone(arm: Arm[Any]) -> Arm[Any]:
-    """Return an arm without other arms' configurations in its container: a new arm changes no other claim."""
+    """Return an arm without other arms' configurations in its container: a new arm does not change other claims."""
     own = {name: text for name, text in arm.subject.configurations.items() if name in arm.plan.configurations}
     return replace(arm, subject=replace(arm.subject, configurations=own))
 
@@ -114,7 +115,7 @@ def _decides(claim: Claim[Any], depth: tuple[int, ...]) -> list[object]:
 
 def _around(scenario: Scenario[Any]) -> list[object]:
     """Return the surroundings of a scenario's arms: backends, companions, warm-up."""
-    # The number of labs changes no result; its scripts show whether it has clients for HTTP/3.
+    # The number of labs does not change results; the scripts show whether there are HTTP/3 clients.
     given = {each.name: getattr(scenario, each.name) for each in fields(scenario)}
     return [
         value
@@ -138,7 +139,7 @@ def described(value: object) -> object:
 
 
 def code_of(value: object) -> dict[str, object]:
-    """Return the code of a value's trials and decision, by the name of the function or load."""
+    """Return the code in a value that runs trials or decides, by the name of the function or load."""
     found: dict[str, object] = {}
     for function in _functions(value):
         free = function.__code__.co_freevars
@@ -166,7 +167,7 @@ def _raised(claim: str, runs: Mapping[str, object], known: Mapping[str, int]) ->
 
 
 def _functions(value: object) -> list[FunctionType]:
-    """Return the functions of the catalogue in a value, and those that they use, each once."""
+    """Return each function of the catalogue that a value contains or uses indirectly, once."""
     found: list[FunctionType] = []
 
     def look(item: object) -> None:
@@ -199,7 +200,7 @@ def _parts(value: object) -> list[object]:
 
 
 def _uses(function: FunctionType) -> list[tuple[str, object]]:
-    """Return the constants and functions that a function of the catalogue uses, by name; none of another package."""
+    """Return the constants, and the catalogue's functions, that a function of the catalogue uses, by name."""
     if not function.__module__.startswith(_OWN):
         return []
     free = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
@@ -257,7 +258,7 @@ def _locals(node: ast.AST, free: tuple[str, ...]) -> dict[str, str]:
 
 
 def _tree(node: object, local: Mapping[str, str]) -> object:
-    """Return a syntax tree without positions, docstrings, and differences between versions of Python."""
+    """Return a syntax tree without positions, docstrings, and differences between Python versions."""
     if isinstance(node, list):
         return [_tree(item, local) for item in node if not _is_docstring(item)]
     if isinstance(node, str) and node in local:

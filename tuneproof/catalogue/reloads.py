@@ -1,4 +1,4 @@
-"""Reloads, binary upgrades and stops: which active and waiting connections they cut, and what helps.
+"""Reloads, binary upgrades and stops: which active and waiting connections they interrupt, and what helps.
 
 nginx's documentation: https://nginx.org/en/docs/control.html. How its workers exit: ngx_worker_process_cycle() in
 src/os/unix/ngx_process_cycle.c.
@@ -44,14 +44,14 @@ _PASSED_ON: Final = (
 _WEBSOCKETS: Final = written_config(_PASSED_ON)
 _CUTTING_WEBSOCKETS: Final = written_config(_PASSED_ON, main=_TIMEOUT)
 _REUSEPORT: Final = written_config(_PAGE, listen="reuseport", workers=str(WORKERS))
-# No spaces, and nothing that a shell would expand.
+# This must not contain spaces, or anything that a shell would expand.
 _TWO_WORKERS: Final = "s/^worker_processes/worker_processes\\t2;#/"
 _EVERY: Final = range(RELOADS)
 _FIRST: Final = range(1)
 
 
 def _settings(*, migrates: bool) -> list[Setting]:
-    """Return the settings, without the sysctl if the kernel lacks it: no container with it would start."""
+    """Return the settings, without the sysctl if the kernel lacks it, since no container could start with it."""
     return [
         Setting(name="kept-under-load", config=_FILES, script=load(reload, keeps=True)),
         Setting(name="new-under-load", config=_FILES, script=load(reload, keeps=False)),

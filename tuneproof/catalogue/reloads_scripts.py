@@ -17,7 +17,7 @@ WEBSOCKETS: Final = 5
 QUEUED: Final = 40
 RELOADS: Final = 5
 PAGE: Final = "/page"
-# Far less than the whole file is read during a trial; the rest follows at once afterwards.
+# During the action, clients read far less than the whole file; they read the rest at once afterwards.
 SLOW_BYTES_PER_S: Final = 20_000
 HALF_A_HEAD: Final = 10
 SWITCHING_PROTOCOLS: Final = 101
@@ -41,14 +41,14 @@ def reload_and_wait(rig: Rig) -> None:
 
 
 def start_binary(rig: Rig) -> None:
-    """Start the binary again; the workers of both masters serve."""
+    """Start the binary again; then the workers of both masters serve requests."""
     old = _workers(rig)
     rig.signal("USR2")
     rig.settle(2 * len(old))
 
 
 def upgrade(rig: Rig) -> None:
-    """Start the binary again while the old one runs, then end the old one's workers and its master."""
+    """Start the binary again while the old nginx runs, then end the old workers and the old master."""
     old = _workers(rig)
     start_binary(rig)
     rig.signal("WINCH")
@@ -67,7 +67,7 @@ def stop(signal: str) -> Action:
 
 
 def downloads(action: Action) -> Script:
-    """Return the script that counts the downloads that an action cuts."""
+    """Return the script that counts the downloads that an action interrupts."""
     flow = Flow(
         connections=DOWNLOADS,
         path="/4000000.bin",
@@ -86,7 +86,7 @@ def downloads(action: Action) -> Script:
 
 
 def websockets(action: Action) -> Script:
-    """Return the script that counts WebSockets without further data after an action."""
+    """Return the script that counts the WebSockets that carry no further data after an action."""
 
     def script(rig: Rig) -> Figures:
         _open_websockets(rig, WEBSOCKETS)
@@ -104,7 +104,7 @@ def websockets(action: Action) -> Script:
 def idle(action: Action, *, asked: int) -> Script:
     """Return the script that sends requests on each connection, leaves it idle during an action, and sends one more.
 
-    The last request is sent even if nginx has closed the connection: it crosses the close on its way.
+    The last request is sent even if nginx has closed the connection, so it crosses the close.
     """
 
     def script(rig: Rig) -> Figures:
@@ -131,9 +131,10 @@ def half_asked(rig: Rig) -> Figures:
 
 
 def load(action: Action, *, keeps: bool) -> Script:
-    """Return the script of an action under load: clients keep their connections, or open a new one for each request.
+    """Return the script of an action under load.
 
-    They send requests until the action is done, and then once more, when only new workers can answer.
+    Clients send requests until the action is done, and then once more, when only new workers can answer. ``keeps``:
+    whether they keep their connections instead of opening a new one for each request.
     """
     flow = Flow(connections=CLIENTS, path=PAGE, close=not keeps, then=(Step.REPEAT,))
 
@@ -155,7 +156,7 @@ def load(action: Action, *, keeps: bool) -> Script:
 def queue(*, edit: str = "", needs: str = "") -> Script:
     """Return the script that reloads while connections wait in the accept queues of stopped workers.
 
-    edit: a change of the configuration before the reload.
+    edit: a change to the configuration before the reload.
     needs: a sysctl that the kernel must have.
     """
 

@@ -1,7 +1,7 @@
 """Limits, buffers and timeouts for requests, as tuning lists and "DDoS defences" set them.
 
-Directives: https://nginx.org/en/docs/http/ngx_http_core_module.html, ngx_http_limit_conn_module and
-ngx_http_limit_req_module next to it.
+Directives: https://nginx.org/en/docs/http/ngx_http_core_module.html, and the pages of ngx_http_limit_conn_module and
+    ngx_http_limit_req_module.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Scripts and counts of trials of limits, buffers and timeouts."""
+"""Scripts and counts for trials of limits, buffers and timeouts."""
 
 from typing import Final
 
@@ -15,13 +15,13 @@ CONNECTIONS: Final = 60
 FILE_BYTES: Final = 1_000_000
 STREAMS: Final = 30
 ATTACKERS: Final = 20
-# More than nginx's header buffers hold (4 of 8 KiB each), but less than a socket's receive buffer.
+# More than nginx's header buffers (four of 8 KiB) hold, but less than a socket's receive buffer.
 HEADER_BYTES: Final = 60_000
 COOKIE_BYTES: Final = 2000
 BODY_BYTES: Final = 100_000
 BODIES: Final = 10
 DOWNLOADS: Final = 5
-# The kernel reports room once a third of what nginx has written is read: at this rate that takes longer than 2 s.
+# The kernel reports room once a third of what nginx has written is read; at this rate, that takes more than 2 s.
 STEADY_BYTES_PER_S: Final = 4000
 STEADY_S: Final = 4.2
 SILENT_BYTES_PER_S: Final = 40
@@ -32,7 +32,7 @@ def page(rig: Rig) -> Figures:
     """Request all objects of a page at once."""
     done = rig.flow(Flow(connections=OBJECTS, path="/object-{c}"))
     took_s = max(one.open_s for one in done)
-    # In that time the rate admits this many more, in addition to the burst and the first request.
+    # In that time the rate admits this many requests in addition to the burst and the first request.
     in_time = took_s * RATE_PER_S
     rig.must(
         BURST + 1 + in_time < HALF * OBJECTS,
@@ -48,7 +48,7 @@ def half_headers(rig: Rig) -> Figures:
 
 
 def slow_downloads(rig: Rig) -> Figures:
-    """Open connections that download slowly, until each has a response."""
+    """Open connections that download slowly, until a response has begun on each."""
     slow = Flow(
         connections=CONNECTIONS,
         path=f"/{FILE_BYTES}.bin",
@@ -57,7 +57,7 @@ def slow_downloads(rig: Rig) -> Figures:
         then=(Step.STAY,),
     )
     done = rig.flow(slow)
-    # None may have ended before the last one sends its request.
+    # No download may have ended before the last client sends its request.
     furthest = max(answer.body_bytes for answer in answers_of(done) if answer.status == 200)  # noqa: PLR2004 - OK
     rig.must(furthest < HALF * FILE_BYTES, f"a download had reached {furthest} bytes before all requests were answered")
     return {"ended_share": statuses(done, 503) / CONNECTIONS}
@@ -71,7 +71,7 @@ def streams(rig: Rig) -> Figures:
 
 
 def endless_headers(rig: Rig) -> Figures:
-    """Let connections send as much of an endless header as they can, until nginx accepts no more."""
+    """Let clients send as much of an endless header as they can, until nginx accepts no more."""
     before = _memory_bytes(rig)
     path = f"/{'x' * HEADER_BYTES}"
     with rig.standing(Flow(connections=ATTACKERS, path=path, head_bytes=HEADER_BYTES, then=(Step.STAY,)), Flow()):
@@ -84,14 +84,14 @@ def _memory_bytes(rig: Rig) -> int:
 
 
 def cookies(rig: Rig) -> Figures:
-    """Send a cookie as large as those of ordinary sites."""
+    """Send a cookie of a size that ordinary sites use."""
     done = rig.flow(Flow(connections=5, requests=2, headers={"Cookie": f"session={'x' * COOKIE_BYTES}"}))
     asked = 10
     return {"rejected_share": (asked - statuses(done, 200)) / asked}
 
 
 def uploads(rig: Rig) -> Figures:
-    """Send bodies; count the temporary files that nginx made of them."""
+    """Send bodies; count the temporary files into which nginx wrote them."""
     done = rig.flow(Flow(connections=1, requests=BODIES, method="POST", body_bytes=BODY_BYTES))
     rig.rest()
     buffered = rig.error_log().count("a client request body is buffered to a temporary file")
@@ -101,11 +101,11 @@ def uploads(rig: Rig) -> Figures:
 def steady_downloads(rig: Rig) -> Figures:
     """Download steadily, but slowly; count the downloads that nginx has ended after twice its timeout.
 
-    The client notices later, since the kernel still sends what it has taken from nginx.
+    The client notices later, since the kernel still sends what nginx has written.
     """
     with rig.standing(_from_full_sockets(STEADY_BYTES_PER_S)) as steady:
-        # Not the client's time: nginx ends a download by its own timer, and writes the log line in its next loop
-        # iteration, for which rest() waits.
+        # The client's time does not decide: nginx ends a download by its own timer, and writes the log line in its next
+        # loop iteration, for which rest() waits.
         rig.wait(STEADY_S)
         rig.rest()
         ended = len(rig.access_log())
@@ -114,13 +114,13 @@ def steady_downloads(rig: Rig) -> Figures:
 
 
 def gone_silent(rig: Rig) -> Figures:
-    """Let clients stop reading; count the sockets that still hold data for them after nginx has given up on them."""
+    """Let clients stop reading; count the sockets that still hold data after nginx has given up on the clients."""
 
     def established() -> int:
         return rig.sockets().local.get("ESTAB", 0)
 
     with rig.standing(_from_full_sockets(SILENT_BYTES_PER_S)):
-        # Once no connection is established, only the kernel still holds the data.
+        # When no connection is established any more, only the kernel still holds the data.
         rig.wait_until(lambda: established() == 0, "did not close the connections of silent clients")
         left = rig.sockets()
     return {"orphans": left.local.get("FIN-WAIT-1", 0)}

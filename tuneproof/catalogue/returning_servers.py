@@ -1,4 +1,4 @@
-"""The requests that a server gets right after it returns: with and without a zone, each method, and weights.
+"""The requests that a server gets right after it returns: with and without a zone, by method, and with weights.
 
 The server is one of two of the same nginx; it answers with 500, which counts as a failure, while it is down.
 Directives: https://nginx.org/en/docs/http/ngx_http_upstream_module.html.

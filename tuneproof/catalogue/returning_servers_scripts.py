@@ -17,9 +17,9 @@ RETURNING: Final = "127.0.0.1:9002"
 # That server fails while the first file exists, and works again once the second one does.
 DOWN: Final = "down"
 BACK: Final = "back"
-# Enough for each worker to meet the server that fails; connections are dealt out at random.
+# Enough for each worker to reach the server that fails: connections are distributed at random.
 _FINDING_OUT: Final = 100
-# nginx counts in whole seconds: a server is tried again once more than fail_timeout of them have passed.
+# nginx counts in whole seconds: it tries a server again once more than fail_timeout have passed.
 _LATER_S: Final = FAIL_TIMEOUT_S + 1.1
 # After this many requests, nginx has noticed that a server works again.
 _CHECKING: Final = 8
@@ -49,9 +49,9 @@ def _got(lines: Lines) -> int:
 
 
 def _returned(flow: Flow, workers: int) -> Callable[[Rig], Figures]:
-    """Return the script that counts what a server gets of the first requests after its return.
+    """Return the script that counts how many of the first requests after its return a server gets.
 
-    workers: how many of nginx's workers must have tried it before; with a zone, one tries for all.
+    workers: how many of nginx's workers must have tried the failed server before; with a zone, one tries for all.
     """
 
     def script(rig: Rig) -> Figures:
@@ -66,17 +66,17 @@ def _returned(flow: Flow, workers: int) -> Callable[[Rig], Figures]:
 
 
 def long_requests(workers: int) -> Callable[[Rig], Figures]:
-    """Return the script of :func:`_returned` with requests that do not end."""
+    """Return the script that counts as :func:`_returned` does, with requests that do not end."""
     return _returned(_HELD, workers)
 
 
 def short_requests(workers: int) -> Callable[[Rig], Figures]:
-    """Return the script of :func:`_returned` with requests one after the other."""
+    """Return the script that counts as :func:`_returned` does, with requests one after the other."""
     return _returned(_SHORT, workers)
 
 
 def beside_long_requests(rig: Rig) -> Figures:
-    """Let the other server get long requests meanwhile; count what the server gets of as many more after its return."""
+    """Give the other server long requests during the failure; count those of as many more that the first one gets."""
     before = _fail(rig, 1)
     rig.open_streams(Streams(count=LONG, path="/hold/before"))
     _until_begun(rig, LONG)
@@ -98,9 +98,9 @@ def _until_begun(rig: Rig, streams: int) -> None:
 
 
 def keys(*, comes_back: bool) -> Callable[[Rig], Figures]:
-    """Return the script that counts a server's keys that are elsewhere some time after it failed.
+    """Return the script that counts a server's keys that another server answers some time after the first failed.
 
-    comes_back: whether it works again by then.
+    comes_back: whether the first server works again by then.
     """
     flow = Flow(requests=KEYS, path="/?k={n}")
 

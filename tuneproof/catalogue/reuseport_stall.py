@@ -36,8 +36,8 @@ FAST_RATE_HZ: Final = 15.0
 
 RELIEF_THRESHOLD: Final = 5.0
 CONTROL_THRESHOLD: Final = 5.0
-# What one loop iteration may read from all bulk downloads of a worker with the smallest receive buffers: each is
-# emptied at every visit, and may be refilled once during the visit.
+# What one loop iteration may read from all bulk downloads of a worker with the smallest receive buffers: nginx empties
+# each buffer, which may be refilled once while it does so.
 TURN_BOUND_BYTES: Final = BULK_DOWNLOADS * 2 * SMALLEST_RMEM_BYTES
 
 STALL_WARM_UP: Final = StallLoad(bulk_per_worker=(2, 2), baseline_s=0.02, settle_s=0.0, measure_s=0.02)
@@ -45,10 +45,10 @@ STALL_WARM_UP: Final = StallLoad(bulk_per_worker=(2, 2), baseline_s=0.02, settle
 # read 7.1 MB from the largest buffers, and 124 and 122 kB from the smallest (eight labs' medians of 12 blocks each).
 SETTLE_S: Final = 0.02
 ONE_LOADED: Final = StallLoad(bulk_per_worker=(BULK_DOWNLOADS, 0), settle_s=SETTLE_S, measure_s=0.45, counts_turns=True)
-# Between the default and the smallest receive buffer only the order counts.
+# Of the receive buffers between the default and the smallest one, only the order matters.
 BETWEEN: Final = replace(ONE_LOADED, measure_s=0.25)
 UNLOADED: Final = StallLoad(baseline_s=0.35, settle_s=0.0, measure_s=0.05)
-# Even a short response names the worker of a new connection.
+# Even a short response shows which worker handles a new connection.
 FED: Final = StallLoad(
     bulk_per_worker=(BULK_DOWNLOADS, 0), fast_rate_hz=100.0, fast_path=STATIC_PATH, settle_s=SETTLE_S, measure_s=0.25
 )
@@ -62,7 +62,7 @@ ALL_LOADED_WITH_FAST: Final = StallLoad(
 
 
 def dose_maxima(default_max_bytes: int) -> tuple[int, ...]:
-    """Return receive-buffer maxima in bytes from the host's default down to the article's 40960, evenly in logarithm.
+    """Return receive-buffer maxima in bytes from the host's default down to the article's 40960, in equal ratios.
 
     Raises PreconditionError: The host's default is so close to the article's remedy that doses would hardly differ.
     """
@@ -90,7 +90,7 @@ class ReuseportStall:
 
     def _dose_subject(self, max_bytes: int) -> Subject:
         low, default, _ = self.default_rmem
-        # As in the article, the smallest dose fixes all three values; elsewhere no value exceeds the maximum.
+        # As in the article, the smallest dose sets all three values; for other doses, no value exceeds the maximum.
         triple = (
             (max_bytes,) * 3
             if max_bytes == SMALLEST_RMEM_BYTES
@@ -118,7 +118,7 @@ class ReuseportStall:
         """Return all arms."""
         doses = self.dose_arms()
         reuseport = doses[0].subject
-        # No claim reads its loop iterations, but it is compared with subjects that record theirs.
+        # No claim uses this subject's loop iterations, but it is compared with subjects that record theirs.
         shared = Subject(
             name="shared-queue", config=SubjectConfig(upstream=self.upstream, reuseport=False), records_turns=True
         )
@@ -145,12 +145,12 @@ class ReuseportStall:
 
 
 def within_the_bound(observation: StallObservation) -> float:
-    """Return two buffers of each connection ÷ the bytes of the largest loop iteration."""
+    """Return the size of two buffers for each connection ÷ the bytes that the largest loop iteration reads."""
     return TURN_BOUND_BYTES / largest_turn_bytes(observation)
 
 
 def bulk_rate(observation: StallObservation) -> float:
-    """Return the bytes per second of all bulk downloads."""
+    """Return the bytes per second of all bulk downloads together."""
     return sum(observation.bulk_bytes_per_s)
 
 

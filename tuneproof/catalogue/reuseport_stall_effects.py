@@ -26,7 +26,7 @@ def slow(observation: StallObservation) -> float:
 def fed_to_loaded(observation: StallObservation) -> float:
     """Return the share of fast requests that go to worker 1, which carries the bulk downloads.
 
-    A request without a response within its time limit went to the worker that had no time for it.
+    A request without a response within its time limit counts as one that went to worker 1.
 
     Raises ValueError: The trial had no fast requests.
     """

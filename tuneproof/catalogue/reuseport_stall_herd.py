@@ -1,7 +1,7 @@
-"""The thundering herd: does a shared accept queue wake workers for nothing, and do they wait longer for their CPU?
+"""The thundering herd: does a shared accept queue wake workers for nothing, and do workers wait longer for their CPU?
 
 Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023): without reuseport each worker waits on the run
-queue for 2.8 to 3.0 % of its time instead of 1.3 to 1.6 %.
+    queue for 2.8 to 3.0 % of the time, with it for 1.3 to 1.6 %.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ WORKERS: Final = 4
 
 
 def arm(name: str, *, reuseport: bool) -> Arm[AcceptObservation]:
-    """Return the arm of four workers on one CPU, with their accepts recorded."""
+    """Return the arm with four workers on one CPU, of which the accepts are recorded."""
     config = SubjectConfig(
         reuseport=reuseport,
         worker_processes=WORKERS,
@@ -38,11 +38,11 @@ def empty_accepts(observation: AcceptObservation) -> float:
 
 
 def contention(arms: Mapping[str, Mapping[str, Metric]]) -> str:
-    """Return how long workers wait for their CPU even with reuseport.
+    """Return in words how long workers wait for their CPU even with reuseport.
 
-    Other programs on that CPU make both arms wait, and hide the difference.
+    Other programs on that CPU make workers wait in both arms, and so hide the difference.
 
-    In the article they waited for 1.3 to 1.6 % of the time.
+    In the article, workers waited for 1.3 to 1.6 % of the time.
     """
     share = arms[OWN.name].get("run_queue_wait_share")
     if share is None:

@@ -1,4 +1,4 @@
-"""The league of mitigations: the effect of each on the loop, on fast requests, on bulk downloads and on the disk.
+"""Mitigations compared: the effect of each on the event loop, fast requests, bulk downloads and the disk.
 
 Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), and replies to it. The directives:
 https://nginx.org/en/docs/http/ngx_http_proxy_module.html, https://nginx.org/en/docs/http/ngx_http_core_module.html#aio
@@ -28,7 +28,7 @@ from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.scenarios import Scenario
 
 Arms = Mapping[str, Mapping[str, Metric]]
-"""Metrics by arm, as in a cell."""
+"""Metrics by arm, as in a cell of results.json."""
 
 SCENARIO: Final = "reuseport_stall_league"
 PLAN: Final = StallLoad(
@@ -47,7 +47,7 @@ NO_FILE: Final = "no-temp-file"
 SMALL_NO_FILE: Final = "tcp_rmem-40960-no-temp-file"
 SHARED: Final = "reuseport-off"
 TWIN: Final = "default-twin"
-# Directives of the proxied location by arm; the limit is the article's order of magnitude for one download.
+# Directives in the proxied location by arm; the limit has the order of magnitude of one download in the article.
 DIRECTIVES: Final[Mapping[str, tuple[str, ...]]] = {
     DEFAULT: (),
     NO_FILE: ("proxy_max_temp_file_size 0",),
@@ -71,12 +71,12 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class League:
-    """The scenario."""
+    """The scenario that compares mitigations."""
 
     upstream: str = "backend:8000"
 
     def arms(self) -> tuple[Arm[StallObservation], ...]:
-        """Return an arm per mitigation, one with two of them, and two identical ones without any."""
+        """Return one arm per mitigation, one with two mitigations, and two identical ones without any."""
         arms = [self._arm(name, directives) for name, directives in DIRECTIVES.items()]
         arms.append(self._arm(SMALL, (), rmem=SMALL_RMEM))
         arms.append(self._arm(SMALL_NO_FILE, DIRECTIVES[NO_FILE], rmem=SMALL_RMEM))
@@ -99,7 +99,7 @@ class League:
 def factors(block: Mapping[str, StallObservation]) -> float:
     """Return the main effect of the first factor of the 2 x 2 factorial ÷ that of the second.
 
-    A main effect is the geometric mean of a factor's reliefs with and without the other one.
+    A main effect is the geometric mean of how much a factor helps with, and without, the other factor.
     """
     both, small, no_file, neither = (turn_wall_ms(block[arm]) for arm in (SMALL_NO_FILE, SMALL, NO_FILE, DEFAULT))
     of_rmem = (neither / small * no_file / both) ** 0.5
@@ -108,10 +108,10 @@ def factors(block: Mapping[str, StallObservation]) -> float:
 
 
 def spilled(arms: Arms) -> str:
-    """Return the share of what the default arm's loaded worker reads that goes to its temporary file.
+    """Return in words how much of the data that the default arm's loaded worker reads goes to its temporary file.
 
-    That decides what a remedy against the file can gain: if the client keeps up with the backend, hardly anything is
-    written, and iterations are as long without the file.
+    This limits what a remedy against the file can gain: if the client keeps up with the backend, hardly anything is
+    written, and iterations without the file are just as long.
     """
     metrics = arms[DEFAULT]
     read, written = metrics.get("worker1_read_bytes"), metrics.get("worker1_file_write_bytes")
@@ -133,9 +133,9 @@ def league_lines(arms: Arms) -> Sequence[str]:
 
 
 def of_the_bound(observation: StallObservation) -> float:
-    """Return the bytes of a loop iteration ÷ two small buffers of each connection.
+    """Return the bytes that a loop iteration reads ÷ the size of two small buffers for each connection.
 
-    The other worker is no reference here: it serves the small requests.
+    The other worker cannot serve as the reference here, since it serves the small requests.
     """
     return turn_bytes(observation) / TURN_BOUND_BYTES
 

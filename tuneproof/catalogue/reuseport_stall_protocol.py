@@ -1,4 +1,4 @@
-"""The article's own experiment: 100 small requests with a limit of one second, three arms, and its figures with ours.
+"""The article's own experiment: 100 small requests with a limit of one second, in three arms; its figures next to ours.
 
 Source: "Nginx reuseport causes occasional stalls" (plantegg, 2023), whose raw logs count the time-outs.
 """
@@ -16,10 +16,10 @@ from tuneproof.lab.subject.config import SubjectConfig
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# A full run has at least 12 blocks, so more than the article's hundred requests; a quick run has half of them.
+# With at least 12 blocks, a full run sends more than the article's hundred requests, and a quick run half as many.
 PLAN: Final = OneByOne(requests=10)
 
-# The article's results per arm, in words: its figures are ranges from its logs.
+# The article's results by arm, in words, since its figures are ranges from its logs.
 THEIRS: Final = {
     "reuseport": "38 to 1010 ms, about a quarter time out",
     "tcp_rmem-40960": "50 to 120 ms, none times out",
@@ -63,7 +63,7 @@ SCENARIO: Final = Scenario(
 
 ADVICE: Final = Advice(
     scenario=lambda _run: SCENARIO,
-    # The scenario of the stall counts this; here it is timed as in the article.
+    # The scenario reuseport_stall counts this; here it is timed, as in the article.
     full_depth=tuple(claim.name for claim in SCENARIO.claims),
     timed=True,
 )

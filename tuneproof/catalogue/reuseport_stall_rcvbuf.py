@@ -3,7 +3,7 @@
 Since 1.31.3 nginx sets SO_RCVBUF on its connections to upstreams (ngx_http_upstream.c,
 https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_socket_rcvbuf). The kernel doubles the value and no
 longer lets the buffer grow (socket(7)), as tcp_rmem does for a whole network namespace. nginx's documentation of the
-directive does not name the stall.
+directive does not mention the stall.
 """
 
 from dataclasses import dataclass
@@ -49,9 +49,9 @@ LIMITED: Final = "limit-rate"
 DEFAULT_UNTRACED: Final = "default-untraced"
 CURE_UNTRACED: Final = "rcvbuf-32k-untraced"
 ASKED_BYTES: Final = {LARGE: 128 << 10, CURE: 32 << 10, SMALLEST: 20 << 10}
-# What one loop iteration may read: each buffer is emptied at every visit, and may be refilled once during the visit.
+# What one loop iteration may read: nginx empties each buffer, which may be refilled once while it does so.
 BOUND_BYTES: Final = BULK_DOWNLOADS * 2 * 2 * ASKED_BYTES[CURE]
-# The thresholds are those for tcp_rmem: tuneproof/lines/reuseport_stall.toml and reuseport_stall_league.toml.
+# The thresholds are the same as for tcp_rmem in tuneproof/lines/reuseport_stall.toml and reuseport_stall_league.toml.
 BULK_PRICE_THRESHOLD: Final = 2.0
 CONCORDANCE_THRESHOLD: Final = 0.75
 HALVED_THRESHOLD: Final = 2.0

@@ -26,9 +26,9 @@ def _calls(rig: Rig) -> Figures:
 
 
 def _setting(name: str, kind: str, *, there: bool) -> Setting:
-    # Nothing here speaks FastCGI: nginx still connects, and answers at once with an error.
+    # No server here speaks FastCGI, but nginx still connects, and answers at once with an error.
     to = f"http://{BACKEND.upstream}" if kind == "proxy" else "127.0.0.1:9001"
-    # A connection for each request, on every version.
+    # With every version, each request uses a new connection.
     header = "proxy_set_header Connection close;" if kind == "proxy" else ""
     buffer = f"{kind}_socket_rcvbuf 32k;"
     return Setting(

@@ -1,4 +1,4 @@
-"""Scripts and counts for trials of files."""
+"""Scripts and counts for trials in which nginx serves files."""
 
 from collections.abc import Callable
 from typing import Final
@@ -17,7 +17,7 @@ VALID_S: Final = 30
 
 
 def calls_of(flow: Flow, *, port: int = 0) -> Callable[[Rig], Figures]:
-    """Return the script that counts the system calls of requests on one keepalive connection."""
+    """Return the script that counts the system calls for requests on one keepalive connection."""
 
     def script(rig: Rig) -> Figures:
         # What nginx does only for the first request is not counted.
@@ -59,7 +59,7 @@ def grow(rig: Rig) -> Figures:
 
 
 def not_found(rig: Rig) -> Figures:
-    """Request a missing file many times; count the lines of the error log."""
+    """Request a missing file many times; count the lines in the error log."""
     answered = statuses(rig.flow(Flow(path="/favicon.ico", requests=REQUESTS)), 404)
     rig.must(answered == REQUESTS, f"{answered} of {REQUESTS} requests were answered by 404")
     return {"error_lines": rig.error_log().count("No such file or directory")}

@@ -1,7 +1,7 @@
 """Receive packet steering: does a second CPU for the softirqs of a busy interface help?
 
 Source: "nginx under high concurrency drops SYNs" (2020), which spreads a network card's interrupts over CPUs. A veth
-has no interrupts; the counterpart is RPS (https://docs.kernel.org/networking/scaling.html).
+    interface has no interrupts; its counterpart is RPS (https://docs.kernel.org/networking/scaling.html).
 """
 
 from typing import Final
@@ -32,7 +32,7 @@ ONE, BOTH, TWIN, MANY_ONE, MANY = "cpus-0", "cpus-0-1", "cpus-0-twin", "many-wor
 
 
 def other_cpu(arms: Metrics) -> str:
-    """Return how busy nginx kept its own CPU: another CPU must have room for the work that RPS takes off it."""
+    """Return in words how busy nginx kept its own CPU: RPS helps only if that CPU is busy and another one is not."""
     share = next(iter(arms.values())).get("worker_cpu_share") or 0.0
     return (
         f"it depends on the host: nginx used {share:.0%} of its CPU here, and on two CPUs the second one is "

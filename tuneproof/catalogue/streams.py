@@ -1,4 +1,4 @@
-"""Streams behind nginx: server-sent events, tokens of a language model, long polling."""
+"""Streams behind nginx: server-sent events, a language model's tokens, long polling."""
 
 from typing import Final
 

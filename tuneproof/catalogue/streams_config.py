@@ -1,4 +1,4 @@
-"""Configurations of streams: locations that are the same for plain HTTP, TLS and HTTP/2."""
+"""Configurations for streams: the same locations over plain HTTP, TLS and HTTP/2."""
 
 from collections.abc import Mapping
 from typing import Final

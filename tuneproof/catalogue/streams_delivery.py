@@ -1,6 +1,6 @@
 """Settings that let the events of a stream through, and those that hold them back.
 
-Flushes decide whether an event arrives. Without buffering, nginx flushes everything that it reads
+Whether an event arrives depends on flushes. Without buffering, nginx flushes everything that it reads
 (ngx_http_upstream_process_non_buffered_request in src/http/ngx_http_upstream.c). With buffering it fills a buffer
 first, unless the upstream's chunks show that a part is complete (ngx_event_pipe_read_upstream in
 src/event/ngx_event_pipe.c, ngx_http_proxy_chunked_filter). It then requests no flush: HTTP/1.1 still sends the part,

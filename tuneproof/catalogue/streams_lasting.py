@@ -1,4 +1,4 @@
-"""How streams end, and what open ones cost."""
+"""How streams end, and what open streams cost."""
 
 from typing import Final
 

@@ -10,7 +10,7 @@ from tuneproof.lab.protocol.scripted import Reply
 from tuneproof.lab.subject.written_config import PORT, TLS_PORT
 
 EVENTS: Final = 20
-# A token of a language model in its event; all events together are smaller than any buffer on the way.
+# An event with one token of a language model; all events together are smaller than any buffer on the way.
 SMALL_BYTES: Final = 100
 HTTP2_PORT: Final = 8444
 CLEAR_HTTP2_PORT: Final = 8002
@@ -32,21 +32,22 @@ LINES: Final[Mapping[str, str]] = {
     "three_lines": 'proxy_http_version 1.1; proxy_set_header Connection ""; chunked_transfer_encoding off;',
     "all_but_buffering": _COPIED,
 }
-"""The lines of the copied snippet, each alone in its own location, with HTTP/1.0 unless the line changes that."""
+"""The lines of the copied snippet, each alone in a location, with HTTP/1.0 to the upstream unless the line changes
+that."""
 TRANSPORTS: Final[Mapping[str, int]] = {"plain": PORT, "tls": TLS_PORT, "http2": HTTP2_PORT}
-"""The ports for clients: HTTP/1.1, the same over TLS, and HTTP/2 over TLS."""
+"""The ports for clients: HTTP/1.1, HTTP/1.1 over TLS, and HTTP/2 over TLS."""
 CLEAR: Final[Mapping[str, int]] = {**TRANSPORTS, "http2": CLEAR_HTTP2_PORT}
-"""The same with HTTP/2 without TLS, which browsers do not speak."""
+"""The same ports, and one for HTTP/2 without TLS, which browsers do not speak."""
 ARRIVED: Final[Mapping[str, tuple[str, str]]] = {
     f"{line}_{transport}": (line, transport) for line in LINES for transport in TRANSPORTS
 }
-"""Figures of a delivery: the share of small events that have arrived, by line and transport."""
+"""Figures for delivery: the share of small events that have arrived, by line and transport."""
 OF_SIZE: Final[Mapping[str, int]] = {f"of_{size}_bytes": size for size in (SMALL_BYTES, 1000, 10_000)}
 """Further figures: the share of events of other sizes, with HTTP/1.1 to the upstream and over TLS."""
 # A stream without any data.
 SILENT: Final = "silent"
 _GZIP: Final = {"Accept-Encoding": "gzip"}
-# nginx's timeout in trials of silence is 1 s.
+# In trials of silence, nginx's timeout is 1 s.
 _LONGEST_PAUSE_S: Final = 0.8
 
 
@@ -89,9 +90,9 @@ def delivery(*, accel_buffering: str = "", ports: Mapping[str, int] = TRANSPORTS
 def silence(*, comment: str) -> Callable[[Rig], Figures]:
     """Return the script that keeps streams quiet for longer than a timeout of 1 s, and counts those that nginx ends.
 
-    nginx's own timers decide how long that is: the last stream opened has such a timeout, too.
+    nginx's own timer shows when the timeout has passed: the last stream opened has such a timeout, too.
 
-    comment: what one of the streams gets all the time; empty for nothing.
+    comment: what the backend keeps sending on one of the streams; empty for nothing.
     """
 
     def script(rig: Rig) -> Figures:
@@ -100,7 +101,7 @@ def silence(*, comment: str) -> Callable[[Rig], Figures]:
         rig.backend().send(event(SMALL_BYTES), 1)
         _open(rig, [("control", "plain")])
         rig.wait_until(lambda: bool(rig.arrived()[-1].end), "did not end a stream by its timeout")
-        # nginx has handled earlier timers by now; this reads what was on its way.
+        # nginx has handled earlier timers by now; this reads the data that was still on its way.
         commented, *others, _control = [bool(one.end) for one in rig.arrived()]
         rig.leave_streams()
         pause_s = rig.backend().seen().longest_pause_s
@@ -119,7 +120,7 @@ _BROWSERS: Final = ("tls", "http2")
 
 
 def leaving(rig: Rig) -> Figures:
-    """Let the client close quiet streams, over every transport; count those that are still open at the backend."""
+    """Let the client close quiet streams, over every transport; count the streams that stay open at the backend."""
     _play(rig)
     _open(rig, [("stream", transport) for transport in TRANSPORTS])
     rig.backend().send(event(SMALL_BYTES), 1)
@@ -141,7 +142,7 @@ def leaving(rig: Rig) -> Figures:
 def memory(transport: str) -> Callable[[Rig], Figures]:
     """Return the script that keeps many streams open, and measures the growth of the workers' memory per stream.
 
-    Each of them has had some events.
+    Each stream has carried some events.
     """
 
     def script(rig: Rig) -> Figures:
@@ -211,7 +212,7 @@ def settle(rig: Rig, ports: Mapping[str, int] = TRANSPORTS) -> None:
         earlier, before = before, (seen, arrived, [(one.run_s, one.voluntary_switches) for one in workers])
         if earlier != before or seen.unacknowledged_bytes or not all(worker.is_asleep for worker in workers):
             return False
-        # Last, because the kernel lists all sockets of the machine for each port.
+        # This check comes last, because the kernel lists all sockets of the machine for each port.
         sockets = [rig.sockets(port) for port in ports.values()]
         return not sum(sockets[0].unread_bytes) + sum(one.send_queue_bytes for one in sockets)
 

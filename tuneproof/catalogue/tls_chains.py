@@ -1,8 +1,8 @@
-"""A distant client's wait for a certificate chain: a round trip more if it exceeds TCP's first window.
+"""How long a distant client waits for a certificate chain: one more round trip if it exceeds TCP's first window.
 
-That window is ten segments (RFC 6928). OpenSSL writes the server's part of a handshake in pieces of 4 KiB, of which the
-last would wait for the client's acknowledgement; so nginx switches that off before a handshake, unless tcp_nodelay is
-off (ngx_http_ssl_handshake in src/http/ngx_http_request.c).
+That window is ten segments (RFC 6928). OpenSSL writes the server's part of a handshake in pieces of 4 KiB. With Nagle's
+algorithm, the last piece would wait for the client's acknowledgement, so nginx disables the algorithm before a
+handshake, unless tcp_nodelay is off (ngx_http_ssl_handshake in src/http/ngx_http_request.c).
 """
 
 from dataclasses import replace
@@ -18,7 +18,7 @@ from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.written_config import TLS_PORT, written_config
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# The delay is that of a satellite, so that a busy machine adds little to it; a SYN is repeated after a second.
+# The delay is as long as a satellite's, so that a busy machine adds little to it; a SYN is repeated after a second.
 ROUND_TRIP_MS: Final = 600
 CONNECTIONS: Final = 8
 FAR: Final = NetworkProfile(
@@ -29,7 +29,7 @@ FAR: Final = NetworkProfile(
 
 
 def fastest(rig: Rig) -> Figures:
-    """Make connections with a request each; return how long the fastest took up to its request, in round trips."""
+    """Make connections with a request each; return the time up to the request on the fastest one, in round trips."""
     done = rig.flow(Flow(connections=CONNECTIONS, close=True, tls=True), port=TLS_PORT)
     rig.ok(done, requests=CONNECTIONS)
     fastest_s = min(one.open_s - one.answers[0].total_s for one in done)

@@ -1,4 +1,4 @@
-"""TLS settings of tuning lists: curves, records, session caches, tickets and certificates.
+"""TLS settings in tuning lists: curves, records, session caches, tickets and certificates.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_ssl_module.html.
 """
@@ -25,7 +25,7 @@ _FORGETS: Final = "nginx forgets sessions"
 
 
 def _handshakes(rig: Rig) -> Figures:
-    """Make handshakes; count the ClientHellos of each."""
+    """Make handshakes; count the ClientHellos in each."""
     made = rig.client.tls_connect(*rig.at(TLS_PORT), HANDSHAKES, SMALL)
     return {"client_hellos": sum(one.hellos for one in made)}
 
@@ -37,7 +37,7 @@ def _records(rig: Rig) -> Figures:
 
 
 def _sessions(version: str) -> Callable[[Rig], Figures]:
-    """Return the script that makes many sessions and then tries to resume each."""
+    """Return the script that starts many sessions and then tries to resume each of them."""
 
     def script(rig: Rig) -> Figures:
         with rig.before(_FORGOTTEN_AFTER_S, _FORGETS):

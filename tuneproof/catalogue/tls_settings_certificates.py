@@ -1,4 +1,4 @@
-"""The cost of a certificate: CPU time by its key's kind and size; and which of two certificates a client gets."""
+"""The CPU time that a certificate costs, by its key's kind and size, and which of two certificates a client gets."""
 
 from typing import Final
 
@@ -10,11 +10,11 @@ from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_config
 
 HANDSHAKES: Final = 50
-# Fewer handshakes are enough for a CPU time, which the kernel counts in nanoseconds.
+# A CPU time needs fewer handshakes, since the kernel counts it in nanoseconds.
 _SIGNATURES: Final = 20
 _MS_PER_S: Final = 1000
 _NEW: Final = Flow(connections=_SIGNATURES, at_once=1, close=True, tls=True)
-# Only in TLS 1.2 does the cipher name the certificate's kind (RFC 8446, section 1.2).
+# Only in TLS 1.2 does the cipher name contain the certificate's kind (RFC 8446, section 1.2).
 _NEW_1_2: Final = Flow(connections=HANDSHAKES, at_once=1, close=True, tls=True, tls_version="1.2")
 
 
@@ -24,7 +24,7 @@ def _run_s(rig: Rig) -> float:
 
 
 def _cpu(rig: Rig) -> Figures:
-    """Make full handshakes, each with a request; return the CPU time of one."""
+    """Make full handshakes, each with a request; return the CPU time per handshake."""
     before_s = _run_s(rig)
     rig.ok(rig.flow(_NEW, port=TLS_PORT), requests=_SIGNATURES)
     return {"handshake_cpu_ms": _MS_PER_S * (_run_s(rig) - before_s) / _SIGNATURES}

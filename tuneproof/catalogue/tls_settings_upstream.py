@@ -1,6 +1,6 @@
 """TLS to upstreams, and settings that depend on OpenSSL: resumed sessions, post-quantum groups, kernel TLS.
 
-nginx is both ends of the first two: its upstream is another server of its own, with a status that says what it
+For the first two, nginx is both ends: the upstream is another server of the same nginx, and its status shows what was
 negotiated.
 """
 
@@ -17,7 +17,7 @@ from tuneproof.lab.subject.written_config import CERTIFICATE, TLS_PORT, written_
 REQUESTS: Final = 20
 WORKERS: Final = 4
 COPIED_CURVES: Final = "X25519:prime256v1:secp384r1"
-# The group's name, and nginx's text for groups without a name in OpenSSL's list of objects
+# The group's name, or what nginx writes for a group without a name in OpenSSL's list of objects
 # (https://www.iana.org/assignments/tls-parameters/tls-parameters.xhtml#tls-parameters-8).
 _POST_QUANTUM: Final = "X25519MLKEM768|0x11ec"
 _NAMED_GROUP: Final = "X25519MLKEM768:X25519:prime256v1"
@@ -38,12 +38,12 @@ def _said(rig: Rig) -> int:
 
 
 def _sessions(rig: Rig) -> Figures:
-    """Count the handshakes that resume no session."""
+    """Count the handshakes that do not resume a session."""
     return {"full_handshakes": REQUESTS - _said(rig)}
 
 
 def _groups(rig: Rig) -> Figures:
-    """Count the handshakes by their group."""
+    """Count the handshakes by key-exchange group."""
     yes = _said(rig)
     return {"classic_handshakes": REQUESTS - yes, "post_quantum_share": yes / REQUESTS}
 
@@ -54,7 +54,7 @@ def _accepted(rig: Rig) -> Figures:
 
 
 def _by_kernel(rig: Rig) -> Figures:
-    """Download files over TLS that the kernel encrypts."""
+    """Download files while the kernel encrypts TLS; count the calls that send them."""
     known = rig.sysctl("net.ipv4.tcp_available_ulp") or ""
     rig.must("tls" in known.split(), f"this kernel has no TLS: net.ipv4.tcp_available_ulp is {known!r}")
     return _downloads(rig)

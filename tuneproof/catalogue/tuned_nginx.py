@@ -15,8 +15,8 @@ from tuneproof.proof.inference.effects import ratio
 from tuneproof.proof.scenario.arms import Arm, Subject
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# A SYN that is dropped late is retransmitted a second later: the load must last two seconds to show it. With 2000 at
-# once the share of dropped SYNs varies tenfold; with 4000, connects may wait though nothing was dropped.
+# A SYN that is dropped late is retransmitted a second later, so the load must last two seconds to show it. With 2000
+# connects at once, the share of dropped SYNs varies tenfold; with 4000, connects may wait although no SYN was dropped.
 LOAD: Final = HttpLoad(concurrency=3000, requests=32_000, path=STATIC_PATH)
 BRIEF: Final = HttpLoad(concurrency=2000, requests=8000, path=STATIC_PATH)
 
@@ -32,7 +32,7 @@ def arm(name: str, config: SubjectConfig, load: HttpLoad = LOAD, **sysctls: str)
 
 
 UNTUNED: Final = SubjectConfig(reuseport=False, worker_connections=8192, access_log=False)
-# listen ... reuseport backlog=2048 rcvbuf=64k sndbuf=64k, somaxconn and the SYN queue raised.
+# The recipe: listen ... reuseport backlog=2048 rcvbuf=64k sndbuf=64k, and larger somaxconn and SYN queue.
 TUNED: Final = SubjectConfig(
     reuseport=True,
     backlog=2048,
@@ -48,9 +48,9 @@ RECIPE: Final = arm("recipe", TUNED, somaxconn="4096", syn_backlog="4096")
 
 
 def saved(block: Mapping[str, HttpObservation]) -> float:
-    """Return the ratio of requests that nginx serves for the same CPU time.
+    """Return the requests that nginx serves per CPU time with the recipe ÷ those without it.
 
-    Requests per second could not show it: here the load generator's CPU is the limit.
+    Requests per second could not show the difference: here the load generator's CPU is the limit.
     """
     return ratio(*(block[arm.name].worker_cpu_us_per_request for arm in (DEFAULTS, RECIPE)))
 
@@ -63,7 +63,7 @@ def drops(observation: HttpObservation) -> float:
 def slow(observation: HttpObservation) -> float:
     """Return the share of slow connects.
 
-    Raises ValueError: The generator does not report it.
+    Raises ValueError: The generator did not report how long connects took.
     """
     if observation.slow_connect_share is None:
         raise ValueError("the generator did not report how long its connects took")

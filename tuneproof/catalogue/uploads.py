@@ -60,7 +60,7 @@ def _two_peers(name: str, location: str, failing: str) -> Setting:
 _SLOW: Final = halted(whole(BODY_BYTES))
 _ASKS_FIRST: Final = halted(whole(BODY_BYTES, "Expect: 100-continue"), sent_bytes=0)
 _RESETS: Final = f"{BACKEND.name}:{BROKEN_PORT}"
-# It never answers, so a rejection is nginx's.
+# The backend never answers, so any rejection comes from nginx.
 _SILENT: Final = f"{BACKEND.name}:{SILENT_PORT}"
 
 ARMS: Final = arms_of(

@@ -13,14 +13,14 @@ CLIENTS: Final = 20
 UPLOADS: Final = 20
 LIMIT_BYTES: Final = 10_000  # client_max_body_size
 STALLED_AFTER_MS: Final = 300  # client_body_timeout
-# Several times as long as nginx takes to notice that timeout.
+# Several times as long as nginx takes to notice client_body_timeout.
 _NOTICED_AFTER_S: Final = 0.8
 SLOW_TIMES: Final = 2
-# Many times the pauses of a client that sends evenly, so that a busy machine adds none of that length.
+# Many times as long as the pauses of a client that sends evenly, so that no delay on a busy machine is as long.
 SLOW_STALLED_AFTER_MS: Final = 600
 # More than nginx reads before it connects to the upstream: client_body_buffer_size is 8 or 16 KiB.
 BODY_BYTES: Final = 100_000
-# Less than BODY_BYTES and LIMIT_BYTES.
+# This is less than BODY_BYTES and LIMIT_BYTES.
 _SENT_BYTES: Final = 5000
 _CHUNK_BYTES: Final = 1000
 _HTTP_ERROR: Final = 400
@@ -47,7 +47,7 @@ def whole(size_bytes: int, *headers: str) -> str:
 def halted(upload: str, *, sent_bytes: int = _SENT_BYTES) -> Script:
     """Return the script in which clients send this part of an upload's body and wait.
 
-    It counts the responses of nginx and the requests at the backend up to then; then the clients leave.
+    It counts nginx's responses and the requests that have reached the backend; then the clients leave.
     """
     head_bytes = upload.index("\r\n\r\n") + 4
 
@@ -92,7 +92,7 @@ def stalled(rig: Rig) -> Figures:
 
 
 def occupied(rig: Rig) -> Figures:
-    """Let clients stop in the middle of a body for longer than nginx's timeouts; count those that hold a backend."""
+    """Let clients stop in the middle of a body for longer than nginx's timeouts; count those that occupy a backend."""
     rig.backend().play((Reply(),))
     with rig.standing(Flow(connections=CLIENTS, says=whole(BODY_BYTES), head_bytes=_SENT_BYTES, then=(Step.STAY,))):
         rig.wait_until(lambda: rig.backend().seen().connections == CLIENTS, "did not begin to send all uploads")
@@ -119,10 +119,10 @@ def paused(rig: Rig) -> Figures:
 
 
 def to_two_peers(rig: Rig) -> Figures:
-    """Send uploads, every other one to a failing peer; count those that get a 502."""
+    """Send uploads, of which every other one goes to a failing peer; count the uploads that get a 502."""
     rig.backend().play((Reply(),))
     rig.backend().fault("", Then.RESETS)
-    # One after the other, on separate connections: nginx closes a connection if it has not read the body.
+    # Each upload uses its own connection: nginx closes a connection if it has not read the body.
     done = rig.flow(Flow(connections=UPLOADS, at_once=1, method="PUT", path="/upload", body_bytes=BODY_BYTES))
     failed, ok = statuses(done, 502), statuses(done, 200)
     rig.must(failed + ok == UPLOADS, f"{failed + ok} of {UPLOADS} uploads were answered by 200 or 502")

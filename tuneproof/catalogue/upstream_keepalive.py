@@ -1,7 +1,7 @@
-"""Keepalive to upstreams: what a keepalive connection saves, with which backend, and since when it is the default.
+"""Keepalive to upstreams: what a keepalive connection saves, with which backends, and since when it is the default.
 
-Source: "Upstream keepalive doubles an ingress controller's throughput" (2021), by ``ab`` without client keep-alive:
-24 234 requests/s direct, 11 736 proxied, 22 734 proxied with keepalive. The directives:
+Source: "Upstream keepalive doubles an ingress controller's throughput" (2021), measured with ``ab`` without client
+    keep-alive: 24 234 requests/s directly, 11 736 proxied, 22 734 proxied with keepalive. The directives:
 https://nginx.org/en/docs/http/ngx_http_upstream_module.html#keepalive
 """
 
@@ -21,7 +21,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 ARTICLE: Final = "Upstream keepalive doubles an ingress controller's throughput (2021)"
 
-# The backends of the lab; the article's had 0.06 CPU.
+# The lab's backends; the article's backend had 0.06 CPU.
 BACKENDS: Final = (
     Backend(name="static", kind=STATIC),
     Backend(name="asyncio", kind=ASYNCIO),
@@ -31,12 +31,12 @@ BACKENDS: Final = (
 BACKEND_OF: Final[Mapping[str, Backend]] = {backend.name: backend for backend in BACKENDS}
 
 
-# The articles' recipe, and the opposite of it that every version understands.
+# The articles' recipe, and its opposite in a form that every version understands.
 KEEPALIVE: Final = ("keepalive 1024", "keepalive_requests 10000", "keepalive_timeout 60s")
 REUSE: Final = ("proxy_http_version 1.1", 'proxy_set_header Connection ""')
 NO_REUSE: Final = ("proxy_http_version 1.0", "proxy_set_header Connection close")
 
-# This is at most the 32 connections per worker that newer versions keep by default.
+# No more than the 32 connections per worker that newer versions keep by default.
 REQUESTS: Final = 4000
 AB: Final = HttpLoad(concurrency=50, requests=REQUESTS)
 AB_FEW: Final = HttpLoad(concurrency=10, requests=1000)
@@ -61,7 +61,7 @@ def subject(name: str, backend: str, block: tuple[str, ...], location: tuple[str
 
 
 def proxied(backend: str) -> Subject:
-    """Return an nginx with only an upstream block: a version's default."""
+    """Return an nginx with nothing but an upstream block: a version's default."""
     return subject(f"plain-{backend}", backend, (), ())
 
 
@@ -71,7 +71,7 @@ def kept(backend: str) -> Subject:
 
 
 def arm(name: str, of: Subject, load: HttpLoad) -> Arm[HttpObservation]:
-    """Return an arm."""
+    """Return the arm of a subject with this load."""
     return Arm(name=name, subject=of, plan=load)
 
 
@@ -98,8 +98,8 @@ ARMS: Final = (
 def limit_of_the_rate(arms: Mapping[str, Mapping[str, Metric]]) -> str:
     """Return how busy nginx was: whether a proxy lowers the rate depends on what reaches its limit first.
 
-    If that is the generator, a proxy costs nothing; if it is the CPU that nginx shares with the backend, the backend
-    gets what nginx leaves.
+    If the generator does, a proxy costs nothing; if the CPU that nginx shares with the backend does, the backend gets
+    what nginx leaves.
     """
     share = arms["keepalive"].get("worker_cpu_share")
     if share is None:
@@ -108,13 +108,13 @@ def limit_of_the_rate(arms: Mapping[str, Mapping[str, Metric]]) -> str:
 
 
 def connects_ratio(block: Mapping[str, HttpObservation]) -> float:
-    """Return the connections that nginx opens without keepalive ÷ those with it, at least one."""
+    """Return the connections that nginx opens without keepalive ÷ those with it (at least one)."""
     kept = max(block["keepalive"].upstream_connects_per_request, 1 / block["keepalive"].completed)
     return ratio(block["off"].upstream_connects_per_request, kept)
 
 
 def clients_stay(block: Mapping[str, HttpObservation]) -> bool:
-    """Tell whether at least ten requests came over each client's connection."""
+    """Tell whether each client sent at least ten requests per connection."""
     return all(seen.client_connects_per_request <= KEPT_CONNECTS for seen in block.values())
 
 

@@ -1,6 +1,6 @@
 """Keepalive to a distant upstream saves a round trip.
 
-Over a link, what a keepalive connection saves is not work but the handshake's round trip (RFC 9293, section 3.5).
+Over a slow link, a keepalive connection does not save work, but the handshake's round trip (RFC 9293, section 3.5).
 """
 
 from typing import Final
@@ -22,7 +22,7 @@ ONE_WAY_MS: Final = (1.0, 10.0)
 
 
 def upstream_at(one_way_ms: float) -> NetworkProfile:
-    """Return a network with an upstream at this distance."""
+    """Return a network in which packets to and from the upstream take this long."""
     way = Impairment(delay_ms=one_way_ms)
     return NetworkProfile(
         name=f"upstream {2 * one_way_ms:g} ms away",
@@ -43,7 +43,7 @@ PLAIN, KEPT = subject("plain", (), ()), subject("keepalive", KEEPALIVE, REUSE)
 
 
 def arm(of: Subject, one_way_ms: float) -> Arm[HttpObservation]:
-    """Return the arm of a subject at this distance from its upstream."""
+    """Return the arm of a subject with this delay to its upstream."""
     return Arm(name=f"{of.name}-{one_way_ms:g}-ms", subject=of, plan=LOAD, network=upstream_at(one_way_ms))
 
 

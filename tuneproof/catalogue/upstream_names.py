@@ -1,4 +1,4 @@
-"""An upstream's name with a changing address: what follows it without a reload, and at what cost.
+"""An upstream's name with a changing address: which configurations follow it without a reload, and at what cost.
 
 Directives: https://nginx.org/en/docs/http/ngx_http_core_module.html#resolver, and ``resolve`` in
 https://nginx.org/en/docs/http/ngx_http_upstream_module.html#server.
@@ -18,7 +18,7 @@ from tuneproof.proof.scenario.backends import PORT, SCRIPTED, Backend
 from tuneproof.proof.scenario.scenarios import Scenario
 
 NAME: Final = "app.test"
-# The first one is also the DNS server.
+# The first backend is also the DNS server.
 OLD: Final = "backend"
 NEW: Final = "second"
 ASKED: Final = 20
@@ -36,7 +36,7 @@ def _named(rig: Rig, owner: str) -> None:
 
 
 def _resolve_by_backend(rig: Rig) -> Figures:
-    """Let the system's resolver query the backend, which knows the name: nginx resolves it when it starts."""
+    """Let the system's resolver query the backend, which knows the name that nginx resolves when it starts."""
     _named(rig, OLD)
     rig.resolve_by(OLD)
     return {}
@@ -54,7 +54,7 @@ def moved(*, asks_by_itself: bool = False, later_s: float = LATER_S) -> Callable
         try:
             return _asked_later(rig, asks_by_itself=asks_by_itself, later_s=later_s)
         finally:
-            # The next trial's nginx resolves it when it starts.
+            # The next trial's nginx resolves the name when it starts.
             _named(rig, OLD)
 
     return script
@@ -130,7 +130,7 @@ SCENARIO: Final = Scenario(
     arms=ARMS,
     claims=CLAIMS,
     backends=(Backend(name=OLD, kind=SCRIPTED), Backend(name=NEW, kind=SCRIPTED)),
-    # This starts no nginx, and lets every later one resolve the name.
+    # This does not start an nginx, but lets every later one resolve the name.
     warm_up=Counted(script=_resolve_by_backend, starts=False),
 )
 

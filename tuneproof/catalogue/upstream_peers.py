@@ -19,7 +19,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 BACKEND: Final = Backend(kind=ASYNCIO)
 REUSE: Final = 'proxy_http_version 1.1; proxy_set_header Connection "";'
 
-# Two peers that are nginx itself, each healthy except for one path.
+# Two peers that are servers of the same nginx, each healthy except for one path.
 _PEERS: Final = """
 server { listen 127.0.0.1:9001; location /bad { return 500; } location / { return 200 "ok"; } }
 server { listen 127.0.0.1:9002; location /bad { return 500; } location / { return 200 "ok"; } }
@@ -59,14 +59,14 @@ def _kept(connections: int) -> str:
 
 
 def _requests_at_once(rig: Rig) -> Figures:
-    """Let many clients send requests at once, several times, and count the SYNs that nginx sends meanwhile."""
+    """Let many clients send requests at once, several times, and count the SYNs that nginx sends."""
     before = rig.counters()["Tcp.ActiveOpens"]
     answered = rig.ok(rig.flow(Flow(connections=AT_ONCE, requests=REQUESTS_EACH)), requests=AT_ONCE * REQUESTS_EACH)
     return {"upstream_connects": rig.counters()["Tcp.ActiveOpens"] - before, "ok": answered}
 
 
 def _one_after_another(rig: Rig) -> Figures:
-    """Let one client send many requests, and count the SYNs that nginx sends meanwhile."""
+    """Let one client send many requests, and count the SYNs that nginx sends."""
     before = rig.counters()["Tcp.ActiveOpens"]
     answered = rig.ok(rig.flow(Flow(requests=AT_ONCE)), requests=AT_ONCE)
     return {"upstream_connects": rig.counters()["Tcp.ActiveOpens"] - before, "ok": answered}
@@ -78,7 +78,7 @@ def _by_name(server: str) -> str:
 
 
 def _one_dead_peer(zone: str) -> str:
-    # Nothing listens on the first one's port.
+    # Nothing listens on the first peer's port.
     block = (
         f"upstream peers {{ {zone} server 127.0.0.1:9 max_fails=3 fail_timeout={_DEAD_S}s; server 127.0.0.1:9001; }}"
     )

@@ -1,4 +1,4 @@
-"""worker_connections: every connection costs memory at start, used or not."""
+"""worker_connections: every slot costs memory at start, used or not."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -18,7 +18,7 @@ from tuneproof.proof.scenario.scenarios import Scenario
 
 
 def start(rig: Rig) -> Figures:
-    """Start new workers; return their memory, without files, once it stays: each fills a table of connections first."""
+    """Start new workers; return their memory, without files, once each has filled its table of connections."""
     rig.fresh_workers()
     return {"rss_bytes": rig.steady(lambda: sum(worker.rss_anon_bytes for worker in rig.workers()), readings=2)}
 
@@ -39,7 +39,7 @@ ARMS = tuple(arm(name, *size) for name, size in SIZES.items())
 
 
 def claim(name: str, text: str, source: str, of: tuple[int, int], is_bytes: float, since: str = "") -> Claim[Seen]:
-    """Return the claim that a regression predicts this many bytes, within 3 %, for (workers, all connections)."""
+    """Return the claim that a regression predicts this many bytes, within 3 %, for ``of``: (workers, all slots)."""
 
     def effect(block: Mapping[str, Seen]) -> float:
         sizes = np.array([(SIZES[name][0], SIZES[name][0] * SIZES[name][1]) for name in block], dtype=float)
