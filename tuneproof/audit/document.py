@@ -11,6 +11,7 @@ from tuneproof.audit.advice import Advised
 from tuneproof.audit.auditing import Audit
 from tuneproof.audit.recorded import recorded_of
 from tuneproof.conf.facts import Proxied
+from tuneproof.conf.statements import Problem
 
 SCHEMA_VERSION: Final = 1
 
@@ -25,10 +26,8 @@ def document(audit: Audit) -> dict[str, Any]:
         "schema": SCHEMA_VERSION,
         "version": facts.version,
         "versions": list(audit.versions or (facts.version,)),
-        "problems": [
-            {"file": problem.file, "line": problem.line, "message": problem.message}
-            for problem in facts.configuration.problems
-        ],
+        "problems": list(map(_problem, facts.configuration.problems)),
+        "older_problems": list(map(_problem, audit.older_problems)),
         "unseen": list(facts.configuration.unseen),
         "servers": [{"listens": list(server.listens), "names": list(server.names)} for server in facts.servers],
         "upstreams": [
@@ -51,6 +50,10 @@ def document(audit: Audit) -> dict[str, Any]:
 def _validator() -> Draft202012Validator:
     text = resources.files(__package__).joinpath("schema.json").read_text(encoding="utf-8")
     return Draft202012Validator(json.loads(text))
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {"file": problem.file, "line": problem.line, "message": problem.message}
 
 
 def _proxied(proxied: Proxied) -> dict[str, Any]:

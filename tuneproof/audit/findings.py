@@ -19,6 +19,7 @@ from tuneproof.wording import one_line
 
 BASELINE_SCHEMA: Final = 1
 REFUSED: Final = "nginx-refuses-it"
+REFUSED_BY_OLDER: Final = "older-nginx-refuses-it"
 _LEVELS: Final[Mapping[State, str]] = {
     State.HARMFUL: "error",
     State.WITHOUT_EFFECT: "warning",
@@ -34,7 +35,7 @@ class Finding:
     """A finding that needs an action."""
 
     rule: str  # scenario and claim
-    state: State | None  # None for an error with which nginx does not start
+    state: State | None  # None for an error with which nginx, or an older version, does not start
     file: str
     line: int
     text: str  # of the directive
@@ -44,7 +45,9 @@ class Finding:
     @property
     def level(self) -> str:
         """Its level in SARIF: error, warning or note."""
-        return _LEVELS[self.state] if self.state is not None else "error"
+        if self.state is not None:
+            return _LEVELS[self.state]
+        return "warning" if self.rule == REFUSED_BY_OLDER else "error"
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
@@ -59,9 +62,11 @@ def findings(audit: Audit, baseline: Mapping[tuple[str, ...], int] | None = None
         audit: The audit.
         baseline: How often known findings occur, by identity.
     """
+    refused = [(REFUSED, one) for one in audit.facts.configuration.problems]
+    refused += [(REFUSED_BY_OLDER, one) for one in audit.older_problems]
     found = [
-        Finding(rule=REFUSED, state=None, file=audit.shown(one.file), line=one.line, text=one.message, why=one.message)
-        for one in audit.facts.configuration.problems
+        Finding(rule=rule, state=None, file=audit.shown(one.file), line=one.line, text=one.message, why=one.message)
+        for rule, one in refused
     ]
     found += [_finding(advised, audit) for advised in audit.advice if advised.state in _LEVELS]
     left = Counter(dict(baseline or {}))
@@ -195,8 +200,9 @@ def _uri(path: str) -> str:
 
 
 def _rule(rule: str, audit: Audit) -> dict[str, Any]:
-    if rule == REFUSED:
-        return {"id": rule, "shortDescription": {"text": "nginx would not start with this configuration"}}
+    if rule in {REFUSED, REFUSED_BY_OLDER}:
+        which = "an older version of nginx" if rule == REFUSED_BY_OLDER else "nginx"
+        return {"id": rule, "shortDescription": {"text": f"{which} would not start with this configuration"}}
     name, _, claim = rule.partition("/")
     recorded = recorded_of(name, claim, audit.facts.version)
     if recorded is None:

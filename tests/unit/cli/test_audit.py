@@ -189,6 +189,21 @@ def test_sarif_reports_new_findings(lab: Lab, folder: Path) -> None:
     }
 
 
+def test_programs_get_the_errors_of_older_versions(lab: Lab, folder: Path) -> None:
+    """Before 1.25.5, stream{} can have only one server for each address."""
+    server = "server { listen 53; proxy_pass 127.0.0.1:1; }"
+    (folder / "my deploy/nginx.conf").write_text(f"events {{ }}\nstream {{ {server} {server} }}\n", encoding="utf-8")
+    message = 'duplicate "0.0.0.0:53" address and port pair (on nginx 1.18 and 1.22)'
+    content = json.loads(lab("audit", "my deploy", "--json").out)
+    assert content["problems"] == []
+    assert [(one["line"], one["message"]) for one in content["older_problems"]] == [(2, message)]
+    log = json.loads(lab("audit", "my deploy", "--format", "sarif").out)
+    SARIF.validate(log)
+    [result] = [one for one in log["runs"][0]["results"] if one["ruleId"] == "older-nginx-refuses-it"]
+    assert (result["level"], result["message"]["text"]) == ("warning", message)
+    assert f"title=older-nginx-refuses-it::{message}" in lab("audit", "my deploy", "--format", "github").out
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="git applies it")
 @pytest.mark.parametrize("is_repository", [True, False])
 def test_the_single_patch_is_applied_by_git_and_leaves_nothing_to_patch(
