@@ -120,6 +120,52 @@ _BLOCKS: Final[Mapping[str, tuple[str, str]]] = {
         "server { ssl_certificate /a.pem; ssl_certificate /b.pem; ssl_certificate_key /a.key; }",
         'no "ssl_certificate_key" is defined for certificate "/b.pem"',
     ),
+    "only-backup-servers": (
+        "upstream a { server 127.0.0.1:1 backup; server 127.0.0.1:2 backup; }",
+        'no servers in upstream "a"',
+    ),
+    "unknown-thread-pool": ("server { location / { aio threads=pool; } }", 'unknown thread pool "pool"'),
+    "set-fixed-variable": ("server { set $host a; }", 'the duplicate "host" variable'),
+    "map-of-fixed-variable": ("map $http_x $scheme { default https; }", 'the duplicate "scheme" variable'),
+    "group-named-like-fixed-variable": (
+        "server { location ~ ^/(?<uri>.*) { return 200; } }",
+        'the duplicate "uri" variable',
+    ),
+    "zone-of-two-modules": (
+        "limit_req_zone $uri zone=a:1m rate=1r/s; limit_conn_zone $uri zone=a:1m; server { limit_conn a 1; }",
+        'the shared memory zone "a" is already declared for a different use',
+    ),
+    "zone-of-a-cache-and-an-upstream-block": (
+        "proxy_cache_path /tmp/a keys_zone=a:1m; upstream a { zone a 1m; server 127.0.0.1:1; }",
+        'the shared memory zone "a" is already declared for a different use',
+    ),
+    "zone-of-the-wrong-module": (
+        "limit_conn_zone $uri zone=a:1m; server { limit_req zone=a; }",
+        'the shared memory zone "a" is already declared for a different use',
+    ),
+    "zone-of-two-sizes": (
+        "upstream a { zone a 64k; server 127.0.0.1:1; } upstream b { zone a 128k; server 127.0.0.1:1; }",
+        'the size 131072 of shared memory zone "a" conflicts with already declared size 65536',
+    ),
+    "limit-zone-twice": (
+        "limit_req_zone $uri zone=a:1m rate=1r/s; limit_req_zone $host zone=a:1m rate=1r/s;",
+        'limit_req_zone "a" is already bound to key "$uri"',
+    ),
+    "cache-zone-twice": (
+        "proxy_cache_path /tmp/a keys_zone=a:1m; proxy_cache_path /tmp/b keys_zone=a:1m;",
+        'duplicate zone "a"',
+    ),
+    "cache-path-twice": (
+        "proxy_cache_path /tmp/a keys_zone=a:1m; proxy_cache_path /tmp/a keys_zone=b:1m;",
+        'the same path name "/tmp/a" used in ',
+    ),
+    "small-limit-zone": ("limit_conn_zone $uri zone=a:16k;", 'zone "zone=a:16k" is too small'),
+    "small-upstream-zone": ("upstream a { zone a 8k; server 127.0.0.1:1; }", 'zone "a" is too small'),
+    "small-session-cache": ("ssl_session_cache shared:a:1k;", 'session cache "shared:a:1k" is too small'),
+    "keepalive-in-words": (
+        "upstream a { server 127.0.0.1:1; keepalive 60s; }",
+        'invalid value "60s" in "keepalive" directive',
+    ),
     "in-if-twice": ("server { location / { if ($arg_a) { root /a; root /b; } } }", '"root" directive is duplicate'),
 }
 # What one argument may not be: a line, and the message.
@@ -265,6 +311,19 @@ LOADED: Final[Mapping[str, str]] = {
     "method-below-a-backup": "upstream a { server 127.0.0.1:1; server 127.0.0.1:2 backup; hash $uri; }",
     "defined-variables": (
         "map $uri $a { '~^/(?<b>.*)' $b; } server { location ~ '^/(?P<c>x)' { set $d 1; return 200 $a$b$c$d$arg_e; } }"
+    ),
+    "zones-in-several-places": (
+        "limit_req_zone $uri zone=a:1m rate=1r/s; server { limit_req zone=a; location / { limit_req zone=a; } } "
+        "proxy_cache_path /tmp/a levels=1:2 keys_zone=b:1m; proxy_cache_path /tmp/a/ keys_zone=c:1m; "
+        "ssl_session_cache shared:d:1m; server { listen 81; ssl_session_cache shared:d:1m; proxy_cache b; "
+        "location / { proxy_pass http://127.0.0.1; proxy_cache off; } location /a { proxy_cache $arg_a; } } "
+        "upstream e { zone e 64k; server 127.0.0.1:1; } upstream f { zone e; server 127.0.0.1:2; } "
+        "server { limit_conn g 1; } limit_conn_zone $uri zone=g:32k;"
+    ),
+    "thread-pools": "aio threads; server { location / { aio threads=default; } }",
+    "set-own-and-changeable-variables": (
+        "server { set $args a; set $limit_rate 1k; set $hosts a; set $http_x a; set $arg_a b; "
+        "location ~ ^/(?<hostname_of>.*) { return 200; } }"
     ),
     "down-only": "upstream a { server 127.0.0.1:1 down; }",
 }

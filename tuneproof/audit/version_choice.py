@@ -11,7 +11,7 @@ from typing import Final
 from tuneproof.conf.modules import used_modules
 from tuneproof.conf.statements import TABLES, Statement
 from tuneproof.conf.tree import Block, Configuration
-from tuneproof.conf.variables import defined, variables
+from tuneproof.conf.variables import definitions, variables
 from tuneproof.nginx_changes import LAB_VERSIONS, STABLE_VERSIONS, VARIABLES, Change, Kind, of_directive
 from tuneproof.wording import as_numbers
 
@@ -106,7 +106,7 @@ def _new_variables(main: Block) -> Iterator[Concern]:
     """Yield the uses of variables that older versions lack, and that no directive here defines."""
     everything: list[tuple[Statement | Block, Block]] = list(main.everything())
     everything += [(block, block.parent or main) for block in main.below()]
-    own = defined(main)
+    own = {name for _, name in definitions(main)}
     for said, block in everything:
         used = {name for arg in said.args for name in variables(arg)} if said.name not in _OF_PERL else set()
         for name in sorted(used - own):

@@ -14,7 +14,7 @@ from tuneproof.conf.reuse import Judgement, judge
 from tuneproof.conf.sockets import Sockets, sockets_of
 from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block, Configuration
-from tuneproof.conf.unknown_variables import unknown_variables
+from tuneproof.conf.unknown_variables import fixed_variables, unknown_variables
 from tuneproof.conf.unreachable import Unreachable, unreachable_in
 from tuneproof.conf.upstreams import Target, Upstream, port_problems, targets_of, upstreams_of
 from tuneproof.conf.values import size_bytes, whole_number
@@ -138,6 +138,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
         *configuration.problems,
         *refusals(configuration, numbers),
         *unknown_variables(configuration),
+        *fixed_variables(main),
         *port_problems(targets, upstreams, is_whole=configuration.is_whole),
         *refused,
         *(certificate_problems(main, sockets, numbers) if configuration.is_whole and is_known else ()),

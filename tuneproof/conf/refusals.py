@@ -1,7 +1,7 @@
 """nginx's error messages about complete blocks, as far as they are certain."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from tuneproof.conf.buffers import buffer_problems
@@ -9,11 +9,12 @@ from tuneproof.conf.directives import Directive, directive, rows_of
 from tuneproof.conf.forms import repeated_keys, wrong_forms
 from tuneproof.conf.listens import Listen, ListenError
 from tuneproof.conf.locations import REGEXES, Kind, Location
+from tuneproof.conf.peers import peer_problems, upstream_problems
 from tuneproof.conf.regexes import refusal
 from tuneproof.conf.sockets import sockets_of
 from tuneproof.conf.statements import TABLES, Problem, Statement, context_name
-from tuneproof.conf.tree import Block, Configuration
-from tuneproof.conf.values import is_address, time_ms, whole_number
+from tuneproof.conf.tree import Block, Configuration, is_given, problem_at
+from tuneproof.conf.zones import zone_problems
 from tuneproof.nginx_changes import BACKPORTED
 from tuneproof.wording import as_numbers
 
@@ -40,18 +41,6 @@ _MAIL_PORTS: Final = frozenset({"25", "110", "143", "465", "587", "993", "995"})
 _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in location"}
 
 
-_WITHOUT_BACKUP: Final = frozenset({"hash", "ip_hash", "random"})
-_WORDS: Final = frozenset({"backup", "down", "drain", "resolve"})
-_PARAMETERS: Final[Mapping[str, Callable[[str], bool]]] = {
-    "weight": lambda value: bool(whole_number(value)),
-    "fail_timeout": lambda value: time_ms(value) is not None,
-    **dict.fromkeys(("max_fails", "max_conns"), lambda value: whole_number(value) is not None),
-    # These come from newer versions, nginx Plus, Angie and Tengine.
-    **dict.fromkeys(("route", "service", "slow_start", "sid", "id", "srun_id"), lambda _: True),
-}
-_RESOLVED_SINCE: Final = (1, 27, 3)
-
-
 def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator[Problem]:
     """Yield the error messages of a version of nginx, except those about individual directives and sockets."""
     main = configuration.main
@@ -61,15 +50,16 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
         yield from _repeated(block, version)
         yield from _twice(block)
     yield from wrong_forms([main])
+    yield from zone_problems(main) if not configuration.is_fragment else ()
+    yield from _unknown_pools(main) if configuration.is_whole else ()
     for level in main.blocks if configuration.is_whole else ():
         if level.name in {"http", "stream"}:
-            yield from _run_time_names(level, version)
-            yield from _peers(level)
+            yield from peer_problems(level, version)
     for http in main.blocks:
         if http.name == "http":
             yield from _of_block(http, version)
             yield from _unknown_names(http) if configuration.is_whole else ()
-            yield from _upstreams(http) if http.span is not None else ()
+            yield from upstream_problems(http) if http.span is not None else ()
             yield from repeated_keys(http)
             yield from buffer_problems(http) if http.span is not None else ()
     for block in main.blocks:
@@ -77,7 +67,7 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
             yield from _servers(block, version)
             if block.name == "mail" or version < _VIRTUAL_STREAMS_SINCE:
                 yield from _single_listens(block, version)
-            elif all(map(_is_known, (said for said, _ in block.everything() if said.name == "listen"))):
+            elif all(map(is_given, (said for said, _ in block.everything() if said.name == "listen"))):
                 yield from sockets_of(main, version, protocol="stream").problems
 
 
@@ -91,9 +81,9 @@ def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem
         rows = rows_of(said.name) if block.name not in TABLES and said.name not in _ALSO_OLDER else ()
         here = [row for row in rows if context_name(block.path) in row.contexts]
         if rows and all(map(is_later, rows)):
-            yield _problem(said, f'unknown directive "{said.name}"')
+            yield problem_at(said, f'unknown directive "{said.name}"')
         elif here and all(map(is_later, here)) and (block.name, said.name) not in _ALSO_OLDER_IN:
-            yield _problem(said, f'"{said.name}" directive is not allowed here')
+            yield problem_at(said, f'"{said.name}" directive is not allowed here')
 
 
 def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
@@ -103,14 +93,14 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
         yield from _locations(block)
     yield from _uris(block)
     for said in block.local("proxy_pass") if block.name in _PASSING else ():
-        if _is_known(said) and "$" not in said.value and not said.value.lower().startswith(("http://", "https://")):
-            yield _problem(said, "invalid URL prefix")
+        if is_given(said) and "$" not in said.value and not said.value.lower().startswith(("http://", "https://")):
+            yield problem_at(said, "invalid URL prefix")
     for said in block.local("access_log"):
         if "$" in said.value and any(_BUFFERED.match(arg) for arg in said.args[1:]):
-            yield _problem(said, "buffered logs cannot have variables in name")
+            yield problem_at(said, "buffered logs cannot have variables in name")
     for one, regex in _regexes(block):
-        if _is_known(one) and (message := refusal(regex, version)):
-            yield _problem(one, message)
+        if is_given(one) and (message := refusal(regex, version)):
+            yield problem_at(one, message)
     for inner in block.blocks:
         yield from _of_block(inner, version)
 
@@ -132,18 +122,18 @@ def _servers(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     """Yield the errors of ngx_stream_core_server and ngx_mail_core_server, and from merging servers."""
     for server in (inner for inner in block.blocks if inner.name == "server" and not inner.unseen):
         if not server.local("listen"):
-            yield _problem(server, 'no "listen" is defined for server')
+            yield problem_at(server, 'no "listen" is defined for server')
         # Other modules' directives may also be handlers.
         if server.blocks or not all(rows_of(said.name) for said in server.own):
             continue
         if block.name == "stream" and version < _HANDLER_UNTIL and not any(map(server.local, _HANDLERS)):
-            yield _problem(server, "no handler for server")
-        if block.name == "mail" and not block.unseen and all(map(_is_known, server.local("listen"))):
+            yield problem_at(server, "no handler for server")
+        if block.name == "mail" and not block.unseen and all(map(is_given, server.local("listen"))):
             ports = {said.value.rpartition(":")[2] for said in server.local("listen")}
             if not server.setting("protocol") and ports.isdisjoint(_MAIL_PORTS):
-                yield _problem(server, "unknown mail protocol for server")
+                yield problem_at(server, "unknown mail protocol for server")
             elif not server.setting("auth_http"):
-                yield _problem(server, 'no "auth_http" is defined for server')
+                yield problem_at(server, 'no "auth_http" is defined for server')
 
 
 def _single_listens(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
@@ -151,23 +141,14 @@ def _single_listens(block: Block, version: tuple[int, ...]) -> Iterator[Problem]
     seen = set()
     for said in (one for server in block.blocks if server.name == "server" for one in server.local("listen")):
         try:
-            addresses = Listen.of(said, version, protocol=block.name).addresses if _is_known(said) else ()
+            addresses = Listen.of(said, version, protocol=block.name).addresses if is_given(said) else ()
         except ListenError as error:
-            yield _problem(said, str(error))
+            yield problem_at(said, str(error))
             continue
         for address in addresses:
             if address in seen:
-                yield _problem(said, f'duplicate "{address.name}" address and port pair')
+                yield problem_at(said, f'duplicate "{address.name}" address and port pair')
             seen.add(address)
-
-
-def _is_known(at: Statement | Block) -> bool:
-    """Tell whether all values are known, and none is a stand-in for a template's placeholder."""
-    return all(one.is_given for one in at.filled)
-
-
-def _problem(at: Statement | Block, message: str) -> Problem:
-    return Problem(file=at.file, line=at.line, message=message)
 
 
 def _repeated(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
@@ -177,7 +158,7 @@ def _repeated(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     for said in block.own:
         row = directive(said.name, version, context=context)
         if said.name in seen and row is not None and row.is_once:
-            yield _problem(said, f'"{said.name}" directive is duplicate')
+            yield problem_at(said, f'"{said.name}" directive is duplicate')
         seen.add(said.name)
 
 
@@ -188,13 +169,13 @@ def _twice(block: Block) -> Iterator[Problem]:
     for one in everything:
         is_limit = isinstance(one, Statement) and one.name in {"limit_req", "limit_conn"}
         key = (one.name, _zone_of(one)) if isinstance(one, Statement) and is_limit else (one.name, "")
-        if key in seen and (is_limit or one.name in _ONLY_ONCE) and _is_known(one):
-            yield _problem(one, f'"{one.name}" directive is duplicate')
+        if key in seen and (is_limit or one.name in _ONLY_ONCE) and is_given(one):
+            yield problem_at(one, f'"{one.name}" directive is duplicate')
         seen.add(key)
     names = [said.name for said in block.own if said.name in {"root", "alias"}]
     if len(set(names)) > 1:
         second = block.local(names[-1])[-1]
-        yield _problem(second, f'"{names[-1]}" directive is duplicate, "{names[0]}" directive was specified earlier')
+        yield problem_at(second, f'"{names[-1]}" directive is duplicate, "{names[0]}" directive was specified earlier')
 
 
 def _locations(level: Block) -> Iterator[Problem]:
@@ -202,19 +183,19 @@ def _locations(level: Block) -> Iterator[Problem]:
     outer = Location.of(level) if level.name == "location" else None
     seen: set[tuple[bool, str]] = set()
     for block in level.blocks:
-        if block.name != "location" or not _is_known(block):
+        if block.name != "location" or not is_given(block):
             continue
         if len(block.args) > 1 and block.args[0] not in _MODIFIERS:
-            yield _problem(block, f'invalid location modifier "{block.args[0]}"')
+            yield problem_at(block, f'invalid location modifier "{block.args[0]}"')
             continue
         one = Location.of(block)
         if outer is not None and (message := _misplaced(one, outer)):
-            yield _problem(block, message)
+            yield problem_at(block, message)
         # nginx tries regular expressions in turn; locations inside them are not in its tree of names.
         if one.kind not in {*REGEXES, Kind.NAMED} and (outer is None or outer.kind not in REGEXES):
             key = (one.kind is Kind.EXACT, one.name)
             if key in seen:
-                yield _problem(block, f'duplicate location "{_shown(one)}"')
+                yield problem_at(block, f'duplicate location "{_shown(one)}"')
             seen.add(key)
 
 
@@ -242,65 +223,13 @@ def _uris(block: Block) -> Iterator[Problem]:
     for said in block.local("proxy_pass") if is_nameless else ():
         _, has_scheme, rest = said.value.partition("://")
         if (
-            _is_known(said)
+            is_given(said)
             and has_scheme
             and "$" not in said.value
             and not rest.startswith("unix:")
             and {"/", "?"} & set(rest)
         ):
-            yield _problem(said, _URI)
-
-
-def _upstreams(http: Block) -> Iterator[Problem]:
-    seen = set()
-    for block in _named(http, "upstream"):
-        name = block.args[0].lower()
-        if name in seen:
-            yield _problem(block, f'duplicate upstream "{block.args[0]}"')
-        seen.add(name)
-        # Other modules' directives may add servers.
-        is_known = not block.unseen and not block.blocks and all(rows_of(said.name) for said in block.own)
-        if is_known and not block.local("server"):
-            yield _problem(block, "no servers are inside upstream")
-
-
-def _peers(level: Block) -> Iterator[Problem]:
-    """Yield the errors of ngx_http_upstream_server, and of its counterpart in stream{}, about a server's parameters."""
-    for block in _named(level, "upstream"):
-        # Other modules have parameters of their own.
-        is_own = not block.unseen and not block.blocks and all(rows_of(said.name) for said in block.own)
-        method = ""
-        for said in block.own if is_own else ():
-            method = said.name if said.name in _WITHOUT_BACKUP else method
-            for parameter in said.args[1:] if said.name == "server" and _is_known(said) else ():
-                name, equals, value = parameter.partition("=")
-                if parameter == "backup" and method:
-                    yield _problem(said, f'balancing method does not support parameter "{parameter}"')
-                elif parameter not in _WORDS and (
-                    name not in _PARAMETERS or not equals or not _PARAMETERS[name](value)
-                ):
-                    yield _problem(said, f'invalid parameter "{parameter}"')
-                    break
-
-
-def _run_time_names(level: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the errors of ngx_http_upstream_init_round_robin (and stream{}) about names resolved at run time."""
-    for block in _named(level, "upstream") if version >= _RESOLVED_SINCE else ():
-        if block.unseen or not any(map(_is_resolved, block.local("server"))):
-            continue
-        place = f'upstream "{block.args[0]}" in {block.file}:{block.line}'
-        if not block.local("zone"):
-            yield _problem(block, f"resolving names at run time requires {place} to be in shared memory")
-        elif not block.local("resolver") and not level.local("resolver"):
-            yield _problem(block, f"no resolver defined to resolve names at run time in {place}")
-
-
-def _is_resolved(server: Statement) -> bool:
-    host = (
-        server.value.partition("]")[0].lstrip("[") if server.value.startswith("[") else server.value.partition(":")[0]
-    )
-    is_name = host != "unix" and not is_address(host)
-    return _is_known(server) and is_name and any(one == "resolve" or one.startswith("service=") for one in server.args)
+            yield problem_at(said, _URI)
 
 
 def _unknown_names(http: Block) -> Iterator[Problem]:
@@ -309,25 +238,29 @@ def _unknown_names(http: Block) -> Iterator[Problem]:
     named = [one for one in everything if one.name == "log_format"]
     formats = {"combined", *(one.value for one in named)}
     for at, one in enumerate(named):
-        if one.value in {"combined", *(other.value for other in named[:at])} and _is_known(one):
-            yield _problem(one, f'duplicate "log_format" name "{one.value}"')
+        if one.value in {"combined", *(other.value for other in named[:at])} and is_given(one):
+            yield problem_at(one, f'duplicate "log_format" name "{one.value}"')
     zones = {match[1] for one in everything for arg in one.args if (match := _ZONE.match(arg))}
-    for one in filter(_is_known, everything):
+    for one in filter(is_given, everything):
         if one.name == "access_log" and len(one.args) > 1 and one.args[1] not in formats:
-            yield _problem(one, f'unknown log format "{one.args[1]}"')
+            yield problem_at(one, f'unknown log format "{one.args[1]}"')
         elif one.name in {"limit_req", "limit_conn"} and (name := _zone_of(one)) not in zones:
-            yield _problem(
+            yield problem_at(
                 one, f'zero size shared memory zone "{name}"' if name else '"limit_req" must have "zone" parameter'
             )
         elif one.name in _CACHES and one.value != "off" and "$" not in one.value and one.value not in zones:
-            yield _problem(one, f'"{one.name}" zone "{one.value}" is unknown')
+            yield problem_at(one, f'"{one.name}" zone "{one.value}" is unknown')
+
+
+def _unknown_pools(main: Block) -> Iterator[Problem]:
+    pools = {"default", *(said.value for said in main.local("thread_pool"))}
+    for said, _ in main.everything():
+        _, is_named, name = said.value.partition("threads=")
+        if said.name == "aio" and is_named and name not in pools and "$" not in name and is_given(said):
+            yield problem_at(said, f'unknown thread pool "{name}"')
 
 
 def _zone_of(said: Statement) -> str:
     if said.name == "limit_conn":
         return said.value
     return next((arg.removeprefix("zone=") for arg in said.args if arg.startswith("zone=")), "")
-
-
-def _named(level: Block, name: str) -> Iterable[Block]:
-    return (block for block in level.blocks if block.name == name and block.args and _is_known(block))

@@ -186,6 +186,16 @@ def read_configuration(source: Source) -> Configuration:
     )
 
 
+def problem_at(at: Statement | Block, message: str) -> Problem:
+    """Return an error of a directive or a block."""
+    return Problem(file=at.file, line=at.line, message=message)
+
+
+def is_given(at: Statement | Block) -> bool:
+    """Tell whether no argument is a stand-in for a template's placeholder."""
+    return all(one.is_given for one in at.filled)
+
+
 def _said(block: Block) -> Iterator[Statement | Block]:
     """Yield every directive and every block of a block, in no particular order."""
     yield from block.own

@@ -1,4 +1,4 @@
-"""nginx's error message about a variable that nothing defines, for example because its map is missing."""
+"""nginx's error messages about variables: one that nothing defines, and one that only nginx may define."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -7,8 +7,8 @@ from typing import Final
 
 from tuneproof.conf.modules import unpackaged, used_modules
 from tuneproof.conf.statements import TABLES, Problem, Statement
-from tuneproof.conf.tree import Block, Configuration
-from tuneproof.conf.variables import defined, variables
+from tuneproof.conf.tree import Block, Configuration, is_given, problem_at
+from tuneproof.conf.variables import definitions, variables
 
 # The arguments in which each directive accepts variables. Regular expressions contain "$" as well.
 _TAKING: Final = {
@@ -27,6 +27,29 @@ _TAKING: Final = {
 }
 # Modules that define no variables, or only in these ways.
 _PLAIN: Final = frozenset({"stream", "mail", "http_geoip", "stream_geoip", "http_image_filter", "http_xslt_filter"})
+# nginx's own variables in every build, without NGX_HTTP_VAR_CHANGEABLE.
+_FIXED: Final = frozenset(
+    {
+        *("binary_remote_addr", "body_bytes_sent", "bytes_sent", "connection", "connection_requests", "content_length"),
+        *("content_type", "document_root", "document_uri", "host", "hostname", "http_cookie", "http_host"),
+        *("http_referer", "http_user_agent", "http_via", "http_x_forwarded_for", "https", "is_args", "msec"),
+        *("nginx_version", "pid", "pipe", "proxy_protocol_addr", "proxy_protocol_port", "query_string"),
+        *("realpath_root", "remote_addr", "remote_port", "remote_user", "request", "request_body"),
+        *("request_body_file", "request_completion", "request_filename", "request_id", "request_length"),
+        *("request_method", "request_time", "request_uri", "scheme", "sent_http_cache_control", "sent_http_location"),
+        *("sent_http_content_length", "sent_http_content_type", "server_addr", "server_name", "server_port"),
+        *("server_protocol", "status", "time_iso8601", "time_local", "upstream_addr", "upstream_response_time"),
+        *("upstream_status", "uri"),
+    }
+)
+
+
+def fixed_variables(main: Block) -> Iterator[Problem]:
+    """Yield each definition in http{} of a variable that only nginx itself may define (ngx_http_add_variable)."""
+    for http in main.blocks:
+        for said, name in definitions(http) if http.name == "http" else ():
+            if name in _FIXED and is_given(said):
+                yield problem_at(said, f'the duplicate "{name}" variable')
 
 
 def unknown_variables(configuration: Configuration) -> Iterator[Problem]:
@@ -35,16 +58,16 @@ def unknown_variables(configuration: Configuration) -> Iterator[Problem]:
     if not configuration.is_whole or not is_plain or next(unpackaged(configuration), ""):
         return
     main = configuration.main
-    own, seen = defined(main), set()
+    own, seen = {name for _, name in definitions(main)}, set()
     everything: list[tuple[Statement | Block, Sequence[str]]] = [(block, block.path) for block in main.below()]
     everything += [(said, block.path) for said, block in main.everything()]
     for said, path in everything:
         kind = "".join(path[:1])
         for name in (one for arg in said.args[_taking(said, path)] for one in variables(arg)):
             is_known = name[:1].isdigit() or name in own or _is_known(kind, name)
-            if not is_known and (kind, name) not in seen and all(one.is_given for one in said.filled):
+            if not is_known and (kind, name) not in seen and is_given(said):
                 seen.add((kind, name))
-                yield Problem(file=said.file, line=said.line, message=f'unknown "{name}" variable')
+                yield problem_at(said, f'unknown "{name}" variable')
 
 
 def _taking(said: Statement | Block, path: Sequence[str]) -> slice:

@@ -29,14 +29,15 @@ def variables(text: str) -> list[str]:
     return [(match[0] or match[1]).lower() for match in _VARIABLE.findall(text)]
 
 
-def defined(main: Block) -> set[str]:
-    """Return the names of all variables that a configuration defines for any protocol, in lower case."""
+def definitions(main: Block) -> Iterator[tuple[Statement | Block, str]]:
+    """Yield each directive that defines a variable for any protocol, with the variable's name in lower case."""
     everything: list[Statement | Block] = [*main.below(), *(said for said, _ in main.everything())]
-    defining = [said for said in everything if said.name in _DEFINING and said.args]
-    own = {said.args[-isinstance(said, Block)].lower().removeprefix("$") for said in defining}
-    # The keys of a map may be regular expressions.
-    words = (word for said in everything for word in (said.name, *said.args))
-    return own | {group.lower() for word in words for group in _GROUP.findall(word)}
+    for said in everything:
+        if said.name in _DEFINING and said.args:
+            yield said, said.args[-isinstance(said, Block)].lower().removeprefix("$")
+        # The keys of a map may be regular expressions.
+        for word in (said.name, *said.args):
+            yield from ((said, group.lower()) for group in _GROUP.findall(word))
 
 
 def pattern_of(text: str) -> re.Pattern[str]:

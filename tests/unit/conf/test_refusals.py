@@ -336,3 +336,23 @@ def test_stream_has_variables_of_its_own() -> None:
     for name, known in (("session_time", True), ("request_time", False)):
         found = problems(f"events {{ }} stream {{ log_format a ${name}; {server} }}", "1.30")
         assert found == ([] if known else [f'unknown "{name}" variable'])
+
+
+@pytest.mark.parametrize("version", LAB_VERSIONS)
+def test_keepalive_0_is_a_problem_before_the_default(version: str) -> None:
+    """Source: https://nginx.org/en/CHANGES, 1.29.7: "keepalive 0" turns the default off."""
+    is_old = version in {"1.18", "1.22", "1.26"}
+    message = 'invalid value "0" in "keepalive" directive'
+    assert problems(whole("upstream a { server 127.0.0.1:1; keepalive 0; }"), version) == [message] * is_old
+
+
+def test_http_and_stream_share_no_zone() -> None:
+    block = "upstream a { zone a 64k; server 127.0.0.1:1; }"
+    text = f"events {{ }}\nhttp {{ {block} }}\nstream {{ {block} }}\n"
+    assert problems(text) == ['the shared memory zone "a" is already declared for a different use']
+
+
+def test_an_unknown_thread_pool_may_be_in_a_missing_file() -> None:
+    text = "include pools/*.conf;\nevents { }\nhttp { aio threads=pool; }\n"
+    assert problems(text, is_complete=False) == []
+    assert problems("thread_pool pool threads=2;\nevents { }\nhttp { aio threads=pool; }\n") == []
