@@ -1,4 +1,4 @@
-"""Logs with lines that another of the files has, too, such as a copy of a rotated log, and logs of other times."""
+"""Finds logs with lines that another file contains, too, such as copies of a rotated log, and logs of other times."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from tuneproof.explain.found import Found
 from tuneproof.explain.parse.error_log import ErrorLog
 from tuneproof.wording import share
 
-# Two hosts may have equal lines of one monitor, in the same seconds: these differ from each other only in their times.
+# Two hosts may log equal lines from one monitor in the same seconds: such lines differ only in their times.
 _ENOUGH_LINES: Final = 20
 _PART_SHARED: Final = 0.05
 _ALL_SHARED: Final = 0.95
@@ -19,12 +19,12 @@ _WEST: Final = timedelta(hours=12)
 
 
 def logs_once(files: Sequence[Found]) -> list[Found]:
-    """Leave out the logs that are in other ones as well, and warn of logs that overlap or are of different times."""
+    """Leave out the logs that others contain as well, and warn of logs that overlap or are from different times."""
     return _of_other_times(_access_logs_once(_error_logs_once(_each_log_once(files))))
 
 
 def _each_log_once(files: Sequence[Found]) -> list[Found]:
-    """Leave out the messages of a file that an earlier one has, such as a log and a container's output."""
+    """Leave out a file's messages if an earlier file has the same ones, as a log and a container's output may."""
     made: list[Found] = []
     for file in files:
         own = [log.content for log in file.evidence.error_logs]
@@ -106,7 +106,7 @@ def _of_other_times(files: Sequence[Found]) -> list[Found]:
     ]
 
     def is_apart(log: ErrorLog) -> bool:
-        """Tell whether it is, in any time zone: an error log's local times count as UTC."""
+        """Tell whether a log is of another time, in any time zone: an error log's local times are read as UTC."""
         if log.first is None or log.last is None or not periods:
             return False
         return all(log.last + _WEST < first or log.first - _EAST > last for first, last in periods)
@@ -123,5 +123,5 @@ def _requests(file: Found) -> int:
 
 
 def _warned(file: Found, warning: str, **evidence: tuple[()]) -> Found:
-    """Return a file with one more warning, and with this in place of evidence that another file has, too."""
+    """Return a file with one more warning, and without the kinds of evidence given, which another file has, too."""
     return replace(file, evidence=replace(file.evidence, **evidence), warnings=(*file.warnings, warning))

@@ -65,12 +65,12 @@ def _about_capture(summary: CaptureSummary) -> Iterator[str]:
     if summary.dropped_packets:
         yield (
             f"the kernel dropped {count(summary.dropped_packets, 'packet')} while this was captured: packets "
-            "that the capture lacks may have been on the wire (tcpdump -B 65536 has a larger buffer)"
+            "that the capture lacks may have been on the wire (tcpdump -B 65536 uses a larger buffer)"
         )
     elif incomplete := sum(service.incomplete_flows for service in summary.services):
         yield (
             f"the capture lacks data in {count(incomplete, 'connection')}, although the other side acknowledged it: "
-            "packets may have been dropped while capturing (tcpdump -B 65536 has a larger buffer)"
+            "packets may have been dropped while capturing (tcpdump -B 65536 uses a larger buffer)"
         )
     if summary.snapped_packets and summary.tcp_segments:
         yield (
@@ -89,7 +89,7 @@ def _about_capture(summary: CaptureSummary) -> Iterator[str]:
     ]
     if one_way:
         services = ", ".join(one_way[:_KINDS_SHOWN])
-        yield f"only one direction was captured of {services}: responses and losses there are not judged"
+        yield f"only one direction was captured for {services}: responses and losses there are not judged"
 
 
 def _kinds(numbers: Mapping[str, int]) -> str:
@@ -123,7 +123,7 @@ def _schedstat(name: str, text: str) -> _Read:
     """Read a process's time; several readings give the increments from the first to the last."""
     readings = schedstat.snapshots(text)
     passed = schedstat.between(readings[0], readings[-1]) if len(readings) > 1 else None
-    # The text has no process id. A decreasing time shows that the readings are of several processes.
+    # The text has no process id. A decreasing time shows that the readings are from several processes.
     times: Sequence[Schedstat] = readings if passed is None else (passed,)
     told = [(f"no. {number}", schedstat.figures(each)) for number, each in enumerate(times, start=1)]
     return (*_number_of(readings), *_side_by_side(told)), _around(readings), _of_processes(name, readings)
@@ -135,7 +135,7 @@ def _of_processes(name: str, contents: Sequence[ProcessStatus | Schedstat]) -> E
 
 def _sockets(name: str, text: str) -> _Read:
     tables = ss_text.readings(text)
-    # The samples are the lines; the figures have their number.
+    # The warnings quote some of the lines; the figures contain their number.
     unread = [f"line {line.number} could not be read: {line.text}" for table in tables for line in table.unread_samples]
     evidence = EvidenceSet(sockets=tuple(Named(name=name, content=table) for table in tables))
     return (*_number_of(tables), *socket_figures(tables[-1])), unread[:_SAMPLES], evidence
@@ -181,12 +181,12 @@ READERS: Mapping[Kind, Callable[[str, str], _Read]] = MappingProxyType(
 
 
 def _number_of(readings: Sequence[object]) -> tuple[Figure, ...]:
-    """Mark figures as those of an interval, not since the start."""
+    """Return the number of readings, which marks the figures as those of an interval, not since the start."""
     return (Figure(key="readings", name="readings", value=len(readings)),) if len(readings) > 1 else ()
 
 
 def _side_by_side(told: Sequence[tuple[str, tuple[Figure, ...]]]) -> tuple[Figure, ...]:
-    """Return the figures of one process unchanged; of several, with the process's name."""
+    """Return the figures of one process unchanged, those of several with the process's name."""
     if len(told) == 1:
         return told[0][1]
     named = [Figure(key="processes", name="processes", value=len(told))]
@@ -200,7 +200,7 @@ def _side_by_side(told: Sequence[tuple[str, tuple[Figure, ...]]]) -> tuple[Figur
 
 
 class _Labelled(Protocol):
-    """A reading with its surrounding lines."""
+    """A reading with the lines around it."""
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ _IN_FRONT: Final = (
 )
 _CLOCK: Final = r"\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d"
 _DAY: Final = r"\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? \d{4}\]"
-# Other servers that nginx's users also have; some use names that nginx has, too.
+# Other servers that nginx's users run as well; some use the names of nginx's variables.
 _OTHER_SERVERS: Final = (
     ("Apache httpd", rf"^{_DAY} \[(?:\w+:)?(?:emerg|alert|crit|error|warn|notice|info|debug|trace\d)\] "),
     ("IIS, or another server with W3C's format", r"^#(?:Software: Microsoft|Fields: )"),
@@ -54,7 +54,7 @@ _OTHERS: Final = (
     (r"^Active Internet connections|^Proto\s+Recv-Q", f"sockets as netstat prints them: {_SOCKETS}"),
     (r"^\s*sl\s+local_address", f"/proc/net/tcp: {_SOCKETS}"),
     (r"^sockets: used \d+", f"/proc/net/sockstat: {_SOCKETS}"),
-    (r"^tcp:\n\t\d+ packets? sent", "counters of a BSD or of macOS: only those of Linux are read"),
+    (r"^tcp:\n\t\d+ packets? sent", "counters from a BSD or macOS: only Linux's are read"),
     (
         r"^(?:fs|kernel|net|vm)\.[\w./-]+ ?= ?\S",
         "kernel settings, which show no incident: docs/kernel-settings.md explains some",
@@ -65,23 +65,23 @@ _OTHERS: Final = (
     ),
     (
         r"^# (?:To display the perf\.data|Samples: |Overhead )|\APERFILE2",
-        "a profile of perf: tuneproof watch shows what a worker waits for, and its recordings are read",
+        "a perf profile: tuneproof watch shows what a worker waits for, and its recordings are read",
     ),
     (
         r"^(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.\d{1,9} (?:\S{1,20} +(?:In|Out|[BMP]) +)?IP6? ",
-        "the text of tcpdump: tcpdump -w FILE writes a capture that is read",
+        "the text output of tcpdump: tcpdump -w FILE writes a capture, which is read",
     ),
     (
         r'\A\s*\{\s*"log"\s*:\s*\{\s*"(?:version|creator)"',
-        "a HAR file of a browser: nginx's access log of the same period shows where the time went",
+        "a HAR file from a browser: nginx's access log of the same period shows where the time went",
     ),
     (
         r"^\S+[ \t]+(?:[AP]M[ \t]+)?(?:IFACE[ \t]+)?(?:active/s|atmptf/s|totsck|rxpck/s)|^# hostname;interval;",
-        "sar's rates of the whole machine: nstat -az, twice, has the counters behind them, and is read",
+        "sar's rates for the whole machine: nstat -az, run twice, prints the counters behind them, and is read",
     ),
     (
         r"^-*procs-* -+memory|^ *\d+ K total memory|^top - |^USER +PID +%CPU|^Linux \S+ \(\S+\)",
-        "figures of the whole machine (vmstat, top, sar): pidstat 1, and /proc/PID/schedstat twice, show nginx's own",
+        "figures for the whole machine (vmstat, top, sar): pidstat 1, or /proc/PID/schedstat twice, shows nginx's own",
     ),
     (r"^\s*Requests/sec:|^Requests +\[total|^\s*http_req_duration", "another load generator's report"),
     (r"^(?:tcp|udp) +\d+ .*\bsrc=\S+ dst=", f"the kernel's connection tracking: {_SOCKETS}"),
@@ -89,7 +89,7 @@ _OTHERS: Final = (
         r"^\d+: \S+: <[A-Z_,]+>|^Kernel Interface table|^Iface +MTU +RX-OK",
         "a list of interfaces: packets under dropped, missed or RX-DRP may have been lost; softnet_stat twice is read",
     ),
-    (r"^\[ *\d+\.\d{6}\] ", "messages of the kernel, none of which is known to concern nginx"),
+    (r"^\[ *\d+\.\d{6}\] ", "kernel messages, none of which is known to concern nginx"),
     (
         r"^nr_throttled \d+",
         "a cgroup's cpu.stat: if nr_throttled grows between two readings, its quota stops the processes in it",
@@ -98,7 +98,7 @@ _OTHERS: Final = (
         r'^\{"at_s":[\d.]+,"lasted_s":',
         "a recording of event loops without its first line: give the whole file that watch --record wrote",
     ),
-    (r"^# (?:HELP|TYPE) \w+ ", "metrics for Prometheus, which name no request"),
+    (r"^# (?:HELP|TYPE) \w+ ", "Prometheus metrics, which do not show individual requests"),
     (r"^\* +(?:Trying|Host|Connected to) ", "the output of curl -v: nginx's logs of that moment show more"),
 )
 _JSON: Final = re.compile(r"\s*+(?:\{|\[\s*+[\[{\"])")
@@ -122,11 +122,13 @@ def other_server(text: str) -> str | None:
     for name, words in _IN_FRONT:
         if re.search(words, said, re.MULTILINE):
             return (
-                f"an access log of {name}: its times cover nginx and all that is behind it, and do not tell them "
-                "apart; give nginx's own access log of the same period"
+                f"an access log of {name}: its times cover nginx and everything behind it, without distinguishing "
+                "them; give nginx's own access log for the same period"
             )
     found = next((name for name, words in _OTHER_SERVERS if re.search(words, said, re.MULTILINE)), None)
-    return f"a log of {found}, which explain does not read; give nginx's own logs of the same time" if found else None
+    if found is None:
+        return None
+    return f"a log of {found}, which explain does not read; give nginx's own logs for the same period"
 
 
 def other_text(text: str) -> str | None:
@@ -140,7 +142,7 @@ def other_text(text: str) -> str | None:
         return known
     if _JSON.match(said) is not None:
         return _about_json(said.lstrip().partition("\n")[0])
-    return "binary data, or UTF-16 without its mark" if "\0" in said else None
+    return "binary data, or UTF-16 without a byte order mark" if "\0" in said else None
 
 
 def _about_json(line: str) -> str:
@@ -150,8 +152,8 @@ def _about_json(line: str) -> str:
         is_object = False
     if is_object:
         return (
-            "JSON lines, but not with nginx's names (status, request_time ...): if it is an access log, --nginx-conf "
-            "FILE with its log_format, or --log-format, says what its fields are"
+            "JSON lines, but not with nginx's names (status, request_time ...): if it is an access log, give "
+            "--nginx-conf FILE with its log_format, or --log-format, to name its fields"
         )
     return "JSON, but not one object on each line: jq -c '.[]' or jq -c . prints such lines"
 

@@ -9,7 +9,7 @@ from tuneproof.messages.rows import LEVELS, Message, messages
 from tuneproof.wording import plain_quotes
 
 MOST: Final = 5
-"""The number of rows returned for words that several have."""
+"""The maximum number of rows returned for words that several rows contain."""
 # Prefixes of other programs end where nginx's own line begins.
 _BEGINNING: Final = re.compile(rf"^.*?\[({LEVELS})\] (?:\d+#\d+: )?(?:\*\d+ )?", re.DOTALL)
 # The kernel's prefix is its time.
@@ -17,7 +17,7 @@ _STAMP: Final = re.compile(r"^.*?\[ *\d+\.\d+\] ")
 _WORD: Final = re.compile(r"[a-z0-9_]+")
 _FEWEST_CHARACTERS: Final = 4
 _TYPED: Final = re.compile(r"\b[A-Za-z_]{4,}\b")
-# The similarity in difflib's measure: one wrong letter of four.
+# The similarity by difflib's measure: one wrong letter in four.
 _ALIKE: Final = 0.75
 _FEWEST_GROUPS: Final = 8
 _SHARED: Final = 0.75
@@ -26,7 +26,7 @@ _ENOUGH_CHARACTERS: Final = 15
 
 
 def find(text: str) -> tuple[Message, ...]:
-    """Return the rows of a message, the best one first; empty if no row matches.
+    """Return the rows for a message, the best one first; empty if no row matches.
 
     ``text``: a line of a log, a message, a part of one, or a row's id.
     """
@@ -44,7 +44,7 @@ def find(text: str) -> tuple[Message, ...]:
 
 
 def corrected(text: str) -> str:
-    """Return a text with the closest words of messages instead of those that no message has."""
+    """Return a text in which the closest words from messages replace words that no message contains."""
     known = {
         word.lower(): word for row in messages().values() for said in row.words for word in _TYPED.findall(said.text)
     }

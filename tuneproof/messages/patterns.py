@@ -1,4 +1,4 @@
-"""The words of rows as patterns, and the matching row of a message."""
+"""Turns the words of rows into patterns, and finds the row that matches a message."""
 
 import re
 from collections import defaultdict
@@ -52,7 +52,7 @@ GLIBC_WORDS: Final = {
     "Access is denied": "Permission denied",
     "There is not enough space on the disk": "No space left on device",
 }
-"""The words of musl (Alpine's containers), the BSDs and Windows that differ from glibc's, which the rows have."""
+"""The words of musl (Alpine's containers), the BSDs and Windows that differ from glibc's, which the rows use."""
 _WINDOWS_CALLS: Final = {
     "CreateFile()": "open()",
     "GetFileAttributesEx()": "stat()",
@@ -77,7 +77,7 @@ _WINDOWS_SOCKETS: Final = {
     "10061": "111",
     "10065": "113",
 }
-"""Linux's numbers for those of Windows' sockets: only an English Windows has English words."""
+"""Linux's error numbers for those of Windows sockets: only an English Windows uses English words."""
 _WINDOWS_FILES: Final = {"3": "2", "5": "13", "39": "28", "112": "28"}
 """The same for files, which share small numbers with other errors of Linux."""
 _NUMBER: Final = re.compile(r"(?<=\()\d+(?=: )")
@@ -128,7 +128,7 @@ class _Candidate:
     pattern: str
     fixed: int  # how many characters of the wording are fixed: of several matches, the most specific one decides
     piece: str  # its longest fixed part
-    begun: str  # the beginning of its first fixed part: no message cut after fewer characters is found
+    begun: str  # the beginning of its first fixed part: a message that is cut before its end is not found
 
     @cached_property
     def fits(self) -> re.Pattern[str]:
@@ -220,7 +220,7 @@ def find_one(text: str, level: str = "") -> Message | None:
         numbers = {}
     if numbers:
         text = _NUMBER.sub(lambda found: numbers.get(found[0], found[0]), text, count=1)
-    # A debug log has words that are messages at other levels.
+    # A debug log contains words that are messages at other levels.
     if (own := _decides(text, level)) is not None or level in {"", "debug"}:
         return own
     elsewhere = _decides(text, "")
@@ -228,7 +228,7 @@ def find_one(text: str, level: str = "") -> Message | None:
 
 
 def _is_belittled(row: Message, level: str) -> bool:
-    """Tell whether a row says that a message is no problem, although nginx logged it at a much more serious level."""
+    """Tell whether a row calls a message harmless, although nginx logged it at a much more serious level."""
     return (
         row.problem is Problem.NO
         and bool(row.levels)
@@ -238,7 +238,7 @@ def _is_belittled(row: Message, level: str) -> bool:
 
 
 def words_again(row: Message, text: str) -> str:
-    """Return the words of a row in a message, if they are in addition to the counted ones; empty otherwise."""
+    """Return the row's words in a message if another line about the same event counts; empty otherwise."""
     return next((words for words, fits in _again(row.id) if fits.match(text) is not None), "")
 
 
@@ -250,13 +250,13 @@ def _again(row: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
 def find_all(text: str) -> Iterator[Message]:
     """Yield the rows that match a message, the most specific one first."""
     begun = (*_by_start().get(text[:_KEY], ()), *_by_start()[""])
-    # What few letters begin may be another word: "exit", and "exited on signal 9".
+    # What begins with a few letters may be another word: "exit", and "exited on signal 9".
     fitting = [each for each in begun if (each.fits.match if each.fixed >= _FEWEST else each.fits.fullmatch)(text)]
     yield from dict.fromkeys(each.message for each in sorted(fitting, key=lambda each: -each.fixed))
 
 
 _CUT: Final = ("...", "\u2026", ">")
-"""How journalctl, systemctl and people mark the end of a cut line."""
+"""How journalctl, systemctl and people mark where a line is cut."""
 _WHOLE: Final = re.compile(r"\w+\(\)(?: to \S+)? failed \(\d+: [^()]+\)\Z")
 """A failed system call without context: a whole message of several modules, such as Tengine's health checks."""
 
@@ -264,7 +264,7 @@ _WHOLE: Final = re.compile(r"\w+\(\)(?: to \S+)? failed \(\d+: [^()]+\)\Z")
 def find_cut(text: str, level: str = "") -> Message | None:
     """Return the row of a message that was cut, or wrapped when pasted.
 
-    Returns: None if several rows begin with it, or if it may be a whole message.
+    None if several rows begin with it, or if it may be a whole message.
     """
     if _WHOLE.match(text) is not None:
         return None
@@ -282,7 +282,7 @@ def find_cut_of_all(text: str, level: str = "") -> list[Message]:
     starts = _by_start()
     reached: dict[Message, int] = {}
     for each in (*starts.get(beginning[:_KEY], ()), *starts[""]):
-        # Most have none of a wording's first fixed characters: a cheap search spares the others.
+        # Few texts contain a wording's first fixed characters: this cheap search avoids most of the others.
         if each.begun in beginning and each.is_at(level) and (fixed := _fixed_of(each.pieces, beginning)) is not None:
             reached[each.message] = max(fixed, reached.get(each.message, 0))
     best = max(reached.values(), default=0)
@@ -290,7 +290,7 @@ def find_cut_of_all(text: str, level: str = "") -> list[Message]:
 
 
 def _fixed_of(pieces: Sequence[str], beginning: str) -> int | None:
-    """Return how many fixed characters of a wording a cut text has; None if they differ."""
+    """Return how many fixed characters of a wording a cut text contains; None if the two differ."""
     place = fixed = 0
     for index, piece in enumerate(pieces):
         if place >= len(beginning):

@@ -2,9 +2,9 @@
 
 A row has the words of one message. In them, ``<name>`` stands for whatever the program writes, ``<n>`` and ``<number>``
 for digits, ``<n+>`` for a number above zero, ``<function>`` for what reads or writes a connection.
-``(111: Connection refused)`` is an error number of Linux with glibc's words; other systems have another number, and
-musl and Windows other words: either is enough. ``<end>`` is the beginning of nginx's own list of circumstances
-(", client: ..."), or the line's end.
+``(111: Connection refused)`` is a Linux error number with glibc's words; other systems have another number, and musl
+and Windows other words: if either is the same, the row matches. ``<end>`` is the beginning of nginx's own list of
+circumstances (", client: ..."), or the line's end.
 """
 
 import tomllib
@@ -28,11 +28,11 @@ _KNOWN: Final = frozenset(
 
 
 LEVELS: Final = "debug|info|notice|warn|error|crit|alert|emerg"
-"""nginx's, from the least serious to the most serious, as a regular expression."""
+"""nginx's log levels, from the least to the most serious, as a regular expression."""
 
 
 class Problem(StrEnum):
-    """Whether a message means a problem of the service."""
+    """Whether a message means a problem for the service."""
 
     YES = "yes"
     SOMETIMES = "sometimes"
@@ -88,7 +88,7 @@ class Message:
 
 
 def depends_on(row: Message) -> str:
-    """Return what decides whether a message of a row that is sometimes a problem is one."""
+    """Return what decides whether a message is a problem, for a row that is one only sometimes."""
     by_area = {"client": "how many there are, and from whom", "start": "what was intended"}
     return by_area.get(row.area, "how often it happens, and when")
 

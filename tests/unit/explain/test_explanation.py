@@ -226,9 +226,9 @@ def test_several_processes_in_one_file_are_distinguished(tmp_path: Path) -> None
     ("content", "reason"),
     [
         (b"", "the file is empty"),
-        (b"hello\nworld\n", "first line 'hello'; --help lists what is"),
+        (b"hello\nworld\n", "first line 'hello'; --help lists the kinds of files"),
         (b"\xfd7zXZ\x00x", "only a part could be unpacked: "),
-        (b"\0\1\2" * 9, "binary data, or UTF-16 without its mark"),
+        (b"\0\1\2" * 9, "binary data, or UTF-16 without a byte order mark"),
         (b"x" * 200, f"first line '{'x' * 80} ...'"),
     ],
 )
@@ -283,7 +283,7 @@ def test_a_malformed_file_is_reported_with_its_place(tmp_path: Path) -> None:
 def test_a_text_that_is_too_long_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "TEXT_LIMIT_BYTES", 1 << 20)
     counters, log = explained(tmp_path, {"netstat": proc_net(1) * 20_000, "log": f"{COMBINED}\n" * 20_000}).found
-    assert counters.error == "more than 1 MiB of text; only captures and access logs may be that long"
+    assert counters.error == "more than 1 MiB of text; only captures and logs may be that long"
     assert figure(log, "requests") == 20_000
 
 

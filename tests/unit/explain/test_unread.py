@@ -14,10 +14,10 @@ from tuneproof.explain.parse import event_loop
 # The text after the writer's name.
 INSTEAD: Final = {
     "an access log of": (
-        ": its times cover nginx and all that is behind it, and do not tell them apart; give nginx's own access log of "
-        "the same period"
+        ": its times cover nginx and everything behind it, without distinguishing them; give nginx's own access log "
+        "for the same period"
     ),
-    "a log of": ", which explain does not read; give nginx's own logs of the same time",
+    "a log of": ", which explain does not read; give nginx's own logs for the same period",
 }
 
 OVER_LINES: Final = (
@@ -54,14 +54,14 @@ def test_a_format_that_the_user_gives_is_believed(tmp_path: Path) -> None:
         ),
         ("  sl  local_address rem_address   st\n   0: 00000000:0050 00000000:0000 0A\n", "/proc/net/tcp"),
         ("sockets: used 1234\nTCP: inuse 500 orphan 3\n", "/proc/net/sockstat"),
-        ("tcp:\n\t123456 packets sent\n", "only those of Linux"),
+        ("tcp:\n\t123456 packets sent\n", "only Linux's"),
         ("net.core.somaxconn = 128\nnet.ipv4.tcp_syncookies = 1\n", "kernel settings"),
         (
             "[pid 12] 09:00:00.123456 epoll_wait(8, [{events=EPOLLIN}], 512, -1) = 1 <0.000012>\n",
             "the output of strace",
         ),
         ("% time     seconds  usecs/call     calls    errors syscall\n", "the output of strace"),
-        ("# To display the perf.data header info\n# Samples: 4K\n", "a profile of perf"),
+        ("# To display the perf.data header info\n# Samples: 4K\n", "a perf profile"),
         ("09:00:00.000001 IP 10.9.0.1.51234 > 10.0.0.1.80: Flags [S], seq 1, length 0\n", "tcpdump -w FILE"),
         ("09:00:00.000001 eth0  In  IP6 ::1.5 > ::1.80: Flags [S], seq 1, length 0\n", "tcpdump -w FILE"),
         ('{\n  "log": {\n    "version": "1.2",\n    "entries": []\n  }\n}\n', "a HAR file"),
@@ -72,21 +72,21 @@ def test_a_format_that_the_user_gives_is_believed(tmp_path: Path) -> None:
         ("Linux 6.1.0 (a) \t11/27/26 \t_x86_64_\t(2 CPU)\n\n09:00:00        CPU     %user\n", "vmstat, top, sar"),
         (
             "Linux 6.1.0 (a) \t11/27/26 \t_x86_64_\t(2 CPU)\n\n09:00:00     active/s passive/s\n",
-            "sar's rates of the whole machine: nstat -az",
+            "sar's rates for the whole machine: nstat -az",
         ),
         (
             "Linux 6.1.0 (a) \t11/27/26\n\n03:25:52 PM     IFACE   rxpck/s   txpck/s\n",
-            "sar's rates of the whole machine: nstat -az",
+            "sar's rates for the whole machine: nstat -az",
         ),
         ("#kernel\n", "nstat without a counter"),
-        ("[70013.442120] br0: port 1(veth1) entered disabled state\n", "messages of the kernel, none of which"),
+        ("[70013.442120] br0: port 1(veth1) entered disabled state\n", "kernel messages, none of which"),
         ("nr_periods 9\nnr_throttled 5\nthrottled_time 7\n", "a cgroup's cpu.stat: if nr_throttled grows"),
         ("Kernel Interface table\nIface      MTU    RX-OK RX-ERR RX-DRP\n", "a list of interfaces"),
         ("Summary:\n  Total:\t1.0 secs\n  Requests/sec:\t200.0\n", "another load generator's report"),
         ("tcp      6 431999 ESTABLISHED src=10.0.0.1 dst=10.0.0.2 sport=1 dport=80\n", "connection tracking"),
         ("2: eth0: <BROADCAST,UP> mtu 1500 qdisc fq state UP\n", "a list of interfaces"),
         (event_loop.to_line(SECOND), "without its first line"),
-        ("# HELP nginx_connections_accepted Accepted client connections\n", "metrics for Prometheus"),
+        ("# HELP nginx_connections_accepted Accepted client connections\n", "Prometheus metrics"),
         ("*   Trying 10.0.0.1:80...\n> GET / HTTP/1.1\n", "the output of curl -v"),
         ('[{"status": 200, "request": "GET / HTTP/1.1"}]\n', "jq -c '.[]'"),
         ('{\n  "status": 200\n}\n', "jq -c"),

@@ -1,7 +1,7 @@
-"""Counts messages in nginx's error log, and messages of the kernel, systemd and Kubernetes about nginx.
+"""Counts messages in nginx's error log, and messages from the kernel, systemd and Kubernetes about nginx.
 
 Lines are "date [level] pid#tid: *connection message, client: ..., upstream: ..." (ngx_log_error_core in
-src/core/ngx_log.c and ngx_http_log_error in src/http/ngx_http_request.c). At start, and from ``nginx -t``, they are
+src/core/ngx_log.c and ngx_http_log_error in src/http/ngx_http_request.c). At startup, and from ``nginx -t``, they are
 "nginx: [level] message". A message may have further lines, such as PHP's output on stderr. The rows of
 tuneproof.messages identify messages.
 """
@@ -26,7 +26,7 @@ from tuneproof.messages.rows import LEVELS, messages
 from tuneproof.wording import plain_quotes
 
 UPSTREAMS: Final = "upstreams"
-"""The upstream of an event with several upstreams or none."""
+"""Stands for the upstream of an event that names several upstreams or none."""
 _BEGINNING: Final = 400
 _NUMBERS: Final = re.compile(r"[/ :]")
 _MOST_TIMES: Final = 1_000
@@ -44,11 +44,11 @@ _LISTED: Final = " \t>*-`"
 _BARE: Final = re.compile(
     rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d),? )?(?:\[({LEVELS})\]|({LEVELS})):? (?:\*\d+ )?(?=[a-zA-Z\"])"
 )
-# The number of a connection, which no other one of its process has.
+# The number of a connection, which is unique within its process.
 _CONNECTION: Final = re.compile(r"\d+#\d+: \*\d+ \Z")
 # How people begin a quotation from the middle of a line.
 _ELLIPSIS: Final = re.compile(r"[\"'\u201c]?(?:\.\.\.|\u2026) ?(?=\[)")
-# Prefixes of a message quoted alone, and of a process without its level.
+# Prefixes of a message that is quoted alone, and process ids without a level.
 _QUOTED: Final = f"{_LISTED}\"'"
 _PROCESS: Final = re.compile(r"(?<!\d)\d+#\d+: (?:\*\d+ )?")
 _CONNECTION_ALONE: Final = re.compile(r"\A\d{1,12} ")
@@ -69,18 +69,18 @@ class Event(StrEnum):
 
     REFUSED = "connections that upstreams refused"
     CONNECT_TIMED_OUT = "connections to upstreams that timed out"
-    ANSWER_TIMED_OUT = "answers of upstreams that timed out"
-    HUNG_UP = "upstreams that hung up before the end of an answer"
+    ANSWER_TIMED_OUT = "upstream responses that timed out"
+    HUNG_UP = "upstreams that closed the connection before the end of a response"
     NONE_LEFT = "requests for which no live upstream was left"
     NO_PORT = "connections to upstreams without a free local port"
     UNRESOLVED = "names that could not be resolved"
-    TO_FILE = "answers of upstreams that went to temporary files"
-    CLIENT_LEFT = "clients that left before their answer"
+    TO_FILE = "upstream responses that went to temporary files"
+    CLIENT_LEFT = "clients that left before their response"
     CLIENT_TIMED_OUT = "clients that timed out"
     LIMITED = "requests beyond limit_req or limit_conn"
-    NO_CONNECTIONS = "times that worker_connections were used up"
+    NO_CONNECTIONS = "times that worker_connections was used up"
     NO_DESCRIPTORS = "times that file descriptors were used up"
-    WORKER_LEFT = "notices of workers that leave, as at a reload"
+    WORKER_LEFT = "notices of exiting workers, as at a reload"
 
 
 EVENTS: Final[Mapping[Event, tuple[str, ...]]] = {
@@ -118,15 +118,15 @@ class ErrorLog:
 
     messages: int  # number of messages; one with several lines counts once
     levels: Mapping[str, int]  # number of nginx's messages by level
-    events: Mapping[Event, int]  # how often each event happened; without others
+    events: Mapping[Event, int]  # how often each event happened; the others are left out
     upstreams: Mapping[Event, Mapping[str, int]]  # for an event, how often it names each upstream's address
     workers_left: tuple[datetime, ...]  # when workers exited, the first 1000 times, in the log's own time zone
     first: datetime | None  # time of the first message, in the log's own time zone; None without times
-    last: datetime | None  # time of the last one
+    last: datetime | None  # time of the last message
     known: tuple[MessageCount, ...] = ()  # the messages with a row, each once
-    unknown: Unknown = field(default_factory=Unknown)  # those of level error and higher without a row
+    unknown: Unknown = field(default_factory=Unknown)  # those at level error or above without a row
     logged: Mapping["Said", int] = field(default_factory=dict)
-    """How often a message of the start was written to the log, but not to the terminal."""
+    """How often a startup message was written to the log, but not to the terminal."""
     printed: Mapping["Said", int] = field(default_factory=dict)  # and to the terminal (or journal), but not to the log
     of_connections: LineSample = field(default_factory=LineSample)
     """A sample of the messages with a time and the number of a connection."""
@@ -142,18 +142,18 @@ class ErrorLog:
 
 
 class Collector:
-    """Counts the messages in lines; a container's output has requests between them."""
+    """Counts the messages in lines; a container's output contains requests as well."""
 
     def __init__(self) -> None:
         self._levels: Counter[str] = Counter()
         self._counts = MessageCounts()
         self._left: Counter[str] = Counter()
         self._has_system = False
-        # Times stay text, which sorts like time; most of a log's lines are from a few seconds.
+        # Times stay text, which sorts like time; most of a log's lines are within a few seconds.
         self._first = self._last = self._latest = ""
         self._joined = JoinedMessages(self._counts)
         self._before = NONE  # the message of the previous line
-        # At start nginx writes a message to its log and, with another prefix, to its terminal. By level and message.
+        # At startup nginx writes a message to its log and, with another prefix, to its terminal. By level and message.
         self._logged: Counter[tuple[str, str]] = Counter()
         self._printed: Counter[tuple[str, str]] = Counter()
         self._of_connections = LineSampler()
@@ -162,7 +162,7 @@ class Collector:
         """Count a line; return whether it is a message."""
         match = _LINE.match(line)
         if match is None:
-            # A line that begins with a request has none: most lines are skipped cheaply.
+            # A line that begins with a request contains no message: most lines are skipped cheaply.
             beginning = line[:_BEGINNING]
             if "#" in beginning or ": [" in beginning or line[:1] in "{\x1b" or line[:2] == "[{":
                 repeated = _REPEATED_AS.search(beginning)
@@ -197,7 +197,7 @@ class Collector:
         return True
 
     def _copies(self, said: tuple[str, str], times: int, *, is_printed: bool) -> int:
-        """Return how often a message of the start was already counted, from the other one of log and terminal."""
+        """Return how many of these startup messages were already counted: as written to the log or to the terminal."""
         own, other = (self._printed, self._logged) if is_printed else (self._logged, self._printed)
         copies = min(times, other[said])
         if copies:
@@ -238,7 +238,7 @@ class Collector:
         return True
 
     def log(self) -> ErrorLog | None:
-        """Return the result; None without messages."""
+        """Return the content of the lines so far; None without messages."""
         if not self._levels and not self._has_system:
             return None
         self._joined.end()
@@ -291,7 +291,7 @@ def _time(text: str) -> datetime | None:
 
 
 def any_message(lines: Iterable[str]) -> bool:
-    """Tell whether any of the lines is a message of nginx, or of the system about it."""
+    """Tell whether any of the lines is a message from nginx, or from the system about it."""
     collector = Collector()
     return any(collector.add(line) for line in lines)
 
@@ -310,9 +310,9 @@ def parse(lines: Iterable[str]) -> ErrorLog:
 
 
 def quoted(text: str) -> ErrorLog | None:
-    """Return the result for lines with only nginx's words, without time and level; None if there are none.
+    """Return the messages in lines with only nginx's words, without time and level; None if there are none.
 
-    For a text with nothing else: in a log, such a line may be from a client.
+    Use it for texts that are not a log: in a log, such a line may come from a client.
     """
     counts, before = MessageCounts(), ""
     for line in _WRAPPED.sub(") ", text).split("\n"):
@@ -332,7 +332,7 @@ def quoted(text: str) -> ErrorLog | None:
 
 
 def figures(log: ErrorLog) -> tuple[Figure, ...]:
-    """List its content: the events, the messages, then the rest by level."""
+    """List the figures of an error log: the events, the messages by row, then all messages by level."""
     told = [Figure(key=event.name.lower(), name=event.value, value=number) for event, number in log.events.items()]
     lasted = (log.last - log.first).total_seconds() if log.first and log.last else None
     return (
@@ -344,7 +344,7 @@ def figures(log: ErrorLog) -> tuple[Figure, ...]:
             for count in sorted(log.known, key=lambda count: -count.number)
         ),
         *(
-            Figure(key="messages_of_level", name=f"of level {level}", value=number, of=level)
+            Figure(key="messages_of_level", name=f"at level {level}", value=number, of=level)
             for level, number in log.levels.items()
         ),
     )

@@ -9,21 +9,21 @@ from tuneproof.messages.patterns import find_cut_of_all, find_one
 CLIENT: Final = ", client: "
 """Begins the circumstances of a message about a request."""
 NEVER_PRINTED: Final = frozenset({"debug", "info", "notice"})
-"""ngx_log_error_core() writes no message below warn to the terminal."""
+"""ngx_log_error_core() does not write messages below warn to the terminal."""
 # NGX_MAX_ERROR_STR is 2048 bytes; the rest of a longer line is not from nginx.
 LONGEST: Final = 4096
-"""More characters of a line are not read."""
-# How a message wrapped by hand breaks off and continues, up to the name of the host.
+"""Characters of a line beyond these are not read."""
+# Where people break a message: the end of one line, and the beginning of the next; a host ends the circumstances.
 _GOES_ON: Final = ((")", "while "), (" failed", "("), (" while", ""))
 # How its circumstances continue, after a comma or within quotes.
 _FURTHER: Final = re.compile(r"(?:[^,]{0,500}, )?(?:server|request|subrequest|upstream|host|referrer|login): |HTTP/\d")
 _QUOTED: Final = " \t>"
 _ENDS: Final = ', host: "'
 _MOST_WRAPPED: Final = 6
-# So many lines may follow before a row has the words, and so often this may fail in one log.
+# How many lines may follow before a row matches, and how often this may fail in one log.
 _MOST_UNFOUND: Final = 2
 _MOST_FAILURES: Final = 1_000
-# The number of a connection, if the first line ended behind it.
+# The number of a connection, if the first line ended right after it.
 _NUMBER: Final = re.compile(r"\A\*\d+ ")
 _REQUEST: Final = re.compile(r"\S+ - |\s*\{")
 # Output of applications has its own line ends; nginx's circumstances follow the last one.
@@ -40,7 +40,7 @@ class Begun(NamedTuple):
 
     message: str  # empty for none
     level: str
-    at: str  # its time; empty without
+    at: str  # its time; empty if it has none
 
 
 NONE: Final = Begun("", "", "")
@@ -53,11 +53,11 @@ class JoinedMessages:
         self._counts = counts
         self._cut = NONE  # a message that may continue in the next line
         self._wholes: tuple[str, ...] = ()  # what it may be with its other lines, the likeliest first
-        self._is_found = False  # whether a row has this, or begins with it
-        self._is_known = False  # whether a row has it, so that only circumstances may follow
+        self._is_found = False  # whether a row matches this, or begins with it
+        self._is_known = False  # whether a row matches it, so that only circumstances may follow
         self._glue: str | None = None  # what was between its last two lines; nothing, if a terminal wrapped it
         self._wrapped = 0  # how many lines followed
-        self._failures = 0  # how often the lines behind a message were not its own
+        self._failures = 0  # how often the lines after a message were not its own
         self._open = NONE  # a message with several lines, up to the one with its circumstances
         self._lines = 0  # how many lines it has so far
 

@@ -1,4 +1,4 @@
-"""Messages of an error log by row, with their subjects, in bounded memory."""
+"""Counts an error log's messages by row, with the names in them, in bounded memory."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from tuneproof.messages.patterns import find_cut, find_one, words_again
 from tuneproof.messages.rows import Message, messages
 
 MOST_NAMES: Final = 256
-"""The number of names kept per kind and row: they may come from requests. At this number, there may be more."""
+"""The number of names kept per kind and row: they may come from requests. If it is reached, there may be more."""
 _OF_ZONES: Final = frozenset(
     {"limit_req", "limit_req_delay", "limit_conn", "limit_dry_run", "limit_req_zone_full", "zone_full"}
 )
@@ -26,12 +26,12 @@ _CIRCUMSTANCES: Final = re.compile(
     r", (?:udp )?client: ([^,\s]{1,64})(?: using starttls)?(?:, server: ([^,\"]{0,200}))?"
     r'(?:, request: "([A-Z]{1,20}) ([^\s?"]{0,500}))?'
 )
-# mail logs it without quotes.
+# mail logs the upstream without quotes.
 _OF_MAIL: Final = re.compile(r', login: "|, upstream: [^"]| using starttls, server: ')
 _UPSTREAM: Final = re.compile(r', upstream: "?(?:(\w{1,20})://)?(unix:[^:"]+|[^/",\s]+)')
-# HTTP has a server's name, stream and mail its listening address.
+# HTTP logs the server's name, stream and mail its listening address.
 _PORT: Final = re.compile(r":\d{1,5}$")
-# Before there is a request, HTTP has the address, too.
+# Before there is a request, HTTP logs the address, too.
 _OF_HTTP_TOO: Final = (
     *(" while SSL handshaking", " while reading PROXY protocol", " while waiting for request", " while keepalive"),
     *(" while processing HTTP/2 connection", " while processing HTTP/3 connection", " while handling quic packets"),
@@ -56,17 +56,17 @@ class MessageCount:
     servers: Mapping[str, int] = field(default_factory=dict)  # by server_name
     requests: Mapping[str, int] = field(default_factory=dict)
     """By method and URI, without its query, and with a star for each number, hash or UUID in it."""
-    zones: Mapping[str, int] = field(default_factory=dict)  # by name, of limits
+    zones: Mapping[str, int] = field(default_factory=dict)  # by name, for limits
     codes: Mapping[str, int] = field(default_factory=dict)  # by the number in the message, if the row depends on it
     schemes: Mapping[str, int] = field(default_factory=dict)  # by the scheme of their upstream, such as "fastcgi"
-    streams: int = 0  # how many are about connections of stream{} or mail{}, not about requests
+    streams: int = 0  # how many are about connections in stream{} or mail{}, not about requests
     mails: int = 0  # how many of these are certainly about mail{}
     subrequests: int = 0  # how many are about requests that nginx makes for another one
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unknown:
-    """Messages of level error and higher without a row."""
+    """Messages at level error or above without a row."""
 
     number: int = 0
     examples: tuple[str, ...] = ()  # the first three that differ before their circumstances
@@ -105,7 +105,7 @@ class _Count:
         self.codes: dict[str, int] = {}
 
     def add_names(self, row: str, message: str, end: int, times: int) -> None:
-        """Count a message's subjects; ``end``: where its circumstances begin, or -1."""
+        """Count the names in a message; ``end``: where its circumstances begin, or -1."""
         match = _CIRCUMSTANCES.match(message, end) if end >= 0 else None
         if match is not None:
             client, server, method, uri = match.groups()
@@ -139,7 +139,7 @@ def _end_of_words(message: str) -> int:
 
 
 def _without_number(message: str, level: str) -> Message | None:
-    """Find a row behind the connection's number: Markdown takes the asterisk before it for its own."""
+    """Find a row after the connection's number: Markdown takes the asterisk before that for its own."""
     number = _CONNECTION.match(message)
     return find_one(message[number.end() :], level) if number is not None else None
 
@@ -152,7 +152,7 @@ def _more(names: dict[str, int], name: str, times: int) -> None:
 
 
 class MessageCounts:
-    """Counts messages."""
+    """Counts messages by row."""
 
     def __init__(self) -> None:
         self._counts: dict[str, _Count] = {}
@@ -162,9 +162,9 @@ class MessageCounts:
         self._examples: dict[str, str] = {}  # by the words up to the circumstances
 
     def add(self, message: str, *, level: str, at: str, times: int = 1) -> None:
-        """Count a message, without time, level and process.
+        """Count a message, which is given without its time, level and process.
 
-        ``at``: its time, in a form with which later times compare greater; empty without.
+        ``at``: its time, in a form in which later times compare greater; empty if unknown.
         """
         end = _end_of_words(message)
         head = message[:end] if end >= 0 else message

@@ -1,6 +1,6 @@
-"""Lines of other programs with a row: the kernel, systemd, Docker, Kubernetes, and servers behind nginx.
+"""Finds rows for lines from other programs: the kernel, systemd, Docker, Kubernetes, and servers behind nginx.
 
-Rows that have no levels describe such lines.
+These are the rows without levels.
 """
 
 import re
@@ -14,7 +14,7 @@ from tuneproof.messages.patterns import find_one
 _STAMP: Final = re.compile(
     r"(?:<\d{1,3}>)?(?:\w+ *: *\w+ *: )?\[(?:[ \d]+\.\d+|\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\] "
 )
-# Prefixes of other logs: auditd, also in the kernel's log; klog, as of ingress-nginx; PHP-FPM; gunicorn; uWSGI;
+# Prefixes of other logs: auditd, even in the kernel's log; klog, as in ingress-nginx; PHP-FPM; gunicorn; uWSGI;
 # supervisord; Passenger; nginx without a level.
 _OWN: Final = re.compile(
     r"(?:audit: )?type=\w+ (?:msg=)?audit\([\d.:]+\): "
@@ -37,7 +37,7 @@ _EVENT: Final = re.compile(
     r"\d+/\d+ nodes are available)"
 )
 _TIMES: Final = re.compile(r"\(x(\d{1,6}) over ")
-# Parts of all rows' words: most other lines have none. One by one, they take a tenth of the time of a pattern.
+# Every row's words contain one of these; most other lines do not. One by one, they take a tenth of a pattern's time.
 _ANY_OF_THEM: Final = tuple(
     (  # noqa: SIM905 - one line for each of eighty short texts would hide the program around them
         "segfault at|general protection|invalid opcode|ut of memory|ut of socket memory|oom-kill|OOM kill|OOMKill|"
@@ -60,7 +60,7 @@ _REQUEST: Final = re.compile(r'(?<!\(request: )"[A-Z]+ ')
 
 @dataclass(frozen=True, kw_only=True)
 class SystemMessage:
-    """A message with a row."""
+    """A message that a row matches."""
 
     row: str  # the row's id
     text: str  # without its prefix
@@ -69,7 +69,7 @@ class SystemMessage:
 
 def message_of(line: str) -> SystemMessage | None:
     """Return the message of a line; None if no row matches."""
-    # A log of requests has clients' data in quotes, which is not a message of the system.
+    # An access log contains clients' data in quotes, which are not messages from the system.
     if not any(words in line for words in _ANY_OF_THEM) or _REQUEST.search(line) is not None:
         return None
     text = unwrapped(line)

@@ -1,4 +1,4 @@
-"""Lines of nginx without additions of other programs: journald, Docker, Kubernetes, syslog, exports, web pages.
+"""Removes what other programs add to nginx's lines: journald, Docker, Kubernetes, syslog, exports, web pages.
 
 A line without a prefix is returned unchanged.
 """
@@ -45,13 +45,13 @@ _KEYS: Final = (
 # The keys in search results.
 _INNER_KEYS: Final = ("_source", "jsonPayload", "content", "attributes", "result")
 # Lists of lines in one object: CloudWatch, OpenTelemetry, Loki (a time before each line), Elastic's original line, and
-# what Ansible prints of a command.
+# a command's stderr in Ansible's output.
 _DEEP: Final = re.compile(
     r'"(message|stringValue|\d{16,19}|original|stderr|LogMessage|LogEntry|Log_s|ResultDescription)"'
     r'\s*[:,]\s*"'
 )
 _MOST_LAYERS: Final = 3
-# An access log's line in an exported table, behind its time: CloudWatch, Loki.
+# An access log's line in an exported table, after its time: CloudWatch, Loki.
 _CSV_ROW: Final = re.compile(r'[^",\n]{1,60},"(?=[^"]*"")((?:[^"]|"")*+)"')
 
 # nginx's own beginning, anywhere in a line: other programs add columns, labels, keys, and "\n" for line ends.
@@ -62,7 +62,7 @@ _BEGINNING: Final = re.compile(
 _LONGEST_PREFIX: Final = 1_000
 # A message does not follow a request, but a request may contain one, for example as user agent.
 _REQUEST: Final = re.compile(r'"[A-Z]{3,20} |HTTP/\d|^\W{0,9}\d{1,3}(?:\.\d{1,3}){3} ')
-# JSON in several lines may have a message twice: what a shipper read, and what it sends.
+# JSON in several lines may contain a message twice: what a shipper read, and what it sends.
 _JSON_KEY: Final = re.compile(r'\s*"([^"]{1,100})"\s*:\s*"')
 _JSON_STRING: Final = re.compile(r'(?:[^"\\]|\\.)*')
 _CSV_FIELD: Final = re.compile(r'((?:[^"]|"")*+)"\s*(?:[,;\t]|$)')
@@ -70,7 +70,7 @@ _STAMP: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)")
 
 
 def nginx_line(line: str) -> str:
-    """Return a line from nginx's own beginning; without one, like ``unwrapped``."""
+    """Return a line from where nginx's own text begins; if that is not found, as ``unwrapped`` returns it."""
     line = unwrapped(plain_quotes(line))
     found = None if line.lstrip().startswith(_BEGINS_JSON) else _BEGINNING.search(line, 0, _LONGEST_PREFIX)
     if found is None or _REQUEST.search(before := line[: found.start()]) is not None:
@@ -81,11 +81,11 @@ def nginx_line(line: str) -> str:
 
 
 def inner_lines(line: str) -> list[str]:
-    """Return nginx's lines deep in JSON; empty for other text."""
+    """Return nginx's lines from deep inside JSON; empty for other text."""
     if not line.lstrip("[ ").startswith(_BEGINS_JSON):
         return []
     found = [key for key in _DEEP.finditer(line) if _BEGINNING.match(line, key.end()) is not None]
-    # A record may have a message twice: what a shipper read, and what it sends.
+    # A record may contain a message twice: what a shipper read, and what it sends.
     names = ["1" if key[1].isdigit() else key[1] for key in found]
     return [_field(line[key.end() :]) for key, name in zip(found, names, strict=True) if name == names[0]]
 
@@ -143,7 +143,7 @@ def _of_object(value: Mapping[str, Any]) -> str | None:
 
 
 def _of_parsed(value: Mapping[str, Any]) -> str | None:
-    """Return the line of a message that a shipper has taken apart: Filebeat's nginx module, Vector, Fluent Bit.
+    """Rebuild the line of a message that a shipper has taken apart: Filebeat's nginx module, Vector, Fluent Bit.
 
     https://www.elastic.co/guide/en/ecs/, https://vector.dev/docs/reference/vrl/functions/#parse_nginx_log
     """

@@ -219,7 +219,7 @@ CASES: Final[Rows] = {
         row(
             "the error log names it",
             FOUND,
-            "for 1: Error log: 5 connections that upstreams refused, of 10.0.0.5:8080.",
+            "for 1: Error log: 5 connections that upstreams refused (10.0.0.5:8080).",
             said_so(Event.REFUSED, 5, "10.0.0.5:8080"),
         ),
         row("four in the error log", RARE, said_so(Event.REFUSED, 4)),
@@ -232,7 +232,7 @@ CASES: Final[Rows] = {
         row(
             "nginx says so",
             FOUND,
-            "for 1: 20 connections to upstreams without a free local port, of 10.0.1.3:9000",
+            "for 1: 20 connections to upstreams without a free local port (10.0.1.3:9000)",
             said_so(Event.NO_PORT, 20, "10.0.1.3:9000"),
             ANSWERED_502,
         ),

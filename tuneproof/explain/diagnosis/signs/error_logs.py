@@ -45,4 +45,4 @@ def weigh(evidence: EvidenceSet, case: Case, event: Event, *, proves: bool = Tru
 def said(log: ErrorLog, event: Event) -> str:
     """Return an error log's statement about an event."""
     upstream = log.upstream_of(event)
-    return f"Error log: {log.of(event)} {event.value}{'' if upstream == UPSTREAMS else f', of {upstream}'}."
+    return f"Error log: {log.of(event)} {event.value}{'' if upstream == UPSTREAMS else f' ({upstream})'}."
