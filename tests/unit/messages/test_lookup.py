@@ -86,6 +86,7 @@ MUSL: Final = {
     "Out of memory": "Cannot allocate memory",
     "No file descriptors available": "Too many open files",
     "Filename too long": "File name too long",
+    "Quota exceeded": "Disk quota exceeded",
     "Symbolic link loop": "Too many levels of symbolic links",
     "Address in use": "Address already in use",
     "Address not available": "Cannot assign requested address",

@@ -71,7 +71,8 @@ class MessageFinding:
         """Their order: how many requests they explain."""
         if "emerg" in self.row.levels and self.row.area == "start":
             return float("inf")
-        return self.number * (_OF_MANY if self.row.area in {"resources", "kernel"} and not self.row.statuses else 1)
+        number = self.number + sum(each.number for each in self.consequences)
+        return number * (_OF_MANY if self.row.area in {"resources", "kernel"} and not self.row.statuses else 1)
 
 
 @dataclass(frozen=True, kw_only=True)

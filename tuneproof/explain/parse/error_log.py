@@ -31,18 +31,19 @@ _BEGINNING: Final = 400
 _NUMBERS: Final = re.compile(r"[/ :]")
 _MOST_TIMES: Final = 1_000
 _MOST_SAID: Final = 1_000
+_LEVELS: Final = f"(?i:{LEVELS})"
 # People also hide numbers: "xxxx#xxxx: *xx".
 _ID: Final = r"(?:\d+|[xX*]{1,10})"
 _LINE: Final = re.compile(
-    # People leave the time out, and so do tools with their own time.
-    rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) )?\[({LEVELS})\] {_ID}#{_ID}: (?:\*{_ID} )?"
+    # People leave the time out, and so do tools with their own time; some write levels in capitals.
+    rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d) )?\[({_LEVELS})\] {_ID}#{_ID}: (?:\*{_ID} )?"
     rf"|(?:nginx|angie): \[({LEVELS})\] "
 )
 # Prefixes of lists and code in web threads; a quote may begin a log's own column.
 _LISTED: Final = " \t>*-`"
 # Without a process, other programs log like this as well: the message must be known.
 _BARE: Final = re.compile(
-    rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d),? )?(?:\[({LEVELS})\]|({LEVELS})):? (?:\*\d+ )?(?=[a-zA-Z\"])"
+    rf"(?:(\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d),? )?(?:\[({_LEVELS})\]|({_LEVELS})):? (?:\*\d+ )?(?=[a-zA-Z\"])"
 )
 # The number of a connection, which is unique within its process.
 _CONNECTION: Final = re.compile(r"\d+#\d+: \*\d+ \Z")
@@ -174,7 +175,7 @@ class Collector:
                 if match is not None and repeated is not None:
                     return self._add(match, line.rstrip().removesuffix("]"), int(repeated[1]))
             if match is None and (bare := _BARE.match(line)) is not None and CLIENT in line:
-                match = bare if find_one(line[bare.end() :], bare[2] or bare[3]) is not None else None
+                match = bare if find_one(line[bare.end() :], (bare[2] or bare[3]).lower()) is not None else None
             if match is None:
                 return self._repeats(line) or self._joined.goes_on(line) or self._add_system(line)
         return self._add(match, line, 1)
@@ -183,7 +184,7 @@ class Collector:
         at = match[1] or ""
         if at and at != self._latest and not self._is_time(at):
             return False
-        level = match[2] or match[3]
+        level = (match[2] or match[3]).lower()
         message = plain_quotes(line[match.end() : match.end() + LONGEST].rstrip())
         if level not in NEVER_PRINTED and CLIENT not in message:
             times -= self._copies((level, message), times, is_printed=bool(match[3]))

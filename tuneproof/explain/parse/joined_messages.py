@@ -17,7 +17,12 @@ LONGEST: Final = 4096
 _GOES_ON: Final = ((")", "while "), (" failed", "("), (" while", ""))
 # How its circumstances continue, after a comma or within quotes.
 _FURTHER: Final = re.compile(r"(?:[^,]{0,500}, )?(?:server|request|subrequest|upstream|host|referrer|login): |HTTP/\d")
-_QUOTED: Final = " \t>"
+# How mails and forums begin a quoted line.
+_QUOTE: Final = re.compile(r"[ \t]*(?:>[ \t]?)+")
+# A whole circumstance: only requests contain blanks.
+_WHOLE: Final = re.compile(
+    r', (?:(?:sub)?request: "[^"]*"|(?:upstream|host|referrer|login): "[^" ]*")(?:, |$)|, server: [^", ]+, [a-z]+: '
+)
 _ENDS: Final = ', host: "'
 _MOST_WRAPPED: Final = 6
 # How many lines may follow before a row matches, and how often this may fail in one log.
@@ -25,7 +30,7 @@ _MOST_UNFOUND: Final = 2
 _MOST_FAILURES: Final = 1_000
 # The number of a connection, if the first line ended right after it.
 _NUMBER: Final = re.compile(r"\A\*\d+ ")
-_REQUEST: Final = re.compile(r"\S+ - |\s*\{")
+_REQUEST: Final = re.compile(r"\S+ - |\s*\{|nginx: ")
 # Output of applications has its own line ends; nginx's circumstances follow the last one.
 _STDERR: Final = 'FastCGI sent in stderr: "'
 _OF_SEVERAL_LINES: Final = (_STDERR, "lua ", "[lua] ", "failed to run ", "js ")
@@ -118,30 +123,43 @@ class JoinedMessages:
 
     def _is_wrapped(self, line: str) -> bool:
         """Tell whether a line seems to continue the message; later lines may show that it did."""
-        more = line[:LONGEST].rstrip("\r\n")
-        if not self._cut.message or self._wrapped >= _MOST_WRAPPED or not more.strip() or _REQUEST.match(more):
+        if not self._cut.message or self._wrapped >= _MOST_WRAPPED:
             return False
-        goes_on = self._has_circumstances(more) if CLIENT in self._wholes[0] else self._has_words(more)
+        more = line[:LONGEST].rstrip("\r\n")
+        quote = _QUOTE.match(more)
+        more = more[quote.end() :] if quote is not None else more
+        if not more.strip() or _REQUEST.match(more):
+            return False
+        if CLIENT in self._wholes[0]:
+            goes_on = self._has_circumstances(more)
+        else:
+            goes_on = self._has_words(more, is_quoted=quote is not None)
         if not goes_on and (self._is_found or self._wrapped >= _MOST_UNFOUND or self._failures >= _MOST_FAILURES):
             self.end()
             return False
         self._wrapped += 1
         return goes_on
 
-    def _has_words(self, more: str) -> bool:
-        """Tell whether a line continues a message before its circumstances."""
-        level, own = self._cut.level, more.strip(_QUOTED)
-        if any(self._wholes[0].endswith(end) and own.startswith(goes_on) for end, goes_on in _GOES_ON):
-            glues = [" "]
-        elif self._is_known:
-            glues = [self._glue] if self._glue is not None else []
-        else:
-            glues = ["", " "]
+    def _glues(self, own: str, more: str, *, is_quoted: bool) -> list[str]:
+        """Return what may have been between the last two lines of the words, the likeliest first."""
+        whole = self._wholes[0]
+        at_blank = any(whole.endswith(end) and own.startswith(goes_on) for end, goes_on in _GOES_ON)
+        if at_blank or (self._is_known and CLIENT in f"{whole} {own}" and CLIENT not in f"{whole}{more}"):
+            return [" "]
+        if self._is_known:
+            return [self._glue] if self._glue is not None else []
+        return [" ", ""] if is_quoted else ["", " "]
+
+    def _has_words(self, more: str, *, is_quoted: bool) -> bool:
+        """Tell whether a line continues a message before its circumstances; mails wrap quoted lines at blanks."""
+        level, own = self._cut.level, more.strip(" \t")
+        glues = self._glues(own, more, is_quoted=is_quoted)
         wholes = [
             (glue, _NUMBER.sub("", f"{whole}{glue}{own if glue else more}")) for whole in self._wholes for glue in glues
         ]
         known = [each for each in wholes if find_one(each[1], level) is not None]
         found = known or [each for each in wholes if find_cut_of_all(each[1], level)]
+        found.sort(key=lambda each: CLIENT not in each[1])
         if self._is_found and not found:
             return False
         if wholes:
@@ -152,9 +170,15 @@ class JoinedMessages:
 
     def _has_circumstances(self, more: str) -> bool:
         """Tell whether a line continues a message within its circumstances."""
-        (whole, *_), own = self._wholes, more.strip(_QUOTED)
+        (whole, *_), own = self._wholes, more.strip(" \t")
         if _ENDS in whole:
             return False
+        last = whole[whole.rfind(", ") :]
+        at_blank, anywhere = (_WHOLE.match(f"{last}{end}") is not None for end in (f" {own}", more))
+        if anywhere and not at_blank:
+            self._glue = ""
+        elif at_blank and not anywhere and self._glue != " ":
+            whole, self._glue = self._wholes[-1], " "
         if self._glue != "":
             if not self._may_go_on(whole, self._cut.level) or _FURTHER.match(own) is None:
                 return False

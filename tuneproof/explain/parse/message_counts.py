@@ -28,6 +28,7 @@ _CIRCUMSTANCES: Final = re.compile(
 )
 # mail logs the upstream without quotes.
 _OF_MAIL: Final = re.compile(r', login: "|, upstream: [^"]| using starttls, server: ')
+_MAIL_STATES: Final = (" while in auth state", " while in http auth state", " while in starttls state")
 _UPSTREAM: Final = re.compile(r', upstream: "?(?:(\w{1,20})://)?(unix:[^:"]+|[^/",\s]+)')
 # HTTP logs the server's name, stream and mail its listening address.
 _PORT: Final = re.compile(r":\d{1,5}$")
@@ -39,6 +40,8 @@ _OF_HTTP_TOO: Final = (
 # A variable part of a URI: a number, a hash or a UUID.
 _IDENTIFIER: Final = re.compile(r"/(?:\d+|[0-9a-f]{16,}|[0-9a-f]{8}-[0-9a-f-]{27})(?=/|$)")
 _CONNECTION: Final = re.compile(r"\d{1,12} ")
+# The PROXY protocol where nginx expects a request.
+_PROXY: Final = ', request: "PROXY '
 _ZONE: Final = re.compile(r'(?:zone|cache) "([^"]{1,100})"')
 
 
@@ -115,7 +118,8 @@ class _Count:
                 is_any = message.endswith(_OF_HTTP_TOO, 0, end)
                 if not method and not is_any and _PORT.search(server) is not None:
                     self.streams += times
-                    self.mails += times * (_OF_MAIL.search(message, end) is not None)
+                    is_mail = message.endswith(_MAIL_STATES, 0, end) or _OF_MAIL.search(message, end) is not None
+                    self.mails += times * is_mail
             if method:
                 _more(self.requests, f"{method} {_IDENTIFIER.sub('/*', uri)}", times)
             end = match.end()
@@ -157,7 +161,7 @@ class MessageCounts:
     def __init__(self) -> None:
         self._counts: dict[str, _Count] = {}
         # The row of a message, by its level and its words up to the circumstances: most messages are of a few kinds.
-        self._rows: dict[tuple[str, str, bool], tuple[str, str]] = {}
+        self._rows: dict[tuple[str, str, bool, bool], tuple[str, str]] = {}
         self._unknown = 0
         self._examples: dict[str, str] = {}  # by the words up to the circumstances
 
@@ -168,7 +172,7 @@ class MessageCounts:
         """
         end = _end_of_words(message)
         head = message[:end] if end >= 0 else message
-        shape = level, head, end < 0
+        shape = level, head, end < 0, _PROXY in message
         known = self._rows.get(shape)
         if known is None:
             found = find_one(message, level) or find_cut(message, level) or _without_number(message, level)

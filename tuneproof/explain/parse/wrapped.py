@@ -56,7 +56,7 @@ _CSV_ROW: Final = re.compile(r'[^",\n]{1,60},"(?=[^"]*"")((?:[^"]|"")*+)"')
 
 # nginx's own beginning, anywhere in a line: other programs add columns, labels, keys, and "\n" for line ends.
 _BEGINNING: Final = re.compile(
-    rf"(?:\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d \[(?:{LEVELS})\] \d+#\d+: "
+    rf"(?:\d{{4}}/\d\d/\d\d \d\d:\d\d:\d\d \[(?i:{LEVELS})\] \d+#\d+: "
     rf"|(?:(?<![\w/.-])|(?<=\\n))(?:nginx|angie): \[(?:{LEVELS})\] )"
 )
 _LONGEST_PREFIX: Final = 1_000

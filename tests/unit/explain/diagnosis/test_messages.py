@@ -124,6 +124,20 @@ def test_a_502_with_its_reason_in_the_log_is_not_a_refusal() -> None:
     assert not any("refused" in row.text for row in rows(diagnose(given), told) if row.label in {"Open", "Also"})
 
 
+def test_a_message_with_consequences_explains_them_too() -> None:
+    """Of two causes with as many messages, the one that others follow from comes first."""
+    denied = 'audit: type=1400 audit(1.1:9): apparmor="DENIED" operation="open" name="/srv/a" comm="nginx"'
+    killed = "Out of memory: Killed process 7 (nginx) total-vm:9kB"
+    told = found([*(f"Nov 26 09:00:00 a kernel: {text}" for text in (denied, killed)), *written(KILLED)])
+    assert [each.row.id for each in told.problems] == ["oom_host", "apparmor_denied"]
+
+
+def test_idle_connections_closed_for_want_of_others_are_a_consequence() -> None:
+    words = "1024 worker_connections are not enough"
+    (finding,) = found(written(f"[alert] 7#7: {words}", f"[warn] 7#7: {words}, reusing connections")).problems
+    assert (finding.row.id, finding.consequences[0].row.id) == ("worker_connections", "worker_connections_reused")
+
+
 def test_another_cause_comes_before_messages_that_are_only_logged() -> None:
     """The messages are listed below the cause."""
     given = seen(grown(ListenOverflows=90, ListenDrops=90))

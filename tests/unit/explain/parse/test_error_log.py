@@ -126,6 +126,14 @@ BIG = (
 )
 
 
+def wrapped(*breaks: tuple[str, str]) -> list[str]:
+    """Return the lines of a message with line ends where each pair of texts has them."""
+    text = f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG}"
+    for whole, broken in breaks:
+        text = text.replace(whole, broken)
+    return text.split("\n")
+
+
 @pytest.mark.parametrize(
     "lines",
     [
@@ -140,6 +148,12 @@ BIG = (
         [f"> 2026/11/26 09:00:01 [error] 7#7: *12 {BIG[:17]}", f"> {BIG[18:42]}", f"> {BIG[43:]}"],
         f"2026/11/26 09:00:01 [error] 7#7: *12 {BIG}".replace(", r", ",\n  r").replace(" HTTP", "\nHTTP").split("\n"),
         ["2026/11/26 09:00:01 [error] 7#7: *12", BIG[:10], BIG[10:42], BIG[42:]],
+        wrapped(("response header", "response \nheader"), ('upstream: "', 'upstrea\nm: "')),
+        wrapped(("response header", "response \nheader"), ("10.0.0.5", "10.0.\n0.5")),
+        wrapped(("upstream sent", "upstr\n> eam sent"), ("client", "cli\n> ent")),
+        [f"2026/11/26 09:00:01 [ERROR] 7#7: *12 {BIG}"],
+        [f"web1 nginx: 2026/11/26 09:00:01 [Error] 7#7: *12 {BIG}"],
+        [f"2026/11/26 09:00:01 ERROR {BIG}"],
     ],
     ids=[
         "hidden numbers",
@@ -153,6 +167,12 @@ BIG = (
         "wrapped twice",
         "wrapped within its circumstances",
         "wrapped before its words",
+        "a name of a circumstance in two lines",
+        "an address in two lines",
+        "a quoted line wrapped by a terminal",
+        "capitals",
+        "a prefix and a capital",
+        "capitals without brackets",
     ],
 )
 def test_a_line_may_be_pasted_imperfectly(lines: list[str]) -> None:
@@ -161,6 +181,40 @@ def test_a_line_may_be_pasted_imperfectly(lines: list[str]) -> None:
     assert (count.row, count.number, count.clients) == ("upstream_too_big_header", 1, {"10.0.0.9": 1})
     assert (count.requests, count.upstreams) == ({"GET /a": 1}, {"10.0.0.5:80": 1})
     assert log.unknown.number == 0
+
+
+@pytest.mark.parametrize("quote", ["", "> "])
+def test_a_mail_wraps_a_message_at_blanks(quote: str) -> None:
+    """A terminal would wrap it anywhere, and the row is the same for both ways of joining the lines."""
+    full = (
+        '2026/11/26 09:00:01 [crit] 7#7: *9 open()\n"/srv/1" failed (28: No space left on\ndevice), client:\n10.0.0.9, '
+        'server: a,\nrequest: "GET /a HTTP/1.1"'
+    )
+    (count,) = parse(f"{quote}{line}" for line in full.split("\n")).known
+    assert (count.row, count.clients, count.requests) == ("disk_full", {"10.0.0.9": 1}, {"GET /a": 1})
+
+
+def test_what_nginx_prints_after_a_wrapped_message_does_not_belong_to_it() -> None:
+    lines = ['nginx: [emerg] cannot load certificate "/a.pem":', "BIO_new_file() failed (SSL: error:80000002)"]
+    log = parse([*lines, "nginx: configuration file /etc/nginx/nginx.conf test failed"])
+    assert [count.row for count in log.known] == ["configuration_test_failed", "certificate_missing"]
+
+
+def test_a_request_that_is_a_line_of_the_proxy_protocol_has_its_own_row() -> None:
+    """The words before the request are those of any invalid request."""
+    words = "2026/11/26 09:00:01 [info] 7#7: *1 client sent invalid request while reading client request line, client: "
+    lines = [f'{words}10.0.0.9, server: a, request: "{request}"' for request in ("GET a", "PROXY TCP4 1.2.3.4", "x")]
+    assert {count.row: count.number for count in parse(lines).known} == {
+        "client_request_invalid": 2,
+        "proxy_protocol_unexpected": 1,
+    }
+
+
+def test_a_state_of_mail_shows_that_a_message_is_about_mail() -> None:
+    """Before the login, the message has neither a login nor an upstream."""
+    words = "2026/11/26 09:00:01 [info] 7#7: *1 client timed out (110: Connection timed out) while {}, client: 10.0.0.9"
+    (count,) = parse(f"{words.format(state)}, server: 0.0.0.0:25" for state in ("in auth state", "proxying")).known
+    assert (count.number, count.streams, count.mails) == (2, 2, 1)
 
 
 def test_lines_after_an_unknown_message_do_not_belong_to_it() -> None:
