@@ -91,7 +91,7 @@ def test_a_log_in_a_usual_format_is_read(tmp_path: Path) -> None:
     assert explanation.evidence.access_logs[0].content.requests == 3
 
 
-def test_a_containers_output_is_both_logs(tmp_path: Path) -> None:
+def test_a_containers_output_is_read_as_both_logs(tmp_path: Path) -> None:
     """Lines about requests and errors alternate, and neither kind disturbs the other."""
     requests = [f'10.0.0.9 - - [22/Nov/2026:14:50:0{n} +0000] "GET / HTTP/1.1" 502 157 "-" "curl/8"' for n in range(6)]
     refused = (
@@ -205,7 +205,7 @@ def test_only_readings_of_the_same_kind_are_compared(tmp_path: Path) -> None:
     assert figure(found[9], DROPPED) == 1
 
 
-def test_two_readings_in_one_file_are_compared_there(tmp_path: Path) -> None:
+def test_two_readings_in_one_file_are_compared(tmp_path: Path) -> None:
     loop = f"Fri Nov 20\n{proc_net(5)}Fri Nov 20\n{proc_net(9)}"
     found, cpus = explained(tmp_path, {"loop": loop, "softnet": softnet(3) + softnet(10)}).found
     assert (figure(found, "readings"), figure(found, "TcpExt.ListenOverflows"), figure(cpus, DROPPED)) == (2, 4, 7)
@@ -287,8 +287,8 @@ def test_a_text_that_is_too_long_is_reported(tmp_path: Path, monkeypatch: pytest
     assert figure(log, "requests") == 20_000
 
 
-def test_a_broken_file_in_a_folder_does_not_affect_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken file that the user named is bad input; a broken file in a folder is reported."""
+def test_an_unreadable_file_in_a_folder_does_not_affect_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unreadable file that the user named is bad input; in a folder, such a file is reported."""
     for name in ("a.log", "b.log"):
         (tmp_path / name).write_text(COMBINED)
     read = Path.open
@@ -309,7 +309,7 @@ def test_a_broken_file_in_a_folder_does_not_affect_others(tmp_path: Path, monkey
 
 
 def test_all_kinds_are_read_together(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Nothing else is printed; damaged files are tested in tests/fuzz."""
+    """Reading them prints nothing; damaged files are tested in tests/fuzz."""
     texts = {kind: text for kind, text in SAMPLES.items() if kind is not Kind.CAPTURE}
     for kind, text in {**texts, Kind.ACCESS_LOG: f"{COMBINED}\n" * 3}.items():
         (tmp_path / kind.name).write_text(text)

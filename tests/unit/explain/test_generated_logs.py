@@ -24,22 +24,22 @@ def test_the_seeds_of_a_quick_run_have_every_alternative_with_and_without_a_stal
     assert {truth.lacks for truth in truths} == set(LACKS)
 
 
-def test_the_lengths_of_stalls_and_of_delays_overlap() -> None:
-    """The delay to a distant upstream is up to 200 ms, and a stall takes 20 ms to 2 s."""
+def test_generated_stalls_last_from_20_ms_to_2_s() -> None:
+    """Their lengths overlap with the delays to distant upstreams, which are up to 200 ms."""
     stalls_s = sorted(truth.stall_s for truth in map(truth_of, range(2_000)) if truth.stall_s)
     assert 0.02 <= stalls_s[0] < 0.021
     assert 1.9 < stalls_s[-1] <= 2.0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_no_finding_is_false(seed: int) -> None:
+def test_no_finding_is_false_and_no_stall_is_missed(seed: int) -> None:
     log = judged(seed)
     assert not log.wrong, log.truth
     assert not log.is_missed, log.truth
 
 
 def logs(*found: Cause, of: int, long_stall: bool = True) -> list[Judged]:
-    """Return this many logs with a stall, with this verdict."""
+    """Return this many judged logs with a stall, in which these causes were found."""
     stall = next(truth for truth in map(truth_of, range(99)) if truth.stall_s >= 0.1 and truth.lacks == "nothing")
     truth = replace(stall, causes=frozenset({Cause.EVENT_LOOP_STALL}), stall_s=0.1 if long_stall else 0.09)
     return [Judged(truth=truth, found=frozenset(found))] * of

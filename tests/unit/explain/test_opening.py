@@ -131,7 +131,7 @@ def test_a_small_file_that_expands_to_a_large_one_takes_little_memory() -> None:
     assert peak_bytes < 8 << 20
 
 
-def test_a_folder_means_its_files_by_name_without_sub_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_gives_its_own_files_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numbers in names are sorted as numbers. A pipe is skipped, since it would never end; standard input is read."""
     for name in ("b10.log", "b9.log", "a.log", "\u0663.log"):
         (tmp_path / name).write_text("x")

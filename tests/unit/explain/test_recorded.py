@@ -30,7 +30,7 @@ def test_every_recorded_capture_is_checked() -> None:
 
 
 @pytest.mark.parametrize("name", [HEALTHY, *BUILT])
-def test_the_built_cause_is_found_or_possible_and_no_other_is_found(name: str) -> None:
+def test_the_intended_cause_is_found_or_possible_and_no_other_is_found(name: str) -> None:
     """If one file is not enough, the cause is possible; no packet is malformed, and no file is truncated."""
     explanation = explain(sources([str(CAPTURES / f"{name}.pcap.gz")]))
     (capture,) = explanation.evidence.captures

@@ -49,7 +49,7 @@ OVERFLOWS = diagnose(seen(grown(ListenOverflows=9, ListenDrops=9)))
 
 
 def test_the_first_screen_begins_with_the_cause_and_names_each_file_by_its_number() -> None:
-    """Here, it is the whole output, as in a pipe; figures are shown on request."""
+    """Here, the first screen is the whole output, as in a pipe; figures are shown on request."""
     named = (Found(name="counters 1", kind=Kind.NSTAT), *FOUND)
     assert render_text(named, OVERFLOWS, width=80, color=False) == (
         "FOUND: The accept queue overflows\n"

@@ -75,7 +75,7 @@ def test_an_indented_transcript_is_recognised(tmp_path: Path) -> None:
     assert [file.kind for file in explained(tmp_path, text).found] == [Kind.NSTAT]
 
 
-def test_each_output_of_a_transcript_is_a_file_of_its_own(tmp_path: Path) -> None:
+def test_each_output_in_a_transcript_is_a_separate_file(tmp_path: Path) -> None:
     """Two readings of one kind are compared; unknown outputs are skipped."""
     later = NSTAT.replace("17 ", "99 ")
     text = (

@@ -35,7 +35,7 @@ def test_a_log_that_nginx_did_not_write_is_named_and_not_read(line: str, said: s
     assert found.error == said + INSTEAD[said.partition(" of ")[0] + " of"]
 
 
-def test_a_format_that_the_user_gives_is_believed(tmp_path: Path) -> None:
+def test_a_file_is_an_access_log_if_the_user_gives_its_format(tmp_path: Path) -> None:
     """Other programs may write such lines, too."""
     text = '{"ClientIP":"203.0.113.9","EdgeResponseStatus":200}\n'
     (found,) = explained(tmp_path, {"log": text}, log_formats=("$status",)).found

@@ -83,7 +83,7 @@ def test_the_finding_that_explains_most_comes_first() -> None:
         assert causes(diagnose(both_legs(front=lossy(lost), backend_s=spread(0.3)))) == in_order
 
 
-def test_causes_come_in_the_order_of_their_origin() -> None:
+def test_a_cause_comes_before_its_consequences() -> None:
     """An overflow during a stall is a consequence of the stall, and a full SYN queue that of a full accept queue."""
     diagnosis = diagnose(
         seen(legs(request_s=spread(0.05, 0.4)), grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100))
@@ -103,8 +103,8 @@ def test_a_full_syn_queue_is_a_consequence_of_a_full_accept_queue() -> None:
     assert diagnose(flood).consequences == ()
 
 
-def test_clients_that_leave_a_stall_are_its_consequence() -> None:
-    """Clients that leave are then not a cause of their own, and are mentioned once."""
+def test_clients_that_leave_during_a_stall_are_its_consequence() -> None:
+    """Clients that leave are then not a separate cause, and are mentioned once."""
     diagnosis = diagnose(seen(legs(request_s=spread(0.05, 0.4)), log(client_closed_499=40, closed_499_without_time=30)))
     assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     assert [row.text for row in rows(diagnosis) if "40 of 200" in row.text] == [

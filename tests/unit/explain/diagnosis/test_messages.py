@@ -102,7 +102,7 @@ def test_an_access_log_of_the_same_time_shows_how_many_requests_are_affected() -
     (finding,) = found(lines, requests(200, 50)).problems
     assert (finding.of_requests, finding.answered, finding.is_rare) == (200, 50, False)
     (of_three,) = found(written(BIG, second=600), requests(3, 1)).problems
-    assert not of_three.is_rare, "a part of a log that somebody chose"
+    assert not of_three.is_rare, "somebody may have selected these three lines"
     (elsewhere,) = found(lines, requests(200, 50, hour=12)).problems
     assert (elsewhere.of_requests, elsewhere.answered) == (None, None)
 
@@ -235,8 +235,8 @@ def test_the_advice_for_connections_in_mail_applies_to_mail(starttls: str) -> No
     assert ["auth_http" in line.text for line in answer(finding) if line.label == "Next"] == [False, True]
 
 
-def test_further_evidence_for_a_message_depends_on_its_subject() -> None:
-    """For a message about a cache's file, the client does not matter."""
+def test_a_headline_about_a_cache_file_does_not_mention_clients() -> None:
+    """Only the number and the times of such messages show whether there is a problem."""
     told = found(written('[crit] 7#7: cache file "/a" has md5 collision'))
     assert headline(diagnose(evidence([CLOSED])), told).endswith("depends on how often it happens, and when")
 
@@ -303,14 +303,14 @@ def test_a_configuration_that_nginx_can_read_may_still_fail() -> None:
     assert [each.row.id for each in told.ordinary] == ["configuration_syntax_ok"]
 
 
-def test_a_consequence_with_another_status_says_so() -> None:
+def test_a_consequence_is_reported_with_its_own_status() -> None:
     failed = "[error] 7#7: *1 auth request unexpected status: 502 while sending to client, "
     (finding,) = found(written(REFUSED, failed)).problems
     told = {line.label: line.text for line in answer(finding)}
     assert told["Follows"].endswith("1 message, answered 500.")
 
 
-def test_servers_that_nginx_may_not_try_leave_no_live_upstream() -> None:
+def test_servers_that_nginx_is_denied_access_to_leave_no_live_upstream() -> None:
     denied = "[crit] 7#7: *1 connect() to 10.0.0.5:80 failed (13: Permission denied) while connecting to upstream, "
     (finding,) = found(written(denied, *[NONE_LEFT] * 9)).problems
     assert (finding.row.id, [each.row.id for each in finding.consequences]) == (
@@ -373,8 +373,8 @@ def test_messages_that_are_earlier_or_about_something_else_do_not_follow(words: 
     assert [each.consequences for each in found([refused, none_left.replace(words, other)]).problems] == [(), ()]
 
 
-def test_a_server_that_is_disabled_is_the_one_that_failed() -> None:
-    """The message names its address, not the upstream block."""
+def test_disabling_the_server_that_failed_is_a_consequence() -> None:
+    """The message names the server's address, not the upstream block."""
     disabled = "[warn] 7#7: *1 upstream server temporarily disabled while connecting to upstream, "
     lines = [line.replace("/a/1 ", "/a/0 ") for line in written(REFUSED, disabled)]
     assert found(lines).looks == ()

@@ -55,7 +55,7 @@ RSYNC: Final = replace(established(port=50_000, retransmits=(0, 300)), peer=Sock
 
 
 def again(server: int, client: int = 0, *, segments: int = 1000, acks: int = 0, **values: Any) -> ServiceSummary:
-    """Return a service in which server and client sent this many of their segments again."""
+    """Return a service in which server and client retransmitted this many of their segments."""
     return service(
         from_client=Side(data_segments=segments, retransmitted_segments=client, duplicate_acks=acks),
         from_server=Side(data_segments=segments, retransmitted_segments=server),
@@ -64,7 +64,7 @@ def again(server: int, client: int = 0, *, segments: int = 1000, acks: int = 0, 
 
 
 def resent(segments: int = 100, *, again: int = 10, **values: int) -> dict[str, Any]:
-    """Return the sides of a service in which the server sends again."""
+    """Return the sides of a service in which the server retransmits."""
     return {
         "from_client": Side(data_segments=100, duplicate_acks=400),
         "from_server": Side(data_segments=segments, retransmitted_segments=again, **values),
@@ -87,7 +87,7 @@ def accepting(connections: int, **counted: int) -> tuple[CounterSnapshot, ...]:
 
 OVERFLOWS: Final = "TcpExt.ListenOverflows"
 FIVE, NINE = readings({OVERFLOWS: 5}, {OVERFLOWS: 9})
-# Only the decrease says nothing.
+# Only for the step with the decrease, the increment is unknown.
 RESTARTED: Final = readings(
     *({OVERFLOWS: number, "Tcp.OutSegs": segments} for number, segments in ((5, 50), (8, 60), (1, 10), (2, 20)))
 )
@@ -248,7 +248,7 @@ CASES: Final[Rows] = {
             *((each,) for each in readings({}, {OVERFLOWS: 12})),
         ),
         row("one reading", POSSIBLE, "decides 1: nstat", readings({OVERFLOWS: 12})),
-        # Files may be in the wrong order, and readings of two tools at the same moment are not "before" and "after".
+        # Files may be in the wrong order, and readings by two tools at the same moment are not "before" and "after".
         row("backwards", POSSIBLE, "for 1: 5 connections met a full accept queue since boot", (NINE,), (FIVE,)),
         row(
             "another tool",

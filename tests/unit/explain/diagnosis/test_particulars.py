@@ -1,4 +1,4 @@
-"""The texts of a row for connections of stream{}, and for the directive that a message names."""
+"""The texts of a row for connections in stream{}, and for the directive that a message names."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tuneproof.messages.rows import messages
 
 
 @pytest.mark.parametrize("name", [row.id for row in messages().values() if row.in_stream is not None])
-def test_a_row_has_facts_of_its_own_for_stream(name: str) -> None:
+def test_a_row_has_separate_texts_for_stream(name: str) -> None:
     """For example, the remedy omits `keepalive`, which stream's upstream block does not have."""
     row = messages()[name]
     told = applied(row, "", only_streams=True)
@@ -24,7 +24,7 @@ def test_a_row_has_facts_of_its_own_for_stream(name: str) -> None:
         *(("http", "proxy_read_timeout"), ("https", "proxy_read_timeout")),
     ],
 )
-def test_the_directives_are_those_of_the_module_that_logged_it(scheme: str, name: str) -> None:
+def test_the_directives_are_those_of_the_module_that_logged_the_message(scheme: str, name: str) -> None:
     row = applied(messages()["upstream_header_timeout"], "", only_streams=False, schemes=[scheme])
     assert name in row.happened
     assert ("proxy_" in f"{row.happened} {row.first} {row.wrong}") == scheme.startswith("http")
@@ -36,7 +36,7 @@ def test_the_directives_are_those_of_the_module_that_logged_it(scheme: str, name
     ["upstream_reset", "upstream_closed_early", "upstream_no_port", "upstream_refused", "upstream_connection_lost"],
 )
 @pytest.mark.parametrize("scheme", ["fastcgi", "uwsgi", "scgi"])
-def test_advice_to_keep_connections_is_not_given_for_php_uwsgi_and_scgi(row: str, scheme: str) -> None:
+def test_keeping_connections_open_is_not_advised_for_php_uwsgi_and_scgi(row: str, scheme: str) -> None:
     """With fastcgi_keep_conn, each idle connection occupies a PHP-FPM child; uwsgi and scgi have no such option."""
     told = applied(messages()[row], "", only_streams=False, schemes=[scheme])
     assert "keepalive" not in told.first
@@ -50,7 +50,7 @@ def test_advice_to_keep_connections_is_not_given_for_php_uwsgi_and_scgi(row: str
         *(("scgi", "scgi_pass unix:"), ("grpc", "that grpc_pass names"), ("memcached", "that memcached_pass names")),
     ],
 )
-def test_each_protocol_has_its_own_remedy_without_local_ports(scheme: str, words: str) -> None:
+def test_each_protocol_has_its_own_remedy_for_a_lack_of_local_ports(scheme: str, words: str) -> None:
     told = applied(messages()["upstream_no_port"], "", only_streams=False, schemes=[scheme])
     assert words in told.first
     assert ("proxy_" in told.first) == (scheme == "http")
@@ -65,7 +65,7 @@ def test_messages_about_several_protocols_have_the_remedy_of_each() -> None:
 
 
 @pytest.mark.parametrize("name", ["upstream_reset", "upstream_closed_early", "upstream_header_timeout"])
-def test_the_advice_for_memcached_names_its_directives(name: str) -> None:
+def test_the_advice_for_memcached_omits_what_only_concerns_http(name: str) -> None:
     told = applied(messages()[name], "", only_streams=False, schemes=["memcached"])
     assert "gunicorn" not in told.why
     assert "curl" not in told.confirm
@@ -120,7 +120,7 @@ def test_an_unknown_directive_is_explained_by_what_is_known_about_it(name: str, 
 
 
 @pytest.mark.parametrize("name", ["http://127.0.0.1:3000", "xqzwv"])
-def test_other_words_keep_the_rows_own_text(name: str) -> None:
+def test_an_unexplained_unknown_directive_keeps_the_rows_text(name: str) -> None:
     row = messages()["unknown_directive"]
     assert applied(row, f'unknown directive "{name}" in /etc/nginx/nginx.conf:7', only_streams=False) is row
 
@@ -143,7 +143,7 @@ def test_a_misplaced_directive_is_explained_by_what_nginx_accepts(row: str, mess
 
 
 @pytest.mark.parametrize(("client", "is_loop"), [("127.0.0.1", True), ("10.0.0.9", False)])
-def test_a_proxy_that_asks_itself_is_suspected(client: str, *, is_loop: bool) -> None:
+def test_a_proxy_that_connects_to_itself_is_suspected(client: str, *, is_loop: bool) -> None:
     """Such a loop exhausts any number of worker_connections."""
     told = applied(
         messages()["worker_connections"],

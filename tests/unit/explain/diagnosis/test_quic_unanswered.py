@@ -45,7 +45,7 @@ def test_a_scanner_among_tcp_clients_is_rare() -> None:
 
 
 @pytest.mark.parametrize(("established", "expected"), [(20, CauseVerdict.RULED_OUT), (19, CauseVerdict.NOT_SEEN)])
-def test_enough_established_connections_rule_it_out(established: int, expected: CauseVerdict) -> None:
+def test_enough_established_connections_rule_out_unanswered_quic(established: int, expected: CauseVerdict) -> None:
     diagnosis = diagnosed(quic(connections=40, established=established))
     assert verdict(diagnosis, Cause.QUIC_UNANSWERED) is expected
 

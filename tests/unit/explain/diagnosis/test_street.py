@@ -85,7 +85,7 @@ WIRE_IS_LATE = [
 @pytest.mark.parametrize(
     "changes",
     [{}, NO_TIMELESS, NO_DATA_AFTER_FIN, {"processes": []}],
-    ids=["all", "no-timeless-499", "no-data-after-fin", "nothing-of-the-cpu"],
+    ids=["all", "no-timeless-499", "no-data-after-fin", "nothing-about-the-cpu"],
 )
 def test_late_connects_and_one_more_sign_are_a_stall(changes: dict[str, Sequence[Any]]) -> None:
     """One leg and a log are enough if the worker got its CPU. If this is unknown, all three signs are needed."""
@@ -111,7 +111,7 @@ def test_late_connects_and_one_more_sign_are_a_stall(changes: dict[str, Sequence
     ],
     ids=["no-late-connect", "late-on-the-wire", "no-cpu", "cpu-unknown-a", "cpu-unknown-b", "too-few"],
 )
-def test_without_these_signs_a_stall_is_only_possible(changes: dict[str, Sequence[Any]]) -> None:
+def test_a_stall_without_one_of_its_signs_is_only_possible(changes: dict[str, Sequence[Any]]) -> None:
     """Each sign may have another reason: clients that abort explain two of them, and so does a worker without a CPU."""
     assert verdict(diagnose(evidence(**{**STALLED, **changes})), Cause.EVENT_LOOP_STALL) is CauseVerdict.POSSIBLE
 
@@ -199,8 +199,8 @@ def test_the_service_in_question_can_be_selected() -> None:
     assert caught.value.remedy.startswith(f"use one of: {FRONT}")
 
 
-def test_a_services_backends_stay_with_it() -> None:
-    """A backend that refuses everything stays, too: it has as many connections as the front has requests."""
+def test_a_services_backends_are_kept_with_it() -> None:
+    """A backend that refuses everything is kept, too: it gets as many connections as nginx gets requests."""
     (legs,) = both_legs(request_s=spread(0.05, 0.4)).captures
     amid = seen(replace(legs.content, services=(*legs.content.services, *OTHERS)))
     for diagnosis in (diagnose(amid), diagnose(amid, FRONT), diagnose(amid, BACK)):

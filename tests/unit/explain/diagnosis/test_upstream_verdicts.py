@@ -91,7 +91,7 @@ def closed_at(second: int) -> CaptureSummary:
 
 
 CASES: Final[Rows] = {
-    # Both legs by one clock show a slow backend; a log alone shows it if its workers look in time.
+    # Both legs timed by one clock show a slow backend; a log alone shows it if its workers are not late.
     backend_slow.assess: [
         row("nginx is prompt", FOUND, "for 1: answers after 200 ms (median), 800 ms (p90)", legs(backend_s=SLOW)),
         # Above a fifth of the backend's time, both are causes.
@@ -284,13 +284,13 @@ def test_a_single_error_log_line_is_not_a_problem() -> None:
     assert all(one.verdict is NOT_SEEN for one in diagnose(given).assessments)
 
 
-def test_servers_that_are_left_out_are_a_consequence_of_their_failures() -> None:
-    """The message "no live upstreams" is a consequence of both."""
+def test_a_lack_of_live_upstreams_is_a_consequence_of_failed_connects() -> None:
+    """Here, nginx had no local port left for them."""
     both = replace(said_so(Event.NO_PORT, 20), events={Event.NO_PORT: 20, Event.NONE_LEFT: 20})
     diagnosis = diagnose(seen(both, ANSWERED_502))
     assert [each.cause for each in diagnosis.found] == [Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM]
     assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.NO_LIVE_UPSTREAM, Cause.NO_PORT)]
 
 
-def test_workers_that_exited_without_closing_connections_are_healthy() -> None:
+def test_a_worker_that_shut_down_gracefully_is_healthy() -> None:
     assert diagnose(seen(LEFT_A_WORKER, legs())).healthy

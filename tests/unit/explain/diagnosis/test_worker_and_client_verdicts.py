@@ -309,7 +309,7 @@ CASES: Final[Rows] = {
         row("in the error log", POSSIBLE, said_so(Event.CLIENT_LEFT, 3)),
         row("seldom", NOT_SEEN, said_so(Event.CLIENT_LEFT, 2)),
     ],
-    # Windows that clients keep closed are proof; memory and long queues are only consistent with it.
+    # Windows that clients keep closed prove slow readers; memory and long queues are only consistent with them.
     slow_reader_buffering.assess: [
         row(
             "closed windows",
@@ -327,7 +327,7 @@ CASES: Final[Rows] = {
             RARE,
             legs({"flows": 1000, "zero_window_flows": 2, "from_client": CLOSED.from_client}),
         ),
-        # In that case, nginx itself may not be reading, which its listeners show.
+        # If the port is not one of nginx's listeners, nginx itself may not be reading.
         row("closed to an unknown service", POSSIBLE, CLOSED),
         row("closed to nginx", FOUND, CLOSED, ALONE),
         row("closed by nginx", POSSIBLE, "for 1: its buffers may be full", CLOSED, table(listening(80))),

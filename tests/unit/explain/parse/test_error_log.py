@@ -1,4 +1,4 @@
-"""The messages of nginx's error log, in nginx's own words."""
+"""The messages in nginx's error log, in nginx's own words."""
 
 import tracemalloc
 from collections import Counter
@@ -48,7 +48,7 @@ def test_a_log_is_summarised() -> None:
 
 
 @pytest.mark.parametrize(
-    ("upstreams", "whose"),
+    ("upstreams", "named"),
     [
         (("fastcgi://unix:/run/php.sock:",), "unix:/run/php.sock"),
         (("http://[::1]:80/",), "[::1]:80"),
@@ -56,12 +56,12 @@ def test_a_log_is_summarised() -> None:
         ((), "upstreams"),
     ],
 )
-def test_one_upstream_is_named_and_several_are_not(upstreams: tuple[str, ...], whose: str) -> None:
+def test_one_upstream_is_named_and_several_are_not(upstreams: tuple[str, ...], named: str) -> None:
     """An upstream may be a socket, an address or a name."""
     said = [f', upstream: "{upstream}"' for upstream in upstreams] or [""]
     words = f"{AT.format(0, 'error', 7)}upstream timed out (110: x) while reading upstream"
     log = parse([f"{words}{each}" for each in said])
-    assert log.upstream_of(Event.ANSWER_TIMED_OUT) == whose
+    assert log.upstream_of(Event.ANSWER_TIMED_OUT) == named
 
 
 def test_lines_between_messages_are_not_messages() -> None:
@@ -87,7 +87,7 @@ def test_the_number_of_upstream_names_is_bounded() -> None:
     assert len(log.upstreams[Event.NONE_LEFT]) == 256
 
 
-def test_a_long_log_takes_no_more_memory_than_a_short_one() -> None:
+def test_the_memory_for_a_long_log_is_bounded() -> None:
     """Each line in the long log has its own client, URI and shape."""
     words = (
         'open() "/srv/{0}" failed (2: No such file or directory), client: 10.0.{1}.{2}, server: s, request: "GET /{0}x'
@@ -233,13 +233,13 @@ def test_another_programs_line_with_a_level_is_not_a_message() -> None:
     assert Collector().add(line) is False
 
 
-def test_a_number_of_connections_is_not_that_of_the_connection() -> None:
+def test_a_number_of_worker_connections_is_not_the_number_of_a_connection() -> None:
     log = parse(["2026/11/26 09:00:01 [alert] 7#7: 768 worker_connections are not enough", "2026/11/26 was a Thursday"])
     assert [count.row for count in log.known] == ["worker_connections"]
 
 
-def test_what_syslog_sums_up_may_end_with_a_reason() -> None:
-    """A request's message may continue there, and is kept until the next line."""
+def test_a_message_that_syslog_summarises_may_end_with_a_reason() -> None:
+    """A request's message may continue after a reason, and is kept until the next line."""
     full = "2026/11/26 09:00:01 [crit] 7#7: accept4() failed (24: Too many open files)"
     (count,) = parse([f"Nov 26 09:00:31 a nginx: message repeated 3 times: [ {full}]"]).known
     assert (count.row, count.number) == ("files_accept", 3)
@@ -263,7 +263,7 @@ def test_a_start_message_in_both_outputs_counts_once(lines: list[str], number: i
     assert known["upstream_host_not_found_at_start"] == number
 
 
-def test_a_message_of_several_lines_has_the_context_of_its_last_one() -> None:
+def test_a_message_of_several_lines_takes_its_context_from_the_last_line() -> None:
     """PHP's and Lua's traces contain line ends; in a container's output, other requests may be in between."""
     first = '2026/11/26 09:00:01 [error] 7#7: *1 FastCGI sent in stderr: "PHP message: PHP Fatal error:  Uncaught E'
     last = (
@@ -281,7 +281,7 @@ def test_a_message_of_several_lines_has_the_context_of_its_last_one() -> None:
 
 @pytest.mark.parametrize("prefix", ["PHP message: ", ""])
 @pytest.mark.parametrize("trace", [[], ["Stack trace:", "#0 {main}"]])
-def test_a_php_error_behind_a_warning_is_the_message(prefix: str, trace: list[str]) -> None:
+def test_a_php_error_after_a_warning_is_the_message(prefix: str, trace: list[str]) -> None:
     """The error is in the last line or before a trace; the message counts once."""
     *lines, last = [f"{prefix}PHP Warning:  a in /a.php", f"{prefix}PHP Fatal error:  b in /a.php", *trace]
     first, *others = lines

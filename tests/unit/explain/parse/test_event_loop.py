@@ -43,7 +43,7 @@ def test_a_truncated_recording_is_read_as_far_as_it_goes(cut: int) -> None:
         (lambda _: "", "found nothing"),
     ],
 )
-def test_files_other_than_recordings_are_rejected(change: Callable[[str], str], said: str) -> None:
+def test_broken_recordings_are_rejected(change: Callable[[str], str], said: str) -> None:
     with pytest.raises(MalformedEvidenceError) as caught:
         event_loop.parse(change(TEXT))
     assert re.search(said, str(caught.value))
@@ -90,7 +90,7 @@ def test_calls_on_the_same_kind_of_file_are_summed() -> None:
 
 
 def test_each_worker_has_its_figures() -> None:
-    """Percentiles are exact from 5 ms up; below, they are the upper end of a power of two; bytes are per iteration."""
+    """Percentiles are exact from 5 ms up; below, they are rounded up to a power of two; bytes are per iteration."""
     busy, idle = summarise(event_loop.parse(TEXT))
     assert (busy.worker, busy.iterations, busy.busy_share, busy.longest_s) == (4711, 1010, 0.6, 0.04)
     assert busy.p50_s == 2**17 / 1e9
@@ -150,7 +150,7 @@ def test_the_parts_of_long_iterations_are_reported() -> None:
 
 
 def test_an_iteration_is_described_in_words() -> None:
-    """The sentence has the duration, the reason, the longest call and the number of bytes."""
+    """The sentence contains the duration, the reason, the longest call and the number of bytes."""
     assert told_of(STALL) == (
         "40 ms, busy in system calls; longest call: pwritev on /var/cache/nginx/proxy_temp/1, 1 ms; read 8 MiB, "
         "wrote 6 MiB; 4 events"

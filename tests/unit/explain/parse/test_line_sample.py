@@ -22,7 +22,7 @@ def test_small_logs_are_compared_line_by_line() -> None:
     assert sampled(()).shared(one) == (0, 0)
 
 
-def test_the_part_of_a_large_log_is_seen_in_its_sample() -> None:
+def test_samples_of_large_logs_show_the_part_that_the_logs_share() -> None:
     large, small = sampled(range(20_000), most_lines=2_000), sampled(range(15_000, 25_000), most_lines=2_000)
     assert not large.has_all
     assert len(large.checksums) <= 2_000

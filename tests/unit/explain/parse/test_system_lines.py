@@ -1,4 +1,4 @@
-"""Messages of the kernel, systemd and Kubernetes about nginx, after their time stamps; not in clients' data."""
+"""Messages from the kernel, systemd and Kubernetes are found after time stamps, but not in clients' data."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_a_message_is_found_after_its_time_stamp(row: str, program: str) -> None
 
 
 @pytest.mark.parametrize(("line", "row"), table("system_lines"))
-def test_a_line_of_another_program_has_its_row(line: str, row: str) -> None:
+def test_a_line_from_another_program_has_its_row(line: str, row: str) -> None:
     said = message_of(line)
     assert said is not None
     assert said.row == row
@@ -66,7 +66,7 @@ def test_other_lines_are_ignored(line: str) -> None:
     assert message_of(line) is None
 
 
-def test_a_kubernetes_event_says_how_often_it_happened() -> None:
+def test_the_count_in_a_kubernetes_event_is_read() -> None:
     said = message_of("  Warning  Unhealthy  2m5s (x12 over 10m)  kubelet  Readiness probe failed: statuscode: 502")
     assert said is not None
     assert (said.row, said.times) == ("probe_failed", 12)

@@ -71,7 +71,7 @@ def test_records_split_by_filebeat_are_joined(nested: bool) -> None:  # noqa: FB
     assert nginx_line(json.dumps({**record, "event": {"dataset": "app"}, "event.dataset": "app"})) == record["message"]
 
 
-def test_what_vector_took_apart_is_put_together() -> None:
+def test_a_line_that_vector_split_into_fields_is_restored() -> None:
     """https://vector.dev/docs/reference/vrl/functions/#parse_nginx_log; other programs also log level and pid."""
     record = {
         "severity": "error",

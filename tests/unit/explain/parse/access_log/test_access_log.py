@@ -50,7 +50,7 @@ def test_lines_of_the_article_and_of_the_lab_are_read_completely() -> None:
         ("0.100 : ", (0.1,)),
     ],
 )
-def test_several_upstream_servers_keep_their_times_apart(logged: str, times_s: tuple[float | None, ...]) -> None:
+def test_times_of_several_upstream_servers_are_kept_apart(logged: str, times_s: tuple[float | None, ...]) -> None:
     assert LAB.parse(a_line(uct=logged)).upstream_connect_time_s == times_s
 
 
@@ -118,8 +118,8 @@ def test_additions_by_editors_and_rotation_are_not_part_of_a_line(line: str) -> 
     assert list(records([line], LAB)) == [LAB.parse(a_line())]
 
 
-def test_a_summary_shows_the_stall_of_the_article() -> None:
-    """It has three 499s without times, four truncated 200s, and connect times up to 0.48 s; then comes the remedy."""
+def test_a_summary_shows_the_stall_in_the_article() -> None:
+    """The log has three 499s without times, four truncated 200s and connects of up to 0.48 s; the remedy ends them."""
     result = summary(STALLED.splitlines(), line_format=ARTICLE, full_body_bytes=FULL_BODY_BYTES)
     assert (result.requests, result.unmatched_lines, result.status_counts) == (8, 0, {200: 5, 499: 3})
     assert (result.client_closed_499, result.closed_499_without_time, result.short_200) == (3, 3, 4)
@@ -160,8 +160,8 @@ def test_only_a_get_can_be_short() -> None:
     assert (result.short_200, result.upstream_failures) == (0, 1)
 
 
-def test_sizes_of_endless_uris_are_not_kept() -> None:
-    """Requests for long URIs, or for more URIs than a limit, are not judged."""
+def test_sizes_for_long_uris_and_for_too_many_uris_are_not_kept() -> None:
+    """Requests for such URIs are not judged."""
     bodies = ShortBodies({})
     for uri in [f"/{number}" for number in range(3_000)] + ["/" + "x" * 2_000]:
         bodies.add(LogRecord(request=f"GET {uri} HTTP/1.1", status=200, body_bytes=1))
@@ -170,7 +170,7 @@ def test_sizes_of_endless_uris_are_not_kept() -> None:
     assert bodies.count() == 1
 
 
-def test_for_a_log_without_times_none_are_reported() -> None:
+def test_no_durations_are_reported_for_a_log_without_times() -> None:
     """No figure is invented for missing values, and a 499 of unknown duration is not one with a duration of zero."""
     line = '10.0.0.1 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 499 0 "-" "curl"'
     result = summary([line], line_format=COMBINED)
@@ -265,7 +265,7 @@ def test_lines_out_of_order_are_counted_and_change_nothing_else() -> None:
     assert result.per_second_max == 1
 
 
-def test_years_of_seconds_keep_the_busiest_one() -> None:
+def test_the_busiest_second_of_a_long_log_is_kept() -> None:
     """Counts of the earliest seconds are dropped, but the highest count is kept."""
     seconds = Seconds()
     for second in (0, 0, 0, *range(1, 150_001)):
@@ -277,7 +277,7 @@ def test_years_of_seconds_keep_the_busiest_one() -> None:
 
 @pytest.mark.parametrize("count", [1, 999, 1_000, 1_001, 2_500, 100_000])
 def test_a_thinned_sample_is_close_and_its_ends_are_exact(count: int) -> None:
-    """The error of percentiles is at most the omitted part; number, minimum, maximum and mean are exact."""
+    """Percentiles are off by at most 0.2 % of the range; number, minimum, maximum and mean are exact."""
     sample = Sample(most=1_000)
     assert sample.distribution() is None
     for value in range(count):

@@ -253,7 +253,7 @@ def test_values_are_read_by_the_names_in_each_line(line: str) -> None:
     assert record.columns["host"] == "a"
 
 
-def test_whole_numbers_in_json_may_have_another_unit_than_seconds() -> None:
+def test_whole_numbers_in_json_may_have_a_unit_other_than_seconds() -> None:
     """Nginx writes three decimals; a log shipper may convert to milliseconds."""
     times = '"request_time": 35, "upstream_response_time": "35, 0.004", "upstream_header_time": 0, "uct": 4e-3'
     record = JsonLines().parse(f'{{"status": 200, "request": "GET / HTTP/1.1", {times}}}')
@@ -310,7 +310,7 @@ def test_times_with_a_unit_are_read_in_it(fields: str, request_s: float, respons
     ],
     ids=lambda value: value[:40],
 )
-def test_a_line_with_names_but_without_a_request_is_reported(line: str, message: str) -> None:
+def test_a_line_with_names_that_is_not_a_request_is_reported(line: str, message: str) -> None:
     """JSON that would exhaust a parser is reported, too."""
     with pytest.raises(MalformedEvidenceError, match=message):
         by_names(line)
@@ -321,7 +321,7 @@ def test_a_quote_within_a_value_may_be_escaped() -> None:
     assert escaped.request == 'GET /"" HTTP/1.1'
 
 
-def test_halves_of_surrogate_pairs_can_be_written() -> None:
+def test_halves_of_surrogate_pairs_stay_escaped() -> None:
     """JSON allows them, but no encoding does."""
     record = JsonLines().parse(r'{"status": 200, "request": "GET /\ud800"}')
     assert record.request == r"GET /\ud800"

@@ -68,7 +68,7 @@ def test_formats_of_known_products_are_recognised(line: str, name: str) -> None:
     assert guess(line) == (name, 1, 1)
 
 
-def test_a_log_in_no_known_format_is_reported_with_the_nearest_one() -> None:
+def test_a_log_in_no_known_format_is_reported_with_the_nearest_format() -> None:
     """The message quotes the first line that does not match, and names the place in it."""
     lines = ["", COMBINED_LINE.replace(" 200 ", " OK "), "nonsense"]
     with pytest.raises(MalformedEvidenceError) as caught:
@@ -88,7 +88,7 @@ def test_a_log_without_lines_has_no_format(lines: tuple[str, ...]) -> None:
 
 
 def test_formats_in_a_configuration_are_found() -> None:
-    """By default, a log has nginx's combined format; with logging off, there is no log."""
+    """By default, a log is in nginx's combined format; with logging off, there is no log."""
     found = logging_settings(CONFIGURATION)
     assert [(item.name, item.text, item.escape, item.line) for item in found.formats] == [
         ("main", '$remote_addr "$request" $status "$pid" ${host}_$connection', "default", 5),

@@ -79,18 +79,18 @@ def test_a_worker_that_continues_with_everything_that_waited_had_stalled() -> No
         ({"other": {"upstream_connect_time_s": (0.0,)}}, None),
         ({"other": {"upstream_connect_time_s": (0.3,)}}, None),
         ({"other": {"worker_pid": STILL}}, None),
-        # It is unknown whether its connection began when it was read.
+        # It is unknown whether nginx began to connect when it read the request.
         ({"late": {"upstream_response_time_s": (0.2,)}}, None),
         ({"late": {"upstream_connect_time_s": (0.3, 0.001), "upstream_addr": (SERVER, SERVER)}}, None),
         ({"late": {"upstream_addr": ()}}, None),
         ({"late": {"worker_pid": None}}, None),
     ],
     ids=[
-        *("one client", "it was awake", "another server", "reused", "all are late", "alone"),
+        *("one client", "the worker was awake", "another server", "reused", "all are late", "alone"),
         *("a body came slowly", "a second server", "no address", "no worker"),
     ],
 )
-def test_without_one_of_the_signs_it_is_not_a_standstill(
+def test_a_delay_without_one_of_the_signs_is_not_a_standstill(
     changes: dict[str, dict[str, object]], moments: tuple[int, int] | None
 ) -> None:
     assert found(seconds(0, **changes)).get(STILL) == moments

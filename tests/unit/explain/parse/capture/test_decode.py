@@ -62,7 +62,7 @@ LINKS: list[tuple[int, Any]] = [
 def test_a_segment_is_found_behind_every_link_header() -> None:
     """The link's type does not affect the segment, and may change from packet to packet."""
     found = [packet(link / ip / TCP_HELLO, linktype=linktype) for linktype, link in LINKS for ip in (IP4, IP6)]
-    # Link types of a single IP version.
+    # Link types for a single IP version.
     found += [packet(IP4 / TCP_HELLO, linktype=228), packet(IP6 / TCP_HELLO, linktype=229)]
     reader = SegmentReader(found)
     assert list(reader) == [HELLO, HELLO_6] * (len(LINKS) + 1)
@@ -280,7 +280,7 @@ def test_a_header_is_read_if_it_extends_to_the_window() -> None:
     st.lists(st.tuples(st.integers(14, len(FRAME) - 1), st.integers(0, 255)), max_size=3),
     st.integers(14, len(FRAME)),
 )
-def test_the_short_and_the_long_form_give_the_same_result(spoils: list[tuple[int, int]], cut_to: int) -> None:
+def test_both_ways_of_decoding_give_the_same_result(spoils: list[tuple[int, int]], cut_to: int) -> None:
     """Plain packets are decoded in one step; behind an address family, the same packet is decoded header by header."""
     frame = FRAME
     for at, value in spoils:

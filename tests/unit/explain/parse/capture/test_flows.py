@@ -154,7 +154,7 @@ LOST = (server(DATA, captured=False), server(DATA))
 def test_repeated_overtaken_and_held_segments_are_distinguished(
     steps: tuple[Send, ...], of_client: dict[str, float], of_server: dict[str, float]
 ) -> None:
-    """The handshake before has a round trip of 12 ms; probes and FINs are not data."""
+    """The handshake beforehand took 12 ms; probes and FINs are not data."""
     talk = opened()
     for step in steps:
         step(talk)
@@ -241,7 +241,7 @@ SYN_AGAIN = client(flags=SYN, seq=999, after_s=1.0)
         ),
     ],
 )
-def test_the_end_of_a_connection_is_reported(steps: tuple[Send, ...], told: dict[str, Any]) -> None:
+def test_handshakes_probes_copies_and_ends_are_reported(steps: tuple[Send, ...], told: dict[str, Any]) -> None:
     talk = Conversation()
     for step in steps:
         step(talk)
@@ -290,7 +290,7 @@ def test_a_handshake_out_of_order_is_one_flow(order: tuple[int, ...]) -> None:
 
 
 def test_a_new_syn_on_the_same_ports_is_a_new_flow() -> None:
-    """The old connection need not have ended. A repetition of the same SYN is not a new flow."""
+    """The old connection need not have ended."""
     talk = opened()
     talk.close()
     again = Conversation(seqs=(7_000_000, 9_000_000), segments=talk.segments, now_s=1.0)
@@ -361,7 +361,7 @@ def test_times_may_be_missing_or_go_backwards() -> None:
 
 
 def test_only_the_latest_ended_connections_wait_for_stragglers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many short connections in little time do not accumulate for ten seconds each, and are not marked as evicted."""
+    """Many short connections in quick succession are not all kept for ten seconds, and none is marked as evicted."""
     monkeypatch.setattr("tuneproof.explain.parse.capture.flows._OVER_FLOWS", 3)
     segments: list[Segment] = []
     for number in range(20):

@@ -101,7 +101,7 @@ def test_the_reader_takes_no_more_than_it_needs() -> None:
     assert file.tell() == PCAP_HEADER_BYTES + RECORD_BYTES + 60
 
 
-def test_a_truncated_pcap_gives_its_whole_packets_and_says_so() -> None:
+def test_a_truncated_pcap_gives_its_whole_packets_and_is_reported() -> None:
     """The file may end anywhere; an end between two packets cannot be noticed."""
     content = pcap(THREE)
     for size in range(PCAP_HEADER_BYTES, len(content)):
@@ -116,7 +116,7 @@ def test_a_truncated_pcap_gives_its_whole_packets_and_says_so() -> None:
     "content",
     [b"", b"\xd4", b"\xd4\xc3\xb2\xa1", b"\x0a\x0d", b"tcpdump: no such device", b"\x1f\x8b", b"\x1f\x8bgz"],
 )
-def test_other_files_than_captures_are_rejected(content: bytes) -> None:
+def test_files_other_than_captures_are_rejected(content: bytes) -> None:
     """An empty file, the start of a header and plain text are not captures with zero packets."""
     with pytest.raises(MalformedEvidenceError, match="not a capture"):
         PacketReader(BytesIO(content))
@@ -203,7 +203,7 @@ def test_packets_are_read_with_the_link_and_clock_of_their_interface(
     assert (reader.snapped_packets, reader.truncated) == (snapped, None)
 
 
-def test_a_truncated_pcapng_gives_its_whole_packets_and_says_so() -> None:
+def test_a_truncated_pcapng_gives_its_whole_packets_and_is_reported() -> None:
     """The file may end inside a packet, or inside a block that is skipped."""
     content = section() + interface() + enhanced(b"first") + block(NAME_RESOLUTION, bytes(40)) + enhanced(b"second")
     ends = {28, 48, 88, 140, 180}

@@ -141,7 +141,7 @@ _NUMBERS = count()
 
 
 def renamed(asked: str, sent: str | None, *, at_s: float, response: bytes = _NGINX) -> list[Segment]:
-    """Return both legs of a request that nginx holds for 40 ms, and the backend answers after 10 ms."""
+    """Return both legs of a request that nginx holds for 40 ms, and that the backend answers after 10 ms."""
     number = next(_NUMBERS) % 10_000
     inside, outside = front(number), back(number, now_s=1.04 + at_s)
     inside.now_s = 1 + at_s
@@ -210,6 +210,6 @@ def both(number: int, asked: str, sent: str, response: bytes = _NGINX) -> list[S
     ],
     ids=["few", "another program", "other ends", "no rule", "no ends", "either rule"],
 )
-def test_similar_requests_without_a_rule_of_nginx_have_no_match(segments: list[list[Segment]]) -> None:
+def test_similar_requests_without_one_clear_rule_have_no_match(segments: list[list[Segment]]) -> None:
     """A program that gets a request may send one with a similar path to another program."""
     assert held([segment for each in segments for segment in each]) is None

@@ -103,7 +103,7 @@ def test_silence_after_a_retry_counts_only_if_the_client_waited() -> None:
 
 
 def test_a_version_negotiation_is_counted() -> None:
-    """Only an answer with the client's own connection IDs shows that it was QUIC."""
+    """Only an answer with the client's own connection IDs shows that the client's packet was QUIC."""
     talk = QuicTalk()
     assert not talk.sends(long_header(INITIAL, FIRST_ID, CLIENT_ID, version=UNKNOWN))
     assert not talk.receives(long_header(INITIAL, CLIENT_ID, b"not that", version=NEGOTIATION, size_bytes=40))

@@ -47,7 +47,7 @@ CASES: Final[Mapping[str, tuple[Counters, Counters, dict[str, Any], Counters, tu
 
 
 @pytest.mark.parametrize(("earlier", "later", "read", "grown", "reset", "wrapped"), CASES.values(), ids=CASES)
-def test_the_difference_between_two_snapshots(
+def test_increments_resets_and_wraps_between_two_snapshots_are_reported(
     earlier: Counters,
     later: Counters,
     read: dict[str, Any],

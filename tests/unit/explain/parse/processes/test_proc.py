@@ -37,7 +37,7 @@ def test_several_processes_are_split_at_their_names() -> None:
 
 
 def test_some_lines_of_status_are_enough() -> None:
-    """A loop of grep prints no names, so a repeated key begins a reading."""
+    """A grep in a loop does not print names, so a repeated key begins a reading."""
     first, second = status.snapshots("VmRSS:\t 10 kB\nRssAnon:\t 4 kB\nVmRSS:\t 20 kB\n")
     assert (first.rss_bytes, first.rss_anon_bytes, first.name) == (10240, 4096, None)
     assert (second.rss_bytes, second.rss_anon_bytes) == (20480, None)

@@ -147,20 +147,20 @@ LISTENS: Final = "LISTEN {} 511 0.0.0.0:80 0.0.0.0:*\n"
     ],
     ids=["headers", "dates", "both"],
 )
-def test_a_loop_of_ss_is_a_table_for_each_call(text: str) -> None:
+def test_ss_in_a_loop_gives_one_table_per_call(text: str) -> None:
     """In one table, a listener would have the sum of all its queues, and several sockets."""
     tables = readings(text)
     assert [(table.listeners[0].queued, table.listeners[0].sockets) for table in tables] == [(0, 1), (7, 1)]
 
 
 def test_two_calls_for_different_sockets_are_one_table() -> None:
-    """Listeners and connections of one moment belong together; samples keep the numbers of their lines."""
+    """Listeners and connections at one moment belong together; samples keep the numbers of their lines."""
     both = f"{HEADER}{LISTENS.format(0)}{HEADER}{ESTAB} 10.0.0.2:50112\n"
     (table,) = readings(both)
     assert (len(table.listeners), table.states) == (1, {"LISTEN": 1, "ESTAB": 1})
     first, second = readings(f"{both}now\n{ESTAB} 10.0.0.2:50112\nwhat\n")
     assert (first.unread_lines, [line.number for line in second.unread_samples]) == (0, [5, 7])
-    # A repeated line that is not a socket begins no table.
+    # A repeated line that is not a socket does not begin a table.
     (table,) = readings(f"{ESTAB} 10.0.0.2:5\nnow\nESTAB 0 0 nowhere x\nnow\nESTAB 0 0 nowhere x\n")
     assert len(table.entries) == 1
     (reuseport,) = readings(HEADER + LISTENS.format(0) * 2)
