@@ -100,6 +100,28 @@ _BLOCKS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "condition-without-parentheses": ("server { if $host = a { return 403; } }", 'invalid condition "$host"'),
     "condition-without-an-end": ("server { if ($host = a { return 403; } }", 'invalid condition "a"'),
+    "two-conditions": ("server { if ($uri = a && $host = b) { return 403; } }", 'invalid condition "$uri"'),
+    "condition-with-two-equals-signs": ("server { if ($uri == a) { return 403; } }", 'unexpected "==" in condition'),
+    "condition-without-a-space": ("server { if ($uri = a b) { return 403; } }", 'invalid condition "$uri"'),
+    "negated-condition": ("server { if (!$uri) { return 403; } }", 'invalid condition "!$uri"'),
+    "unknown-file-test": ("server { if (-z $uri) { return 403; } }", 'invalid condition "-z"'),
+    "quoted-condition": ('server { if ("$uri" = a) { return 403; } }', 'invalid condition ""$uri""'),
+    "if-without-a-space": ("server { if($uri) { return 403; } }", 'unknown directive "if($uri)"'),
+    "else": ("server { if ($uri) { return 403; } else { return 404; } }", 'unknown directive "else"'),
+    "location-without-a-space": ("server { location/a { } }", 'unknown directive "location/a"'),
+    "directive-with-a-colon": ("server { server_name: a; }", 'unknown directive "server_name:"'),
+    "port-in-words": (
+        "server { location / { proxy_pass http://127.0.0.1:app; } }",
+        'invalid port in upstream "127.0.0.1:app',
+    ),
+    "large-port": (
+        "server { location / { grpc_pass grpc://127.0.0.1:65536; } }",
+        'invalid port in upstream "127.0.0.1:65536"',
+    ),
+    "fastcgi-port-in-words": (
+        "server { location / { fastcgi_pass 127.0.0.1:php; } }",
+        'invalid port in upstream "127.0.0.1:php"',
+    ),
     "no-certificate": ("server { listen 443 ssl; }", f'{_NO_CERTIFICATE} "listen ... ssl" directive'),
     "no-certificate-in-the-default-server": (
         f"server {{ listen 443; server_name a; }} server {{ listen 443 ssl; {_CERTIFICATE} }}",
@@ -299,10 +321,13 @@ LOADED: Final[Mapping[str, str]] = {
         f"server {{ listen 443 ssl; server_name a; }} server {{ listen 443 ssl default_server; {_CERTIFICATE} }}"
     ),
     "no-certificate-but-no-server": "ssl_certificate /a.pem;",
-    "table-with-a-key-named-if": "map $arg_lang $name { default a; if b; }",
+    "tables-with-keys-like-directives": (
+        "map $arg_lang $name { default a; if b; else c; location/a d; listen: e; } types { location/a b; }"
+    ),
     "conditions-with-spaces": (
         'server { if ( $host = "a b" ) { return 403; } if ($uri ~ (a|(b))) { return 403; } '
-        'if ($host = "") { return 403; } }'
+        'if ($host = "") { return 403; } if (!-e $request_filename) { return 404; } if ($host) { return 403; } '
+        'if ( -f $request_filename ) { return 403; } if ($host !~* "^a b$") { return 403; } }'
     ),
     "parameters-of-peers": (
         "upstream a { server 127.0.0.1:1 weight=2 max_fails=0 fail_timeout=10s max_conns=5 down; "
@@ -319,6 +344,11 @@ LOADED: Final[Mapping[str, str]] = {
         "location / { proxy_pass http://127.0.0.1; proxy_cache off; } location /a { proxy_cache $arg_a; } } "
         "upstream e { zone e 64k; server 127.0.0.1:1; } upstream f { zone e; server 127.0.0.1:2; } "
         "server { limit_conn g 1; } limit_conn_zone $uri zone=g:32k;"
+    ),
+    "ports": (
+        "server { location / { proxy_pass http://[::1]:80; } location /b { proxy_pass http://[::1]/a:b; } "
+        "location /c { proxy_pass http://unix:/a.sock:/d; } location /e { uwsgi_pass unix:/a.sock; } "
+        "location /f { proxy_pass http://127.0.0.1:80?a=b:c; } location /g { proxy_pass http://127.0.0.1:$arg_a; } }"
     ),
     "thread-pools": "aio threads; server { location / { aio threads=default; } }",
     "set-own-and-changeable-variables": (

@@ -108,7 +108,7 @@ _FORMS: Final = (
     _Form(names="use", words="epoll|poll|select|kqueue|eventport|/dev/poll|devpoll", says='invalid event type "{}"'),
     _Form(names="fastcgi_pass server", words=r"unix:.*|[^/?]*", says='invalid host in upstream "{}"', place=_FIRST),
     _Form(
-        names="fastcgi_pass server",
+        names="server",
         words=f".*:{_PORT}",
         says='invalid port in upstream "{}"',
         place=_FIRST,

@@ -1,7 +1,7 @@
 """nginx's error messages about complete blocks, as far as they are certain."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tuneproof.conf.buffers import buffer_problems
@@ -31,6 +31,8 @@ _ALSO_OLDER_IN: Final = frozenset({("upstream", "resolver"), ("upstream", "resol
 _ONLY_ONCE: Final = frozenset({"http", "events", "stream", "mail", "try_files", "use"})
 _PASSING: Final = frozenset({"location", "if", "limit_except"})
 _TILDE: Final = re.compile(r"!?~\*?")
+_FILE_TEST: Final = re.compile("!?-[fdex]")
+_COMPARISONS: Final = frozenset({"=", "!=", "~", "~*", "!~", "!~*"})
 _BUFFERED: Final = re.compile(r"buffer=|gzip$|gzip=")
 # https://nginx.org/en/CHANGES: "virtual servers in the stream module", "the stream module handler is not mandatory".
 _VIRTUAL_STREAMS_SINCE: Final = (1, 25, 5)
@@ -95,6 +97,8 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     for said in block.local("proxy_pass") if block.name in _PASSING else ():
         if is_given(said) and "$" not in said.value and not said.value.lower().startswith(("http://", "https://")):
             yield problem_at(said, "invalid URL prefix")
+    if block.name == "if" and block.args and is_given(block) and (message := _wrong_condition(block.args)):
+        yield problem_at(block, message)
     for said in block.local("access_log"):
         if "$" in said.value and any(_BUFFERED.match(arg) for arg in said.args[1:]):
             yield problem_at(said, "buffered logs cannot have variables in name")
@@ -103,6 +107,16 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
             yield problem_at(one, message)
     for inner in block.blocks:
         yield from _of_block(inner, version)
+
+
+def _wrong_condition(words: Sequence[str]) -> str:
+    """Return the error of ngx_http_rewrite_if_condition about the words between the parentheses; empty for none."""
+    first, *others = words
+    if first.startswith("$") and len(words) == 3 and words[1] not in _COMPARISONS:  # noqa: PLR2004 - both operands
+        return f'unexpected "{words[1]}" in condition'
+    is_test = _FILE_TEST.fullmatch(first) and len(others) == 1
+    is_comparison = first.startswith("$") and len(others) in {0, 2}
+    return "" if is_test or is_comparison else f'invalid condition "{first}"'
 
 
 def _regexes(block: Block) -> Iterator[tuple[Statement | Block, str]]:

@@ -1,5 +1,6 @@
 """The names of directives: nginx's own, those of other modules, and misspelt ones."""
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -10,6 +11,9 @@ from tuneproof.nginx_modules import is_packaged
 KNOWN: Final = known()
 """The names of the directives in any version of nginx."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz_"
+# nginx separates words by spaces only, and has no other branches.
+_JOINED: Final = re.compile(r"(\w+)[(~=/:,^].*", re.DOTALL)
+_BRANCHES: Final = frozenset({"else", "elseif", "elsif", "elif"})
 _LONG: Final = 6
 _LONGEST: Final = max(map(len, KNOWN)) + 1
 
@@ -18,7 +22,9 @@ def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
     """Yield the directives that must be misspelt, with nginx's message; other modules' names are not similar."""
     for statement in statements:
         is_other = statement.name in KNOWN or statement.name.startswith("$") or is_packaged(statement.name)
-        is_slip = not is_other and _meant(statement.name)
+        joined = _JOINED.fullmatch(statement.name)
+        is_torn = statement.name in _BRANCHES or (joined is not None and joined[1] in KNOWN | _BRANCHES)
+        is_slip = not is_other and (is_torn or _meant(statement.name))
         if is_slip:
             message = f'unknown directive "{statement.name}"'
             yield Problem(file=statement.file, line=statement.line, message=message)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tuneproof.conf.statements import Problem, Statement
-from tuneproof.conf.tree import Block
+from tuneproof.conf.tree import Block, is_given
 from tuneproof.conf.values import is_address, whole_number
 from tuneproof.conf.variables import pattern_of, possible_values
 from tuneproof.nginx_changes import since
@@ -24,6 +24,7 @@ _URL: Final = re.compile(r"(?:(?P<scheme>[a-z]+|\$\w+|\$\{\w+\})://)?(?P<rest>.*
 _HOST: Final = re.compile(r"unix:[^:]+|(?:\[[^\]]*\]|(?:\$\{\w+\}|[^/:?])*)(?::[^/?]*)?")
 _SPEAKERS: Final = frozenset({"proxy", "grpc", "uwsgi"})
 _NO_PORT: Final = re.compile(r"[\w.-]+|\[[^]$]+\]")
+_LAST_PORT: Final = 65535
 # Variables that contain the request's path, and may follow a variable that contains the address.
 _PATHS: Final = re.compile(r"(?:\$\{?(?:request_uri|uri|document_uri|is_args|args|query_string)\}?)+$")
 
@@ -113,14 +114,16 @@ def upstreams_of(main: Block, version: tuple[int, ...]) -> dict[str, Upstream]:
 
 
 def port_problems(targets: Iterable[Target], upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Iterator[Problem]:
-    """Yield nginx's error for each address with a port although it is an upstream block's, or without a required port.
+    """Yield nginx's error for each address with an invalid port, without one, or with one after a block's name.
 
     is_whole: all upstream blocks are known. Sources: ngx_http_upstream_add, ngx_http_upstream_init_round_robin.
     """
     for target in targets:
         name, colon, port = target.host.rpartition(":")
         message = ""
-        if colon and port.isdecimal() and name.lower() in upstreams:
+        if colon and _is_wrong_port(target, port):
+            message = f'invalid port in upstream "{target.to.partition("://")[2] or target.to}"'
+        elif colon and port.isdecimal() and name.lower() in upstreams:
             message = f'upstream "{name}" may not have port {port}'
         elif target.kind != "proxy" and _lacks_port(target) and target.host.lower() not in upstreams:
             is_certain = is_whole or is_address(target.host.strip("[]"))
@@ -129,9 +132,14 @@ def port_problems(targets: Iterable[Target], upstreams: Mapping[str, Upstream], 
             yield Problem(file=target.statement.file, line=target.statement.line, message=message)
 
 
+def _is_wrong_port(target: Target, port: str) -> bool:
+    is_port = port.isdecimal() and 0 < int(port) <= _LAST_PORT
+    is_known = is_given(target.statement) and "$" not in target.to
+    return is_known and not is_port and not target.host.startswith("unix:") and not port.endswith("]")
+
+
 def _lacks_port(target: Target) -> bool:
-    is_given = all(one.is_given for one in target.statement.filled)
-    return is_given and bool(_NO_PORT.fullmatch(target.host))
+    return is_given(target.statement) and bool(_NO_PORT.fullmatch(target.host))
 
 
 def targets_of(main: Block) -> Iterator[Target]:
