@@ -47,9 +47,11 @@ def test_times_in_an_unknown_unit_are_reported(tmp_path: Path) -> None:
         ((12, 150, 0.2, 340, 2.5), None),
         ((1234.567, 0.25, 58.125), None),
         ((58.0, 3.0), None),
-        ((0.25, 9.5, 58.125), 58.125),
+        ((3.214, 2.75, 8.5, 0.412), None),
+        ((0.25, 0.75, 58.125), 58.125),
+        ((0.004, 3.214, 58.125), 58.125),
     ],
-    ids=["few whole numbers", "most are whole", "most are long", "floats", "some are long"],
+    ids=["few whole numbers", "most are whole", "most are long", "floats", "short", "some are long", "too short"],
 )
 def test_the_times_show_whether_they_are_seconds(
     times: tuple[float, ...], longest_s: float | None, tmp_path: Path
