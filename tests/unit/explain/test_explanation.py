@@ -28,9 +28,15 @@ def proc_net(overflows: int) -> str:
     return f"TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 {overflows} {overflows}\n"
 
 
-def softnet(dropped: int) -> str:
-    """Return /proc/net/softnet_stat of a machine with one CPU."""
-    return f"0000ffff {dropped:08x} 00000000 {' '.join(['00000000'] * 12)}\n"
+def of_kernel(names: str, value: int) -> str:
+    """Return /proc/net/netstat of a kernel that has these counters, all with this value."""
+    values = " ".join([str(value)] * len(names.split()))
+    return f"TcpExt: {names}\nTcpExt: {values}\nIpExt: InCsumErrors\nIpExt: 0\n"
+
+
+def softnet(dropped: int, *, cpu: int = 0) -> str:
+    """Return /proc/net/softnet_stat of a machine with one CPU, or a further CPU's line."""
+    return f"0000ffff {dropped:08x} 00000000 {' '.join(['00000000'] * 9)} {cpu:08x} 00000000 00000000\n"
 
 
 def test_times_in_an_unknown_unit_are_reported(tmp_path: Path) -> None:
@@ -192,6 +198,26 @@ def test_counters_of_two_files_are_compared_in_their_order(tmp_path: Path) -> No
     assert found[2].warnings == ()
     backwards = explained(tmp_path, {"a": proc_net(12), "z": proc_net(5)}).found[2]
     assert [warning.startswith("counters went backwards") for warning in backwards.warnings] == [True]
+
+
+@pytest.mark.parametrize(
+    ("files", "doubt"),
+    [
+        ({"web1": of_kernel("ListenOverflows", 5), "web2": of_kernel("TCPTimeouts ListenOverflows", 700)}, "kernels"),
+        ({"web1": of_kernel("ListenOverflows", 5), "web2": of_kernel("ListenOverflows", 900_000)}, ""),
+        ({"web1": of_kernel("A B ListenOverflows", 30_000), "web2": of_kernel("A B ListenOverflows", 900_000)}, "most"),
+        ({"web1": softnet(0), "web2": softnet(900) + softnet(0, cpu=1)}, "numbers of CPUs"),
+    ],
+    ids=["another kernel", "just started", "far larger counters", "other CPUs"],
+)
+def test_readings_of_two_hosts_are_not_compared(files: dict[str, str], doubt: str, tmp_path: Path) -> None:
+    """Counters of one host have the same names in both readings, and do not grow tenfold between two commands."""
+    explanation = explained(tmp_path, files)
+    compared = explanation.found[2]
+    assert [doubt in warning for warning in compared.warnings] == ([True] if doubt else [])
+    assert bool(compared.figures) is (not doubt)
+    found = [reason.text for each in explanation.diagnosis.found for reason in each.for_]
+    assert bool(found) is (not doubt)
 
 
 def test_only_readings_of_the_same_kind_are_compared(tmp_path: Path) -> None:
