@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+import pytest
+
 from tests.support.canned_evidence import (
     BACK,
     FRONT,
@@ -11,6 +13,7 @@ from tests.support.canned_evidence import (
     legs,
     listening,
     log,
+    lossy,
     memory,
     pidstat,
     repeated_syns,
@@ -41,6 +44,7 @@ from tuneproof.explain.diagnosis.causes import (
     accept_queue_overflow,
     client_gone,
     event_loop_stall,
+    path_loss,
     slow_reader_buffering,
 )
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
@@ -391,3 +395,20 @@ def test_other_findings_speak_against_clients_that_leave() -> None:
     assert found.verdict is POSSIBLE
     assert found.against[0].text.endswith("accept-queue overflow was found.")
     assert found.against[0].file == "counters 1"
+
+
+@pytest.mark.parametrize(
+    ("front", "verdict"),
+    [
+        ({}, FOUND),
+        ({"from_server": Side(packets=80, data_segments=60)}, POSSIBLE),
+        ({"incomplete_flows": 5}, POSSIBLE),
+        (lossy(), POSSIBLE),
+    ],
+    ids=["6200 segments", "60 segments", "a capture with gaps", "loss in the capture"],
+)
+def test_loss_elsewhere_on_the_host_is_no_reason_to_leave(front: dict[str, Any], verdict: CauseVerdict) -> None:
+    """Counters are the whole host's; a capture of the clients that left shows whether they lost packets, too."""
+    left = legs(front={"client_left_before_response": 40, **front})
+    given = seen(log(**LEFT), left, grown(RetransSegs=397, TCPSynRetrans=100, TCPSackRecovery=50))
+    assert client_gone.assess(given, [path_loss.assess(given)]).verdict is verdict
