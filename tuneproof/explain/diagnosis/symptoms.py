@@ -41,16 +41,28 @@ _SINCE_BOOT: Final = (
 def shows_enough(evidence: EvidenceSet, assessments: Iterable[CauseAssessment]) -> bool:
     """Tell whether the absence of symptoms is significant: a few requests may have been lucky.
 
-    Counters are enough if they rule a cause out. Sockets, a single reading, a log with
-    times of an unknown unit, and processes' memory and CPU time are not.
+    Counters are enough if they rule a cause out. Sockets, a single reading, and processes' memory and CPU time are not.
     """
-    seen = [log.content.requests for log in evidence.access_logs if not log.content.times_without_unit]
+    seen = [log.content.requests for log in evidence.access_logs]
     seen += [run.content.requests or 0 for run in evidence.load_runs]
     for where in captured_services(evidence):
         seen += [where.service.requests, where.service.handshakes.get("complete", 0)]
     seen += [loop.iterations for named in evidence.event_loops for loop in named.content]
     is_counted = bool(evidence.counters) and any(each.verdict is CauseVerdict.RULED_OUT for each in assessments)
     return is_counted or max(seen, default=0) >= ENOUGH_REQUESTS
+
+
+def not_shown(evidence: EvidenceSet) -> str:
+    """Return the symptoms that the files could not show; empty for none.
+
+    The usual log format has no times, and TLS hides requests from a capture.
+    """
+    captured = [where.service.response_s for where in captured_services(evidence)]
+    logged = [log.content.request_time_s for log in evidence.access_logs]
+    if any((*captured, *logged, *(run.content.latency_ms for run in evidence.load_runs))):
+        return ""
+    has_status = bool(evidence.access_logs or evidence.load_runs)
+    return "how long requests take" if has_status else "whether requests fail or how long they take"
 
 
 def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
