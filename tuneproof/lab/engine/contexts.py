@@ -1,4 +1,4 @@
-"""Finds the engine for an environment or a Docker context by the docker command's rules.
+"""Finds the engine for an environment or a Docker context, by the same rules as the docker command.
 
 The order is DOCKER_HOST, the context in DOCKER_CONTEXT, the context in config.json, and the default socket. The context
 called "default" means DOCKER_HOST or the default socket, whatever config.json says:

@@ -1,11 +1,11 @@
 """A session's lease on an engine, which shows on any machine whether the session is over.
 
-A container reads from the connection over which the session attached to it. When the session's process or machine ends,
-the engine closes that container's input, and it exits: at once for a process; after about two minutes without an answer
-from the machine (TCP keep-alive, which the engine sends every 15 s); over ssh when the sshd there notices, which it
-configures (ClientAliveInterval, sshd_config(5)).
+The lease is a container that reads from the connection over which the session attached to it. When the session's
+process or machine ends, the engine closes that container's input, and it exits: at once for a process; after about two
+minutes without an answer from the machine (TCP keep-alive, which the engine sends every 15 s); over ssh, when the sshd
+there notices (ClientAliveInterval, sshd_config(5)).
 
-Since it has a new network namespace and every CPU of the host, it first prints their properties.
+Since the container has a new network namespace and every CPU of the host, it first prints their properties.
 """
 
 import time
@@ -33,7 +33,7 @@ _READS_UNTIL_THE_END: Final = ("python3", "-m", "netadmin", "lease")
 
 
 class Lease:
-    """A lease that is held.
+    """A lease that the session holds.
 
     Attributes:
         patience: How many times slower than usual its engine is.
@@ -45,7 +45,7 @@ class Lease:
         self.patience = patience
 
     def is_held(self) -> bool:
-        """Tell whether it is held: not after a restart of the engine, or if that does not answer."""
+        """Tell whether the lease is still held: not after a restart of the engine, or if it does not answer."""
         try:
             with engine_errors("looking at the session's lease"):
                 return bool(self._client.api.inspect_container(self._container_id)["State"]["Running"])
@@ -53,7 +53,7 @@ class Lease:
             return False
 
     def printed(self) -> str:
-        """Return the first output of its container (TuneproofError: the engine refused, or nothing came in time)."""
+        """Return the first output of its container (TuneproofError: the engine refused, or nothing arrived in time)."""
         within_s = _PRINTS_WITHIN_S * self.patience
         with engine_errors("reading from the session's lease"):
             text = printed(self._client.api, self._container_id, "\n", within_s=within_s)
@@ -66,7 +66,7 @@ class Lease:
 def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> Iterator[Lease]:
     """Hold a lease inside the context (TuneproofError: the engine refused, or does not answer).
 
-    image: of netadmin.
+    image: name of the netadmin image.
     """
     api = client.api
 
@@ -101,6 +101,6 @@ def lease_of(client: docker.DockerClient, *, session: Session, image: str) -> It
         yield Lease(client, container_id, patience=patience)
     finally:
         hang_up(connection)
-        # Code that needs the engine reports its failure; leftovers are removed with the session.
+        # Code that needs the engine reports that it failed; leftovers are removed with the session.
         with suppress(TuneproofError), engine_errors("giving the lease back"), suppress(NotFound):
             api.remove_container(container_id, force=True)

@@ -1,4 +1,4 @@
-"""An engine's lock: only one lab at a time measures on it, no matter who started it, and where.
+"""An engine's lock: only one run at a time measures on an engine, no matter who started it, and where.
 
 The lock is a container that is never started. The engine gives a container's name to one client only, atomically
 (unlike networks, which may share names, and volumes, which are created for every client); and the lock is removed by
@@ -29,11 +29,11 @@ from tuneproof.lab.engine.sweep import is_dead, remove_session
 NAME: Final = "tuneproof-turn"
 """Earlier versions use the same name."""
 TICKET: Final = f"{NAME}-ticket-"
-"""What the names of tickets begin with."""
+"""The beginning of tickets' names."""
 HOLDER: Final = "io.tuneproof.turn.holder"
 SINCE: Final = "io.tuneproof.turn.since"
 WAIT_S: Final = 3600.0
-"""About the time of a complete quick run on a machine with two CPUs."""
+"""About the time that a complete quick run takes on a machine with two CPUs."""
 _POLL_S: Final = 1.0
 _CONFLICT: Final = 409
 
@@ -54,8 +54,8 @@ def locked(
 ) -> Iterator[None]:
     """Use an engine exclusively inside the context.
 
-    wait_s: how long to wait (default: an hour). Raises EngineBusyError: other runs held it all that time; the message
-    names one. Raises TuneproofError: the engine refused, or does not answer.
+    wait_s: how long to wait (default: an hour). Raises EngineBusyError: other runs held the lock all that time; the
+        message names one of them. Raises TuneproofError: the engine refused, or does not answer.
     """
     deadline_s = time.monotonic() + wait_s
     told = ticket = ""
@@ -67,13 +67,13 @@ def locked(
                 if not tickets or tickets[0][0] == ticket:
                     found, labels = _made(client.api, image, NAME, _labels(session))
                 else:
-                    # This session may have the lock already, when it takes what it held again (topology/holdings.py).
+                    # This session may still have the lock after a restart of the engine (topology/holdings.py).
                     found, labels = _held(client.api, NAME) or tickets[0]
                 if labels.get(SESSION) == session.id:
                     break
                 is_left = is_dead(client, labels)
             if is_left:
-                # Everything is removed, since running containers of that session would disturb this one.
+                # Everything of the dead session is removed, since its running containers would disturb this one.
                 with engine_errors(f"removing what a dead session left on engine {name}"):
                     remove_session(client, labels[SESSION])
                 continue
@@ -106,7 +106,7 @@ def _tickets(api: docker.APIClient) -> Sequence[tuple[str, Mapping[str, str]]]:
 
 
 def _held(api: docker.APIClient, name: str) -> tuple[str, Mapping[str, str]] | None:
-    """Return the id and labels of the container that has a name."""
+    """Return the id and labels of the container with this name."""
     try:
         found = api.inspect_container(name)
     except NotFound:
@@ -115,14 +115,14 @@ def _held(api: docker.APIClient, name: str) -> tuple[str, Mapping[str, str]] | N
 
 
 def _made(api: docker.APIClient, image: str, name: str, labels: dict[str, str]) -> tuple[str, Mapping[str, str]]:
-    """Make a container unless one has its name; return the id and labels of the one that has it then."""
+    """Create a container unless one with its name exists; return the id and labels of the container with that name."""
     while True:
         try:
             return str(once_more(lambda: api.create_container(image, name=name, labels=labels))["Id"]), labels
         except APIError as error:
             if error.status_code != _CONFLICT:
                 raise
-        # It may be this session's, if the engine's response was lost; or gone by now.
+        # The container may be this session's, if the engine's response was lost, or be gone by now.
         if (held := _held(api, name)) is not None:
             return held
 
@@ -140,7 +140,7 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        # The user id has no name, as in some containers.
+        # In some containers, the user id has no name.
         return str(os.getuid())
 
 

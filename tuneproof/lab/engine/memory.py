@@ -1,6 +1,6 @@
-"""The memory that a run takes: its containers' and its own, as the kernel reports it if the engine is on this machine.
+"""The memory that a run and its containers use, as the kernel reports it if the engine is on this machine.
 
-The page cache, which the kernel gives up when the memory is needed, does not count.
+The page cache, which the kernel frees when memory is needed, does not count.
 """
 
 import os
@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Final, Self
 
 CGROUPS: Final = Path("/sys/fs/cgroup")
-# Where a container's group is, whether the engine or systemd makes it: with cgroup v1, and with v2.
+# The places of a container's group, created by the engine or by systemd: with cgroup v1, and with v2.
 _PLACES: Final = tuple(
     f"{version}{place}" for version in ("memory/", "") for place in ("docker/{}", "system.slice/docker-{}.scope")
 )
@@ -22,7 +22,7 @@ _EVERY_S: Final = 1.0
 
 
 def taken_bytes(container_id: str, *, root: Path = CGROUPS) -> int | None:
-    """Return a container's memory; None if it has ended, or runs elsewhere."""
+    """Return a container's memory; None if the container has ended, or runs elsewhere."""
     folders = (root / place.format(container_id) for place in _PLACES)
     with suppress(OSError):
         for folder in folders:
@@ -45,7 +45,7 @@ class MemoryWatch:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="memory", daemon=True)
         self.peak_bytes: int | None = None
-        """The most that all containers and this process took at once; None where no container can be seen."""
+        """The most memory that all containers and this process used at once; None if no container can be read."""
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -1,7 +1,7 @@
 """Engines by name: a Docker context, or an address such as tcp://10.0.0.5:2376 or ssh://user@machine.
 
-An engine behind ssh is reached with the system's own ssh client, as by docker's command line: its socket is
-forwarded to a local one (ssh(1), -L), so keys, agents and jump hosts come from ~/.ssh/config.
+An engine behind ssh is reached with the system's own ssh client, as docker's command line does: its socket is forwarded
+to a local one (ssh(1), -L), so that keys, agents and jump hosts come from ~/.ssh/config.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ _OLDEST_API: Final = (1, 41)
 class EngineFacts:
     """The facts that decide whether engines can share a run."""
 
-    name: str  # The user's name for it
+    name: str  # The engine's name, as the user gave it
     architecture: str  # As the engine reports it, such as "x86_64"
     cpus: int
     version: str
@@ -45,14 +45,14 @@ class EngineFacts:
 def environment_of(
     name: str, environment: Mapping[str, str] = os.environ, *, option: str = "--engine"
 ) -> Iterator[dict[str, str]]:
-    """Return the environment that selects an engine; one behind ssh is forwarded meanwhile.
+    """Return the environment that selects an engine; the socket of one behind ssh is forwarded inside the context.
 
-    Raises BadInputError: it is neither a context nor an address. Raises EngineUnavailableError: ssh fails.
+    Raises BadInputError: the name is neither a context nor an address. Raises EngineUnavailableError: ssh fails.
     """
     if "://" not in name:
         found = at_context(name, environment, option=option)
     elif urlsplit(name).scheme in _SCHEMES:
-        # Certificates for addresses are named as usual.
+        # Certificates for addresses come from the usual variables.
         found = at_context(DEFAULT, {**environment, "DOCKER_HOST": name})
     else:
         raise BadInputError(
@@ -71,7 +71,7 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
     try:
         client = connect(environment=environment)
     except EngineUnavailableError as error:
-        # The variable is not mentioned, since the user named the engine in another way.
+        # The message must not mention DOCKER_HOST, since the user named the engine in another way.
         address = environment.get("DOCKER_HOST", "")
         raise EngineUnavailableError(
             f"Engine {name}: {error.what}",
@@ -97,7 +97,7 @@ def look(name: str, environment: Mapping[str, str]) -> EngineFacts:
 
 @contextlib.contextmanager
 def _forwarded(address: str) -> Iterator[Path]:
-    """Forward an engine's socket to a local one, by ssh, while the context lasts."""
+    """Forward an engine's socket to a local one over ssh inside the context."""
     place = urlsplit(address)
     who = f"{place.username}@{place.hostname}" if place.username else f"{place.hostname}"
     port = ("-p", str(place.port)) if place.port else ()
@@ -109,7 +109,7 @@ def _forwarded(address: str) -> Iterator[Path]:
             ssh = subprocess.Popen(
                 ["ssh", *options, *port, "--", who],
                 stderr=subprocess.PIPE,
-                # A terminal's Ctrl-C is for the run, which still needs the connection to clean up.
+                # Ctrl-C in a terminal must only reach the run, which still needs the connection to clean up.
                 start_new_session=True,
                 preexec_fn=end_with_parent,  # noqa: PLW1509 - it only makes one system call
             )

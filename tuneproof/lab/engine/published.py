@@ -1,6 +1,6 @@
 """The lab's images from a release, pulled by the digests that the release's checkout pins.
 
-``images/published.json`` exists only in a release. It names a registry's repository, and gives the digests of images by
+``images/published.json`` exists only in a release. It names a repository in a registry, and the digests of images by
 their names in that checkout (https://specs.opencontainers.org/image-spec/descriptor/#digests). Names are hashes of an
 image's sources, so a changed image is not listed, and is built.
 """
@@ -20,7 +20,7 @@ from tuneproof.lab.engine.failures import engine_errors
 
 PUBLISHED: Final = Path(__file__).parents[3] / "images" / "published.json"
 BUILD_IMAGES: Final = "TUNEPROOF_BUILD_IMAGES"
-"""Environment variable: any value builds every image here, without a registry."""
+"""Environment variable: with any value, every image is built here, without a registry."""
 _PULL_TIMEOUT_S: Final = 600
 # The engine's error for content that does not match its digest.
 _UNVERIFIED: Final = "verif"
@@ -63,7 +63,7 @@ def pull_published(
 
 
 def _published() -> Mapping[str, tuple[str, str]]:
-    """Return repository and digest by an image's local name; empty unless the checkout is a release."""
+    """Return each image's repository and digest by its local name; empty unless the checkout is a release."""
     try:
         known = json.loads(PUBLISHED.read_text(encoding="utf-8"))
         return {tag: (str(place["repository"]), str(place["digest"])) for tag, place in known.items()}

@@ -1,4 +1,4 @@
-"""Repeats engine calls that failed or got no response, if that is harmless, so that no single fault ends a run.
+"""Repeats engine calls that failed or got no response, if repeating is harmless, so that no single fault ends a run.
 
 Calls that would start something a second time (creating, building, starting a program) are not repeated here; code that
 creates something with a unique name checks whether it exists (lock.py, topology/).
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from docker import APIClient
 
 _TIMES: Final = 4
-# 0, 0.2, 0.4 and 0.8 s: a restarting engine takes longer, one with a broken connection does not.
+# 0, 0.2, 0.4 and 0.8 s: a restarting engine takes longer, but a broken connection does not.
 _BACKOFF_S: Final = 0.1
 _QUESTIONS: Final = frozenset({"GET", "HEAD"})
 _ENGINE_FAILED: Final = 500
 _METHODS: Final = frozenset({"GET", "HEAD", "PUT", "DELETE"})
-# Starting a running container, or ending an ended one, has no effect; an exec instance is only prepared.
+# Starting a running container, or stopping a stopped one, has no effect; an exec instance is only prepared.
 # https://docs.docker.com/reference/api/engine/version/v1.41/
 _SAFE_POSTS: Final = re.compile(r"/containers/[^/]+/(start|stop|wait|exec)\b|/networks/[^/]+/disconnect\b")
 
@@ -35,7 +35,7 @@ class Repeats(Retry):
     """urllib3's retries, for the engine's API."""
 
     def is_retry(self, method: str, status_code: int, has_retry_after: bool = False) -> bool:  # noqa: ARG002, FBT001, FBT002 - urllib3's own signature
-        """Tell whether to repeat a call after this response: if the engine failed at a call that changes nothing."""
+        """Tell whether to repeat a call after this response: only if the engine failed and the call changes nothing."""
         return method in _QUESTIONS and status_code >= _ENGINE_FAILED
 
     def increment(
@@ -47,7 +47,7 @@ class Repeats(Retry):
         _pool: Any = None,
         _stacktrace: Any = None,
     ) -> Self:
-        """Count a failure, or raise it if the call must not be repeated: an engine that hangs is not called again."""
+        """Count a failure, or raise it if the call must not be repeated: a hanging engine is not called again."""
         if isinstance(error, ReadTimeoutError):
             raise error
         safe = "PUT" if method == "POST" and _SAFE_POSTS.search(url or "") else method
@@ -62,7 +62,7 @@ def repeat_safe_calls(api: "APIClient") -> None:
         other=0,
         backoff_factor=_BACKOFF_S,
         allowed_methods=_METHODS,
-        # The last response has the reason.
+        # The last response contains the reason.
         raise_on_status=False,
     )
     for adapter in api.adapters.values():
@@ -71,7 +71,7 @@ def repeat_safe_calls(api: "APIClient") -> None:
 
 
 def once_more(do: Callable[[], Made]) -> Made:
-    """Repeat something idempotent if the engine's response is lost."""
+    """Repeat an idempotent call once if the engine's response is lost."""
     try:
         return do()
     except APIError:

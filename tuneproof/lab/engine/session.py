@@ -1,4 +1,4 @@
-"""A session from beginning to end: leftovers of dead sessions are removed before it, and all of its own after it.
+"""A session: leftovers of dead sessions are removed before it, and everything that it started after it.
 
 The session's reaper, a process that outlives it, removes what the session could not. It holds the read end of a pipe;
 only the session has the write end. However the session ends, even by SIGKILL, the kernel closes the pipe; the reaper
@@ -26,7 +26,7 @@ from tuneproof.lab.engine.named import environment_of
 from tuneproof.lab.engine.sweep import has_overlay_network, remove_dead_sessions, remove_session
 
 # A pending request may still create a container shortly after the session's death, since the engine continues it. The
-# reaper looks until nothing has appeared for this long.
+# reaper searches until nothing has appeared for this long.
 _QUIET_S = 6.0
 _PAUSE_S = 0.5
 # After a normal end the session waits for the reaper, which gives up soon. After the session's death, nobody waits, and
@@ -43,9 +43,9 @@ def session_on(
 ) -> Iterator[Session]:
     """Open a session whose resources on some engines are removed at its end, however it ends.
 
-    engines: clients, by the user's name for the engine; empty for the default one.
-    looks_on: called at the end; whether something may still appear, as after an interrupt (default: no).
-    Raises TuneproofError: an engine refuses, or does not answer.
+    engines: clients by engine, as the user named it; an empty name means the default engine.
+    looks_on: called at the end; returns whether something may still appear, as after an interrupt (default: no).
+    Raises TuneproofError: an engine refused, or does not answer.
     """
     session = Session()
     with ExitStack() as stack:
@@ -66,10 +66,10 @@ def session_on(
 def reaper(session: Session, *, engine: str = "", looks_on: Callable[[], bool] = lambda: False) -> Iterator[None]:
     """Run an engine's reaper around everything that the session starts.
 
-    At the end, it looks once more. After an exception the session may not have cleaned up; then the reaper continues
-    alone, for as long as the engine needs to come back.
+    At the end, the reaper searches once more. After an exception, the session may not have cleaned up; then the reaper
+    continues alone, for as long as the engine needs to come back.
 
-    looks_on: whether something may still appear after the session's end, so that the reaper continues as well.
+    looks_on: returns whether something may still appear after the session's end, so that the reaper must continue.
     """
     reader, writer = os.pipe()
     process = subprocess.Popen(
@@ -94,17 +94,18 @@ def reaper(session: Session, *, engine: str = "", looks_on: Callable[[], bool] =
         if is_done:
             process.wait()
         else:
-            # It outlives this process on purpose; without this, the interpreter would complain about a running child.
+            # The reaper outlives this process on purpose; without this, the interpreter would complain about a running
+            # child.
             process.returncode = 0
 
 
 def reap(session_id: str, *, quiet_s: float, engine: str = "") -> None:
-    """Remove the session's resources until none has appeared for ``quiet_s`` seconds, or until it gives up.
+    """Remove the session's resources until none has appeared for ``quiet_s`` seconds, or until time is up.
 
-    quiet_s: 0 if the session has removed everything itself and waits: then it gives up after two minutes, otherwise
-    after an hour.
-    engine: a Docker context or address (default: the engine that the environment names). One behind ssh gets a
-    new connection: the session's own may have ended with the session.
+    quiet_s: 0 if the session has removed everything itself and waits; the reaper then gives up after two minutes,
+        otherwise after an hour.
+    engine: a Docker context or address (default: the engine that the environment names). An engine behind ssh gets a
+        new connection, since the session's connection may have ended with it.
     """
     began_s = time.monotonic()
     last_seen_s = began_s
@@ -114,13 +115,13 @@ def reap(session_id: str, *, quiet_s: float, engine: str = "") -> None:
             with environment_of(engine) if engine else nullcontext(resolved()) as environment:
                 client = docker.from_env(environment=environment)
                 try:
-                    # A network over several engines can be removed after the last of its containers, on any of them.
+                    # A network over several engines can be removed once the last container on any of them is gone.
                     removed = remove_session(client, session_id)
                     seen = removed.total + len(removed.refused) + has_overlay_network(client, session_id)
                 finally:
                     client.close()
         except (DockerException, requests.RequestException, TuneproofError):
-            # The engine may be restarting: labelled resources will still exist when it is back.
+            # The engine may be restarting, and labelled resources still exist when it is back.
             seen = 1
         if seen:
             last_seen_s = time.monotonic()

@@ -1,6 +1,6 @@
 """Docker's Swarm mode: an engine's membership in a swarm, and what prevents engines from sharing a network.
 
-An overlay network spans the engines of one swarm; only a manager creates and removes such networks:
+An overlay network spans the engines of one swarm, and only a manager can create and remove it:
 https://docs.docker.com/engine/network/drivers/overlay/
 """
 
@@ -19,14 +19,14 @@ https://docs.docker.com/engine/swarm/swarm-tutorial/#open-protocols-and-ports-be
 class Node:
     """An engine's membership in a swarm."""
 
-    id: str = ""  # Its id there; empty outside of any swarm
+    id: str = ""  # The engine's id in its swarm; empty outside any swarm
     state: str = "inactive"  # "active" in a swarm, "inactive" outside, or a state in between
     is_manager: bool = False
-    fault: str = ""  # The engine's error message about it; empty for none
+    fault: str = ""  # The engine's error message about its membership; empty for none
 
     @classmethod
     def from_info(cls, info: Mapping[str, Any]) -> Self:
-        """Build from the engine's information."""
+        """Build a node from the engine's information."""
         told = info.get("Swarm", {})
         return cls(
             id=told.get("NodeID", ""),
@@ -37,7 +37,7 @@ class Node:
 
 
 def states_from(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the states of a swarm's nodes by id, from a manager's list: "ready", "down" and so on."""
+    """Return the states of a swarm's nodes, such as "ready" or "down", by id, from a manager's list."""
     return {node["ID"]: node["Status"]["State"] for node in nodes}
 
 
@@ -49,7 +49,7 @@ def manager_of(nodes: Mapping[str, Node]) -> str | None:
 def faults(nodes: Mapping[str, Node], states: Mapping[str, str]) -> list[str]:
     """Return why engines cannot share an overlay network, in sentences; empty if they can.
 
-    states: of the swarm's nodes by id, as the first manager of these engines reports them; empty without a manager.
+    states: the states of the swarm's nodes by id, from the first manager among these engines; empty without a manager.
     """
     found = [
         f"Engine {name} is in no swarm (its state there: {node.state}{f', {node.fault}' if node.fault else ''})."
@@ -64,7 +64,7 @@ def faults(nodes: Mapping[str, Node], states: Mapping[str, str]) -> list[str]:
         return found
     for name, node in members.items():
         if node.id not in states:
-            found.append(f"Engine {name} is in a different swarm than {manager}.")
+            found.append(f"Engine {name} is in a different swarm from {manager}.")
         elif states[node.id] != READY:
             found.append(
                 f"Engine {name} is {states[node.id]} for {manager}: the ports between them may be blocked ({PORTS})."

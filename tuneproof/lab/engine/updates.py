@@ -1,6 +1,6 @@
 """Security updates that images lack: apt compares their packages with this machine's package lists.
 
-No container is started for it, and nothing is fetched.
+This neither starts a container nor fetches anything.
 """
 
 import io
@@ -37,13 +37,13 @@ _UPDATE: Final = re.compile(r"^Inst (\S+) \[[^\]]*\] \([^)]*\bDebian-Security:",
 class Updates:
     """The available security updates."""
 
-    packages: tuple[str, ...]  # names of the packages that have one
-    listed: date  # date of the package list: it has no later updates
+    packages: tuple[str, ...]  # names of the packages that have an update
+    listed: date  # date of the package list, which does not contain later updates
 
 
 def package_lists(client: docker.DockerClient, images: Iterable[str]) -> Iterator[str]:
     """Yield dpkg's list of packages of each image (TuneproofError: the engine refused, or does not answer)."""
-    # The session's end removes all containers that were made, even if a response was lost.
+    # The session's end removes all containers that were created, even if a response was lost.
     with session_on({"": client}) as session, engine_errors("reading the packages of the lab's images"):
         for image in images:
             made = once_more(partial(client.api.create_container, image, labels=session.labels))
@@ -56,7 +56,7 @@ def package_lists(client: docker.DockerClient, images: Iterable[str]) -> Iterato
 def updates_for(packages: Iterable[str], suite: str, *, run: Run = commands.run) -> Updates | None:
     """Return the updates for dpkg's lists of packages; None if this machine has no lists of that suite.
 
-    suite: Debian's, such as "bookworm".
+    suite: Debian's name for it, such as "bookworm".
     """
     printed = run([*_LISTS, *_DEBIANS], timeout_s=_TIMEOUT_S)
     known = _LIST.findall(printed.output) if printed.status == 0 else []
@@ -87,7 +87,7 @@ def _simulated(packages: str, architecture: str, run: Run) -> commands.Finished:
         status.flush()
         options = {
             "Dir::State::status": status.name,
-            # This machine's own choices and cache stay out of it.
+            # This machine's own preferences and cache must not matter.
             "Dir::State::extended_states": "/dev/null",
             "Dir::Etc::preferences": "/dev/null",
             "Dir::Etc::preferencesparts": "/dev/null",

@@ -1,7 +1,7 @@
-"""Clocks of programs on several machines, each mapped to the clock of the machine that calls them.
+"""Clocks of programs on several machines, each mapped to the clock of the calling machine.
 
-A program that reports its time reads it between the call and the response: halfway, give or take half of the round
-trip. Nothing else is known or assumed about another machine's clock.
+A program reads the time that it reports between the call and the response: halfway, give or take half of the round
+trip. Nothing else is assumed about another machine's clock.
 """
 
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ from typing import Self
 class Clock:
     """A program's CLOCK_MONOTONIC, compared with that of the calling machine."""
 
-    ahead_s: float = 0.0  # how far it is ahead of the calling machine's; 0 if all programs share one clock
-    doubt_s: float = 0.0  # how wrong that may be, either way
+    ahead_s: float = 0.0  # how far the program's clock is ahead of the calling machine's; 0 if all share one clock
+    doubt_s: float = 0.0  # how far off that may be, in either direction
 
     @classmethod
     def told(cls, own_s: float, *, asked_s: float, answered_s: float, took_s: float = 0.0) -> Self:
-        """Build from a program's answer."""
+        """Build from the time in a program's response."""
         earliest_s = asked_s + took_s
         return cls(ahead_s=own_s - (earliest_s + answered_s) / 2, doubt_s=max(0.0, answered_s - earliest_s) / 2)
 
     def own_s(self, asking_s: float) -> float:
-        """Convert a moment of the calling machine's clock to the program's."""
+        """Convert a time on the calling machine's clock to the program's clock."""
         return asking_s + self.ahead_s
 
     def asking_s(self, own_s: float) -> float:
-        """Convert a moment of the program's clock to the calling machine's."""
+        """Convert a time on the program's clock to the calling machine's clock."""
         return own_s - self.ahead_s
 
 

@@ -37,7 +37,7 @@ class Counted(Load[CountedRecord, CountedObservation]):
 
     configuration: str = ""  # name of its configuration; empty if nginx runs as long as the lab
     script: Callable[[Rig], Figures]  # the trial's script: returns what it counted
-    workers: int = 1  # how many workers must have started before
+    workers: int = 1  # how many workers must have started before the script runs
     counts_calls: bool = False  # whether nginx's system calls are counted, which slows them
     starts: bool = True  # whether nginx is started; not if a configuration is only tested, or nginx runs anyway
 
@@ -61,7 +61,7 @@ class Counted(Load[CountedRecord, CountedObservation]):
 
     @property
     def configurations(self) -> tuple[str, ...]:
-        """The one configuration."""
+        """The trial's configuration, if it has one."""
         return (self.configuration,) if self.configuration else ()
 
     def observe(self, outcome: Outcome[CountedRecord]) -> CountedObservation:

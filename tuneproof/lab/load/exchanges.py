@@ -1,4 +1,4 @@
-"""Functions on exchanges: requests and responses, one by one."""
+"""Functions on exchanges, that is, individual requests with their responses."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,8 +1,8 @@
 """The actions and counts that a counting trial can use.
 
 Each step waits until it is complete: all responses have arrived. If a time limit expires first, or a precondition
-fails, it raises :class:`VoidTrialError`; so does a trial on a machine so slow that a timer of nginx or the kernel would
-expire within it: :meth:`Rig.before`.
+fails, it raises :class:`VoidTrialError`; :meth:`Rig.before` does so on a machine so slow that a timer of nginx or the
+kernel would expire during the trial.
 """
 
 import itertools
@@ -28,14 +28,14 @@ from tuneproof.lab.topology.program import Answered, Call, heard_by
 from tuneproof.lab.topology.roles import Role
 
 _MOST_CLIENTS: Final = 64
-# client_header_timeout, send_timeout, proxy_read_timeout; idle connections are kept for at least 60 s.
+# client_header_timeout, send_timeout, proxy_read_timeout; nginx keeps idle connections for at least 60 s, too.
 _ENDED_AFTER_S: Final = 60.0
 _ENDS: Final = "nginx closes silent connections"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Told:
-    """The calls of the client, and its responses."""
+    """The calls to the client, and its responses."""
 
     function: str
     asked: Mapping[str, Any]
@@ -94,7 +94,7 @@ class Rig(TrialNginx):
     def before(self, ends_s: float, what: str, *, since_s: float | None = None) -> Iterator[None]:
         """Make the trial void unless the block ends before a timer of nginx or the kernel expires.
 
-        what: what happens then; the trial would count that instead.
+        what: what happens when the timer expires; the trial would count that instead.
         since_s: when the timer started, by time.monotonic(); default: the block's beginning.
         """
         began_s = time.monotonic() if since_s is None else since_s
@@ -103,7 +103,7 @@ class Rig(TrialNginx):
         self.must(took_s < ends_s, f"this took {took_s:.1f} s, and after {ends_s:g} s {what}")
 
     def ok(self, connections: Iterable[Connection], *, requests: int) -> int:
-        """Return how many requests got a 200; the trial is void unless all did."""
+        """Return how many requests got a complete 200; the trial is void unless all did."""
         answered = sum(answer.status == 200 and answer.complete for answer in answers_of(connections))  # noqa: PLR2004
         self.must(answered == requests, f"{answered} of {requests} requests got a complete 200")
         return answered
@@ -111,7 +111,7 @@ class Rig(TrialNginx):
     def flows(self, *flows: Flow, port: int = 0) -> list[tuple[Connection, ...]]:
         """Run flows at once (default: to the subject's port); return what happened to the connections of each.
 
-        Raises VoidTrialError: a client timed out before it had its response.
+        Raises VoidTrialError: a client timed out before its response was complete.
         """
         became = self.client.flows(*self.at(port), flows, self._sources(flows))
         return self._in_time(flows, became)
@@ -122,9 +122,9 @@ class Rig(TrialNginx):
 
     @contextmanager
     def standing(self, *flows: Flow, port: int = 0) -> Iterator[list[tuple[Connection, ...]]]:
-        """Run flows, some of which stay open, until the end of the block; the list has the results then.
+        """Run flows, some of which stay open, until the end of the block; the list then contains the results.
 
-        The block begins once all connections that stay are open and the other flows have ended.
+        The block begins once all connections that stay are open and all other flows have ended.
         """
         became: list[tuple[Connection, ...]] = []
         with self.before(_ENDED_AFTER_S, _ENDS):
@@ -174,7 +174,8 @@ class Rig(TrialNginx):
     def queue_behind_stopped_workers(self, connects: int, *, port: int, listens_on: int) -> int:
         """Run a burst of connects while the workers are stopped; return how many the kernel queues.
 
-        Each is queued or dropped by then. The connects go to ``port``, nginx listens on ``listens_on``.
+        At the time of the count, each connect has been queued or dropped. The connects go to ``port``, nginx listens on
+        ``listens_on``.
         """
         before = self.counters()["TcpExt.ListenDrops"]
         flow = Flow(connections=connects, requests=0, timeout_s=PATIENCE_S)
@@ -194,7 +195,7 @@ class Rig(TrialNginx):
     def flows_behind_stopped_workers(
         self, *flows: Flow, then: Callable[[], object] = lambda: None
     ) -> list[tuple[Connection, ...]]:
-        """Stop the workers until all requests are queued and ``then`` was called; they get them in one loop iteration.
+        """Stop the workers until all requests are queued and ``then`` was called: one loop iteration gets them all.
 
         The listening socket must be ``deferred``, so that a connection is queued with its request. The workers handle
         the requests before they notice the effect of ``then``.
@@ -221,7 +222,7 @@ class Rig(TrialNginx):
         raise LabError(f"all ports from {ports[0]} on are in use by sockets of earlier trials")
 
     def backends(self) -> list[str]:
-        """Return the names of the backends that the subject can reach: the lab's, and those on its own machine."""
+        """Return the names of the backends that the subject can reach: in the lab, and on its own machine."""
         return [
             one.spec.name
             for one in self._stage.lab.containers()
@@ -233,7 +234,7 @@ class Rig(TrialNginx):
         return self._stage.addresses[name]
 
     def resolve_by(self, name: str) -> None:
-        """Make the subject's system resolve names at a scripted backend (resolv.conf(5))."""
+        """Make the subject's system resolve names with a scripted backend's DNS server (resolv.conf(5))."""
         line = f"nameserver {self.address(name)}"
         self._stage.subject.run(["sh", "-c", f"echo {line} >/etc/resolv.conf"], user="root")
 
@@ -244,11 +245,11 @@ class Rig(TrialNginx):
         self.client.open_streams(*self.at(port), asked)
 
     def arrived(self) -> tuple[Arrived, ...]:
-        """Return what has arrived of each of them so far."""
+        """Return what has arrived of each such response so far."""
         return self.client.arrived()
 
     def leave_streams(self) -> None:
-        """Close their connections, and forget them."""
+        """Close the connections of these responses, and forget them."""
         since_s, self._streams_since_s = self._streams_since_s, None
         with self.before(_ENDED_AFTER_S, _ENDS, since_s=since_s):
             self.client.leave_streams()

@@ -1,7 +1,7 @@
 """The nginx of a trial: its figures, its logs and its processes.
 
-Each step waits until it is complete: nginx has handled a signal, no worker has anything left to do, a number no longer
-changes. If a time limit expires first, it raises :class:`VoidTrialError`.
+Each step waits until it is complete: nginx has handled a signal, no worker has anything left to do, or a number no
+longer changes. If a time limit expires first, it raises :class:`VoidTrialError`.
 """
 
 import json
@@ -28,7 +28,7 @@ Read = TypeVar("Read")
 
 
 class TrialNginx:
-    """An nginx on a stage, which has one of the subject's configurations."""
+    """The nginx of a stage, which uses one of the subject's configurations."""
 
     def __init__(self, stage: Stage, *, configuration: str) -> None:
         self._stage = stage
@@ -47,7 +47,7 @@ class TrialNginx:
         self.wait_until(is_idle, "did not become idle")
 
     def steady(self, read: Callable[[], Read], *, readings: int = _SAME_READINGS) -> Read:
-        """Return a value that has not changed for some readings in which no worker had anything to do."""
+        """Return a value once it stays the same over some readings in which no worker had anything to do."""
         now, same = read(), 0
 
         def stays() -> bool:
@@ -78,7 +78,7 @@ class TrialNginx:
         return self._stage.observer.sysctl(name)
 
     def sockets(self, port: int = 0) -> SocketCounts:
-        """Count the subject's sockets by their state, around a port (default: the subject's)."""
+        """Count the subject's sockets around a port by their state (default: the subject's port)."""
         return self._stage.sockets(port)
 
     def udp_receive_buffers(self, port: int) -> tuple[int, ...]:
@@ -110,7 +110,7 @@ class TrialNginx:
         return [json.loads(line) for line in self._log(ACCESS_LOG_PATH).splitlines()]
 
     def logged(self, requests: int) -> list[dict[str, str]]:
-        """Wait until that log has this many lines, and return all: nginx logs a request after its response."""
+        """Wait until that log has this many lines, and return them: nginx logs a request after its response."""
         lines: list[dict[str, str]] = []
 
         def has_them() -> bool:
@@ -136,7 +136,7 @@ class TrialNginx:
         return self._stage.supervisor.test(self._configuration)
 
     def write(self, name: str, size_bytes: int) -> None:
-        """Write a file to the folder of files that change."""
+        """Write a file to the folder for files that change."""
         self._stage.supervisor.write(name, size_bytes)
 
     def run(self, *command: str) -> str:
@@ -144,10 +144,10 @@ class TrialNginx:
         return self._stage.subject.run(command).decode("utf-8", errors="replace")
 
     def fresh_workers(self) -> None:
-        """Replace all workers by new ones, as many as before: earlier trials leave things in their memory.
+        """Replace all workers with the same number of new ones, since earlier trials leave data in their memory.
 
-        Left alone, old workers would wait for connections without clients: those that a full accept queue kept out
-        enter when there is room again, and client_header_timeout is 60 s
+        Otherwise old workers would wait for connections without clients: those that a full accept queue kept out enter
+        when there is room again, and client_header_timeout is 60 s
         (https://nginx.org/en/docs/http/ngx_http_core_module.html#client_header_timeout).
         """
         old = {worker.pid for worker in self.workers()}
@@ -195,7 +195,7 @@ class TrialNginx:
         return ""
 
     def until_they_leave(self, pids: Collection[int]) -> None:
-        """Wait until these workers have exited, or only wait for their connections to close."""
+        """Wait until these workers have exited, or at least closed their idle connections."""
 
         def leave() -> bool:
             # A worker closes idle connections in the same loop iteration in which it changes its title.
@@ -218,7 +218,7 @@ class TrialNginx:
         self._stage.supervisor.edit(expression)
 
     def turns(self, seconds: float) -> Turns:
-        """Return the workers' loop iterations from now on, for this long."""
+        """Record the workers' loop iterations for this long, and return them."""
         now_s = self._stage.counters().at_s
         return self._stage.observer.turns(now_s, now_s + seconds)
 
@@ -230,13 +230,13 @@ class TrialNginx:
         try:
             return len(self.workers()) >= number
         except LabError:
-            # The started program has gone to the background, but has not set its title yet.
+            # nginx has gone to the background, but has not set its title yet.
             return False
 
     def wait_until(self, done: Callable[[], bool], what: str) -> None:
         """Wait until a condition is true; ``what`` says what the subject did not do in time.
 
-        Raises VoidTrialError: it is not true in time; the message has the end of nginx's log.
+        Raises VoidTrialError: it is not true in time; the message includes the end of nginx's log.
         """
         try:
             self._stage.wait_until(
@@ -257,5 +257,5 @@ class CallCounts:
         return self._calls[name]
 
     def made(self, *names: str) -> int:
-        """Return how many calls of these names were made; of all if no name is given."""
+        """Return how many calls with these names were made; without names, how many in all."""
         return sum(self._calls[name].made for name in names or self._calls)

@@ -39,11 +39,11 @@ class MachinePath:
     rtt_p90_ms: float
     loss_pct: float  # Lost probes, in either direction
     to_subject_mbit: float  # Throughput of one TCP stream, in 10^6 bit/s
-    from_subject_mbit: float  # Likewise in the other direction
+    from_subject_mbit: float  # The same in the other direction
 
     @classmethod
     def from_figures(cls, figures: LinkFigures, *, engine: str) -> Self:
-        """Build from the measurement, without one-way delays, since two clocks have measured them."""
+        """Build from the measurement, without one-way delays, since those come from two different clocks."""
         lost = figures.egress.lost + figures.ingress.lost
         return cls(
             engine=engine,
@@ -56,11 +56,11 @@ class MachinePath:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as results.json has it."""
+        """Return the path in the form of results.json."""
         return asdict(self)
 
     def line(self, role: str) -> str:
-        """Return it in words."""
+        """Return the path in words."""
         return (
             f"{role} on {self.engine}: round trip {self.rtt_p50_ms:.2g} ms (p90 {self.rtt_p90_ms:.2g} ms), "
             f"{self.to_subject_mbit:,.0f} Mbit/s to the subject, {self.from_subject_mbit:,.0f} Mbit/s from it, "
@@ -69,7 +69,7 @@ class MachinePath:
 
 
 def measure_paths(session: Session, engines: Engines, *, image: str) -> Mapping[Role, MachinePath]:
-    """Measure the path between the subject's machine and each other one, by role (NoPathError: nothing passes)."""
+    """Measure the paths from the subject's machine to the others, by role (NoPathError: no packets pass)."""
     try:
         return _measure(session, engines, image)
     except LabError as error:
@@ -105,7 +105,7 @@ def _end(role: Role, image: str) -> RoleSpec:
 
 
 def _figures(agent: Agent, subject: Agent, address: str) -> LinkFigures:
-    # A stream determines its own rate.
+    # A TCP stream determines its own rate.
     load = LoadPlan(seconds=_LOAD_S, rate_bytes_per_s=0.0, stream=True)
     probes = ProbePath(
         address=address,
@@ -120,4 +120,4 @@ def _figures(agent: Agent, subject: Agent, address: str) -> LinkFigures:
     try:
         return LinkFigures.from_probes(on_one_clock(seen, other_ahead_us(seen)), payload_bytes=_PAYLOAD_BYTES)
     except ValueError as error:
-        raise LabError(f"the path between the machines passes nothing: {error}") from error
+        raise LabError(f"no packets pass between the machines: {error}") from error

@@ -1,4 +1,4 @@
-"""The images of a run: nginx once per version, and one for each other role."""
+"""The images of a run: one per nginx version, and one for each other role."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -7,11 +7,11 @@ from typing import Final
 from tuneproof.lab.engine.images import ImageSpec
 from tuneproof.lab.subject.versions import DEFAULT_VERSION, MAINLINE, SUITES
 
-# Everything except the subject is built on one suite, so that only the nginx under test differs between versions.
+# All images except the subject's are built on one suite, so that only the nginx under test differs between versions.
 ROLES_SUITE: Final = SUITES[DEFAULT_VERSION]
 
 HTTP3_IMAGE: Final = ImageSpec(name="http3", suite="trixie")
-"""The clients for HTTP/3, from the first suite that packages them; built only for a lab that needs them."""
+"""The image of the HTTP/3 clients, on the first suite that packages them; built only for labs that need it."""
 
 
 def role_images() -> dict[str, ImageSpec]:

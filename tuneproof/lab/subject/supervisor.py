@@ -11,7 +11,7 @@ COMMAND: Final = ("sh", "/usr/lib/tuneproof/supervise.sh")
 
 
 def configuration_path(name: str) -> str:
-    """Return the supervisor's path of a configuration."""
+    """Return the path at which the supervisor finds a configuration."""
     return f"/etc/subject/{name}.conf"
 
 
@@ -24,12 +24,12 @@ class Said:
 
     @property
     def text(self) -> str:
-        """What it printed."""
+        """The program's output as text."""
         return base64.b64decode(self.said).decode("utf-8", errors="replace")
 
 
 class Words(Call):
-    """Words for the supervisor, without spaces: it is a shell script, which cannot read JSON."""
+    """A call as words without spaces: the supervisor is a shell script, which cannot read JSON."""
 
     def line(self, number: int) -> str:
         """Return the number and the words."""
@@ -56,11 +56,11 @@ class Supervisor:
         self._do(f"nginx does not start with {configuration}", "start", configuration, *filter(None, [library]))
 
     def edit(self, expression: str) -> None:
-        """Change the running nginx's configuration for the next reload, by sed(1) (LabError, with its message)."""
-        self._do(f"cannot edit by {expression}", "edit", expression)
+        """Change the running nginx's configuration with sed(1) for the next reload (LabError, with its message)."""
+        self._do(f"cannot edit with {expression}", "edit", expression)
 
     def stop(self) -> None:
-        """Stop nginx at once, and wait for its end."""
+        """Stop nginx at once, and wait until it has ended."""
         self._ask("stop")
 
     def write(self, name: str, size_bytes: int) -> None:
@@ -72,7 +72,7 @@ class Supervisor:
         return self._do(f"{log} cannot be read", "read", log)
 
     def _do(self, otherwise: str, function: str, *words: str) -> str:
-        """Return what was printed (LabError: the command failed)."""
+        """Run a command and return its output (LabError: the command failed)."""
         said = self._ask(function, *words)
         if said.status:
             raise LabError(otherwise, where=f"nginx container {self._name}", tail=said.text)

@@ -1,4 +1,4 @@
-"""An nginx.conf for an experiment: the caller's parts, and what the lab needs around them."""
+"""An nginx.conf for an experiment: the caller's parts, and what the lab adds around them."""
 
 from typing import Final
 
@@ -48,7 +48,7 @@ def written_config(
     main: str = "",
     events: str = "worker_connections 1024;",
 ) -> str:
-    """Return the text of an nginx.conf; ``http`` is what goes before the server, such as upstream blocks."""
+    """Return the text of an nginx.conf; ``http`` goes before the server, and may contain upstream blocks."""
     return _TEMPLATE.format(
         main=f"worker_processes {workers};\n{main}",
         error_log=ERROR_LOG_PATH,

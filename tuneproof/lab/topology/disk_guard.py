@@ -12,7 +12,7 @@ from tuneproof.lab.topology.container import LabContainer
 
 # A disk takes one or two GB per second: what is written between two checks may exceed the limit.
 _EVERY_S: Final = 0.1
-# Ends when the disk of the containers' files has lost this much, or half of what was free.
+# This program ends when the disk with the containers' files has lost this much, or half of its free space.
 _LOOK: Final = f"""\
 import os, sys, time
 def free():
@@ -28,9 +28,9 @@ print(limit)
 
 
 class DiskGuard:
-    """Watches the disk from inside one container, and ends others when the disk that all share has lost too much.
+    """Watches the disk that all containers share from inside one, and ends others when too much free space is lost.
 
-    eye: the container that watches: it has Python, and runs none of the user's files.
+    eye: the container that watches: it has Python, and does not run the user's files.
     guarded: the containers that are ended.
     limit_bytes: how much free space may be lost; on a small disk, half of what is free.
     """

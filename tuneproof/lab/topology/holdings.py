@@ -20,19 +20,19 @@ _PAUSE_S: Final = 1.0
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """An engine of the run, and a client of it."""
+    """An engine of the run, with a client for it."""
 
     engine: Engine
     client: docker.DockerClient
 
 
 class Holdings:
-    """Leases of all engines, and inside :meth:`locked` their locks; for several threads.
+    """Leases on all engines and, inside :meth:`locked`, their locks; thread-safe.
 
     Args:
         reached: The engines.
-        lease: Takes the lease of one.
-        lock: Makes the lock of one; reports to the given function what it waits for.
+        lease: Takes the lease on an engine.
+        lock: Takes the lock of an engine, and reports to the given function what it waits for.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Holdings:
                 self._locks = None
 
     def take_again(self, report: Callable[[str], None]) -> None:
-        """Take leases and locks again that were lost in an engine's restart; nothing if all are held.
+        """Take leases and locks again if they were lost in an engine's restart; do nothing if all are held.
 
         EngineUnavailableError: An engine does not respond within ``BACK_WITHIN_S``, or somebody else holds it for too
         long.

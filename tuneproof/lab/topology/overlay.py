@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tuneproof.lab.topology.container import LabContainer
 
 _REACHED_WITHIN_S: Final = 20
-# A port without a listener (RFC 863's discard): a refused connection shows that packets go there and back.
+# A port without a listener (RFC 863's discard): a refused connection shows that packets pass in both directions.
 _PORT: Final = 9
 _KNOCK: Final = f"""\
 import socket, sys, time
@@ -63,7 +63,7 @@ def _knock(watcher: "LabContainer", ends: Sequence["LabContainer"]) -> None:
     except LabError as error:
         there = ", ".join(sorted({end.engine.label for end in others}))
         raise LabError(
-            f"nothing passes through the overlay network between engine {watcher.engine.label} and {there}",
+            f"no packets pass through the overlay network between engine {watcher.engine.label} and {there}",
             where=error.where,
             remedy=f"open the ports between them: {PORTS}",
             tail=error.tail,

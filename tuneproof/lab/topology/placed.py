@@ -1,7 +1,7 @@
 """The places of a lab's containers: all on one engine, or the roles on several, in one overlay network.
 
-A container that joins another's namespaces runs on its engine; a netadmin container that owns a role's network
-namespace, on the role's.
+A container that joins another's namespaces runs on the same engine; a netadmin container that owns a role's network
+namespace runs on the role's engine.
 """
 
 import os
@@ -21,7 +21,7 @@ from tuneproof.lab.topology.roles import Role
 
 OPTION: Final = "--place"
 PLACEABLE: Final = (Role.SUBJECT, Role.CLIENT, Role.BACKEND)
-"""The other containers run on the engine of the container that they belong to."""
+"""Roles that can be placed; other containers run on the engine of the container to which they belong."""
 SWARM_STEPS: Final = (
     "`docker swarm init` on one of them and `docker swarm join` on the others, with the ports between them open; "
     "docs/engines.md has the steps"
@@ -68,9 +68,9 @@ class Engine:
 class Engines:
     """The engines of a lab, by role."""
 
-    default: Engine = field(default_factory=Engine)  # The engine of roles that are not placed
+    default: Engine = field(default_factory=Engine)  # The engine for roles that are not placed
     by_role: Mapping[Role, Engine] = field(default_factory=lambda: MappingProxyType({}))  # The engines of the others
-    manager: Engine | None = None  # The one that creates the overlay network; None if all roles are on one engine
+    manager: Engine | None = None  # The engine that creates the overlay network; None if all roles are on one engine
 
     def of(self, role: Role) -> Engine:
         """Return the engine of a role's containers."""
@@ -83,7 +83,7 @@ class Engines:
 
     @property
     def used(self) -> tuple[Engine, ...]:
-        """All engines that have a role, each once; the one that creates the network comes last, when it is free."""
+        """All engines that have a role, each once; the engine that creates the network comes last."""
         distinct = {engine.name: engine for engine in map(self.of, PLACEABLE)}
         return tuple(sorted(distinct.values(), key=lambda engine: engine is self.manager))
 
@@ -99,7 +99,7 @@ class Engines:
 
     @property
     def network_options(self) -> dict[str, Any]:
-        """Options of the lab's network that a usual one does not have."""
+        """Options that the lab's network needs if it spans several engines."""
         return {"driver": "overlay", "attachable": True} if self.are_several else {}
 
     @property
@@ -118,7 +118,7 @@ def label_of(name: str) -> str:
 
 
 def parse_places(words: Iterable[str]) -> dict[Role, str]:
-    """Return the engines' names by role from words ROLE=ENGINE (BadInputError: no such role, twice, or no engine)."""
+    """Return engines' names by role from words ROLE=ENGINE (BadInputError: a role is unknown or repeated)."""
     roles = {role.value: role for role in PLACEABLE}
     found: dict[Role, str] = {}
     for word in words:
@@ -197,5 +197,5 @@ def _manager_for(facts: Mapping[str, EngineFacts], environments: Mapping[str, Ma
 
 
 def _environment(name: str) -> AbstractContextManager[dict[str, str]]:
-    """Return the environment for an engine; the default one is reached like in every other command."""
+    """Return the environment for an engine; the default engine is reached as in every other command."""
     return environment_of(name or chosen_context(os.environ)[0], option=OPTION)

@@ -26,7 +26,7 @@ class Answered(Generic[A]):
 
     answer: A
     took_s: float  # how long the program took
-    machine: MachineShares  # what all CPUs of the machine did during the call
+    machine: MachineShares  # what the machine's CPUs did during the call
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +35,12 @@ class Call:
 
     function: str
     arguments: Mapping[str, Any]
-    returns: Any  # the answer's type
+    returns: Any  # type of the result
     lasts_s: float = 0.0  # how long it may take
 
     @classmethod
     def of(cls, function: Callable[..., Any], /, *args: object, **given: object) -> Self:
-        """Return the call of a Protocol's function with these arguments (TypeError: it does not take them)."""
+        """Return the call of a Protocol's function with these arguments (TypeError: they do not fit the function)."""
         bound = inspect.signature(function).bind(None, *args, **given)
         bound.apply_defaults()
         _, *rest = bound.arguments.items()
@@ -53,7 +53,7 @@ class Call:
         )
 
     def line(self, number: int) -> str:
-        """Return the line that the program reads, without its end."""
+        """Return the line that the program reads, without the line break."""
         return json.dumps({"number": number, "call": self.function, "with": to_plain(self.arguments)})
 
     def parse_answer(self, plain: Mapping[str, Any]) -> Answered[Any] | str:
@@ -80,12 +80,12 @@ class Asks(Protocol):
 
 
 Hear = Callable[[Call, Answered[Any]], object]
-"""A function for each call with its response."""
+"""A function that is called with each call and its response."""
 
 
 @dataclass(frozen=True)
 class _Remote:
-    """A program; a Protocol cannot have names like its fields."""
+    """A program's methods as an object; a Protocol must not use the names of its fields."""
 
     _interface: type
     _channel: Asks
@@ -113,7 +113,7 @@ class _Function:
 
 
 def remote(interface: type[T], channel: Asks) -> T:
-    """Return the program at a channel's other end, by the Protocol that it implements.
+    """Return the program at the other end of a channel as an object with the methods of its Protocol.
 
     Its methods raise LabError: the call failed, or the program did not respond.
     """
@@ -121,7 +121,7 @@ def remote(interface: type[T], channel: Asks) -> T:
 
 
 def heard_by(hear: Hear, program: T) -> T:
-    """Return the same program, with a function that gets each of its calls and responses."""
+    """Return the same program as an object that also passes each call and response to a function."""
     return cast("T", replace(cast("Any", program), _hear=hear))
 
 

@@ -1,4 +1,4 @@
-"""Ways out of a lab's network, searched from inside: an address of the engine's host, and names outside the lab."""
+"""Searches for ways out of a lab's network from inside: addresses of the engine's host, and names outside the lab."""
 
 import json
 from typing import TYPE_CHECKING, Final
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tuneproof.lab.topology.container import LabContainer
 
-# An existing address responds within a millisecond; the kernel repeats its query after a second (arp(7)).
+# An existing address answers within a millisecond; the kernel repeats its ARP query after a second (arp(7)).
 _ANSWERS_WITHIN_S: Final = 0.7
 _COMPLETE: Final = 0x2
 # All probes are sent at once, with one wait after them. The DNS query asks for the root's name servers, so it reveals

@@ -170,7 +170,7 @@ def test_a_starting_daemon_is_awaited(tmp_path: Path) -> None:
     machine.start_dockerd()
     machine.ensure()
     assert machine.commands == []
-    assert machine.reports == ["waiting for the Docker engine, which is coming up"]
+    assert machine.reports == ["waiting for the Docker engine, which is starting"]
     assert machine.attempts_since_start == 6
 
 

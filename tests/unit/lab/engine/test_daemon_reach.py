@@ -97,7 +97,7 @@ def test_a_socket_without_permission_leads_to_the_docker_group() -> None:
     """Neither an installation nor a start would help, so the error must not suggest them."""
     error = explain(wrapped(PermissionError(13, "Permission denied")), Endpoint(address="unix:///var/run/docker.sock"))
     assert not isinstance(error, NoLocalEngineError)
-    assert error.what == "The Docker engine may not be used by this user: Permission denied."
+    assert error.what == "This user may not use the Docker engine: Permission denied."
     assert "usermod -aG docker" in error.remedy
 
 

@@ -39,7 +39,7 @@ def test_engines_in_one_swarm_can_share_a_network() -> None:
                 "Engine b is in no swarm (its state there: pending, no route to host).",
             ],
         ),
-        (TOGETHER, {"m": "ready"}, ["Engine b is in a different swarm than a."]),
+        (TOGETHER, {"m": "ready"}, ["Engine b is in a different swarm from a."]),
         (
             TOGETHER,
             {"m": "ready", "w": "down"},
