@@ -1,4 +1,4 @@
-"""Each cause in a sentence and in a list, and the next step, with the page that has the measurements."""
+"""The name of each cause in sentences and in lists, and its next step, with the page of measurements."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple

@@ -34,7 +34,7 @@ _CAUSES: Final[Mapping[Cause, tuple[str, ...]]] = {
 """Messages that mean the same as a cause."""
 _ADDRESS: Final = re.compile(r"[\d.]+(?::\d+)?$|\[|unix:")
 _LOGGED: Final = (Cause.REFUSED, Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM, Cause.KEPT_CONNECTION_CLOSED)
-"""Causes that nginx logs at its default level in each case."""
+"""Causes of which nginx logs each case at its default level."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,9 +53,9 @@ class MessageFinding:
     requests: Mapping[str, int] = field(default_factory=dict)
     zones: Mapping[str, int] = field(default_factory=dict)
     consequences: tuple["MessageFinding", ...] = ()  # consequences, which are not separate answers
-    answered: int | None = None  # how many requests of the access logs had its status; None if unknown
+    answered: int | None = None  # how many requests in the access logs had its status; None if unknown
     of_requests: int | None = None  # of how many; None without access logs
-    streams: int = 0  # how many are about connections of stream{} or mail{}, which have no status
+    streams: int = 0  # how many are about connections in stream{} or mail{}, which have no status
     mails: int = 0  # how many of these are certainly about mail{}
     subrequests: int = 0  # how many are about requests that nginx makes for another one, which gets the status
 
@@ -68,7 +68,7 @@ class MessageFinding:
 
     @property
     def weight(self) -> float:
-        """Their order: how many requests they explain."""
+        """The sort key of findings: how many requests they explain."""
         if "emerg" in self.row.levels and self.row.area == "start":
             return float("inf")
         number = self.number + sum(each.number for each in self.consequences)
@@ -83,8 +83,8 @@ class Messages:
     looks: tuple[MessageFinding, ...] = ()  # possible problems, by their number
     ordinary: tuple[MessageFinding, ...] = ()  # harmless messages, by their number
     all_messages: int = 0  # number of all messages, including those without a row
-    own_messages: int = 0  # those of nginx: the kernel and Kubernetes have none about upstreams
-    unknown: int = 0  # messages of level error and higher without a row
+    own_messages: int = 0  # nginx's own: the kernel and Kubernetes log none about upstreams
+    unknown: int = 0  # messages at level error or above without a row
     unknown_examples: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
 
@@ -94,7 +94,7 @@ class Messages:
         return next((each for each in self.problems if not each.is_rare), None)
 
     def explain(self, status: int) -> bool:
-        """Tell whether there are as many messages as responses with a status in access logs of the same time."""
+        """Tell whether there are as many messages as responses with a status in access logs from the same time."""
         told = [each for each in self.problems if status in each.row.statuses and each.answered is not None]
         number = sum(each.number + sum(follows.number for follows in each.consequences) for each in told)
         return bool(told) and number >= max(each.answered or 0 for each in told)
@@ -162,7 +162,7 @@ def _covers(requests: LogSummary, evidence: EvidenceSet) -> bool:
 
 
 def _copies(evidence: EvidenceSet) -> Counter[str]:
-    """Return, by row, how many messages of the start are both in a log and in what nginx printed, such as a journal."""
+    """Return, by row, how many startup messages are both in a log and in what nginx printed, such as a journal."""
     logged = sum((Counter(log.content.logged) for log in evidence.error_logs), Counter[tuple[str, str]]())
     printed = sum((Counter(log.content.printed) for log in evidence.error_logs), Counter[tuple[str, str]]())
     return sum((Counter({row: times}) for (row, _), times in (logged & printed).items()), Counter[str]())
@@ -174,7 +174,7 @@ def _of(told: Iterable[MessageFinding], problem: Problem) -> tuple[MessageFindin
 
 
 def _origins(found: Mapping[str, MessageFinding]) -> dict[str, str]:
-    """Return, for each message that follows from another message in the logs, the first of the chain."""
+    """Return, for each message that follows from another message in the logs, the first of its chain."""
     direct = {
         row: max(causes, key=lambda origin: found[origin].number)
         for row, finding in found.items()
@@ -197,7 +197,7 @@ def _origins(found: Mapping[str, MessageFinding]) -> dict[str, str]:
 
 
 def _may_follow(effect: MessageFinding, origin: MessageFinding) -> bool:
-    """Tell whether messages may follow from others: not if they came earlier, or each names only other subjects."""
+    """Tell whether messages may follow from others: not if they came earlier, or name other subjects only."""
     if effect.last and effect.last < origin.first:
         return False
     pairs = [(effect.servers, origin.servers), (effect.requests, origin.requests)]

@@ -1,4 +1,4 @@
-"""Rows as they apply to what was logged: the module that connects to the upstream, and an unknown directive."""
+"""Adapts rows to what was logged: the module that connects to the upstream, and an unknown directive."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -16,7 +16,7 @@ _NAMING: Final = {
     "directive_not_allowed": re.compile(r'"([^"]{1,200})" directive is not allowed here'),
     "directive_arguments": re.compile(r'invalid number of arguments in "([^"]{1,200})" directive'),
 }
-"""The directive of a message, by the row's id."""
+"""Finds the directive that a message names, by the row's id."""
 _MODULES: Final = {
     "fastcgi": "fastcgi",
     "uwsgi": "uwsgi",
@@ -38,7 +38,7 @@ _CONFIRM: Final = {
 }
 # With these messages, the port does speak HTTP.
 _SPEAK_HTTP: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not_http2", "upstream_tls_plain"})
-# Their texts compare modules, so that each directive in them is the one that is meant.
+# Their texts compare modules, so each directive in them is meant as it is.
 _COMPARE: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not_http2", "upstream_http2_pool"})
 _OWN: Final = r"(?:127\.0\.0\.1|\[?::1\]?)"
 _TO_ITSELF: Final = re.compile(rf', client: {_OWN}, .*upstream: "\w+://{_OWN}[:/]')
@@ -75,11 +75,11 @@ def applied(
     schemes: Iterable[str] = (),
     codes: Collection[str] = (),
 ) -> Message:
-    """Return a row for its messages.
+    """Return a row adapted to its messages.
 
-    ``example``: the first of them. ``only_streams``: whether all of them are about connections of stream{} or mail{}.
+    ``example``: the first of them. ``only_streams``: whether all of them are about connections in stream{} or mail{}.
     ``only_mail``: whether all of them are about mail{}. ``schemes``: those of their upstreams, the most frequent first.
-    ``codes``: the numbers in them, such as errno; "" for a message without.
+    ``codes``: the numbers in them, such as errno; "" for a message without one.
     """
     if only_mail and row.in_mail is not None:
         row = row.in_mail
@@ -95,8 +95,8 @@ def _of_place(row: Message, example: str, *, only_streams: bool, schemes: Iterab
     if row.id == "worker_connections" and _TO_ITSELF.search(example) is not None:
         return replace(
             row,
-            why=f"{row.why} Here client and upstream are this machine: proxy_pass may lead back to nginx itself, so "
-            "that each request makes another one.",
+            why=f"{row.why} Here both client and upstream are this machine: proxy_pass may lead back to nginx itself, "
+            "so that each request makes another one.",
             first="See whether the upstream's port is nginx's own (nginx -T | grep -nE 'listen|proxy_pass'). "
             f"{row.first}",
         )
@@ -104,18 +104,18 @@ def _of_place(row: Message, example: str, *, only_streams: bool, schemes: Iterab
     told = _for_module(row, modules[0])
     own = _variant(row, modules[0])
     also = [
-        f"For upstreams of {module}_pass: {_for_module(row, module).first}"
+        f"For upstreams behind {module}_pass: {_for_module(row, module).first}"
         for module in modules[1:]
         if _variant(row, module).first != own.first
     ]
     if len(modules) > 1 and _OF_PROXY.search(f"{row.happened} {row.first}") is not None:
         passes, begin = (each_once(f"{module}_{end}" for module in modules[1:]) for end in ("pass", ""))
-        also.append(f"For upstreams of {passes}, the directives begin with {begin}.")
+        also.append(f"For upstreams behind {passes}, the directives begin with {begin}.")
     return replace(told, first=" ".join((told.first, *also))) if also else told
 
 
 def _variant(row: Message, module: str) -> Message:
-    """Return a row's own facts about upstreams of a module; the row itself if it has none."""
+    """Return a row's own facts about a module's upstreams; the row itself if it has none."""
     own: Message | None = getattr(row, f"in_{module}", None)
     return own or row
 

@@ -1,4 +1,4 @@
-"""Messages of error logs on the first screen: the answer to the one that explains most, the others in a line each."""
+"""Messages from error logs on the first screen: the answer to the one that explains most, a line for each other."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -10,11 +10,11 @@ from tuneproof.messages.rows import messages as all_rows
 from tuneproof.wording import count, mid_sentence, one_line, seconds, share
 
 MOST_OTHERS: Final = 4
-"""How many further messages the first screen shows; the details have all."""
+"""How many further messages the first screen shows; the details contain all."""
 _MOST_NAMES: Final = 3
 _LONGEST_NAME: Final = 80
 _FAIR_SHARE: Final = 0.05
-_CLOSED: Final = "connections of stream or mail: if no other server takes them, nginx closes them"
+_CLOSED: Final = "connections in stream or mail: if no other server takes them, nginx closes them"
 _TIME: Final = "%Y/%m/%d %H:%M:%S"
 
 
@@ -44,7 +44,7 @@ def answer(finding: MessageFinding) -> Iterator[Line]:
     yield Line("Next", f"{row.first}{page}")
     own = (row.in_mail if finding.mails >= finding.streams else None) or row.in_stream
     if own is not None and finding.streams and own.first != row.first:
-        yield Line("Next", f"For connections of stream or mail: {own.first}")
+        yield Line("Next", f"For connections in stream or mail: {own.first}")
     for wrong in row.wrong:
         yield Line("Not so", f"{wrong.advice}: {wrong.because}.")
     yield Line("Confirm", row.confirm)
@@ -73,12 +73,12 @@ def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]
     if messages.unknown:
         examples = "; ".join(messages.unknown_examples)
         yield Line(
-            "Unknown", f"{count(messages.unknown, 'message')} of level error or higher: {examples}", messages.files
+            "Unknown", f"{count(messages.unknown, 'message')} at level error or above: {examples}", messages.files
         )
 
 
 def _often(finding: MessageFinding) -> str:
-    """Return how often and since when, and of how many requests where an access log covers that."""
+    """Return how often and since when, and in how many requests, if an access log covers that time."""
     said = count(finding.number, "message")
     if finding.first and finding.first == finding.last:
         said += f", at {finding.first}"
@@ -97,7 +97,7 @@ def _often(finding: MessageFinding) -> str:
 
 
 def _affects(finding: MessageFinding) -> str:
-    """Return who notices; connections of stream{} and mail{} have no status."""
+    """Return who notices; connections in stream{} and mail{} have no status."""
     general = all_rows()[finding.row.id]
     if general.statuses and 0 < finding.number <= finding.subrequests:
         return (
@@ -109,7 +109,7 @@ def _affects(finding: MessageFinding) -> str:
     own = general.in_stream.affects if general.in_stream is not None else general.affects
     closed = own if own != general.affects else _CLOSED
     if finding.mails >= finding.streams:
-        closed = "logins of mail: nginx reports an internal error to the client and closes the connection"
+        closed = "logins in mail: nginx reports an internal error to the client and closes the connection"
     if finding.streams >= finding.number:
         return closed
     return f"{general.affects}; {count(finding.streams, 'message')} about {closed}"

@@ -1,8 +1,8 @@
-"""Selects the service that the evidence is about: a capture on a real machine has unrelated connections.
+"""Selects the service that the evidence is about: a capture on a real machine contains unrelated connections.
 
 Scans of other ports, a metadata service, ssh, a monitor's probe: each is a separate service with its own refusals and
-losses, which say nothing about nginx. Services that speak HTTP or TLS are in question, preferably those with both sides
-of nginx in the capture, and all with a good part of the busiest one's traffic; without any, the one with most attempts.
+losses, which say nothing about nginx. Services that speak HTTP or TLS are in question: those with both sides of nginx
+in the capture, and all with a good part of the busiest one's traffic; without any, the ones with the most attempts.
 """
 
 from collections.abc import Collection, Sequence
@@ -18,15 +18,15 @@ from tuneproof.explain.parse.capture.records import Endpoint
 from tuneproof.explain.parse.capture.services import ServiceSummary
 from tuneproof.wording import count
 
-# A twentieth of the busiest service's connections: a backend behind keepalive has few, but it has requests.
+# A twentieth of the busiest service's connections: a backend behind keepalive gets few of them, but many requests.
 PART_OF_BUSIEST: Final = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
 class Narrowed:
-    """Evidence of the services in question."""
+    """The evidence on the services in question."""
 
-    evidence: EvidenceSet  # the evidence without the other services of its captures
+    evidence: EvidenceSet  # the evidence without the other services in its captures
     left_out: str  # the omitted services, in one sentence; empty for none
 
 
@@ -35,7 +35,7 @@ def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed
 
     ``service``: the service in question, as in its captures; default: the one with the most traffic.
 
-    Raises BadInputError: No capture has the service that is given.
+    Raises BadInputError: No capture contains the service that is given.
     """
     if (
         service is not None
@@ -43,7 +43,7 @@ def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed
         and not any(_has(named.content, service) for named in evidence.captures)
     ):
         raise BadInputError(
-            f"--service {service}: no capture has connections to it",
+            f"--service {service}: no capture contains connections to it",
             remedy=f"use one of: {', '.join(_busiest(evidence))}",
         )
     kept: list[Named[CaptureSummary]] = []
@@ -53,13 +53,13 @@ def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed
         content, left = _narrowed(named.content, service)
         kept.append(Named(name=named.name, content=content))
         others += left
-        # A summary has the busiest services only.
+        # A summary contains the busiest services only.
         connections += named.content.flows - sum(known.flows for known in content.services)
     said = ""
     if others:
         is_more = any(len(named.content.services) == SERVICES for named in evidence.captures)
         to = f"{len(others)} or more other services" if is_more else count(len(others), "other service")
-        said = f"{count(connections, 'connection')} to {to} (--service ADDRESS:PORT asks for one of them)."
+        said = f"{count(connections, 'connection')} to {to} (--service ADDRESS:PORT selects one of them)."
     return Narrowed(evidence=replace(evidence, captures=tuple(kept), other_services=tuple(others)), left_out=said)
 
 
@@ -95,7 +95,7 @@ def _narrowed(capture: CaptureSummary, service: Endpoint | None) -> tuple[Captur
 
 
 def _quic_in_question(services: Sequence[QuicService], addresses: Collection[str]) -> tuple[QuicService, ...]:
-    """Return the services at these addresses; without any, those that clients tried most."""
+    """Return the services at these addresses; without addresses, those that clients tried most."""
     least = PART_OF_BUSIEST * max((known.connections for known in services), default=0)
     return tuple(
         known for known in services if (known.server.address in addresses if addresses else known.connections >= least)

@@ -1,4 +1,4 @@
-"""Exact limits of shares: the minimum share of a whole, given the observed counts."""
+"""Exact limits on shares: the minimum share of a whole, given the observed counts."""
 
 import math
 from typing import Final
@@ -16,7 +16,7 @@ _Z: Final = 1.959963984540054
 def lower_limit(count: int, of: int) -> float:
     """Return the lower 95 % limit of a share, by Clopper and Pearson; Wilson's for large counts.
 
-    ``of``: of how many; at least ``count``.
+    ``of``: the size of the whole; at least ``count``.
     """
     count = min(count, of)
     if not count:
@@ -36,7 +36,7 @@ def lower_limit(count: int, of: int) -> float:
 
 
 def at_least(count: int, of: int, share: float) -> float:
-    """Return the probability of this many or more out of all, given the probability of each."""
+    """Return the probability that at least ``count`` of ``of`` occur, if each does with probability ``share``."""
     if share <= 0.0:
         return 0.0
     log_share, log_rest = math.log(share), math.log1p(-share)
@@ -49,7 +49,7 @@ def at_least(count: int, of: int, share: float) -> float:
 
 
 def part_from(times: Distribution, limit: float) -> float:
-    """Return the share of values that are certainly at least that large, according to percentiles."""
+    """Return the share of values that are certainly as large as the limit, according to percentiles."""
     percentiles = ((times.median, 0.5), (times.p90, 0.1), (times.p99, 0.01))
     return next((part for value, part in percentiles if value >= limit), 0.0)
 

@@ -1,6 +1,6 @@
-"""Symptoms that users notice, with any cause: errors, abandoned, slow or repeated requests.
+"""Symptoms that users notice, whatever the cause: errors, abandoned, slow or repeated requests.
 
-"No problem" requires that there are none. Messages of error logs are in messages.py.
+"No problem" requires that there are none. Messages from error logs are in messages.py.
 """
 
 from collections.abc import Iterable, Iterator
@@ -142,7 +142,7 @@ def _of_captures(evidence: EvidenceSet) -> Iterator[Reason]:
             yield Reason(text=f"{text}, to and from {where.label}: sent again, or captured twice.", files=(where.file,))
         failed = service.server_errors
         if lower_limit(failed, service.requests) >= TOUCHED_SHARE:
-            text = f"{failed} of {service.requests} responses of {where.label} have a status of 500 or above"
+            text = f"{failed} of {service.requests} responses from {where.label} have a status of 500 or above"
             yield Reason(text=f"{text} ({share(failed / service.requests)}).", files=(where.file,))
         answer, handshake = service.response_s, service.handshake_s
         if answer is None or answer.maximum < SLOW_S:
@@ -150,7 +150,7 @@ def _of_captures(evidence: EvidenceSet) -> Iterator[Reason]:
         if answer.p90 >= SLOW_S:
             text = f"p90 response time of {where.label} is {seconds(answer.p90)}"
         elif handshake is not None and answer.maximum >= BEYOND_HANDSHAKE * handshake.median:
-            text = f"{where.label} took {seconds(answer.maximum)} for its slowest answer"
+            text = f"{where.label} took {seconds(answer.maximum)} for its slowest response"
         else:
             continue
         wire = f", with handshakes of {seconds(handshake.median)}" if handshake is not None else ""

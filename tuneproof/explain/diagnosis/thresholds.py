@@ -3,13 +3,13 @@
 from typing import Final
 
 ENOUGH_REQUESTS: Final = 20
-"""Fewer requests or connections give no percentiles, say nothing about others, and contradict nothing; they may be from
-a probe or a scan."""
+"""Fewer requests or connections do not yield percentiles, say nothing about others, and contradict nothing; they may
+come from a probe or a scan."""
 ENOUGH_HANDSHAKES: Final = 20
 """This many connections, none of them refused or with a retransmitted SYN, contradict a cause: a queue that drops only
 a seventh would spare twenty in a row less than one time in twenty."""
 ENOUGH_EVENTS: Final = 3
-"""The minimum of events in an error log, which may span years and has no number of requests: three are not chance."""
+"""The minimum number of events in an error log, which may span years and not count requests: three are not chance."""
 TOUCHED_SHARE: Final = 0.01
 """The affected share of requests, by the exact lower limit, that is enough for a complaint."""
 SLOW_MEDIAN_S: Final = 0.1

@@ -209,7 +209,7 @@ def test_the_first_screen_is_also_a_paragraph_in_json() -> None:
     diagnosis = diagnose(both_legs(lossy(0.03)))
     paragraph = summary(diagnosis)
     assert paragraph.startswith(
-        "FOUND: Packets are lost. Why: 186 of 6200 data segments of 10.0.0.2:8000 were retransmitted (3 %)"
+        "FOUND: Packets are lost. Why: 186 of 6200 data segments to and from 10.0.0.2:8000 were retransmitted (3 %)"
     )
     assert "Not: refused, " in paragraph
     assert paragraph.endswith(f"Next: {CAUSE_TEXTS[Cause.PATH_LOSS].next_step}")

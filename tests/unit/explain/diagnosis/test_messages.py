@@ -192,7 +192,7 @@ def test_stream_connections_get_no_status() -> None:
     assert (finding.of_requests, finding.answered) == (None, None)
     (finding,) = found([*streams, *written(REFUSED)], requests(50, 5)).problems
     told = {line.label: line.text for line in answer(finding)}
-    assert "else 502; 2 messages about connections of stream" in told["Affects"]
+    assert "else 502; 2 messages about connections in stream" in told["Affects"]
     assert finding.of_requests == 50
 
 
@@ -228,7 +228,7 @@ def test_the_advice_for_connections_in_mail_applies_to_mail(starttls: str) -> No
     (finding,) = found(written(f"{no_port}to upstream, {mail}"), requests(50, 5)).problems
     told = {line.label: line.text for line in answer(finding)}
     assert "auth_http" in told["Next"]
-    assert told["Affects"].startswith("logins of mail")
+    assert told["Affects"].startswith("logins in mail")
     assert "proxy_bind with" not in told["Next"]
     assert finding.of_requests is None
     (finding,) = found([*written(f"{no_port}to upstream, {mail}"), *written(f"{no_port}to upstream, ")]).problems

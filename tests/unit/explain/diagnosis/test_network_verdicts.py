@@ -390,4 +390,4 @@ def test_each_cause_judges_network_evidence_as_expected(
 def test_losses_of_other_services_in_a_capture_are_not_nginxs() -> None:
     database = service(Endpoint(address="10.0.0.2", port=5432), requests=0, **lossy(0.05))
     given = replace(seen(LOST, ALONE), other_services=(database,))
-    check(path_loss.assess, given, NOT_SEEN, ("against 1: the captures show 310 of other services",))
+    check(path_loss.assess, given, NOT_SEEN, ("against 1: the captures show 310 on other services",))

@@ -60,7 +60,9 @@ def test_messages_about_several_protocols_have_the_remedy_of_each() -> None:
     """The remedy for the most common protocol, which need not be HTTP, comes first."""
     row = messages()["upstream_no_port"]
     told = applied(row, "", only_streams=False, schemes=["scgi", "uwsgi", "http"]).first
-    places = [told.index(words) for words in ("scgi_pass unix:", "For upstreams of uwsgi_pass: ", "proxy_http_version")]
+    places = [
+        told.index(words) for words in ("scgi_pass unix:", "For upstreams behind uwsgi_pass: ", "proxy_http_version")
+    ]
     assert places == sorted(places)
 
 
@@ -89,7 +91,7 @@ def test_a_directive_that_the_module_lacks_is_not_invented() -> None:
 def test_messages_about_several_modules_name_them() -> None:
     row = applied(messages()["upstream_header_timeout"], "", only_streams=False, schemes=["http", "fastcgi", "grpc"])
     assert row.first.endswith(
-        "For upstreams of fastcgi_pass and grpc_pass, the directives begin with fastcgi_ and grpc_."
+        "For upstreams behind fastcgi_pass and grpc_pass, the directives begin with fastcgi_ and grpc_."
     )
 
 

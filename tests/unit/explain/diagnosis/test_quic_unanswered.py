@@ -68,7 +68,7 @@ def test_a_quic_service_can_be_selected() -> None:
     silent = quic(BACK, connections=9, unanswered=9, **SILENT)
     assert causes(diagnosed(silent, quic(), asked=BACK)) == [Cause.QUIC_UNANSWERED]
     assert causes(diagnosed(silent, quic(), asked=FRONT)) == []
-    with pytest.raises(BadInputError, match="no capture has connections"):
+    with pytest.raises(BadInputError, match="no capture contains connections"):
         diagnosed(silent, asked=FRONT)
 
 

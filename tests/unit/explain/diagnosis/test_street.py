@@ -194,7 +194,7 @@ def test_the_service_in_question_can_be_selected() -> None:
     given = seen(capture(service(), *OTHERS))
     ssh = Endpoint(address="10.0.0.2", port=22)
     assert causes(diagnose(given, ssh)) == [Cause.PATH_LOSS]
-    with pytest.raises(BadInputError, match="no capture has connections to it") as caught:
+    with pytest.raises(BadInputError, match="no capture contains connections to it") as caught:
         diagnose(given, Endpoint(address="10.0.0.2", port=9))
     assert caught.value.remedy.startswith(f"use one of: {FRONT}")
 
@@ -240,12 +240,12 @@ REPEATED = service(
         ),
         (
             seen(service(server_errors=50)),
-            "50 of 200 responses of 10.0.0.2:8000 have a status of 500 or above (25 %).",
+            "50 of 200 responses from 10.0.0.2:8000 have a status of 500 or above (25 %).",
         ),
         (seen(capture(REPEATED)), "5000 of 6200 segments with data appear in the capture more than once"),
         (
             seen(service(response_s=spread(0.01, 1.03, slow_share=0.01), handshake_s=spread(0.035))),
-            "10.0.0.2:8000 took 1.03 s for its slowest answer, with handshakes of 35 ms.",
+            "10.0.0.2:8000 took 1.03 s for its slowest response, with handshakes of 35 ms.",
         ),
         (
             seen(readings({"TcpExt.ListenDrops": 84_000_000})),

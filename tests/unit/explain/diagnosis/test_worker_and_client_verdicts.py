@@ -86,7 +86,7 @@ CASES: Final[Rows] = {
         row(
             "a burst of responses is held once",
             POSSIBLE,
-            "against 1: It was held only 1 time: a pause of the machine does that, too.",
+            "against 1: This happened only 1 time: a pause of the machine looks the same.",
             legs(response_held_s=spread(0.018, 0.11), backend_s=spread(0.02), moments=1),
         ),
         # The kernel has completed the handshake, but nginx does not look: this is the log's long uct.

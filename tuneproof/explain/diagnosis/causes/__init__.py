@@ -1,1 +1,1 @@
-"""One module for each cause: its signs, weighed."""
+"""One module for each cause, which weighs its signs."""

@@ -19,20 +19,20 @@ from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUEST
 from tuneproof.explain.parse.error_log import Event
 
 BAD_GATEWAY: Final = 502
-# Nine in ten of Linux' default ip_local_port_range, 32768 to 60999.
+# Nine in ten of Linux's default ip_local_port_range, 32768 to 60999.
 MANY_PORTS: Final = 25_000
-# The error log has local time without a zone, and zones differ by whole quarters of an hour.
+# The error log contains local time without a zone, and zones differ by whole quarters of an hour.
 QUARTER_S: Final = 900
 # Both clocks are truncated to seconds, and a worker's stops during a loop iteration.
 _AROUND_S: Final = range(-1, 3)
 
 _ERROR_LOG: Final = "tail -F /var/log/nginx/error.log | grep -E 'upstream|assign requested'"
-_NOTICES: Final = "error_log /var/log/nginx/error.log notice; (in nginx.conf, to see when workers leave)"
+_NOTICES: Final = "error_log /var/log/nginx/error.log notice; (in nginx.conf, to see when workers exit)"
 _PORTS: Final = "nsenter -t PID -n sh -c 'ss -tan | wc -l; cat /proc/sys/net/ipv4/ip_local_port_range'"
 
 
 def no_port(evidence: EvidenceSet) -> CauseAssessment:
-    """Look for connections that nginx could not open because no local port was free (EADDRNOTAVAIL of connect(2))."""
+    """Look for connections that nginx could not open because no local port was free (EADDRNOTAVAIL from connect(2))."""
     case = Case(Cause.NO_PORT)
     weigh(evidence, case, Event.NO_PORT)
     for named in evidence.sockets:
@@ -89,18 +89,18 @@ def reload(evidence: EvidenceSet) -> CauseAssessment:
         ):
             if service.requests >= ENOUGH_REQUESTS:
                 case.refutes(f"{text}, in {service.requests} requests.", where.file)
-        # More of them than chance would produce.
+        # More of them are near an exit than chance would produce.
         elif lower_limit(near, service.hung_up_flows) > len(around) / QUARTER_S:
             names = [log.name for log in evidence.error_logs if log.content.workers_left]
             case.proves(
-                f"{text}, {near} of them within 2 s of a worker's leaving by the error log.",
+                f"{text}, {near} of them within 2 s of a worker's exit in the error log.",
                 where.file,
                 *names,
                 touched=service.hung_up_flows / service.requests,
             )
         else:
             touched = service.hung_up_flows / service.requests
-            why = "as at a reload" if where.leg is Leg.FRONT else "as nginx at a reload, or a backend that ends"
+            why = "as at a reload" if where.leg is Leg.FRONT else "as nginx does at a reload, or a backend that exits"
             case.suggests(f"{text}, {why}.", where.file, touched=touched)
     return case.assessment(_NOTICES)
 

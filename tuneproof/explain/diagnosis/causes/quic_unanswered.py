@@ -1,7 +1,7 @@
 """QUIC unanswered: clients send their first packet repeatedly, and the server does not answer (RFC 9000, 17.2).
 
 UDP is blocked on the way or dropped at the host, or nothing listens there. ICMP reports a closed port, but firewalls
-often drop that. Only connections with a waiting client are counted (parse/capture/quic.py).
+often drop the report. Only connections with a waiting client are counted (parse/capture/quic.py).
 """
 
 from typing import Final
@@ -48,6 +48,6 @@ def _weigh(case: Case, file: str, capture: CaptureSummary, service: QuicService)
     elif service.established >= ENOUGH_HANDSHAKES:
         case.refutes(
             f"Of {count(service.connections, 'QUIC connection')} to {service.server}, {service.established} were "
-            "established and none was without an answer.",
+            "established and none went unanswered.",
             file,
         )

@@ -1,4 +1,4 @@
-"""The waits of nginx's workers for a CPU, by schedstat and pidstat."""
+"""The waits of nginx's workers for a CPU, according to schedstat and pidstat."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.thresholds import WAITING_SHARE
 from tuneproof.explain.parse.processes.schedstat import Schedstat, between
 
-# A share of less run time and waiting than this means nothing.
+# If a process ran and waited for less than this, the share means nothing.
 _ENOUGH_WAIT_S: Final = 0.1
 _NGINX: Final = "nginx"
 
@@ -48,5 +48,5 @@ def cpu_waits(evidence: EvidenceSet) -> Iterator[CpuWait]:
 
 
 def starved_workers(evidence: EvidenceSet) -> list[CpuWait]:
-    """Return the waits that are long enough to make a worker late by themselves."""
+    """Return the waits that are long enough to make a worker late on their own."""
     return [wait for wait in cpu_waits(evidence) if wait.share >= WAITING_SHARE]

@@ -1,4 +1,4 @@
-"""Events that occur in an error log more than once or twice: it may span years, and does not count requests."""
+"""Events that occur in an error log more than once or twice: a log may span years, and does not count requests."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tuneproof.explain.parse.error_log import UPSTREAMS, ErrorLog, Event
 
 @dataclass(frozen=True, kw_only=True)
 class SaidOften:
-    """An event."""
+    """An event in one log."""
 
     number: int  # how often it happened
     upstream: str  # "upstreams" for several

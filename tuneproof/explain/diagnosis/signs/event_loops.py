@@ -52,7 +52,7 @@ RULED_OUT: Final[Mapping[Reason, str]] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class LoopSign:
-    """One finding of the recording about one worker."""
+    """One finding about one worker in the recording."""
 
     worker: int
     reason: Reason
