@@ -26,8 +26,8 @@ _PREFIX: Final = re.compile(
     # The kernel's own lines also have such a time.
     r"|\[ *\d+\.\d+\] [\w.-]{1,255} (?:kernel|[\w./@-]{1,100}\[\d+\]): "
     rf"|<\d{{1,3}}>1 {_ISO} \S{{1,255}} \S{{1,48}} \S{{1,128}} \S{{1,32}} (?:-|\[[^\]]*\]) (?:\ufeff)?"
-    # kubectl logs --timestamps and docker logs -t; CRI's files
-    rf"|{_ISO} (?:std(?:out|err) (?:[FP] )?)?"
+    # kubectl logs --timestamps and docker logs -t; CRI's files; logcli prints the labels
+    rf"|{_ISO} (?:std(?:out|err) (?:[FP] )?|\{{[^{{}}]{{0,900}}\}} +)?"
     # quoted, numbered or tabulated lines: mails and web threads, cat -n and less -N, a provider's console
     r"|(?:> ?|\d{1,9}[ \t:]+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: \| (?:stdout|stderr) \| |[ \t]+))(?=[\[>\d]|nginx: )"
     # grep

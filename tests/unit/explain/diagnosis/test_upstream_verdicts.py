@@ -113,6 +113,17 @@ CASES: Final[Rows] = {
                 ("19 requests", spread(3.0, count=19), NOT_SEEN),
             )
         ),
+        # Logs with $upstream_response_time alone, such as ingress-nginx's.
+        *(
+            row(name, verdict, log(header_minus_connect_s=None, small_response_s=times))
+            for name, times, verdict in (
+                ("a whole response in 200 ms", spread(0.2), POSSIBLE),
+                ("a whole response in 90 ms", spread(0.09), NOT_SEEN),
+                ("19 responses", spread(5.0, count=19), NOT_SEEN),
+                ("large responses only", None, NOT_SEEN),
+            )
+        ),
+        row("a prompt header", RULED_OUT, log(small_response_s=spread(0.2))),
         # These workers notice new connections at once, so their loops are not late.
         row(
             "prompt workers",

@@ -48,9 +48,14 @@ _IN_CSV: Final = REQUEST.replace('"', '""')
 
 @pytest.mark.parametrize(
     "line",
-    [f"web-7d9f-abcde nginx {REQUEST}", f'1790000000000,"{_IN_CSV}"', f'2026-11-20 09:36:16.000,"{_IN_CSV}",web'],
+    [
+        f"web-7d9f-abcde nginx {REQUEST}",
+        f'2026-11-20T09:36:16Z {{app="web", pod="web-7d9f"}} {REQUEST}',
+        f'1790000000000,"{_IN_CSV}"',
+        f'2026-11-20 09:36:16.000,"{_IN_CSV}",web',
+    ],
 )
-def test_requests_are_restored_from_sterns_lines_and_exported_tables(line: str) -> None:
+def test_requests_are_restored_from_other_tools_lines(line: str) -> None:
     assert unwrapped(line) == REQUEST
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from tuneproof.explain.parse.access_log.kinds import may_have_body
+from tuneproof.explain.parse.access_log.kinds import lasts_by_design, may_have_body
 from tuneproof.explain.parse.access_log.records import LogRecord
 from tuneproof.explain.parse.figures import Distribution, percentile
 
@@ -172,6 +172,8 @@ class Upstreams:
         # does not fit into a socket at once: if it does, the client is not the reason (limit_req and auth_request may
         # be).
         self.header_minus_connect_s, self.client_s = Sample(), Sample()
+        # The servers' time in the other requests without a body: it does not include any of the client's.
+        self.small_s = Sample()
         # Attempts that nginx or the client gave up on: after the connect, without a header; and before the connect.
         self.unanswered_s = Sample()
         self.connect_timeouts = 0
@@ -192,6 +194,8 @@ class Upstreams:
         known = [time_s for time_s in responses if time_s is not None]
         has_body = record.request is not None and may_have_body(record)
         is_small = record.body_bytes is not None and record.body_bytes <= _SENT_AT_ONCE_BYTES
+        if known and is_small and not has_body and not lasts_by_design(record):
+            self.small_s.add(sum(known))
         if known and record.request_time_s is not None and not has_body and not is_small:
             # Both are rounded, and a stalled worker's clock is late: the difference may be negative.
             self.client_s.add(max(0.0, record.request_time_s - sum(known)))

@@ -226,8 +226,19 @@ SLOW = {"rt": "8.000", "urt": "0.100"}
         ),
         # A response that fits into the socket does not wait for its client; limit_req may have prolonged the request.
         ([a_line(bytes=size, **SLOW) for size in ("16384", "16385", "-")], "client_time_s", [7.9, 7.9]),
+        # What the client sends, or reads slowly, is not the upstream's time.
+        (
+            [
+                a_line(bytes="16384", **SLOW),
+                a_line(bytes="16385", **SLOW),
+                a_line(bytes="2", request="POST / HTTP/1.1", **SLOW),
+                a_line(bytes="2", status="101", **SLOW),
+            ],
+            "small_response_s",
+            [0.1],
+        ),
     ],
-    ids=["upgraded", "502", "a body", "small"],
+    ids=["upgraded", "502", "a body", "small", "upstreams alone"],
 )
 def test_times_that_have_another_reason_are_left_out(lines: list[str], figure: str, times_s: list[float]) -> None:
     assert getattr(summary(lines), figure) == distribution(times_s)

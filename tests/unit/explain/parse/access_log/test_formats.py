@@ -253,6 +253,14 @@ def test_values_are_read_by_the_names_in_each_line(line: str) -> None:
     assert record.columns["host"] == "a"
 
 
+def test_requests_are_read_as_fluent_bit_parses_them() -> None:
+    """https://docs.fluentbit.io/manual/data-pipeline/parsers/configuring-parser: conf/parsers.conf, "nginx"."""
+    fields = '"host": "-", "user": "-", "method": "GET", "path": "/a", "size": "157", "referer": "-", "agent": "curl"'
+    record = JsonLines().parse(f'{{"date": 1790000000.1, "remote": "10.0.0.1", {fields}, "code": "502"}}')
+    assert (record.remote_addr, record.status, record.body_bytes) == ("10.0.0.1", 502, 157)
+    assert record.request == "GET /a"
+
+
 def test_whole_numbers_in_json_may_have_a_unit_other_than_seconds() -> None:
     """Nginx writes three decimals; a log shipper may convert to milliseconds."""
     times = '"request_time": 35, "upstream_response_time": "35, 0.004", "upstream_header_time": 0, "uct": 4e-3'
