@@ -241,6 +241,23 @@ _FORMS: Final = {
     "upstream a { server 127.0.0.1/a; }": 'invalid host in upstream "127.0.0.1/a"',
     "upstream a { server 127.0.0.1:65536; }": 'invalid port in upstream "127.0.0.1:65536"',
     "upstream a { server http://127.0.0.1; }": 'invalid host in upstream "http://127.0.0.1"',
+    "proxy_cache_path /tmp/a keys_zone=a:1m max_size=10gb;": 'invalid max_size value "max_size=10gb"',
+    "proxy_cache_path /tmp/a keys_zone=a:1m inactive=1month;": 'invalid inactive value "inactive=1month"',
+    "proxy_cache_path /tmp/a keys_zone=a:1m use_temp_path=no;": 'invalid use_temp_path value "use_temp_path=no"',
+    "proxy_cache_use_stale error http_5xx;": 'invalid value "http_5xx"',
+    "fastcgi_cache_use_stale http_502;": 'invalid value "http_502"',
+    "proxy_cache_methods GET PUT;": 'invalid value "PUT"',
+    "proxy_ignore_headers X-Powered-By;": 'invalid value "X-Powered-By"',
+    "limit_req_log_level debug;": 'invalid value "debug"',
+    "limit_rate 100kb;": '"limit_rate" directive invalid value',
+    "access_log /tmp/a.log combined warn;": 'invalid parameter "warn"',
+    "access_log /tmp/a.log combined flush=5m;": 'no buffer is defined for access_log "/tmp/a.log"',
+    "map $uri $a { default a b; }": "invalid number of the map parameters",
+    "map $uri $a { default; }": "invalid number of the map parameters",
+    "geo $a { default 0; localhost 1; }": 'invalid network "localhost"',
+    "geo $a { 10.0.0.0/8; }": "invalid number of the geo parameters",
+    "add_header A max-age=1; includeSubDomains;": 'unknown directive "includeSubDomains"',
+    "add_header A 1; mode=block;": 'unknown directive "mode=block"',
     "log_format a $uri; log_format a $host;": 'duplicate "log_format" name "a"',
     "log_format combined $uri;": 'duplicate "log_format" name "combined"',
     "server { location / { try_files /a /b; try_files /c /d; } }": '"try_files" directive is duplicate',
@@ -349,6 +366,21 @@ LOADED: Final[Mapping[str, str]] = {
         "server { location / { proxy_pass http://[::1]:80; } location /b { proxy_pass http://[::1]/a:b; } "
         "location /c { proxy_pass http://unix:/a.sock:/d; } location /e { uwsgi_pass unix:/a.sock; } "
         "location /f { proxy_pass http://127.0.0.1:80?a=b:c; } location /g { proxy_pass http://127.0.0.1:$arg_a; } }"
+    ),
+    "numbers-as-nginx-reads-them": (
+        "limit_req_zone $uri zone=a:1m rate=10; limit_req_zone $uri zone=b:1m rate=010r/s; limit_req zone=a burst=05; "
+        "gzip_comp_level 05; upstream a { server 127.0.0.1:080; } limit_rate $arg_a; limit_rate_after 1m; "
+        "limit_req_status 0429; error_page 0404 /a; server { listen 81; limit_rate 100K; }"
+    ),
+    "words-of-caches-and-logs": (
+        "proxy_cache_path /tmp/a keys_zone=a:1m max_size=10g inactive=1M use_temp_path=on loader_files=1; "
+        "proxy_cache_use_stale updating http_502; proxy_cache_methods get; proxy_ignore_headers vary; "
+        "limit_req_log_level Warn; access_log /tmp/b.log combined gzip flush=1m; "
+        "access_log /tmp/a.log combined buffer=1k flush=1s gzip=1 if=$arg_a;"
+    ),
+    "lines-of-tables": (
+        "map $uri $a { hostnames; volatile; default ''; a.example 1; } geo $b { default 0; 10.0.0.1/8 1; ::1 2; "
+        "2001:db8::/32 3; delete 10.0.0.1/8; proxy 10.0.0.0/8; } geo $c { ranges; 10.0.0.0-10.0.0.9 1; }"
     ),
     "thread-pools": "aio threads; server { location / { aio threads=default; } }",
     "set-own-and-changeable-variables": (

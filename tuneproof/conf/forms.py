@@ -10,15 +10,19 @@ from dataclasses import dataclass
 from typing import Final
 
 from tuneproof.conf.statements import TABLES, Problem, Statement
-from tuneproof.conf.tree import Block
+from tuneproof.conf.tree import Block, is_given, problem_at
 from tuneproof.conf.values import is_address
 
 _VALUE: Final = 'invalid value "{}"'
 _PARAMETER: Final = 'invalid parameter "{}"'
 _SIZE: Final = r"\d+[kKmM]?"
 _TIME: Final = r"[\dyMwdhms ]*\d[\dyMwdhms ]*"
-_PORT: Final = r"(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])"
+_NUMBER: Final = r"0*[1-9]\d*"
+_PORT: Final = r"0*(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])"
 _TRIED: Final = "error|timeout|invalid_header|non_idempotent|updating|off|http_(?:403|404|429|500|503)"
+_STALE: Final = "error|timeout|invalid_header|updating|off|http_(?:403|404|429|500|503)"
+_OWN_HEADERS: Final = "X-Accel-(?:Redirect|Expires|Limit-Rate|Buffering|Charset)|Expires|Cache-Control|Set-Cookie|Vary"
+_CACHE_PATHS: Final = "proxy_cache_path fastcgi_cache_path uwsgi_cache_path scgi_cache_path"
 _FIRST: Final = slice(0, 1)
 _LATER: Final = slice(1, None)
 
@@ -37,7 +41,7 @@ _FORMS: Final = (
     _Form(names="ssl_verify_client", words="on|off|optional|optional_no_ca"),
     _Form(names="proxy_http_version", words=r"1\.[01]|2"),
     _Form(names="gzip_http_version", words=r"1\.[01]"),
-    _Form(names="gzip_comp_level", words="[1-9]", says="value must be between 1 and 9"),
+    _Form(names="gzip_comp_level", words="0*[1-9]", says="value must be between 1 and 9"),
     _Form(names="gzip_proxied", words="off|expired|no-cache|no-store|private|no_last_modified|no_etag|auth|any"),
     _Form(names="proxy_next_upstream grpc_next_upstream", words=f"{_TRIED}|http_50[24]"),
     _Form(names="fastcgi_next_upstream uwsgi_next_upstream scgi_next_upstream", words=_TRIED),
@@ -47,36 +51,65 @@ _FORMS: Final = (
     _Form(names="error_page", words=r"\d+|=.*", place=slice(0, -1)),
     _Form(
         names="error_page",
-        words=r"[345]\d\d",
+        words=r"0*[345]\d\d",
         says='value "{}" must be between 300 and 599',
         place=slice(0, -1),
         of=r"\d",
     ),
     _Form(
         names="proxy_cache_valid fastcgi_cache_valid uwsgi_cache_valid scgi_cache_valid",
-        words=r"any|[1-9]\d\d",
+        words=r"any|0*[1-9]\d\d",
         says='invalid status "{}"',
         place=slice(0, -1),
     ),
-    _Form(names="limit_req_zone", words=r"rate=[1-9]\d*r/[sm]", says='invalid rate "{}"', of="rate="),
+    _Form(names="limit_req_zone", words=rf"rate={_NUMBER}(?:r/[sm])?", says='invalid rate "{}"', of="rate="),
     _Form(
         names="limit_req_zone limit_conn_zone", words=f"zone=[^:]+:{_SIZE}", says='invalid zone size "{}"', of="zone="
     ),
-    _Form(names="limit_req", words=r"burst=[1-9]\d*", says='invalid burst value "{}"', of="burst="),
+    _Form(names="limit_req", words=f"burst={_NUMBER}", says='invalid burst value "{}"', of="burst="),
     _Form(names="limit_req", words="(?:zone|burst|delay)=.*|nodelay", says=_PARAMETER),
-    _Form(names="limit_req_status limit_conn_status", words=r"[45]\d\d", says="value must be between 400 and 599"),
-    _Form(names="limit_conn", words=r"[1-9]\d*", says='invalid number of connections "{}"', place=_LATER),
+    _Form(names="limit_req_status limit_conn_status", words=r"0*[45]\d\d", says="value must be between 400 and 599"),
+    _Form(names="limit_conn", words=_NUMBER, says='invalid number of connections "{}"', place=_LATER),
     _Form(
-        names="proxy_cache_path fastcgi_cache_path uwsgi_cache_path scgi_cache_path",
+        names=_CACHE_PATHS,
         words=f"keys_zone=[^:]+:{_SIZE}",
         says='invalid keys zone size "{}"',
         of="keys_zone=",
     ),
     _Form(
-        names="proxy_cache_path fastcgi_cache_path uwsgi_cache_path scgi_cache_path",
+        names=_CACHE_PATHS,
         words=r"levels=[12](?::[12]){0,2}",
         says='invalid "levels" "{}"',
         of="levels=",
+    ),
+    _Form(
+        names=_CACHE_PATHS,
+        words=r"max_size=\d+[kKmMgG]?",
+        says='invalid max_size value "{}"',
+        of="max_size=",
+    ),
+    _Form(names=_CACHE_PATHS, words=f"inactive={_TIME}", says='invalid inactive value "{}"', of="inactive="),
+    _Form(
+        names=_CACHE_PATHS,
+        words="use_temp_path=(?:on|off)",
+        says='invalid use_temp_path value "{}"',
+        of="use_temp_path=",
+    ),
+    _Form(names="proxy_cache_use_stale", words=f"{_STALE}|http_50[24]"),
+    _Form(names="fastcgi_cache_use_stale uwsgi_cache_use_stale scgi_cache_use_stale", words=_STALE),
+    _Form(
+        names="proxy_cache_methods fastcgi_cache_methods uwsgi_cache_methods scgi_cache_methods", words="GET|HEAD|POST"
+    ),
+    _Form(
+        names="proxy_ignore_headers fastcgi_ignore_headers uwsgi_ignore_headers scgi_ignore_headers", words=_OWN_HEADERS
+    ),
+    _Form(names="limit_req_log_level limit_conn_log_level", words="info|notice|warn|error"),
+    _Form(names="limit_rate limit_rate_after", words=_SIZE, says='"{name}" directive invalid value'),
+    _Form(
+        names="access_log",
+        words="(?:buffer|flush|gzip|if)=.*|gzip",
+        says=_PARAMETER,
+        place=slice(2, None),
     ),
     _Form(
         names="ssl_session_cache",
@@ -96,7 +129,7 @@ _FORMS: Final = (
     _Form(names="map split_clients", words=r"\$.+", says='invalid variable name "{}"', place=slice(1, 2)),
     _Form(
         names="open_file_cache open_log_file_cache",
-        words=rf"off|max=[1-9]\d*|(?:inactive|valid)={_TIME}|min_uses=[1-9]\d*",
+        words=rf"off|(?:max|min_uses)={_NUMBER}|(?:inactive|valid)={_TIME}",
         says='invalid "{name}" parameter "{}"',
     ),
     _Form(
@@ -131,6 +164,11 @@ _OF_NAME: Final[Mapping[str, Sequence[_Form]]] = {
     name: [form for form in _FORMS if name in form.names.split()]
     for name in " ".join(one.names for one in _FORMS).split()
 }
+# Lines of tables that are no entries: words alone, and words with a value.
+_PARAMETERS: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
+    "map": (("hostnames", "volatile"), ("default", "include")),
+    "geo": (("ranges", "proxy_recursive", "volatile"), ("default", "include", "delete", "proxy")),
+}
 _IPV4_BITS: Final = 32
 _IPV6_BITS: Final = 128
 # In stream{}, mail{} and other modules' blocks, these names mean other directives.
@@ -144,25 +182,41 @@ def wrong_forms(blocks: Iterable[Block]) -> Iterator[Problem]:
             continue
         said: Sequence[Statement | Block] = [*block.own, *(inner for inner in block.blocks if inner.name != "server")]
         for one in said:
-            message = next(_messages(one), "") if all(each.is_given for each in one.filled) else ""
+            message = next(_messages(one), "") if is_given(one) else ""
             if message:
-                yield Problem(file=one.file, line=one.line, message=message)
+                yield problem_at(one, message)
         yield from wrong_forms(block.blocks)
 
 
-def repeated_keys(http: Block) -> Iterator[Problem]:
-    """Yield the second of two equal keys of a map, as ngx_http_map does; wildcards of host names are not compared."""
-    for table in http.all("map"):
-        seen: set[tuple[bool, str]] = set()
-        for said in table.own if not table.local("hostnames") else ():
-            if not said.args or said.name == "include" or said.name.startswith("~"):
-                continue
-            # A backslash distinguishes a key from a parameter.
-            key = (said.name == "default", said.name.lower().removeprefix("\\"))
-            if key in seen:
-                message = "duplicate default map parameter" if key[0] else f'conflicting parameter "{key[1]}"'
-                yield Problem(file=said.file, line=said.line, message=message)
-            seen.add(key)
+def table_problems(http: Block) -> Iterator[Problem]:
+    """Yield the errors of ngx_http_map and ngx_http_geo about single lines, and about the second of two equal keys."""
+    for table in (one for name in _PARAMETERS for one in http.all(name)):
+        for said in table.own:
+            message = _of_line(said, table) if is_given(said) and not said.name.startswith("${") else ""
+            if message:
+                yield problem_at(said, message)
+        yield from _repeated_keys(table) if table.name == "map" and not table.local("hostnames") else ()
+
+
+def _of_line(said: Statement, table: Block) -> str:
+    alone, pairs = _PARAMETERS[table.name]
+    if len(said.args) != 1 and not (said.name in alone and not said.args):
+        return f"invalid number of the {table.name} parameters"
+    is_range = table.name == "geo" and said.name not in {*alone, *pairs} and not table.local("ranges")
+    return f'invalid network "{said.name}"' if is_range and not _is_network(said.name) else ""
+
+
+def _repeated_keys(table: Block) -> Iterator[Problem]:
+    seen: set[tuple[bool, str]] = set()
+    for said in table.own:
+        if len(said.args) != 1 or said.name == "include" or said.name.startswith("~"):
+            continue
+        # A backslash distinguishes a key from a parameter.
+        key = (said.name == "default", said.name.lower().removeprefix("\\"))
+        if key in seen:
+            message = "duplicate default map parameter" if key[0] else f'conflicting parameter "{key[1]}"'
+            yield problem_at(said, message)
+        seen.add(key)
 
 
 def _messages(said: Statement | Block) -> Iterator[str]:

@@ -1,12 +1,12 @@
 """nginx's error messages about complete blocks, as far as they are certain."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from tuneproof.conf.buffers import buffer_problems
 from tuneproof.conf.directives import Directive, directive, rows_of
-from tuneproof.conf.forms import repeated_keys, wrong_forms
+from tuneproof.conf.forms import table_problems, wrong_forms
 from tuneproof.conf.listens import Listen, ListenError
 from tuneproof.conf.locations import REGEXES, Kind, Location
 from tuneproof.conf.peers import peer_problems, upstream_problems
@@ -62,7 +62,7 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
             yield from _of_block(http, version)
             yield from _unknown_names(http) if configuration.is_whole else ()
             yield from upstream_problems(http) if http.span is not None else ()
-            yield from repeated_keys(http)
+            yield from table_problems(http)
             yield from buffer_problems(http) if http.span is not None else ()
     for block in main.blocks:
         if block.name in {"stream", "mail"} and block.span is not None:
@@ -97,11 +97,8 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     for said in block.local("proxy_pass") if block.name in _PASSING else ():
         if is_given(said) and "$" not in said.value and not said.value.lower().startswith(("http://", "https://")):
             yield problem_at(said, "invalid URL prefix")
-    if block.name == "if" and block.args and is_given(block) and (message := _wrong_condition(block.args)):
-        yield problem_at(block, message)
-    for said in block.local("access_log"):
-        if "$" in said.value and any(_BUFFERED.match(arg) for arg in said.args[1:]):
-            yield problem_at(said, "buffered logs cannot have variables in name")
+    yield from _condition(block)
+    yield from _logs(block)
     for one, regex in _regexes(block):
         if is_given(one) and (message := refusal(regex, version)):
             yield problem_at(one, message)
@@ -109,14 +106,26 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
         yield from _of_block(inner, version)
 
 
-def _wrong_condition(words: Sequence[str]) -> str:
-    """Return the error of ngx_http_rewrite_if_condition about the words between the parentheses; empty for none."""
-    first, *others = words
-    if first.startswith("$") and len(words) == 3 and words[1] not in _COMPARISONS:  # noqa: PLR2004 - both operands
-        return f'unexpected "{words[1]}" in condition'
-    is_test = _FILE_TEST.fullmatch(first) and len(others) == 1
-    is_comparison = first.startswith("$") and len(others) in {0, 2}
-    return "" if is_test or is_comparison else f'invalid condition "{first}"'
+def _logs(block: Block) -> Iterator[Problem]:
+    for said in filter(is_given, block.local("access_log")):
+        is_buffered = any(map(_BUFFERED.match, said.args[1:]))
+        if "$" in said.value and is_buffered:
+            yield problem_at(said, "buffered logs cannot have variables in name")
+        elif not is_buffered and any(arg.startswith("flush=") for arg in said.args[1:]):
+            yield problem_at(said, f'no buffer is defined for access_log "{said.value}"')
+
+
+def _condition(block: Block) -> Iterator[Problem]:
+    """Yield the error of ngx_http_rewrite_if_condition about the words between the parentheses."""
+    if block.name != "if" or not block.args or not is_given(block):
+        return
+    first, *others = block.args
+    if first.startswith("$") and len(others) == 2 and others[0] not in _COMPARISONS:  # noqa: PLR2004 - sign and value
+        yield problem_at(block, f'unexpected "{others[0]}" in condition')
+    elif not (first.startswith("$") and len(others) in {0, 2}) and not (
+        _FILE_TEST.fullmatch(first) and len(others) == 1
+    ):
+        yield problem_at(block, f'invalid condition "{first}"')
 
 
 def _regexes(block: Block) -> Iterator[tuple[Statement | Block, str]]:

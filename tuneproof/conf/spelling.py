@@ -11,9 +11,13 @@ from tuneproof.nginx_modules import is_packaged
 KNOWN: Final = known()
 """The names of the directives in any version of nginx."""
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz_"
-# nginx separates words by spaces only, and has no other branches.
-_JOINED: Final = re.compile(r"(\w+)[(~=/:,^].*", re.DOTALL)
-_BRANCHES: Final = frozenset({"else", "elseif", "elsif", "elif"})
+# No directive's name has such a character. Slashes and tildes also occur in other programs' templates.
+_NO_NAME: Final = re.compile(r"\w+[(=:].*", re.DOTALL)
+_JOINED: Final = re.compile(r"(\w+)[~/,^].*", re.DOTALL)
+# nginx has no other branches; the rest follows a semicolon without quotes in copied headers.
+_NEVER: Final = frozenset(
+    {*("else", "elseif", "elsif", "elif"), *("includeSubDomains", "includeSubdomains", "preload", "HttpOnly", "Secure")}
+)
 _LONG: Final = 6
 _LONGEST: Final = max(map(len, KNOWN)) + 1
 
@@ -23,7 +27,7 @@ def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
     for statement in statements:
         is_other = statement.name in KNOWN or statement.name.startswith("$") or is_packaged(statement.name)
         joined = _JOINED.fullmatch(statement.name)
-        is_torn = statement.name in _BRANCHES or (joined is not None and joined[1] in KNOWN | _BRANCHES)
+        is_torn = statement.name in _NEVER or _NO_NAME.fullmatch(statement.name) or (joined and joined[1] in KNOWN)
         is_slip = not is_other and (is_torn or _meant(statement.name))
         if is_slip:
             message = f'unknown directive "{statement.name}"'
