@@ -41,6 +41,7 @@ from tuneproof.report.results.files import point_link
 from tuneproof.report.results.merged_folder import write_folder
 from tuneproof.report.results.merging import merge
 from tuneproof.report.terminal.table import render_table
+from tuneproof.wording import count
 
 # There are more parts than engines: a fast engine takes more of them, and less is repeated if an engine is lost.
 _PARTS_PER_ENGINE: Final = 4
@@ -232,7 +233,7 @@ def _tell(plan: Plan, folder: Path, statuses: Sequence[int], open_parts: Sequenc
     show(render_table(merged.cells, color=False, seconds=merged.seconds))
     say(f"results: {folder / 'results.json'}")
     if missing:
-        say(f"{missing} evidence files are missing")
+        say(f"{count(missing, 'evidence file')} missing")
     write_pages(merged)
     if open_parts:
         interrupted = INTERRUPTED in statuses

@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Final
 
 from tuneproof.messages.rows import Message, Problem, messages
@@ -202,6 +202,7 @@ def _decides(text: str, level: str) -> Message | None:
     return best.message if best is not None else None
 
 
+@lru_cache(maxsize=64)  # a message is looked up when it begins, when it may go on, and when it is counted
 def find_one(text: str, level: str = "") -> Message | None:
     """Return the row of a message, from its first word; None if no row matches.
 

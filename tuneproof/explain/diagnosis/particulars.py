@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Final
 
 from tuneproof.conf import directives
@@ -60,6 +61,23 @@ _ELSEWHERE: Final = (
     (r"acme_\w+", "ngx_http_acme_module"),
     (r"cookie_flag|set_cookie_flag", "nginx_cookie_flag_module"),
 )
+# Directives of other modules that people mistype as well.
+_COMMON: Final = frozenset(
+    (  # noqa: SIM905 - one line for each of forty names would hide the program around them
+        "brotli brotli_static brotli_types brotli_comp_level zstd zstd_static zstd_types more_set_headers "
+        "more_clear_headers more_set_input_headers more_clear_input_headers modsecurity modsecurity_rules "
+        "modsecurity_rules_file geoip2 geoip2_proxy geoip2_proxy_recursive lua_package_path lua_package_cpath "
+        "lua_shared_dict init_by_lua_block "
+        "init_worker_by_lua_block set_by_lua_block rewrite_by_lua_block access_by_lua_block access_by_lua_file "
+        "content_by_lua_block content_by_lua_file header_filter_by_lua_block body_filter_by_lua_block "
+        "log_by_lua_block balancer_by_lua_block vhost_traffic_status vhost_traffic_status_zone "
+        "vhost_traffic_status_display passenger_enabled passenger_root passenger_ruby passenger_app_root pagespeed "
+        "rtmp subs_filter fancyindex auth_pam proxy_cache_purge nchan_subscriber nchan_publisher echo"
+    ).split()
+)
+# The similarity in difflib's measure, and the first characters that are alike: those of lua_ssl_ciphers are not.
+_ALIKE: Final = 0.9
+_BEGINNING: Final = 3
 _LOAD: Final = (
     "Install the module for exactly this nginx, and load it with load_module at the top of nginx.conf; or remove the "
     "line."
@@ -151,10 +169,17 @@ def _with_directive(row: Message, name: str) -> Message:
     if row.id != "unknown_directive":
         use = _place_of(name) if row.id == "directive_not_allowed" else _arguments_of(name)
         return replace(row, happened=f"{row.happened} {use}") if use else row
-    why, first = _facts(name)
-    if not why and (meant := close_to(name, directives.known())):
+    names = {*directives.known(), *_COMMON}
+    why, first = ("", "") if _is_misspelt(name, names) else _facts(name)
+    if not why and (meant := close_to(name, names)):
         first = f"{name}: {meant} {row.first}"
     return replace(row, why=why or row.why, first=first) if first else row
+
+
+def _is_misspelt(name: str, names: Collection[str]) -> bool:
+    """Tell whether one character or two make a name another one: a module's pattern may match both."""
+    close = [] if name in names or not name.isidentifier() else get_close_matches(name, names, n=1, cutoff=_ALIKE)
+    return any(each.startswith(name[:_BEGINNING]) for each in close)
 
 
 def _place_of(name: str) -> str:

@@ -133,7 +133,8 @@ class JoinedMessages:
         if CLIENT in self._wholes[0]:
             goes_on = self._has_circumstances(more)
         else:
-            goes_on = self._has_words(more, is_quoted=quote is not None)
+            is_hopeless = not self._is_found and self._failures >= _MOST_FAILURES
+            goes_on = not is_hopeless and self._has_words(more, is_quoted=quote is not None)
         if not goes_on and (self._is_found or self._wrapped >= _MOST_UNFOUND or self._failures >= _MOST_FAILURES):
             self.end()
             return False

@@ -3,12 +3,15 @@
 import tracemalloc
 from collections import Counter
 from datetime import UTC, datetime
+from unittest.mock import Mock
 
 import pytest
 
 from tests.support.canned_error_logs import AT, BEHIND, CONTAINER, LOG, WORDS
+from tuneproof.explain.parse import joined_messages
 from tuneproof.explain.parse.error_log import Collector, Event, figures, parse
 from tuneproof.explain.parse.problems import MalformedEvidenceError
+from tuneproof.messages.patterns import find_cut_of_all
 
 
 @pytest.mark.parametrize(
@@ -192,6 +195,14 @@ def test_a_mail_wraps_a_message_at_blanks(quote: str) -> None:
     )
     (count,) = parse(f"{quote}{line}" for line in full.split("\n")).known
     assert (count.row, count.clients, count.requests) == ("disk_full", {"10.0.0.9": 1}, {"GET /a": 1})
+
+
+def test_lines_after_many_unknown_messages_are_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log may have thousands of a module's own messages, with another program's lines between them."""
+    searches = Mock(side_effect=find_cut_of_all)
+    monkeypatch.setattr(joined_messages, "find_cut_of_all", searches)
+    log = parse(text for _ in range(1_500) for text in (f"{AT.format(0, 'error', 7)}a riddle of a module", "hello"))
+    assert (log.unknown.number, searches.call_count) == (1_500, 2 * 1_000)
 
 
 def test_what_nginx_prints_after_a_wrapped_message_does_not_belong_to_it() -> None:
