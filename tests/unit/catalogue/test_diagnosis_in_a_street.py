@@ -46,7 +46,7 @@ def test_any_other_finding_is_wrong(arm: str) -> None:
     assert {is_told(observation, causes) for observation in wrong} == {WRONG}
 
 
-def test_every_arm_has_a_street_up_to_the_backend_of_its_subject() -> None:
+def test_background_traffic_reaches_the_subjects_backend_in_every_arm() -> None:
     """The capture at the backend then contains the other leg."""
     scenario = street_scenario(NINE_IN_TEN)
     assert {arm.name for arm in scenario.arms} == set(DIAGNOSES_IN_A_STREET)
@@ -72,7 +72,7 @@ STAYED, LEFT = connection(complete=True), connection(complete=False)
 
 
 def test_some_clients_wait_as_long_as_needed_and_some_leave_at_once() -> None:
-    """Both kinds use connections of their own; a client that got its response stayed, even if it meant to leave."""
+    """Each kind uses its own connections; a client that got its response stayed, even if it meant to leave."""
     fake = FakeStage()
     fake.answers["flows"] = [((STAYED,) * 3, (LEFT, STAYED))]
     assert isinstance(GONE.plan, Recorded)
@@ -87,7 +87,7 @@ def test_some_clients_wait_as_long_as_needed_and_some_leave_at_once() -> None:
 
 
 @pytest.mark.parametrize("seen", [(STAYED,), (LEFT,)], ids=["all-stayed", "all-left"])
-def test_a_trial_with_only_one_kind_of_clients_is_void(seen: tuple[Connection, ...]) -> None:
+def test_a_trial_with_only_one_kind_of_client_is_void(seen: tuple[Connection, ...]) -> None:
     fake = FakeStage()
     fake.answers["flows"] = [(seen, ())]
     assert isinstance(GONE.plan, Recorded)

@@ -1,4 +1,4 @@
-"""A diagnosis of requests that fail at once is right if its primary cause is the one that was built."""
+"""A diagnosis of requests that fail at once is right if its primary cause is the one that was provoked."""
 
 import pytest
 
@@ -10,8 +10,8 @@ BUILT = [arm.name for arm in SCENARIO.arms if arm is not HEALTHY]
 
 
 @pytest.mark.parametrize("arm", BUILT)
-def test_the_built_cause_alone_is_right(arm: str) -> None:
-    """Consequences of the cause may be named, too. Any other cause is wrong, and so is none."""
+def test_the_provoked_cause_alone_is_right(arm: str) -> None:
+    """Consequences of the cause may be named, too. Any other cause is wrong, and so is a diagnosis without a cause."""
     claim, (cause,) = SCENARIO.claim(f"diagnoses_{arm.replace('-', '_')}"), DIAGNOSES[arm]
     assert [claim.effect({arm: each}) for each in (told(cause), told(cause, Cause.CLIENT_GONE))] == [RIGHT, RIGHT]
     others = [told(other) for other in Cause if other is not cause]

@@ -106,8 +106,8 @@ OPTIONAL = (
 )
 
 
-def test_a_case_names_a_module_that_some_builds_lack() -> None:
-    """If nginx does not start with one configuration, all claims of the lab fail."""
+def test_a_case_names_the_optional_module_that_it_uses() -> None:
+    """If nginx does not start with one configuration, all claims in the lab fail."""
     uses = re.compile(rf"(?:^|[;{{}}\s])(?:{'|'.join(OPTIONAL)})[\s;]")
     wrong = {
         case.id

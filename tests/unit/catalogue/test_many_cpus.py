@@ -38,7 +38,7 @@ def observed(arm: Arm[HttpObservation], *, worker_s: float) -> HttpObservation:
     return arm.plan.observe(arm.plan.run(fake.stage, label="a-b1"))
 
 
-def test_workers_that_accept_have_a_cpu_each() -> None:
+def test_each_worker_that_accepts_has_its_own_cpu() -> None:
     """Nginx's own "auto" would count from the machine's first CPU."""
     for name, listeners in (("shared-queue", 1), ("queue-per-worker", len(CPUS))):
         arm = arms()[name]

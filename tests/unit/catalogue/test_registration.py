@@ -46,7 +46,7 @@ def test_the_data_of_every_claim_match_their_registration(found: Mapping[str, Fi
     known = registered()
     moved = sorted(name for name in {*found, *known} if name not in found or name not in known)
     moved += sorted(name for name in {*found} & {*known} if found[name].hash != known[name].hash)
-    assert moved == [], "new, gone or decided otherwise; fix: .venv/bin/python -m tools.register"
+    assert moved == [], "these claims are new, gone or decided differently; fix: .venv/bin/python -m tools.register"
 
 
 def test_code_with_another_effect_has_a_new_revision(found: Mapping[str, Fingerprint]) -> None:

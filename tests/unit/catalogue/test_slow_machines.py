@@ -136,7 +136,7 @@ def test_a_download_that_ends_before_others_begin_shows_nothing_about_a_limit(mo
             assert request_limits_scripts.slow_downloads(machine) == {"ended_share": 0}
 
 
-def test_requests_are_late_by_nginx_s_own_clock_unless_the_upstream_was_late(
+def test_lateness_is_read_from_nginxs_log_and_a_late_upstream_voids_the_trial(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The client's time for sending and receiving does not matter."""

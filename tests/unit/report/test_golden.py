@@ -37,21 +37,21 @@ def changed_fixture(small: Results, tmp_path: Path) -> Comparison:
     return compare(small, written(tmp_path, *cells, host={"kernel": "6.9", "cpu_count": 2}, seed=8))
 
 
-def test_the_list_of_verdicts(small: Results) -> None:
+def test_the_list_of_verdicts_equals_the_approved_one(small: Results) -> None:
     """The list has a line for each claim, below the machine; undecided claims are repeated with their reasons."""
     assert_golden("table.txt", render_table(small.cells, color=False, seconds=small.seconds))
 
 
-def test_the_step_summary(small: Results) -> None:
+def test_the_step_summary_equals_the_approved_one(small: Results) -> None:
     assert_golden("summary.md", render_markdown(small, where="here"))
 
 
-def test_a_comparison(changed: Comparison) -> None:
+def test_a_comparison_equals_the_approved_one(changed: Comparison) -> None:
     assert_golden("comparison.txt", render_comparison(changed, width=100, color=False))
     assert_golden("comparison.md", comparison_markdown(changed))
 
 
-def test_the_text_of_the_pages(small: Results) -> None:
+def test_the_text_of_the_pages_equals_the_approved_one(small: Results) -> None:
     write_report(small, small.path.parent)
     index = Page(small.path.parent / "index.html")
     assert_golden("index.txt", index.text)
@@ -60,7 +60,7 @@ def test_the_text_of_the_pages(small: Results) -> None:
         assert_golden(f"cell-{name}.txt", Page(path).text)
 
 
-def test_the_charts_of_a_cell(small: Results) -> None:
+def test_the_charts_of_a_cell_equal_the_approved_ones(small: Results) -> None:
     assert_golden("charts.txt", "\n".join(_charts(small)) + "\n")
 
 

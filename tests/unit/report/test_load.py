@@ -143,7 +143,7 @@ def test_a_broken_document_is_rejected_with_a_pointer(tmp_path: Path, document: 
         (2, "They are from a newer Tuneproof: update this checkout"),
     ],
 )
-def test_another_version_is_distinguished_from_damage(tmp_path: Path, version: int, remedy: str) -> None:
+def test_results_in_another_format_version_are_not_called_damaged(tmp_path: Path, version: int, remedy: str) -> None:
     """Results of a later Tuneproof are not called broken, and for older results no update is suggested."""
     error = refusal(tmp_path, json.dumps({"schema": version, "anything": "else"}))
     assert error.what == f"Results of format version {version} cannot be read: only version 1 is known."
@@ -151,7 +151,7 @@ def test_another_version_is_distinguished_from_damage(tmp_path: Path, version: i
 
 
 def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None:
-    """A run's missing values are unknown."""
+    """Values that a run lacks are unknown."""
     cut = {name: value for name, value in RUN.items() if name != "seconds"} | {"cells": [], "finished": False}
     text = json.dumps(a_document() | {"runs": [RUN, cut]})
     (tmp_path / "results.json").write_text(text, encoding="utf-8")
@@ -202,7 +202,7 @@ def test_a_message_about_a_large_value_is_short() -> None:
 
 
 def test_every_key_of_the_format_is_described() -> None:
-    """The schema is the format's documentation: every property has a description of its own or of its type."""
+    """The schema is the format's documentation: every property or its type has a description."""
     schema = _schema()
     objects = (schema, *(schema["$defs"][name] for name in ("cell", "effect", "link", "run")))
     undescribed = [

@@ -1,4 +1,4 @@
-"""A cell in words: numbers are short and honest, and foreign text is harmless."""
+"""A cell in words: numbers are short and not misleading, and foreign text is harmless."""
 
 # ruff: noqa: RUF001 - the expected texts contain multiplication signs and dashes
 
@@ -26,7 +26,7 @@ from tuneproof.report.words import (
 from tuneproof.wording import ascii_only, format_number, one_line
 
 RATIO = Effect(name="lag", unit="ratio", value=134.2, ci_low=98.0, ci_high=180.4)
-SAME = Effect(name="twins", unit="ratio", value=1.01, ci_low=0.9, ci_high=1.2, form="same")
+SAME = Effect(name="control", unit="ratio", value=1.01, ci_low=0.9, ci_high=1.2, form="same")
 COUNTED = Effect(name="right", unit="share", value=28 / 29, ci_low=0.846, ci_high=0.9982, count=28, of=29)
 PARTLY = Effect(name="pairs", unit="share", value=0.95, ci_low=0.7, ci_high=1.0, form="order", count=11.4, of=12)
 DIFFERENCE = Effect(name="slow", unit="share", value=-0.03, ci_low=-0.05, ci_high=0.01)
@@ -125,7 +125,7 @@ def test_a_change_is_reported_only_if_the_figure_exists_in_both_arms() -> None:
         assert (before_and_after(other), outcome(other)) == ("", "134× [98–180]")
 
 
-def test_a_claims_figures_belong_to_two_arms() -> None:
+def test_a_claim_with_a_figure_compares_two_arms() -> None:
     """Figures of more arms could not be shown as before and after."""
     claims = [claim for advice in every_advice() for claim in advice.scenario(RunConditions()).claims if claim.figure]
     assert claims

@@ -62,7 +62,7 @@ def test_the_root_is_a_page_of_612_bytes() -> None:
     ],
 )
 def test_a_connection_stays_open_by_the_rules_of_http(version: bytes, connection: bytes, kept: bool) -> None:  # noqa: FBT001
-    """RFC 9112, section 9.3, has the rules; the response shows whether the connection stays open."""
+    """RFC 9112, section 9.3, gives the rules; the response shows whether the connection stays open."""
     head, _, closed = answered(b"GET / HTTP/" + version + b"\r\nHost: backend\r\n" + connection + b"\r\n")
     assert closed is not kept
     assert head.headers["connection"] == ("keep-alive" if kept else "close")

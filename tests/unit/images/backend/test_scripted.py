@@ -89,7 +89,7 @@ def test_a_stream_continues_as_requested_and_ends() -> None:
         backend.end_streams()
         assert until(streams, lambda it: it.end != "").end == "whole"
         streams.leave()
-        wait_until(lambda: backend.seen().left_connections == 1, "did not hear of it")
+        wait_until(lambda: backend.seen().left_connections == 1, "the backend did not notice that the client left")
         assert backend.seen().unacknowledged_bytes == 0
         assert backend.seen().open_streams == 0
 
@@ -98,7 +98,7 @@ def test_an_http_1_0_stream_has_no_chunks_and_ends_with_its_connection() -> None
     with playing(EVENTS) as (backend, address):
         with socket.create_connection(address, timeout=10) as connection:
             connection.sendall(b"GET /events HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
-            wait_until(lambda: backend.seen().open_streams == 1, "no stream")
+            wait_until(lambda: backend.seen().open_streams == 1, "the stream did not open")
             backend.send(EVENT, 1)
             backend.end_streams()
             answer = b"".join(iter(lambda: connection.recv(65536), b""))
@@ -149,7 +149,7 @@ def test_a_stream_that_the_backend_ends_early_does_not_count_as_left(*, resets: 
 
 
 @pytest.mark.parametrize("resets", [False, True], ids=["in order", "by a reset"])
-@pytest.mark.parametrize("reads_body", [False, True], ids=["at the head", "at the request's end"])
+@pytest.mark.parametrize("reads_body", [False, True], ids=["after the headers", "at the request's end"])
 def test_a_connection_ends_when_the_next_request_arrives(*, resets: bool, reads_body: bool) -> None:
     with playing(Reply(answers=1, resets=resets, reads_body=reads_body)) as (backend, address):
         with socket.create_connection(address, timeout=10) as connection:
@@ -199,13 +199,13 @@ def test_data_that_the_peer_has_not_received_is_reported() -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.connect(address)
         connection.sendall(b"GET /events HTTP/1.0\r\n\r\n")
-        wait_until(lambda: backend.seen().open_streams == 1, "no stream")
+        wait_until(lambda: backend.seen().open_streams == 1, "the stream did not open")
         backend.send("x" * size, 1)
         assert backend.seen().unacknowledged_bytes > 0
         received = 0
         while received < size:
             received += len(connection.recv(65536))
-        wait_until(lambda: backend.seen().unacknowledged_bytes == 0, "was not acknowledged")
+        wait_until(lambda: backend.seen().unacknowledged_bytes == 0, "the data was not acknowledged")
 
 
 def test_a_stream_with_an_interval_gets_its_text_repeatedly() -> None:
@@ -216,4 +216,4 @@ def test_a_stream_with_an_interval_gets_its_text_repeatedly() -> None:
         assert until(streams, lambda it: it.body_bytes >= 3 * len(": \n\n")).end == ""
         assert backend.seen().longest_pause_s > 0
         streams.leave()
-        wait_until(lambda: backend.seen().left_connections == 1, "did not hear of it")
+        wait_until(lambda: backend.seen().left_connections == 1, "the backend did not notice that the client left")

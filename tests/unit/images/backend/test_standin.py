@@ -105,7 +105,7 @@ def _params(**values: str) -> bytes:
 
 
 @pytest.mark.parametrize(("flags", "answers"), [(0, ["1"]), (1, ["1", "2"])])
-def test_fastcgi_keeps_its_connection_on_request(flags: int, answers: list[str]) -> None:
+def test_fastcgi_keeps_its_connection_open_on_request(flags: int, answers: list[str]) -> None:
     begin = _record(1, bytes([0, 1, flags, 0, 0, 0, 0, 0]))
     request = begin + _record(4, _params(REQUEST_METHOD="GET", HTTP_X_TUNEPROOF_BYTES="5")) + _record(4, b"")
     heard = told(*[request + _record(5, b"")] * len(answers))

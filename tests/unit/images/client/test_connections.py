@@ -35,7 +35,7 @@ def test_every_worker_gets_a_probe_and_the_requested_bulk_downloads() -> None:
         assert list(found) == [7, 31]
         for pid, connections in found.items():
             assert [exchange(connection, PROBE).worker_pid for connection in connections] == [pid] * len(connections)
-        assert {request.trial for request in server.requests} == {"t"}, "the access log can tell the search's trial"
+        assert {request.trial for request in server.requests} == {"t"}, "a request of the search did not name its trial"
 
 
 def test_surplus_connections_are_closed() -> None:

@@ -68,7 +68,7 @@ def run(handler: Handler, **fields: Any) -> tuple[Connection, ...]:
     return connections
 
 
-def test_every_request_of_a_connection_is_reported() -> None:
+def test_every_request_on_a_connection_is_reported() -> None:
     """The report contains status, worker and bytes, and which end closed the connection: the client."""
     (connection,) = run(answering(OK, OK, then_close=False), requests=2)
     assert [(answer.status, answer.worker, answer.body_bytes) for answer in connection.answers] == [
@@ -214,7 +214,7 @@ def standing(handler: Handler, *several: Flow) -> Iterator[Callable[[], tuple[tu
 
 
 def test_part_of_the_headers_is_sent_and_nothing_more() -> None:
-    """The connection then stays until it is ended; others start after it."""
+    """The connection then stays open until it is ended; others start after it."""
     waiting = Waiting()
     with standing(waiting, Flow(head_bytes=9, then=(Step.STAY,), connections=2)) as end:
         while len(waiting.heard) < 2:
@@ -224,7 +224,7 @@ def test_part_of_the_headers_is_sent_and_nothing_more() -> None:
     assert [(one.answers, one.error, one.closed_by_server) for one in connections] == [((), "", False)] * 2
 
 
-def test_headers_are_sent_when_the_kernel_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_headers_count_as_sent_only_when_the_kernel_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Headers that still wait in the client were not sent: a look at the server's memory would be too early."""
 
     async def connect(*_: object) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -254,8 +254,8 @@ def test_the_servers_response_to_a_waiting_connection_is_reported() -> None:
     assert connection.open_s >= 0.2
 
 
-def test_others_start_when_all_that_stay_have_their_response() -> None:
-    """The first ones stay longer than the others; a slow reader stays once its response has begun."""
+def test_other_flows_start_when_all_that_stay_open_have_their_response() -> None:
+    """Connections that stay open outlast the others; a slow reader counts as staying once its response has begun."""
     waiting = Waiting(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n" + bytes(50_000))
     slow = Flow(connections=3, read_bytes_per_s=1000, then=(Step.STAY,), path="/slow")
     with standing(waiting, slow, Flow(path="/later", timeout_s=0.3)) as end:
@@ -374,7 +374,7 @@ def test_paths_are_numbered_and_bodies_announced() -> None:
     assert b"Connection" not in flows.request(flow, "lab", connection=4, number=0)
 
 
-def test_only_this_many_connections_are_open_at_a_time() -> None:
+def test_the_number_of_simultaneous_connections_is_limited() -> None:
     waiting = Waiting(OK)
     assert len(run(waiting, connections=6, at_once=2)) == 6
     # The server may notice a connection's end after its successor's start.

@@ -16,7 +16,7 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
         yield client, server
 
 
-def test_a_request_names_its_trial_and_whether_the_connection_stays() -> None:
+def test_a_request_names_its_trial_and_whether_the_connection_stays_open() -> None:
     """X-Trial links it to the access log, and a fast request does not leave an idle connection behind."""
     assert http1.get("/a", host="h", trial="t-1") == (
         b"GET /a HTTP/1.1\r\nHost: h\r\nX-Trial: t-1\r\nConnection: keep-alive\r\n\r\n"

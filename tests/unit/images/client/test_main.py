@@ -94,7 +94,7 @@ def file_limits() -> Iterator[tuple[int, int]]:
 def test_everything_held_is_released_at_the_end(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If a caller does not release connections, the next caller does not inherit them; a failed call ends nothing.
+    """If a caller does not release connections, the next caller does not inherit them; a failed call does no harm.
 
     Slow readers would continue in the next trial, and the program would wait for them.
     """

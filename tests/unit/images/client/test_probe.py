@@ -52,7 +52,7 @@ class Worker:
     def sendall(self, request: bytes) -> None:
         """Send a request; sometimes the machine stops while sending, as if its CPU had been taken away."""
         assert request == PROBE
-        assert self.answers_at_s == NEVER_S, "asked before it has answered"
+        assert self.answers_at_s == NEVER_S, "a probe was sent before the previous response arrived"
         self.asked += 1
         if self._pause_every and self.asked % self._pause_every == 0:
             self._machine.now_s += PAUSE_S

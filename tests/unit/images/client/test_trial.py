@@ -51,7 +51,7 @@ def observation_of(window: Window) -> StallObservation:
     return observed(StallRecord(**vars(window)))
 
 
-def test_a_trial_has_everything_that_an_observation_needs() -> None:
+def test_a_trial_records_everything_that_an_observation_needs() -> None:
     with FakeNginx(Behaviour()) as server:
         window = trial(server, bulk_per_worker=(2, 0), fast_rate_hz=50.0, baseline_s=0.3)
     observation = observation_of(window)
@@ -136,7 +136,7 @@ def test_the_window_starts_at_the_given_time() -> None:
 
 
 def test_an_unprepared_or_late_trial_is_not_run() -> None:
-    """Part of the window would be taken for the whole. Its connections are closed, so it can be prepared again."""
+    """Part of the window would be taken for the whole. The trial's connections are closed; it can be prepared again."""
     trials = Trials()
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server:
         for settle_s, runs in ((-0.2, False), (0.1, True)):
@@ -155,7 +155,7 @@ def test_a_prepared_trial_replaces_the_previous_one() -> None:
     with FakeNginx(Behaviour()) as server:
         began_s = time.monotonic()
         ready_s = trials.prepare(spec(server, trial="a-b1", bulk_per_worker=(3, 0), baseline_s=0.1))
-        assert began_s + 0.1 <= ready_s <= time.monotonic(), "by the clock that the window's start is given in"
+        assert began_s + 0.1 <= ready_s <= time.monotonic(), "the window's start is on another clock"
         server.wait_for_open(5)
         trials.prepare(spec(server, trial="b-b1", bulk_per_worker=(1, 0)))
         server.wait_for_open(3)

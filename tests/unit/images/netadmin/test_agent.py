@@ -124,8 +124,8 @@ def test_every_response_carries_its_calls_number(tmp_path: Path, monkeypatch: py
     ]
 
 
-def test_an_agent_whose_wire_could_not_be_started_says_why() -> None:
-    """The reason is given each time the first line is requested."""
+def test_an_agent_with_a_wire_that_did_not_start_reports_the_reason() -> None:
+    """The reason is given each time the greeting is requested."""
     failed = Agent(FakeWire().wire, links.Greeting(error="/dev/net/tun cannot be opened"))
     assert served(failed, Call.of(Program.greet), Call.of(Program.greet)) == ["/dev/net/tun cannot be opened"] * 2
 
@@ -178,8 +178,8 @@ def test_without_a_wire_the_roles_own_link_is_shaped(switched: list[bool], monke
     assert switched == []
 
 
-def test_segmentation_is_switched_when_it_changes(switched: list[bool]) -> None:
-    """It is on at first."""
+def test_segmentation_is_switched_only_when_its_setting_changes(switched: list[bool]) -> None:
+    """Segmentation is on at first."""
     one = agent(FakeWire().wire)
     for per_packet in (WHOLE, SINGLE, SINGLE, WHOLE):
         served(one, Call.of(Program.shape, EGRESS, per_packet))

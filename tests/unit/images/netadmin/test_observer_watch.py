@@ -117,7 +117,7 @@ def test_a_watch_without_an_interval_is_rejected(interval_s: float, proc: Proc) 
     assert refused(remote(observer).watched) == "no watch was started"
 
 
-def test_a_failed_watch_says_so_at_its_end(proc: Proc) -> None:
+def test_a_failed_watch_is_reported_at_its_end(proc: Proc) -> None:
     """Otherwise, half of the samples would be taken for all of them. The next watch is not affected."""
     diag = FakeDiag()
     diag.error = OSError("no buffer space")

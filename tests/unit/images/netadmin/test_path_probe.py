@@ -159,7 +159,7 @@ def test_an_agent_that_leaves_during_a_measurement_is_an_error(port: int) -> Non
         leaving.result(timeout=30)
 
 
-def test_no_agent_at_the_other_end_is_an_error(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_agent_at_the_other_end_is_an_error(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the two waits a while, since both are called at the same time."""
     monkeypatch.setattr(path_probe, "_WAIT_S", 0.1)
     with pytest.raises(ConnectionRefusedError):

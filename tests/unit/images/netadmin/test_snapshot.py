@@ -14,7 +14,7 @@ def test_the_cpu_model_is_taken_from_the_first_cpu(tmp_path: Path) -> None:
     text = "processor\t: 0\nmodel\t\t: 85\nmodel name\t: Xeon: Gold\n\nprocessor\t: 1\nmodel name\t: Other\n"
     cpuinfo.write_text(text, encoding="utf-8")
     assert snapshot._after_name(cpuinfo, "model name") == "Xeon: Gold"
-    assert snapshot._after_name(cpuinfo, "CPU part") == "", "on arm64 there is no line of a model's name"
+    assert snapshot._after_name(cpuinfo, "CPU part") == "", "a line that arm64 does not have was found"
 
 
 def test_nodes_and_cores_are_reported_if_the_kernel_shows_them(tmp_path: Path) -> None:

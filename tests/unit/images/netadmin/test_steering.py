@@ -44,7 +44,7 @@ def test_every_receive_queue_is_steered(queues: Path) -> None:
     assert (queues / "rx-0" / "rps_cpus").read_text(encoding="ascii") == "3\n"
     assert (queues / "rx-1" / "rps_cpus").read_text(encoding="ascii") == "3\n"
     assert (queues / "tx-0" / "xps_cpus").read_text(encoding="ascii") == "0\n"
-    assert steer_receive((), queues=queues) == {"rx-0": (), "rx-1": ()}, "without CPUs it is off"
+    assert steer_receive((), queues=queues) == {"rx-0": (), "rx-1": ()}, "steering without CPUs is not off"
 
 
 def test_an_unwritable_file_is_an_error_with_the_systems_reason(queues: Path) -> None:

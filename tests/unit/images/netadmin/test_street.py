@@ -1,4 +1,4 @@
-"""Traffic from strangers around a service goes only to the given address, and continues if nothing answers."""
+"""Background traffic around a service goes only to the given address, and continues if nothing answers."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from images.netadmin.netadmin import street
 
 
 class NoMoreLooksError(Exception):
-    """Ends a walk that would not end on its own."""
+    """Ends background traffic that would not end on its own."""
 
 
 def walk(errand: street.Errand, *addresses: str) -> None:
@@ -42,8 +42,8 @@ def test_tasks_run_as_long_as_there_is_an_address() -> None:
     assert met == ["10.0.0.1", "10.0.0.1", "10.0.0.2"]
 
 
-def test_a_firewall_does_not_answer_on_some_ports_and_loses_packets_for_the_database() -> None:
-    """It drops packets on arrival, so that captures on both sides show the loss."""
+def test_the_firewall_drops_all_packets_to_some_ports_and_some_to_the_database() -> None:
+    """The firewall drops packets on arrival, so that captures on both sides show the loss."""
     rules = street.firewall(side="dport")
     assert "hook input" in rules
     assert "tcp dport { 23, 3389 } drop" in rules

@@ -74,7 +74,7 @@ def pid_of(wire: Wire) -> int:
 
 
 def test_a_wire_is_up_when_its_kernel_has_joined_the_links(kernels: Kernels, wire: Wire) -> None:
-    """Earlier output of the kernel is skipped; its messages go to the log."""
+    """Earlier output from the kernel is skipped; its messages go to the log."""
     assert (wire.alive, wire._kernel) == (False, None)
     assert 0 < wire.raise_() < 20
     assert wire.alive
@@ -91,7 +91,7 @@ def test_calls_are_answered_in_order(wire: Wire) -> None:
     assert wire.ask(long) == {"heard": long}
 
 
-def test_an_error_inside_is_an_error_of_the_wire(kernels: Kernels, wire: Wire) -> None:
+def test_an_error_inside_the_wire_is_reported(kernels: Kernels, wire: Wire) -> None:
     kernels.install(PEER + "    say({'error': 'NetlinkError: no such qdisc'})\n")
     wire.raise_()
     with pytest.raises(WireError, match=r"^inside the wire: NetlinkError: no such qdisc$"):

@@ -43,7 +43,7 @@ def folder(tmp_path: Path) -> Path:
         ({"DOCKER_HOST": ""}, "far", FAR),
     ],
 )
-def test_the_environment_means_the_same_as_to_the_docker_command(
+def test_the_environment_selects_the_engine_of_the_docker_command(
     folder: Path, variables: dict[str, str], current: str | None, address: str
 ) -> None:
     """Docker's library has other rules, so it does not decide."""

@@ -19,8 +19,8 @@ class Machine:
     """A machine without an engine; each connection attempt is one tick of its clock.
 
     answers_after: the number of attempts that fail once dockerd runs; None: all fail. exits_after: the number of
-    attempts after which dockerd ends; None: it stays. fails: by a word of its command, the status of a program that
-    does nothing here.
+    attempts after which dockerd ends; None: it keeps running. fails: the results of programs, by a word of their
+    commands; those programs do nothing here.
     """
 
     def __init__(self, folder: Path, *, answers_after: int | None = 1, exits_after: int | None = None) -> None:
@@ -113,7 +113,7 @@ def test_an_engine_that_answers_is_left_alone(tmp_path: Path) -> None:
     assert not machine.paths.lock.exists()
 
 
-def test_an_installed_engine_is_started_in_a_session_of_its_own(tmp_path: Path) -> None:
+def test_an_installed_engine_is_started_in_its_own_process_session(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
     machine.ensure()
     assert [command.split()[0] for command in machine.commands] == ["setsid"]
@@ -199,7 +199,7 @@ def test_a_start_that_loses_a_race_waits_for_the_winner(tmp_path: Path) -> None:
     assert machine.attempts_since_start == 4
 
 
-def test_the_start_of_an_engine_that_never_answers_is_given_up(tmp_path: Path) -> None:
+def test_the_lab_gives_up_on_an_engine_that_never_answers(tmp_path: Path) -> None:
     machine = Machine(tmp_path, answers_after=None)
     machine.paths.log.write_text("from an earlier start\n", encoding="utf-8")
     with pytest.raises(EngineUnavailableError, match=r"did not answer within 0\.05 s") as caught:

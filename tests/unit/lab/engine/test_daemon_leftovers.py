@@ -92,7 +92,7 @@ def test_pid_files_and_sockets_of_a_dead_containerd_are_removed_and_the_rest_sta
     assert [path.name for path in paths.containerd_dir.iterdir()] == ["containerd.toml"]
 
 
-def test_no_leftovers_are_not_an_error(tmp_path: Path) -> None:
+def test_a_machine_without_leftovers_is_not_an_error(tmp_path: Path) -> None:
     paths = EnginePaths(
         pid_file=tmp_path / "docker.pid", containerd_dir=tmp_path / "none", containerd_socket=tmp_path / "none.sock"
     )
@@ -121,7 +121,7 @@ def test_other_containerds_and_the_shims_of_containers_stay_alive(
         assert is_alive(paths, process.pid)
 
 
-def test_a_containerd_whose_dockerd_lives_keeps_its_files(paths: EnginePaths, tmp_path: Path) -> None:
+def test_the_containerd_of_a_running_dockerd_keeps_its_files(paths: EnginePaths, tmp_path: Path) -> None:
     """The daemon may not have written its pid file yet, and must not be disturbed."""
     dockerd = write_program(tmp_path, "dockerd", RUN_ARGUMENTS)
     containerd = write_program(tmp_path, "containerd")

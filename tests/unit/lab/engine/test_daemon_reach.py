@@ -101,7 +101,7 @@ def test_a_socket_without_permission_leads_to_the_docker_group() -> None:
     assert "usermod -aG docker" in error.remedy
 
 
-def test_only_a_missing_default_socket_may_be_fixed_automatically() -> None:
+def test_a_missing_default_socket_may_be_fixed_automatically() -> None:
     """The steps are still shown, for a user who may not take them."""
     error = explain(wrapped(FileNotFoundError(2, "No such file")), Endpoint(address="unix:///var/run/docker.sock"))
     assert isinstance(error, NoLocalEngineError)
@@ -174,7 +174,7 @@ def test_the_address_comes_from_docker_host_then_from_the_context(tmp_path: Path
 
 
 def test_closing_a_response_with_a_closed_file_is_not_an_error() -> None:
-    """Python would flush it again (http.client); the lab's end would be a raw ValueError."""
+    """Python would flush it again (http.client); the lab would end with a ValueError."""
     here, there = socket.socketpair()
     with here, there:
         response = HTTPResponse(here)

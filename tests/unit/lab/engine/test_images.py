@@ -84,7 +84,7 @@ NO_CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("name", [*CHANGES, *NO_CHANGES])
-def test_only_a_change_of_an_images_content_gives_another_tag(root: Path, name: str) -> None:
+def test_only_a_change_to_an_images_content_gives_another_tag(root: Path, name: str) -> None:
     """Files left by unit tests, or another umask, do not cause a rebuild."""
     before = tag(root)
     (CHANGES | NO_CHANGES)[name](root / "client")
@@ -136,7 +136,7 @@ def test_an_image_that_copies_shared_files_contains_only_the_protocol(root: Path
     ["tuneproof/__init__.py", "tuneproof/lab/__init__.py"]
     + [f"tuneproof/lab/protocol/{name}.py" for name in ("codec", "new")],
 )
-def test_a_change_of_the_shared_files_gives_another_tag(name: str, root: Path, checkout: Path) -> None:
+def test_a_change_to_the_shared_files_gives_another_tag(name: str, root: Path, checkout: Path) -> None:
     before = tag(root)
     with (checkout / name).open("a", encoding="utf-8") as file:
         file.write("CHANGED = True\n")

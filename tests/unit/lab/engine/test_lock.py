@@ -90,7 +90,7 @@ def test_a_session_waits_for_a_measuring_run_and_names_it_once(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("states", [[], ["exited", "running"]], ids=["no-lease", "new-lease"])
-def test_waiting_for_a_run_ends(monkeypatch: pytest.MonkeyPatch, states: list[str]) -> None:
+def test_a_session_gives_up_waiting_for_a_run(monkeypatch: pytest.MonkeyPatch, states: list[str]) -> None:
     """A run without a lease may still be alive, so it is left alone."""
     engine = Engine(ALIVE)
     for state in states:

@@ -30,5 +30,5 @@ def test_the_version_and_the_path_are_read(text: str, version: str, main: str) -
     assert OwnImage.from_text(text) == OwnImage(version=version, main=main)
 
 
-def test_for_an_image_without_nginx_nothing_is_reported() -> None:
+def test_an_image_without_nginx_reports_nothing() -> None:
     assert OwnImage.from_text("sh: 1: nginx: not found") is None

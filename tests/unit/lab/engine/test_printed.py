@@ -92,7 +92,7 @@ def test_waiting_for_missing_output_ends(within_s: float) -> None:
     assert engine.left == []
 
 
-def test_a_log_in_many_parts_is_searched_once() -> None:
+def test_the_time_to_search_a_log_grows_with_its_size() -> None:
     assert_grows_with_its_size(
         lambda parts: until_ready_twice(Engine(Stream(*[b"nothing\n" * 64] * parts, b"ready\nready", ends=False))),
         size=500,

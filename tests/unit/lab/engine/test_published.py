@@ -61,7 +61,7 @@ def test_an_image_is_pulled_by_its_digest_and_gets_its_name(registry: Registry) 
     ],
     ids=["unknown", "other-content"],
 )
-def test_a_different_image_in_the_registry_is_an_error_that_says_how_to_build(
+def test_a_missing_or_different_image_in_the_registry_is_an_error_with_a_remedy(
     registry: Registry, error: Exception
 ) -> None:
     asked = registry(error)

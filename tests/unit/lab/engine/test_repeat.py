@@ -18,7 +18,7 @@ from tuneproof.lab.engine.repeat import Repeats, once_more, repeat_safe_calls
 
 
 class Engine(http.server.BaseHTTPRequestHandler):
-    """An engine that closes this many connections before it answers: the calls may have been carried out."""
+    """An engine that closes the first ``loses`` connections without an answer: it may have carried out their calls."""
 
     loses = 0
     status = 200

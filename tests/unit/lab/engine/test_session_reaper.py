@@ -106,7 +106,7 @@ class Engine:
 def test_after_a_good_end_the_reaper_looks_until_it_finds_nothing(
     answers: tuple[int | Exception, ...], busy: int, looks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It does not look any longer: a run should not wait for something that cannot appear.
+    """The reaper does not look any longer: a run should not wait for something that cannot appear.
 
     An engine may still have a resource when it is back, or while an overlay network's last container is elsewhere.
     """

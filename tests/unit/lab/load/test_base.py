@@ -1,4 +1,4 @@
-"""The common part of all loads: a trial's record, its observation, and an arm's figures."""
+"""The common part of all loads: a trial's record, its observation, and a variant's figures."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +34,7 @@ def storm(**changes: Any) -> Storm:
     return Storm(**{"steal_pct": 0.0, "measuring_s": 1.0, "refused": 0, **changes})
 
 
-def test_an_arms_figures_are_the_medians_of_every_number() -> None:
+def test_a_variants_figures_are_the_medians_of_every_number() -> None:
     """A single odd trial does not matter; booleans and lists have no median, and true is not 1."""
     figures = medians(
         [storm(refused=refused, measuring_s=refused / 4, closed=True, workers=(11, 12)) for refused in (1, 3, 9000)]
@@ -50,7 +50,7 @@ def test_an_arms_figures_are_the_medians_of_every_number() -> None:
 
 
 def test_unmeasured_figures_are_none_and_partly_measured_ones_have_their_median() -> None:
-    """Zero would be a figure. A trial without the figure does not count; an arm without valid trials has no figures."""
+    """Zero would be a figure. A trial without the figure does not count; a variant without valid trials has none."""
     assert medians([]) == {"trials": 0}
     assert medians([storm(), storm()])["first_ms"] is None
     assert medians([storm(first_ms=4.0), storm(), storm(first_ms=8.0)])["first_ms"] == 6

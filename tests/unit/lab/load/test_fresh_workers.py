@@ -41,7 +41,7 @@ def test_old_workers_are_killed_once_they_announce_their_exit(fake: FakeStage) -
 def test_workers_that_stay_are_an_error_with_nginxs_last_lines(
     there: tuple[WorkerFigures, ...], fake: FakeStage
 ) -> None:
-    """With old workers, a trial would measure leftovers of earlier ones; the number of workers must not change, too."""
+    """With old workers, a trial would measure leftovers of earlier ones. The number of workers must stay the same."""
     fake.workers = [OLD, there]
     began_s = fake.clock.now_s
     with pytest.raises(VoidTrialError) as caught:

@@ -66,7 +66,7 @@ def test_a_trial_is_void_if_a_connection_of_any_step_failed(fake: FakeStage) -> 
 
 
 def test_connections_that_stay_after_their_release_are_an_error(fake: FakeStage) -> None:
-    """Such connections would count for the next arm."""
+    """Such connections would count for the next variant."""
     fake.sockets = [sockets(ESTAB=7)]
     with pytest.raises(LabError, match="released connections did not end within 60 s"):
         LOAD.run(fake.stage, label="a-b1")

@@ -1,4 +1,4 @@
-"""The texts of an observer are parsed."""
+"""The texts from an observer are parsed."""
 
 import dataclasses
 from typing import Any

@@ -116,7 +116,7 @@ def test_readers_get_fresh_workers_and_are_sampled_before_they_end(fake: FakeSta
         ([4 * MIB, 4 * MIB, 4 * MIB + 1000, 4 * MIB + (1 << 18), 4 * MIB], 0.35),
         ([4 * MIB, 4 * MIB, 4 * MIB + (1 << 18) + 1], 0.45),
     ],
-    ids=["at-once", "grows", "trembles", "grows-a-little"],
+    ids=["at-once", "grows", "fluctuates", "grows-a-little"],
 )
 def test_readers_end_once_memory_has_not_changed_for_a_while(
     sizes_bytes: list[int], waited_s: float, fake: FakeStage

@@ -66,16 +66,16 @@ def test_a_program_starts_at_its_first_call_and_again_after_a_restart() -> None:
     assert stand_in.started == []
     old = all_of_them()
     assert all_of_them() == old
-    assert len(set(old)) == 4, "a witness is another program than the observer"
+    assert len(set(old)) == 4, "the witness and the observer are one program"
     started = [("client", LOADGEN, ""), ("prober", LOADGEN, "")]
     started += [(name, OBSERVER, "www-data") for name in ("netadmin-default", "netadmin-default")]
     assert stand_in.started == started
     programs.restart()
-    assert stand_in.started == started, "a new one waits until it is asked for"
+    assert stand_in.started == started, "a program started before it was needed"
     assert len({*old, *all_of_them()}) == 8
     assert stand_in.started == started * 2
     assert [conversation.closed for conversation in stand_in.conversations] == [True] * 4 + [False] * 4
-    assert stand_in.programs(prober=False).prober is None, "of a lab that has none"
+    assert stand_in.programs(prober=False).prober is None, "this lab has no prober"
 
 
 def test_a_containers_own_program_stays_when_programs_start_again() -> None:

@@ -1,4 +1,4 @@
-"""The library runs a trial with one program, or with two programs on one time line."""
+"""The library runs a trial with one program, or with two programs on one timeline."""
 
 import threading
 import time
@@ -44,7 +44,7 @@ class Program(Joined):
         ahead_s: float | None = None,  # its clock, relative to this machine's; None: the program reports ready_s
         round_trip_s: float = 0.0,
         seen: Window | CannotDoError | None = None,
-        prepared: CannotDoError | None = None,  # the time at which it ends early
+        prepared: CannotDoError | None = None,  # the error with which its preparation fails
         together: Callable[[], object] = lambda: None,
         late: int = 0,  # the number of windows for which it is late and which it does not run
     ) -> None:
@@ -195,7 +195,7 @@ def test_a_failed_load_is_reported_before_unreadable_turns() -> None:
 
 
 def test_the_client_gets_a_trial_with_address_and_label() -> None:
-    """It gets the whole plan except for the parts of others. One program does everything; its response is unchanged."""
+    """The client gets the whole plan, since this one program does everything; its response is unchanged."""
     seen = window(lags_ms=([7.0], [1.0]), bulk=(3_000_000, 0), fast_ms=[5.0], baseline_ms=[4.0], steal_pct=9.0)
     client = Program(seen=seen)
     plan = StallLoad(workers=3, bulk_per_worker=(4, 0, 1), fast_rate_hz=15.0, baseline_s=0.5, bulk_path="/film.bin")
@@ -257,7 +257,7 @@ def test_programs_on_several_machines_start_together_each_by_its_own_clock(*, ha
     assert began_s + 2.05 <= starts_s[0] <= time.monotonic() + 2.1
 
 
-def test_two_records_are_added() -> None:
+def test_the_records_of_two_programs_are_combined() -> None:
     loads = replace(window(bulk=(3_000_000, 0), fast_ms=[5.0], steal_pct=9.0, measuring_s=4.0), probe=())
     probes = window(lags_ms=([7.0], [1.0]), steal_pct=3.0, measuring_s=2.0)
     record = asked(Program(seen=loads), Program(seen=probes))

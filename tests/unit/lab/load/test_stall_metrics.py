@@ -1,4 +1,4 @@
-"""The figures of an arm in the stall scenario."""
+"""The figures of a variant in the stall scenario."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from tuneproof.lab.load.stall_metrics import arm_metrics
 from tuneproof.lab.protocol.turns import Turns
 
 
-def test_an_arms_figures_are_medians_over_its_trials() -> None:
+def test_a_variants_figures_are_medians_over_its_trials() -> None:
     """A single odd block does not matter. Worker 1 has the smaller process id; unmeasured values are None."""
     trials = [
         observed(stall_record(lags_ms=([lag], [1.0]), bulk=(bulk, bulk)))

@@ -31,7 +31,7 @@ def fake() -> FakeStage:
 
 
 def test_by_default_the_first_cpu_handles_everything(fake: FakeStage) -> None:
-    """Each trial steers again: the previous one may have belonged to another arm."""
+    """Each trial steers again: the previous one may have belonged to another variant."""
     for _ in range(2):
         SteeredLoad(tool=WRK).run(fake.stage, label="a-b1")
     assert fake.steered == [("subject", (0,))] * 2
@@ -46,7 +46,7 @@ def test_packets_for_other_cpus_are_a_share_of_all_steered_ones(fake: FakeStage)
     assert LOAD.observe(LOAD.run(fake.stage, label="a-b1")).steered_to_others_share == 0.4
 
 
-def test_it_is_the_same_load_except_for_the_steering(fake: FakeStage) -> None:
+def test_a_steered_load_is_the_same_load_except_for_the_steering(fake: FakeStage) -> None:
     """Packets are steered before anything is counted."""
     plain = FakeStage()
     plain.answers["run_tool"] = [ANSWER]

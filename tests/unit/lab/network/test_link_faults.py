@@ -1,4 +1,4 @@
-"""A link's figures become its faults, as values near each tolerance show, and the records in a cell."""
+"""A link's figures become its faults, as values near each tolerance show, and the records in a result."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,7 +32,7 @@ def figures(
     late_ms: tuple[float, ...] = (),
     **egress: Any,
 ) -> LinkFigures:
-    """Return a link without faults, except for a test's changes to the direction there."""
+    """Return a link without faults, except for a test's changes to egress."""
     clean: dict[str, Any] = {"lost": 0, "duplicated": 0, "overtaking": 0}
     tenth = packets // 10
     delays_ms = (delay_ms,) * tenth + (delay_ms + quarter_ms,) * (packets - tenth)
@@ -48,7 +48,7 @@ def figures(
 
 
 def egress(**fields: Any) -> LinkProfile:
-    """Return a link with 5 ms each way, and an additional effect in the direction there."""
+    """Return a link with 5 ms each way, and an additional effect on egress."""
     return LinkProfile(egress=Impairment(**{"delay_ms": 5, **fields}), ingress=Impairment(delay_ms=5))
 
 
@@ -152,7 +152,7 @@ def test_all_faults_of_both_directions_are_named() -> None:
     ]
 
 
-def test_a_links_records_fit_into_a_cell() -> None:
+def test_a_links_records_become_part_of_a_result() -> None:
     """Each direction gets a record with the limits that decided."""
     profile = PROFILES["wan"].client
     measured = figures(delay_ms=20.1, rate=101.0, late_ms=(0.25,) * 1000)

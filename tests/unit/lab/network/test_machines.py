@@ -49,7 +49,7 @@ def paths(**by_role: Engine) -> Any:
 
 
 def test_each_machine_has_a_path_to_the_subjects(ends: Ends) -> None:
-    """A path is named after the role there. A role next to the subject has no path; roles on one machine share one."""
+    """A path is named after the role at its far end. A role beside the subject has none; one machine has one path."""
     assert list(paths(client=FAR)) == [Role.CLIENT]
     assert [(spec.name, spec.goes_with) for spec in ends.specs] == [
         ("path-subject", Role.SUBJECT),
@@ -71,7 +71,7 @@ def test_a_path_has_its_round_trip_its_rates_and_its_losses() -> None:
     assert "delay" not in " ".join(path.to_json())
 
 
-def test_a_path_in_words() -> None:
+def test_a_path_is_described_in_words() -> None:
     """A run prints each figure of the path with its unit."""
     path = MachinePath(
         engine="far",

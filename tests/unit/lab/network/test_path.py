@@ -53,7 +53,7 @@ def test_each_direction_is_distinguished(
 
 
 def test_times_are_quantiles_in_milliseconds() -> None:
-    """One slow probe does not change a median; the sender's lateness is in milliseconds, too."""
+    """The sender's lateness is in milliseconds, too."""
     seen = PathSeen(
         sent=11,
         late=tuple(100 * number for number in range(11)),
@@ -83,7 +83,7 @@ def test_a_link_without_any_return_has_no_figures(there: Sequence[int]) -> None:
 
 
 def test_results_have_shares_in_percent() -> None:
-    """Two of four probes are 50 %."""
+    """One of four probes is 25 %."""
     figures = told(there=[1, 0, 2, 2], back=[0, 1, 2, 2], egress=LOAD_OF_100_MBIT)
     assert figures.egress.to_json() == {
         "delay_ms": 1.0,

@@ -84,7 +84,7 @@ def test_a_rate_is_lowered_at_most_twice() -> None:
     assert len(asked) == 9
 
 
-def test_a_link_stuck_at_a_rate_of_its_own_is_found() -> None:
+def test_a_link_that_is_stuck_at_another_rate_is_found() -> None:
     """After its rate is lowered to 70 %, the link is faster than set, which a host cannot cause."""
 
     def measure(profile: LinkProfile) -> LinkFigures:

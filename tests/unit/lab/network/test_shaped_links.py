@@ -50,7 +50,7 @@ def test_a_wire_that_did_not_start_is_an_error_at_once() -> None:
 
 
 def test_existing_settings_are_not_set_again() -> None:
-    """Shaping takes time and empties queues: between two arms with the same network, it is not needed."""
+    """Shaping takes time and empties queues: between two variants with the same network, it is not needed."""
     lab = FakeLab()
     shaped = links(lab)
     shaped.apply(PROFILES["wan"], subject="subject")

@@ -1,4 +1,4 @@
-"""Functions in processes of their own."""
+"""Functions run in separate processes."""
 
 import os
 from dataclasses import dataclass

@@ -120,7 +120,7 @@ def test_an_error_gets_a_response_and_the_next_call_is_handled(
     assert (done["number"], done["answer"]) == (8, None)
     assert ("Traceback" in capsys.readouterr().err) == is_traced
     (unnamed,) = answered(Answers(Adder, Program()), Call.of(Adder.add, (-2,)).line(1))
-    assert unnamed["error"] == "DataError: -2 is no data", "another program may know no such error"
+    assert unnamed["error"] == "DataError: -2 is no data", "an undeclared error lost its name"
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ print(json.dumps([waiting_ns - began_ns, ended_ns - began_ns, waited_ns - waitin
     assert record["cpu_ns"] <= record["wall_ns"] - 2e8
 
 
-def test_an_error_of_a_call_reaches_the_program_unchanged(recorded: Recorded) -> None:
+def test_an_error_from_a_call_reaches_the_program_unchanged(recorded: Recorded) -> None:
     (numbers,) = recorded.lines("""
 import ctypes
 c = ctypes.CDLL(None, use_errno=True)
@@ -151,7 +151,7 @@ print(json.dumps(numbers))
     assert numbers == [9, 9, 9, 9, 22]
 
 
-def test_a_child_has_a_record_of_its_own(recorded: Recorded) -> None:
+def test_a_child_has_a_separate_record(recorded: Recorded) -> None:
     parent, child = recorded.lines("""
 for _ in range(5):
     poller.poll(0)

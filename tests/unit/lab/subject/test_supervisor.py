@@ -166,7 +166,7 @@ def test_a_reload_may_find_another_configuration(supervisor: Supervisor, program
     supervisor.stop()
 
 
-def test_an_unfinished_binary_upgrade_ends_with_both_masters(supervisor: Supervisor, program: Program) -> None:
+def test_a_stop_cleans_up_after_an_unfinished_binary_upgrade(supervisor: Supervisor, program: Program) -> None:
     supervisor.start("fine")
     (program.state / "nginx.pid").rename(program.state / "nginx.pid.oldbin")
     old = int((program.state / "nginx.pid.oldbin").read_text(encoding="ascii"))
@@ -188,7 +188,7 @@ def test_a_file_is_written_with_its_size(supervisor: Supervisor, program: Progra
     assert (written.st_size, written.st_ino) == (20, inode)
 
 
-def test_a_log_is_returned_unchanged(supervisor: Supervisor, program: Program) -> None:
+def test_a_log_with_any_bytes_is_returned_as_text(supervisor: Supervisor, program: Program) -> None:
     """The log may contain any bytes from a client."""
     with pytest.raises(LabError, match=r"error\.log cannot be read") as caught:
         supervisor.read("error.log")

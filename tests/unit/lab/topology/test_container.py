@@ -148,7 +148,7 @@ def test_an_engine_that_also_loses_the_second_try_counts_as_unresponsive() -> No
         new.start()
 
 
-def test_a_container_gets_addresses_only_with_a_namespace_of_its_own() -> None:
+def test_a_container_gets_addresses_only_in_its_own_namespace() -> None:
     hosts = {"backend": "10.0.1.4"}
     started = made(CLIENT)
     started.start(hosts=hosts)

@@ -162,7 +162,7 @@ def test_a_labs_subjects_are_removed_last() -> None:
     assert LEFT == ["prober", "backend", "netadmin-client", "subject"]
 
 
-def test_one_engine_has_everything() -> None:
+def test_a_lab_without_places_uses_one_engine() -> None:
     """On one engine, containers get no addresses and send no probes."""
     lab = started(None)
     assert not lab.is_placed

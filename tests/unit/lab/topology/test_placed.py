@@ -139,7 +139,7 @@ def test_engines_that_cannot_work_together_are_reported_before_anything_starts(
     [("tcp://10.0.0.5:2375", "", "tcp://10.0.0.5:2375"), ("", "default", "unix:///var/run/docker.sock")],
     ids=["by-host", "by-context"],
 )
-def test_the_default_engine_is_the_one_of_every_other_command(
+def test_the_default_engine_is_the_one_that_every_other_command_uses(
     monkeypatch: pytest.MonkeyPatch, host: str, context: str, found: str
 ) -> None:
     for name, value in (("DOCKER_HOST", host), ("DOCKER_CONTEXT", context)):

@@ -8,7 +8,7 @@ from scipy import stats  # type: ignore[import-untyped]  # scipy ships no type i
 from tuneproof.proof.inference.effects import Ordered, Scale, Tally, number, page_p_value, ratio, reversals
 
 
-def test_division_by_zero_is_infinite_and_zero_by_zero_is_no_effect() -> None:
+def test_division_by_zero_is_infinite_and_zero_by_zero_is_rejected() -> None:
     """A broken instrument that counts nothing in either arm must not look like a ratio of 1."""
     assert (ratio(6, 3), ratio(0, 3), ratio(3, 0)) == (2, 0, math.inf)
     for nothing in ((0, 0), (math.nan, 1), (1, math.nan)):

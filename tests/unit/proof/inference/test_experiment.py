@@ -104,7 +104,7 @@ def test_open_questions_share_blocks_and_decided_ones_release_their_arms() -> No
     assert len(bench.asked) == measured
 
 
-def test_a_void_trial_voids_its_block_only_for_its_own_questions() -> None:
+def test_a_void_trial_voids_its_block_only_for_questions_about_its_arm() -> None:
     """The question about the disturbed arm needs one more block; the other question does not wait for it."""
     bench = _Bench(_levels, void=lambda arm, block: ("CPU stolen",) if (arm, block) == ("even", 2) else ())
     experiment = bench.experiment(_ratio("stall", "loaded", "idle"), _ratio("none", "even", "idle"))
@@ -143,7 +143,7 @@ def test_an_effect_that_cannot_be_computed_ends_only_its_question(level: float) 
 
 
 def test_a_failing_trial_discards_its_block_and_the_experiment_continues() -> None:
-    """The error reaches the caller; another block replaces it, with a number and an order of its own."""
+    """The error reaches the caller; another block, with its own number and order, replaces the failed one."""
 
     def level(arm: str, block: int) -> float:
         if (arm, block) == (block_order(("idle", "loaded"), seed=_SEED, block=4)[1], 4):

@@ -47,7 +47,7 @@ def test_the_error_counts_all_sequences_and_is_at_most_the_declared_one(units: t
 
 @pytest.mark.parametrize("chance", [0.1, 0.25, 0.5, 0.75, 0.9])
 @pytest.mark.parametrize("units", [(5, 9), (5, 9, 15, 21), (12, 18, 24), (33, 60), (14, 28)], ids=str)
-def test_no_look_could_require_one_block_less(units: tuple[int, ...], chance: float) -> None:
+def test_no_look_could_require_one_block_fewer(units: tuple[int, ...], chance: float) -> None:
     """Each look needs the smallest number that the declared error allows after the looks before it."""
     plan = side(units, chance)
     assert plan.error <= ERROR_RATE

@@ -199,7 +199,7 @@ def test_the_order_of_blocks_does_not_matter(effects: list[float], form: Form, r
 
 @QUICK
 @given(AT_A_LOOK, st.integers(0, 8), RATIOS)
-def test_a_larger_effect_never_makes_a_verdict_on_more_worse(effects: list[float], at: int, other: float) -> None:
+def test_a_larger_effect_never_worsens_a_verdict(effects: list[float], at: int, other: float) -> None:
     at %= len(effects)
     larger = [*effects[:at], max(effects[at], other), *effects[at + 1 :]]
     order = {"refuted": 0, None: 1, "inconclusive": 1, "holds": 2}

@@ -84,7 +84,7 @@ def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
     assert shown.threads == {threading.get_ident()}
 
 
-def test_a_scenario_of_two_labs_is_shown_once() -> None:
+def test_a_scenario_in_two_labs_is_shown_once() -> None:
     """The scenario is shown while both labs measure, and they continue afterwards."""
     begun, seen = threading.Barrier(3), threading.Event()
 

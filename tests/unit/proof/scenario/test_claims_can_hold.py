@@ -50,7 +50,7 @@ def test_a_claim_holds_with_its_effect_and_is_refuted_without_it(name: str) -> N
             assert min(map(float, found)) < 1 < max(map(float, found))
 
 
-def test_every_counting_equal_or_refuted_claim_is_covered() -> None:
+def test_claims_that_count_claim_equality_or_are_expected_to_be_refuted_are_covered() -> None:
     claims = {f"{scenario.name}/{claim.name}": claim for scenario in EVERY_SCENARIO for claim in scenario.claims}
     told = {f"{scenario.name}/{claim.name}" for scenario in (DIAGNOSIS, FAILURES, STREET) for claim in scenario.claims}
     counted = {
@@ -87,9 +87,9 @@ def test_every_counting_equal_or_refuted_claim_is_covered() -> None:
     ],
     ids=[
         "nothing-dropped",
-        "a-generator-that-does-not-tell",
-        "no-record-of-turns",
-        "no-turn-that-read",
+        "a-generator-without-connect-times",
+        "no-recorded-iterations",
+        "no-iteration-with-reads",
         "nothing-read-by-one-arm",
         "no-cpu-time",
         "no-request",

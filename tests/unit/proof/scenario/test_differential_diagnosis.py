@@ -22,7 +22,7 @@ from tuneproof.proof.inference.plan import side
 
 
 @pytest.mark.parametrize("arm", DIAGNOSES)
-def test_a_diagnosis_is_right_if_its_primary_cause_is_the_built_one(arm: str) -> None:
+def test_a_diagnosis_is_right_if_its_primary_cause_is_the_provoked_one(arm: str) -> None:
     """A consequence may be named after the primary cause."""
     claim, causes = CLAIM_OF[arm], DIAGNOSES[arm]
     right = [told(*causes), told(*causes, Cause.CLIENT_GONE)] if causes else [told()]

@@ -55,7 +55,7 @@ def test_only_a_second_failure_in_a_row_ends_the_scenario(
     assert len(bench.failures) == failures
 
 
-def test_failures_in_different_arms_do_not_count_as_a_row(decide: Deciding) -> None:
+def test_failures_in_different_arms_are_not_failures_in_a_row(decide: Deciding) -> None:
     bench = failing(DIED, 2)
     cell = decide(bench, "loaded", "idle", effect=lambda _: 9.0)
     assert (cell.verdict, cell.void_blocks, len(bench.failures)) == ("holds", 1, 2)

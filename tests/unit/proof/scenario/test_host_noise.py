@@ -15,7 +15,7 @@ def watched(*lost_pct: float, blocks: int, patience: Patience | None = None) -> 
     watch = NoiseWatch(lambda: next(looks), patience or Patience(), sleep=waits.append)
     for _ in range(blocks):
         watch.before_block()
-    assert not list(looks), "every look was taken"
+    assert not list(looks), "some looks were not taken"
     return watch, waits
 
 

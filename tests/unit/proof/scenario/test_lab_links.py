@@ -110,7 +110,7 @@ def test_a_claim_gets_the_records_of_the_networks_that_it_uses() -> None:
     assert len(cell(links=records).links) == 4
     assert [record["set"]["loss_pct"] for record in links.records([PROFILES["lossy"]])] == [2, 2]
     links.apply(None, subject="subject")
-    assert lab.programs["client"].link.egress.delay_ms == 20, "an arm that does not say gets the default network"
+    assert lab.programs["client"].link.egress.delay_ms == 20, "an arm without a network gets the default network"
 
 
 def test_a_lost_shaper_is_restarted_and_the_trial_does_not_count() -> None:

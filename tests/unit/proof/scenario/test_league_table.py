@@ -84,7 +84,7 @@ def test_the_article_has_figures_for_every_arm_of_its_protocol() -> None:
     assert set(claim.arms) == set(THEIRS) == {arm.name for arm in PROTOCOL.arms} - {PROTOCOL_TWIN.name}
 
 
-def test_the_corners_of_the_grid_are_shown_with_upstreams_below_each_other() -> None:
+def test_the_corners_of_the_grid_are_shown_with_one_line_per_upstream() -> None:
     assert grid_lines(metrics(CORNERS), CORNERS) == [
         "CPU per iteration, ms         client unlimited     client 100 Mbit/s",
         "upstream unlimited                        1.00                  2.00",

@@ -66,7 +66,7 @@ def test_a_claim_with_a_clear_effect_holds_and_its_cell_is_complete(decide: Deci
 
 
 def test_a_claim_without_its_effect_is_refuted(decide: Deciding) -> None:
-    """Five blocks below the threshold are an answer, too. It contradicts no expectation if honest hosts differ."""
+    """Five blocks below the threshold are an answer, too. If hosts may differ, it contradicts no expectation."""
     cell = decide(calm, expected=None)
     assert (cell.verdict, cell.expected, cell.contradicts) == ("refuted", None, False)
     assert decide(calm).contradicts
@@ -82,7 +82,7 @@ def test_a_control_that_fails_makes_the_claim_untestable(changes: dict[str, Any]
     control = claim("pathology", "default", sentence="there is a stall")
     cell = decide(canned, "remedied", control=control, **changes)
     assert (cell.verdict, cell.reason) == ("unsupported", NO_STALL)
-    assert len(written(decide)) == 1, "the control is no claim of the scenario"
+    assert len(written(decide)) == 1, "the control was written as if it were a claim"
     assert cell.effect is not None, "the claim's own figures are kept"
 
 
@@ -98,7 +98,7 @@ def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(decide
     bench = FakeBench(stalled)
     sure: dict[str, Any] = {"effect": lambda _: Tally.yes(when=True), "scale": Scale.SHARE, "threshold": 0.9}
     early = decide(stalled, **sure)
-    assert (early.verdict, early.blocks) == ("inconclusive", 9), "what the depth's own looks make of it"
+    assert (early.verdict, early.blocks) == ("inconclusive", 9), "the looks of the depth do not decide"
     cell = decide(bench, own_looks=(29,), **sure)
     assert (cell.verdict, cell.blocks, len(bench.trials)) == ("holds", 29, 29)
     assert effect_of(cell, "unit", "count", "of", "value", "ci_high") == ("share", 29, 29, 1, 1)
@@ -123,7 +123,7 @@ def test_a_cell_describes_its_links(decide: Deciding) -> None:
     assert written(decide) == [cell.to_json()]
 
 
-def twins(**changes: Any) -> Claim[StallObservation]:
+def lag_control(**changes: Any) -> Claim[StallObservation]:
     """Return an A/A control: the loaded worker's lag is the same in both arms within a factor of 2."""
 
     def lag_ms(seen: StallObservation) -> float:
@@ -132,12 +132,12 @@ def twins(**changes: Any) -> Claim[StallObservation]:
         return lag
 
     control = aa_control(
-        "twins", "They lag alike", arms=("first", "second"), value=lag_ms, what="lag", figure="lag_ms", decides=4.0
+        "same_lag", "They lag alike", arms=("first", "second"), value=lag_ms, what="lag", figure="lag_ms", decides=4.0
     )
     return replace(control, further_looks=(), **changes)
 
 
-def lagging_twins(*second_ms: float) -> Canned:
+def lagging_controls(*second_ms: float) -> Canned:
     """Return trials with these lags in turn in the arm "second", and 20 ms in any other arm."""
     return lambda arm, number: stall_record(
         lags_ms=([second_ms[(number - 1) % len(second_ms)] if arm == "second" else 20.0], [1.0])
@@ -148,8 +148,8 @@ def lagging_twins(*second_ms: float) -> Canned:
     ("second_ms", "verdict", "reason"),
     [
         ((20.0,), "holds", ""),
-        ((90.0,), "unsupported", "the A/A control twins (lag, first ÷ second) is refuted"),
-        ((5.0, 90.0), "holds", "the A/A control twins (lag, first ÷ second) is inconclusive"),
+        ((90.0,), "unsupported", "the A/A control same_lag (lag, first ÷ second) is refuted"),
+        ((5.0, 90.0), "holds", "the A/A control same_lag (lag, first ÷ second) is inconclusive"),
     ],
     ids=["holds", "refuted", "inconclusive"],
 )
@@ -158,9 +158,9 @@ def test_an_aa_controls_result_for_a_metric_applies_to_the_claims_that_use_it(
     second_ms: tuple[float, ...], verdict: str, reason: str, asked_first: str, decide: Deciding
 ) -> None:
     """It does not matter which is decided first. A claim on another metric is decided as usual."""
-    control, same = twins(), claim("stall", "loaded", metric="lag_ms")
+    control, same = lag_control(), claim("stall", "loaded", metric="lag_ms")
     other = claim("other", "loaded", figure="bytes")
-    measurement = decide.measuring(FakeBench(lagging_twins(*second_ms)), same, other, control)
+    measurement = decide.measuring(FakeBench(lagging_controls(*second_ms)), same, other, control)
     if asked_first == "control":
         measurement.decide(control)
     cell = measurement.decide(same)
@@ -171,7 +171,7 @@ def test_an_aa_controls_result_for_a_metric_applies_to_the_claims_that_use_it(
 
 def test_an_aa_control_that_is_not_measured_in_the_run_changes_nothing(decide: Deciding) -> None:
     """Such a control does not cause additional trials, either."""
-    bench = FakeBench(lagging_twins(90.0))
+    bench = FakeBench(lagging_controls(90.0))
     asked = claim("stall", "loaded", metric="lag_ms")
     cell = decide.measuring(bench, asked).decide(asked)
     assert (cell.verdict, cell.reason, set(bench.trials)) == ("holds", "", {"loaded"})
@@ -179,8 +179,8 @@ def test_an_aa_control_that_is_not_measured_in_the_run_changes_nothing(decide: D
 
 def test_an_aa_control_is_an_ordinary_claim_itself(decide: Deciding) -> None:
     """Two controls for one metric do not check each other."""
-    first, second = twins(), twins(name="others")
-    measurement = decide.measuring(FakeBench(lagging_twins(90.0)), first, second)
+    first, second = lag_control(), lag_control(name="others")
+    measurement = decide.measuring(FakeBench(lagging_controls(90.0)), first, second)
     assert [(cell.verdict, cell.reason) for cell in map(measurement.decide, (first, second))] == [("refuted", "")] * 2
 
 
@@ -230,7 +230,7 @@ def test_a_refuted_claim_says_since_when_and_why_it_has_expired(
 
 
 def test_the_costs_of_the_cells_add_up_to_all_trials_and_the_set_up(decide: Deciding) -> None:
-    """Claims share arms and are decided at different looks; the control's own arm is paid for, too."""
+    """Claims share arms and are decided at different looks; the control's own arm counts, too."""
 
     def canned(arm_name: str, number: int) -> StallRecord:
         # The shared arm's claim is decided at the first look, the wavering one's at the last.

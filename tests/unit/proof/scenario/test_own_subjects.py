@@ -37,8 +37,8 @@ def waited(
 ) -> int:
     """Return the number of workers that the lab finally finds in a container.
 
-    looks: its numbers of processes, from one look to the next; full: whether it has reached its limit of processes;
-    oom, memory: whether it was killed for lack of memory, or its cgroup's report; lost_bytes: the loss of the disk.
+    looks: its numbers of processes, from one look to the next; full: whether it has as many as its limit allows;
+    oom, memory: whether it was killed for lack of memory, or its cgroup's report; lost_bytes: the disk space lost.
     """
     workers = iter(looks)
     container = SimpleNamespace(
@@ -112,7 +112,7 @@ def test_the_lab_gives_up_on_an_nginx_without_workers(monkeypatch: pytest.Monkey
         waited(0)
 
 
-def test_its_container_has_only_the_capabilities_of_an_nginx_that_starts_as_root() -> None:
+def test_the_users_nginx_has_only_the_capabilities_that_it_needs_to_start_as_root() -> None:
     spec = own_spec(SUBJECT, OWN, "ours:1", PLACEMENT)
     assert (spec.image, spec.user, spec.capabilities) == ("ours:1", "0:0", CAPABILITIES)
     assert (spec.memory_bytes, spec.processes) == (MEMORY_BYTES, PROCESSES)
@@ -122,7 +122,7 @@ def test_its_container_has_only_the_capabilities_of_an_nginx_that_starts_as_root
     assert beside.environment["STANDIN_SOCKETS"] == f"{socket_path(0)},{socket_path(1)}"
 
 
-def test_its_evidence_contains_all_its_files_as_nginx_shows_them() -> None:
+def test_the_evidence_contains_all_of_the_users_files_as_nginx_shows_them() -> None:
     """The files have the form of nginx -T, and can be audited and run again."""
     ((name, text),) = SUBJECT.texts(()).items()
     assert name == "yours.nginx.conf"

@@ -101,7 +101,7 @@ OLD, NEW = "1.26", "1.30"
 def test_the_expectation_of_a_claim_depends_on_version_and_network(
     changes: dict[str, Any], version: str, over: NetworkProfile, expected: str | None
 ) -> None:
-    """None is expected if honest hosts differ or the claim does not cover the network; expired advice is refuted."""
+    """If hosts may differ or a claim does not cover the network, any verdict is expected; expired advice is refuted."""
     assert claim("stall", "a", **changes).expected_on(version, over) == expected
 
 
@@ -213,7 +213,7 @@ def test_each_difference_from_the_request_is_named(changes: dict[str, Any], seen
     assert caught.value.what == f"precondition of nginx container {subject.name}: {faults}"
 
 
-def test_a_subject_without_the_requested_record_is_reported_with_the_reason_of_the_dynamic_loader() -> None:
+def test_a_subject_without_the_requested_record_is_reported_with_the_dynamic_loaders_reason() -> None:
     """The loader continues without a library that it cannot load; the trials would then lack their main figure."""
     loader = "ERROR: ld.so: object '/usr/lib/tuneproof/recorder.so' from LD_PRELOAD cannot be preloaded: ignored."
     with pytest.raises(PreconditionError) as caught:

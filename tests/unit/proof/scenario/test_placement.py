@@ -73,7 +73,7 @@ def test_each_subject_gets_its_share_of_the_cpus() -> None:
     assert CpuPlacement.on(LARGE, shares=[CpuShare.FIRST], asked="4").subject == "0"
 
 
-def test_nginx_may_have_a_machine_of_its_own_completely() -> None:
+def test_nginx_may_have_a_whole_machine() -> None:
     placement = CpuPlacement.on(LARGE, shares=MANY, asked="all", alone=True)
     assert (placement.subject, placement.others) == ("0-15", "0-15")
     assert CpuPlacement.on(Cpus(allowed="0"), shares=MANY, asked="1", alone=True).subject == "0"

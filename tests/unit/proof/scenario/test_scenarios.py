@@ -16,7 +16,7 @@ RELIEF = claim("relief", "small", control=claim("there", "default"))
 
 
 def scenario() -> Scenario[StallObservation]:
-    """Four arms and two claims; no claim uses one of the arms."""
+    """Four arms and two claims; one arm is not used by any claim."""
     return Scenario(name="pathology", arms=ARMS, claims=(STALL, RELIEF))
 
 

@@ -71,7 +71,7 @@ def test_rows_can_be_sorted_and_restored(page: Page, small: Results) -> None:
     assert shown(page) == before
 
 
-def test_scenarios_can_be_folded_and_the_box_folds_all(page: Page, small: Results) -> None:
+def test_scenarios_can_be_folded_one_by_one_or_all_at_once(page: Page, small: Results) -> None:
     """A folded scenario still shows its claims' verdicts; sorted rows are not grouped, so all are visible."""
     page.goto(first_page(small))
     everything = shown(page)
@@ -160,7 +160,7 @@ def test_single_keys_work_and_can_be_turned_off(page: Page, small: Results) -> N
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """The work of a browser that opens a page: it determines the time, and is the same on every machine."""
+    """What a browser does to open a page: this determines the time, and is the same on every machine."""
 
     requests: int  # files that it read
     layouts: int  # how often it computed the whole layout
@@ -185,7 +185,7 @@ def opening(page: Page, results: Results) -> Opening:
 
 @pytest.mark.slow
 def test_a_report_of_500_cells_is_small_and_no_harder_to_open(page: Page, small: Results, tmp_path: Path) -> None:
-    """Its own files, without evidence, are at most 15 MB. Its first page has as many elements as its cells need."""
+    """The report, without evidence, is at most 15 MB large. The first page has as many elements as its cells need."""
     few = opening(page, small)
     results = write_large_run(tmp_path / "run", cells=_LARGE_CELLS)
     write_report(results, results.path.parent)

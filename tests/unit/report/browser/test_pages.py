@@ -91,7 +91,7 @@ def test_printed_pages_have_light_colours_and_no_controls(page: Page, small: Res
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
 
 
-def test_all_information_is_there_without_scripts(browser: Browser, small: Results) -> None:
+def test_pages_without_scripts_contain_all_information(browser: Browser, small: Results) -> None:
     """Pages contain every verdict, each chart's data as a table, and no control without a function."""
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

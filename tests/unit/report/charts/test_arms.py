@@ -47,14 +47,14 @@ def test_percentiles_of_one_figure_share_a_panel_and_its_unit() -> None:
     assert (layout["xaxis2"]["type"], layout["xaxis2"]["rangemode"]) == ("linear", "tozero")
 
 
-def test_an_unmeasured_figure_of_an_arm_has_no_point() -> None:
+def test_a_figure_that_was_not_measured_for_an_arm_has_no_point() -> None:
     """A missing figure is not drawn as zero."""
     of = replace(cell(arms=LEAGUE), figure="written_bytes")
     chart = named("arms", of, {})
     assert only(chart, xaxis="x")["x"] == [29_659_136]
 
 
-def test_a_figure_that_is_zero_in_one_arm_differs_most() -> None:
+def test_a_figure_that_is_zero_in_one_arm_counts_as_the_largest_difference() -> None:
     arms = {"a": {"lost": 0.0, "slow_ms": 1.0}, "b": {"lost": 1.0, "slow_ms": 1000.0}}
     assert titles(cell(arms=arms)) == ["lost", "slow ms"]
 
@@ -89,7 +89,7 @@ def test_the_claims_figure_is_shown_over_the_dose_in_ascending_order() -> None:
     assert chart.figure["layout"]["xaxis"]["type"] == "log"
 
 
-def test_the_number_of_workers_is_a_series_of_its_own() -> None:
+def test_each_number_of_workers_is_a_separate_series() -> None:
     arms = {"1-of-512": 512, "2-of-512": 512, "1-of-1024": 1024, "2-of-1024": 1024}
     series = {arm: "1 worker" if arm.startswith("1") else "2 workers" for arm in arms}
     first, second = traces(named("dose-response", responding(arms, unit="", series=series), {}), xaxis="x")
@@ -115,7 +115,7 @@ def grid(lags_ms: dict[str, float | None]) -> Cell:
     return cell(arms={arm: {"turn_cpu_p50_ms": lag_ms} for arm, lag_ms in lags_ms.items()}, doses=doses)
 
 
-def test_two_doses_make_a_map_with_the_largest_first() -> None:
+def test_two_doses_are_drawn_as_a_map_with_the_largest_first() -> None:
     """The colour is the figure's logarithm, and the field shows the figure. Amounts are sorted as numbers."""
     chart = named("dose-map", grid({**LAGS_MS, "middle-slow": 1.0}), {})
     field = only(chart, type="heatmap")

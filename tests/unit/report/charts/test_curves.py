@@ -27,14 +27,14 @@ def test_a_curve_is_the_share_of_requests_that_took_no_longer() -> None:
     assert only(chart, name="b")["mode"] == "lines+markers", "a single point has no line"
 
 
-def test_each_worker_has_a_panel_of_its_own_on_one_scale() -> None:
+def test_each_worker_has_its_own_panel_on_a_common_scale() -> None:
     """On separate scales, a stall of 40 ms and a lag of 0.1 ms would look the same."""
     chart = named("cdf-loop-lag", cell(), files(trial("a", 1, stall([30.0, 40.0], [0.1]))))
     assert (only(chart, xaxis="x")["x"], only(chart, xaxis="x2")["x"]) == ([30.0, 40.0], [0.1])
     assert chart.figure["layout"]["xaxis2"]["matches"] == "x"
 
 
-def test_connects_that_failed_keep_the_curve_below_one() -> None:
+def test_failed_connects_keep_the_curve_below_one() -> None:
     chart = named("cdf-connects", cell(), files(trial("a", 1, storm([1.0, 2.0], connections=4))))
     assert (only(chart, name="a")["x"], only(chart, name="a")["y"]) == ([1.0, 2.0], [0.25, 0.5])
     assert rows(chart) == [("a", "", 2, 2.0, None, None, 2.0, 2)]
@@ -101,7 +101,7 @@ def test_without_the_first_workers_iterations_nothing_is_drawn(record: dict[str,
     assert "turn-bytes" not in names(cell(), files(trial("a", 1, record)))
 
 
-def test_the_time_series_is_that_of_the_first_valid_trial_of_each_arm() -> None:
+def test_the_time_series_shows_the_first_valid_trial_of_each_arm() -> None:
     """One curve per arm and worker; a void trial does not count as the first."""
     evidence = files(
         trial("a", 1, stall([9.0], [9.0]), "stolen CPU"),

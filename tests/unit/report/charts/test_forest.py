@@ -42,7 +42,7 @@ def test_a_margin_has_a_line_on_both_sides_and_a_label_that_the_claim_holds_betw
     assert "threshold" not in chart.caption
 
 
-def test_an_order_is_drawn_like_a_claim_of_more() -> None:
+def test_a_claim_about_an_order_is_drawn_like_a_claim_about_more() -> None:
     chart = named(
         "forest", cell(unit="share", value=0.9, interval=(0.8, 1.0), form="order", threshold=0.75), files(effects=[0.9])
     )

@@ -1,4 +1,4 @@
-"""Charts of anything: evidence from strangers and older versions leads to fewer charts, never to an error."""
+"""Evidence from strangers or older versions leads to fewer charts, never to an error."""
 
 import json
 import random

@@ -19,7 +19,7 @@ def test_an_unknown_machine_has_no_facts(host: dict[str, Any], tmp_path: Path) -
 
 
 def test_each_machine_of_the_shards_is_named_once(tmp_path: Path) -> None:
-    """Two shards on one machine make one entry that names both; an idle shard did not need a machine."""
+    """Two shards on one machine share an entry that names both; an idle shard did not need a machine."""
     shards = [
         written(
             tmp_path / str(number),
@@ -50,7 +50,7 @@ def test_the_tally_counts_every_verdict_and_each_contradiction() -> None:
 
 
 def test_the_commands_repeat_the_run(tmp_path: Path) -> None:
-    """They repeat the whole run, or one cell, with the shell's quotes if a name needs them."""
+    """The commands repeat the whole run, or one cell, with the shell's quotes if a name needs them."""
     options = {"nginx": ["1.22"], "network": ["bare", "rtt=1ms loss=1%"], "depth": "full", "strict_evidence": True}
     told = {"nested": {"a": 1}, "shard_split": "2fe1", "around_nginx_conf": ["a resolver that answers"]}
     data = cell("restores_loop", network="rtt=1ms loss=1%")
@@ -64,7 +64,7 @@ def test_the_commands_repeat_the_run(tmp_path: Path) -> None:
     )
 
 
-def test_the_commands_place_the_same_roles(tmp_path: Path) -> None:
+def test_the_commands_place_the_roles_on_the_same_engines(tmp_path: Path) -> None:
     """On another machine, a claim may have another result."""
     options = {"nginx": ["1.22"], "network": ["bare"], "place": ["client=gen1", "subject=ssh://me@big"]}
     results = written(tmp_path, cell("restores_loop"), options=options)

@@ -1,4 +1,4 @@
-"""Every cell has one place in the matrix and one page of its own."""
+"""Every cell has one place in the matrix and one page."""
 
 import math
 from typing import Any
@@ -94,8 +94,8 @@ def test_effects_are_sorted_by_their_size_in_either_direction() -> None:
     assert math.inf > unbounded > ten == tenth > none > everything > nothing
 
 
-def test_what_matters_comes_first() -> None:
-    """Contradictions, undecided claims, and each claim's surest effect; shares and margins have no such size."""
+def test_the_results_that_matter_most_are_listed_first() -> None:
+    """They are contradictions, undecided claims and the surest effect of each claim; shares and margins have none."""
     undecided = {"verdict": "inconclusive", "reason": "because"}
     places = matrix(
         [

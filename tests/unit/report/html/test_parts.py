@@ -30,7 +30,7 @@ def test_a_duration_has_at_most_two_units(seconds: float, said: str) -> None:
     assert filters.duration(seconds) == said
 
 
-def test_packed_figures_are_the_same_figures() -> None:
+def test_packed_figures_keep_six_digits_of_every_value() -> None:
     figures = [{"data": [{"x": [0.123456789, 1e-12], "y": (1, None), "name": "é <b>"}]}]
     unpacked = json.loads(gzip.decompress(b64decode(filters.packed(figures))))
     assert unpacked == [{"data": [{"x": [0.123457, 1e-12], "y": [1, None], "name": "é <b>"}]}]

@@ -69,14 +69,14 @@ def test_a_page_says_which_level_the_plan_guarantees_for_its_interval(tmp_path: 
     assert said == {True: True, False: False}
 
 
-def test_the_page_of_an_interrupted_run_says_so(tmp_path: Path) -> None:
+def test_the_page_of_an_interrupted_run_says_that_it_is_incomplete(tmp_path: Path) -> None:
     """The page shows the decisions so far, and says that they are incomplete."""
     results = written(tmp_path, cell("a"), finished=None, seconds=None)
     write_report(results, tmp_path)
     assert "Interrupted, or still running: 1 result so far." in Page(tmp_path / "index.html").text
 
 
-def test_the_page_of_a_run_without_a_cell_says_so(tmp_path: Path) -> None:
+def test_the_page_of_a_run_without_a_cell_says_that_there_are_no_results(tmp_path: Path) -> None:
     write_report(written(tmp_path, host={}), tmp_path)
     page = Page(tmp_path / "index.html")
     assert "This run has no results." in page.text
@@ -101,8 +101,8 @@ def test_a_report_elsewhere_includes_results_and_evidence(tmp_path: Path) -> Non
         write_report(results, tmp_path / "elsewhere")
 
 
-def test_a_chart_that_cannot_be_drawn_does_not_cost_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reason is shown in place of the chart; the figures are there."""
+def test_a_page_is_written_if_a_chart_cannot_be_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason is shown in place of the chart."""
 
     def charts(*_arguments: object) -> None:
         raise ZeroDivisionError("a fault")

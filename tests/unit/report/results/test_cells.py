@@ -57,7 +57,7 @@ def test_a_cell_is_the_same_after_json(effect: dict[str, Any]) -> None:
     assert cell.evidence == ("evidence/stall/access.log",)
 
 
-def test_a_cell_without_form_and_links_claims_more_than_its_threshold_on_no_links() -> None:
+def test_a_cell_without_form_and_links_is_read_as_a_claim_of_more_without_links() -> None:
     older = {name: value for name, value in CELL.items() if name != "links"} | {"effect": OLDER_EFFECT}
     assert Cell.from_json(older) == Cell.from_json(CELL | {"links": []})
     assert Cell.from_json(older).to_json() == CELL | {"links": []}

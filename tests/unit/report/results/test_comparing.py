@@ -30,7 +30,7 @@ def test_a_run_compared_with_itself_shows_no_change(tmp_path: Path, cells: tuple
     assert text.splitlines()[-1].startswith(f"No verdict changed: {len(cells)} results are in both runs")
 
 
-def test_exactly_the_changed_verdicts_are_changes(tmp_path: Path) -> None:
+def test_only_a_changed_verdict_is_a_change(tmp_path: Path) -> None:
     """A cell in only one run is listed separately; figures have full precision, as in results.json."""
     old = written(tmp_path / "old", a_cell("same"), a_cell("cured"), a_cell("gone"))
     new = written(

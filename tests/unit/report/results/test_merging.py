@@ -85,7 +85,7 @@ def test_a_repeated_cell_is_rejected_with_its_files(tmp_path: Path) -> None:
     ],
     ids=["seed", "depth", "shaper", "unknown-option", "shard-and-whole"],
 )
-def test_runs_with_other_rules_are_rejected(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+def test_runs_with_different_rules_are_rejected(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
     """All verdicts in one table must follow the same rules."""
     one = written(tmp_path / "a", a_cell("one"))
     other = written(tmp_path / "b", a_cell("two"), **changes)

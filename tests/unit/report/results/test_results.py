@@ -227,7 +227,7 @@ def test_a_killed_writer_leaves_everything_that_it_has_appended(tmp_path: Path) 
         time.sleep(chance.random() * LIVES_S)
         os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
-        assert os.WIFSIGNALED(status), "the kill hit nothing"
+        assert os.WIFSIGNALED(status), "the writer had ended before the kill"
         begun = 1
         while data := os.read(reader, 65536):
             begun += len(data)
@@ -235,7 +235,7 @@ def test_a_killed_writer_leaves_everything_that_it_has_appended(tmp_path: Path) 
         cells = load(tmp_path / str(kill) / "latest").cells
         assert len(cells) in {begun - 1, begun}
         most = max(most, len(cells))
-    assert most > 1, "no writer came to its second cell"
+    assert most > 1, "no writer reached its second cell"
 
 
 def test_two_simultaneous_runs_keep_both_results(tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_two_simultaneous_runs_keep_both_results(tmp_path: Path) -> None:
         assert len(list(root.iterdir())) == 4, "no temporary link is left"
 
 
-def test_a_full_disk_costs_only_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_prevents_only_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     writer = a_writer(tmp_path)
     writer.append(a_cell("first"))
     monkeypatch.setattr(writing, "INDEX", str(FULL))

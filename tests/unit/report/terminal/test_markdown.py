@@ -68,8 +68,8 @@ def test_a_machine_in_one_line_leaves_out_unknown_facts() -> None:
 
 
 @pytest.mark.parametrize(("shaper", "named"), [("native", "netem"), ("wire", "user-mode shaper")])
-def test_a_machine_is_named_with_the_shaper_of_its_links(shaper: str, named: str) -> None:
-    """It is named once, and only if a link was shaped."""
+def test_the_shaper_is_named_along_with_the_machine(shaper: str, named: str) -> None:
+    """The shaper is named once, and only if a link was shaped."""
     shaped = a_cell(links=({**LINK, "shaper": shaper},) * 2)
     assert machine_line({"kernel": "6.1"}, [a_cell(), shaped]) == f"kernel 6.1, {named}"
     assert machine_line({"kernel": "6.1"}, [a_cell()]) == "kernel 6.1"
@@ -79,7 +79,7 @@ GITHUB: dict[str, Any] = {"GITHUB_SERVER_URL": "https://host", "GITHUB_REPOSITOR
 
 
 def test_a_job_gets_its_summary_appended(tmp_path: Path) -> None:
-    """The file must have room for it: with one byte too many, GitHub would show nothing at all."""
+    """The file must have room for the summary: with one byte too many, GitHub would show nothing at all."""
     run = written(tmp_path / "run", a_cell())
     file = tmp_path / "summary.md"
     file.write_text("before\n", encoding="utf-8")

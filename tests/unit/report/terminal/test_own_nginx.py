@@ -67,7 +67,7 @@ def test_a_patch_that_helps_only_under_some_loads_is_to_be_considered() -> None:
     assert "no gain in" not in render_own([own("w", 1.0, "refuted", only_if="stalls"), judged("stalls", "refuted")])
 
 
-def test_good_and_useless_settings_are_reported() -> None:
+def test_settings_that_are_fine_and_changes_without_a_gain_are_reported() -> None:
     """The number of tested places is reported, too."""
     fine = Fine(what="connections are reused", verdict="refuted")
     cells = [
@@ -118,7 +118,7 @@ def test_the_reason_for_undecided_and_untested_claims_is_reported_once() -> None
     ]
 
 
-def test_the_first_lines_say_what_was_tested_on_what_and_how_noisy_it_was() -> None:
+def test_the_first_lines_name_the_configuration_the_version_and_the_noise() -> None:
     """There are two lines, which name the lab's first addition and the number of others."""
     noise = {"lost_p50_pct": 1.0, "lost_max_pct": 20.0}
     head = render_head("n.conf", ["the oldest"], [judged("a", "holds", host_noise=noise)], seconds=75.4)

@@ -32,7 +32,7 @@ def resize(descriptor: int, columns: int) -> None:
 
 
 def test_a_terminals_line_is_rewritten_and_a_log_file_gets_only_permanent_lines() -> None:
-    """Nothing of the progress remains, clearing twice does no harm, and foreign text does not break a line."""
+    """No progress text remains, clearing twice does no harm, and foreign text does not break a line."""
     told = {}
     for interactive in (True, False):
         stream = io.StringIO()
@@ -51,7 +51,7 @@ def test_a_terminals_line_is_rewritten_and_a_log_file_gets_only_permanent_lines(
 
 
 def test_a_log_file_shows_once_a_minute_that_the_run_continues() -> None:
-    """If another line was printed, none is added."""
+    """If another line was printed in that minute, none is added."""
     stream, now_s = io.StringIO(), [0.0]
     progress = ProgressLine(stream, interactive=False, clock=lambda: now_s[0])
     for at_s in (59.0, 60.0, 61.0, 119.0):

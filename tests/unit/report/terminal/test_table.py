@@ -56,6 +56,6 @@ def test_the_level_of_the_intervals_is_the_lowest_of_their_plans() -> None:
     assert "intervals" not in render_table([a_cell()], color=False)
 
 
-def test_the_list_of_a_run_without_cells_says_so() -> None:
+def test_the_list_of_a_run_without_cells_says_that_there_are_no_results() -> None:
     """For a run that was interrupted early, there is neither a list nor an error."""
     assert render_table([], color=False, seconds=3.0) == ("No results.\n\nmeasuring: 0.0 s of 3.0 s (0%)\n")

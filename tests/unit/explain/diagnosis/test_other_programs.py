@@ -212,12 +212,12 @@ def test_a_services_backends_are_kept_with_it() -> None:
 def test_one_slow_socket_of_thousands_is_rare() -> None:
     """One of three is not rare, and neither is one with a very long queue. Five connections rule nothing out."""
     slow, heavy = (established(mib << 20, rwnd_limited_ms=5000.0, busy_ms=5000.0) for mib in (1, 64))
-    street, few, much = (
+    many, few, much = (
         seen(table(listening(), one, *[established(0)] * others))
         for one, others in ((slow, 2140), (slow, 2), (heavy, 2140))
     )
-    assert verdict(diagnose(street), Cause.SLOW_READER_BUFFERING) is CauseVerdict.RARE
-    assert any(line.startswith("Rare: slow-reader buffering: ") for line in told(street))
+    assert verdict(diagnose(many), Cause.SLOW_READER_BUFFERING) is CauseVerdict.RARE
+    assert any(line.startswith("Rare: slow-reader buffering: ") for line in told(many))
     assert causes(diagnose(few)) == causes(diagnose(much)) == [Cause.SLOW_READER_BUFFERING]
     little = other(8000, flows=5, handshakes={"complete": 5}, from_server=Side(data_segments=9))
     assert told(seen(capture(little)))[0] == "These files show too little to say whether all is well."
