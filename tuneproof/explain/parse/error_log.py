@@ -124,11 +124,11 @@ class ErrorLog:
     workers_left: tuple[datetime, ...]  # when workers exited, the first 1000 times, in the log's own time zone
     first: datetime | None  # time of the first message, in the log's own time zone; None without times
     last: datetime | None  # time of the last message
-    known: tuple[MessageCount, ...] = ()  # the messages with a row, each once
+    known: tuple[MessageCount, ...] = ()  # one count for each row that matched messages
     unknown: Unknown = field(default_factory=Unknown)  # those at level error or above without a row
     logged: Mapping["Said", int] = field(default_factory=dict)
     """How often a startup message was written to the log, but not to the terminal."""
-    printed: Mapping["Said", int] = field(default_factory=dict)  # and to the terminal (or journal), but not to the log
+    printed: Mapping["Said", int] = field(default_factory=dict)  # the reverse; a journal counts as a terminal
     of_connections: LineSample = field(default_factory=LineSample)
     """A sample of the messages with a time and the number of a connection."""
 

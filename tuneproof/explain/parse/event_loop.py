@@ -15,7 +15,7 @@ from tuneproof.explain.parse.problems import MalformedEvidenceError
 
 VERSION: Final = 1
 MAGIC: Final = '{"event_loop_recording": '
-"""The beginning of such a file."""
+"""How a recording begins."""
 _LARGEST: Final = 1 << 63
 _Record = TypeVar("_Record")
 
@@ -87,17 +87,17 @@ class LoopRecording:
 
 
 def header(began: str) -> str:
-    """Return the first line."""
+    """Return the first line of a recording."""
     return f"{MAGIC}{VERSION}, {json.dumps({'began': began})[1:]}"
 
 
 def to_line(second: LoopSecond) -> str:
-    """Return the line of a second."""
+    """Return a second as a line."""
     return json.dumps(asdict(second), separators=(",", ":"))
 
 
 def note_line(note: str) -> str:
-    """Return the line of a note."""
+    """Return a note as a line."""
     return json.dumps({"note": note})
 
 

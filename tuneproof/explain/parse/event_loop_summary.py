@@ -165,7 +165,7 @@ def _worker(name: str, worker: int, of: Sequence[LoopSecond]) -> WorkerLoop:
         name=name,
         watched_s=watched_s,
         iterations=iterations,
-        # An iteration counts in the second of its end.
+        # An iteration counts in the second in which it ended.
         busy_share=min(1.0, busy_s / watched_s) if watched_s else 0.0,
         p50_s=_percentile_s(histogram, long, 50),
         p99_s=_percentile_s(histogram, long, 99),

@@ -37,7 +37,7 @@ class PathTimes:
     """The time of one upstream server for one kind of path, from connected to the response header."""
 
     server: str  # the server's address, or NOT_LOGGED
-    path: str  # with a star for each part that has a digit
+    path: str  # with a star for each part that contains a digit
     own_time_s: Distribution
     """Times of requests without a body: a backend would also wait for the body."""
 

@@ -1,7 +1,7 @@
 """Finds the beginning and length of TCP, UDP or ICMP in a packet.
 
-Link layers, IPv4 (RFC 791), IPv6 with its extensions (RFC 8200), and packets within packets: PPPoE (RFC 2516), MPLS
-(RFC 3032), IP in IP (RFC 2003), GRE (RFC 2784, 2890), VXLAN (RFC 7348), Geneve (RFC 8926).
+It reads link layers, IPv4 (RFC 791), IPv6 with extensions (RFC 8200), and packets within packets: PPPoE (RFC 2516),
+MPLS (RFC 3032), IP in IP (RFC 2003), GRE (RFC 2784, 2890), VXLAN (RFC 7348), Geneve (RFC 8926).
 
 Link types: https://www.tcpdump.org/linktypes.html; there, LINKTYPE_LINUX_SLL.html and LINKTYPE_LINUX_SLL2.html show the
 layouts of Linux "cooked" captures, which tcpdump's interface ``any`` yields. All other packets are counted under a few
