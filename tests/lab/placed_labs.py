@@ -16,7 +16,7 @@ from typing import Final
 
 import docker
 
-from tests.lab.children import SHORTEST_RUN, wait_until
+from tests.lab.children import GONE_WITHIN_S, SHORTEST_RUN, reapers, wait_until
 from tests.lab.sigkill import kill_once
 from tuneproof.lab.engine.labels import SESSION, Session
 from tuneproof.lab.engine.reach import connect
@@ -69,6 +69,7 @@ def kills(times: int, seed: int, places: Mapping[Role, str]) -> None:
                 f"{number:3}: killed after {kill.after_s:5.2f} s, {'alive' if kill.alive else 'ended'}, "
                 f"{kill.resources} resources; nothing left after {kill.gone_after_s:.1f} s"
             )
+            wait_until(lambda: not reapers(Path(folder)), within_s=GONE_WITHIN_S)
 
 
 def _clients(engines: Engines, stack: ExitStack) -> list[docker.DockerClient]:

@@ -12,7 +12,15 @@ import pytest
 
 from fixtures.engine import BuiltImages
 from fixtures.options import RunState
-from tests.lab.children import COUNTED_RUN, GONE_WITHIN_S, measures_beyond, resources_of, start_pytest, wait_until
+from tests.lab.children import (
+    COUNTED_RUN,
+    GONE_WITHIN_S,
+    measures_beyond,
+    reapers,
+    resources_of,
+    start_pytest,
+    wait_until,
+)
 from tests.lab.sigkill import kill_once
 from tuneproof.errors import LabError
 from tuneproof.lab.engine.labels import LEASE, Session
@@ -75,11 +83,22 @@ def test_only_a_session_with_an_ended_lease_is_removed(
         assert not engine.networks.list(filters={"label": f"io.tuneproof.session={other_session.id}"})
 
 
+@pytest.fixture(scope="module")
+def killed() -> Iterator[list[Path]]:
+    """Collect the results folders of killed runs; at the end of the module, none of their reapers may be left."""
+    folders: list[Path] = []
+    yield folders
+    wait_until(lambda: not any(map(reapers, folders)), within_s=GONE_WITHIN_S)
+
+
 @pytest.mark.parametrize("has", [pytest.param(1, marks=pytest.mark.slow), 3, pytest.param(6, marks=pytest.mark.slow)])
 @pytest.mark.timing
-def test_nothing_survives_a_sigkill(engine: docker.DockerClient, tmp_path: Path, run_state: RunState, has: int) -> None:
+def test_nothing_survives_a_sigkill(
+    engine: docker.DockerClient, tmp_path: Path, run_state: RunState, killed: list[Path], has: int
+) -> None:
     """The kill comes soon after the run has created this many resources; tests/lab/sigkill.py kills at more moments."""
     instants = random.Random(run_state.options.seed + has)  # noqa: S311 - reproducible, not secret
+    killed.append(tmp_path)
     kill = kill_once(engine, after_s=instants.random() / 2, results=tmp_path, has=has)
     assert kill.alive, "the kill hit nothing"
     assert kill.resources
