@@ -1,17 +1,15 @@
 """The lab promises that a link does what its profile says; otherwise, claims over the link get no verdict."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import pytest
 
-from fixtures.engine import BuiltImages, PlaceCpus
 from fixtures.options import RunState
-from tests.support.path_lab import PEER, path_lab_specs
+from tests.support.path_lab import PEER
 from tests.support.probe_capture import Arrivals, corruption_faults
-from tuneproof.lab.engine.labels import Session
 from tuneproof.lab.load.stage import Programs
 from tuneproof.lab.network.impairments import Impairment
 from tuneproof.lab.network.link_faults import SELF_CHECK, faults, link_records
@@ -20,7 +18,6 @@ from tuneproof.lab.network.path import LinkFigures
 from tuneproof.lab.network.profiles import PROFILES
 from tuneproof.lab.network.settling import lowering_lines, settle
 from tuneproof.lab.network.shaped_links import PROBE_PORT, ProbePlan, ShapedLinks
-from tuneproof.lab.topology.lab import Lab
 from tuneproof.report.results.run_file import ResultsWriter
 
 pytestmark = [pytest.mark.engine, pytest.mark.timing]
@@ -31,24 +28,10 @@ PLAN = ProbePlan(packets=5000, interval_s=0.001, payload_bytes=64, load_s=1.0)
 SHAPED = tuple(profile for profile in PROFILES.values() if profile.shapes)
 
 
-@pytest.fixture(scope="module")
-def links(
-    lab_session: Session, images: BuiltImages, shaper: Callable[[], str], place_cpus: PlaceCpus
-) -> Iterator[ShapedLinks]:
-    """A lab with only links, a client's and a backend's, and a peer in place of nginx."""
-    placement = place_cpus(())
-    chosen = shaper()
-    with Lab(lab_session) as lab:
-        lab.start(
-            path_lab_specs(
-                shaper=chosen,
-                netadmin_image=images.roles["netadmin"],
-                client_image=images.roles["client"],
-                peer_cpuset=placement.subject,
-                others_cpuset=placement.others,
-            )
-        )
-        yield ShapedLinks(lab, shaper=chosen)
+@pytest.fixture
+def links(path_lab: Callable[[str], ShapedLinks], shaper: Callable[[], str]) -> ShapedLinks:
+    """Return the links of a lab with this run's shaper."""
+    return path_lab(shaper())
 
 
 # Nothing else measures duplicates, reordering and wrong bits. The others consist of delays, losses and rates: the test

@@ -4,7 +4,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +13,10 @@ from typing import Any
 import docker
 import pytest
 
-from fixtures.engine import BuiltImages
+from fixtures.engine import BuiltImages, PlaceCpus
 from fixtures.labs import Measure
 from images.netadmin.netadmin.wire import REGISTERS_LIBRARY
-from tests.lab.wire_processes import end_wires
+from tests.lab.links.wire_processes import end_wires
 from tests.support.path_lab import PEER, path_lab_specs
 from tuneproof.catalogue.reuseport_stall import SCENARIO, TCP_RMEM, ReuseportStall
 from tuneproof.errors import LabError
@@ -44,12 +44,15 @@ pytestmark = [pytest.mark.engine, pytest.mark.timing]
 WAN = PROFILES["wan"]
 
 
-@pytest.fixture(scope="module")
-def lab(lab_session: Session, images: BuiltImages, wire: str) -> Iterator[Lab]:
-    """A lab that consists only of links with wires in between."""
-    with Lab(lab_session) as started:
-        started.start(specs_of(images, wire))
-        yield started
+@pytest.fixture
+def links(path_lab: Callable[[str], ShapedLinks], wire: str) -> ShapedLinks:
+    """Return the links of a lab with wires."""
+    return path_lab(wire)
+
+
+@pytest.fixture
+def lab(links: ShapedLinks) -> Lab:
+    return links._lab
 
 
 def specs_of(images: BuiltImages, shaper: str) -> list[RoleSpec]:
@@ -86,18 +89,12 @@ def free_memory_bytes(links: ShapedLinks) -> int:
     return int(said[-1]) * 1024
 
 
-@pytest.fixture(scope="module")
-def wire(lab_session: Session, images: BuiltImages) -> str:
+@pytest.fixture
+def wire(impossible_shapers: Callable[[], Mapping[str, str]]) -> str:
     """Return the shaper "wire" if the host can run one."""
-    reason = why_impossible(lab_session, images.roles["netadmin"])[WIRE]
-    if reason:
+    if reason := impossible_shapers()[WIRE]:
         pytest.skip(f"no wire can be raised on this host: {reason}")
     return WIRE
-
-
-@pytest.fixture(scope="module")
-def links(lab: Lab) -> ShapedLinks:
-    return ShapedLinks(lab, shaper=WIRE)
 
 
 def assert_is(links: ShapedLinks, network: NetworkProfile) -> None:
@@ -121,11 +118,10 @@ def interface(lab: Lab, container: str) -> tuple[str, str, str]:
     )
 
 
-@pytest.mark.usefixtures("links")
-def test_a_wire_leaves_the_subjects_cpu_alone_once_it_is_up(lab: Lab) -> None:
-    """A wire's kernel starts on all CPUs; then every process of its container is on the other roles' CPU."""
+def test_a_wire_leaves_the_subjects_cpu_alone_once_it_is_up(lab: Lab, place_cpus: PlaceCpus) -> None:
+    """A wire's kernel starts on all CPUs; then every process of its container is on the other roles' CPUs."""
     allowed = lab[owner_name("client")].run(["sh", "-c", "grep -h Cpus_allowed_list /proc/[0-9]*/status | sort -u"])
-    assert allowed.decode().split() == ["Cpus_allowed_list:", "1"]
+    assert allowed.decode().split() == ["Cpus_allowed_list:", place_cpus(()).others]
 
 
 def test_a_wire_keeps_the_mac_address_the_ip_address_and_the_routes(lab: Lab, links: ShapedLinks) -> None:

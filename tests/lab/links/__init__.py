@@ -1,0 +1,1 @@
+"""Shaped links, measured in one lab."""

@@ -1,0 +1,46 @@
+"""One lab for all tests of links."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.path_lab import path_lab_specs
+from tuneproof.lab.network.shaped_links import ShapedLinks
+from tuneproof.lab.topology.lab import Lab
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    # pytest loads this file before the plugin, which it could then not rewrite.
+    from fixtures.engine import BuiltImages, PlaceCpus
+    from tuneproof.lab.engine.labels import Session
+
+PathLab = Callable[[str], ShapedLinks]
+
+
+@pytest.fixture(scope="package")
+def path_lab(lab_session: Session, images: BuiltImages, place_cpus: PlaceCpus) -> Iterator[PathLab]:
+    """Return a lab's links by shaper: those of a client and a backend, with a peer in place of nginx."""
+    placement = place_cpus(())
+    with ExitStack() as labs:
+
+        @functools.cache
+        def links_of(shaper: str) -> ShapedLinks:
+            lab = labs.enter_context(Lab(lab_session))
+            lab.start(
+                path_lab_specs(
+                    shaper=shaper,
+                    netadmin_image=images.roles["netadmin"],
+                    client_image=images.roles["client"],
+                    peer_cpuset=placement.subject,
+                    others_cpuset=placement.others,
+                )
+            )
+            return ShapedLinks(lab, shaper=shaper)
+
+        yield links_of
