@@ -13,7 +13,7 @@ PLACE: Final = re.compile(r"<([a-z]+\+?)>")
 """The placeholder for any text in a row's words."""
 _FUNCTION: Final = "<function>"
 _FUNCTIONS: Final = ("recv", "readv", "send", "sendto", "sendfile", "writev", "SSL_read", "SSL_write")
-"""What nginx reads and writes a connection with on Linux; ``<function>`` is any of them."""
+"""The functions with which nginx reads and writes connections on Linux; ``<function>`` is any of them."""
 _ERRNO: Final = re.compile(r"\((\d+): ([^)<]+)\)")
 _PLACES: Final = {
     "n": r"\d+",
@@ -88,7 +88,7 @@ _OTHER_WORDS: Final = re.compile(
     rf"(?:(?<=\d: )|\A)(?:{'|'.join(map(re.escape, GLIBC_WORDS))})(?=\)|\Z)", re.IGNORECASE
 )
 _GLIBC_BY_LOWER: Final = {other.lower(): words for other, words in GLIBC_WORDS.items()}
-# Older nginx writes OpenSSL's errors in brackets even if there are none, only errno.
+# Older nginx adds brackets for OpenSSL's errors even if there are none, only an errno.
 _NO_SSL_ERRORS: Final = "failed (SSL:) ("
 # With this many characters a match is unique; with fewer, the level or the rest must confirm it.
 _FEWEST: Final = 15
@@ -130,7 +130,7 @@ class _Candidate:
     pattern: str
     fixed: int  # how many characters of the wording are fixed: of several matches, the most specific one decides
     piece: str  # its longest fixed part
-    begun: str  # the beginning of its first fixed part: a message that is cut before its end is not found
+    begun: str  # the beginning of its first fixed part; a message that was cut inside it is not found
 
     @cached_property
     def fits(self) -> re.Pattern[str]:
@@ -276,7 +276,7 @@ def find_cut(text: str, level: str = "") -> Message | None:
 
 
 def find_cut_of_all(text: str, level: str = "") -> list[Message]:
-    """Return all rows that begin with a message that was cut, in their order."""
+    """Return all rows that begin with a message that was cut, in the order of the rows."""
     beginning = in_glibc_words(text)
     for mark in _CUT:
         beginning = beginning.removesuffix(mark).rstrip()

@@ -65,7 +65,7 @@ class Message:
     area: str  # its file
     name: str  # what it means, as a headline
     words: tuple[Words, ...]
-    levels: tuple[str, ...]  # nginx's log level; empty for messages of other programs
+    levels: tuple[str, ...]  # nginx's log level; empty for messages from other programs
     problem: Problem
     happened: str  # one sentence
     why: str  # what provokes it
@@ -75,16 +75,16 @@ class Message:
     affects: str  # who notices, and what they get
     statuses: tuple[int, ...] = ()  # nginx's status for such a request, if it is one of few
     follows: tuple[str, ...] = ()  # ids of messages that cause this one, if they are in the log, too
-    page: str = ""  # the page of the documentation that measures it
+    page: str = ""  # the documentation's page with measurements
     provoke: str = ""  # what provokes it in a container
     unprovoked: str = ""  # why no container can; one of the two is set
-    in_stream: "Message | None" = None  # the facts about connections of stream{} and mail{}, if different
-    in_mail: "Message | None" = None  # the facts about connections of mail{}, if they differ from those of stream{}
-    in_fastcgi: "Message | None" = None  # those about upstreams of fastcgi_pass
-    in_uwsgi: "Message | None" = None  # those of uwsgi_pass
-    in_scgi: "Message | None" = None  # those of scgi_pass
-    in_grpc: "Message | None" = None  # those about upstreams of grpc_pass
-    in_memcached: "Message | None" = None  # those of memcached_pass
+    in_stream: "Message | None" = None  # the facts about connections in stream{} and mail{}, if different
+    in_mail: "Message | None" = None  # the facts about connections in mail{}, if they differ from those in stream{}
+    in_fastcgi: "Message | None" = None  # those about upstreams behind fastcgi_pass
+    in_uwsgi: "Message | None" = None  # those behind uwsgi_pass
+    in_scgi: "Message | None" = None  # those behind scgi_pass
+    in_grpc: "Message | None" = None  # those behind grpc_pass
+    in_memcached: "Message | None" = None  # those behind memcached_pass
 
 
 def depends_on(row: Message) -> str:

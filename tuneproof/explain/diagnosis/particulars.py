@@ -75,7 +75,7 @@ _COMMON: Final = frozenset(
         "rtmp subs_filter fancyindex auth_pam proxy_cache_purge nchan_subscriber nchan_publisher echo"
     ).split()
 )
-# The similarity in difflib's measure, and the first characters that are alike: those of lua_ssl_ciphers are not.
+# The similarity by difflib's measure, and how many first characters must be equal: in lua_ssl_ciphers they are not.
 _ALIKE: Final = 0.9
 _BEGINNING: Final = 3
 _LOAD: Final = (
@@ -177,7 +177,7 @@ def _with_directive(row: Message, name: str) -> Message:
 
 
 def _is_misspelt(name: str, names: Collection[str]) -> bool:
-    """Tell whether one character or two make a name another one: a module's pattern may match both."""
+    """Tell whether a name is almost the same as another one: a module's pattern may match both."""
     close = [] if name in names or not name.isidentifier() else get_close_matches(name, names, n=1, cutoff=_ALIKE)
     return any(each.startswith(name[:_BEGINNING]) for each in close)
 

@@ -49,7 +49,7 @@ def at_least(count: int, of: int, share: float) -> float:
 
 
 def part_from(times: Distribution, limit: float) -> float:
-    """Return the share of values that are certainly as large as the limit, according to percentiles."""
+    """Return the share of values that are certainly at least the limit, according to percentiles."""
     percentiles = ((times.median, 0.5), (times.p90, 0.1), (times.p99, 0.01))
     return next((part for value, part in percentiles if value >= limit), 0.0)
 

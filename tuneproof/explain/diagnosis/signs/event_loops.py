@@ -15,7 +15,7 @@ from tuneproof.wording import count, seconds, share
 # An event at a random moment waits for the rest of the iteration. A request takes several iterations: one event in ten
 # that waits 5 ms makes most requests late.
 _LATE_SHARE: Final = 0.1
-# Or the worker stalls rarely but long: one event in a hundred waits noticeably long.
+# Or the worker stalls rarely, but for long: one event in a hundred waits noticeably long.
 _VERY_LATE_S: Final = 0.1
 _VERY_LATE_SHARE: Final = 0.01
 # A nearly idle worker waits for a CPU as often as others, without consequences.
