@@ -135,11 +135,11 @@ def _of_captures(evidence: EvidenceSet) -> Iterator[Reason]:
     for where in captured_services(evidence):
         service = where.service
         sides = (service.from_client, service.from_server)
-        again = sum(side.retransmitted_segments for side in sides)
+        again = sum(side.retransmitted_segments - side.suspected_copies for side in sides)
         sent = sum(side.data_segments for side in sides)
         if again >= REPEATED_SEGMENTS and again >= REPEATED_SHARE * sent:
-            text = f"{again} of {sent} segments with data appear in the capture more than once ({share(again / sent)})"
-            yield Reason(text=f"{text}, to and from {where.label}: sent again, or captured twice.", files=(where.file,))
+            text = f"{again} of {sent} segments with data were sent again ({share(again / sent)})"
+            yield Reason(text=f"{text}, to and from {where.label}.", files=(where.file,))
         failed = service.server_errors
         if lower_limit(failed, service.requests) >= TOUCHED_SHARE:
             text = f"{failed} of {service.requests} responses from {where.label} have a status of 500 or above"

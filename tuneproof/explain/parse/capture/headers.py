@@ -157,7 +157,9 @@ _GRE: Final = 47
 _GRE_BYTES: Final = 4
 _GRE_OPTIONS: Final = 0b1011_0000  # checksum, key, sequence number: four bytes each
 _IP_IN_IP: Final[Mapping[int, int]] = {4: IPV4, 41: IPV6}
-_VXLAN_PORT, _GENEVE_PORT = 4789, 6081
+_GENEVE_PORT: Final = 6081
+# IANA's, and Linux' own default, which flannel and Cilium use.
+_VXLAN_PORTS: Final = frozenset({4789, 8472})
 _VXLAN_BYTES: Final = 8  # Geneve's, too, without its options
 _GENEVE_OPTIONS: Final = 0x3F  # their length, in words
 _BRIDGED: Final = 0x6558  # an Ethernet frame
@@ -231,7 +233,7 @@ def _within(data: bytes, place: TransportPlace) -> tuple[int, int] | None:
         at = place.at + _GRE_BYTES + 4 * (flags & _GRE_OPTIONS).bit_count()
     elif place.protocol == _UDP and len(data) >= (at := place.at + _UDP_BYTES) + _VXLAN_BYTES:
         port = int.from_bytes(data[place.at + 2 : place.at + 4])
-        if port == _VXLAN_PORT:
+        if port in _VXLAN_PORTS:
             ethertype, at = _BRIDGED, at + _VXLAN_BYTES
         elif port == _GENEVE_PORT:
             ethertype = int.from_bytes(data[at + 2 : at + 4])

@@ -83,11 +83,25 @@ OUTER = ETHERNET / IP(src="192.0.2.1", dst="192.0.2.2")
         OUTER / GRE(chksum_present=1, key_present=1, seqnum_present=1),
         OUTER / GRE() / ETHERNET / Dot1Q(vlan=5),
         OUTER / UDP(sport=50_000, dport=4789) / VXLAN(vni=7) / ETHERNET,
+        OUTER / UDP(sport=50_000, dport=8472) / VXLAN(vni=7) / ETHERNET,
         OUTER / UDP(sport=50_000, dport=6081) / GENEVE(vni=7) / ETHERNET,
         OUTER / UDP(sport=50_000, dport=6081) / GENEVE(vni=7, optionlen=2, options=bytes(8)) / ETHERNET,
         OUTER / GRE() / IP(src="192.0.2.3", dst="192.0.2.4"),
     ],
-    ids=["PPPoE", "MPLS", "IP", "IPv6", "GRE", "GRE options", "GRE bridge", "VXLAN", "Geneve", "Geneve options", "two"],
+    ids=[
+        "PPPoE",
+        "MPLS",
+        "IP",
+        "IPv6",
+        "GRE",
+        "GRE options",
+        "GRE bridge",
+        "VXLAN",
+        "flannel",
+        "Geneve",
+        "Geneve options",
+        "two",
+    ],
 )
 def test_the_segment_within_a_tunnel_is_found(outer: Any) -> None:
     """Machines of a cluster send packets to each other inside other packets."""
