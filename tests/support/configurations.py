@@ -85,6 +85,10 @@ CASES: Final[Mapping[str, Case]] = {
         expects={"upstreams": [{"name": "app", "servers": ["10.0.0.1:8080"], "keepalive": 32}]},
     ),
     "switched-off-on-the-newest": passing("", "no", version="1.30", http="upstream app { server a:1; keepalive 0; }\n"),
+    "one-request-per-connection": passing(
+        BOTH, "no", http="upstream app { server a:1; keepalive 8; keepalive_requests 1; }\n"
+    ),
+    "no-idle-connections": passing(BOTH, "no", http="upstream app { server a:1; keepalive 8; keepalive_timeout 0; }\n"),
     "keepalive-with-local": passing(
         "", "yes", version="1.30", http="upstream app { server a:1; keepalive 8 local; }\n"
     ),

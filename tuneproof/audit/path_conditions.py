@@ -10,11 +10,11 @@ from tuneproof.conf.statements import Statement
 from tuneproof.conf.tree import Block
 
 _PREFIXES: Final = frozenset({Kind.PREFIX, Kind.PREFIX_ONLY})
-_URI: Final = re.compile(r"https?://(?:unix:[^:]+:|[^/?$]+)(/[^?$]*)", re.IGNORECASE)
+_URI: Final = re.compile(r"https?://(?:unix:[^:$]+:|(?!unix:)[^/?$]+)(/[^?$]*)", re.IGNORECASE)
 _CONSTANT: Final = re.compile(r"(?!(?:[^/]*://)?unix:[^:]*$)(?:[^/]*://)?([^/]*)(/[^$]*)", re.IGNORECASE)
 _DECODED: Final = re.compile(r"://.+?(\$\{?(?:document_)?uri\b\}?)")
 # The path, without arguments.
-_PATH: Final = re.compile(r"(?:[^/]*://)?(?:unix:[^:]*:|[^/?]*)(/[^?]*)")
+_PATH: Final = re.compile(r"(?:[^/]*://)?+(?:unix:[^:]*:|(?!unix:)[^/?]*)(/[^?]*)")
 _CAPTURE: Final = re.compile(r"\$(\d)")
 _PART: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]])*\]|\(\?(?!P?<\w|'\w)|[()]", re.DOTALL)
 # A dot, or a negated class: it matches a space.
@@ -34,7 +34,7 @@ def _glued(at: Statement | Block, block: Block, _facts: Facts) -> str:
     value = "".join(at.args[:1])
     match = _URI.fullmatch(value)
     to = match[1] if match else value if at.name == "alias" and "$" not in value else ""
-    if location is None or location.kind not in _PREFIXES or not to or block.local("rewrite") or block.may_say_more:
+    if location is None or location.kind not in _PREFIXES or not to or _rewrites(block) or block.may_say_more:
         return ""
     has_slash = location.name.endswith("/")
     # Without the location's own slash, an alias reaches the folder above, which has a row of its own.
@@ -42,6 +42,12 @@ def _glued(at: Statement | Block, block: Block, _facts: Facts) -> str:
         return ""
     name = block.args[-1]
     return f"{name}x as {to}x" if has_slash else f"{name}/x as {to}/x"
+
+
+def _rewrites(block: Block) -> bool:
+    """Tell whether a block may change a request's path, after which nginx replaces all of it."""
+    names = (*(said.name for said in block.own), *(inner.name for inner in block.blocks))
+    return any(name == "rewrite" or name.startswith("rewrite_by_lua") for name in names)
 
 
 def _constant_path(at: Statement | Block, block: Block, _facts: Facts) -> str:

@@ -150,6 +150,7 @@ def _down_for_long(at: Statement | Block, block: Block, _facts: Facts) -> str:
     failures, avoided = whole_number(options.get("max_fails", "1")), options.get("fail_timeout", "")
     if len(block.local("server")) < 2 or not failures or (time_ms(avoided) or 0) < _LONG_MS:  # noqa: PLR2004 - one server
         return ""
+    avoided += "s" * avoided.isdecimal()
     if failures == 1:
         return f"one failed request takes it out for {avoided}"
     return f"{failures} failed requests within {avoided} take it out for {avoided}"

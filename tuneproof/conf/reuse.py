@@ -17,6 +17,8 @@ from tuneproof.conf.upstreams import DEFAULT_SINCE, KEPT_SINCE, Target, Upstream
 from tuneproof.conf.variables import entries, possible_values, table_of, variables
 
 _VARIABLE: Final = re.compile(r"\$\{?(\w+)")
+# Values in an upstream block with which ngx_http_upstream_free_keepalive_peer keeps no connection.
+_CLOSING: Final = {"keepalive_requests": frozenset("01"), "keepalive_timeout": frozenset({"0", "0s", "0ms"})}
 _PERSISTENT: Final = frozenset({"1.1", "2"})
 
 
@@ -34,6 +36,7 @@ class Lack(StrEnum):
 
     BLOCK = "no upstream block"
     CACHE = "no keepalive in the upstream block"
+    LIMIT = "a limit in the upstream block"
     ORDER = "keepalive before the balancing method"
     VERSION = "HTTP/1.0"
     HEADER = "Connection header"
@@ -140,6 +143,12 @@ def _obstacles(target: Target, upstream: Upstream, version: tuple[int, ...]) -> 
         said = "has keepalive 0" if upstream.statement is not None else "has no keepalive"
         why = f"upstream {upstream.name} {said}"
         yield Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.CACHE,), culprit=upstream.statement)
+    limit = next(
+        (said for said in upstream.block.own if said.args[:1] and said.value in _CLOSING.get(said.name, ())), None
+    )
+    if limit is not None:
+        why = f"{limit.name} {limit.value} ({limit.file}:{limit.line}) closes connections after one request"
+        yield Judgement(reuse=Reuse.NO, why=why, lacks=(Lack.LIMIT,), culprit=limit)
     if target.kind == "fastcgi":
         switch = target.block.setting("fastcgi_keep_conn")
         if switch is None or switch.value != "on":

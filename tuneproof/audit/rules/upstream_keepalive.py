@@ -157,6 +157,8 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
     behind = next((said for said in block.own if said.name == f"{target.kind}_pass"), block)
     upstream = _explicit(facts, proxied)
     names = target.names() or ()
+    if Lack.LIMIT in lacks:
+        return ()
     if Lack.BLOCK in lacks:
         return _with_new_block(facts, proxied)
     header = connection_header(block, facts.version_numbers).reuse if target.kind == "proxy" else Reuse.YES
