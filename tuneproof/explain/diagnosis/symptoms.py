@@ -11,6 +11,7 @@ from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.findings import CauseAssessment, CauseVerdict, Reason
 from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.counter_changes import CounterChanges
+from tuneproof.explain.diagnosis.signs.cpu_waits import starved_workers
 from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
@@ -72,6 +73,7 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
             yield Reason(text=text, files=(log.name,))
     yield from departures(evidence)
     yield from _of_event_loops(evidence)
+    yield from (Reason(text=wait.text, files=(wait.file,)) for wait in starved_workers(evidence))
     for run in evidence.load_runs:
         for text in _of_load(run.content):
             yield Reason(text=text, files=(run.name,))
@@ -112,8 +114,15 @@ def _of_log(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
 
 
 def _of_load(run: LoadRun) -> Iterator[str]:
+    other_length = max(0, run.errors.get("length", 0) - run.non_2xx)
     if run.failed_share is not None and run.failed_share >= TOUCHED_SHARE:
-        yield f"{run.tool}: {share(run.failed_share)} of the requests failed."
+        text = f"{run.tool}: {share(run.failed_share)} of the requests failed"
+        if other_length:
+            text += (
+                f", {other_length} of them only because the response's length differs from that of the first one, as "
+                "usual for dynamic pages (ab -l accepts them)"
+            )
+        yield f"{text}."
     elif run.errors:
         kinds = ", ".join(f"{kind.replace('_', ' ')} {number}" for kind, number in sorted(run.errors.items()))
         yield f"{run.tool} counted errors: {kinds}."

@@ -18,6 +18,7 @@ from tests.support.canned_evidence import (
     load_run,
     log,
     lossy,
+    pidstat,
     readings,
     scheduled,
     seen,
@@ -241,6 +242,11 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
             seen(service(server_errors=50)),
             "50 of 200 responses from 10.0.0.2:8000 have a status of 500 or above (25 %).",
         ),
+        (seen(pidstat("%wait", 40.0, 60.0)), "nginx waits for a CPU 50 % of the time (pidstat, %wait): "),
+        (
+            seen(load_run(errors={"length": 300}, non_2xx=100, failed_share=0.3)),
+            "ab: 30 % of the requests failed, 200 of them only because the response's length differs",
+        ),
         (seen(capture(REPEATED)), "5000 of 6200 segments with data were sent again (80.6 %)"),
         (
             seen(service(response_s=spread(0.01, 1.03, slow_share=0.01), handshake_s=spread(0.035))),
@@ -270,6 +276,8 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
         "timeouts",
         "streams",
         "captured-5xx",
+        "no CPU",
+        "length",
         "repeated",
         "late-answer",
         "since-boot",

@@ -7,6 +7,7 @@ from typing import Final
 from tuneproof.explain.diagnosis.evidence_set import EvidenceSet
 from tuneproof.explain.diagnosis.thresholds import WAITING_SHARE
 from tuneproof.explain.parse.processes.schedstat import Schedstat, between
+from tuneproof.wording import share
 
 # If a process ran and waited for less than this, the share means nothing.
 _ENOUGH_WAIT_S: Final = 0.1
@@ -20,6 +21,12 @@ class CpuWait:
     share: float  # share of the time in which the process wanted to run, or, with pidstat, of all time
     of: str  # description of the share
     file: str
+
+    @property
+    def text(self) -> str:
+        """It, in a sentence, with its usual reasons."""
+        why = "other processes, or the CPU quota of its cgroup (cpu.stat), keep it from running"
+        return f"nginx waits for a CPU {share(self.share)} of the time{self.of}: {why}."
 
 
 def cpu_waits(evidence: EvidenceSet) -> Iterator[CpuWait]:
