@@ -57,19 +57,19 @@ _OTHERS: Final = (
     (r"^tcp:\n\t\d+ packets? sent", "counters from a BSD or macOS: only Linux's are read"),
     (
         r"^(?:fs|kernel|net|vm)\.[\w./-]+ ?= ?\S",
-        "kernel settings, which show no incident: docs/kernel-settings.md explains some",
+        "kernel settings, which do not show incidents: docs/kernel-settings.md explains some",
     ),
     (
         r"^% time +seconds +usecs/call|^(?:\[pid +\d+\] |\d+ +)?(?:[\d:.]{1,20} )?[a-z]\w{1,30}\(.*\) += -?\d",
-        "the output of strace: tuneproof watch shows what a worker waits for, and its recordings are read",
+        "the output of strace: tuneproof watch shows what a worker waits for, and explain reads its recordings",
     ),
     (
         r"^# (?:To display the perf\.data|Samples: |Overhead )|\APERFILE2",
-        "a perf profile: tuneproof watch shows what a worker waits for, and its recordings are read",
+        "a perf profile: tuneproof watch shows what a worker waits for, and explain reads its recordings",
     ),
     (
         r"^(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.\d{1,9} (?:\S{1,20} +(?:In|Out|[BMP]) +)?IP6? ",
-        "the text output of tcpdump: tcpdump -w FILE writes a capture, which is read",
+        "the text output of tcpdump: tcpdump -w FILE writes a capture, which explain reads",
     ),
     (
         r'\A\s*\{\s*"log"\s*:\s*\{\s*"(?:version|creator)"',
@@ -77,7 +77,7 @@ _OTHERS: Final = (
     ),
     (
         r"^\S+[ \t]+(?:[AP]M[ \t]+)?(?:IFACE[ \t]+)?(?:active/s|atmptf/s|totsck|rxpck/s)|^# hostname;interval;",
-        "sar's rates for the whole machine: nstat -az, run twice, prints the counters behind them, and is read",
+        "sar's rates for the whole machine: nstat -az, run twice, prints the counters behind them; explain reads it",
     ),
     (
         r"^-*procs-* -+memory|^ *\d+ K total memory|^top - |^USER +PID +%CPU|^Linux \S+ \(\S+\)",
@@ -87,7 +87,7 @@ _OTHERS: Final = (
     (r"^(?:tcp|udp) +\d+ .*\bsrc=\S+ dst=", f"the kernel's connection tracking: {_SOCKETS}"),
     (
         r"^\d+: \S+: <[A-Z_,]+>|^Kernel Interface table|^Iface +MTU +RX-OK",
-        "a list of interfaces: packets under dropped, missed or RX-DRP may have been lost; softnet_stat twice is read",
+        "a list of interfaces: packets under dropped, missed or RX-DRP may be lost; explain reads softnet_stat",
     ),
     (r"^\[ *\d+\.\d{6}\] ", "kernel messages, none of which is known to concern nginx"),
     (

@@ -245,8 +245,8 @@ def test_several_processes_in_one_file_are_distinguished(tmp_path: Path) -> None
     text = "".join(f"Name:\tnginx\nPid:\t{pid}\nVmRSS:\t    {pid}00 kB\nRssAnon:\t    {pid} kB\n" for pid in (31, 32))
     explanation = explained(tmp_path, {"status": text})
     (found,) = explanation.found
-    assert figure(found, "nginx 31: resident memory, its own") == 31 << 10
-    assert figure(found, "nginx 32: resident memory, its own") == 32 << 10
+    assert figure(found, "nginx 31: resident memory, private") == 31 << 10
+    assert figure(found, "nginx 32: resident memory, private") == 32 << 10
     assert [len(named.content) for named in explanation.evidence.processes] == [2]
 
 

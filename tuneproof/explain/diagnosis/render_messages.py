@@ -101,7 +101,7 @@ def _affects(finding: MessageFinding) -> str:
     general = all_rows()[finding.row.id]
     if general.statuses and 0 < finding.number <= finding.subrequests:
         return (
-            "subrequests of nginx itself: if mirror makes them, nobody; with auth_request, the client gets 500; with "
+            "nginx's own subrequests: nobody if mirror makes them; with auth_request, the client gets 500; with "
             "SSI, a part of the page is missing"
         )
     if not finding.streams or not (general.statuses or general.area == "upstream"):

@@ -306,7 +306,7 @@ def parse(lines: Iterable[str]) -> ErrorLog:
     for line in lines:
         collector.add(line)
     if (log := collector.log()) is None:
-        raise MalformedEvidenceError("expected lines of nginx's error log, found none", line=1, column=1)
+        raise MalformedEvidenceError("expected lines from nginx's error log, found none", line=1, column=1)
     return log
 
 

@@ -120,7 +120,9 @@ def parse(text: str) -> LoopRecording:
             if number == numbered[-1][0] and began:
                 notes.append("the last line is cut short")
                 break
-            raise MalformedEvidenceError(f"expected a second of a worker: {error!r}"[:200], line=number) from error
+            raise MalformedEvidenceError(
+                f"expected a line about a second of a worker: {error!r}"[:200], line=number
+            ) from error
     if not began:
         raise MalformedEvidenceError("expected an event-loop recording, found nothing", line=1)
     return LoopRecording(began=began, seconds=tuple(seconds), notes=tuple(notes))

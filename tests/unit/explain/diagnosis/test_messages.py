@@ -259,7 +259,7 @@ def test_a_subrequest_has_no_status_of_its_own() -> None:
     inner = [line.replace(', upstream: "', ', subrequest: "/m", upstream: "') for line in written(REFUSED, REFUSED)]
     (finding,) = found(inner, requests(50, 5)).problems
     told = {line.label: line.text for line in answer(finding)}
-    assert told["Affects"].startswith("subrequests of nginx itself: if mirror")
+    assert told["Affects"].startswith("nginx's own subrequests: nobody if mirror")
     assert finding.answered is None
     (finding,) = found([*inner, *written(REFUSED)], requests(50, 5)).problems
     assert "else 502" in {line.label: line.text for line in answer(finding)}["Affects"]

@@ -24,7 +24,7 @@ _TIMES_SHOWN: Final = 5
 
 NEXT: Final[Mapping[Reason, str]] = MappingProxyType(
     {
-        Reason.STOPPED: "find out who stops the process: a debugger or strace that is attached, the container's "
+        Reason.STOPPED: "find out what stops the process: a debugger or strace that is attached, the container's "
         "freezer (docker pause), a script that sends SIGSTOP.",
         Reason.STARVED: "give the worker CPU: look at its cgroup's cpu.stat (throttled), at cpusets, at what else runs "
         "there; fewer worker_processes help only where they compete.",
@@ -32,7 +32,7 @@ NEXT: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.BLOCKED: "move the file off the slow disk, or let threads wait for it (aio threads, "
         "open_file_cache): docs/watch.md.",
         Reason.CALLS: BULK_STEP,
-        Reason.COMPUTING: "find what computes in the worker (gzip_comp_level, TLS handshakes, Lua, regular "
+        Reason.COMPUTING: "find out what computes in the worker (gzip_comp_level, TLS handshakes, Lua, regular "
         "expressions): perf top -p PID shows the function: docs/watch.md.",
         Reason.UNTIMED: "watch this worker alone (`watch PID`), or again when it has less to do: its calls are "
         "timed then.",

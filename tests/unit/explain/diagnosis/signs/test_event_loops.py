@@ -67,7 +67,7 @@ def test_waiting_for_a_cpu_before_iterations_is_reported() -> None:
 def test_explain_advises_what_watch_advises() -> None:
     """A recording also shows what made the iterations long."""
     computing = replace(SECOND, long=(replace(STALL, called_s=0.001),) * 40)
-    for second, words in ((SECOND, "separate large downloads"), (computing, "find what computes in the worker")):
+    for second, words in ((SECOND, "separate large downloads"), (computing, "find out what computes in the worker")):
         evidence = EvidenceSet(event_loops=(Named(name="loops.json", content=loops(second)),))
         (step,) = [row.text for row in rows(diagnose(evidence)) if row.label == "Next"]
         assert step.startswith(words)

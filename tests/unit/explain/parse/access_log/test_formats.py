@@ -90,7 +90,7 @@ def test_a_value_without_quotes_ends_where_the_rest_fits(user: str, agent: str) 
         ("$status $", r"column 9: log_format: not a variable's name .*: '\$'"),
         ("${status", "column 1: log_format: not a variable's name"),
         ("$-a", "column 1: log_format: not a variable's name"),
-        ("escape=xml $status", "escape=xml is none of default, json, none"),
+        ("escape=xml $status", "escape=xml is not one of default, json, none"),
         ("$a " * 501, "more than 1000 parts"),
     ],
 )

@@ -131,7 +131,7 @@ def test_the_time_for_a_hostile_configuration_grows_with_its_size(piece: str) ->
         ("a;\nhttp {\n", 2, "unexpected end of file"),
         ("log_format a;", 1, "log_format needs a name and a format"),
         ("log_format a '$';", 1, "a: log_format: not a variable's name"),
-        ("log_format a escape=xml '$b';", 1, "a: log_format: escape=xml is none of"),
+        ("log_format a escape=xml '$b';", 1, "a: log_format: escape=xml is not one of"),
         ("a {" * 101, 1, "more than 100 nested blocks"),
     ],
 )

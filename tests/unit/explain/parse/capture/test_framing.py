@@ -220,7 +220,10 @@ def test_a_truncated_pcapng_gives_its_whole_packets_and_is_reported() -> None:
         (struct.pack("<III", ENHANCED_PACKET, 8, 8), "byte 48: a block of 8 bytes"),
         (struct.pack("<III", NAME_RESOLUTION, 13, 13) + b"\0", "byte 48: a block of 13 bytes"),
         (struct.pack("<II", ENHANCED_PACKET, 1 << 30), "byte 48: a block of 1073741824 bytes"),
-        (struct.pack("<III", NAME_RESOLUTION, 12, 16), "byte 48: a block of 12 bytes with another length at its end"),
+        (
+            struct.pack("<III", NAME_RESOLUTION, 12, 16),
+            "byte 48: a block of 12 bytes with a different length at its end",
+        ),
         (block(ENHANCED_PACKET, bytes(16)), "byte 48: a packet without its lengths"),
         (block(SIMPLE_PACKET, b""), "byte 48: a packet without its length"),
         (simple(b"1234", wire_bytes=5), "byte 48: a packet of 5 bytes in a block with room for 4"),

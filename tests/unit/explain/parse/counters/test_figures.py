@@ -26,7 +26,7 @@ def test_zeros_are_reported_only_if_they_are_news() -> None:
     """Zero drops are news, but zero prunings are not; an empty table would look like a fault."""
     assert [(each.name, each.value) for each in figures(a_snapshot(ListenOverflows=0, PruneCalled=0))] == [(FULL, 0)]
     (told,) = figures(a_snapshot(Ip_InReceives=1))
-    assert (told.name, told.value) == ("counters, none of those that matter here", 1)
+    assert (told.name, told.value) == ("counters, none of which matters here", 1)
 
 
 def test_datagrams_dropped_at_a_full_buffer_are_reported() -> None:
@@ -43,7 +43,7 @@ def test_at_most_25_lines_are_reported() -> None:
 def test_a_restart_between_two_snapshots_is_reported_first() -> None:
     names = ("ListenDrops", "TW", "PruneCalled", "OfoPruned")
     told = figures(delta(a_snapshot(**dict.fromkeys(names, 9)), a_snapshot(**dict.fromkeys(names, 1))))
-    assert told[0].name == "counters went backwards, so only since a restart"
+    assert told[0].name == "counters that went backwards, so counted from a restart"
     assert told[0].value == "TcpExt.ListenDrops, TcpExt.TW, TcpExt.PruneCalled and 1 more"
 
 

@@ -80,7 +80,7 @@ def test_figures_show_the_busiest_first_without_the_averages() -> None:
         ("samples", 3),
         ("processes", 2),
         ("nginx (2093): mean time on a CPU", 41),
-        ("nginx (2093): most time ready without a CPU", 14.95),
+        ("nginx (2093): highest share of time ready without a CPU", 14.95),
     ]
 
 
@@ -90,5 +90,5 @@ def test_averages_count_if_there_is_nothing_else() -> None:
     average = f"Average:  33  2093  100  512  {command}\n"
     cpu, memory = (each for each in figures(report(f"Average: UID PID %CPU RSS Command\n{average}")) if each.of)
     assert (cpu.name, cpu.value) == (f"{command[:40]} (2093): mean time on a CPU", 100)
-    assert (memory.name, memory.value) == (f"{command[:40]} (2093): most resident memory", 512 * 1024)
+    assert (memory.name, memory.value) == (f"{command[:40]} (2093): highest resident memory", 512 * 1024)
     assert cpu.of == f"{command} (2093)"
