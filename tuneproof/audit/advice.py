@@ -1,4 +1,4 @@
-"""A piece of advice applied to a configuration: the return type of every rule."""
+"""A piece of advice applied to a configuration; every rule yields these."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -26,18 +26,18 @@ class Advised:
     """One piece of advice at one place."""
 
     name: str  # the catalogue scenario that measures it
-    claim: str  # the scenario's claim with the recorded verdict on it
+    claim: str  # the scenario's claim on which the recorded verdict is shown
     state: State
     at: Statement | Block  # its place: a directive or a block
     why: str  # the cause, and what it costs or gains, in one or two sentences
     edits: Sequence[Edit] = ()
     """The changes that would fix it; empty if there is nothing to do, or if nothing is certain."""
-    price: str = ""  # what else changes with these edits
+    price: str = ""  # what else the edits change
     breaks: bool = False  # whether requests fail or protection is lost; otherwise it costs something
     routine: bool = False  # whether it applies to nearly every configuration
     source: str = ""  # nginx's documentation, if there is no claim
     check: str = ""  # the command that shows the fact it depends on
-    versions: tuple[str, ...] = ()  # the versions that it applies to, if not to all compared ones
+    versions: tuple[str, ...] = ()  # the versions to which it applies, if not to all that were compared
 
     @property
     def reason(self) -> str:
@@ -46,7 +46,7 @@ class Advised:
 
     @property
     def certainty(self) -> str:
-        """How certain it is: "depends" (on other facts), "documented" (by nginx), or "measured" (by its claim)."""
+        """How certain this is: "depends" (on other facts), "documented" (by nginx), or "measured" (by its claim)."""
         if self.state is State.CANNOT_TELL:
             return "depends"
         return "documented" if self.source else "measured"
@@ -63,4 +63,4 @@ class Advised:
 
 
 Rule = Callable[[Facts], Iterator[Advised]]
-"""Finds every place in a configuration that a piece of advice applies to."""
+"""Finds every place in a configuration to which a piece of advice applies."""

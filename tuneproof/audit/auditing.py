@@ -20,7 +20,7 @@ from tuneproof.wording import each_once
 
 NEWEST: Final = "1.30"
 """The newest version of nginx with known defaults."""
-# Versions as people write them, as nginx -v prints them, and as packages have them, with an epoch and a revision.
+# Versions as people write them, as nginx -v prints them, and as packages name them, with an epoch and a revision.
 _VERSION: Final = re.compile(r"(?:nginx[/ -])?(?:v|\d+:)?([0-9]{1,4}(?:\.[0-9]{1,4}){1,3})(?:[-+~ ].*)?", re.IGNORECASE)
 # One change may require another, such as a further option of the same socket.
 _MOST_ROUNDS: Final = 8
@@ -35,7 +35,7 @@ class Audit:
     source: Source
     choice: Choice | None = None  # how the versions were chosen; None if nginx's version is known
     versions: tuple[str, ...] = ()  # those compared if nginx's version is unknown; the last one's facts are shown
-    older_problems: tuple[Problem, ...] = ()  # what only the older of these versions refuse
+    older_problems: tuple[Problem, ...] = ()  # errors that only the older of these versions report
     is_installed: bool = False  # whether the version is that of this machine's nginx
 
     def shown(self, file: str) -> str:
@@ -50,12 +50,12 @@ class Audit:
 
     @property
     def patched_from(self) -> str:
-        """The folder to apply a patch in: the given one, or / for files elsewhere; empty for the current one."""
+        """The folder in which to apply a patch: the given one, or / for files elsewhere; empty for the current one."""
         is_elsewhere = any(root.startswith(("/", "../")) for root in self.source.roots)
         return self.source.folder or ("/" if is_elsewhere else "")
 
     def _in_patch(self, file: str) -> str:
-        """Return a file's name in a patch: git rejects names that begin with .."""
+        """Return a file's name for use in a patch: git rejects names that begin with ``..``."""
         shown = self.shown(file)
         return str(Path(shown).resolve()) if shown.startswith("../") else shown
 
@@ -86,7 +86,7 @@ def audit(
 ) -> Audit:
     """Audit a file, a folder, or ``-`` for standard input; ``prefix`` and ``values`` are as for :func:`open_source`.
 
-    Raises BadInputError: It cannot be read, is a template, or the version is invalid.
+    Raises BadInputError: The configuration cannot be read or is a template, or the version is invalid.
     """
     source = open_source(named, prefix=prefix, values=values)
     installed = installed_version(named) if version is None else ""
@@ -133,7 +133,7 @@ def _audit(configuration: Configuration, source: Source, version: str) -> Audit:
 
 
 def _problems_of_versions(audits: Sequence[Audit]) -> Mapping[Problem, Problem]:
-    """Return the problems on any version, each with its text; it names the versions if only some have the problem."""
+    """Return the problems on any version, each with a text that names the versions if only some have the problem."""
     seen: dict[Problem, list[str]] = {}
     for audit_ in audits:
         for problem in audit_.facts.configuration.problems:
@@ -146,7 +146,7 @@ def _problems_of_versions(audits: Sequence[Audit]) -> Mapping[Problem, Problem]:
 
 
 def _of_versions(audits: Sequence[Audit]) -> Iterator[Advised]:
-    """Yield the findings on every version, then those on some; the latter have no patch, unless something breaks."""
+    """Yield the findings for every version, then the others; the latter have no patch, unless something breaks."""
     seen: dict[tuple[object, ...], list[tuple[str, Advised]]] = {}
     for audit_ in audits:
         for one in audit_.advice:
@@ -165,7 +165,7 @@ def _of_versions(audits: Sequence[Audit]) -> Iterator[Advised]:
 def version_of(written: str, *, option: str = "--nginx") -> str:
     """Return the version that an option names: "1.22.1" for "v1.22.1", "nginx/1.22.1" and "1.22.1-9+deb12u8".
 
-    Raises BadInputError: It is not a version.
+    Raises BadInputError: The text is not a version.
     """
     found = _VERSION.fullmatch(written.strip())
     if found is None:

@@ -70,7 +70,7 @@ def _takes_any_path(at: Statement | Block, block: Block, _facts: Facts) -> bool:
 
 
 def _lacks_named_location(at: Statement | Block, block: Block, _facts: Facts) -> str:
-    """Return the named location that a directive sends requests to, and that its server lacks; empty for none."""
+    """Return the named location to which a directive sends requests, if its server lacks it; empty for none."""
     server, name = block.around("server"), "".join(at.args[-1:])
     if server is None or block.may_say_more or not name.startswith("@") or "$" in name:
         return ""
@@ -154,7 +154,7 @@ def _never_chosen(at: Statement | Block, _block: Block, facts: Facts) -> str:
 
 def _returns_at_once(_at: Statement | Block, block: Block, _facts: Facts) -> bool:
     """Tell whether a ``return`` next to a directive ends every request to the block."""
-    # An earlier rewrite or break, even in an if, may skip it.
+    # An earlier rewrite or break, even in an if, may skip the return.
     ways_out = block.local("rewrite") or block.local("break") or any(inner.name == "if" for inner in block.blocks)
     return bool(block.local("return")) and not ways_out and not block.may_say_more
 
@@ -169,7 +169,7 @@ def _limits_nothing(at: Statement | Block, block: Block, facts: Facts) -> bool:
 
 
 def _leaves_bodies(_at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether no application gets the name of a request body's file; one that does may remove the file."""
+    """Tell whether no application gets the name of a request body's file; such an application may remove the file."""
     return not any("request_body_file" in text for text in facts.configuration.texts.values())
 
 

@@ -55,7 +55,7 @@ def changed_defaults(facts: Facts, newer: Facts, *, old: str, new: str) -> Itera
 
 
 def _kept(place: Statement | Block, around: Block, text: str) -> tuple[Edit, ...]:
-    """Return the change that sets the old default in a block. In an upstream block it goes last, after the method."""
+    """Return the change that sets the old default in a block. In an upstream block, it goes last, after the method."""
     if around.name == _IN_UPSTREAM and around.own:
         return (Insert(after=around.own[-1], text=text),)
     after = place if place in around.own else next(iter(around.local(place.name)), around)
@@ -81,7 +81,7 @@ def _places_without(change: Change, facts: Facts, newer: Facts) -> Iterator[tupl
     """
     if change.block == _IN_LOCATION:
         for target in _targets_without(change.directive, facts):
-            # It is not allowed in an "if" or a limit_except.
+            # The directive is not allowed in an "if" or a limit_except.
             yield target.statement, target.block.around("location") or target.block
         yield from _streams_without(change.directive, facts)
     elif change.block == _IN_UPSTREAM:
@@ -113,7 +113,7 @@ def _streams_without(name: str, facts: Facts) -> Iterator[tuple[Statement, Block
 
 def _upstreams_without(name: str, facts: Facts, newer: Facts) -> Iterator[Block]:
     for upstream in facts.upstreams.values():
-        # The number of requests does not matter on a connection that is not kept open.
+        # On a connection that is not kept open, the number of requests does not matter.
         counts = name == "keepalive" or upstream.statement is not None
         is_kept = any(one.reuse.reuse is not Reuse.NO for one in newer.passing_to(upstream.name))
         if is_kept and counts and not upstream.block.local(name) and not upstream.block.unseen:
@@ -147,7 +147,7 @@ def _server_of(level: Block) -> Block:
 
 
 def _sends_files(level: Block, facts: Facts) -> bool:
-    """Tell whether sendfile(2) sends files there; with TLS, it does only if the kernel encrypts."""
+    """Tell whether sendfile(2) sends files there; over TLS, it does so only if the kernel encrypts."""
     by_kernel = any("KTLS" in " ".join(said.args) for said in level.in_effect("ssl_conf_command"))
     return level.is_on("sendfile") and (by_kernel or speaks_plainly(_server_of(level), facts))
 

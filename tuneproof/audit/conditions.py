@@ -82,7 +82,7 @@ def _has_no_files(main: Block) -> bool:
 
 
 def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return how failures eject several peers, after a colon; empty for a lone peer, which is always tried.
+    """Return, after a colon, how failures eject several peers; empty for a lone peer, which is always tried.
 
     A peer with a backup is not alone, and both can be ejected (ngx_http_upstream_init_round_robin).
     """
@@ -107,7 +107,7 @@ def _named_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
 
 
 def _named_other(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the name of a host that may get a request twice; empty without one, or if requests are repeated anyway."""
+    """Return the name of a host that may get a request twice; empty for none, or if requests are repeated anyway."""
     if _is_tried_again(at, block, facts):
         return ""
     return next((name for target in _tried_twice(at, facts) if (name := _one_name(target, facts))), "")
@@ -118,7 +118,7 @@ def _tried_twice(at: Statement | Block, facts: Facts) -> list[Target]:
 
 
 def _proxied_under(at: Statement | Block, facts: Facts) -> list[Proxied]:
-    """Return the places that a directive is in effect for: those of its own module."""
+    """Return the proxied places to which a directive of the same module applies."""
     kind = at.name.partition("_")[0]
     places = [one for one in facts.proxied if one.target.kind == kind and not one.target.block.hides(at.name)]
     return [one for one in places if one.target.block.setting(at.name) is at]
@@ -149,7 +149,7 @@ def _one_name(target: Target, facts: Facts, *, never: frozenset[str] = frozenset
 def _addresses(target: Target, facts: Facts, *, never: frozenset[str]) -> Iterator[list[str]]:
     """Yield the addresses of each upstream block or host that requests may go to.
 
-    never: a block is left out if one of its servers has any of these parameters.
+    never: parameters; a block is left out if one of its servers has any of them.
     """
     for name in target.names() or {target.host}:
         servers = _servers(facts.upstreams[name].block) if name in facts.upstreams else []
@@ -206,7 +206,7 @@ def _reloads_end_idle(_at: Statement | Block, block: Block, _facts: Facts) -> bo
 
 
 def _streams(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    # A list of types to compress also concerns other responses.
+    # A list of types to compress also affects other responses.
     said = [one for one in block.own if len(one.args) == 1 or not one.name.endswith("_types")]
     return _is_buffered(block, facts) and any(_EVENT_STREAM in one.args for one in said)
 
@@ -226,7 +226,7 @@ def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> str:
 def _may_download(_at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the directive that would limit what an iteration reads, if a location seems to serve large downloads.
 
-    Empty if something limits it, or if the server has no other requests that would wait.
+    Empty if another directive limits that, or if the server has no other requests that would wait.
     """
     target = next((proxied.target for proxied in facts.proxied if proxied.target.block is block), None)
     if target is None or target.kind not in _WITH_BUFFER or not _DOWNLOADS.search(" ".join(block.args)):
@@ -287,7 +287,7 @@ WHERE: Final[Mapping[str, Callable[[Statement | Block, Block, Facts], str | bool
     "peers if a name has several addresses": _named_peers,
     "reloads end idle connections": _reloads_end_idle,
     "never used": _is_unused,
-    "keeps HTTP connections": _keeps_http,  # of an upstream block, explicitly or by default
+    "keeps HTTP connections": _keeps_http,  # an upstream block keeps connections, explicitly or by default
     "looked up once": _is_looked_up_once,
     "streams": _streams,  # a buffered proxied location that names text/event-stream
     "may stream": _may_stream,

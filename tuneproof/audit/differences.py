@@ -23,7 +23,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """One thing that changes at one place."""
+    """One change at one place."""
 
     effect: Effect
     what: str  # the directive, or the scenario of the advice
@@ -35,7 +35,7 @@ class Difference:
 
     @property
     def is_new_danger(self) -> bool:
-        """Whether a block breaks because it lacks a directive, no matter what else changes in it."""
+        """Whether a block breaks because it lacks a directive, whatever else changes in it."""
         return self.breaks and isinstance(self.at, Block)
 
     @property

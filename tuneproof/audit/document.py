@@ -1,4 +1,4 @@
-"""An audit as JSON, as in schema.json."""
+"""An audit as JSON in the form that schema.json describes."""
 
 import json
 from functools import cache

@@ -38,20 +38,20 @@ class Finding:
     state: State | None  # None for an error with which nginx, or an older version, does not start
     file: str
     line: int
-    text: str  # of the directive
+    text: str  # text of the directive
     why: str
     is_new: bool = True  # not in the baseline
 
     @property
     def level(self) -> str:
-        """Its level in SARIF: error, warning or note."""
+        """The finding's level in SARIF: error, warning or note."""
         if self.state is not None:
             return _LEVELS[self.state]
         return "warning" if self.rule == REFUSED_BY_OLDER else "error"
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """The identity of a finding, which stays the same when lines move; a count distinguishes equal ones."""
+        """The identity of a finding, which stays the same when lines move; several findings may share it."""
         return self.rule, self.state or "", self.file, self.text
 
 
@@ -118,7 +118,7 @@ def baseline_text(found: Sequence[Finding]) -> str:
 def read_baseline(text: str, *, name: str) -> Counter[tuple[str, ...]]:
     """Return how often each finding is in a baseline, by identity.
 
-    Raises BadInputError: It is not a baseline.
+    Raises BadInputError: The text is not a baseline.
     """
     try:
         content = read_json(text)
@@ -140,7 +140,7 @@ def sarif(audit: Audit, found: Sequence[Finding], *, has_baseline: bool, below: 
         audit: The audit.
         found: Its findings.
         has_baseline: Whether new findings were separated from known ones.
-        below: The folder that paths are relative to.
+        below: The folder to which paths are relative.
     """
     rules = list(dict.fromkeys(one.rule for one in found))
     results = []

@@ -13,7 +13,7 @@ _OVER_QUIC_SINCE: Final = (1, 29, 1)
 
 
 def _is_shared_by_workers(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    """Tell whether several workers read from the UDP socket of a ``listen``; its options may be in another one."""
+    """Tell whether several workers read from the UDP socket of a ``listen``; another ``listen`` may set its options."""
     workers = facts.configuration.main.setting("worker_processes")
     bound = [socket for socket in facts.sockets.found if socket.is_bound]
     is_shared = any(at in socket.listens and not socket.reuseport for socket in bound)
@@ -29,7 +29,8 @@ def _is_unannounced(_at: Statement | Block, _block: Block, facts: Facts) -> bool
 def _proxies_unmarked(at: Statement | Block, block: Block, facts: Facts, *, protocol: str = "quic") -> bool:
     """Tell whether a server with HTTP/3 proxies requests, and nothing uses ``$ssl_early_data``.
 
-    A socket's default server decides for all of its servers (ngx_quic_init_connection). ``protocol``: "ssl" for TCP.
+    A socket's default server decides for all servers on the socket (ngx_quic_init_connection). ``protocol``: "ssl" for
+    TCP.
     """
     if facts.configuration.unseen or any("$ssl_early_data" in text for text in facts.configuration.texts.values()):
         return False

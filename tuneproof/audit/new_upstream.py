@@ -20,7 +20,7 @@ _PLAIN_PATH: Final = re.compile(r"/[^\s\"'\\{};#$]*")
 
 
 def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> list[Edit]:
-    """Return the changes that replace a fixed plain-HTTP address by an upstream block.
+    """Return the changes that replace a fixed plain-HTTP address with an upstream block.
 
     Returns: The changes; empty if a person must decide: TLS would check the certificate against the new name, FastCGI
     may have few processes, and other things may change with the name.
@@ -57,7 +57,7 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
         # default port (ngx_http_proxy_set_vars).
         seen = "localhost" if match["socket"] else address.removesuffix(":80")
         if in_effect and not block.local("proxy_set_header"):
-            # A header added here would replace the outer ones; added there, it would affect every other location, too.
+            # A header added here would replace the outer ones; added further out, it would affect every other location.
             return []
         behind = in_effect[-1] if in_effect else target.statement
         edits.append(Insert(after=behind, text=f"proxy_set_header Host {seen};"))
@@ -65,7 +65,7 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
 
 
 def _stands_alone(block: Block) -> bool:
-    """Tell whether the additions for a location would be inherited by nothing else that is proxied in it."""
+    """Tell whether no other proxied place inside a location would inherit the additions for it."""
     return block.name == "location" and not any(True for _ in targets_of(block))
 
 
@@ -76,14 +76,14 @@ def _is_key_of_cache(block: Block) -> bool:
 
 
 def _default_redirect(target: Target, address: str, path: str) -> list[Edit] | None:
-    """Return a directive that rewrites the upstream's redirects as nginx did by the address.
+    """Return a directive that rewrites the upstream's redirects as nginx did with the address.
 
     None if the directive cannot contain the location's name. Source: ngx_http_proxy_merge_loc_conf, and
     https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_redirect.
     """
     said = target.block.in_effect("proxy_redirect")
     default = next((item for item in said if item.value == "default"), None)
-    # With variables, nginx rewrites nothing by default.
+    # With variables, nginx does not rewrite redirects by default.
     if variables(path) or (said and default is None):
         return []
     location = target.block.args[-1] if path else "/"

@@ -1,4 +1,4 @@
-"""Changes to a configuration that leave its comments and layout alone, as unified diffs."""
+"""Changes to a configuration that preserve its comments and layout, as unified diffs."""
 
 import difflib
 import re
@@ -41,7 +41,8 @@ Edit = Insert | Before | Replace
 _Change = tuple[int, int, str]
 """The offsets between which a text is replaced, and the replacement."""
 _Region = tuple[int, int, int, int]
-"""The first old line and the line after the last one, counted from 0; and the same two numbers of the new lines."""
+"""The first old line and the line after the last old one, counted from 0; and the same two numbers for the new
+lines."""
 _CONTEXT: Final = 3
 
 
@@ -131,7 +132,7 @@ def apply(edits: Sequence[Edit], texts: Mapping[str, str]) -> dict[str, str]:
         if place.span is None:
             raise ValueError(f"{place.name} is not in any file")
         changes.setdefault(place.file, []).append(_change(edit, place.span, texts[place.file]))
-    # Blocks of a file that is included several times have the same place.
+    # Blocks from a file that is included several times have the same place.
     return {name: _changed(texts[name], list(dict.fromkeys(found))) for name, found in changes.items()}
 
 
@@ -169,7 +170,7 @@ def _insertion(edit: Insert, span: Span, text: str) -> _Change:
     begins_line = not text[text.rfind("\n", 0, span.start) + 1 : span.start].strip()
     rest = _REST_IS_REMARK.match(text, span.end)
     if not begins_line or rest is None:
-        # Several directives share a line; the new one goes on it, too.
+        # Several directives share a line; the new one goes on that line, too.
         return span.end, span.end, f" {edit.text}"
     newline = "\r\n" if "\r\n" in text else "\n"
     return rest.end(), rest.end(), f"{newline}{_indent_behind(span, text)}{edit.text}"
@@ -202,7 +203,7 @@ def _replacement(edit: Replace, span: Span, text: str) -> _Change:
     rest = _REST_IS_REMARK.match(text, span.end)
     if rest is None or text[begins : span.start].strip():
         return span.start, span.end, ""
-    # A comment after a directive is about it, and is removed with it.
+    # A comment after a directive is about that directive, and is removed with it.
     newline = text.find("\n", rest.end())
     return begins, len(text) if newline < 0 else newline + 1, ""
 
@@ -216,7 +217,7 @@ def _as_template(edit: Replace) -> str:
 
 
 def _spaced_as(old: str, new: str) -> str:
-    """Return a directive that keeps the replaced one's white space between the first words that both have."""
+    """Return a directive with the replaced one's white space between the first words that both share."""
     kept, rest = "", new.removesuffix(";")
     for word, space in re.findall(r"(\S+)(\s*)", old.removesuffix(";")):
         same, _, behind = rest.partition(" ")

@@ -26,7 +26,7 @@ _WITHOUT_TYPE: Final = frozenset({"204", "304"})
 
 
 def _glued(at: Statement | Block, block: Block, _facts: Facts) -> str:
-    """Return how a path changes, in words, if its location or the replacement lacks the last slash; else empty.
+    """Return, in words, how a path changes if its location or the replacement lacks the last slash; empty otherwise.
 
     Source: "the part of a normalized request URI matching the location is replaced".
     """
@@ -37,7 +37,7 @@ def _glued(at: Statement | Block, block: Block, _facts: Facts) -> str:
     if location is None or location.kind not in _PREFIXES or not to or _rewrites(block) or block.may_say_more:
         return ""
     has_slash = location.name.endswith("/")
-    # Without the location's own slash, an alias reaches the folder above, which has a row of its own.
+    # If the location itself lacks the slash, an alias reaches the folder above, which another row covers.
     if has_slash == to.endswith("/") or (at.name == "alias" and not has_slash):
         return ""
     name = block.args[-1]
@@ -58,7 +58,7 @@ def _constant_path(at: Statement | Block, block: Block, _facts: Facts) -> str:
     is_one = location is not None and (Location.of(location).kind is Kind.EXACT or location.local("internal"))
     if match is None or is_one:
         return ""
-    # A variable without a scheme before it may have a path of its own.
+    # A variable without a scheme before it may contain a path.
     return match[2] if "://" in value else value
 
 

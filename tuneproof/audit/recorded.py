@@ -1,4 +1,4 @@
-"""The last recorded verdicts on the catalogue's claims, the basis of the advice."""
+"""The latest recorded verdicts on the catalogue's claims, on which the advice is based."""
 
 import json
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class RecordedVerdict:
 def recorded_of(scenario: str, claim: str, version: str) -> RecordedVerdict | None:
     """Return the recorded verdict on a claim for a version of nginx; None if there is none.
 
-    It is the verdict on the newest measured version up to the given one; if all are newer, on the oldest.
+    This is the verdict on the newest measured version up to the given one; if all are newer, on the oldest.
     """
     found = _document()["cells"].get(f"{scenario}/{claim}")
     if found is None:

@@ -12,7 +12,7 @@ from tuneproof.conf.tree import Block
 def tls_by_listen(at: Statement | Block, block: Block, facts: Facts) -> Sequence[Edit]:
     """Return the replacement for ``ssl on``: "ssl" in each listen of its servers.
 
-    Nothing if that would bring TLS to other servers of a socket, or if a server's listens are not all known.
+    Empty if that would bring TLS to other servers on a socket, or if a server's listens are not all known.
     """
     if not isinstance(at, Statement):
         return ()

@@ -158,7 +158,7 @@ def _patches(shown: Sequence[Advised], audit: Audit) -> Iterator[str]:
 
 
 def _together(shown: Sequence[Advised]) -> list[tuple[list[str], list[Advised]]]:
-    """Return the advice for each patch, with its names: findings that make the same change share a patch."""
+    """Return the advice for each patch, with its names: findings that need the same change share a patch."""
     groups: list[tuple[list[str], list[Advised]]] = []
     for name in dict.fromkeys(advised.name for advised in shown):
         names, advice = [name], [advised for advised in shown if advised.name == name]
@@ -171,7 +171,7 @@ def _together(shown: Sequence[Advised]) -> list[tuple[list[str], list[Advised]]]
 
 
 def _patch(title: str, patch: str) -> str:
-    """Return a patch with its title, which says if characters were escaped for the terminal."""
+    """Return a patch with its title, which mentions characters that were escaped for the terminal."""
     escaped = "" if plain(patch) == patch else " (some characters are escaped here; --patch FILE has them)"
     return f"{title}{escaped}:\n{patch.rstrip()}"
 

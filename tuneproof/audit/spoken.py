@@ -35,7 +35,7 @@ def speaks_plainly(server: Block, facts: Facts) -> bool:
 def deciding(
     server: Block, facts: Facts, version: tuple[int, ...], *, listen: Statement | None = None
 ) -> tuple[Block, ...]:
-    """Return the servers that set ``ssl_protocols`` for clients of this one: itself, or its sockets' default servers.
+    """Return the servers that set ``ssl_protocols`` for clients of this one: this one, or its sockets' default servers.
 
     ``listen``: consider only clients that connect to this directive's sockets.
     """
@@ -47,7 +47,7 @@ def deciding(
 
 
 def protocols(block: Block, version: tuple[int, ...]) -> tuple[tuple[str, ...], Statement | None] | None:
-    """Return the versions of TLS that a block's settings allow, and the directive that sets them (None: the default).
+    """Return the TLS versions that a block's settings allow, and the directive that sets them (None: the default).
 
     Returns: None if the directive may be in a file that is missing.
     """

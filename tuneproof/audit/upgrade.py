@@ -51,7 +51,7 @@ class Upgrade:
 
     @property
     def starts(self) -> bool | None:
-        """Whether it starts; None if that depends on its package."""
+        """Whether the new version starts; None if that depends on its package."""
         if self.is_refused or self.after.facts.configuration.is_broken:
             return False
         return None if any(one.effect is Effect.MAY_BE_REFUSED for one in self.differences) else True
@@ -94,10 +94,11 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
     for concern in concerns(audit.facts.configuration):
         change = concern.change
         if change.kind is Kind.NEW:
-            # This counts even if the old version lacks it: if it was backported, the old version's package has it.
+            # This counts even if the old version lacks the directive: the old version's package may have it as a
+            # backport.
             is_meant = before != after < change.numbers
         elif change.kind is Kind.REMOVED:
-            # The old version may refuse it as well.
+            # The old version may refuse the directive as well.
             is_meant = change.numbers <= after != before
         else:
             is_meant = before < change.numbers <= after and change.kind is not Kind.BEHAVIOUR
@@ -217,7 +218,7 @@ def _speaks_http11(place: Proxied) -> bool:
 
 
 def _of_sockets(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
-    """Yield the listens that a newer nginx warns about, since others of the same socket have other protocols."""
+    """Yield the listens about which a newer nginx warns, since others on the same socket have other protocols."""
     if as_numbers(old) < as_numbers(_REDEFINED_SINCE) <= as_numbers(new):
         for socket in audit.facts.sockets.found:
             for place in socket.redefined:
@@ -289,7 +290,7 @@ def _without_parameter(said: Statement, change: Change) -> Edit:
 
 
 def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
-    """Yield the changed advice: on nginx's new defaults, and on lines that only one version minds."""
+    """Yield the changed advice: on nginx's new defaults, and on lines that only one version rejects or ignores."""
     then, now = (
         {(advised.name, advised.claim, place_in_files(advised.at)): advised for advised in audit.advice}
         for audit in (before, after)
@@ -319,7 +320,7 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
 
 
 _REDEFINED_SINCE: Final = "1.23.4"
-# These changes concern HTTP/1 only.
+# These changes only affect HTTP/1.
 _CHUNKS: Final = ("proxy_pass", "1.29.4")
 _COMPRESSION: Final = ("listen", "1.29.1")
 _HTTP1_AS_WELL: Final = ("listen", "1.25.1")

@@ -43,7 +43,7 @@ def _host(address: str) -> str:
 
 
 def _lacks_sni(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the host name of a TLS upstream that gets no SNI; empty if it gets it."""
+    """Return the host name of a TLS upstream to which nginx does not send SNI; empty if it does."""
     target = _target_of(at, facts)
     if target is None or block.may_say_more:
         return ""
@@ -54,7 +54,7 @@ def _lacks_sni(at: Statement | Block, block: Block, facts: Facts) -> str:
 
 
 def _sends_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the name sent as SNI to an upstream block with servers named by host."""
+    """Return the wrong name that is sent as SNI to the named servers of an upstream block; empty for none."""
     target = _target_of(at, facts)
     found = _tls_names(target, facts) if target is not None else None
     is_sent = target is not None and block.is_on(f"{target.kind}_ssl_server_name")
@@ -62,7 +62,7 @@ def _sends_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
 
 
 def _checks_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the name that an upstream block's certificate must have; empty if it is also sent as SNI."""
+    """Return the wrong name that an upstream's certificate must have; empty if that name is also sent as SNI."""
     target = _target_of(at, facts)
     is_checked = target is not None and block.is_on(f"{target.kind}_ssl_verify")
     return _name_of_block(target, block, facts) if is_checked and not _sends_wrong_name(at, block, facts) else ""
@@ -252,7 +252,7 @@ def _caches_cookies(at: Statement | Block, _block: Block, facts: Facts) -> bool:
     for block in _targets_under(at, facts):
         is_cached = _is_cached(block, kind)
         hidden = any(one.value.lower() == "set-cookie" for one in block.in_effect(f"{kind}_hide_header"))
-        # Headers of a subrequest, such as that of auth_request, are sent to no client.
+        # Headers of a subrequest, such as that of auth_request, are not sent to clients.
         if is_cached and not hidden and not block.local("internal") and not block.in_effect(f"{kind}_no_cache"):
             return True
     return False

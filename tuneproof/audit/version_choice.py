@@ -1,4 +1,4 @@
-"""Chooses the version of nginx for a configuration, if none is given, and finds what a version lacks."""
+"""Chooses the nginx version for a configuration if none is given, and finds what a version lacks."""
 
 import re
 import shutil
@@ -29,7 +29,7 @@ _OF_PERL: Final = frozenset({"perl", "perl_set"})
 
 @dataclass(frozen=True, kw_only=True)
 class Concern:
-    """A change in nginx, and the affected directive."""
+    """A change in nginx, with the directive that it affects."""
 
     change: Change
     said: Statement | Block
@@ -37,7 +37,7 @@ class Concern:
 
     @property
     def what(self) -> str:
-        """The affected text, as in the file."""
+        """The affected text as written in the file."""
         if self.change.parameter == "$":
             return f"{self.said.name} with a variable"
         return f"{self.said.name} {self.change.parameter}".rstrip()
@@ -61,7 +61,7 @@ class Choice:
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """This version and newer ones; mainline only if no other version is enough."""
+        """The chosen version and newer ones; mainline only if no other version is enough."""
         return tuple(one for one in STABLE_VERSIONS if as_numbers(one) >= as_numbers(self.version)) or (self.version,)
 
 
@@ -85,7 +85,7 @@ def installed_version(named: str) -> str:
 
 
 def lab_version(version: str) -> str:
-    """Return the lab's version for an installed one, such as 1.22 for 1.22.1; empty for none."""
+    """Return the lab's version for an installed one, such as 1.22 for 1.22.1; empty if there is none."""
     return next((one for one in LAB_VERSIONS if version.split(".")[:2] == one.split(".")), "")
 
 

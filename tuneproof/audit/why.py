@@ -1,4 +1,4 @@
-"""Facts about a directive or a claim: whether to keep, change or remove it; the verdict per version; the page."""
+"""Facts about a directive or a claim: keep, change or remove it; the verdict on each version; the page about it."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ from tuneproof.nginx_modules import is_packaged, module_of
 from tuneproof.wording import VERDICT_WORDS, as_numbers, close_to
 
 _APART: Final = "removed before, from a module that comes separately (njs, OpenTelemetry, ACME), or from nginx Plus"
-# The words for each state, if a row has no replacement for the directive.
+# The words for each state, for rows without a replacement for the directive.
 _WORDS: Final = {
     State.HARMFUL: "change",
     State.WITHOUT_EFFECT: "do not count on it",
@@ -35,10 +35,10 @@ _GOES_ON: Final = re.compile(r"\w\{found\}")
 _SYSCTL: Final = re.compile(r"(?:net|kernel|fs|vm)\.")
 _INHERITED: Final = {
     Inheritance.INHERITED: "inherited",
-    Inheritance.REPLACED: "inherited, unless the block has any of its own",
+    Inheritance.REPLACED: "inherited, unless the block has any itself",
     Inheritance.NEVER: "not inherited",
 }
-# In a longer list, the important claims would be hard to find.
+# In a longer list, important claims would be hard to find.
 _MOST_CLAIMS: Final = 8
 
 
@@ -88,7 +88,7 @@ def mentions(word: str) -> list[str]:
 
 
 def _of_module(word: str) -> Iterator[str]:
-    """Yield the origin of a directive that nginx's own sources lack."""
+    """Yield the origin of a directive that is not in nginx's own sources."""
     module = module_of(word, in_stream=False) or module_of(word, in_stream=True)
     if module is not None:
         yield f"{word}\n  of the module {module.name}, which Debian packages as {module.packages[0]}"
@@ -156,7 +156,7 @@ def written(concern: Concern) -> str:
     if concern.block:
         return named(concern)
     bounds = f" {concern.value}" if concern.value else ""
-    # Words without regex syntax are literal arguments.
+    # Words without regular-expression syntax are literal arguments.
     words = f" {concern.args}" if concern.args.replace("_", "").replace(" ", "").isalnum() else ""
     return f"{named(concern)}{words}{bounds}"
 
@@ -166,14 +166,14 @@ def to_do(concern: Concern) -> str:
     if concern.patch == "":
         return "remove"
     if concern.patch:
-        # The audit fills in the user's name.
+        # The audit fills in the name from the user's file.
         text = _NAMED.get(concern.patch, f"`{concern.patch.replace('{kind}', 'proxy').replace('{arg}', 'NAME')}`")
         return f"{'add' if concern.block else 'change to'} {text}"
     return _WORDS[State(concern.state)]
 
 
 def reason(line: Line, concern: Concern) -> str:
-    """Return the reason with an ellipsis (inside a word: nothing) for parts that only a user's file shows."""
+    """Return the reason; an ellipsis stands for what only a user's file shows, but nothing inside a word."""
     kind = named(concern).partition("_")[0]
     return concern.why.format(version=line.version, kind=kind, found="" if _GOES_ON.search(concern.why) else "…")
 

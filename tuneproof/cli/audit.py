@@ -30,9 +30,9 @@ FOUND: Final = 1
 BROKEN: Final = 2
 _TEXT: Final = "text"
 DESCRIPTION = """\
-Check an nginx configuration against measured advice. Each finding names the file and the line, and has the measured
-result and a patch. The states are: harmful, without effect, missing (shown as "consider"), expired, cannot tell
-("depends"), in effect.
+Check an nginx configuration against measured advice. Each finding names the file and the line, and comes with the
+measured result and a patch. The states are: harmful, without effect, missing (shown as "consider"), expired, cannot
+tell ("depends"), in effect.
 
 CONF is an nginx.conf (includes are followed), a folder such as /etc/nginx, the output of `nginx -T`, a fragment such as
 a site's file, or - for standard input.
@@ -52,7 +52,7 @@ exit status: 0 the configuration was read; 1 a finding that is not in the baseli
 def main(arguments: Sequence[str]) -> int:
     """Audit the given configuration; return the exit status, as above.
 
-    BadInputError: It cannot be read, or is a template; or an option is wrong.
+    BadInputError: The configuration cannot be read, or is a template; or an option is wrong.
     """
     options = _parser().parse_args(arguments)
     with in_users_folder(), bounded():

@@ -9,7 +9,8 @@ from typing import Final
 from tuneproof.errors import BadInputError
 
 CPU_S: Final = 120.0
-"""CPU time; the largest configurations within the limits in tuneproof/conf take a third of it on a slow machine."""
+"""The limit in seconds of CPU time; on a slow machine, the largest configurations that tuneproof/conf accepts take a
+third."""
 
 # Python drops an exception raised in a finalizer or a garbage collector's callback, so the signal is repeated.
 _AGAIN_S: Final = 1.0
@@ -17,12 +18,12 @@ _AGAIN_S: Final = 1.0
 
 @contextmanager
 def bounded(cpu_s: float = CPU_S) -> Iterator[None]:
-    """Stop the code inside the context when it has used up its time.
+    """Stop the code inside the context when it has used up its CPU time.
 
     Args:
         cpu_s: CPU time in seconds.
 
-    Raises BadInputError: It took that long.
+    Raises BadInputError: The code took that long.
     """
 
     def end(_number: int, _frame: FrameType | None) -> None:

@@ -28,7 +28,7 @@ def images_for(arguments: Sequence[str]) -> list[ImageSpec]:
     """
     depths, _ = suite.values_of("--depth", arguments)
     asked, _ = suite.values_of("--nginx", arguments)
-    # Mainline's binary is the same from every pip index, and a run continues without it.
+    # Every pip index has the same mainline binary, and a run continues without it.
     versions = [one for one in versions_at(depths[-1] if depths else QUICK, asked) if one != MAINLINE]
     return [*role_images().values(), *subject_images(versions).values()]
 
@@ -36,10 +36,10 @@ def images_for(arguments: Sequence[str]) -> list[ImageSpec]:
 def provide_images(environments: Mapping[str, Mapping[str, str]], specs: Sequence[ImageSpec]) -> None:
     """Give every engine the images that it lacks.
 
-    One engine builds, so that all measure the same bytes and only one needs access to packages: the engine that lacks
-    the fewest images, or the next one if it fails. An engine that cannot take a copy is reported.
+    One engine builds the images, so that all engines measure the same bytes and only one needs access to packages: the
+    engine that lacks the fewest images or, if it fails, the next one. An engine that cannot take a copy is reported.
 
-    TuneproofError: None of the engines can build them; the message is the last engine's reason.
+    TuneproofError: None of the engines can build them; the message is the last engine's error.
     """
     with contextlib.ExitStack() as opened:
         clients = {
@@ -69,7 +69,7 @@ def _build(
     environments: Mapping[str, Mapping[str, str]],
     specs: Sequence[ImageSpec],
 ) -> str:
-    """Return the first engine that ends up with all images."""
+    """Return the first engine that has, or could build, all images."""
 
     def build_on(name: str) -> str:
         report = functools.partial(_say_of, name)

@@ -15,7 +15,7 @@ from tuneproof.proof.matrix.pool import Part
 from tuneproof.report.results.documents import Results
 from tuneproof.report.results.run_file import load
 
-# Lines about current work, verdicts, failures and their reasons; a table's title has no colon, so it does not match.
+# Lines about current work, verdicts, failures and their reasons. A table's title does not match, since it has no colon.
 _NEWS: Final = re.compile(r", nginx [^)]*: |^\S+: .* (→|->) |, setup: |^(building|engine |E  |ERROR: |lab:)")
 
 

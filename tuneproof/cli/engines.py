@@ -1,9 +1,9 @@
 """``./lab run --engine A --engine B``: a run's results, divided among several engines.
 
-The run is split into shards, as for several CI jobs; each engine takes one after the other from a pool, with its own
-pytest. What a lost engine has decided is kept; the rest of its shard goes to another engine. No result gets a second
-chance to err after a look at its data: inconclusive results are not measured again, and a result is unsupported if its
-engine is lost after the first look.
+The run is split into shards, as for several CI jobs; each engine takes one after the other from a pool, and runs it
+with its own pytest. What a lost engine has decided is kept; the rest of its shard goes to another engine. After a look
+at its data, no result gets a second chance to err: inconclusive results are not measured again, and a result is
+unsupported if its engine is lost after the first look.
 
 Not pytest-xdist (3.8): when a worker's process ends, it either ends the whole run (--max-worker-restart=0) or starts
 another process for the same worker, thus on the same lost engine. Its scheduler for groups of tests cannot take a test
@@ -43,7 +43,7 @@ from tuneproof.report.results.merging import merge
 from tuneproof.report.terminal.table import render_table
 from tuneproof.wording import count
 
-# There are more parts than engines: a fast engine takes more of them, and less is repeated if an engine is lost.
+# With more parts than engines, a fast engine takes more of them, and less is repeated if an engine is lost.
 _PARTS_PER_ENGINE: Final = 4
 _NOT_FOR_SEVERAL: Final = ("--shard", "--nginx-conf", "--results", "--place")
 _STRICT: Final = "--strict-evidence"
@@ -129,7 +129,7 @@ def _share_out(plan: Plan) -> "_Work":
             for done in working:
                 done.result()
         except KeyboardInterrupt:
-            # A terminal sends Ctrl-C to every part's pytest as well; the results so far are kept.
+            # On Ctrl-C, the terminal also interrupts every part's pytest; the results so far are kept.
             work.statuses.append(INTERRUPTED)
             for engine in plan.environments:
                 work.pile.give_back(engine)
@@ -166,7 +166,7 @@ class _Work:
                 elif runs:
                     self.statuses.append(max(status, _FAILED))
                 else:
-                    # For example, its images cannot be built; its next part would end in the same way.
+                    # For example, images cannot be built on this engine; its next part would fail in the same way.
                     say(f"engine {engine} could not start, for the reason above; its parts go to the others")
                     return
         finally:
@@ -188,7 +188,7 @@ class _Work:
             del self._noise_pct[engine]
         say(
             f"engine {engine} is too noisy: a CPU lost {own_pct:.0f} % of its time before the rounds, but "
-            f"{calmer_pct:.0f} % on {calmer}; the other engines do the rest"
+            f"{calmer_pct:.0f} % on {calmer}; the other engines take over the rest"
         )
         self.pile.step_aside(engine)
 
@@ -254,7 +254,7 @@ def _looked_at(results: Results) -> set[str]:
 def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> list[Results]:
     """Return results with the first verdict on each claim, unless that is unsupported without a measurement.
 
-    ``looked_at``: labs lost after their first look.
+    ``looked_at``: labs that were lost after their first look.
     """
     ordered = sorted(results, key=lambda item: (item.finished, item.started))
     source: dict[str, Results] = {}
@@ -268,7 +268,7 @@ def _each_cell_once(results: Sequence[Results], looked_at: Collection[str]) -> l
         cells = (cell for cell in one.cells if source[cell.id] is one)
         return tuple(_second_start(cell) if one.finished and cell.lab in looked_at else cell for cell in cells)
 
-    # A lost engine's unfinished run counts as complete, since another part has the rest.
+    # A lost engine's unfinished run counts as complete, since another part contains the rest.
     return [replace(one, cells=kept(one), finished=True) for one in ordered if one.cells or one.finished] or ordered[:1]
 
 

@@ -23,8 +23,8 @@ REFUSED = 1
 BROKEN = 2
 _SEEDS: Final = 1 << 31
 DESCRIPTION = """\
-Report what changes for a configuration between two versions of nginx: directives that are removed, ignored or
-deprecated, different defaults, and advice that expires; with the file, the line and a patch. CONF is as for `audit`.
+Report what changes for a configuration between two versions of nginx: removed, ignored or deprecated directives,
+different defaults, and advice that expires; each with the file, the line and a patch. CONF is as for `audit`.
 
 With --prove, both versions run side by side in the lab with these files, and the differences are reported: start-up,
 warnings, status and headers of every location, upstream connections, memory, bytes per loop iteration, HTTP/2, TLS,

@@ -35,10 +35,10 @@ _TIMEOUT_S: Final = 600
 
 @dataclass(frozen=True, kw_only=True)
 class Proven:
-    """The outcome."""
+    """The outcome of running both versions."""
 
-    files: Upgrade  # the changes that the files show
-    text: str  # as text
+    files: Upgrade  # the changes found by reading the files
+    text: str  # the whole report as text
     document: dict[str, Any]
     is_refused: bool  # whether the new version does not start
 
@@ -48,11 +48,11 @@ class _Asked:
     """One of the two versions, as requested."""
 
     version: str
-    image: str  # empty for the project's own image
+    image: str  # name of the image; empty for the project's own
     prepared: Prepared
 
     def side(self, here: Grounds) -> Side:
-        """Return a copy with the image named."""
+        """Return this version as a side of the comparison, with its image."""
         return Side(
             version=self.version,
             image=self.image or here.subjects[self.version],
@@ -63,7 +63,7 @@ class _Asked:
 
 
 def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Callable[[Upgrade], None]) -> Proven:
-    """Run both; ``tell`` is called with the changes from the files before anything starts.
+    """Run both versions; ``tell`` is called with the changes from the files before anything starts.
 
     Raises:
         BadInputError: A version or an image is not available, or the configuration cannot be started.
@@ -71,7 +71,7 @@ def prove(options: argparse.Namespace, source: Source, *, seed: int, tell: Calla
     """
     old_version, new_version = _versions(options)
     ensure_engine(report=say)
-    # With this, SIGTERM ends the run like Ctrl-C, without leftovers.
+    # With this, SIGTERM ends the run as Ctrl-C does, without leftovers.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with closing(connect(timeout_s=_TIMEOUT_S)) as client:
         old = _asked(options, source, client, version=old_version, image=options.old_image, option="--from-image")

@@ -78,7 +78,7 @@ def main(arguments: Sequence[str]) -> int:
     else:
         for line in (*lines, *map(_shown, recording.notes)):
             show(line)
-    # Last, so that a full disk does not cost the diagnosis.
+    # The page comes last, so that a full disk does not prevent the diagnosis.
     if options.page:
         from tuneproof.watch.page import write_page  # noqa: PLC0415 - imports plotly, which takes a second
 
@@ -118,7 +118,7 @@ def _watch(watching: Watching, options: argparse.Namespace) -> LoopRecording:
         if options.listen:
             takers += [_served(options.listen, stack), partial(_forget_old, seconds)]
             notes.append(f"with --listen, the table and the diagnosis cover the last {WINDOW_S:g} s")
-        # After a second Ctrl-C, nothing waits for bpftrace's last lines.
+        # A second Ctrl-C ends the wait for bpftrace's last lines.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: _stop(watching))
         for made in watching.run():

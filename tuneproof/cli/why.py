@@ -15,7 +15,7 @@ from tuneproof.messages.rows import Message, messages
 
 _MOST: Final = 5
 _LABEL_COLUMNS: Final = 9
-# People copy wordings, commands and paths, so these are not wrapped.
+# People copy messages, commands and paths, so these are not wrapped.
 _VERBATIM: Final = frozenset({"Words", "", "Confirm", "Page"})
 
 DESCRIPTION = """\
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str]) -> int:
     if of_status := _of_status(text):
         show("\n\n".join([of_status, *mentions(text)]))
         return 0
-    # One word may be in any message by chance.
+    # Any message may contain a single word by chance.
     is_named = is_known(text) or text.startswith("$") or (" " not in text and bool(mentions(text)))
     rows = () if is_named else find(text)
     if rows:

@@ -1,1 +1,1 @@
-"""The meaning of an nginx.conf by nginx's rules: includes, settings in effect, sockets, upstreams, locations."""
+"""What an nginx.conf means by nginx's rules: includes, settings in effect, sockets, upstreams, locations."""

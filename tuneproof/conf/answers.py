@@ -33,7 +33,7 @@ class Answer:
     """The part of a configuration that answers a request."""
 
     blocks: tuple[Block, ...]  # the locations that the request passes, in order; the server if there are none
-    status: int | None = None  # the status if nginx itself sets it; None if the handler in the last block decides
+    status: int | None = None  # the status if nginx itself sets it; None if the handler in the last block determines it
     is_served: bool = False  # whether a handler such as an upstream answers, not nginx's rewrite or error pages
     doubt: str = ""  # why it is uncertain; empty if it is certain
 
@@ -96,7 +96,7 @@ class _Request:
         to = self._path
         for number in range(MOST_REDIRECTS + 2):
             if number > MOST_REDIRECTS:
-                # There is no error page after too many redirects.
+                # After too many redirects, nginx does not use an error page.
                 self._status = _FAILED
                 return
             to = self._at_named(to) if to.startswith("@") else self._at_path(to)
@@ -166,7 +166,7 @@ class _Request:
             return self._failed(_FOUND)
         if status in _REDIRECTS or (status >= _ERROR and len(said.args) == 1):
             return self._failed(status)
-        # It is sent unchanged, unless an error page has set a status.
+        # The status is sent unchanged, unless an error page has set another.
         self._status = self._status or status
         return ""
 
@@ -176,7 +176,7 @@ class _Request:
         pages = self._known("error_page").statements
         if not pages or self._has_failed:
             return ""
-        # The error page is that of the block with the first error; later errors do not matter.
+        # The error page belongs to the block with the first error; later errors do not matter.
         self._has_failed = self._known("recursive_error_pages").value != "on"
         said = next((one for one in pages if str(status) in one.args[:-1]), None)
         if said is None:
@@ -193,7 +193,7 @@ class _Request:
     def _known(self, name: str) -> Effective:
         """Return the setting in effect for the request's current block.
 
-        Raises _DoubtError: It is unknown.
+        Raises _DoubtError: The setting is unknown.
         """
         found = effective(self._blocks[-1] if self._blocks else self._server, name, self._version)
         if found.origin is Origin.UNKNOWN:
@@ -203,7 +203,7 @@ class _Request:
     def _filled(self, text: str) -> str:
         """Return a text with the values of its variables, without arguments.
 
-        Raises _DoubtError: It has variables other than those of the request's path.
+        Raises _DoubtError: The text has variables other than those for the request's path.
         """
         values: Mapping[str, str] = {"uri": self._path, "document_uri": self._path, "is_args": "", "args": ""}
 

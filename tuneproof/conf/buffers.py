@@ -8,7 +8,7 @@ from tuneproof.conf.tree import Block
 from tuneproof.conf.values import size_bytes, whole_number
 
 _KINDS: Final = ("proxy", "fastcgi", "uwsgi", "scgi")
-# The possible sizes of a memory page, the default size of a buffer; x86 has the first.
+# The possible sizes of a memory page, which is a buffer's default size; x86 uses the first.
 _PAGES_BYTES: Final = (4 << 10, 16 << 10, 64 << 10)
 _NAMES: Final = ("buffer_size", "buffers", "busy_buffers_size", "temp_file_write_size", "max_temp_file_size")
 _LEVELS: Final = frozenset({"server", "location", "if", "limit_except"})
@@ -37,7 +37,7 @@ def buffer_problems(
 
 
 def refusal_on_x86(said: Statement, http: Block) -> str:
-    """Return nginx's error about a size on machines with small memory pages; empty if others report it as well."""
+    """Return nginx's error about a size on machines with small memory pages; empty if all machines report it."""
     kind = said.name.partition("_")[0]
     levels = (block for block in http.below() if block.name in _LEVELS and block.setting(said.name) is said)
     for block in levels if not http.absent_sites else ():

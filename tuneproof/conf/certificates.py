@@ -13,7 +13,8 @@ from tuneproof.conf.tree import Block
 
 # https://nginx.org/en/CHANGES: before that, nginx started, and handshakes failed.
 _SOCKETS_CHECKED_SINCE: Final = (1, 15, 0)
-# Since then, an address in stream{} can also have several servers, and only the default one needs a certificate.
+# Since this version, an address in stream{} can also have several servers, of which only the default needs a
+# certificate.
 _STREAM_LIKE_HTTP_SINCE: Final = (1, 25, 5)
 _LISTEN: Final = "listen ... {}"
 _FOR_QUIC: Final = "TLSv1.3"
@@ -22,7 +23,7 @@ _FOR_QUIC: Final = "TLSv1.3"
 def certificate_problems(main: Block, sockets: Sockets, version: tuple[int, ...]) -> Iterator[Problem]:
     """Yield the error message for each server of a complete configuration that lacks something for its TLS."""
     if any(said.name.endswith("_certificate") and said.name not in known() for said, _ in main.everything()):
-        # Other modules have certificates of their own.
+        # Other modules have their own certificates.
         return
     servers = [server for server in main.all("server") if server.parent is not None and server.parent.parent is main]
     found = [problem for server in servers for problem in _of_server(server, servers, version)]
@@ -51,7 +52,7 @@ def _of_server(server: Block, servers: list[Block], version: tuple[int, ...]) ->
 
 
 def _of_socket(socket: Socket) -> Iterator[Problem]:
-    """Yield the message about a socket in http{}; if its default server rejects handshakes, its other servers count."""
+    """Yield the message about a socket in http{}; if its default server rejects handshakes, the other servers count."""
     if not {"ssl", "quic"} & socket.protocols:
         return
     if socket.default.in_effect("ssl_certificate"):

@@ -1,7 +1,7 @@
 """nginx's own directives: where each is allowed, how many arguments it takes, its default, and since when.
 
 ``tools.directives`` writes the table, directives.tsv, from nginx's sources; the lab checks it against nginx. A row
-covers the versions in which a directive's properties are equal. The table includes directives that a build leaves out,
+covers the versions in which a directive has the same properties. The table includes directives that a build leaves out,
 or that only another system has; of those in nginx's documentation but not in its sources (commercial modules, njs),
 only the names are known.
 """
@@ -24,7 +24,7 @@ CONTEXTS: Final = (
 )
 
 
-# It matches everything that ngx_parse_size, ngx_parse_offset, ngx_parse_time or ngx_atoi accepts, and maybe more.
+# This matches everything that ngx_parse_size, ngx_parse_offset, ngx_parse_time or ngx_atoi accepts, and perhaps more.
 VALUES: Final = {
     "number": re.compile(r"[0-9]+"),
     "size": re.compile(r"[0-9]+[kKmM]?"),
@@ -39,7 +39,7 @@ class Inheritance(StrEnum):
     """The ways in which inner blocks inherit a directive of an outer block."""
 
     INHERITED = "inherited"  # in effect, unless an inner one replaces it
-    REPLACED = "replaced"  # several in a block add up, and any in an inner block replace all outer ones
+    REPLACED = "replaced"  # several in a block add up, and any in an inner block replaces all outer ones
     NEVER = "never"  # not in effect: it applies only in its own block
     UNKNOWN = "unknown"
 

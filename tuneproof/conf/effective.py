@@ -21,7 +21,7 @@ ANSWERS: Final = _PASSES | {"empty_gif", "flv", "mp4", "perl", "stub_status"}
 _TOGETHER: Final = (frozenset({"allow", "deny"}), frozenset({"root", "alias"}), ANSWERS)
 # ngx_http_headers_merge_conf
 _MERGED_BY: Final = {"add_header": "add_header_inherit", "add_trailer": "add_trailer_inherit"}
-# nginx takes them from http{} if an upstream has none: ngx_http_upstream_init_round_robin.
+# An upstream block without these uses those in http{}: ngx_http_upstream_init_round_robin.
 _OF_UPSTREAMS_TOO: Final = frozenset({"resolver", "resolver_timeout"})
 
 
@@ -40,7 +40,7 @@ class Effective:
 
     statements: tuple[
         Statement, ...
-    ]  # its directives, in order; empty for the default; if the setting is unknown, the known directives
+    ]  # the directives that set it, in order; empty for the default; if the setting is unknown, those that are known
     origin: Origin
     block: Block | None = None  # the block of these directives, the innermost if several are merged
     default: str | None = None  # the default; None for none or unknown
@@ -74,7 +74,7 @@ def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
     if decides is None:
         return Effective(statements=(), origin=Origin.UNKNOWN if is_open else Origin.DEFAULT, default=default)
     statements, merged = _merged(levels, name, version) if name in _MERGED_BY else (_said(decides, {name}), ())
-    # A list may continue in a missing part; any other directive is refused if it is there twice.
+    # A list may continue in a missing part; any other directive would be refused if it occurred twice.
     is_open = is_open or any(map(_is_open, (decides, *merged) if inheritance is Inheritance.REPLACED else merged))
     if is_open or (inheritance is Inheritance.UNKNOWN and decides is not block) or _is_block(row):
         origin = Origin.UNKNOWN
@@ -85,7 +85,7 @@ def effective(block: Block, name: str, version: Sequence[int]) -> Effective:
 
 
 def _levels(block: Block, name: str) -> Iterator[Block]:
-    """Yield a block and those that it inherits from, the innermost first."""
+    """Yield a block and those from which it inherits, the innermost first."""
     for level in block.within():
         yield level
         if level.name == "upstream":

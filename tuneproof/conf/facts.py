@@ -25,7 +25,7 @@ DEFAULT_WORKER_CONNECTIONS: Final = 512
 # "8 4k|8k": the size is that of a memory page, assumed to be 4 KiB.
 _DEFAULT_BUFFERS: Final = ("8", "4k")
 _DEFAULT_BUFFER_SIZE: Final = "4k"
-# https://nginx.org/en/docs/http/ngx_http_core_module.html#output_buffers: two of them since 1.9.5.
+# https://nginx.org/en/docs/http/ngx_http_core_module.html#output_buffers: two buffers since 1.9.5.
 _DEFAULT_OUTPUT_BUFFERS: Final = ("2", "32k")
 _OLD_OUTPUT_BUFFERS: Final = ("1", "32k")
 _SECOND_OUTPUT_BUFFER_SINCE: Final = (1, 9, 5)
@@ -52,7 +52,7 @@ class Proxied:
     reuse: Judgement  # whether upstream connections are reused
     is_buffered: bool  # whether nginx reads ahead of its client
     reader_bytes: int | None  # the most memory that a slow reader can hold; None if the configuration does not show it
-    output_bytes: int  # how much of this holds parts of a temporary file; 0 with sendfile(2)
+    output_bytes: int  # how much of this memory holds parts of a temporary file; 0 with sendfile(2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class Facts:
     sockets: Sockets  # of http{}
     upstreams: Mapping[str, Upstream]  # its upstream blocks by name
     proxied: tuple[Proxied, ...]
-    workers: int | None  # number of workers; None if the machine decides, or a part is missing
+    workers: int | None  # number of workers; None if the machine determines it, or a part is missing
     worker_connections: int | None  # connections per worker; None if a part is missing
     multi_accept: bool | None
     reuseport: bool
@@ -77,9 +77,9 @@ class Facts:
         return as_numbers(self.version)
 
     def speaks_http2(self, server: Block) -> bool:
-        """Tell whether clients may use HTTP/2: a server's own directive, or any ``listen`` on its sockets, turns it on.
+        """Tell whether clients may use HTTP/2: a server's own directive, or any ``listen`` on its sockets, enables it.
 
-        Without TLS, few clients use it unless a ``listen`` has http2.
+        Without TLS, only a ``listen`` with http2 counts, since few clients use it otherwise.
         """
         protocols = frozenset[str]().union(*(socket.protocols for socket in self.sockets.of(server)))
         is_on = server.is_on("http2") and ("ssl" in protocols or bool(self.sockets.unknown))
@@ -107,7 +107,7 @@ class Facts:
 
     @cached_property
     def names_proxied_address(self) -> bool:
-        """Whether a variable is used that holds a proxied location's address, possibly an upstream block's name."""
+        """Whether a variable is used that contains a proxied location's address, possibly an upstream block's name."""
         return any(map(_PROXIED_ADDRESS.search, self.configuration.texts.values()))
 
     @cached_property
@@ -131,7 +131,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
     targets = list(targets_of(main))
     sockets = sockets_of(main, numbers)
     listens = [listen for block in main.all("server") for listen in block.local("listen")]
-    # It is unknown which fragments in a folder are included together, and which values placeholders get.
+    # Which fragments in a folder are included together, and which values placeholders get, is unknown.
     is_known = not configuration.is_fragment and all(one.is_given for listen in listens for one in listen.filled)
     refused = sockets.problems if is_known else tuple(filter(_is_torn, sockets.problems))
     problems = (
@@ -226,7 +226,7 @@ def _reads_files(target: Target) -> bool:
 
 
 def _buffers_bytes(said: Statement | None, default: tuple[str, str]) -> int | None:
-    """Return number times size; None if either is unknown."""
+    """Return the number of buffers times their size; None if either is unknown."""
     number, size = said.args[:2] if said and len(said.args) > 1 else default
     count, each = whole_number(number), size_bytes(size)
     return None if count is None or each is None else count * each

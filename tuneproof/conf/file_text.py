@@ -16,7 +16,7 @@ _LINE: Final = re.compile(r"[^\n]*\n|[^\n]+")
 _OF_NO_TEXT: Final = re.compile("[\x01-\x07\x0e-\x1a\x1c-\x1f\x7f\ufffd]")
 _SAMPLE: Final = 4096
 _MOST_CONTROLS: Final = 0.05
-# Further leftovers from `script` and some pagers.
+# Other sequences that `script` and some pagers leave in a text.
 _NOISE: Final = str.maketrans("", "", "\x00\x08")
 
 

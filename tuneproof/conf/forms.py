@@ -1,4 +1,4 @@
-"""The forms of arguments: the individual words that all known versions of nginx refuse, in nginx's words.
+"""The forms of arguments: finds individual words that all known versions of nginx refuse, with nginx's messages.
 
 Each row was checked against the module's function. Words with variables are left out, and so are forms that other
 products extend.
@@ -33,7 +33,7 @@ class _Form:
     words: str  # a regular expression that an accepted word matches
     says: str = _VALUE
     place: slice | None = None  # its place among the arguments; None for any
-    of: str = ""  # only words that begin with this
+    of: str = ""  # the row is only about words that begin with this
 
 
 _FORMS: Final = (
@@ -230,7 +230,7 @@ def _messages(said: Statement | Block) -> Iterator[str]:
 
 
 def _case_of(form: _Form) -> re.RegexFlag:
-    # ngx_conf_set_enum_slot and ngx_conf_set_bitmask_slot compare in any letter case.
+    # ngx_conf_set_enum_slot and ngx_conf_set_bitmask_slot ignore letter case.
     return re.DOTALL | (re.IGNORECASE if form.says == _VALUE else re.NOFLAG)
 
 

@@ -19,7 +19,7 @@ class Chosen:
     """The server for a host."""
 
     server: Block
-    doubt: str = ""  # why it may be another one; empty if it is certain
+    doubt: str = ""  # why it may be another server; empty if it is certain
 
 
 @dataclass(eq=False, kw_only=True)
@@ -64,7 +64,7 @@ def _put(names: dict[str, Block], name: str, server: Block) -> bool:
 
 
 def names_of(server: Block) -> tuple[str, ...]:
-    """Return the names of a server as written; if it has none, the empty name: that of requests without a host."""
+    """Return a server's names as written; if it has none, the empty name, which stands for requests without a host."""
     return tuple(name for said in server.local("server_name") for name in said.args) or ("",)
 
 
@@ -98,7 +98,7 @@ def _chosen(socket: Socket, names: _Names, host: str, unseen: str) -> Chosen:
 
 
 def never_chosen(sockets: Sockets) -> Iterator[tuple[Block, Block]]:
-    """Yield each server that gets no requests on any of its sockets, with a server that has its names there.
+    """Yield each server that does not get requests on any of its sockets, with a server that has its names there.
 
     No socket has it as its default server, and nginx ignores all its names: "conflicting server name".
     """

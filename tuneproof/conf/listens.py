@@ -30,7 +30,7 @@ _LACKED: Final = {
     "stream": _ONLY_HTTP,
     "mail": _ONLY_HTTP | {"udp", "default_server", "deferred", "accept_filter", "fastopen", "reuseport"},
 }
-# Until then, stream{} and mail{} had other messages.
+# Before this version, stream{} and mail{} had other messages.
 _ONE_MESSAGE_SINCE: Final = (1, 25, 5)
 # Each of these makes nginx bind the address separately, and only one of a socket's listens may have any of them.
 _FLAGS: Final = frozenset({"bind", "deferred", "reuseport", "multipath", "ipv6only=on", "ipv6only=off"})
@@ -55,7 +55,7 @@ class Address:
 
     @property
     def family(self) -> str:
-        """Its family: "inet", "inet6" or "unix"."""
+        """The address family: "inet", "inet6" or "unix"."""
         if not self.port:
             return "unix"
         return "inet6" if ":" in self.host else "inet"
@@ -213,6 +213,6 @@ _VALUES: Final[Mapping[str, Callable[[str], bool]]] = {
     "rcvbuf": lambda value: size_bytes(value) is not None,
     "sndbuf": lambda value: size_bytes(value) is not None,
     "so_keepalive": _is_keepalive,
-    # It is for other systems; nginx ignores it with an error message.
+    # The parameter is for other systems; nginx ignores it with an error message.
     "accept_filter": lambda _: True,
 }

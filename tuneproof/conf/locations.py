@@ -14,7 +14,7 @@ from tuneproof.conf.upstreams import KINDS
 
 
 class Kind(StrEnum):
-    """The ways in which a location compares its name with a path; each with its modifier."""
+    """The ways in which a location compares its name with a path, with their modifiers."""
 
     PREFIX = ""
     PREFIX_ONLY = "^~"  # before regular expressions
@@ -26,7 +26,7 @@ class Kind(StrEnum):
 
 REGEXES: Final = frozenset({Kind.REGEX, Kind.REGEX_ANY_CASE})
 _PREFIXES: Final = frozenset({Kind.PREFIX, Kind.PREFIX_ONLY})
-# The longest first: if there is no space, the name begins with the modifier.
+# The longest modifier comes first: without a space, the name begins with the modifier.
 _MODIFIERS: Final = (Kind.REGEX_ANY_CASE, Kind.PREFIX_ONLY, Kind.REGEX, Kind.EXACT)
 
 
@@ -57,7 +57,7 @@ class Location:
         return self.name.endswith("/") and any(self.block.local(f"{kind}_pass") for kind in KINDS)
 
     def matches(self, path: str) -> bool:
-        """Tell whether its regular expression matches.
+        """Tell whether the location's regular expression matches.
 
         Raises ForeignRegexError: Python cannot evaluate it.
         """

@@ -74,7 +74,7 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
 
 
 def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the directives from later branches; a package may include some from later releases of its own branch."""
+    """Yield the directives that only later branches have; a package may include later releases of its own branch."""
 
     def is_later(row: Directive) -> bool:
         return as_numbers(row.since or "0")[:2] > version[:2]
@@ -146,7 +146,7 @@ def _servers(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     for server in (inner for inner in block.blocks if inner.name == "server" and not inner.unseen):
         if not server.local("listen"):
             yield problem_at(server, 'no "listen" is defined for server')
-        # Other modules' directives may also be handlers.
+        # Directives of other modules may also be handlers.
         if server.blocks or not all(rows_of(said.name) for said in server.own):
             continue
         if block.name == "stream" and version < _HANDLER_UNTIL and not any(map(server.local, _HANDLERS)):
@@ -186,7 +186,7 @@ def _repeated(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
 
 
 def _twice(block: Block) -> Iterator[Problem]:
-    """Yield repetitions of blocks that main accepts only once, and of directives that have a check of their own."""
+    """Yield repetitions of blocks that main accepts only once, and of directives with a check of their own."""
     seen = set()
     everything: list[Statement | Block] = [*block.blocks, *block.own]
     for one in everything:
@@ -238,7 +238,7 @@ def _shown(one: Location) -> str:
 
 
 def _uris(block: Block) -> Iterator[Problem]:
-    """Yield each ``proxy_pass`` with a path at a place where nginx cannot replace a part of the request's path."""
+    """Yield each ``proxy_pass`` with a path in a place where nginx cannot replace part of the request's path."""
     if block.name == "location":
         is_nameless = Location.of(block).kind in {*REGEXES, Kind.NAMED}
     else:

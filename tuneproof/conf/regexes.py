@@ -1,4 +1,4 @@
-"""Converts nginx's regular expressions (PCRE) to Python's; rejects those that mean something else in Python.
+"""Converts nginx's regular expressions (PCRE) to Python's; rejects those with a different meaning in Python.
 
 https://nginx.org/en/docs/http/server_names.html#regex_names, https://www.pcre.org/current/doc/html/pcre2pattern.html
 """
@@ -49,7 +49,7 @@ def as_bytes_read(text: str) -> str:
 def compiled(regex: str, *, ignores_case: bool) -> re.Pattern[str]:
     """Return nginx's regular expression in Python, for texts from :func:`as_bytes_read`.
 
-    Raises ForeignRegexError: Python lacks some of its syntax, or interprets it differently.
+    Raises ForeignRegexError: Python lacks some of the syntax, or interprets it differently.
     """
     # An escaped backslash does not begin another escape.
     plain = _ESCAPE.sub(lambda match: "\\_" if match[0] == r"\\" else match[0], regex)
@@ -66,7 +66,7 @@ def compiled(regex: str, *, ignores_case: bool) -> re.Pattern[str]:
 
 
 def refusal(regex: str, version: tuple[int, ...]) -> str:
-    """Return PCRE's error about brackets that do not match, or about a quantifier at the beginning; empty for none."""
+    """Return PCRE's error about unmatched brackets, or about a quantifier at the beginning; empty for none."""
     is_new = version >= _PCRE2_SINCE
     said = _refused(regex)
     return f'pcre{"2" if is_new else ""}_compile() failed: {said[is_new]} in "{regex}"' if said else ""

@@ -46,14 +46,14 @@ class Lack(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """An answer with its reason."""
+    """Whether connections are reused, with the reason."""
 
     reuse: Reuse
     why: str
     lacks: tuple[Lack, ...] = ()  # what prevents reuse, if anything does
     culprit: Statement | Block | None = None
     """The directive or table that prevents reuse; None if something is missing."""
-    asks: bool = False  # whether a header asks for keepalive, which HTTP/1.0 needs
+    asks: bool = False  # whether a header requests keepalive, as HTTP/1.0 requires
 
 
 def judge(target: Target, upstreams: Mapping[str, Upstream], version: tuple[int, ...], *, is_whole: bool) -> Judgement:
@@ -108,7 +108,7 @@ def _of_implicit(target: Target, names: list[str], upstreams: Mapping[str, Upstr
 
 
 def _may_be_elsewhere(name: str) -> bool:
-    """Tell whether a name can be an upstream block's; addresses have colons, nothing but digits and dots, or a path."""
+    """Tell whether a name may be an upstream block's: not if it has a colon or a path, or only digits and dots."""
     is_address = name.startswith("unix:") or not any(letter.isalpha() for letter in name)
     return not is_address and ":" not in name and name != "localhost"
 

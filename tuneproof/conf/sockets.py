@@ -1,7 +1,7 @@
 """The sockets that nginx opens for the ``listen`` directives of all servers in a block, and its error messages.
 
-ngx_http_core_listen, ngx_http_add_listen, ngx_http_init_listening and ngx_open_listening_sockets; the first are called
-in the order of the directives.
+ngx_http_core_listen, ngx_http_add_listen, ngx_http_init_listening and ngx_open_listening_sockets; nginx calls the first
+of these in the order of the directives.
 """
 
 from collections import defaultdict
@@ -27,9 +27,10 @@ class Socket:
     default: Block  # the server for unknown hosts
     protocols: frozenset[str]  # some of PROTOCOLS
     listens: tuple[Statement, ...]  # in the order of the files; empty for port 80 of a server without a listen
-    options: Statement | None = None  # the listen with the socket's options, such as backlog; None for the defaults
+    options: Statement | None = None  # the listen that sets its options, such as backlog; None for the defaults
     redefined: tuple[Statement | Block, ...] = ()
-    """Its listens (or servers without any) that nginx warns about since 1.23.4: others have other PROTOCOLS."""
+    """Its listens (or servers without any) about which nginx has warned since 1.23.4: other listens have other
+    PROTOCOLS."""
     is_bound: bool = True  # whether it exists in the kernel; if not, the socket of all addresses takes its connections
 
     @property
@@ -39,17 +40,17 @@ class Socket:
 
     @property
     def reuseport(self) -> bool:
-        """Whether each worker has a queue of its own."""
+        """Whether each worker has its own queue."""
         return "reuseport" in self.parameters
 
     @property
     def takes_ipv4(self) -> bool:
-        """Whether it covers all IPv6 addresses, and takes IPv4 connections as well."""
+        """Whether the socket covers all IPv6 addresses, and accepts IPv4 connections as well."""
         is_ipv6 = self.address.is_wildcard and self.address.family == "inet6"
         return is_ipv6 and "ipv6only=off" in self.parameters
 
     def excludes(self, other: "Socket") -> bool:
-        """Tell whether the kernel refuses it because of another bound socket."""
+        """Tell whether the kernel refuses this socket because of another bound socket."""
         mine, theirs = self.address, other.address
         if "unix" in {mine.family, theirs.family}:
             return mine.host == theirs.host
@@ -95,14 +96,14 @@ class _Merged:
     has_default: bool = False
     redefined: list[Statement | Block] = field(default_factory=list)
     expected: frozenset[str] | None = None  # the protocols with which nginx does not warn about the next listen
-    has_changed: bool = False  # whether the listens differ
+    has_changed: bool = False  # whether the protocols of its listens differ
 
     def add(self, server: Block, listen: Listen) -> None:
-        """Merge another ``listen`` on its address, as ngx_http_add_addresses does.
+        """Merge another ``listen`` on this address, as ngx_http_add_addresses does.
 
-        Raises ListenError: nginx refuses it.
+        Raises ListenError: nginx refuses the ``listen``.
         """
-        # Servers are read one after the other, so its last server may be the same one.
+        # Servers are read one after the other, so only the socket's last server can be this one.
         if server is self.servers[-1]:
             raise ListenError(f"a duplicate listen {self.address.name}")
         self.servers.append(server)
@@ -121,7 +122,7 @@ class _Merged:
             self.listens.append(listen.statement)
 
     def _is_redefined(self, listen: Listen) -> bool:
-        """Tell whether nginx warns; it accepts one listen that differs, as others need not repeat its protocols."""
+        """Tell whether nginx warns; it accepts one listen that differs, since others need not repeat the protocols."""
         before, now = self.protocols, listen.protocols
         if now == before:
             is_other = (listen.has_options and self.has_changed) or self.expected not in {None, now}
@@ -143,7 +144,7 @@ class _Port:
     sockets: list[_Merged] = field(default_factory=list)
 
     def bound(self) -> Iterator[Socket]:
-        """Yield its sockets in the order in which nginx binds them, the one of all addresses last."""
+        """Yield the sockets in the order in which nginx binds them; the one for all addresses is last."""
         wildcards = [one for one in self.sockets if one.address.is_wildcard]
         singles = [one for one in self.sockets if not one.address.is_wildcard]
         for one in sorted(singles, key=lambda one: one.options is None) + wildcards:

@@ -17,16 +17,16 @@ from tuneproof.conf.file_text import decode, is_binary, lines_of, without_termin
 from tuneproof.errors import BadInputError
 
 STANDARD_INPUT: Final = "-"
-# nginx -T writes this above every file: https://nginx.org/en/docs/switches.html
+# nginx -T prints this line above every file: https://nginx.org/en/docs/switches.html
 _DUMPED: Final = re.compile(r"^# configuration file (\S.*):\s*$", re.MULTILINE)
-# nginx prints this on standard error before a dump, so that text copied from a terminal has it as well.
+# nginx prints this line on standard error before a dump, so text copied from a terminal contains it as well.
 _SAID: Final = re.compile(r"^nginx: (?:the configuration|configuration|\[).*$", re.MULTILINE)
 _PROMPT: Final = re.compile(r"^\S*[#$>%] ?(?:exit|logout)?\s*$")
 _MAX_BYTES: Final = 16 << 20
 _LONGEST_NAME: Final = 4096
 _DEEPEST_NAME: Final = 40
 MOST_FILES: Final = 5_000
-"""More than any configuration includes; files that include each other double the number at each level."""
+"""More files than any configuration includes; files that include each other double the number at each level."""
 _MOST_SEARCHED: Final = 200_000
 # Where packages, and nginx built from source, keep the active configuration.
 _INSTALLED: Final = (
@@ -47,18 +47,18 @@ class Source(ABC):
     """The files of one configuration."""
 
     roots: Sequence[str]
-    """Names of the first files: one, or the fragments in a folder."""
+    """Names of the files to start with: one, or the fragments in a folder."""
     is_complete: bool = False
     """Whether a missing file certainly does not exist."""
     is_installed: bool = False  # whether the configuration is used on this machine
     folder: str = ""
-    """The given folder, if any: names are shown relative to it."""
+    """The folder that was given, if any: names are shown relative to it."""
     values: Mapping[str, str] = MappingProxyType({})
     """Values of a template's placeholders, by name."""
 
     @abstractmethod
     def text(self, name: str) -> str:
-        """Return a file's text, with its own line ends."""
+        """Return a file's text with its original line ends."""
 
     @abstractmethod
     def included(self, pattern: str) -> Sequence[str]:
@@ -94,7 +94,7 @@ class Changed(Source):
 class Dump(Source):
     """The output of ``nginx -T``, or a single text without its includes.
 
-    ``is_complete``: Whether it has all files.
+    ``is_complete``: Whether it contains all files.
     """
 
     def __init__(self, files: Mapping[str, str], *, is_complete: bool) -> None:
@@ -167,15 +167,15 @@ class Files(Source):
         if self.is_installed:
             return [pattern]
         parts = pattern.strip("/").split("/")
-        # Some folder in a copied tree corresponds to a folder of the original; the longest common end is the likeliest.
-        # A star alone would match anything here.
+        # A folder in a copied tree corresponds to one in the original: probably the folder with the longest common
+        # ending. A star alone would match anything here.
         ends = ["/".join(parts[start:]) for start in range(len(parts) - ("*" in parts[-1]))]
         copied = [str(folder / end) for end in ends]
         return [*copied, *(str(place / ends[0]) for place in above[1:] if place != Path("/"))]
 
 
 def _tree_of(folder: Path) -> Path:
-    """Return the base folder of a copy: the one with nginx.conf, or with version control, above a fragment."""
+    """Return the base folder of a copy: the folder above a fragment that contains nginx.conf or version control."""
     place = folder.resolve()
     for above in (place, *list(place.parents)[:_LEVELS]):
         if any((above / name).exists() for name in _MARKS_OF_A_TREE):
@@ -191,7 +191,7 @@ def open_source(named: str, *, prefix: str = "", values: Mapping[str, str] | Non
         prefix: The folder of nginx.conf on the machine where the configuration is used.
         values: Values of a template's placeholders, by name (default: stand-ins).
 
-    Raises BadInputError: It does not exist, or has no configuration.
+    Raises BadInputError: The file or folder does not exist, or is not a configuration.
     """
     source = _opened(named, prefix=prefix)
     source.values = values or {}
@@ -209,7 +209,7 @@ def _opened(named: str, *, prefix: str) -> Source:
             return found
         is_there = path.exists()
     except OSError as error:
-        # Too long a name, an inaccessible folder, or a process in /proc that has ended.
+        # The name is too long, a folder is inaccessible, or a process in /proc has ended.
         raise BadInputError(f"{named} cannot be read: {error.strerror}") from error
     if not is_there:
         raise BadInputError(f"{named}: no such file or folder", remedy="name an nginx.conf, its folder, or a dump")

@@ -23,7 +23,7 @@ _LONGEST: Final = max(map(len, KNOWN)) + 1
 
 
 def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
-    """Yield the directives that must be misspelt, with nginx's message; other modules' names are not similar."""
+    """Yield the directives that must be misspelt, with nginx's message; names from other modules are not similar."""
     for statement in statements:
         is_other = statement.name in KNOWN or statement.name.startswith("$") or is_packaged(statement.name)
         joined = _JOINED.fullmatch(statement.name)
@@ -32,7 +32,7 @@ def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
         if is_slip:
             message = f'unknown directive "{statement.name}"'
             yield Problem(file=statement.file, line=statement.line, message=message)
-        # Another module's block has directives of its own.
+        # Another module's block has its own directives.
         if statement.block and (is_slip or statement.name in KNOWN) and statement.name not in TABLES:
             yield from slips(statement.block)
 

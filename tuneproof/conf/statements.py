@@ -1,6 +1,6 @@
 """Parses a configuration file into statements with exact positions; reports errors in nginx's words.
 
-Tokens are those of src/core/ngx_conf_file.c, ngx_conf_read_token.
+Tokens are the same as in ngx_conf_read_token (src/core/ngx_conf_file.c).
 """
 
 import re
@@ -16,8 +16,8 @@ from tuneproof.nginx_lua import without_lua
 TABLES: Final = frozenset({"map", "geo", "types", "split_clients", "charset_map", "match"})
 """Blocks with lines that begin with values instead of directives."""
 GUESSED: Final = "?"
-"""Around a part of a configuration: the block that includes it is unknown."""
-# No configuration comes close to this, and parsers recurse for each block.
+"""The name that stands for the unknown block around a part of a configuration."""
+# No configuration nests nearly as deeply, and parsers recurse for each block.
 _DEEPEST: Final = 100
 _MOST_PROBLEMS: Final = 20
 # A file with this many errors, or this many words, is not a configuration.
@@ -93,7 +93,7 @@ class _Token:
 
 
 def parse_file(name: str, text: str, *, around: Sequence[str] = (), values: Values | None = None) -> ParsedFile:
-    """Parse a file that is included in these blocks, of which the first is the outermost; broken parts are left out.
+    """Parse a file that is included in the blocks ``around``, the outermost first; broken parts are left out.
 
     ``values``: values of a template's placeholders (default: stand-ins).
     """
@@ -241,7 +241,7 @@ class _Parser:
             closing = self._block((*context, first.text), block, depth=depth + 1)
             if closing is None:
                 self._end_of_file()
-        # It is not a block, so its content belongs to the outer block.
+        # This is not a block, so its content belongs to the outer block.
         if not (term == "{" and problem.endswith(_NO_BLOCK)):
             span = Span(start=first.start, end=last.start if term == "}" else last.end, closing=closing)
             found.append(
@@ -260,9 +260,9 @@ class _Parser:
     def _check(
         self, name: str, args: list[str], term: str, line: int, context: tuple[str, ...], *, is_known: bool
     ) -> str:
-        """Return the problem with a directive's arguments, and report it; empty if there is none.
+        """Report the problem with a directive's arguments and return it; empty if there is none.
 
-        is_known: whether they contain no stand-in for a template's placeholder.
+        is_known: whether the arguments are free of stand-ins for a template's placeholders.
         """
         # Other modules' blocks, such as rtmp{}, have directives with the same names.
         if TABLES & set(context) or not all(rows_of(block) for block in context if block != GUESSED):

@@ -1,6 +1,6 @@
-"""Templates of configurations: ``${NAME}`` of envsubst gets a value; templates of other engines are rejected.
+"""Templates of configurations: envsubst's ``${NAME}`` gets a value; templates for other engines are rejected.
 
-The official images replace ``${NAME}`` by environment variables
+The official images replace ``${NAME}`` with environment variables
 (https://hub.docker.com/_/nginx, "Using environment variables in nginx configuration"); Compose adds defaults.
 """
 
@@ -22,7 +22,7 @@ _MARKS: Final = (
     re.compile(r"\{%-?\s{0,8}\w+[^\n%]{0,200}%\}"),
     re.compile(r"<%[-=#]?\s[^\n%]{0,200}%>"),
 )
-# The text of responses and logs may look like a template.
+# Texts for responses and logs may look like a template.
 _CONTENT: Final = re.compile(r"^\s*(?:return|add_header|sub_filter|log_format|more_set_headers|rewrite|if|set)\b")
 _LONGEST_LINE: Final = 4096
 PLACEHOLDER: Final = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::?-(?P<default>[^}]*))?\}")
@@ -32,7 +32,7 @@ _MADE: Final = re.compile(
     r"|\b(?:map|geo|split_clients)\b[^;{}]{1,500}\$(\w+)\s*\{|\(\?P?<(\w+)>)"
 )
 _PORT: Final = "8080"
-# What a placeholder's name says about its value.
+# What a placeholder's name suggests about its value.
 _BY_NAME: Final = (
     (re.compile(r"PORT"), _PORT),
     (re.compile(r"RESOLVERS?$"), "127.0.0.11"),
@@ -44,9 +44,9 @@ _BY_NAME: Final = (
     (re.compile(r"SIZE|LIMIT|BUFFER"), "1m"),
     (re.compile(r"CONNECTIONS"), "1024"),
 )
-# These take a number, and not all versions have a default.
+# These directives take a number, and lack a default in some versions.
 _BY_DIRECTIVE: Final = {"keepalive": "32"}
-# Used if a value is taken: two placeholders seldom mean the same port, host or path.
+# Further values, since two placeholders seldom mean the same port, host or path.
 _OTHERWISE: Final = {
     "http://backend:8080": "http://{slug}:8080",
     "backend": "{slug}",
@@ -68,7 +68,7 @@ class Filled:
 def values_of(given: Iterable[str], *, option: str) -> dict[str, str]:
     """Return the values in lines such as NAME=VALUE, by name; comments and empty lines are left out.
 
-    Raises BadInputError: Another line.
+    Raises BadInputError: A line has a different form.
     """
     found = {}
     for line in given:
@@ -83,7 +83,7 @@ def values_of(given: Iterable[str], *, option: str) -> dict[str, str]:
 def refuse_template(name: str, text: str) -> None:
     """Reject a file with templates other than envsubst's.
 
-    Raises BadInputError: It has one; the message names the first.
+    Raises BadInputError: The file has one; the message names the first.
     """
     for number, line in enumerate(lines_of(without_lua(text)), start=1):
         code = line[:_LONGEST_LINE].lstrip()
@@ -108,10 +108,10 @@ class Values:
     """The values of a configuration's placeholders."""
 
     given: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # from the user, by name
-    stand_ins: dict[str, str] = field(default_factory=dict)  # stand-ins for the others, each made when first needed
+    stand_ins: dict[str, str] = field(default_factory=dict)  # stand-ins for all others, each created when first needed
 
     def stand_in(self, name: str, directive: str, *, is_alone: bool) -> str:
-        """Return the stand-in for a placeholder; each name gets another one."""
+        """Return the stand-in for a placeholder; each name gets a different one."""
         if name not in self.stand_ins:
             value, used = _stand_in(name, directive, is_alone=is_alone), set(self.stand_ins.values())
             if value == _PORT:
@@ -148,7 +148,7 @@ def _filled(match: re.Match[str], directive: str, word: str, values: Values) -> 
 def _stand_in(name: str, directive: str, *, is_alone: bool) -> str:
     """Return a plausible value: the directive's default if the placeholder is the whole argument; otherwise by name."""
     if not is_alone and any(row.value for row in rows_of(directive)):
-        return "1"  # one of the unit that follows the placeholder
+        return "1"  # 1, in the unit that follows the placeholder
     defaults: Iterator[str] = (row.default for row in rows_of(directive) if row.default and " " not in row.default)
     default = next(defaults, "") if is_alone and directive != "listen" else ""
     by_name = (value for mark, value in _BY_NAME if mark.search(name))

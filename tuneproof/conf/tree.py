@@ -18,12 +18,12 @@ HTTP: Final = ("http",)
 SERVER: Final = ("http", "server")
 LOCATION: Final = ("http", "server", "location")
 STREAM: Final = ("stream",)
-# More than any configuration has; files that include each other double the number at each level.
+# More than any configuration needs; files that include each other double the number at each level.
 _MOST_STATEMENTS: Final = 200_000
 _MOST_BYTES: Final = 32 << 20
 _DEEPEST_INCLUDE: Final = 50
 _TOO_MUCH: Final = "audit the part that matters: a site's own file, or the output of `nginx -T`"
-# Files that come with nginx and contain only tables: nearly every question can be answered without them.
+# Files that come with nginx and contain only tables, which hardly any question depends on.
 _TABLES: Final = frozenset(
     {"mime.types", "fastcgi_params", "fastcgi.conf", "uwsgi_params", "scgi_params", "koi-utf", "koi-win", "win-utf"}
 )
@@ -52,7 +52,7 @@ class Block:
     """Its missing includes with a pattern, in main, http{} and stream{}."""
     tables: list[str] = field(default_factory=list)  # missing includes that come with nginx, such as mime.types
     _named: dict[str, list[Statement]] = field(default_factory=dict, init=False, repr=False)
-    _of: int = field(default=0, init=False, repr=False)  # how many of its directives are in _named
+    _of: int = field(default=0, init=False, repr=False)  # number of its directives that are in _named
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ class Block:
             yield from ((statement, block) for statement in block.own)
 
     def around(self, name: str) -> "Block | None":
-        """Return the innermost block with that name around this one, itself included."""
+        """Return the innermost block with that name around this one, or this one itself."""
         return next((block for block in self.within() if block.name == name), None)
 
     def local(self, name: str) -> list[Statement]:
@@ -116,7 +116,7 @@ class Block:
         return said is not None and said.value == "off"
 
     def in_use(self, name: str) -> Statement | None:
-        """Return the directive in effect here; None if there is none, or if it is off."""
+        """Return the directive in effect here; None if there is none, or it is off."""
         return None if self.is_off(name) else self.setting(name)
 
     @property
@@ -125,7 +125,7 @@ class Block:
         return any(level.unseen for level in self.within())
 
     def hides(self, name: str) -> bool:
-        """Tell whether a missing file may set a directive here; it cannot if a nearer block sets it."""
+        """Tell whether a missing file may set a directive here; it cannot if a nearer block sets the directive."""
         for level in self.within():
             if level.local(name):
                 return False
@@ -151,7 +151,7 @@ class Configuration:
     texts: dict[str, str]  # the files by name, unchanged
     problems: tuple[Problem, ...]  # their errors
     unseen: tuple[str, ...]  # includes with missing files
-    is_fragment: bool  # whether it is only a part of a configuration, so that other settings may be elsewhere
+    is_fragment: bool  # whether this is only part of a configuration, so that there may be other settings elsewhere
     includes: dict[str, str] = field(default_factory=dict)
     """The included files, each with the argument of the first ``include`` that matches it."""
     filled: tuple[Filled, ...] = ()  # a template's placeholders, without repetitions
@@ -238,7 +238,7 @@ class _Reader:
         self._is_fragment = bool(path)
         block = main
         for part in path:
-            # Fragments of one kind share an http{}, but not a server{}.
+            # Fragments of the same kind share an http{}, but not a server{}.
             known = next((inner for inner in block.blocks if inner.name == part and part in (*HTTP, *STREAM)), None)
             if known is None:
                 known = Block(name=part, args=("/",) if part == "location" else (), file=name, line=1, parent=block)
@@ -295,7 +295,7 @@ class _Reader:
                 self._add(inner, statement.block, chain=chain)
 
     def _include(self, block: Block, statement: Statement, *, chain: tuple[str, ...]) -> None:
-        """Read the included files; ``chain`` has the including files, the outermost first."""
+        """Read the included files; ``chain`` lists the including files, the outermost first."""
         pattern = statement.value
         names = self._source.included(pattern)
         for name in names:
@@ -311,7 +311,7 @@ class _Reader:
                 raise BadInputError(f"more than {MOST_FILES} files are included", where=name, remedy=_TOO_MUCH)
             self.includes.setdefault(name, pattern)
             self._add(block, self._parse(name, block), chain=(*chain, name))
-        # In a copy, a pattern may also match folders in other places.
+        # In a copy, a pattern may also match folders in the wrong places.
         beside = {posixpath.dirname(name) for name in names}
         folders = [name for name in self._source.folders(pattern) if not names or posixpath.dirname(name) in beside]
         for name in folders:
@@ -323,7 +323,7 @@ class _Reader:
             block.tables.append(pattern)
             return
         has_star = any(character in pattern for character in "*?[")
-        # A fragment, a copy, or a file that the user names alone lacks files that are elsewhere on its own machine.
+        # A fragment, a copy, or a file that the user names on its own lacks files that exist on its original machine.
         is_alone = not self._source.folder and not self._source.is_installed
         is_elsewhere = not self._source.is_complete and (pattern.startswith("/") or self._is_fragment or is_alone)
         if not has_star and not is_elsewhere:

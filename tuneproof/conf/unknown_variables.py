@@ -25,7 +25,7 @@ _TAKING: Final = {
         for name in ("pass", "param", "cache_key", "cache_bypass", "no_cache")
     },
 }
-# Modules that define no variables, or only in these ways.
+# Modules that do not define variables, or only in these ways.
 _PLAIN: Final = frozenset({"stream", "mail", "http_geoip", "stream_geoip", "http_image_filter", "http_xslt_filter"})
 # nginx's own variables in every build, without NGX_HTTP_VAR_CHANGEABLE.
 _FIXED: Final = frozenset(
@@ -53,7 +53,7 @@ def fixed_variables(main: Block) -> Iterator[Problem]:
 
 
 def unknown_variables(configuration: Configuration) -> Iterator[Problem]:
-    """Yield the first use of each variable that nginx does not know, if files are complete, without other modules."""
+    """Yield the first use of each unknown variable, if all files are there and no other modules are used."""
     is_plain = all(one.module.name in _PLAIN for one in used_modules(configuration))
     if not configuration.is_whole or not is_plain or next(unpackaged(configuration), ""):
         return

@@ -154,7 +154,7 @@ def _shapes(regex: str) -> list[tuple[str, ...]]:
         alternatives = match["inside"].split("|") if match["open"] else []
         if match["wild"] or match["more"] or match["many"]:
             choices.append((_ANYTHING,))
-            # Quantifiers with numbers are too rare to be worth parsing.
+            # Numeric quantifiers are too rare to be worth parsing.
             if "{" in (match["more"] or "") + (match["many"] or ""):
                 return []
         elif alternatives:

@@ -19,7 +19,7 @@ DEFAULT_SINCE: Final = as_numbers(KEPT_SINCE)
 """From this version of nginx on, HTTP/1.1 and ``keepalive 32 local`` are the default for every upstream{}."""
 _DEFAULT_KEEPALIVE: Final = 32
 METHODS: Final = frozenset({"hash", "ip_hash", "least_conn", "random"})
-"""Before that version, each of them replaces an earlier ``keepalive``."""
+"""Balancing methods; before that version, each replaces an earlier ``keepalive``."""
 _URL: Final = re.compile(r"(?:(?P<scheme>[a-z]+|\$\w+|\$\{\w+\})://)?(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
 _HOST: Final = re.compile(r"unix:[^:]+|(?:\[[^\]]*\]|(?:\$\{\w+\}|[^/:?])*)(?::[^/?]*)?")
 _SPEAKERS: Final = frozenset({"proxy", "grpc", "uwsgi"})
@@ -83,7 +83,7 @@ class Target:
         return frozenset(map(str.lower, values))
 
     def may_be(self, name: str) -> bool:
-        """Tell whether some values of its variables would make its address this name."""
+        """Tell whether some values of the variables in the address would make it this name."""
         return pattern_of(self.host).fullmatch(name) is not None
 
 

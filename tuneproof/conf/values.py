@@ -8,7 +8,7 @@ from typing import Final
 _MOST_DIGITS: Final = 18
 _SIZE: Final = re.compile(rf"([0-9]{{1,{_MOST_DIGITS}}})([kKmMgG]?)")
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-# The largest unit first, as nginx requires (ngx_parse_time); a month has 30 days, a year 365.
+# The largest unit comes first, as nginx requires (ngx_parse_time); a month has 30 days, a year 365.
 _SECOND_MS: Final = 1000
 _DAY_MS: Final = 24 * 3600 * _SECOND_MS
 _TIMES_MS: Final = {
@@ -46,7 +46,7 @@ def time_ms(text: str) -> int | None:
 
 
 def whole_number(text: str) -> int | None:
-    """Return a number; None if it is not a number, such as "auto"."""
+    """Return a number; None for anything else, such as "auto"."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS else None
 
 

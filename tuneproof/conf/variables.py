@@ -18,7 +18,7 @@ _PARAMETERS: Final = frozenset({"hostnames", "volatile", "include", "delete", "p
 _OTHERWISE: Final = {"map": "default", "geo": "default", "split_clients": "*"}
 _FLAGS: Final = frozenset({"break", "redirect", "permanent"})
 _SETTER: Final = re.compile(r"\w+_set|set_\w+")
-# nginx runs these phases before it proxies a request.
+# nginx runs the directives of these phases before it proxies a request.
 _BY_LUA: Final = re.compile(r"(?:server_)?rewrite_by_lua|access_by_lua")
 _MAX_VALUES: Final = 64
 _MAX_DEPTH: Final = 8
@@ -115,7 +115,7 @@ def _local_sets(name: str, block: Block) -> list[Statement]:
 
 
 def _leads_on(location: Block) -> bool:
-    """Tell whether a request may continue in another location, where variables set in this one keep their values."""
+    """Tell whether a request may continue in another location, in which variables keep the values set in this one."""
     rewrites = (said for said in location.local("rewrite") if _FLAGS.isdisjoint(said.args))
     return any(rewrites) or bool(location.local("try_files") or location.local("error_page"))
 

@@ -1,4 +1,4 @@
-"""Recognises configurations inside other text, which would give wrong directives if read as a configuration."""
+"""Recognises configurations inside other text, which would yield wrong directives if it were read as one."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ _FEWEST_NUMBERED: Final = 3
 
 
 def _is_numbered(lines: Sequence[str]) -> bool:
-    """Tell whether each line begins with its number. Included tables may, too, but have no blocks."""
+    """Tell whether each line begins with its number. Lines of included tables may, too, but those have no blocks."""
     found = [_NUMBER.match(line) for line in lines]
     numbers = [int(one[1]) for one in found if one is not None]
     is_rising = all(later > earlier for earlier, later in pairwise(numbers))

@@ -20,26 +20,26 @@ _ZONE: Final = re.compile(r"(?:keys_)?zone=([\w.-]+)")
 _WITHOUT_PORTS: Final = frozenset({"fastcgi", "uwsgi", "scgi", "memcached"})
 _CACHING: Final = ("proxy", "fastcgi", "uwsgi", "scgi")
 _BUILT_IN: Final = "combined"
-# The zone's real rate is unknown, and must not affect the measurement.
+# The zone's real rate is unknown, and a made-up one must not affect the measurement.
 _UNLIMITED: Final = "1000000r/s"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Absent:
-    """The additions."""
+    """The definitions that are added to http{}."""
 
     lines: tuple[str, ...] = ()  # directives for http{}
     files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Files to create, by path: the names of their materials."""
 
     def added_to(self, needs: Needs) -> Needs:
-        """Return the needs for a start with these additions."""
+        """Return what nginx needs in order to start with these additions."""
         folders = (_CACHES,) if any(_CACHES in line for line in self.lines) else ()
         return replace(needs, folders=(*needs.folders, *folders), made={**needs.made, **self.files})
 
     @property
     def told(self) -> tuple[str, ...]:
-        """The additions, in words."""
+        """The additions in words."""
         return tuple(f"{line}  # used in your files, and defined nowhere in them" for line in self.lines)
 
 

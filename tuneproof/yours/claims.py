@@ -28,14 +28,14 @@ _LARGER_QUEUE: Final = 1.5
 _PAGE_BYTES: Final = 4096
 # The catalogue's claim about the bound has the same margin.
 _BOUND_MARGIN: Final = 1.02
-# nginx's memory for a connection and its request, without the response's buffers; and OpenSSL's memory, including
-# records of 16 KiB in both directions and ssl_buffer_size.
+# nginx's memory for a connection and its request, without the response's buffers; and OpenSSL's memory, including 16
+# KiB records in both directions and ssl_buffer_size.
 _BESIDES_BYTES: Final = 64 << 10
 _OF_TLS_BYTES: Final = 128 << 10
 
 
 def connects(name: str, route: Route, arm: str) -> OwnClaim:
-    """Return the claim that each request by a route costs a connection to the upstream."""
+    """Return the claim that each request on a route costs a new connection to the upstream."""
     return _claim(
         f"{name}_connects_every_time",
         f"Every request to {route.shown} costs a new connection to the upstream",
@@ -197,7 +197,7 @@ def queues_more(port: int, connects: int, arms: tuple[str, str], change: Remedy)
 
 
 def _claim(name: str, sentence: str, arms: tuple[str, ...], *, route: Route | None = None, **rest: Any) -> OwnClaim:
-    """Return a claim with the common settings: a ratio by default, and no expectation."""
+    """Return a claim with the common settings: by default, it is about a ratio, without an expected verdict."""
     said = route.proxied.target.statement if route is not None else None
     source = SOURCE if said is None else f"{SOURCE}, {said.file}:{said.line}"
     rest.setdefault("scale", Scale.RATIO)
@@ -266,7 +266,7 @@ def _unanswered(metrics: Mapping[str, Metric], route: Route) -> str:
 
 
 def _refused(figures: Mapping[str, Metric], route: Route) -> str:
-    """Return, in words, the rejected requests and the directives that may have rejected them."""
+    """Return, in words, how many requests were rejected, and which directives may have rejected them."""
     told = []
     for name, number in figures.items():
         if name.startswith("status_") and number:

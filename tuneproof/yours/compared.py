@@ -1,4 +1,4 @@
-"""Finds the differences between two versions of nginx: those in all rounds, but not between rounds of one version."""
+"""Finds differences between two versions of nginx that show in all rounds, but not between rounds of one version."""
 
 import math
 import statistics
@@ -21,7 +21,7 @@ _LEAST: Final = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """One compared property at one place, on the old version and on the new one."""
+    """One property at one place, compared between the old and the new version."""
 
     at: str
     what: str
@@ -29,7 +29,7 @@ class Comparison:
     after: str
     times: float  # the size of the difference: a ratio; infinite if requests get another response
     assessment: Assessment
-    """Limits of the share of rounds in which the new version's figure is beyond all figures of the old version."""
+    """Limits on the share of rounds in which the new version's figure is beyond all figures of the old version."""
     figures: tuple[Mapping[str, float], Mapping[str, float]]  # medians over the rounds, old and new
 
     @property

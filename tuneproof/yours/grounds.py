@@ -1,4 +1,4 @@
-"""An engine for one comparison: its images, its lock, and a session that leaves nothing behind."""
+"""An engine prepared for one comparison: images, the lock, and a session that leaves nothing behind."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,13 +22,13 @@ from tuneproof.proof.scenario.placement import CpuPlacement, CpuShare
 
 @dataclass(frozen=True, kw_only=True)
 class Grounds:
-    """What a comparison needs to start labs."""
+    """Everything that a comparison needs to start labs."""
 
     session: Session
     images: BenchImages
     subjects: Mapping[str, str]  # images with nginx, by version
     placement: CpuPlacement
-    host: Mapping[str, Any]  # as in results.json
+    host: Mapping[str, Any]  # the host's description, as in results.json
     trusts: bool = False  # whether the files may run even if the lab's network has a way out
 
 
@@ -40,7 +40,7 @@ def grounds(
     report: Callable[[str], None],
     trusts: bool = False,
 ) -> Iterator[Grounds]:
-    """Lock an engine inside the context, with images of some versions of nginx.
+    """Lock an engine inside the context, with the images of some nginx versions.
 
     packages: the packages with further modules, by version of nginx.
     trusts: whether the files may run even if the lab's network has a way out.

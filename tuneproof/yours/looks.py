@@ -22,13 +22,13 @@ WARNS: Final = "nginx warns"
 HEADER: Final = "header"
 _ASKED: Final = 3
 _CONNECTIONS: Final = 4
-# One more request than any version allows on a connection by default.
+# One request more than any version allows on a connection by default.
 _MOST_REQUESTS: Final = 1001
 _TLS: Final = ("1.2", "1.3")
 # nginx writes to standard error until it has opened a log; in some packages, standard error is the log.
 _WARNING: Final = re.compile(r"^(?:nginx: |[\d/]+ [\d:]+ )\[warn\] (?:\d+#\d+: )?(?!\*|\d+#)(.+)", re.MULTILINE)
 _VERSION: Final = re.compile(r"\b(nginx|angie|openresty)/[\d.]+")
-# They depend on when the lab created a file.
+# These headers depend on when the lab created a file.
 _WEAK: Final = re.compile("W/")
 _OF_STANDIN: Final = "x-tuneproof-answer"
 _OF_FILES: Final = frozenset({"etag", "last-modified"})
@@ -48,7 +48,7 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "upstream_connects": Figure(
         what="connections to the upstream for 32 requests of 4 clients",
         margin=1.5,
-        why="it varies a little with which worker gets which client; half as many again means something else",
+        why="it varies a little with which worker gets which client; half as many again has another cause",
     ),
     "kept": Figure(what="idle connections to the upstream kept open after them", margin=1.5, why="likewise"),
     "from_cache": Figure(what="answers from the cache, of 32", margin=1.0, why="a count"),
@@ -64,7 +64,7 @@ FIGURES: Final[Mapping[str, Figure]] = {
         shown=size,
     ),
     "worker_bytes": Figure(
-        what="memory of a worker at its start", margin=1.1, why="a tenth more is worth a thought", shown=size
+        what="memory of a worker at its start", margin=1.1, why="a tenth more is worth considering", shown=size
     ),
     "turn_bytes": Figure(
         what="bytes of large responses that a loop iteration reads",
@@ -79,7 +79,7 @@ FIGURES: Final[Mapping[str, Figure]] = {
 class Look:
     """One comparison, made once per round on both versions."""
 
-    at: str  # the place compared, in the user's terms
+    at: str  # the place that is compared, in the user's terms
     script: trials.Script
 
 

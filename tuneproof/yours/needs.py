@@ -1,4 +1,4 @@
-"""What nginx needs at its start in addition to its configuration: directories, certificates, accounts, and so on."""
+"""What nginx needs to start, in addition to its configuration: directories, certificates, accounts, and so on."""
 
 import posixpath
 import re
@@ -16,7 +16,7 @@ TICKET_KEY: Final = "ticket.key"
 PLACES: Final = "geoip2.mmdb"
 """A database that knows no address: :mod:`tuneproof.yours.no_places`."""
 JAVASCRIPT: Final = "module.js"
-"""A JavaScript module without functions; a location that calls one responds with 500."""
+"""A JavaScript module without functions; a location that calls a function responds with 500."""
 EMPTY: Final = ""
 
 # Replacements for files that directives name, each with its name in the stand-in image's /etc/tuneproof.
@@ -40,7 +40,7 @@ _WRITTEN_FOLDERS: Final = frozenset(
         *(f"{kind}_cache_path" for kind in ("proxy", "fastcgi", "uwsgi", "scgi")),
     }
 )
-# Without the file of such a directive, a request is answered with 500.
+# If the file that such a directive names is missing, requests are answered with 500.
 _LUA: Final = re.compile(r"\w+_by_lua_file")
 _NOT_FILES: Final = ("off", "stderr", "syslog:", "memory:", "data:", "engine:", "store:")
 

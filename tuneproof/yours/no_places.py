@@ -13,7 +13,7 @@ _MAP: Final = 7
 _TREE: Final = b"\x00\x00\x01" * 2
 _BETWEEN: Final = bytes(16)
 _MARK: Final = b"\xab\xcd\xefMaxMind.com"
-# Types above seven take another byte, which is the type minus seven.
+# Types above seven need another byte, which is the type minus seven.
 _ARRAY_OF_ONE: Final = b"\x01\x04"
 _LONG_ONE: Final = b"\x01\x02\x01"  # libmaxminddb rejects a build time of zero
 

@@ -1,4 +1,4 @@
-"""What keeps a request from a location's upstream, as far as the files show: redirects, accounts, addresses."""
+"""What keeps requests from reaching a location's upstream, as far as the files show: redirects, accounts, addresses."""
 
 import ipaddress
 import re
@@ -190,7 +190,7 @@ def refusing(block: Block, *, tls: bool) -> list[Statement]:
 
 
 def common_limit(block: Block) -> Statement | None:
-    """Return a limit for all clients together that the trials' requests exceed; None if no limit certainly does."""
+    """Return a limit for all clients together that the trials' requests certainly exceed; None if there is none."""
     for said in (*block.in_effect("limit_req"), *block.in_effect("limit_conn")):
         key = _key(said, block)
         is_common = key is not None and set(variables(key)) <= _COMMON
@@ -275,7 +275,7 @@ def shown(said: Statement | Block) -> str:
 
 
 def is_up_to_clients(host: str, block: Block) -> bool:
-    """Tell whether a client's request decides an upstream's address, and no directive does."""
+    """Tell whether a client's request, and no directive, determines an upstream's address."""
     everything = list(list(block.within())[-1].everything())
     made = {said.value.lower() for said, _ in everything}
     groups = {arg for said, around in everything for arg in (*said.args, *around.args) if "<" in arg}

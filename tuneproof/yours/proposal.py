@@ -61,7 +61,7 @@ _SMALLER_BUFFERS: Final = Remedy(
 _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "net.ipv4.ip_unprivileged_port_start": "0",
-        # The addresses that it listens on do not exist in the lab.
+        # The addresses on which nginx listens do not exist in the lab.
         "net.ipv4.ip_nonlocal_bind": "1",
         "net.ipv6.ip_nonlocal_bind": "1",
         # Connections from outside may be redirected to 127.0.0.1, for servers that listen only there.
@@ -70,7 +70,7 @@ _SYSCTLS: Final[Mapping[str, str]] = MappingProxyType(
 )
 # The engine disables IPv6 if its network has none.
 _IPV6: Final = {"net.ipv6.conf.all.disable_ipv6": "0"}
-# The audit's measured advice: the effect, and the price.
+# The audit's measured advice: the effect and the price of each.
 _PROVEN: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
         "upstream_keepalive": (
@@ -99,7 +99,7 @@ _COST_OF_STREAMS: Final = "a client that reads slowly holds its upstream connect
 class Wanted:
     """What the user asks for."""
 
-    configuration: str  # A file, a folder or a dump
+    configuration: str  # the name of a file, a folder or a dump
     version: str  # the version of nginx that it runs on
     choice: Choice | None = None  # how that version was chosen; None if the user named it
     image: str = ""  # the full name of an image with that nginx; empty for the project's own image
@@ -129,7 +129,7 @@ class Proposal:
 def propose(wanted: Wanted, source: Source | None = None) -> Proposal:
     """Return what can be tested on a configuration.
 
-    Raises BadInputError: It cannot be read, has mistakes, or contains nothing that can be tested.
+    Raises BadInputError: The configuration cannot be read, has errors, or contains nothing that can be tested.
     """
     proposer = _proposer(wanted, source or open_source(wanted.configuration))
     _must_know(wanted, proposer.configuration)
@@ -151,7 +151,7 @@ class Prepared:
 def prepare(wanted: Wanted, source: Source) -> Prepared:
     """Return what a configuration needs to start, whether or not it has anything to test.
 
-    Raises BadInputError: It has mistakes.
+    Raises BadInputError: The configuration has errors.
     """
     return _proposer(wanted, source).prepared()
 
@@ -176,7 +176,7 @@ def _proposer(wanted: Wanted, source: Source) -> "_Proposer":
 def _must_know(wanted: Wanted, configuration: Configuration) -> None:
     """Check that the lab's nginx of a version knows what the files use; the user's own image may know more.
 
-    Raises BadInputError: It lacks something.
+    Raises BadInputError: The lab's nginx lacks something.
     """
     for concern in concerns(configuration) if not wanted.image else ():
         change = concern.change
@@ -403,13 +403,13 @@ class _Proposer:
         return [one for one in self._audit.advice if one.name == name and one.edits]
 
     def _unbuffered(self) -> tuple[Remedy, Subject] | None:
-        """Return the change that lets event streams through on all routes."""
+        """Return the change with which nginx does not hold back event streams on any route."""
         (text,) = [one.patch for one in line_of("streams", "buffering_off_is_enough").audit if one.patch]
         targets = [route.proxied.target for route in self._routes if route.proxied.is_buffered]
         edits = [
             setting(one.block.around("location") or one.block, text.replace("{kind}", one.kind)) for one in targets
         ]
-        return self._patched("streams", "pass a stream's events on as they come", _COST_OF_STREAMS, edits)
+        return self._patched("streams", "pass on a stream's events as they arrive", _COST_OF_STREAMS, edits)
 
     def _bounded(self, name: str, route: Route) -> tuple[str, Remedy, Subject] | None:
         """Return the change with which the route's upstream connections receive less at once; None if they already do.

@@ -40,7 +40,7 @@ _GUESSES: Final = (
     "/v1/tuneproof",
     "/graphql",
 )
-# A class of characters, with the least number of them; most classes contain one of these.
+# A character class with the minimum number of repetitions, and characters of which most classes contain one.
 _CLASS: Final = re.compile(r"(\\[dw]|\[[^]]*\])(?:[+*?]|\{(\d+)[^}]*\})?")
 _IN_CLASSES: Final = ("1", "a", "A", "-")
 _MOST_CHARACTERS: Final = 64
@@ -182,7 +182,7 @@ def _route(
         if not found:
             return Route(proxied=proxied, **vars(probe))
         failed.append(found)
-    # The request that comes closest shows the reason.
+    # The request that gets furthest shows the reason.
     nearest = min(failed, key=len, default=[f"no path is known for location {target.location}; see --location"])
     return Unreachable(proxied=proxied, why=nearest[0])
 
@@ -302,7 +302,7 @@ class _Door:
         return "ssl" in self.protocols
 
     def order(self) -> tuple[bool, bool, bool]:
-        """Return a sort key: sockets that need the least come first."""
+        """Return a sort key: sockets that demand least of the client come first."""
         return self.tls, "http2" in self.protocols, bool(self.address)
 
     def speaks_http1(self, version: Sequence[int]) -> bool:
@@ -415,7 +415,7 @@ def _sample(regex: str) -> str:
 
 
 def _some_of(found: re.Match[str]) -> str:
-    """Return a character in a class, as often as the quantifier requires."""
+    """Return a character of a class, as often as the quantifier requires."""
     first, one = _IN_CLASSES[0], None
     with suppress(ForeignRegexError):
         regex = compiled(found[1], ignores_case=False)

@@ -1,4 +1,4 @@
-"""Additions to the user's files with which nginx starts in the lab: a script and a server block. All are reported."""
+"""What is added to the user's files so that nginx starts in the lab: a script and a server block. All is reported."""
 
 import posixpath
 import shlex
@@ -39,7 +39,7 @@ def changes_for(configuration: Configuration, needs: Needs, *, probe_port: int) 
     if http is None:
         raise BadInputError("there is no http{} in it: only HTTP is tested", remedy="name a configuration with servers")
     edits: list[Edit] = []
-    # First, since the screen shows only three.
+    # This comes first, since the screen shows only three changes.
     told = [*_lowered(configuration)]
     if not configuration.is_fragment:
         edits.append(Insert(after=http, text=probe_server(probe_port)))

@@ -1,4 +1,4 @@
-"""The trials on the user's nginx: scripts, and what they count. All requests take a route in the configuration."""
+"""Scripts for trials on the user's nginx, and what they count. All requests take a route through the configuration."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -20,16 +20,16 @@ MIB: Final = 1 << 20
 CLIENTS: Final = 4
 _REQUESTS: Final = 8
 ASKED: Final = CLIENTS * _REQUESTS
-"""Requests of a trial, and the number of clients."""
+"""The number of requests in a trial, and the number of clients."""
 _BULK_CONNECTIONS: Final = 8
 _BULK_BYTES: Final = 48 * MIB
 _TURNS_S: Final = 1.0
 # The time limit for a response.
 ANSWERED_WITHIN_S: Final = 10.0
-# So much larger than the bound that the socket buffers of a client that hardly reads are full, too.
+# So much larger than the bound that the socket buffers of a client that hardly reads are also full.
 _MORE_THAN_HELD_BYTES: Final = MIB
 _HELD_AT_ONCE_BYTES: Final = 64 * MIB
-# Enough readers that the extra cost of a worker's first ones (touched pages of its tables) is small per reader.
+# So many readers that what a worker's first readers cost extra (touched pages of its tables) is small per reader.
 _MOST_READERS: Final = 64
 _RECEIVE_BUFFER_BYTES: Final = 4096
 _SLOW_BYTES_PER_S: Final = 20
@@ -39,7 +39,7 @@ _OK: Final = 200
 EVENTS: Final = 20
 """The number of events in a stream."""
 ARRIVED_OVER: Final[Mapping[str, str]] = {"arrived_over_http1": "HTTP/1.1", "arrived_over_http2": "HTTP/2"}
-"""The figures of a stream, each with its protocol; the second is there only if the server speaks HTTP/2."""
+"""The figures of a stream, each with its protocol; the second exists only if the server speaks HTTP/2."""
 _STREAM_HEADERS: Final = {"User-Agent": AGENT, "X-Tuneproof-Events": str(EVENTS)}
 STATUSES: Final = (-1, 0, 200, 301, 302, 304, 400, 401, 403, 404, 405, 413, 429, 499, 500, 502, 503, 504)
 """The possible statuses of a request that no stand-in answers."""
@@ -50,8 +50,8 @@ def requests(route: Route) -> Script:
 
     If requests are limited per client, or client connections end too soon, each request comes from a different client,
     on a separate connection. It counts
-    ``asked``, ``answered`` by a stand-in, ``upstream_connects`` that this took, responses ``from_cache`` that a
-    stand-in gave earlier, and ``status_<number>`` of the others (0 for no response, -1 for any other number).
+    ``asked``, ``answered`` by a stand-in, the necessary ``upstream_connects``, responses ``from_cache`` that a stand-in
+    gave earlier, and ``status_<number>`` of the others (0 for no response, -1 for any other number).
     """
     block = route.proxied.target.block
     limiting = [one for one in limits(block) if one.name in LIMITING]
@@ -59,7 +59,7 @@ def requests(route: Route) -> Script:
     each = ASKED // connections
 
     def script(rig: Rig) -> Figures:
-        # Connections from an earlier trial are gone.
+        # Connections from an earlier trial must be gone.
         rig.fresh_workers()
         flow = flow_to(route, connections=connections, at_once=CLIENTS, requests=each, timeout_s=ANSWERED_WITHIN_S)
         answers = list(answers_of(rig.flow(flow, port=route.port)))
@@ -211,7 +211,7 @@ def burst(port: int, listens_on: int, connects: int) -> Script:
 
 
 def fresh_workers(rig: Rig) -> Figures:
-    """Count ``worker_bytes``, the private memory of a worker that has served no request."""
+    """Count ``worker_bytes``, the private memory of a worker that has not served a request yet."""
     rig.fresh_workers()
     workers = rig.workers()
     return {"workers": len(workers), "worker_bytes": _held_bytes(rig) / len(workers)}

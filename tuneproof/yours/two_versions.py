@@ -37,19 +37,19 @@ class Side:
     """One of the two versions."""
 
     version: str
-    image: str  # full name
+    image: str  # full name of the image with nginx
     prepared: Prepared
     records_turns: bool  # whether the image can record loop iterations
 
     @property
     def label(self) -> str:
-        """Its name in results."""
+        """The version's name in results."""
         return f"nginx {self.version}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """The outcome."""
+    """The outcome of a comparison."""
 
     comparisons: tuple[Comparison, ...] = ()
     void: Mapping[str, str] = field(default_factory=dict)  # why some comparisons were not possible, by place

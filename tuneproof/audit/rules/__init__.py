@@ -1,7 +1,7 @@
 """Rules, which find the places in a configuration to which each piece of advice applies.
 
-Each module is a rule: a function ``advise``, and ``RANK``, its order among rules with the same state: the larger the
-gain, the smaller the rank.
+Each module is a rule: it has a function ``advise``, and ``RANK``, its position among rules with the same state: the
+larger the gain, the smaller the rank.
 """
 
 import importlib

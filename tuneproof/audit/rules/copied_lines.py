@@ -1,4 +1,4 @@
-"""Lines that people copy from one nginx.conf to the next: which help, which do nothing, and which do harm.
+"""Finds lines that people copy from one nginx.conf to the next, and that help, have no effect, or do harm.
 
 The text and the conditions of a finding are in its row (:mod:`tuneproof.lines`); this module evaluates the conditions.
 """
@@ -68,7 +68,7 @@ def _of_directives(rows: Sequence[tuple[Line, Concern]], facts: Facts) -> Iterat
 
 
 def _of_all(blocks: Sequence[Block], line: Line, concern: Concern, said: Statement, facts: Facts) -> Sequence[Edit]:
-    """Return the changes for all blocks that include a directive; none if a block needs it, or a person must decide."""
+    """Return the changes for all blocks that include a directive; none if a block needs it or a person must decide."""
     edits: list[Edit] = []
     for block in blocks:
         found = _meant(concern, said, block, facts)
@@ -177,7 +177,7 @@ def _numbers(texts: list[str]) -> list[int]:
 
 
 def _reach(said: Statement, concern: Concern) -> str:
-    """Return the measured value, in words; empty if it is the value here."""
+    """Return the measured value in words; empty if the file has the same value."""
     if not concern.measured:
         return ""
     yours = said.args[concern.place]
@@ -186,7 +186,7 @@ def _reach(said: Statement, concern: Concern) -> str:
 
 
 def _meant(concern: Concern, at: Statement | Block, block: Block, facts: Facts) -> str | None:
-    """Return the findings of a row's conditions around a directive or in a block; None if the row does not apply."""
+    """Return what a row's conditions find around a directive or in a block; None if the row does not apply."""
     if not ({concern.inside} if concern.inside else _OF_HTTP).issuperset(block.path[:1]):
         return None
     found = _is_so(concern.where, at, block, facts) if concern.where else True

@@ -1,4 +1,4 @@
-"""Raise the backlog: if the accept queue is short, connects in a burst wait for a second."""
+"""Finds short accept queues, because of which connects in a burst wait for a second; the remedy is a larger backlog."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -18,7 +18,7 @@ _WANTED: Final = 4096
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield one finding per TCP socket, since only one of its listens may have options."""
+    """Yield at most one finding per TCP socket, since only one of its listens may have options."""
     for socket in facts.sockets.found:
         # If a unix socket's queue is full, a connect waits or fails at once: nothing is sent again later.
         if socket.address.is_udp or socket.address.family == "unix" or not socket.is_bound or not socket.listens:

@@ -1,4 +1,4 @@
-"""Memory that slow readers hold: "Nginx OOM in a stress test of a million connections"."""
+"""Finds memory that slow readers can hold: "Nginx OOM in a stress test of a million connections"."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -19,7 +19,7 @@ LARGE_BYTES: Final = 1 << 20
 # The measured values: a reader that holds 68 MiB, and one that holds 1088 MiB.
 _HARMFUL_BYTES: Final = 64 << 20
 _READERS: Final = 1000
-# Leaves room for the headers for which somebody enlarged the first buffer.
+# This leaves room for the headers for which somebody enlarged the first buffer.
 _MOST_FIRST_BYTES: Final = 32 << 10
 _BUFFERS: Final = 8
 _PAGE_BYTES: Final = 4 << 10

@@ -1,4 +1,4 @@
-"""Separate queues for the workers: the gain from "reuseport", and its cost if a worker stalls."""
+"""Finds sockets with "reuseport": what separate queues for the workers gain, and what they cost if a worker stalls."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""Keep connections to the upstream: "Upstream keepalive doubles an ingress controller's throughput"."""
+"""Finds upstream connections that are not reused: "Upstream keepalive doubles an ingress controller's throughput"."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ NAME: Final = "upstream_keepalive"
 RANK: Final = 0
 CLAIM: Final = "connections_are_the_cause"
 _IDLE_CONNECTIONS: Final = 32
-# It must be shorter than the backend's own timeout, which is 5 s for Node; nginx's default is 60 s
+# This must be shorter than the backend's own timeout, which is 5 s for Node; nginx's default is 60 s
 # (docs/dying-connections.md).
 _IDLE_TIMEOUT: Final = "keepalive_timeout 4s;"
 _PINNED: Final = (
@@ -108,7 +108,7 @@ def _working(facts: Facts, proxied: Proxied) -> Advised:
 
 
 def _lines_for_it(facts: Facts, proxied: Proxied) -> list[Statement | None]:
-    """Return the directives that only keepalive needs."""
+    """Return the directives that are only needed for keepalive."""
     block = proxied.target.block
     upstream = _explicit(facts, proxied)
     if proxied.target.kind != "proxy":
@@ -171,7 +171,7 @@ def _remedy(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
             return ()
         edits += cache
     if not upstream.block.local("keepalive_timeout"):
-        # dying_connections has the same edit, so that both become one.
+        # dying_connections proposes the same edit, so that both become one.
         edits.append(setting(upstream.block, _IDLE_TIMEOUT))
     if Lack.VERSION in lacks:
         edits.append(_set(block, "proxy_http_version", "1.1", behind))
@@ -220,7 +220,7 @@ def _with_new_block(facts: Facts, proxied: Proxied) -> tuple[Edit, ...]:
 
 
 def _set(block: Block, name: str, value: str, behind: Statement | Block) -> Edit:
-    """Return the change of an existing directive, or a new one next to the directive that proxies."""
+    """Return the change to an existing directive, or a new one next to the directive that proxies."""
     local = block.local(name)
     if local:
         return Replace(old=local[-1], text=f"{name} {value};")
@@ -235,7 +235,7 @@ def _header(facts: Facts, block: Block, behind: Statement | Block) -> Edit | Non
     in_effect = block.in_effect("proxy_set_header")
     own = [item for item in in_effect if item.value.lower() == "connection"]
     if not in_effect:
-        # The blocks around a fragment may have some.
+        # The blocks around a fragment may set headers.
         added = Insert(after=behind, text='proxy_set_header Connection "";')
         return None if facts.configuration.is_fragment else added
     if not own:

@@ -1,4 +1,4 @@
-"""The cost of worker_connections before any client connects."""
+"""Finds worker_connections that cost much memory before any client connects."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -17,7 +17,7 @@ _MEASURED: Final = 1_000_000
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield a worker_connections that costs much memory."""
+    """Yield a finding for a worker_connections that costs much memory."""
     for events in facts.configuration.main.all("events"):
         said = events.setting("worker_connections")
         if said is None or facts.worker_connections is None:
