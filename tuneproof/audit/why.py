@@ -35,7 +35,7 @@ _GOES_ON: Final = re.compile(r"\w\{found\}")
 _SYSCTL: Final = re.compile(r"(?:net|kernel|fs|vm)\.")
 _INHERITED: Final = {
     Inheritance.INHERITED: "inherited",
-    Inheritance.REPLACED: "inherited, unless the block has any itself",
+    Inheritance.REPLACED: "inherited, unless the block has any of its own",
     Inheritance.NEVER: "not inherited",
 }
 # In a longer list, important claims would be hard to find.

@@ -230,7 +230,7 @@ def test_a_noisy_engine_leaves_the_rest_to_the_others_and_its_undecided_claims_s
     assert missing_shards(results) == ()
     assert (
         "engine a is too noisy: a CPU lost 40 % of its time before the rounds, but 0 % on b; "
-        "the other engines do the rest\n"
+        "the other engines take over the rest\n"
     ) in told
 
 

@@ -95,7 +95,7 @@ def test_spaces_and_capitals_do_not_matter() -> None:
             "backend.delay=9ms,backend.ingress.jitter=10ms",
             "backend.ingress: jitter_ms: 10 needs a delay_ms of at least as much",
         ),
-        ("limit=10", "client: a limit alone shapes nothing, give a delay, a loss or a rate with it"),
+        ("limit=10", "client: a limit alone does not shape anything; add a delay, a loss or a rate"),
         ("delay=1ms,,loss=1%", "nothing between commas: no such key"),
         # Without the delay's message, the jitter's would disappear.
         ("delay=20,jitter=5ms", "delay=20: 20 needs one of the units us, ms, s"),

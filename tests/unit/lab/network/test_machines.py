@@ -91,5 +91,5 @@ def test_a_path_that_passes_nothing_is_an_error(ends: Ends) -> None:
     """The error comes first, and nothing else is tried."""
     assert NoPathError.ends_run
     ends.program.hangs = 1
-    with pytest.raises(NoPathError, match="the path between the machines passes nothing: none of 400 probes"):
+    with pytest.raises(NoPathError, match="no packets pass between the machines: none of 400 probes"):
         paths(client=FAR)

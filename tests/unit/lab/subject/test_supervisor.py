@@ -158,7 +158,7 @@ def test_a_reload_may_find_another_configuration(supervisor: Supervisor, program
     supervisor.start("fine")
     supervisor.edit("s/fine/better/")
     assert (program.state / "nginx.conf").read_text(encoding="ascii") == "better;\n"
-    with pytest.raises(LabError, match="cannot edit by s/4") as caught:
+    with pytest.raises(LabError, match="cannot edit with s/4") as caught:
         supervisor.edit("s/4")
     assert "unterminated" in str(caught.value)
     supervisor.start("fine")

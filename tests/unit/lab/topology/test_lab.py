@@ -188,7 +188,7 @@ def test_a_lab_has_started_when_packets_pass_between_its_engines() -> None:
 
 def test_engines_without_a_path_between_them_are_reported_with_the_ports() -> None:
     DEAF.append(True)
-    with pytest.raises(LabError, match="nothing passes through the overlay network between engine") as caught:
+    with pytest.raises(LabError, match="no packets pass through the overlay network between engine") as caught:
         started(SEVERAL)
     assert "UDP 4789" in caught.value.remedy
     assert "No route to host" in caught.value.tail

@@ -88,7 +88,7 @@ def test_a_link_that_passes_nothing_twice_is_an_error_and_not_a_property_of_the_
     """The error contains the end of the wire's log, which may show the reason."""
     lab = FakeLab()
     lab.programs["client"].hangs = 2
-    with pytest.raises(LabError, match="the client's link passes nothing: none of 400 probes came back") as caught:
+    with pytest.raises(LabError, match="no packets pass the client's link: none of 400 probes came back") as caught:
         lab_links(lab).check([PROFILES["wan"]], subject="subject")
     assert caught.value.tail == "Kernel panic"
 
