@@ -56,7 +56,7 @@ def shows_enough(evidence: EvidenceSet, assessments: Iterable[CauseAssessment]) 
 def not_shown(evidence: EvidenceSet) -> str:
     """Return the symptoms that the files could not show; empty for none.
 
-    The usual log format has no times, and TLS hides requests from a capture.
+    The usual log format contains no times, and TLS hides requests from a capture.
     """
     captured = [where.service.response_s for where in captured_services(evidence)]
     logged = [log.content.request_time_s for log in evidence.access_logs]

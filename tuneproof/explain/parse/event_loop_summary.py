@@ -90,9 +90,9 @@ class WorkerLoop:
     def late_share(self, at_least_s: float, *reasons: Reason) -> float:
         """Return the share of random moments after which a new event waits this long for these reasons alone.
 
-        For the worker's own work, it is the share of the time in which the worker had a CPU: on a machine without
-        enough CPU it has less time to stall, but would stall as much. It also waits for a CPU before its iterations
-        begin.
+        For the worker's own work, it is the share of the time in which the worker neither waited for a CPU nor was
+        stopped: on a machine without enough CPU it has less time to stall, but would stall as much. It also waits for
+        a CPU before its iterations begin.
         """
         late_s = sum(
             max(0.0, part_s - at_least_s) for each in self.long for why, part_s in parts(each).items() if why in reasons
