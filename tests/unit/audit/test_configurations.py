@@ -44,7 +44,7 @@ def test_an_audit_says_what_nginx_would_do(name: str, tmp_path: Path) -> None:
         ("proxy_max_temp_file_size 1m;", "1.30", 2 * _OUTPUT_BUFFER_BYTES),
     ],
 )
-def test_the_buffer_for_reading_a_temporary_file_counts_too(said: str, version: str, held_bytes: int | None) -> None:
+def test_the_buffer_for_reading_a_temporary_file_is_counted(said: str, version: str, held_bytes: int | None) -> None:
     """Its size is that of output_buffers. With sendfile(2), or without a temporary file, there is no such buffer."""
     text = f"events {{ }} http {{ server {{ {said} location / {{ proxy_pass http://b; }} }} }}"
     [place] = audit_source(Dump({"nginx.conf": text}, is_complete=True), version=version).facts.proxied

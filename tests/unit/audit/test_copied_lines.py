@@ -46,8 +46,8 @@ def said_of(line: Line, concern: Concern, example: str, *, version: str = "") ->
 @BY_NAME
 def test_a_line_is_shown_only_where_it_applies(line: Line, concern: Concern) -> None:
     """The row's own examples decide, by arguments and surroundings; after a patch there is no finding."""
-    assert concern.trips, "give a configuration that it must be said of (trips)"
-    assert concern.spares or concern.args == ".*", "and one that it must not be said of (spares)"
+    assert concern.trips, "the row needs a configuration with the finding (trips)"
+    assert concern.spares or concern.args == ".*", "the row needs a configuration without the finding (spares)"
     for example in concern.trips:
         (one,) = said_of(line, concern, example)
         assert one.state.value == concern.state, example
@@ -56,7 +56,7 @@ def test_a_line_is_shown_only_where_it_applies(line: Line, concern: Concern) -> 
             text = whole(example)
             assert said_of(line, concern, apply(one.edits, {"nginx.conf": text})["nginx.conf"]) == []
     if concern.state == "cannot tell":
-        assert concern.check, "say which command shows what it depends on"
+        assert concern.check, "the row needs a command that shows what the finding depends on (check)"
     for example in concern.spares:
         assert said_of(line, concern, example) == [], example
 
@@ -65,7 +65,7 @@ def test_a_line_is_shown_only_where_it_applies(line: Line, concern: Concern) -> 
     ("line", "concern", "version"),
     [(*pair, version) for pair in CONCERNS for version in (pair[0].version, pair[0].since) if version],
 )
-def test_a_line_is_shown_from_the_version_on_that_the_row_names(line: Line, concern: Concern, version: str) -> None:
+def test_a_line_is_shown_from_the_version_that_its_row_names(line: Line, concern: Concern, version: str) -> None:
     """Before that version, the directive is unknown or still needed, so the finding would be wrong."""
     major, minor, patch = as_numbers(version)
     before = f"{major}.{minor}.{patch - 1}" if patch else f"{major}.{minor - 1}"
@@ -88,7 +88,7 @@ def test_a_line_is_shown_from_the_version_on_that_the_row_names(line: Line, conc
         ("tcp_nodelay on;", ""),
     ],
 )
-def test_a_value_beyond_the_measured_one_is_reported(said: str, reach: str) -> None:
+def test_a_value_beyond_the_measured_one_is_compared_with_it(said: str, reach: str) -> None:
     # Only the line's last directive counts: other rows may concern the others.
     name = said.rstrip("; }").rpartition(";")[2].rpartition("{")[2].split()[0]
     whys = [one.why for one in of(said).advice if one.at.name == name]
@@ -134,13 +134,13 @@ def test_a_directive_without_arguments_is_named_alone() -> None:
 
 @BY_NAME
 def test_every_line_rests_on_a_recorded_claim_or_on_nginx_documentation(line: Line, concern: Concern) -> None:
-    """This project is against advice without a measurement; a documented fact links its documentation."""
+    """This project does not give advice without a measurement; a documented fact links its documentation."""
     if line.scenario == "configuration":
         assert concern.source.startswith("https://")
         return
     assert line.claim in {claim for advice in every_advice() if advice.name == line.scenario for claim in advice.claims}
     assert recorded_of(line.scenario, line.claim, NEWEST) is not None, (
-        f"{concern.state} is said of what nobody has measured: "
+        f"the finding {concern.state} has no recorded measurement: "
         f"./lab run -k {line.claim}; .venv/bin/python -m tools.docs docs/results.json results/latest"
     )
 

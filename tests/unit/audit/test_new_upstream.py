@@ -53,7 +53,7 @@ def test_redirects_to_the_address_are_still_rewritten_to_the_location(
 
 
 @pytest.mark.parametrize("variable", ["$proxy_host", "${proxy_host}", "a:$proxy_port"])
-def test_an_address_that_a_variable_contains_stays(variable: str) -> None:
+def test_an_address_that_a_variable_contains_is_not_replaced(variable: str) -> None:
     assert named("location / {\nproxy_pass http://10.0.0.1;\nproxy_set_header Host $host;\n}")
     assert named(f"location / {{\nproxy_pass http://10.0.0.1;\nproxy_set_header Host {variable};\n}}") == []
 
@@ -122,6 +122,6 @@ def test_a_cache_with_keys_that_lack_the_address_does_not_matter() -> None:
         assert named(f"{cache}\nlocation / {{\nproxy_pass http://10.0.0.1;\n}}")
 
 
-def test_a_used_name_is_not_used_again() -> None:
+def test_a_name_that_is_in_use_is_not_given_to_a_new_block() -> None:
     """The name may be that of another upstream."""
     assert named("location / { proxy_pass http://10.0.0.1; }", "upstream 10_0_0_1 { server 10.0.0.2; }\n") == []

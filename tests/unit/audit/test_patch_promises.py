@@ -1,4 +1,4 @@
-"""The promises of patches, on configurations drawn by a seed: findings disappear, none appears, protection stays."""
+"""Patches on configurations generated from seeds: their findings disappear, none is added, and protection stays."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -79,7 +79,7 @@ def test_a_patch_removes_its_finding_and_adds_no_other(version: str) -> None:
 
 
 @pytest.mark.parametrize("version", LAB_VERSIONS)
-def test_all_patches_together_leave_nothing_to_patch(version: str) -> None:
+def test_nothing_is_left_to_patch_after_all_patches(version: str) -> None:
     for found in drawn(version):
         after = audited(found.patched()["nginx.conf"], version)
         assert after.facts.configuration.problems == ()

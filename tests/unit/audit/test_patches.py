@@ -57,7 +57,7 @@ def test_no_patch_affects_other_blocks_in_the_same_line_or_file() -> None:
     assert [(one.at.name, one.edits) for one in before.advice if one.name == "proxy_buffering"] == [("proxy_pass", ())]
 
 
-def test_a_patch_of_a_snippet_is_right_for_all_servers_that_include_it() -> None:
+def test_a_patch_to_a_snippet_suits_all_servers_that_include_it() -> None:
     before = audited(dict(SNIPPETS), "1.26")
     [ssl] = [one for one in before.advice if one.claim == "ssl_on_starts"]
     changed = {**SNIPPETS, **apply(ssl.edits, before.facts.configuration.texts)}
@@ -117,7 +117,7 @@ def same_facts(before: Audit, after: Audit, advised: Advised) -> None:
     assert [server.names for server in after.facts.servers] == [server.names for server in before.facts.servers]
 
 
-def test_remarks_and_layout_stay() -> None:
+def test_a_patch_keeps_comments_and_layout() -> None:
     files = dict(DENSE.files)
     before = audited(files, "1.22")
     edits = [edit for one in before.advice if one.name == "upstream_keepalive" for edit in one.edits]
@@ -155,10 +155,10 @@ def test_neighbouring_changes_are_shown_together() -> None:
         ("    multi_accept on; worker_connections 9; # both", "     worker_connections 9; # both\n"),
         ("    # as many as there are\n    multi_accept on;", "    # as many as there are\n"),
     ],
-    ids=["remark behind", "alone", "another directive", "remark before"],
+    ids=["comment after", "alone", "another directive", "comment before"],
 )
-def test_a_remark_after_a_directive_is_removed_with_it(directive: str, left: str, newline: str) -> None:
-    """The remark would refer to nothing. Remarks on other lines stay, and so do remarks after several directives."""
+def test_a_comment_after_a_directive_is_removed_with_the_directive(directive: str, left: str, newline: str) -> None:
+    """The comment would refer to nothing. Comments on other lines stay, and so do comments after several directives."""
     main = "worker_processes 2;\n"
     text = f"{main}events {{\n{directive}\n}}\n".replace("\n", newline)
     edits = [edit for one in audited({"nginx.conf": text}, "1.30").advice for edit in one.edits]
@@ -220,7 +220,7 @@ def edited(statements: Sequence[Statement], at: Statement, edit: Insert | Replac
 @settings(max_examples=80, database=None, derandomize=True, deadline=None)
 @given(st.data())
 def test_a_patched_text_contains_what_its_edit_says(data: st.DataObject) -> None:
-    """Any layout is possible: several directives in a line, remarks with braces, CRLF, no newline at the end."""
+    """Any layout is possible: several directives on a line, comments with braces, CRLF, no newline at the end."""
     newline = data.draw(st.sampled_from(["\n", "\r\n"]))
     text = text_of(data.draw(TREES), lambda: data.draw(GAPS)).replace("\n", newline)
     read = parse_file("a.conf", text).statements

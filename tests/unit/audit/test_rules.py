@@ -135,7 +135,7 @@ def test_a_rule_gives_advice_the_state_that_applies(name: str, found: Audit, exp
     [("", "", "", True), ("include a;", "", "", True), ("", "include a;", "", False), ("", "", "include a;", False)],
 )
 @pytest.mark.parametrize("address", ["10.0.0.1", "u"])
-def test_a_directive_that_a_missing_file_may_have_is_not_added(
+def test_a_directive_that_a_missing_file_may_contain_is_not_added(
     outside: str, server: str, inside: str, address: str, *, is_patched: bool
 ) -> None:
     """Nginx refuses a directive twice in a block; a missing file at another level, such as http{}, does not matter."""
@@ -153,7 +153,7 @@ def test_an_address_with_a_variable_is_not_renamed() -> None:
     assert advised.why.endswith("connections are reused only through one")
 
 
-def test_harmful_findings_say_how_much() -> None:
+def test_harmful_findings_name_the_amount_of_memory() -> None:
     """Many worker_connections cost memory at the start."""
     large = of(f"server {{ location / {{ {PROXIED} proxy_buffers 64 16m; }} }}")
     assert "1 GiB" in next(one.why for one in large.advice if one.name == "proxy_buffering")
@@ -161,7 +161,7 @@ def test_harmful_findings_say_how_much() -> None:
     assert "404 MiB at start, 12.6 GiB for 32 workers" in many.advice[0].why
 
 
-def test_every_rule_rests_on_a_claim_of_the_catalogue() -> None:
+def test_every_rule_rests_on_a_claim_in_the_catalogue() -> None:
     """The claim has a recorded verdict: this project does not give advice without a measurement."""
     claims = {(advice.name, claim) for advice in every_advice() for claim in advice.claims}
     http = (
@@ -170,7 +170,7 @@ def test_every_rule_rests_on_a_claim_of_the_catalogue() -> None:
         f"location /o {{ {TO_U} proxy_buffering off; }} }}"
     )
     found = of(http, events="worker_connections 1000000;")
-    # Copied lines have a test module of their own.
+    # Copied lines are tested in a separate module.
     rows = {line.scenario for line in every_line() if line.audit}
     assert {one.name for one in found.advice} - rows == {
         __import__(rule.__module__, fromlist=["NAME"]).NAME for rule in every_rule()
@@ -217,7 +217,7 @@ def test_the_most_important_findings_come_first() -> None:
     ]
 
 
-def test_a_person_reads_places_reasons_figures_and_patches() -> None:
+def test_the_text_contains_places_reasons_and_patches() -> None:
     """Findings that need no action take one line, unless details are requested."""
     block = UP.replace("a:1;", "10.0.0.1; keepalive_timeout 4s;")
     found = of(f"{block}server {{ listen 80 backlog=4096;\nlocation / {{ {TO_U} }}\nlocation /k {{ {TO_U} {KEPT} }} }}")
@@ -238,7 +238,7 @@ def test_a_person_reads_places_reasons_figures_and_patches() -> None:
 @pytest.mark.parametrize(
     ("value", "is_patched"), [('""', True), ("close", True), ("upgrade", False), ("$http_a", False)]
 )
-def test_a_patch_leaves_connections_open_or_is_not_given(value: str, *, is_patched: bool) -> None:
+def test_no_patch_is_given_if_a_header_may_close_the_connections(value: str, *, is_patched: bool) -> None:
     """HTTP/1.1 alone does not help if a header may close the connections."""
     found = of(server(f"location / {{ {TO_U} proxy_set_header Connection {value}; }}"))
     [one] = [one for one in found.advice if one.name == "upstream_keepalive"]
@@ -262,7 +262,7 @@ def test_one_patch_makes_a_change_that_two_findings_need() -> None:
 
 
 def test_the_summary_counts_servers_and_locations() -> None:
-    """An ``if`` is not a location of its own, and mail{} also has servers."""
+    """An ``if`` is not a separate location, and mail{} also has servers."""
     text = (
         "events { } mail { server { listen 25; protocol smtp; } }\n"
         "http { server { location / { if ($arg_a) { proxy_pass http://10.0.0.1; } proxy_pass http://10.0.0.2; } } }\n"
@@ -302,7 +302,7 @@ def test_breaking_findings_come_before_costly_and_ineffective_ones() -> None:
 
 
 def test_advice_on_closed_idle_connections_is_not_given_for_php_alone() -> None:
-    """If an upstream block has a file of its own, its servers show the protocol."""
+    """If an upstream block is alone in a file, its servers show the protocol."""
     for server_, is_named in (("unix:/run/php/php8.2-fpm.sock", False), ("10.0.0.1:3000", True)):
         text = f"upstream a {{ server {server_}; keepalive 8; }}"
         found = audit_source(Dump({"up.conf": text}, is_complete=False), version="1.22")

@@ -1,4 +1,4 @@
-"""A setting that a missing file may have is not taken for absent."""
+"""A setting that a missing file may contain is not taken for absent."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def advised(server: str, name: str, *, http: str = "") -> list[Advised]:
         ),
     ],
 )
-def test_a_setting_that_a_missing_file_may_have_is_not_reported(name: str, server: str, http: str) -> None:
+def test_a_setting_that_a_missing_file_may_contain_is_not_reported(name: str, server: str, http: str) -> None:
     with_it, without = ([text.replace("%s", place) for text in (server, http)] for place in (ABSENT, ""))
     assert advised(without[0], name, http=without[1])
     assert advised(with_it[0], name, http=with_it[1]) == []
@@ -54,7 +54,7 @@ def test_a_setting_that_a_missing_file_may_have_is_not_reported(name: str, serve
         ("cache_lock_protects_expired_keys", "proxy_cache_lock on;"),
     ],
 )
-def test_missing_site_files_may_also_contain_settings_of_http(name: str, http: str) -> None:
+def test_missing_site_files_may_also_contain_settings_for_http(name: str, http: str) -> None:
     """Examples are conf.d/gzip.conf and a site on port 80."""
     found = [
         audit_source(Dump({"nginx.conf": f"{main} events {{ }}\nhttp {{ {http} {more} }}\n"}, is_complete=False)).advice
@@ -74,7 +74,7 @@ def test_missing_site_files_may_also_contain_settings_of_http(name: str, http: s
         ("limit_conn_stops_half_headers", "limit_conn a 5;", True),
     ],
 )
-def test_a_sites_own_file_says_nothing_about_the_settings_around_it(name: str, lines: str, *, is_hint: bool) -> None:
+def test_a_site_file_shows_nothing_about_the_settings_around_it(name: str, lines: str, *, is_hint: bool) -> None:
     site = f"server {{ listen 80; {lines} }}\n"
     texts = {"nginx.conf": f"events {{ }}\nhttp {{ {site} }}\n", "site.conf": site}
     found = [audit_source(Dump({file: text}, is_complete=False)).advice for file, text in texts.items()]

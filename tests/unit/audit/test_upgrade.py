@@ -73,7 +73,7 @@ def test_ssl_on_at_an_outer_level_is_replaced_in_its_servers(around: str) -> Non
         assert expected in patched(upgrade(whole, old="1.22", new="1.26"), defaults=False)
 
 
-def test_the_heading_of_a_patch_that_is_not_enough_says_so() -> None:
+def test_the_heading_names_a_patch_that_is_not_enough() -> None:
     """If only one of two servers on a socket has TLS, a person must decide whether the other gets it."""
     odd = f"server {{ listen 443; ssl on; {TLS} }}\nserver {{ listen 443; server_name b; }}"
     shown = render_upgrade(changes(f"{odd}\nserver {{ listen 444; ssl on; {TLS} }}"), width=200)
@@ -102,7 +102,7 @@ def test_a_refusal_by_only_the_old_version_is_not_reported_for_the_new_one() -> 
         ("upstream u { server 10.0.0.1; sticky cookie a; }", Effect.MAY_BE_REFUSED, "sticky"),
     ],
 )
-def test_what_both_versions_lack_is_reported(http: str, effect: Effect, what: str) -> None:
+def test_directives_that_both_versions_lack_are_reported(http: str, effect: Effect, what: str) -> None:
     for old, new in (("1.22", "1.26"), ("1.26", "1.22")):
         assert what in [one[0] for one in of(changes(http, old=old, new=new), effect)]
 
@@ -194,7 +194,7 @@ def test_certificate_compression_only_concerns_tls_1_3() -> None:
         assert ("1.29.1" in [since for _, _, since in found]) == is_named
 
 
-def test_what_security_updates_bring_to_older_packages_is_not_certain() -> None:
+def test_a_directive_that_security_updates_added_to_older_packages_may_be_refused() -> None:
     """Debian's 1.22.1 accepts max_headers since 1.22.1-9+deb12u8; nginx's own 1.22.1 refuses it."""
     back = changes("server {\nmax_headers 100;\n}", old="1.30", new="1.22")
     assert of(back, Effect.MAY_BE_REFUSED) == [("max_headers", 4, "1.29.8")]
@@ -247,7 +247,7 @@ def test_http2_enabled_by_listen_stays_on_where_http2_is_off() -> None:
 @pytest.mark.parametrize(
     "written", ["1.22.1", "v1.22.1", "nginx/1.22.1", "1.22.1-9+deb12u8", "1:1.22.1-1~bookworm", "1.22.1 (Ubuntu)"]
 )
-def test_a_version_may_be_that_of_a_package(written: str) -> None:
+def test_a_version_may_be_written_as_that_of_a_package(written: str) -> None:
     found = changes("server { }", old=written, new="1.26.0-3+deb13u1")
     assert (found.before.facts.version, found.after.facts.version) == ("1.22.1", "1.26.0")
 

@@ -120,7 +120,7 @@ def test_a_default_server_that_changes_nothing_is_not_named(servers: str) -> Non
     assert "1.29.2" not in [since for _, _, since in found]
 
 
-def test_each_socket_of_a_server_has_a_default_server_of_its_own() -> None:
+def test_each_socket_of_a_server_has_its_own_default_server() -> None:
     """A client gets the ssl_protocols of its socket's default server; those of other servers have no effect."""
     tls = "server {\nlisten 443 ssl;\nssl_protocols TLSv1.2;\n}\nserver {\nlisten 8443 ssl;\n}\n"
     found = changes(f"{tls}server {{\nlisten 443 ssl;\nlisten 8443 ssl;\nserver_name a;\n}}", old="1.26", new="1.30")
@@ -143,7 +143,7 @@ def test_each_socket_of_a_server_has_a_default_server_of_its_own() -> None:
     ],
 )
 def test_the_keepalive_default_is_not_reported_if_something_else_closes_connections(location: str) -> None:
-    """With these configurations, each request still has a connection of its own on nginx 1.30."""
+    """With these configurations, each request still has its own connection on nginx 1.30."""
     found = changes(f"upstream u {{ server a; }} server {{ location / {{ {location} }} }}", old="1.22")
     told = [one.what for one in found.differences]
     assert "keepalive" not in told

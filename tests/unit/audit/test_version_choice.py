@@ -42,7 +42,7 @@ def test_a_copy_elsewhere_does_not_belong_to_the_installed_nginx(installed: Path
     assert audit(str(copy)).versions == ("1.18", "1.22", "1.26", "1.30")
 
 
-def test_a_named_version_takes_precedence(installed: Path) -> None:
+def test_a_version_that_the_user_names_takes_precedence(installed: Path) -> None:
     assert audit(str(installed), version="1.30").facts.version == "1.30"
 
 
@@ -60,7 +60,7 @@ def test_a_problem_on_some_versions_names_them() -> None:
     ]
 
 
-def test_what_only_older_versions_refuse_is_reported_and_patched() -> None:
+def test_what_only_older_versions_refuse_is_reported_and_does_not_prevent_patches() -> None:
     """Before 1.25.5, stream{} can have only one server for each address."""
     server = "server { listen 53; proxy_pass 127.0.0.1:1; }"
     text = f"worker_processes 2;\nevents {{ multi_accept on; }}\nstream {{ {server} {server} }}\n"
@@ -84,7 +84,7 @@ def test_what_only_older_versions_refuse_is_reported_and_patched() -> None:
         ("1.14", "before 1.18"),
     ],
 )
-def test_a_version_without_known_changes_is_named(version: str, bound: str) -> None:
+def test_a_version_outside_the_known_range_is_reported(version: str, bound: str) -> None:
     found = audit_source(Dump({"nginx.conf": "events { }\n"}, is_complete=True), version=version)
     more = f" (changes {bound} are not known)" if bound else ""
     assert render(found, width=100).startswith(f"Audited for nginx {version}{more}: 0 servers")
@@ -125,8 +125,8 @@ def test_by_default_all_versions_that_know_all_directives_are_compared(http: str
     assert (found.choice.because.what if found.choice.because else "") == because
 
 
-def test_findings_that_hold_on_some_versions_name_them() -> None:
-    """They have no patch, since it would not suit the other versions, unless something breaks."""
+def test_findings_that_apply_to_some_versions_name_those_versions() -> None:
+    """Unless something breaks, they have no patch, since a patch would not suit the other versions."""
     found = audit_source(source("upstream u { server 10.0.0.1; } server { location / { proxy_pass http://u; } }"))
     states = {(one.claim, one.state.value): (one.versions, bool(one.edits)) for one in found.advice}
     assert states["connections_are_the_cause", "missing"] == (STABLE_VERSIONS[:-1], False)

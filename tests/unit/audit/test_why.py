@@ -32,7 +32,7 @@ def test_a_line_from_a_configuration_means_its_directive(line: str) -> None:
 
 
 def test_the_changes_to_a_directive_are_shown_with_their_versions() -> None:
-    """The answer also contains how inner blocks inherit it, and that distribution packages may have it earlier."""
+    """The answer also says how inner blocks inherit the directive, and that packages may contain it earlier."""
     assert "  nginx 1.29.7: new: local in upstream" in why("keepalive").splitlines()
     assert "  nginx 1.25.1: http2: nginx warns about it at each start" in why("listen")
     assert "since nginx 1.29.8 or a security update of a distribution" in why("max_headers")
@@ -49,7 +49,7 @@ def test_the_changes_to_a_directive_are_shown_with_their_versions() -> None:
         ("limit_zone", "removed before, from a module"),
     ],
 )
-def test_a_directive_of_another_module_is_known_as_such(name: str, source: str) -> None:
+def test_the_source_of_a_directive_from_another_module_is_named(name: str, source: str) -> None:
     assert source in why(name)
 
 
@@ -62,7 +62,7 @@ def test_any_other_word_finds_the_claims_that_contain_it(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["$host", "rmem", "multi_acept on;"])
-def test_a_part_of_a_word_finds_nothing(word: str) -> None:
+def test_a_part_of_a_word_is_an_error(word: str) -> None:
     with pytest.raises(BadInputError):
         why(word)
 
@@ -77,7 +77,7 @@ def test_a_misspelling_gets_a_suggestion() -> None:
     assert "did you mean multi_accept" in caught.value.remedy
 
 
-def test_a_claim_without_results_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_claim_without_results_is_reported_as_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     claim = next(line.claim for line in every_line() if line.arms)
     monkeypatch.setattr("tuneproof.audit.why.every_recorded", dict)
     with pytest.raises(BadInputError, match=f"{claim}: declared, not measured yet") as caught:

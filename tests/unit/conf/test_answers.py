@@ -39,7 +39,7 @@ SERVER = server_of(
         ("/%zz", None, 400),
     ],
 )
-def test_missing_files_lead_to_the_location_that_answers(target: str, last: str | None, status: int | None) -> None:
+def test_the_location_that_finally_answers_is_found(target: str, last: str | None, status: int | None) -> None:
     found = answer(target, SERVER, (1, 26))
     assert (found.block.args[-1] if found.block.args else None, found.status, found.doubt) == (last, status, "")
 

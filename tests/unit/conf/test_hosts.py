@@ -41,7 +41,7 @@ def test_a_host_reaches_the_server_with_the_closest_name(host: str, line: int) -
     assert (found.server.line, found.doubt) == (line, "")
 
 
-def test_a_server_without_a_name_of_its_own_gets_no_request() -> None:
+def test_a_server_without_its_own_name_never_gets_a_request() -> None:
     assert [(one.line, other.line) for one, other in never_chosen(SOCKETS)] == [(8, 4), (9, 5)]
 
 

@@ -43,7 +43,7 @@ def test_a_path_is_matched_as_in_nginx(path: str, args: tuple[str, ...], *, redi
 
 
 def test_a_slash_is_added_for_the_exact_location_of_the_same_name() -> None:
-    """Both are one node in nginx's tree."""
+    """Both locations are one node in nginx's tree."""
     server = server_of("location /a/ { proxy_pass http://b; } location = /a/ { }")
     found = taken("/a", server)
     assert (found.block.args, found.redirects) == (("=", "/a/"), True)

@@ -54,7 +54,7 @@ def test_modules_that_the_files_load_are_not_loaded_again() -> None:
 
 
 def test_unpackaged_modules_are_reported_with_their_places() -> None:
-    """Unpackaged and commercial modules are reported; directives in a packaged module's own blocks are not."""
+    """Unpackaged and commercial modules are reported; directives inside a packaged module's blocks are not."""
     configuration = read(
         "server { no_such_directive on; echo a; status_zone a; }\ngeoip2 /a { $b country; }\nrtmp { no_such; }\n"
         "otel_exporter { endpoint a:1; } server { auth_jwt a; } upstream b { least_time header; }",
@@ -70,8 +70,8 @@ def test_unpackaged_modules_are_reported_with_their_places() -> None:
     ]
 
 
-def test_a_version_is_chosen_for_which_the_module_is_packaged() -> None:
-    """The audit chooses it."""
+def test_the_audit_chooses_a_version_for_which_the_module_is_packaged() -> None:
+    """In Debian, brotli is packaged since nginx 1.22."""
     found = audit_source(dump("brotli on;"))
     assert found.choice is not None
     assert found.choice.because is not None

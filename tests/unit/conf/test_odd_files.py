@@ -160,7 +160,7 @@ SERVER = "events {{ }} http {{ server {{ listen 80; {} }} }}"
 def test_twice_as_many_servers_or_locations_take_about_twice_the_work(
     around: str, repeated: str, at_most: float
 ) -> None:
-    """Hosting companies have thousands of them. The test counts function calls."""
+    """Hosting companies have thousands of servers. The test counts function calls."""
     few, many = (calls_of(around.format("".join(map(repeated.format, range(number))))) for number in (80, 160))
     assert many < at_most * few
 

@@ -49,14 +49,14 @@ def test_lines_that_nginx_loads_are_not_problems(name: str, version: str) -> Non
     ],
     ids=[
         *(
-            "alternatives-of-a-fragment",
-            "lines-of-a-fragment",
-            "servers-of-another-module",
+            "alternatives-in-a-fragment",
+            "lines-in-a-fragment",
+            "servers-from-another-module",
             "servers-that-are-not-here",
         ),
         *("paths-to-fill-in", "names-to-fill-in", "formats-to-fill-in", "a-uri-to-fill-in", "sizes-to-fill-in"),
         *("block-of-another-module", "buffers-that-are-not-here", "buffers-of-large-pages"),
-        *("a-certificate-that-is-not-here", "a-certificate-of-a-template"),
+        *("a-certificate-that-is-not-here", "a-certificate-in-a-template"),
     ],
 )
 def test_lines_that_nginx_may_load_are_not_problems(text: str) -> None:
@@ -89,7 +89,7 @@ def test_a_version_refuses_the_directives_of_later_versions(
 
 
 def test_a_version_refuses_what_later_versions_allow_in_a_block(tmp_path: Path) -> None:
-    """stream{} has server_name since 1.25.5, and http{} has it in all versions."""
+    """In stream{}, server_name is allowed since 1.25.5, and in http{} in all versions."""
     server = "server { listen 443; server_name a; proxy_pass 127.0.0.1:1; }"
     (tmp_path / "nginx.conf").write_text(f"events {{ }}\nstream {{ {server} }}\n", encoding="utf-8")
     given = [audit(str(tmp_path), version=version).facts.configuration.problems for version in ("1.22", "1.26")]
@@ -255,7 +255,7 @@ _TWICE = 'duplicate "0.0.0.0:53" address and port pair'
         ("mail: protocol smtp", "1.30", 'no "listen" is defined for server'),
     ],
 )
-def test_servers_of_stream_and_mail_are_read_as_nginx_reads_them(servers: str, version: str, message: str) -> None:
+def test_servers_in_stream_and_mail_are_read_as_nginx_reads_them(servers: str, version: str, message: str) -> None:
     """The messages are those of nginx 1.18 to 1.31; those about mail{} are from 1.18 alone."""
     protocol, written = servers.split(": ", 1)
     more = "auth_http a:1;" if protocol == "mail" else "ssl_certificate a; ssl_certificate_key b;"
@@ -296,7 +296,7 @@ def test_quoted_words_of_a_condition_stay_together() -> None:
 )
 @pytest.mark.parametrize("block", ["http", "stream"])
 def test_names_resolved_at_run_time_need_a_zone_and_a_resolver(block: str, upstream: str, message: str) -> None:
-    """Nginx 1.30 and 1.31 need both. Before 1.27.3, nginx does not have the parameter resolve."""
+    """Nginx 1.30 and 1.31 need both. Before 1.27.3, nginx does not know the parameter resolve."""
     text = f"events {{ }} {block} {{ upstream a {{ {upstream} }} }}"
     assert problems(text, "1.30") == ([message] if message else [])
     assert problems(text, "1.26") == []
@@ -324,14 +324,14 @@ def test_names_resolved_at_run_time_need_a_zone_and_a_resolver(block: str, upstr
     ],
 )
 def test_a_variable_that_nothing_defines_is_refused(http: str, unknown: str) -> None:
-    """The usual reason is a missing map. Variables of third-party modules are not refused: no list has them."""
+    """The usual reason is a missing map. Variables from third-party modules are not refused: no list contains them."""
     text = f"events {{ }} http {{ {http} }}"
     found = [one for one in problems(text) if "variable" in one]
     assert found == ([f'unknown "{unknown}" variable'] if unknown else [])
     assert [one for one in problems(f"include a.conf; {text}", is_complete=False) if "variable" in one] == []
 
 
-def test_stream_has_variables_of_its_own() -> None:
+def test_stream_has_its_own_variables() -> None:
     server = "server { listen 1; proxy_pass 127.0.0.1:1; }"
     for name, known in (("session_time", True), ("request_time", False)):
         found = problems(f"events {{ }} stream {{ log_format a ${name}; {server} }}", "1.30")

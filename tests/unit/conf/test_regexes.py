@@ -1,4 +1,4 @@
-"""PCRE's regular expressions: Python's are used if both mean the same, and the others are rejected."""
+"""PCRE regular expressions: Python matches those that mean the same in both, and the others are rejected."""
 
 import pytest
 

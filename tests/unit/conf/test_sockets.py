@@ -11,7 +11,7 @@ def servers(*listens: str) -> str:
 
 
 def test_a_socket_for_all_addresses_takes_the_connections_to_individual_addresses() -> None:
-    """If the listen for one address has options, both sockets are bound, and the kernel refuses the second one."""
+    """If a listen for a single address has options, both sockets are bound, and the kernel refuses the second one."""
     found = sockets_of(main_of(servers("listen 127.0.0.1:80;", "listen 80;", "")), (1, 22)).found
     assert [(one.address.name, one.is_bound, len(one.servers)) for one in found] == [
         ("127.0.0.1:80", False, 1),

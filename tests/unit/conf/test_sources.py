@@ -136,7 +136,7 @@ def test_the_prefix_names_the_folder_that_was_copied(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_fragments_is_one_configuration(tmp_path: Path) -> None:
-    """They are read as if an http{} included them all."""
+    """The fragments are read as if an http{} included them all."""
     (tmp_path / "up.conf").write_text("upstream app { server a:1; }\n", encoding="utf-8")
     (tmp_path / "a.conf").write_text("server { listen 84; location / { proxy_pass http://app; } }\n", encoding="utf-8")
     found = audit(str(tmp_path), version="1.30")
@@ -178,7 +178,7 @@ def test_envsubst_placeholders_get_the_given_value_their_default_or_a_stand_in(t
     assert found.problems == ()
 
 
-def test_a_patch_of_a_template_keeps_its_placeholders(tmp_path: Path) -> None:
+def test_a_patch_to_a_template_keeps_its_placeholders(tmp_path: Path) -> None:
     (tmp_path / "nginx.conf").write_text(f"events {{}}\nhttp {{ {SITE} }}\n", encoding="utf-8")
     patch = audit(str(tmp_path), version="1.30").whole_patch()
     assert "+http { server { listen ${PORT} backlog=4096; client_max_body_size ${BODY_SIZE:-5m};" in patch
@@ -198,8 +198,8 @@ def test_an_nginx_variable_is_not_a_placeholder(tmp_path: Path, said: str) -> No
     assert "stand-in" not in found.facts.proxied[0].target.to
 
 
-def test_a_copy_stays_in_its_tree(tmp_path: Path) -> None:
-    """Neither ``..`` nor a link nor an absolute name leads out of it."""
+def test_includes_of_a_copy_do_not_leave_its_folder(tmp_path: Path) -> None:
+    """Neither ``..`` nor a link nor an absolute name leads out of the folder."""
     secret = tmp_path / "outside.conf"
     secret.write_text("tcp_nodelay on;", encoding="utf-8")
     copy = tmp_path / "copy"

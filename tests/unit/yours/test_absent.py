@@ -78,7 +78,7 @@ def test_additions_are_in_the_file_around_the_fragment_and_are_reported(tmp_path
     assert own is not None
     assert own.is_part
     around = own.files["/etc/nginx/nginx.conf"].decode().splitlines()
-    assert any("listen 18080" in line for line in around), "the server of ours stands in the made file then"
+    assert any("listen 18080" in line for line in around), "the lab's server is not in the added nginx.conf"
     assert b"18080" not in own.files["/etc/nginx/tuneproof.d/site.conf"]
     assert around.index('log_format main "$remote_addr $request $status";') < around.index(
         "include /etc/nginx/tuneproof.d/site.conf;"

@@ -54,8 +54,8 @@ def test_a_route_without_responses_names_the_possible_reasons(route: Route) -> N
     assert claim.moderator({"yours": asked(32).figures}) == ""
 
 
-def test_the_gain_of_a_patch_is_the_ratio_that_it_saves(route: Route) -> None:
-    """The gain is a ratio of the figure that the patch improves."""
+def test_the_gain_of_a_patch_is_a_ratio_of_connects(route: Route) -> None:
+    """The figure is the one that the patch improves."""
     claim = claims.keeps_connections("root", route, ARMS, CHANGE)
     assert float(claim.effect({"before": asked(32), "after": asked(4)})) == 8
     assert float(claim.effect({"before": asked(4), "after": asked(4)})) == 1
@@ -70,7 +70,7 @@ def streamed(events: float, *, answered: float = 2, **others: float) -> CountedO
 
 
 def test_a_stream_is_delivered_if_each_event_arrives(route: Route) -> None:
-    """A single late event refutes it; the gain of a patch is the ratio of events that arrive (zero counts as one)."""
+    """A single late event refutes the claim; a patch's gain is the ratio of events that arrive (zero counts as one)."""
     claim = claims.streams("root", route, "yours")
     assert float(claim.effect({"yours": streamed(20)})) == 1
     assert float(claim.effect({"yours": streamed(19)})) == 0
@@ -109,6 +109,6 @@ def test_queues_are_compared_by_the_connections_that_they_hold() -> None:
     assert float(claim.effect({"before": seen(queued=512), "after": seen(queued=1500)})) == 1500 / 512
 
 
-def test_names_are_distinct() -> None:
+def test_repeated_names_are_numbered() -> None:
     """Two servers may have locations of the same name."""
     assert claims.unique(["root", "api", "root"]) == ["root", "api", "root_2"]

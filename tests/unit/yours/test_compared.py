@@ -31,7 +31,7 @@ def one(before: Sequence[Figures], after: Sequence[Figures]) -> Comparison:
         ("kept", [0] * 5, [0] * 5, False),
     ],
 )
-def test_a_difference_appears_in_every_round_and_never_between_rounds_of_one_version(
+def test_a_difference_must_appear_in_every_round_and_never_within_one_version(
     name: str,
     before: list[float],
     after: list[float],
@@ -67,7 +67,7 @@ def test_texts_are_shown_before_and_after() -> None:
 
 
 def test_a_header_that_only_one_version_sends_is_reported_once() -> None:
-    """Its name is reported, and its value is not reported a second time."""
+    """The header's name is reported, and its value is not reported separately."""
     found = compared("a", [{"header: alt-svc": 3, "header alt-svc: h3": 3}] * 5, [{}] * 5)
     assert [(each.what, each.before, each.after) for each in found] == [("header", "alt-svc", "none")]
 

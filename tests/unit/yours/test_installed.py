@@ -32,7 +32,7 @@ def test_a_copy_is_put_where_its_includes_expect_it(tmp_path: Path) -> None:
     }
 
 
-def test_files_from_a_dump_keep_its_paths(tmp_path: Path) -> None:
+def test_files_from_a_dump_keep_their_paths(tmp_path: Path) -> None:
     """The path of nginx.conf on the machine of the dump does not matter."""
     path = tmp_path / "dump.txt"
     path.write_text(
@@ -59,8 +59,8 @@ def test_files_from_a_dump_keep_its_paths(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_fragment_gets_the_rest_around_it(tmp_path: Path, text: str, wanted: str) -> None:
-    """The fragment has a file of its own, which the added nginx.conf includes."""
+def test_the_missing_blocks_are_added_around_a_fragment(tmp_path: Path, text: str, wanted: str) -> None:
+    """The fragment is in a separate file, which the added nginx.conf includes."""
     found = places(tmp_path, {"site.conf": text})
     assert wanted in found.wrapper.splitlines()
     assert found.files({str(tmp_path / "site.conf"): text}) == {

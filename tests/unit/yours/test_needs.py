@@ -85,7 +85,7 @@ def test_missing_includes_are_created_empty(tmp_path: Path) -> None:
 
 
 def test_accounts_and_modules_of_the_main_context_are_found(tmp_path: Path) -> None:
-    """Those in the main context are found."""
+    """They also show whether nginx starts in the background."""
     found = needs(tmp_path, "", main="daemon on;\nload_module modules/ngx_http_x_module.so;\n")
     assert (found.accounts, found.modules) == (("nginx",), ("modules/ngx_http_x_module.so",))
     assert found.starts_in_background is not None

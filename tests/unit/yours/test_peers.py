@@ -93,7 +93,7 @@ def test_default_ports_follow_the_scheme_even_in_a_variable(tmp_path: Path) -> N
     }
 
 
-def test_names_in_stream_count_since_nginx_resolves_them_at_its_start(tmp_path: Path) -> None:
+def test_names_in_stream_are_peers_since_nginx_resolves_them_at_its_start(tmp_path: Path) -> None:
     """Names in stream{} must therefore exist, although nothing in it is tested."""
     files = http("server { listen 80; }")
     files["nginx.conf"] += (

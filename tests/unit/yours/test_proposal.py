@@ -18,7 +18,7 @@ def proposed(
     return propose(Wanted(configuration=str(path), version=version, location=location, image=image))
 
 
-def test_each_applicable_piece_of_advice_gets_an_arm(tmp_path: Path) -> None:
+def test_each_applicable_piece_of_advice_is_tested(tmp_path: Path) -> None:
     found = proposed(
         tmp_path,
         http(
@@ -209,10 +209,10 @@ def test_modules_that_the_lab_lacks_are_reported_once_before_anything_starts(
         ("proxy_buffering off; proxy_pass http://a:1;", ""),
     ],
 )
-def test_a_stream_is_tested_with_the_directive_that_would_let_it_through(
+def test_a_stream_is_tested_with_the_directive_that_would_deliver_it(
     tmp_path: Path, location: str, patched: str
 ) -> None:
-    """Nothing else is tested, and there is no patch if the configuration already lets the stream through."""
+    """Nothing else is tested, and there is no patch if the configuration already delivers the stream."""
     files = http(f"server {{ listen 80; location /a/ {{\n{location}\n}}\nlocation /b {{ return 200; }} }}")
     scenario = propose(Wanted(configuration=str(written(tmp_path, files)), version="1.22", stream=True)).scenario
     names = ["a_delivers_events", "a_patch_delivers_events"]

@@ -186,13 +186,13 @@ def test_a_request_takes_the_route_that_nginx_would_choose(tmp_path: Path, serve
         ),
     ],
 )
-def test_unreachable_places_have_a_reason(tmp_path: Path, server: str, why: str) -> None:
+def test_unreachable_places_are_reported_with_a_reason(tmp_path: Path, server: str, why: str) -> None:
     (found,) = routes(tmp_path, server.replace("PASS", PASSES_ON))
     assert isinstance(found, Unreachable)
     assert why in found.why
 
 
-def test_a_server_without_a_name_of_its_own_is_not_tested_by_requests_to_another(tmp_path: Path) -> None:
+def test_a_server_without_its_own_name_is_not_tested_by_requests_to_another(tmp_path: Path) -> None:
     """Requests without a known name reach the socket's default server."""
     for other in ("server_name _;", "server_name a;"):
         text = f"server {{ listen 80; server_name a; }}\nserver {{ listen 80; {other} location / {{ {PASSES_ON} }} }}"
@@ -208,8 +208,8 @@ def test_a_redirect_to_https_is_avoided_by_the_header_of_a_load_balancer(tmp_pat
     assert found.headers == (("X-Forwarded-Proto", "https"),)
 
 
-def test_individual_addresses_are_reached_on_ports_of_their_own(tmp_path: Path) -> None:
-    """Two servers may listen on one port of different addresses; a server on all addresses is reached directly."""
+def test_individual_addresses_are_reached_on_separate_ports(tmp_path: Path) -> None:
+    """Two servers may listen on the same port of different addresses; a server on all addresses is reached directly."""
     text = "".join(
         f"server {{ listen {listen}; server_name s{number}; location / {{ {PASSES_ON} }} }}\n"
         for number, listen in enumerate(("192.0.2.1:443 ssl", "192.0.2.2:443 ssl", "localhost:80", "443 ssl"))

@@ -100,4 +100,4 @@ def test_a_limit_that_the_lab_does_not_raise_is_reported(said: str, told: list[s
     found, _ = opened(tmp_path, {"nginx.conf": f"{said};\nevents {{ }}\nhttp {{ server {{ listen 80; }} }}\n"})
     lines = changes_for(found.facts.configuration, NEEDS, probe_port=18080).told
     assert [line.partition("nginx.conf:1: ")[2] for line in lines[: len(told)]] == told
-    assert len([line for line in lines if said in line]) == len(told), "the screen shows the first three"
+    assert len([line for line in lines if said in line]) == len(told), "a limit was reported more or less than once"

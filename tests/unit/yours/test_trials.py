@@ -45,7 +45,7 @@ def test_rejected_readers_show_nothing_about_buffers(tmp_path: Path) -> None:
         ("proxy_cache a;", ["1.1", "1.1"], True),
     ],
 )
-def test_each_slow_reader_has_a_response_of_its_own(
+def test_a_trial_is_void_unless_each_slow_reader_has_its_own_response(
     tmp_path: Path, cache: str, numbers: list[str], *, is_void: bool
 ) -> None:
     """A refused client does not fill buffers, and neither does one that reads a short page from a cache."""

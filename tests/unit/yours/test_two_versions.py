@@ -1,4 +1,4 @@
-"""Rounds of two versions: the order of the containers, and the results that are not compared."""
+"""Rounds with two versions: the order of the containers, and the results that are not compared."""
 
 from collections import Counter
 from dataclasses import dataclass, field
