@@ -150,12 +150,12 @@ def test_lateness_is_read_from_nginxs_log_and_a_late_upstream_voids_the_trial(
         stampede(machine)
 
 
-def test_slow_requests_void_the_trial_with_one_dns_query_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_requests_void_the_trial_with_one_dns_query_per_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty requests that take ten seconds would see one DNS query for every second request."""
     script = upstream_names.moved(later_s=0)
     with pytest.raises(VoidTrialError, match="requests went elsewhere"):
         script(Machine(monkeypatch, 9.9))
-    with pytest.raises(VoidTrialError, match="one query a second"):
+    with pytest.raises(VoidTrialError, match="one query per second"):
         script(Machine(monkeypatch, 10.1))
 
 

@@ -100,7 +100,7 @@ def test_an_unknown_state_is_bad_input(lab: Lab) -> None:
         assert (told.status, "some of harmful,without-effect" in told.err) == (2, True)
 
 
-def test_a_baseline_contains_known_findings_even_if_they_move(lab: Lab, folder: Path) -> None:
+def test_known_findings_in_a_baseline_are_recognised_even_if_they_move(lab: Lab, folder: Path) -> None:
     """Each known finding counts once: the same line a second time is new, and so is another line."""
     assert audited(lab, "--write-baseline", "known.json", "--fail-on", "harmful")[0] == 1
     known = ("--baseline", "known.json", "--fail-on", "harmful")
@@ -129,7 +129,7 @@ def test_an_invalid_baseline_is_bad_input(lab: Lab, folder: Path, text: str) -> 
         assert (told.status, f"--write-baseline {name}" in told.err) == (2, True)
 
 
-def test_annotations_are_workflow_commands_for_paths_of_the_checkout(lab: Lab, folder: Path) -> None:
+def test_annotations_are_workflow_commands_for_paths_in_the_checkout(lab: Lab, folder: Path) -> None:
     """Each finding has an annotation; characters that would end a property or a message are escaped."""
     (folder / "my deploy/conf.d/a,b:c%.conf").write_text(
         "server { sendfile on; tcp_nopush on; send_timeout 1%; send_timeout 1; }", encoding="utf-8"
@@ -204,12 +204,12 @@ def test_programs_get_the_errors_of_older_versions(lab: Lab, folder: Path) -> No
     assert f"title=older-nginx-refuses-it::{message}" in lab("audit", "my deploy", "--format", "github").out
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git applies it")
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 @pytest.mark.parametrize("is_repository", [True, False])
 def test_the_single_patch_is_applied_by_git_and_leaves_nothing_to_patch(
     lab: Lab, folder: Path, *, is_repository: bool
 ) -> None:
-    """The printed command applies it; several changes to one line are made one after the other."""
+    """The printed command applies the patch; several changes to one line are made one after the other."""
     if is_repository:
         subprocess.run(["git", "init", "-q"], check=True)
     told = lab("audit", "my deploy", "--nginx", "1.22", "--patch", "all.patch")
@@ -221,7 +221,7 @@ def test_the_single_patch_is_applied_by_git_and_leaves_nothing_to_patch(
     assert not (folder / "more.patch").exists()
 
 
-def test_files_that_nginx_would_refuse_get_no_patch_and_a_status_of_their_own(lab: Lab, folder: Path) -> None:
+def test_files_that_nginx_would_refuse_get_no_patch_and_a_separate_status(lab: Lab, folder: Path) -> None:
     (folder / "my deploy/nginx.conf").write_text(f"{MAIN}}}\n", encoding="utf-8")
     status, out = audited(lab, "--fail-on", "harmful", "--patch", "all.patch")
     assert status == 2
@@ -241,7 +241,7 @@ def test_a_binary_file_is_reported_as_binary(lab: Lab, folder: Path, raw: bytes)
     assert (told.status, "a is a binary file, not a configuration" in told.err) == (2, True)
 
 
-@pytest.mark.skipif(shutil.which("git") is None, reason="git applies it")
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_a_patch_for_a_file_in_a_parent_folder_is_applied_by_the_printed_command(
     lab: Lab, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,6 @@ def test_clean_without_an_engine_gives_one_message(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_engine_that_manages_a_swarm_is_cleaned_last(cleaned: Cleaned) -> None:
-    """Its networks are in use until the other engines' containers have been removed."""
+    """The swarm's networks are in use until the other engines' containers have been removed."""
     status, lines = cleaned(Removed(), "boss", "gen2", "gen1")
     assert (status, [line.partition(":")[0] for line in lines]) == (0, ["gen2", "gen1", "boss"])

@@ -98,7 +98,7 @@ def test_a_users_engine_may_use_the_controllers_delegated_to_its_user(
     assert (status, "Delegate" in out) == (0, False)
 
 
-def test_one_missing_thing_leads_to_status_1_and_all_other_lines(told: Told) -> None:
+def test_one_missing_thing_leads_to_status_1_and_does_not_hide_other_lines(told: Told) -> None:
     """The reader sees all problems at once."""
     status, out, _ = told(lambda: engine(NCPU=1))
     assert status == 1

@@ -54,7 +54,7 @@ def plan(*cells: str) -> Plan:
 
 
 @pytest.mark.parametrize("cells", [[], ["x", "y", "z"]], ids=["all", "named"])
-def test_each_part_has_a_pytest_of_its_own(
+def test_each_part_runs_in_a_separate_pytest(
     cells: list[str], started: Started, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_part(plan(*cells), "a", SHARD, threading.Lock()) == 1
@@ -82,7 +82,7 @@ def test_pytest_selects_the_claims_once(
     assert bool(said) == bool(status)
 
 
-def test_each_part_has_a_folder_of_its_own(tmp_path: Path) -> None:
+def test_each_part_has_its_own_folder(tmp_path: Path) -> None:
     names = {folder_of("ssh://me@lab1", SHARD), folder_of("b", SHARD)}
     assert len(names) == 2
     assert not any("/" in name for name in names)

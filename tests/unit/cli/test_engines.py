@@ -273,7 +273,7 @@ def test_a_cell_that_contradicts_its_expectation_fails_the_run(
 ) -> None:
     """The cell may be from an engine that was lost later. Leftovers on an engine that is back are removed at the end.
 
-    It may have been away for longer than the reaper of its part waits.
+    That engine may have been away for longer than the reaper of its part waits.
     """
     farm.lost = farm.back = lost
     farm.status = 0 if lost else 1
@@ -301,7 +301,7 @@ def test_cells_and_strict_evidence_are_not_passed_to_the_parts(farm: Farm, monke
     assert {(plan.cells, plan.is_strict, plan.arguments) for plan in plans} == {(("x", "y"), True, ("-k", "stall"))}
 
 
-def test_an_engine_whose_part_ends_in_an_error_returns_it(
+def test_a_part_that_ends_in_an_error_is_given_back(
     farm: Farm, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Otherwise, the other engines would wait for it forever."""

@@ -19,7 +19,7 @@ def as_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_installed_command_uses_its_own_name(capsys: pytest.CaptureFixture[str]) -> None:
-    """It does not offer commands that need the tests or the images."""
+    """The command does not offer commands that need the tests or the images."""
     assert installed() == 2
     told = capsys.readouterr().err
     assert told.startswith("usage: tuneproof COMMAND")
@@ -33,7 +33,7 @@ def test_the_installed_command_uses_its_own_name(capsys: pytest.CaptureFixture[s
     [*([name] for name in sorted(cli.NEEDS_CHECKOUT)), ["upgrade", "--from=1.26", "--to=1.30", "--prove", os.devnull]],
     ids=lambda words: words[0],
 )
-def test_a_command_that_needs_a_checkout_says_so(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_that_needs_a_checkout_names_the_remedy(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(words) == cli.MISSING_PACKAGE
     assert re.search(r"fix: clone Tuneproof's repository, and .* \W?\./lab ", capsys.readouterr().err)
 

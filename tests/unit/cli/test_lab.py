@@ -120,7 +120,7 @@ def upgraded(checkout: Checkout) -> None:
 def test_an_outdated_or_broken_environment_is_made_again(
     damage: Callable[[Checkout], object], checkout: Checkout
 ) -> None:
-    """It must match the lock; after an interrupted set-up, or with a missing interpreter, a new one is made."""
+    """The environment must match the lock; after an interrupted set-up or without an interpreter, a new one is made."""
     checkout.run("doctor")
     checkout.calls()
     damage(checkout)
@@ -140,7 +140,7 @@ def test_pips_output_is_shown_after_a_failure_and_the_next_call_tries_again(chec
     assert checkout.calls() == [*SET_UP, f"{USAGE} doctor"]
 
 
-def test_a_checkout_of_another_user_is_named(checkout: Checkout) -> None:
+def test_a_checkout_that_belongs_to_another_user_is_reported(checkout: Checkout) -> None:
     checkout.folder.chmod(0o555)
     # root may write everywhere unless it gives up that capability.
     under = () if os.getuid() else ("setpriv", "--bounding-set=-dac_override")

@@ -110,7 +110,7 @@ def test_an_expected_failure_is_one_message_with_its_status(
     assert capsys.readouterr() == ("", "lab: it broke\n  where: there\n  fix: mend it\n")
 
 
-def test_a_user_without_a_home_has_the_root_folder(
+def test_a_user_without_a_home_folder_gets_the_root_folder(
     command: Callable[[Command], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In many containers, the user's number has no name, and libraries fail without a home folder."""

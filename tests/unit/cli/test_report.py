@@ -68,7 +68,7 @@ def test_the_output_folder_contains_everything(lab: Lab, both: list[Path], tmp_p
 
 
 def test_json_output_is_one_document_that_matches_the_schema(lab: Lab, both: list[Path], pages: list[Path]) -> None:
-    """Nothing else is printed, so that it can be piped; each run names the file next to its evidence."""
+    """Nothing else is printed, so that the output can be piped; each run names the file next to its evidence."""
     document = json.loads(lab("report", "--json", *both).out)
     assert document_violation(document) is None
     assert [run["path"] for run in document["runs"]] == [f"{folder}/results.json" for folder in both]
@@ -109,7 +109,7 @@ def test_results_that_do_not_fit_into_one_table_are_bad_input(lab: Lab, tmp_path
     assert (told.status, "lab: Not all shards are here; missing: 2/2." in told.err) == (0, True)
 
 
-def test_pages_that_cannot_be_written_cost_only_the_pages(
+def test_results_are_shown_even_if_pages_cannot_be_written(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Results on a read-only medium are still shown; if a folder was requested, it must be written."""

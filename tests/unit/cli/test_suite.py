@@ -111,7 +111,7 @@ def test_a_killed_parts_status_is_reported_as_in_a_shell(body: str, status: int)
         ("import pytest; pytest.exit('the engine is gone', returncode=3)", [], 3),
     ],
 )
-def test_the_statuses_of_pytest_are_translated_to_ours(
+def test_pytests_statuses_are_translated(
     body: str, words: list[str], status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pytest's own statuses are 4 for wrong usage and 2 for an interruption; here, 2 means bad input everywhere."""
@@ -211,7 +211,9 @@ def test_pytest_gets_its_arguments_after_the_engine_is_set_up_if_a_test_runs(
     assert steps == [*engine, [*PYTEST, *asked]]
 
 
-def test_what_pytest_needs_until_its_end_is_kept(steps: list[str | list[str]], statuses: list[int]) -> None:
+def test_pytest_runs_as_a_child_if_it_needs_something_until_its_end(
+    steps: list[str | list[str]], statuses: list[int]
+) -> None:
     statuses += [5]
     assert suite.start(["tests/scenarios"], ["-k", "stall"], stays=True) == 5
     assert steps == ["engine", [*PYTEST, "tests/scenarios", "-k", "stall"]]

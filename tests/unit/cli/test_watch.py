@@ -91,7 +91,7 @@ def test_json_output_has_a_line_for_each_second_and_for_the_diagnosis(
     assert any(line.startswith("Found: Worker 4711") for line in last["diagnosis"])
 
 
-def test_a_page_that_cannot_be_written_does_not_cost_the_diagnosis(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_diagnosis_is_shown_even_if_the_page_cannot_be_written(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     watches(monkeypatch, lambda: (SECOND, IDLE))
     status, out, err = lab("watch", "--page", "/dev/full")
     assert status == 2

@@ -95,7 +95,7 @@ def test_a_long_iteration_is_reported_with_its_parts_and_its_file() -> None:
     assert (after.long, after.calls) == ((), ())
 
 
-def test_a_path_has_a_line_of_its_own() -> None:
+def test_a_path_is_printed_on_a_separate_line() -> None:
     """The program passes a pointer, and prints the slowest paths; a name with blanks stays whole."""
     of = begun()
     path = printed(f"path {WORKER} {OPENAT} 20000000 /mnt/slow disk/a b")

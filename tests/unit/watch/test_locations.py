@@ -1,4 +1,4 @@
-"""A stall's upstream or file matches a location of the configuration, or none."""
+"""A stall's upstream or file matches a location in the configuration, or none."""
 
 from pathlib import Path
 

@@ -41,7 +41,7 @@ def why(commands: str, program: Path) -> CannotRunHereError:
         return error
     finally:
         running.close()
-    raise AssertionError("it did not end")
+    raise AssertionError("the program did not end")
 
 
 def test_a_host_that_lacks_nothing_is_suitable(bpftrace: Path) -> None:
@@ -49,7 +49,9 @@ def test_a_host_that_lacks_nothing_is_suitable(bpftrace: Path) -> None:
     check_host()
 
 
-def test_what_is_missing_is_named(bpftrace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_reason_why_bpftrace_cannot_run_is_named(
+    bpftrace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     becomes(bpftrace, "echo bpftrace v0.9.4")
     with pytest.raises(CannotRunHereError, match=r"too old: bpftrace v0\.9\.4; 0\.17 or later"):
         check_host()

@@ -122,7 +122,7 @@ def test_the_program_is_not_replaced_when_workers_come_and_go(kernel: Kernel) ->
 def test_a_second_nginx_next_to_the_watched_one_changes_nothing(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without --all, two at the start would have been an error."""
+    """Without --all, two nginx at the start would have been an error."""
     monkeypatch.setattr(watching, "is_there", lambda _: True)
     first = iter([(ONE,)])
 

@@ -55,7 +55,7 @@ def test_the_only_nginx_need_not_be_named(proc: Proc) -> None:
     assert find() == (Worker(pid=11, name="nginx"), Worker(pid=12, name="nginx"))
 
 
-def test_if_there_are_several_one_must_be_named_or_all_requested(proc: Proc) -> None:
+def test_one_of_several_nginx_must_be_named_or_all_requested(proc: Proc) -> None:
     add_angie(proc)
     with pytest.raises(BadInputError, match=r"Several nginx run here: 10 \(nginx\), 20 \(3f3f3f3f3f3f\)"):
         find()
@@ -99,7 +99,7 @@ def test_a_process_without_an_event_loop_is_refused(proc: Proc) -> None:
 
 
 def test_a_container_is_looked_up_in_an_engine(proc: Proc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Its first process shows the PID namespace; the workers in it are watched."""
+    """The container's first process shows the PID namespace; the workers in it are watched."""
     add_angie(proc)
     engine = tmp_path / "bin" / "docker"
     engine.parent.mkdir()
