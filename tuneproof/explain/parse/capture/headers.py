@@ -158,7 +158,7 @@ _GRE_BYTES: Final = 4
 _GRE_OPTIONS: Final = 0b1011_0000  # checksum, key, sequence number: four bytes each
 _IP_IN_IP: Final[Mapping[int, int]] = {4: IPV4, 41: IPV6}
 _GENEVE_PORT: Final = 6081
-# IANA's, and Linux' own default, which flannel and Cilium use.
+# IANA's, and Linux's own default, which flannel and Cilium use.
 _VXLAN_PORTS: Final = frozenset({4789, 8472})
 _VXLAN_BYTES: Final = 8  # Geneve's, too, without its options
 _GENEVE_OPTIONS: Final = 0x3F  # their length, in words
