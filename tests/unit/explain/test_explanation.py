@@ -14,6 +14,7 @@ from tuneproof.explain.detect import Kind
 from tuneproof.explain.diagnosis.findings import CauseVerdict
 from tuneproof.explain.explanation import explain
 from tuneproof.explain.opening import sources
+from tuneproof.explain.parse.figures import distribution
 from tuneproof.explain.terminal import render_text
 
 COMBINED = '10.0.0.2 - - [20/Nov/2026:09:36:16 +0000] "GET / HTTP/1.1" 200 612 "-" "curl/8"'
@@ -163,6 +164,17 @@ def test_fields_after_combined_are_left_out_with_a_notice(tmp_path: Path) -> Non
     (found,) = explained(tmp_path, {"log": f'{COMBINED} "-" 0.005 0.004 .\n' * 9}).found
     assert (figure(found, "requests"), figure(found, "format")) == (9, "combined and more")
     assert any("are not read" in warning for warning in found.warnings)
+
+
+def test_times_with_a_name_after_combined_are_read(tmp_path: Path) -> None:
+    """Clients send the text of quoted strings, so times within them do not count; neither do whole numbers."""
+    fields = '"rt=9.000 " "a urt=9.000" rt=0.014 uct="0.001, -" urt=0.002, 0.012 uht=7 pipe=.'
+    explanation = explained(tmp_path, {"log": f"{COMBINED} {fields}\n" * 9})
+    (log,) = explanation.evidence.access_logs
+    assert log.content.request_time_s == distribution([0.014] * 9)
+    assert log.content.connect_time_s == distribution([0.001] * 9)
+    assert log.content.small_response_s == distribution([0.014] * 9)
+    assert log.content.header_minus_connect_s is None
 
 
 def test_an_invalid_format_is_bad_input(tmp_path: Path) -> None:
