@@ -17,13 +17,15 @@ _HOST: Final = re.compile(r"(?:\([\w.-]+\) )?\[?(?:[\w.+-]+@)?(?P<host>[\w.-]+)"
 # "$ " also begins other lines, so only commands that collect evidence count there. "# " begins comments, such as "#
 # nginx configuration", so an option or a path must follow.
 _AROUND: Final = r"(?:(?:sudo|nsenter|watch|docker exec|kubectl exec) .*)?\b"
+_LOGS: Final = r"(?:docker|podman|kubectl)(?: compose| service)? logs|journalctl|dmesg"
 _BARE: Final = re.compile(
     rf"[$%] (?P<command>{_AROUND}"
-    r"(?:ss|nstat|netstat|cat|pidstat|ab|wrk2?|h2load|head|tail|zcat|grep|nginx)\b.*)"
+    rf"(?:ss|nstat|netstat|cat|pidstat|ab|wrk2?|h2load|head|tail|zcat|grep|nginx|sleep|{_LOGS})\b.*)"
 )
 _ROOT: Final = re.compile(
     rf"# (?P<command>{_AROUND}"
-    r"(?:(?:ss|nstat|netstat|pidstat|nginx)(?: +[-|>].*)?|(?:cat|ab|wrk2?|h2load|head|tail|zcat|grep) .*[/-].*))"
+    r"(?:(?:ss|nstat|netstat|pidstat|nginx)(?: +[-|>].*)?|(?:cat|ab|wrk2?|h2load|head|tail|zcat|grep) .*[/-].*"
+    rf"|(?:{_LOGS}) .*))"
 )
 _SCRIPT: Final = re.compile(r"Script (?:started|done)\b.*")
 _LONGEST_LINE: Final = 500

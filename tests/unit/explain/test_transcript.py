@@ -61,6 +61,9 @@ def test_readings_of_two_hosts_are_not_compared(prompts: tuple[str, str], causes
         "web1 ~ # nstat -az | head",
         "$ nstat",
         "# nstat -az",
+        "$ sleep 10; nstat -az",
+        "$ docker logs web 2>&1 | tail",
+        "# kubectl logs web",
         "    root@web1:~# nstat -az",
         "\x1b[?2004hroot@web1:~# nstat\r",
     ],
@@ -101,6 +104,7 @@ def test_each_output_in_a_transcript_is_a_separate_file(tmp_path: Path) -> None:
         "Price: 5 $ \n",
         "# nginx configuration\nhttp {\n}\n",
         "# grep found nothing\nevents {}\n",
+        "# docker resolver - for names\nevents {}\n",
     ],
 )
 def test_other_texts_are_not_transcripts(text: str) -> None:

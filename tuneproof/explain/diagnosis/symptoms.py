@@ -3,6 +3,7 @@
 "No problem" requires that there are none. Messages from error logs are in messages.py.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -33,6 +34,7 @@ _TOO_MANY: Final = 429
 _LEFT: Final = 499
 _CLIENT_ERRORS: Final = frozenset(range(400, 500)) - {_TOO_MANY, _LEFT}
 _MOST: Final = 0.5
+_SYN_SENT: Final = "SYN-SENT"
 _SINCE_BOOT: Final = (
     ("TcpExt.ListenOverflows", "connection met a full accept queue", "connections met a full accept queue"),
     ("TcpExt.ListenDrops", "SYN was dropped", "SYNs were dropped"),
@@ -77,6 +79,7 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
     for run in evidence.load_runs:
         for text in _of_load(run.content):
             yield Reason(text=text, files=(run.name,))
+    yield from _of_sockets(evidence)
     yield from _of_captures(evidence)
     changes = CounterChanges(evidence)
     for name, *what in _SINCE_BOOT:
@@ -138,6 +141,18 @@ def _of_event_loops(evidence: EvidenceSet) -> Iterator[Reason]:
         for sign in signs(recording.content):
             if not sign.is_stall:
                 yield Reason(text=sign.text, files=(recording.name,))
+
+
+def _of_sockets(evidence: EvidenceSet) -> Iterator[Reason]:
+    for table in evidence.sockets:
+        tried = Counter(str(entry.peer) for entry in table.content.entries if entry.state == _SYN_SENT)
+        for peer, number in tried.most_common(1):
+            if number >= ENOUGH_REQUESTS:
+                text = (
+                    f"{number} connections to {peer} wait for an answer to their SYN (SYN-SENT): it is unreachable, a "
+                )
+                text += "firewall drops packets, or its queues are full."
+                yield Reason(text=text, files=(table.name,))
 
 
 def _of_captures(evidence: EvidenceSet) -> Iterator[Reason]:

@@ -43,7 +43,7 @@ _KEYS: Final = (
     *("LogMessage", "LogEntry", "Log_s", "ResultDescription"),
 )
 # The keys in search results.
-_INNER_KEYS: Final = ("_source", "jsonPayload", "content", "attributes", "result")
+_INNER_KEYS: Final = ("_source", "jsonPayload", "content", "attributes", "result", "event")
 # Lists of lines in one object: CloudWatch, OpenTelemetry, Loki (a time before each line), Elastic's original line, and
 # a command's stderr in Ansible's output.
 _DEEP: Final = re.compile(
@@ -131,7 +131,8 @@ def _of_json(line: str) -> str | None:
 def _of_object(value: Mapping[str, Any]) -> str | None:
     if (own := _of_parsed(value)) is not None:
         return own
-    for key in _KEYS:
+    # Elastic's copy of a line that was taken apart; in JSON of several lines, it repeats the message.
+    for key in (*_KEYS, "original"):
         inner = value.get(key)
         if isinstance(inner, str):
             return inner.rstrip("\r\n")

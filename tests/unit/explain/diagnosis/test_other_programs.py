@@ -242,6 +242,10 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
             seen(service(server_errors=50)),
             "50 of 200 responses from 10.0.0.2:8000 have a status of 500 or above (25 %).",
         ),
+        (
+            seen(table(*[replace(established(), state="SYN-SENT")] * 20)),
+            "20 connections to ",
+        ),
         (seen(pidstat("%wait", 40.0, 60.0)), "nginx waits for a CPU 50 % of the time (pidstat, %wait): "),
         (
             seen(load_run(errors={"length": 300}, non_2xx=100, failed_share=0.3)),
@@ -276,6 +280,7 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
         "timeouts",
         "streams",
         "captured-5xx",
+        "SYN-SENT",
         "no CPU",
         "length",
         "repeated",

@@ -52,6 +52,7 @@ _IN_CSV: Final = REQUEST.replace('"', '""')
         f"web-7d9f-abcde nginx {REQUEST}",
         f'2026-11-20T09:36:16Z {{app="web", pod="web-7d9f"}} {REQUEST}',
         f'1790000000000,"{_IN_CSV}"',
+        json.dumps({"event": {"dataset": "nginx.access", "original": REQUEST}, "source": {"ip": "10.0.0.2"}}),
         f'2026-11-20 09:36:16.000,"{_IN_CSV}",web',
     ],
 )
