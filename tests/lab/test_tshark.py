@@ -28,7 +28,7 @@ import pytest
 
 from fixtures.engine import EnsureImages
 from tests.lab.crafted_captures import captures
-from tests.lab.frames_told_apart import overtaken_frames
+from tests.lab.overtaken_segments import overtaken_frames
 from tests.lab.tshark import NAME, Frame, by_stream, frames, quic_frames, tshark_spec
 from tests.support.places import CAPTURES
 from tuneproof.explain.opening import OpenedFile

@@ -42,7 +42,7 @@ class Engines:
 
     @contextmanager
     def _lock(self, _reached: Reached, report: Callable[[str], None]) -> Iterator[None]:
-        report("whose turn")
+        report("waiting")
         self.did.append("lock")
         yield
         self.did.append("unlock")
@@ -57,7 +57,7 @@ def test_nothing_is_taken_again_if_everything_is_held(engines: Engines) -> None:
     """One lost response does not mean a restart."""
     with engines.holdings.locked(engines.told.append):
         engines.holdings.take_again(engines.told.append)
-    assert (engines.did, engines.told) == (["lease", "lock", "unlock"], ["whose turn"])
+    assert (engines.did, engines.told) == (["lease", "lock", "unlock"], ["waiting"])
 
 
 @pytest.mark.parametrize("is_locked", [True, False], ids=["measuring", "between"])
