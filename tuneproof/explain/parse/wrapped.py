@@ -157,6 +157,7 @@ def _of_parsed(value: Mapping[str, Any]) -> str | None:
         level, time = value.get("severity", value.get("level")), value.get("timestamp", value.get("time"))
     else:
         return None
+    level = str(level).lower()
     if level not in LEVELS.split("|"):
         return None
     if _BEGINNING.match(message) is not None:

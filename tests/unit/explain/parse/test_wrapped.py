@@ -66,7 +66,7 @@ def test_records_split_by_filebeat_are_joined(nested: bool) -> None:  # noqa: FB
         "@timestamp": "2026-11-26T09:00:01.000Z",
         "message": "access forbidden by rule, client: 10.0.0.9",
         **(
-            {"event": {"dataset": "nginx.error"}, "log": {"level": "error"}}
+            {"event": {"dataset": "nginx.error"}, "log": {"level": "ERROR"}}
             if nested
             else {"event.dataset": "nginx.error", "log.level": "error"}
         ),
