@@ -1,8 +1,8 @@
 # ruff: noqa: INP001 - a script, run by its path
 """Python's http.server for /srv/files: like ``python3 -m http.server``, but with a longer accept queue.
 
-socketserver asks for a queue of five by default, which overflows when a few connections arrive at once. The sixth would
-wait for a second until its SYN is repeated, and a stall of the backend would look like one of nginx.
+socketserver requests a queue of five by default, which overflows when a few connections arrive at once. The next one
+would wait for a second until its SYN is repeated, and a stall in the backend would look like one in nginx.
 """
 
 import contextlib
@@ -11,7 +11,7 @@ import http.server
 
 
 class FilesServer(http.server.ThreadingHTTPServer):
-    """A thread per connection, and a queue for connections that wait for one."""
+    """Serves each connection in a thread, with a longer queue for connections that wait."""
 
     request_queue_size = 1024
 

@@ -1,4 +1,4 @@
-"""``python3 -m scripted`` serves on port 8000 until SIGINT, and meanwhile handles the calls on standard input."""
+"""``python3 -m scripted`` serves on port 8000 until SIGINT, and handles the calls on standard input."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ P = ParamSpec("P")
 
 
 class Scripted:
-    """The functions of player and faults, called from another thread than that of their event loop."""
+    """The functions of player and faults, callable from a thread other than that of their event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, player: Player, faults: Faults | None = None) -> None:
         def on_loop(function: Callable[P, Coroutine[Any, Any, A]]) -> Callable[P, A]:
@@ -41,7 +41,7 @@ class Scripted:
 
 
 def main() -> None:
-    """Serve, and print a line; then answer the calls on standard input."""
+    """Start to serve and print a line; then answer the calls on standard input."""
     loop, player, faults = asyncio.new_event_loop(), Player(), Faults()
     threading.Thread(target=loop.run_forever, daemon=True).start()
     serving = asyncio.start_server(player.converse, "0.0.0.0", PORT, backlog=_BACKLOG)  # noqa: S104 - the lab's network

@@ -16,7 +16,7 @@ _RESPONSE: Final = 0x8180  # a response to a recursive query; its last four bits
 
 
 class Faults:
-    """Servers on ports of their own; each connection to BROKEN_PORT gets the response that :meth:`say` set last."""
+    """Faulty servers, each on its own port; connections to BROKEN_PORT get the response that :meth:`say` set last."""
 
     def __init__(self) -> None:
         self._says, self._then = b"", Then.CLOSES
@@ -24,9 +24,9 @@ class Faults:
         self._open: list[asyncio.Server | socket.socket | asyncio.BaseTransport] = []
 
     async def say(self, says: str, then: Then) -> None:
-        """From now on, send this text as the response, then do this with the connection.
+        """From now on, send ``says`` as the response, then do ``then`` with the connection.
 
-        Connections that wait in silence are forgotten.
+        Connections that have waited in silence are forgotten.
         """
         for transport in self._silent:
             transport.abort()
@@ -34,12 +34,12 @@ class Faults:
         self._says, self._then = says.encode("latin-1"), then
 
     async def serve(self, address: str = "0.0.0.0", *, first_port: int = BROKEN_PORT) -> None:  # noqa: S104 - the lab's
-        """Listen; ports are counted from the first one."""
+        """Listen on consecutive ports, from ``first_port`` on."""
         offset = first_port - BROKEN_PORT
         for port, answer in ((BROKEN_PORT, self._answer), (SILENT_PORT, self._say_nothing)):
             self._open.append(await asyncio.start_server(answer, address, port + offset))
         self._open.append(socket.create_server((address, FULL_PORT + offset), backlog=0))
-        # The queue holds one connection more than the backlog; further ones get no answer to their SYN.
+        # The queue holds one connection more than the backlog; the SYNs of further connections are not answered.
         self._open.append(socket.create_connection(("127.0.0.1", FULL_PORT + offset)))
         for code, port in DNS_ERROR_PORTS.items():
             self._open.append(await answer_names(port + offset, partial(_failing, code), address=address))
@@ -51,7 +51,7 @@ class Faults:
         await self.say("", Then.CLOSES)
 
     async def _say_nothing(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # No more is read than fits into the reader's own buffer.
+        # Only as much is read as fits into the reader's own buffer.
         self._silent.append(writer.transport)
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -63,5 +63,5 @@ class Faults:
 
 
 def _failing(code: int, question: bytes) -> bytes:
-    """Return a DNS query's response with an error and no answer."""
+    """Return the response to a DNS query: an error code, and no answer."""
     return question[:2] + struct.pack("!H", _RESPONSE | code) + question[4:]

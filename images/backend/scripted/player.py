@@ -1,4 +1,4 @@
-"""HTTP/1.0 and HTTP/1.1 connections that are answered with replies."""
+"""Answers requests over HTTP/1.0 and HTTP/1.1 as a trial's replies define."""
 
 import asyncio
 import socket
@@ -24,12 +24,12 @@ class _Stream:
     in_chunks: bool
 
     def framed(self, data: bytes) -> bytes:
-        """Return data as it is sent."""
+        """Return data in the form in which it is sent."""
         return b"%x\r\n%s\r\n" % (len(data), data) if self.in_chunks else data
 
 
 class Player:
-    """Answers with the replies that it got last, and counts. Everything happens on one event loop."""
+    """Answers with the replies that were set last, and counts requests. Everything happens on one event loop."""
 
     def __init__(self) -> None:
         self._replies: tuple[Reply, ...] = ()
@@ -45,7 +45,7 @@ class Player:
         self._ttl_s = 0
 
     async def play(self, replies: tuple[Reply, ...]) -> None:
-        """Start over."""
+        """Reset all connections and counts, and use these replies."""
         await self.end_connections(resets=True)
         for beats in self._beats:
             beats.cancel()
@@ -108,7 +108,7 @@ class Player:
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of a connection."""
-        # The kernel has taken everything once this buffer is empty.
+        # An empty buffer means that the kernel has taken all data.
         writer.transport.set_write_buffer_limits(high=0)
         self._connections += 1
         self._open.add(writer)
@@ -165,7 +165,7 @@ class Player:
             await asyncio.sleep(_BEAT_S)
 
     async def _hear_the_end(self, reader: asyncio.StreamReader) -> NoReturn:
-        """Wait until the peer leaves, while a stream continues or after it has ended: no request follows it."""
+        """Wait until the peer leaves, during a stream or after its end: no request follows a stream."""
         while await reader.read(_READ_BYTES):
             pass
         raise EOFError

@@ -1,4 +1,4 @@
-"""Responses to requests: the headers of a request in, bytes out."""
+"""Responses to requests: takes the headers of a request, and returns bytes."""
 
 import enum
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ class Then(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """All bytes of the response to a request, the delay in seconds, and what happens to its connection."""
+    """The bytes of a response, its delay in seconds, and what happens to the connection."""
 
     data: bytes
     then: Then
     after_s: float = 0.0
 
 
-# All requests of a load are nearly the same.
+# Nearly all requests in a load are the same.
 @lru_cache(maxsize=1024)
 def answer_to(head: bytes, *, page: bytes) -> Answer:
     """Return the response to a request.
@@ -45,7 +45,7 @@ def answer_to(head: bytes, *, page: bytes) -> Answer:
         return _refusal(b"400 Bad Request")
     method, target, version = words
     fields = [(name.lower(), value.strip().lower()) for name, _, value in (line.partition(b":") for line in lines)]
-    # Bodies are not read; after one, the start of the next request would be unknown.
+    # Bodies are not read; after a body, the start of the next request would be unknown.
     has_body = any(
         name == b"transfer-encoding" or (name == b"content-length" and value != b"0") for name, value in fields
     )
@@ -73,7 +73,7 @@ def too_long() -> Answer:
 
 
 def _wait_ms(target: bytes) -> int | None:
-    """Return the delay of a backend that is slow on purpose: the page below /wait/200 takes 200 ms."""
+    """Return the delay of a backend that is slow on purpose: pages under /wait/200 take 200 ms."""
     digits = target.removeprefix(WAIT_PATH)
     if digits == target or not digits.isdigit() or len(digits) > len(str(LONGEST_WAIT_MS)):
         return None

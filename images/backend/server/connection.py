@@ -1,4 +1,4 @@
-"""One connection of the backend: bytes in, responses out."""
+"""One connection to the backend: takes bytes, and sends responses."""
 
 import asyncio
 from typing import Final, cast
@@ -12,13 +12,13 @@ _HEAD_END: Final = b"\r\n\r\n"
 class Connection(asyncio.Protocol):
     """Answers requests in order, each as soon as its headers are complete."""
 
-    # Many thousands of them are open at once.
+    # Many thousands of connections are open at once.
     __slots__ = ("_deaf", "_page", "_received", "_transport", "_waits")
 
     def __init__(self, page: bytes) -> None:
         self._page = page
         self._received = b""
-        # After a response that never ends, or the last one, no request is answered.
+        # After an endless response, or the last one, no further requests are answered.
         self._deaf = False
         # While a delayed response waits, later requests wait for it.
         self._waits = False
@@ -29,7 +29,7 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Drop the transport: it references this object as well."""
+        """Drop the transport, since it references this object as well."""
         del exc
         self._transport = None
 
@@ -54,7 +54,7 @@ class Connection(asyncio.Protocol):
             self._send(answer)
 
     def _give_late(self, answer: Answer) -> None:
-        """Send a response that is due, unless nobody waits for it any more, and handle what has arrived meanwhile."""
+        """Send a delayed response, unless the client has left, and handle what has arrived since."""
         self._waits = False
         if self._transport is not None and not self._deaf:
             self._send(answer)

@@ -1,7 +1,8 @@
-"""``python3 -m standin`` listens on the ports and sockets that it is given, until SIGINT or SIGTERM.
+"""``python3 -m standin`` listens on ports and sockets from its environment, until SIGINT or SIGTERM.
 
-STANDIN_PORTS has the TCP ports, STANDIN_ADDRESSES the addresses of each (default: all of IPv4), STANDIN_SOCKETS the
-paths of unix sockets, all separated by commas; STANDIN_NAMES is "yes" if it also resolves names, and "" otherwise.
+STANDIN_PORTS lists the TCP ports, STANDIN_ADDRESSES the addresses to use with each (default: all IPv4 addresses),
+STANDIN_SOCKETS the paths of unix sockets, all separated by commas; STANDIN_NAMES is "yes" if the stand-in also resolves
+names, and "" otherwise.
 """
 
 import asyncio
@@ -32,7 +33,7 @@ def _named(variable: str) -> list[str]:
 
 
 def listening() -> list[socket.socket]:
-    """Return the sockets to listen on."""
+    """Return the sockets on which to listen."""
     sockets = []
     for port in _named("STANDIN_PORTS"):
         for address in _named("STANDIN_ADDRESSES") or ["0.0.0.0"]:  # noqa: S104 - the lab's network
@@ -41,7 +42,7 @@ def listening() -> list[socket.socket]:
             with contextlib.suppress(OSError) if is_ipv6 else contextlib.nullcontext():
                 family = socket.AF_INET6 if is_ipv6 else socket.AF_INET
                 sockets.append(socket.create_server((address, int(port)), family=family, backlog=_BACKLOG))
-    # Any user that nginx's workers run as may connect.
+    # nginx's workers may connect, whatever their user.
     os.umask(0)
     for path in _named("STANDIN_SOCKETS"):
         Path(path).unlink(missing_ok=True)
@@ -59,8 +60,8 @@ async def _accept(listener: socket.socket, tls: ssl.SSLContext) -> None:
     while True:
         connection, _ = await loop.sock_accept(listener)
         if listener.family != socket.AF_UNIX:
-            # asyncio sets TCP_NODELAY only on sockets that name their protocol; otherwise each response would wait 40
-            # ms for an ACK.
+            # asyncio sets TCP_NODELAY only on sockets with an explicit protocol; without it, each response would wait
+            # 40 ms for an ACK.
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         task = loop.create_task(converse(connection, tls))
         # The loop itself keeps only weak references.
@@ -77,7 +78,7 @@ async def _answer_calls() -> None:
 
 
 async def serve() -> None:
-    """Listen, and print a line."""
+    """Start to listen, print a line, and serve until a signal arrives."""
     ended = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)

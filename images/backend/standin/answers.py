@@ -1,4 +1,4 @@
-"""The responses, the same in every protocol: as many bytes as a header asks for, with a unique number."""
+"""Responses with a unique number, and as many bytes as a request header asks for; the same in every protocol."""
 
 import asyncio
 import tempfile
@@ -12,7 +12,7 @@ _MOST_BYTES: Final = 4 << 30
 
 
 def asked_bytes(headers: Mapping[str, str]) -> int:
-    """Return the length of the body that the request's headers ask for; names are in lower case."""
+    """Return the length of the body that the request's headers, with names in lower case, ask for."""
     asked = headers.get(ASKED_HEADER, "")
     return min(int(asked), _MOST_BYTES) if asked.isdecimal() else PAGE_BYTES
 
@@ -34,7 +34,7 @@ async def send_body(writer: asyncio.StreamWriter, size: int) -> None:
         writer.write(bytes(size))
     else:
         with tempfile.TemporaryFile() as file:
-            # The file is sparse, so it takes no disk space.
+            # The file is sparse, so it does not occupy disk space.
             file.truncate(size)
             await asyncio.get_running_loop().sendfile(writer.transport, file, 0, size)
     await writer.drain()

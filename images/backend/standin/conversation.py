@@ -1,4 +1,4 @@
-"""One connection: its first bytes show its protocol, and inside TLS the next ones do again."""
+"""One connection: its first bytes show the protocol; for TLS, so do the first decrypted bytes."""
 
 import asyncio
 import contextlib

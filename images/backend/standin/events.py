@@ -1,4 +1,4 @@
-"""Streams of events, in any protocol: written one by one, and then left open."""
+"""Streams of events in any protocol: the events are written one by one, and the stream then stays open."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ class Streams:
 
         EOFError or OSError: The peer has left.
         """
-        # The kernel has taken everything once this buffer is empty.
+        # An empty buffer means that the kernel has taken all data.
         writer.transport.set_write_buffer_limits(high=0)
         for _ in range(events):
             writer.write(framed(_EVENT))

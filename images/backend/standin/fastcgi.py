@@ -18,7 +18,7 @@ _EVENTS: Final = "HTTP_X_TUNEPROOF_EVENTS"
 
 
 async def talk(first: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, number: int) -> None:
-    """Answer requests until the connection ends, or has to."""
+    """Answer requests until the peer closes the connection, or the protocol requires it."""
     left, count = first, 0
     params, keeps = b"", False
     while True:
@@ -49,7 +49,7 @@ async def _answer(writer: asyncio.StreamWriter, request: int, params: dict[str, 
     head = "\r\n".join(["Status: 200 OK", *head_lines(number, count, size), "", ""]).encode()
     writer.write(_record(_STDOUT, request, head))
     if params.get("REQUEST_METHOD") != "HEAD":
-        # Many records at once: they are identical.
+        # Many records are sent at once, since they are identical.
         block = _record(_STDOUT, request, bytes(_RECORD_BYTES)) * _RECORDS
         for _ in range(size // (_RECORD_BYTES * _RECORDS)):
             writer.write(block)

@@ -1,1 +1,1 @@
-"""Load generators of the client role: loop probe, fast requests, bulk downloads. Standard library only."""
+"""The client's load generators, such as loop probe, fast requests and bulk downloads; most need only Python itself."""

@@ -1,6 +1,6 @@
 """``python3 -m loadgen`` runs the client's part of the lab, as tuneproof/lab/protocol/loadgen.py describes.
 
-Anything that is held for later calls (connections, sessions) is released when the input ends.
+Whatever is held for later calls (connections, sessions) is released when the input ends.
 """
 
 import resource
@@ -13,7 +13,7 @@ from . import crowds, flows, gaps, one_by_one, streams, tls, tools, trial
 
 
 class Loadgen:
-    """The load generators, by the names that the protocol has for them."""
+    """The load generators, under the names that the protocol defines."""
 
     gaps = staticmethod(gaps.run)
     one_by_one = staticmethod(one_by_one.run)
@@ -44,7 +44,7 @@ class Loadgen:
 
 
 def allow_many_files() -> None:
-    """Raise the soft limit of open files to the hard one (getrlimit(2)): every connection needs one, in tools, too."""
+    """Raise the soft limit on open files to the hard limit (getrlimit(2)); the tools' connections count, too."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

@@ -1,4 +1,4 @@
-"""The kernel's time of arrival of a connection's data, which is not the time at which this process read it.
+"""When a connection's data arrived according to the kernel, rather than when this process read it.
 
 The kernel stamps packets with CLOCK_REALTIME (SO_TIMESTAMPNS, socket(7)); everything else here is CLOCK_MONOTONIC.
 """
@@ -8,14 +8,14 @@ import struct
 import time
 from collections.abc import Iterable
 
-# Neither Python's socket module nor every C library names it; include/uapi/asm-generic/socket.h does.
+# Python's socket module lacks this name, and so do some C libraries; see include/uapi/asm-generic/socket.h.
 _SO_TIMESTAMPNS = 35
 _TIMESPEC = struct.Struct("@qq")
 _TRIES = 5
 
 
 class ArrivalStamps:
-    """Turns on timestamps for some connections."""
+    """Enables timestamps on some connections."""
 
     def __init__(self, connections: Iterable[socket.socket]) -> None:
         for connection in connections:
@@ -25,8 +25,8 @@ class ArrivalStamps:
     def arrived_s(self, connection: socket.socket, *, seen_s: float) -> float:
         """Return when the data that can be read now arrived, without reading it.
 
-        seen_s: when the data was found (CLOCK_MONOTONIC seconds). It is the result if the kernel gave no timestamp,
-            and the latest possible result.
+        seen_s: when the data was found (CLOCK_MONOTONIC seconds). The result is never later, and is this time if there
+            is no timestamp.
         """
         _, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(_TIMESPEC.size), socket.MSG_PEEK)
         for level, kind, data in ancillary:

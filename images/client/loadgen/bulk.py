@@ -19,9 +19,9 @@ class Downloads:
     """The result of downloads."""
 
     window_bytes: tuple[int, ...]  # by download, from the start of the window
-    ended_early: int  # downloads that ended before the window did; whether by a reset
+    ended_early: int  # downloads that ended before the window did, by FIN or by a reset
     ended_s: float  # when the last download ended, in CLOCK_MONOTONIC seconds
-    unexpected: str | None = None  # a response without status 200; it ends all downloads
+    unexpected: str | None = None  # the start of a response without status 200, which ends all downloads
 
 
 def download(
@@ -43,7 +43,7 @@ def download(
             if running.has_ended(fd):
                 poller.unregister(fd)
                 del running.left[fd]
-        # Last, so that everything that has arrived counts.
+        # The pipe comes last, so that everything that has arrived counts.
         if told in ready:
             break
     ended_s = time.monotonic()
@@ -86,7 +86,7 @@ class _Running:
             count = 0
         if fd not in self._answered:
             self._answered.add(fd)
-            # Only the filled part: what follows is from another connection's response.
+            # Only the filled part counts: what follows is from another connection's response.
             answer = bytes(self._sink[: min(count, 64)])
             if not answer.startswith(_STATUS_LINE):
                 self.unexpected = f"bulk download answered with {answer!r}"

@@ -1,4 +1,4 @@
-"""Hundreds of plain TCP connections on one epoll: each connects, sends a request if there is one, and stays."""
+"""Hundreds of plain TCP connections on one epoll: each connects, sends a request if there is one, and stays open."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ from . import http1
 _OK = 200
 _HEAD_END = b"\r\n\r\n"
 _MAX_HEAD_BYTES = 16384
-# The failure of a response, which has no error number.
+# The name of a failure without an error number: the response is wrong.
 _CLOSED = "closed"
 _NOT_HTTP = "not HTTP"
 _BY_SERVER = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
@@ -25,7 +25,7 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 
 
 class _Refused(Exception):  # noqa: N818 - not an error of the program: a response that does not count
-    """The server's response is not the expected one."""
+    """The server did not send the expected response."""
 
 
 @dataclass(kw_only=True)
@@ -52,7 +52,7 @@ class Crowd:
         self.open: dict[int, Member] = {}
         self.ended: list[Member] = []  # closed by the server after they were open; their sockets stay
         self.failed: Counter[str] = Counter()  # never open: by errno's name, or why the response does not count
-        self.connect_ms: list[float] = []  # how long each took until it was established
+        self.connect_ms: list[float] = []  # how long each connection took to be established
 
     def begin(self, connection: socket.socket, server: tuple[str, int], request: bytes = b"") -> None:
         """Call connect(); an immediate error (for example, no local port is left) is a failure."""
@@ -66,7 +66,7 @@ class Crowd:
         self._poller.register(connection, select.EPOLLOUT)
 
     def look(self, longest_s: float) -> None:
-        """Record what has happened on all connections; wait if nothing has."""
+        """Record what has happened on all connections; wait if nothing has happened."""
         for fd, _ in self._poller.poll(longest_s, max(1, len(self.waiting) + len(self.open))):
             if fd in self.open:
                 self.end(fd)
@@ -105,7 +105,7 @@ class Crowd:
                 self._poller.modify(fd, select.EPOLLIN)
             else:
                 self._keep(fd)
-                # The next look finds a connection that was closed in the meantime.
+                # The next look will find a connection that was closed in the meantime.
                 with suppress(OSError):
                     member.connection.sendall(member.request)
         elif self._is_answered(member):
@@ -113,7 +113,7 @@ class Crowd:
 
     def _keep(self, fd: int) -> None:
         self.open[fd] = self.waiting.pop(fd)
-        # Not for arriving data: it would wake this loop constantly, and nothing reads it.
+        # Arriving data is not watched for: it would wake this loop constantly, and nothing reads it.
         self._poller.modify(fd, _BY_SERVER)
 
     def _is_answered(self, member: Member) -> bool:

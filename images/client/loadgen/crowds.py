@@ -16,10 +16,10 @@ from tuneproof.lab.protocol.loadgen import Held, SlowReadersSeen, SlowReading, S
 from . import http1
 from .crowd import Crowd, errno_name, new_socket, reset_all
 
-# A connection that is established meanwhile is noticed after this many further connect() calls, which take well below a
-# millisecond: this limits the precision of the times. Looking more often would slow down the storm.
+# Established connections are noticed after this many further connect() calls, which take well under a millisecond: this
+# limits the precision of the times. Looking more often would slow down the storm.
 _LOOK_EVERY = 32
-# This many fit into a small accept queue: nginx asks for 511 (listen() in its documentation).
+# This many connections fit into a small accept queue: nginx requests 511 (listen in its documentation).
 _BURST = 256
 # How soon slow readers notice that they should end.
 _LISTEN_EVERY_S = 0.05
@@ -34,7 +34,7 @@ def storm(address: str, port: int, connections: int, wait_s: float) -> StormSeen
     crowd = Crowd()
     sockets: list[socket.socket] = []
     try:
-        # One by one: if the descriptors do not suffice, those that were made are still closed.
+        # Sockets are made one by one: if descriptors run out, those that were made are still closed.
         sockets.extend(new_socket() for _ in range(connections))
         first_s = last_s = time.monotonic()
         for index, connection in enumerate(sockets, start=1):
@@ -59,7 +59,7 @@ def storm(address: str, port: int, connections: int, wait_s: float) -> StormSeen
 
 
 class Holder:
-    """Holds connections between calls: each has the headers of its response, and nothing reads further."""
+    """Holds connections between calls: each has received the headers of its response, and nothing more is read."""
 
     def __init__(self) -> None:
         self._crowd = Crowd(awaits_answer=True)
@@ -76,7 +76,7 @@ class Holder:
                 except OSError as error:
                     crowd.failed[errno_name(error.errno)] += 1
             if crowd.waiting:
-                # In the order of their start: the first one is the next to time out.
+                # They are in the order in which they started: the first one is the next to time out.
                 oldest_s = next(iter(crowd.waiting.values())).began_s
                 crowd.look(max(0.0, oldest_s + timeout_s - time.monotonic()))
                 crowd.give_up(timeout_s=timeout_s)
@@ -148,7 +148,7 @@ def _check_answers(crowd: Crowd) -> None:
     """Raise ConnectionError if a response has begun and is not a 200: an error page would not fill any buffer."""
     for member in (*crowd.open.values(), *crowd.ended):
         answer = bytes(member.received[: len(_STATUS_LINE)])
-        # A connection that was reset has no data to look at.
+        # A connection that was reset has no data left to inspect.
         with suppress(OSError):
             answer += member.connection.recv(64, socket.MSG_PEEK)
         if answer[: len(_STATUS_LINE)] != _STATUS_LINE[: len(answer)]:
@@ -162,7 +162,7 @@ def unread_bytes(connection: socket.socket) -> int:
 
 
 class SlowReaders:
-    """Readers that read until they are ended, while other calls run."""
+    """Readers that read until they are stopped, while other calls run."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1)

@@ -66,7 +66,7 @@ class FastClient:
             self._step(wake_s)
 
     def run_one_after_another(self, *, end_s: float) -> None:
-        """Start each request when the one before has ended, until ``end_s``."""
+        """Start each request when the previous one has ended, until ``end_s``."""
         while (now_s := time.monotonic()) < end_s:
             self._start(intended_s=now_s)
             while self._open:
@@ -107,7 +107,8 @@ class FastClient:
             error = transfer.connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
             if error:
                 raise OSError(error, "connect")
-            # A connection that failed immediately (for example, no route) has no pending error; sending shows it.
+            # A connection that failed immediately (for example, without a route) has no pending error, but sending
+            # fails.
             transfer.connection.send(self._request)
             transfer.connect_ms = elapsed_ms
             self._poller.modify(transfer.connection, select.EPOLLIN)
@@ -128,7 +129,7 @@ class FastClient:
             count = transfer.connection.recv_into(self._sink, len(self._sink), socket.MSG_TRUNC)
             transfer.body_bytes += count
         ended = transfer.expected_bytes is not None and transfer.body_bytes >= transfer.expected_bytes
-        # A quick error page does not count as served: only a complete 200 does.
+        # A quick error page does not count as a response: only a complete 200 does.
         transfer.complete = ended and transfer.status == _OK
         if ended or count == 0:
             self._finish(transfer)

@@ -1,4 +1,4 @@
-"""Requests with a detailed result each: the response, its bytes, and the end that closed the connection."""
+"""Requests with detailed results: the response, its bytes, and which end closed the connection."""
 
 import asyncio
 import contextlib
@@ -57,7 +57,7 @@ class _Connection:
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """The target of flows, and the client addresses that they use in turn; without any, the kernel chooses."""
+    """The target of flows, and the client addresses that they use in turn; if there are none, the kernel chooses."""
 
     address: str
     port: int
@@ -66,7 +66,7 @@ class Server:
 
 
 class Standing:
-    """Flows on an event loop of their own, so that connections may stay open while other calls run.
+    """Flows on a separate event loop, so that connections may stay open while other calls run.
 
     If some stay open, the others start once those are established.
     """
@@ -115,7 +115,7 @@ class Standing:
         async def one(number: int) -> list[Connection]:
             made: list[Connection] = []
             await room.acquire()
-            # Only once: the next connection may start when this one has ended, or stays.
+            # This happens only once: the next connection may start when this one has ended, or stays.
             settles = [room.release, *([self._one_stands] if flow.stays else [])]
 
             def settled() -> None:
@@ -149,7 +149,7 @@ class Flows:
     def run(
         self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = (), host: str = "lab"
     ) -> tuple[tuple[Connection, ...], ...]:
-        """Run flows at once, and return the results of each one's connections."""
+        """Run flows at once, and return the results of each flow's connections."""
         standing = Standing(flows, Server(address=address, port=port, sources=sources, host=host))
         standing.wait()
         return standing.end()
@@ -266,7 +266,7 @@ class _Talk:
         return answer
 
     def _ask(self, writer: asyncio.StreamWriter, number: int) -> _Answer:
-        """Send the rest of a request; return what will be its response."""
+        """Send the rest of a request; return the object that will hold its response."""
         answer = self._begin_answer()
         asked = request(self._flow, self._server.host, connection=self._number, number=number)
         writer.write(asked[self._flow.head_bytes :])
@@ -282,13 +282,13 @@ class _Talk:
             await asyncio.wait_for(_receive(self._reader, answer, self._flow), self._flow.timeout_s)
 
     async def _stay(self) -> None:
-        """Record the server's actions meanwhile."""
+        """Stay connected, and record what the server does."""
         self._settled()
         meanwhile = asyncio.ensure_future(self._rest or self._await_end())
         waiting = asyncio.ensure_future(self._ended.wait())
         await asyncio.wait([meanwhile, waiting], return_when=asyncio.FIRST_COMPLETED)
         if meanwhile.done():
-            # The socket stays: the server has closed it, this side has not.
+            # The socket stays open on this side, although the server has closed the connection.
             await waiting
         meanwhile.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -321,13 +321,13 @@ async def _connect(flow: Flow, server: Server, number: int) -> tuple[asyncio.Str
     plain = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     plain.setblocking(False)
     if flow.receive_buffer_bytes:
-        # Before the connection is established: the SYN announces the window's scale.
+        # This must precede connect(), since the SYN announces the window's scale.
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, flow.receive_buffer_bytes)
     if flow.fast_open:
         plain.setsockopt(socket.IPPROTO_TCP, _TCP_FASTOPEN_CONNECT, 1)
     try:
         if server.sources:
-            # The port is chosen at connect(): several connections from one address may share one.
+            # The port is chosen in connect(), since connections from one address may share a port.
             plain.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)
             plain.bind((server.sources[number % len(server.sources)], 0))
         await asyncio.get_running_loop().sock_connect(plain, (server.address, server.port))
@@ -337,7 +337,7 @@ async def _connect(flow: Flow, server: Server, number: int) -> tuple[asyncio.Str
         plain.close()
         raise
     context = unchecked(flow.tls_version) if flow.tls else None
-    # Unread data stays with the server: the library buffers up to twice its limit.
+    # Unread data should stay with the server, but the library buffers up to twice its limit.
     limit = 4096 if flow.read_bytes_per_s else _CHUNK_BYTES
     name = flow.headers.get("Host", server.host).partition(":")[0]
     if context and flow.tls_trusts_nobody:

@@ -1,10 +1,10 @@
-"""The share of a CPU that this process does not get now: it spins, and looks for jumps of the clock."""
+"""Measures the share of a CPU that this process does not get: it spins, and looks for jumps in the clock."""
 
 import time
 
 from tuneproof.lab.protocol.loadgen import Gaps
 
-# Reading the clock takes well below a microsecond; a timer interrupt takes about ten.
+# Reading the clock takes well under a microsecond; a timer interrupt takes about ten.
 _GAP_S = 0.0003
 
 

@@ -10,7 +10,7 @@ _MAX_HEAD_BYTES = 16384
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """Status line and headers of a response; header names in lower case."""
+    """Status line and headers of a response; header names are in lower case."""
 
     status: int
     headers: dict[str, str]

@@ -11,7 +11,7 @@ from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, Stre
 from tuneproof.lab.protocol.exchanges import Streams
 
 _READ_BYTES: Final = 65536
-# Browsers grant a connection this much, so that the server never waits for more (Chromium: 15 MiB).
+# Browsers grant a connection so large a window that the server never waits (Chromium: 15 MiB).
 _WINDOW_BYTES: Final = 15 * 2**20
 
 
@@ -30,12 +30,12 @@ def run(address: str, port: int, streams: int, path: str, timeout_s: float) -> t
 
 
 class Http2:
-    """Responses on an HTTP/2 connection of their own; they are not decompressed."""
+    """The responses on one HTTP/2 connection; they are not decompressed."""
 
     def __init__(self, http2: H2Connection, streams: Sequence[int]) -> None:
         self._http2 = http2
         self.statuses = dict.fromkeys(streams, 0)
-        self.status = 0  # of the last response that began
+        self.status = 0  # status of the last response that began
         self.open = set(streams)
         self.body_bytes = 0
         self.end = ""

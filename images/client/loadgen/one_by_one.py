@@ -16,7 +16,7 @@ from . import http1
 from .bulk import Downloads, download
 from .fast import FastClient
 
-# The limit for a bulk download's connection is enough for a SYN that is lost twice.
+# The limit on a bulk download's connect is long enough for a SYN that is lost twice.
 _CONNECT_TIMEOUT_S = 5.0
 
 
@@ -31,12 +31,12 @@ def run(asked: Round) -> RoundSeen:
     told, tell = os.pipe()
 
     def downloads(_pipe: Connection) -> Downloads:
-        # This process's own copy would keep the pipe open.
+        # The copy in this process would keep the pipe open.
         os.close(tell)
         return download(connections, told=told)
 
     try:
-        # They are made one by one: if one fails, the others are still closed.
+        # Connections are made one by one: if one fails, the others are still closed.
         connections.extend(
             socket.create_connection((asked.address, asked.port), timeout=_CONNECT_TIMEOUT_S)
             for _ in range(asked.bulk_downloads)

@@ -1,9 +1,9 @@
 """Connections to chosen workers.
 
-The kernel decides which worker accepts a connection, so the only way to reach a certain one is to connect, ask which
-one answered, and keep the connections that fit. Connections come in bursts: with a shared accept queue, an idle nginx
-gives connections that come one at a time to the same worker, and only several at once wake the others. A burst also
-connects all at once: one after the other, they would reach nginx a whole round trip apart.
+The kernel decides which worker accepts a connection, so the only way to reach a certain worker is to connect, ask which
+worker answered, and keep the connections that fit. Connections come in bursts: with a shared accept queue, an idle
+nginx gives connections that come one at a time to the same worker, and only several at once wake the others. The
+connections in a burst are also opened at once: one after the other, they would reach nginx a whole round trip apart.
 """
 
 import errno
@@ -20,9 +20,9 @@ from . import http1
 
 _BURST = 16
 # The shortest time after which Linux sends a lost packet again (TCP_RTO_MIN in include/net/tcp.h); a lost SYN takes a
-# second. A connection that is silent for this long is overtaken by a new burst, but may still answer.
+# second. If a connection is silent for this long, a new burst begins, but it may still answer.
 _QUIET_S = 0.2
-# The limit for everything that is sent and received later on a placed connection.
+# The time limit for everything that is sent and received later on a placed connection.
 _ANSWER_TIMEOUT_S = 2.0
 
 
@@ -35,8 +35,8 @@ def place(
 ) -> dict[int, list[socket.socket]]:
     """Return keepalive connections by worker process id, in ascending order of process id.
 
-    Each worker gets as many as ``per_worker`` says. A worker that gets none is searched for, too: without it, the order
-    of the others would be unknown. Lost packets and a few broken connections only make the search longer.
+    Each worker gets as many as ``per_worker`` says. Even a worker that gets no connection must be found: otherwise, the
+    order of the others would be unknown. Lost packets and a few broken connections only make the search longer.
 
     Raises PlacementError: after ``timeout_s`` seconds a worker still lacks connections; or too many workers answer, or
     too many connections break. Raises ConnectionRefusedError: nothing listens there. Raises OSError: there is no route
@@ -72,8 +72,8 @@ class _Search:
         self._target = (address, port)
         self._ask = ask
         self._selector = selectors.DefaultSelector()
-        self.found: defaultdict[int, list[socket.socket]] = defaultdict(list)  # by the worker that answered
-        self.broken = 0  # ended without a response
+        self.found: defaultdict[int, list[socket.socket]] = defaultdict(list)  # connections by the worker that answered
+        self.broken = 0  # number of connections that ended without a response
 
     @property
     def unanswered(self) -> int:
@@ -106,13 +106,13 @@ class _Search:
                     self.broken += 1
 
     def keep(self, most: int) -> None:
-        """Close what no worker needs: otherwise all connections of a long search would use up nginx's."""
+        """Close connections that no worker needs: otherwise a long search would use up all of nginx's."""
         for connections in self.found.values():
             _close(connections[most:])
             del connections[most:]
 
     def choose(self, per_worker: tuple[int, ...]) -> dict[int, list[socket.socket]]:
-        """Return this many connections of each worker, in ascending order of process id."""
+        """Return this many connections to each worker, in ascending order of process id."""
         chosen = {}
         for wanted, pid in zip(per_worker, sorted(self.found), strict=True):
             chosen[pid] = self.found[pid][:wanted]
@@ -130,7 +130,7 @@ class _Search:
             connection.sendall(self._ask)
             self._selector.modify(connection, selectors.EVENT_READ)
             return
-        # A response that has begun to arrive. On a lossy link its end may come later.
+        # A response has begun to arrive; on a lossy link, its end may arrive later.
         connection.settimeout(_ANSWER_TIMEOUT_S)
         pid = http1.exchange(connection, request=b"").worker_pid
         self._selector.unregister(connection)

@@ -5,9 +5,9 @@ the connection, so the time from sending to the response is the loop's lag. The 
 is outstanding, ticks are counted as missed instead of queued, which under-counts long stalls (the safe side).
 
 The kernel records when a response arrived (SO_TIMESTAMPNS, socket(7) and
-https://docs.kernel.org/networking/timestamping.html): a time without CPU for this process is not the worker's lag. The
-result also has that time; a probe that was interrupted while it was sent is left out, because the time of sending is
-unknown.
+https://docs.kernel.org/networking/timestamping.html): a time without CPU for this process does not count as the
+    worker's lag. The result also contains that time. A probe that was interrupted while it was sent is left out,
+    because its sending time is unknown.
 """
 
 import select

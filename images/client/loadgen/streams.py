@@ -1,6 +1,6 @@
 """Responses that stay open: how much of each has arrived, over HTTP/1.1, TLS and HTTP/2.
 
-Data is read only on request, and then all that the kernel has, so that the counts do not depend on timing.
+Data is read only on request, and then everything that the kernel has, so that counts do not depend on timing.
 """
 
 import socket
@@ -19,7 +19,7 @@ _GZIP: Final = 31  # wbits of zlib for a gzip header
 
 
 class Chunks:
-    """Decodes chunks (RFC 9112, section 7.1), in whatever pieces they arrive."""
+    """Decodes chunks (RFC 9112, section 7.1) that arrive in arbitrary pieces."""
 
     def __init__(self) -> None:
         self._unread = b""
@@ -157,7 +157,7 @@ class OpenStreams:
                 self._streams.append(Stream((address, port), each))
 
     def arrived(self) -> tuple[Arrived, ...]:
-        """Read what has arrived on each."""
+        """Read what has arrived on each stream."""
         return tuple(stream.read() for stream in self._streams)
 
     def leave(self) -> None:

@@ -2,7 +2,8 @@
 
 What the tools count, according to their sources (support/ab.c of httpd 2.4, src/wrk.c of wrk 4.1.0):
 
-* ab opens one connection and, once it has the headers of its response, all others. With ``-r`` it survives resets, but
+* ab opens one connection first and, once it has the headers of that response, all others. With ``-r`` it survives
+* resets, but
   it ends with an error after about ten refused connections, and if nothing at all happens for the time limit.
 * ab counts one broken connection under several names (receive, exceptions, length), and as complete; one that was never
   established then has a connect time of 0. Its times are therefore valid only without failures.

@@ -19,7 +19,7 @@ from .fast import FastClient
 from .placement import place
 from .probe import probe
 
-# A window that began this long before its call arrived has lost too much of itself to count.
+# If a window began this long before its call arrived, too much of it is lost.
 _LATEST_S = 0.1
 # At the end, the rest of the downloads may still be in a slow link's queue, ahead of the worker's response.
 _LAST_ANSWER_TIMEOUT_S = 5.0
@@ -27,7 +27,7 @@ _LAST_ANSWER_TIMEOUT_S = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class Rehearsed:
-    """A trial that only waits for its start."""
+    """A prepared trial that waits to be started."""
 
     asked: Trial  # the trial
     baseline: tuple[FastRequest, ...]  # fast requests of the unloaded phase
@@ -47,7 +47,7 @@ class Trials:
         self._waiting: Rehearsed | None = None
 
     def prepare(self, trial: Trial) -> float:
-        """Prepare a trial; return when it was ready. One that still waits is dropped."""
+        """Prepare a trial, and drop one that still waits; return when it was ready."""
         if self._waiting is not None:
             self._waiting.give_up()
             self._waiting = None
@@ -57,7 +57,7 @@ class Trials:
     def go(self, start_s: float) -> Went:
         """Run the window of the trial that was prepared last; see :func:`measure`.
 
-        Raises CannotDoError: there was none.
+        Raises CannotDoError: no trial was prepared.
         """
         if self._waiting is None:
             raise CannotDoError("no trial was prepared")
@@ -104,8 +104,8 @@ def prepare(spec: Trial) -> Rehearsed:
     Raises PlacementError: the workers were not reached in time. Raises OSError: nothing listens there.
     """
     baseline = _fast_baseline(spec) if spec.baseline_s else ()
-    # The probe's connection comes first. A worker with bulk downloads has one even without probes: it is needed at the
-    # end.
+    # The probe's connection comes first. A worker with bulk downloads has one even without probes, since it is needed
+    # at the end.
     per_worker = tuple(count + 1 if spec.probes or count else 0 for count in spec.bulk_per_worker)
     placed = {}
     if any(per_worker):
@@ -123,7 +123,7 @@ def prepare(spec: Trial) -> Rehearsed:
 def measure(prepared: Rehearsed, *, start_s: float) -> Went:
     """Start the bulk downloads, run all loads in the window from ``start_s`` on; return everything that was measured.
 
-    A window that began long ago is not run, and nothing has been loaded then: on a busy host, the call may arrive late.
+    A window that began long ago is not run, and no load has begun then: on a busy host, the call may arrive late.
 
     Raises ChildProcessError: a load failed. Raises ConnectionError: a worker closed a probe's connection, or did not
     answer.

@@ -17,7 +17,7 @@ from . import tls
 from .clients import Client, run
 
 _TIMEOUT_S: Final = 30.0
-# A server that sends nothing more waits for the client; nginx's first probe comes after a second (RFC 9002, section
+# A server that stops sending waits for the client; nginx sends its first probe after a second (RFC 9002, section
 # 6.2.2).
 _QUIET_S: Final = 0.2
 _TIMES_AS_LONG: Final = 4
@@ -77,7 +77,7 @@ class Http3(protocol.Http3):
         return _in_flights(Client((address, port), ticket=_session((address, port))), path)
 
     def forged(self, address: str, port: int, count: int, seconds: float) -> tuple[protocol.Http3Connection, ...]:
-        """Send only first datagrams."""
+        """Send only the first datagrams of handshakes."""
         clients = [Client((address, port)) for _ in range(count)]
         for client in clients:
             client.connect()
@@ -134,7 +134,7 @@ def _connected(server: tuple[str, int], count: int) -> list[Client]:
 
 
 def _session(server: tuple[str, int]) -> SessionTicket:
-    """Make a connection, and return the session that the server gives (CannotDoError: none)."""
+    """Make a connection, and return the session that the server offers (CannotDoError: there is none)."""
     (client,) = _connected(server, 1)
     run([client], lambda client: bool(client.tickets), timeout_s=_TIMEOUT_S)
     client.close()
@@ -144,7 +144,7 @@ def _session(server: tuple[str, int]) -> SessionTicket:
 
 
 def _in_flights(client: Client, path: str) -> protocol.Http3Connection:
-    """Send what is due, then process what arrives, until the request is answered; no timer of the client runs."""
+    """Send what is due, then process what arrives, until the request is answered; the client's timers do not run."""
     client.connect()
     is_asked = client.may_ask_early
     if is_asked:

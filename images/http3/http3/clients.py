@@ -1,4 +1,4 @@
-"""HTTP/3 clients with a socket each, so that every datagram can be counted, delayed, or sent again."""
+"""HTTP/3 clients, each with its own socket, so that every datagram can be counted, delayed, or sent again."""
 
 import selectors
 import socket
@@ -23,7 +23,7 @@ _TOKEN_BYTES: Final = 16  # of a stateless reset (RFC 9000, section 10.3)
 _RECEIVE_BUFFER_BYTES: Final = 4_000_000
 _ID_BYTES: Final = 8  # of aioquic's connection ids
 _LONG: Final = 0x80  # the first bit of packets with a long header
-# With pauses that double, all of them together take 15 times as long as the first one.
+# Pauses double, so that four of them take 15 times as long as the first.
 _PROBES: Final = 4
 
 

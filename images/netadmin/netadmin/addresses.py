@@ -1,8 +1,8 @@
 """Addresses outside the lab's own network: traffic to them is redirected to an address inside it.
 
 IPv4 destinations are replaced before packets leave (nft(8), "NAT statements"): in a network without a route to the
-outside, the engine's own rules drop packets to all other addresses. IPv6, which that network may lack, ends in this
-namespace.
+outside, the engine's own rules drop packets to all other addresses. IPv6 traffic, which that network may not carry,
+ends in this namespace.
 """
 
 import ipaddress
@@ -72,7 +72,7 @@ def lead_addresses(addresses: Sequence[str], to: str) -> None:
 def unused_addresses(network: ipaddress.IPv4Network, *, used: Sequence[str], count: int) -> list[str]:
     """Return unused addresses of a subnet, from its top: the engine assigns the lowest ones (ValueError: too few)."""
     taken = {ipaddress.IPv4Address(address) for address in used} | {network.network_address + 1}
-    # As numbers: a list of all addresses of a large subnet would be long.
+    # Addresses are counted as numbers, since a list of all addresses in a large subnet would be long.
     lowest, highest = int(network.network_address) + 1, int(network.broadcast_address) - 1
     downwards = (ipaddress.IPv4Address(number) for number in range(highest, lowest - 1, -1))
     found = [str(address) for address in itertools.islice((item for item in downwards if item not in taken), count)]

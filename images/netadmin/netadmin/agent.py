@@ -58,7 +58,7 @@ class Agent(netadmin.Agent):
     def shape(self, wanted: links.Impairments, per_packet: Mapping[str, bool]) -> links.Impairments:
         """Shape both directions of the role's link."""
         if self._wire:
-            # A link that is not shaped does not pass through the wire either, which would cost time and CPU.
+            # Traffic on an unshaped link bypasses the wire, which would cost time and CPU.
             through = any(any(impairment.values()) for impairment in wanted.values())
             read_back = self._wire.ask({"shape": wanted})
             self._wire.lead_through(through=through)

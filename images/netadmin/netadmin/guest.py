@@ -1,6 +1,6 @@
 """The only process in a wire's user-mode kernel, which joins two links and shapes them.
 
-It answers every line of JSON on its serial line with one line, for the agent outside. ``wire_init.py`` starts it as
+It answers every line of JSON from the agent outside, on its serial line, with one line. ``wire_init.py`` starts it as
 init; when it ends, the kernel does.
 """
 

@@ -6,7 +6,7 @@ and tcp_syncookies in https://docs.kernel.org/networking/ip-sysctl.html.
 
 The server's kernel asks for the MAC addresses of these neighbours, and gets no answer. After three seconds (arp(7),
 mcast_solicit), it reports to itself that the host is unreachable, and drops the entry. It sends at most about fifty of
-these messages at once (icmp_msgs_burst, same page): most of a large queue stays.
+these reports at once (icmp_msgs_burst, same page), so most of a large queue stays.
 """
 
 import errno
@@ -34,7 +34,7 @@ _PAUSE_S: Final = 0.001
 
 
 def syn_frames(sources: Sequence[str], *, macs: tuple[str, str], address: str, port: int, count: int) -> list[bytes]:
-    """Return 1 to 64512 SYNs to a server, from the sources in turn, each from a port of its own.
+    """Return 1 to 64512 SYNs to a server, from the sources in turn, each from a different port.
 
     ``macs``: the source's and the target's. scapy takes about half a millisecond per SYN.
     """

@@ -3,7 +3,7 @@
 Frames are counted by the last interface that they arrive on (/proc/net/dev), so that no process has to read them: a
 receiver that is too slow would measure itself. Counter and clock are read together, repeatedly; a reading during which
 this process was interrupted is dropped: a pause of the reader leaves a gap instead of a wrong point. A TCP stream loads
-a path that may carry frames longer than the MTU, and its bytes are those that its segments would have on a wire. Other
+a path that may carry frames longer than the MTU, and its bytes are counted as its segments would occupy a wire. Other
 paths are loaded with datagrams.
 """
 
@@ -37,9 +37,9 @@ _TIMES_AS_LONG: Final = 10
 _TIMED: Final = 5
 # This is more than the two agents themselves exchange.
 _BEGINNING_BYTES: Final = 8 * _PAYLOAD_BYTES
-# The load is no larger than needed: a wire that must drop much has less time for the rest.
+# The load is no larger than needed: a wire that must drop many packets has less time for the rest.
 _OFFERED: Final = 1.1
-# At the beginning it is larger: the queue must be full when the window opens, so that a pause of the sender does not
+# At the start, the load is larger: the queue must be full when the window opens, so that a pause of the sender does not
 # empty it.
 _OFFERED_FIRST: Final = 1.4
 # Ethernet, IPv4 and TCP with its timestamp option (RFC 7323).
@@ -59,7 +59,7 @@ class Sink:
         self._listener.settimeout(_WAIT_S)
 
     def close(self) -> None:
-        """Receive no more."""
+        """Stop receiving."""
         self._datagrams.close()
         self._listener.close()
 

@@ -139,7 +139,7 @@ def _percent(share: int) -> float:
 
 
 def redirect(ip: IPRoute, source: int, target: int) -> None:
-    """Send everything that arrives at ``source`` out of ``target`` (interface indices), and nothing of it up the stack.
+    """Send everything that arrives at ``source`` out of ``target`` (interface indices), and none of it up the stack.
 
     See tc-mirred(8). The filter is u32, which kernels without matchall also have.
     """

@@ -5,7 +5,7 @@ the same path. All containers of an engine share one kernel, so CLOCK_MONOTONIC 
 way.
 
 A probe arrives when the kernel takes it from the link (SO_TIMESTAMPNS, socket(7)), not when this process next gets the
-CPU. A busy host can still make a probe's way longer, but never shorter: it interrupts a sender between reading the
+CPU. A busy host can still delay a probe, but never speed it up: it interrupts a sender between reading the
 clock and sending, or gives the shaper the CPU too late. Low quantiles therefore show the link. The result also contains
 how late this process itself woke up: a shaper that must hold a packet is delayed in the same way.
 """

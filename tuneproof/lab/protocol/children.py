@@ -1,4 +1,4 @@
-"""Functions in processes of their own: the interpreter's lock does not let them disturb each other."""
+"""Functions in separate processes, so that they do not wait for each other's interpreter lock."""
 
 import multiprocessing
 from collections.abc import Callable
@@ -18,7 +18,7 @@ class Child(Generic[T]):
         self.pipe, theirs = _FORK.Pipe()
         self._process = _FORK.Process(target=_run, args=(work, self.pipe, theirs))
         self._process.start()
-        # Only the child's copy is left, so that its end is noticed.
+        # Only the child's copy of the pipe remains, so that the child's end is noticed.
         theirs.close()
 
     def receive(self) -> Any:
@@ -30,7 +30,7 @@ class Child(Generic[T]):
             raise ChildProcessError(f"a child process ended with status {self._process.exitcode}") from error
 
     def result(self) -> T:
-        """Wait for its end and return its function's result (ChildProcessError: it failed)."""
+        """Wait for the child's end and return its function's result (ChildProcessError: it failed)."""
         with self.pipe:
             result = self.receive()
         self._process.join()

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class Cpus:
-    """The CPUs that a container may run on, as lists in the kernel's format."""
+    """The CPUs on which a container may run, as lists in the kernel's format."""
 
-    allowed: str  # all of them
+    allowed: str  # all CPUs
     nodes: tuple[str, ...] = ()
-    """Those of each NUMA node of the machine (/sys/devices/system/node); none if the kernel shows none."""
-    cores: tuple[str, ...] = ()  # those of each core with several hyperthreads (topology/thread_siblings_list)
+    """The CPUs of each NUMA node of the machine (/sys/devices/system/node); none if the kernel shows none."""
+    cores: tuple[str, ...] = ()  # the CPUs of each core with several hyperthreads (topology/thread_siblings_list)
 
 
 def cpus_of(text: str) -> list[int]:

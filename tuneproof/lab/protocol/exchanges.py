@@ -26,7 +26,7 @@ class Step(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Flow:
-    """Simultaneous connections that do the same."""
+    """Simultaneous connections that all do the same."""
 
     connections: int = 1
     at_once: int = 0  # how many of them may be open (or, if they stay, being opened) at a time; 0 for all
@@ -45,7 +45,7 @@ class Flow:
     keeps_heads: bool = False  # whether the header lines of responses are returned, too
     tls: bool = False  # certificates are not checked
     tls_version: str = ""  # "1.2" or "1.3", and no other
-    tls_trusts_nobody: bool = False  # whether they are checked after all, by a client without any authority
+    tls_trusts_nobody: bool = False  # whether certificates are checked after all, by a client that trusts no authority
     says: str = ""  # what is sent instead of each request (Latin-1)
     proxy_protocol: bool = False
     """Whether a connection begins with a line that names its own addresses, as a load balancer passes on a client's
@@ -99,7 +99,7 @@ class TlsConnection:
 
 @dataclass(frozen=True, kw_only=True)
 class Streams:
-    """Requests whose responses stay open."""
+    """Requests for responses that stay open."""
 
     count: int = 1  # each on a connection of its own
     port: int = 0  # 0 for the same port as all others

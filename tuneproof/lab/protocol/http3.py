@@ -1,7 +1,7 @@
 """The functions of the HTTP/3 and post-quantum TLS clients; images/http3/http3 implements them.
 
-Each connection has a UDP socket of its own. It counts as lost after several probes (RFC 9002, section 6.2.4) without
-any answer, and not after a fixed time: the pauses follow the measured round-trip time.
+Each connection has its own UDP socket. It counts as lost after several probes (RFC 9002, section 6.2.4) without an
+answer, and not after a fixed time, since the pauses follow the measured round-trip time.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ RESET: Final = "RESET"
 SILENT: Final = "SILENT"
 """The end of a connection with several unanswered probes in a row."""
 STALLED: Final = "STALLED"
-"""The end of a download if it and the others take several times as long as they would one after the other."""
+"""The end of a download if all downloads together take several times as long as they would one after the other."""
 TIMEOUT: Final = "TIMEOUT"
 
 # Two of the clients' time limits.
@@ -26,7 +26,7 @@ class Http3Connection:
     """The result of one connection."""
 
     statuses: tuple[int, ...]  # of the requests in their order; 0 for none
-    whole: int  # how many responses came whole
+    whole: int  # number of complete responses
     body_bytes: int
     end: str  # RESET, SILENT, STALLED, TIMEOUT, the server's message, or a socket error; empty if it stayed open
     retries: int  # Retry packets received
@@ -37,7 +37,7 @@ class Http3Connection:
 
 @dataclass(frozen=True, kw_only=True)
 class Http3Flow:
-    """Simultaneous connections that do the same."""
+    """Simultaneous connections that all do the same."""
 
     connections: int = 1
     requests: int = 1  # on each

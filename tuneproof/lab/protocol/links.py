@@ -40,7 +40,7 @@ class PathSeen:
     """The results of probes on a path. Times are in µs."""
 
     sent: int
-    late: tuple[int, ...]  # from each one's planned time until the sender ran next
+    late: tuple[int, ...]  # for each probe, the time from its schedule until the sender ran
     there: tuple[tuple[int, int], ...]  # number and time of each probe's arrival, in order of arrival
     back: tuple[tuple[int, int, int], ...]  # number, one-way time and round-trip time of each that returned, likewise
     loads: Mapping[str, tuple[tuple[int, int], ...]]

@@ -138,7 +138,7 @@ class Loadgen(Protocol):
 
     @lasts(lambda seconds: seconds)
     def gaps(self, seconds: float) -> Gaps:
-        """Spin for a while, and look for jumps of the clock; nothing else of the lab may run meanwhile."""
+        """Spin for a while, and look for jumps in the clock; nothing else in the lab may run at the same time."""
 
     @lasts(lambda wait_s, **_: wait_s)
     def storm(self, address: str, port: int, connections: int, wait_s: float) -> StormSeen:
@@ -179,7 +179,7 @@ class Loadgen(Protocol):
 
     @lasts(lambda flows, **_: sum(flow.timeout_s for flow in flows))
     def stand(self, address: str, port: int, flows: tuple[Flow, ...], sources: tuple[str, ...] = ()) -> None:
-        """Run flows likewise, but keep those that stay open when the others have ended."""
+        """Run flows, but keep those that stay open when the others have ended."""
 
     def end_flows(self) -> tuple[tuple[Connection, ...], ...]:
         """Reset the connections that stay open; return the connections of each flow."""

@@ -1,4 +1,4 @@
-"""DNS answers (RFC 1035): every name has an address here, its own in the lab or else the stand-in's."""
+"""DNS answers (RFC 1035): every name resolves, either to its own address in the lab or to the stand-in's."""
 
 import asyncio
 import socket
@@ -48,7 +48,7 @@ def answer_to(question: bytes, *, address_of: Callable[[str], str] = usual_addre
     """Return the answer to one query: an address for type A, nothing for all others.
 
     Raises:
-        IndexError, struct.error, UnicodeDecodeError: It is not a query.
+        IndexError, struct.error, UnicodeDecodeError: The message is not a query.
     """
     number, *_ = _HEADER.unpack_from(question)
     labels, at = [], _HEADER.size
@@ -70,7 +70,7 @@ async def answer_names(
     *,
     address: str = "0.0.0.0",  # noqa: S104 - the lab's network
 ) -> asyncio.BaseTransport:
-    """Answer on a UDP port from now on; return what ends that when it is closed."""
+    """Answer on a UDP port from now on; return the transport, which must be closed to stop."""
     loop = asyncio.get_running_loop()
     transport, _ = await loop.create_datagram_endpoint(lambda: _Names(answer), local_addr=(address, port))
     return transport

@@ -63,7 +63,7 @@ class Agent(Protocol):
         """Redirect what the role sends to some addresses to another one; for IPv6, to the role itself."""
 
     def open_entries(self, entries: tuple[tuple[int, str, int], ...]) -> None:
-        """Give the role addresses of its own, and redirect ports of its link: each port, IPv4 address, port there."""
+        """Give the role addresses, and redirect ports of its link to them: each port, IPv4 address, port there."""
 
     def add_addresses(self, count: int, used: tuple[str, ...]) -> tuple[str, ...]:
         """Give the role's link further unused IPv4 addresses of its subnet; return them.
@@ -72,7 +72,7 @@ class Agent(Protocol):
         """
 
     def start_capture(self, filter_: str, snap_bytes: int = 192) -> None:
-        """Capture what passes the role's link (pcap-filter(7)), with longer frames truncated to ``snap_bytes``.
+        """Capture what passes the role's link (pcap-filter(7)); longer frames are truncated to ``snap_bytes``.
 
         If the host's kernel shapes the link, only incoming packets are captured, as the role gets them.
         """

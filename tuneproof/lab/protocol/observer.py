@@ -153,7 +153,7 @@ class Observer(Protocol):
     def turns(self, start_s: float, end_s: float) -> Turns:
         """Wait for a time; return the workers' records of the event loop iterations that overlapped it.
 
-        A past start means now. It is an error if a worker records no turns, or was replaced.
+        A start in the past means now. It is an error if a worker does not record turns, or was replaced.
         """
 
     def calls(self) -> Mapping[str, Calls]:
@@ -163,7 +163,7 @@ class Observer(Protocol):
         """Send a signal to nginx; its own user may do that without any capability (kill(2)).
 
         ``name``: STOP, CONT, or one of https://nginx.org/en/docs/control.html; ``to``: "workers", those of them that
-        are "leaving", or the "master". Processes that have ended meanwhile are skipped.
+        are "leaving", or the "master". Processes that have ended are skipped.
         """
 
     def masters_wait(self) -> bool:

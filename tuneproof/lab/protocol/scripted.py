@@ -32,7 +32,7 @@ class Reply:
     body: str = ""
     streams: bool = False
     """Whether :meth:`Scripted.send` continues the body: in chunks for HTTP/1.1, until the connection's end for 1.0."""
-    beat: str = ""  # what a stream gets by itself, ten times a second
+    beat: str = ""  # what the backend sends on a stream unasked, ten times a second
     answers: int = 0
     """How many requests of a connection are answered: the next one ends the connection when it arrives. 0 for all."""
     resets: bool = False  # whether it ends with a reset (RST) instead of a FIN
@@ -75,11 +75,11 @@ class Scripted(Protocol):
     def name(self, addresses: Mapping[str, str], ttl_s: int) -> None:
         """From now on, answer on UDP port 53 that these names, and all below them, have these IPv4 addresses.
 
-        Others keep their usual ones.
+        Other names keep their usual addresses.
         """
 
     def fault(self, says: str, then: Then) -> None:
         """From now on, answer each connection to BROKEN_PORT with this text (Latin-1)."""
 
     def seen(self) -> Seen:
-        """Return the counts since then."""
+        """Return the counts since the replies were set."""

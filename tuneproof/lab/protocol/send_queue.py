@@ -1,4 +1,4 @@
-"""Data that a backend has written, and the peer's kernel has not received yet."""
+"""Data that a backend has written, but that the peer's kernel has not received yet."""
 
 import asyncio
 import fcntl

@@ -1,4 +1,4 @@
-"""The containers' side, which reads calls from standard input and answers each on standard output."""
+"""The containers' side of calls: reads them from standard input, and answers each on standard output."""
 
 import inspect
 import json
