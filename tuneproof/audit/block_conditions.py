@@ -184,9 +184,7 @@ def _denies_nobody(at: Statement | Block, block: Block, _facts: Facts) -> str:
     if own[:1] != [at] or is_meant or block.may_say_more:
         return ""
     outer = block.parent.in_effect("deny") if block.parent is not None else []
-    return (
-        f"this block, which does not inherit the deny at {outer[0].file}:{outer[0].line}," if outer else "this block,"
-    )
+    return f"this block, which does not inherit the deny at {outer[0].file}:{outer[0].line}" if outer else "this block"
 
 
 def _reads_forwarded_recursively(at: Statement | Block, block: Block, _facts: Facts) -> bool:
