@@ -1,5 +1,6 @@
 """The modules that Debian packages for its nginx, one package each, in the lab's four suites."""
 
+import functools
 import posixpath
 import re
 from dataclasses import dataclass
@@ -83,6 +84,7 @@ def module_in(path: str) -> Module | None:
     return _BY_FILE.get(posixpath.basename(path))
 
 
+@functools.lru_cache(maxsize=4096)
 def module_of(directive: str, *, in_stream: bool) -> Module | None:
     """Return the module that a directive comes from; None for nginx's own directives, and for unpackaged modules."""
     for module in MODULES:

@@ -89,9 +89,9 @@ def _says_what_it_inherits(block: Block) -> bool:
 
 def _proxies(block: Block, name: str, facts: Facts) -> bool:
     """Tell whether a block's list applies to requests proxied in it, or in an inner block without its own list."""
-    for proxied in facts.proxied:
-        levels = list(proxied.target.block.within())
-        if proxied.target.kind == _PASSED_ON[name] and block in levels:
+    for proxied in facts.proxied_in(block):
+        if proxied.target.kind == _PASSED_ON[name]:
+            levels = list(proxied.target.block.within())
             inner = levels[: levels.index(block)]
             if not any(level.local(name) for level in inner):
                 return True

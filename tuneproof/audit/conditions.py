@@ -187,7 +187,7 @@ def _is_looked_up_once(at: Statement | Block, block: Block, facts: Facts) -> boo
     """Tell whether the host name of a server or an address is resolved when nginx starts, and never again."""
     if isinstance(at, Block):
         return any(_is_name(server.value) and "resolve" not in server.args for server in _servers(block))
-    target = next((proxied.target for proxied in facts.proxied if proxied.target.statement is at), None)
+    target = facts.target_of(at)
     if target is None or "$" in target.to:
         return False
     is_elsewhere = not facts.configuration.is_whole and re.fullmatch(r"[\w-]+", target.host)
@@ -213,7 +213,9 @@ def _streams(_at: Statement | Block, block: Block, facts: Facts) -> bool:
 
 def _may_stream(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the module that buffers a location if its name, or its upstream's, looks like an event stream."""
-    targets = [proxied.target for proxied in facts.proxied if proxied.target.block is block and proxied.is_buffered]
+    targets = [
+        proxied.target for proxied in facts.proxied_in(block) if proxied.target.block is block and proxied.is_buffered
+    ]
     names = [*block.args, *(target.to for target in targets)]
     # A location that passes Upgrade on is for WebSockets, which nginx does not buffer.
     headers = block.local("proxy_set_header")
@@ -228,7 +230,7 @@ def _may_download(_at: Statement | Block, block: Block, facts: Facts) -> str:
 
     Empty if another directive limits that, or if the server has no other requests that would wait.
     """
-    target = next((proxied.target for proxied in facts.proxied if proxied.target.block is block), None)
+    target = next((proxied.target for proxied in facts.proxied_in(block) if proxied.target.block is block), None)
     if target is None or target.kind not in _WITH_BUFFER or not _DOWNLOADS.search(" ".join(block.args)):
         return ""
     buffer = f"{target.kind}_socket_rcvbuf"
@@ -239,7 +241,7 @@ def _may_download(_at: Statement | Block, block: Block, facts: Facts) -> str:
 
 
 def _is_buffered(block: Block, facts: Facts) -> bool:
-    return any(proxied.is_buffered for proxied in facts.proxied if proxied.target.block is block)
+    return any(proxied.is_buffered for proxied in facts.proxied_in(block) if proxied.target.block is block)
 
 
 def _has_bounds_in_several_workers(_at: Statement | Block, block: Block, facts: Facts) -> bool:

@@ -23,10 +23,6 @@ _CLIENTS_OF_STREAMS: Final = re.compile(r"(\$\{?(?:ssl_preread_server_name|ssl_s
 _NAME: Final = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", re.IGNORECASE)
 
 
-def _target_of(at: Statement | Block, facts: Facts) -> Target | None:
-    return next((proxied.target for proxied in facts.proxied if proxied.target.statement is at), None)
-
-
 def _tls_names(target: Target, facts: Facts) -> tuple[str, list[str]] | None:
     """Return the host in a TLS upstream's address, and the host names of its servers; None without TLS."""
     names, schemes = target.names(), target.schemes()
@@ -44,7 +40,7 @@ def _host(address: str) -> str:
 
 def _lacks_sni(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the host name of a TLS upstream to which nginx does not send SNI; empty if it does."""
-    target = _target_of(at, facts)
+    target = facts.target_of(at)
     if target is None or block.may_say_more:
         return ""
     found = _tls_names(target, facts)
@@ -55,7 +51,7 @@ def _lacks_sni(at: Statement | Block, block: Block, facts: Facts) -> str:
 
 def _sends_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the wrong name that is sent as SNI to the named servers of an upstream block; empty for none."""
-    target = _target_of(at, facts)
+    target = facts.target_of(at)
     found = _tls_names(target, facts) if target is not None else None
     is_sent = target is not None and block.is_on(f"{target.kind}_ssl_server_name")
     return _name_of_block(target, block, facts) if is_sent and found is not None and found[1] else ""
@@ -63,7 +59,7 @@ def _sends_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
 
 def _checks_wrong_name(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the wrong name that an upstream's certificate must have; empty if that name is also sent as SNI."""
-    target = _target_of(at, facts)
+    target = facts.target_of(at)
     is_checked = target is not None and block.is_on(f"{target.kind}_ssl_verify")
     return _name_of_block(target, block, facts) if is_checked and not _sends_wrong_name(at, block, facts) else ""
 
@@ -84,7 +80,7 @@ def _cannot_be_looked_up(at: Statement | Block, block: Block, facts: Facts) -> s
 
     Source: ngx_http_upstream_init_request compares an address that has variables with all names resolved at the start.
     """
-    target = _target_of(at, facts)
+    target = facts.target_of(at)
     is_known = facts.configuration.is_whole and all(one.is_given for one in facts.configuration.filled)
     if target is None or "$" not in target.to or not is_known or block.setting("resolver"):
         return ""
@@ -95,7 +91,7 @@ def _cannot_be_looked_up(at: Statement | Block, block: Block, facts: Facts) -> s
 
 def _is_chosen_by_client(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the variable in an address through which a client chooses the host; empty for none."""
-    target = _target_of(at, facts)
+    target = facts.target_of(at)
     found = _CLIENTS.fullmatch(target.host) if target is not None else None
     tests = (one for level in block.within() for one in level.blocks if one.name == "if")
     location = block.around("location")
@@ -158,14 +154,14 @@ def _down_for_long(at: Statement | Block, block: Block, _facts: Facts) -> str:
 
 def _asks_for_idle_connections(at: Statement | Block, _block: Block, facts: Facts) -> str:
     """Return the ``keepalive`` of the upstream block that requests are passed to, with its place; empty for none."""
-    target = _target_of(at, facts)
+    target = facts.target_of(at)
     names = target.names() or () if target is not None else ()
     said = [facts.upstreams[name].statement for name in names if name in facts.upstreams]
     return next((f"keepalive {one.value} ({one.file}:{one.line})" for one in said if one and one.value != "0"), "")
 
 
 def _is_localhost(at: Statement | Block, _block: Block, facts: Facts) -> bool:
-    target = _target_of(at, facts)
+    target = facts.target_of(at)
     host = "".join(at.args[:1]) if target is None else target.host
     is_block = target is not None and host.lower() in facts.upstreams
     return _host(host).lower() == "localhost" and not is_block

@@ -1,7 +1,8 @@
 """The facts about a configuration: its servers, upstreams, and proxied locations."""
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -110,17 +111,41 @@ class Facts:
         """Whether a variable is used that contains a proxied location's address, possibly an upstream block's name."""
         return any(map(_PROXIED_ADDRESS.search, self.configuration.texts.values()))
 
+    def target_of(self, said: Statement | Block) -> Target | None:
+        """Return what a directive such as ``proxy_pass`` proxies to; in an included file, its first place counts."""
+        return self._targets.get(id(said))
+
+    def proxied_in(self, block: Block) -> Sequence[Proxied]:
+        """Return the proxied locations in a block and in blocks inside it."""
+        return self._proxied_in.get(id(block), ())
+
     @cached_property
-    def _names(self) -> tuple[tuple[Proxied, frozenset[str] | None], ...]:
-        return tuple((proxied, proxied.target.names()) for proxied in self.proxied)
+    def _targets(self) -> Mapping[int, Target]:
+        return {id(one.target.statement): one.target for one in reversed(self.proxied)}
+
+    @cached_property
+    def _proxied_in(self) -> Mapping[int, Sequence[Proxied]]:
+        found: defaultdict[int, list[Proxied]] = defaultdict(list)
+        for one in self.proxied:
+            for level in one.target.block.within():
+                found[id(level)].append(one)
+        return found
+
+    @cached_property
+    def _by_name(self) -> Mapping[str | None, Mapping[int, Proxied]]:
+        """The proxied locations by the upstream blocks that they may name, None for any; each with its number."""
+        found: defaultdict[str | None, dict[int, Proxied]] = defaultdict(dict)
+        for at, proxied in enumerate(self.proxied):
+            names = proxied.target.names()
+            for name in (None,) if names is None else names:
+                found[name][at] = proxied
+        return found
 
     def passing_to(self, upstream: str) -> list[Proxied]:
         """Return the locations proxied, or possibly proxied, to an upstream block, with its name in any letter case."""
-        name, found = upstream.lower(), []
-        for proxied, names in self._names:
-            if name in names if names is not None else proxied.target.may_be(name):
-                found.append(proxied)
-        return found
+        name = upstream.lower()
+        possible = {at: one for at, one in self._by_name.get(None, {}).items() if one.target.may_be(name)}
+        return [one for _, one in sorted({**self._by_name.get(name, {}), **possible}.items())]
 
 
 def facts_of(configuration: Configuration, version: str) -> Facts:

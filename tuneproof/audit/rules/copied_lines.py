@@ -34,8 +34,12 @@ def advise(facts: Facts) -> Iterator[Advised]:
     rows = [(line, concern) for line in every_line() for concern in line.audit if _is_of_version(line, concern, facts)]
     yield from _of_directives(rows, facts)
     main = facts.configuration.main
+    # What main lacks goes before its first block.
+    places: defaultdict[str, list[Block]] = defaultdict(list, main=main.blocks[:1])
+    for block in main.below():
+        places[block.name].append(block)
     for line, concern in rows:
-        for at in _blocks(concern.block, main):
+        for at in filter(_is_seen, places[concern.block]):
             around = main if concern.block == "main" else at
             if (found := _meant(concern, at, around, facts)) is not None:
                 yield _advised(line, concern, at, around, facts, found)
@@ -87,15 +91,9 @@ def _would_inherit(said: Statement, block: Block) -> bool:
     return outer is not None and outer.args != said.args
 
 
-def _blocks(name: str, main: Block) -> Iterator[Block]:
-    """Yield the blocks in which something may be missing, except those where a missing file may have it.
-
-    For "main", yield its first block, since the addition goes before that.
-    """
-    found = main.blocks[:1] if name == "main" else main.all(name)
-    for block in found:
-        if block.span is not None and not block.may_say_more:
-            yield block
+def _is_seen(block: Block) -> bool:
+    """Tell whether a block is in the files, and no missing file may have what it lacks."""
+    return block.span is not None and not block.may_say_more
 
 
 def _is_open(block: Block, concern: Concern) -> bool:
