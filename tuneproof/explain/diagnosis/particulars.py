@@ -107,7 +107,7 @@ def applied(
 
 def _of_place(row: Message, example: str, *, only_streams: bool, schemes: Iterable[str]) -> Message:
     if only_streams:
-        return row.in_stream or row
+        return _for_stream(row.in_stream or row)
     if row.id in _NAMING and (named := _NAMING[row.id].match(example)) is not None:
         return _with_directive(row, named[1])
     if row.id == "worker_connections" and _TO_ITSELF.search(example) is not None:
@@ -130,6 +130,17 @@ def _of_place(row: Message, example: str, *, only_streams: bool, schemes: Iterab
         passes, begin = (each_once(f"{module}_{end}" for module in modules[1:]) for end in ("pass", ""))
         also.append(f"For upstreams behind {passes}, the directives begin with {begin}.")
     return replace(told, first=" ".join((told.first, *also))) if also else told
+
+
+def _for_stream(row: Message) -> Message:
+    """Return a row with the time limit of stream and mail in its popular advice, instead of that of HTTP."""
+
+    def own(text: str) -> str:
+        return text.replace("proxy_read_timeout", "proxy_timeout")
+
+    return replace(
+        row, wrong=tuple(WrongAdvice(advice=own(each.advice), because=own(each.because)) for each in row.wrong)
+    )
 
 
 def _variant(row: Message, module: str) -> Message:

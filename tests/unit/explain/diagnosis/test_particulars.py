@@ -16,6 +16,14 @@ def test_a_row_has_separate_texts_for_stream(name: str) -> None:
     assert applied(row, "", only_streams=False) is row
 
 
+@pytest.mark.parametrize("name", ["upstream_refused", "upstream_socket_missing", "upstream_handshake_timeout"])
+def test_popular_advice_for_stream_names_its_own_time_limit(name: str) -> None:
+    """In stream{} and mail{}, nginx refuses to start with proxy_read_timeout."""
+    popular = str(applied(messages()[name], "", only_streams=True).wrong)
+    assert "proxy_timeout" in popular
+    assert "proxy_read_timeout" not in popular
+
+
 @pytest.mark.parametrize(
     ("scheme", "name"),
     [
