@@ -10,7 +10,7 @@ import docker
 
 from tuneproof.lab.engine.labels import Session
 
-# It uses both CPUs of a small host, and prints each configuration's name and nginx's messages in one line.
+# This script uses both CPUs of a small host, and prints each configuration's name and nginx's messages on one line.
 _ASK: Final = r"""
 cd /asked && ls | xargs -P 2 -n 100 sh -c '
 for file; do

@@ -1,4 +1,4 @@
-"""Captures of rare behaviour by links, hosts and strangers, which the lab cannot record itself."""
+"""Captures of rare behaviour of links, hosts and strangers, which the lab cannot record itself."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address
@@ -15,7 +15,7 @@ _FLOOD: Final = 2_000
 
 
 def captures() -> Mapping[str, bytes]:
-    """Return pcap files with nanosecond time stamps, by name."""
+    """Return pcap files with nanosecond timestamps, by name."""
     both = _exchange(Conversation())
     return {
         "vlan-one-way": _file(both, tagged=CLIENT),
@@ -106,7 +106,7 @@ def _probes() -> Sequence[Segment]:
 
 
 def _overtaken() -> Sequence[Segment]:
-    """Return two segments that swap places on their way, twice; the second time, too late for mere reordering."""
+    """Return two pairs of segments that swap places on their way; in the second, too late for mere reordering."""
     talk = Conversation()
     talk.handshake(there_s=0.005, back_s=0.005)
     for late_s in (0.001, 0.040):

@@ -3,12 +3,12 @@
 ``python -m tests.lab.engine_faults lost``: the response to each call of one claim's run is lost, one call in each run.
 ``python -m tests.lab.engine_faults two``: the same with two scenarios; the scenario that does not need the call is
 decided.
-``python -m tests.lab.engine_faults drawn``: points drawn by a seed, with other faults, and also with a user's own nginx
-and doctor.
+``python -m tests.lab.engine_faults drawn``: points drawn by a seed, with other faults, and also for runs with a user's
+own nginx, and for doctor.
 
-Further arguments: how many points (default: 60), spread evenly over the calls or drawn, and a seed (default: 1). It
-fails if anything is ever left behind or shown as a traceback, or if fewer than nine in ten claims are decided (with two
-scenarios: fewer than one in every run).
+Further arguments: how many points (default: 60), spread evenly over the calls or drawn, and a seed (default: 1). The
+program fails if anything is left behind, if a traceback is shown, or if fewer than nine in ten claims are decided (with
+two scenarios: fewer than one in each run).
 """
 
 import math
@@ -67,11 +67,11 @@ class Cost:
     decided: int  # claims
     status: int
     output: str
-    left: tuple[str, ...]  # those left two minutes later
+    left: tuple[str, ...]  # the resources left two minutes later
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing is left behind, and a user would see no traceback."""
+        """Whether nothing is left behind, and no traceback is shown."""
         return not self.left and "Traceback" not in self.output
 
 

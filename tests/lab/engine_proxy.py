@@ -1,4 +1,4 @@
-"""A socket in front of the engine's, which a test can remove and restore, or which fails one call."""
+"""A socket in front of the engine's, which a test can remove and restore, or which makes one call fail."""
 
 import contextlib
 import os
@@ -44,7 +44,7 @@ class EngineProxy:
 
     def start(self) -> None:
         if self._path is None:
-            # After a stop, it listens on the same address as before.
+            # After a stop, the proxy listens on the same address as before.
             self._listener = socket.create_server(("127.0.0.1", self._port))
             self._port = self._listener.getsockname()[1]
         else:
@@ -107,7 +107,7 @@ _END_OF_HEADERS: Final = b"\r\n\r\n"
 
 
 class FaultyEngine(EngineProxy):
-    """Makes one call fail. Its runs have a lock of their own: they do not time anything, and need not wait for others.
+    """Makes one call fail. Its runs use a separate lock: they do not measure times, and need not wait for others.
 
     at: the number of the call, from 1; 0 for none.
     """
@@ -159,7 +159,7 @@ def _do(asked: bytes, client: socket.socket, target: str) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as engine:
         engine.connect(target)
         engine.sendall(asked)
-        # The rest of the request, such as an archive.
+        # This is the rest of the request, such as an archive.
         threading.Thread(target=_forward, args=(client, engine), daemon=True).start()
         engine.settimeout(SLOW_S)
         with contextlib.suppress(OSError):

@@ -33,7 +33,7 @@ class Leftovers:
     links: frozenset[str]  # Names of its network interfaces; those of a remote engine's machine are not visible
     kernels: int  # Number of user-mode kernels
     own_rss_bytes: int  # Memory used by this process
-    available_bytes: int  # Memory that the machine still has available
+    available_bytes: int  # Memory that is still available on the machine
 
     @classmethod
     def look(cls) -> "Leftovers":
@@ -66,7 +66,7 @@ def start_and_end(session: Session, *, shaper: str, netadmin_image: str, client_
 
 
 def start_many(client: docker.DockerClient, session: Session, times: int) -> Iterator[Leftovers]:
-    """Start this many labs one after the other; yield what the machine has before the first and after each.
+    """Start this many labs one after the other; yield what the machine has before the first lab and after each.
 
     TimeoutError: a lab left a link or a kernel behind.
     """

@@ -1,4 +1,4 @@
-"""Starts and kills labs on several engines, and checks what is left there.
+"""Starts and kills labs on several engines, and checks that nothing is left there.
 
 ``python -m tests.lab.placed_labs starts TIMES ROLE=ENGINE...`` starts this many labs one after the other, and sends
 packets in each; ``python -m tests.lab.placed_labs kills TIMES SEED ROLE=ENGINE...`` kills this many runs at random

@@ -2,8 +2,8 @@
 
 A shell sends requests to PORT, one line of JSON each, and an empty line. It gets as many lines back: the status line
 and headers, or nothing for a connection that ends without them. A request consists of host and port, whether to use
-TLS, the server's name, and the text to send. Each request waits briefly for the one before it, since the first fills a
-cache for the next.
+TLS, the server's name, and the text to send. Each request waits briefly for the previous one, which may fill a cache
+for it.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any
 
 PORT = 39999
 TIMEOUT = "timeout"
-"""The only line of a response that did not end in time."""
+"""The line that stands for a response that did not end in time."""
 _NEXT_AFTER_S = 0.15
 _LIMIT_S = 3.0
 _BLOCK = 65536

@@ -40,7 +40,7 @@ class _Connection:
             return [0, [], type(error).__name__]
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         if self._socket is not None:
             self._socket.close()
         self._socket, self._buffer = None, b""

@@ -1,7 +1,7 @@
 """Kills pytest at many instants and checks what is left: ``python -m tests.lab.sigkill [TIMES] [SEED]``.
 
 The instants are spread evenly over the shortest run, from the interpreter's start to the end of clean-up.
-The runs time nothing, and have a lock of their own, so they do not wait for other runs on the engine.
+The runs do not measure times, and use a separate lock, so they do not wait for other runs on the engine.
 """
 
 import random
@@ -62,14 +62,14 @@ def _resources(clients: Sequence[docker.DockerClient], pid: int) -> list[str]:
 
 
 def life_s(results: Path, environment: Mapping[str, str]) -> float:
-    """Return how long the shortest run takes here if nothing kills it; later instants would hit nothing."""
+    """Return how long the shortest run takes here if nothing kills it: after that, there is nothing to kill."""
     began_s = time.monotonic()
     start_pytest(*SHORTEST_RUN, results=results, environment=environment).communicate()
     return time.monotonic() - began_s
 
 
 def main(times: int, seed: int) -> None:
-    """Kill this many times, print each, and fail at the first that leaves something behind."""
+    """Kill this many runs, print each, and fail at the first that leaves something behind."""
     instants = random.Random(seed)  # noqa: S311 - reproducible, not secret
     client = connect()
     target = find_endpoint().address.removeprefix("unix://")

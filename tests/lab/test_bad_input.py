@@ -64,7 +64,7 @@ def test_the_end_of_the_log_is_shown_if_an_image_does_not_build(engine: docker.D
 def test_a_run_survives_or_reports_an_engine_that_stops(
     engine: docker.DockerClient, tmp_path: Path, *, comes_back: bool
 ) -> None:
-    """The run waits, and continues in a new lab; otherwise it ends, and the reaper removes the rest when it can.
+    """The run waits and continues in a new lab, or it ends, and the reaper removes the rest when it can.
 
     The engine is reached over TCP: nothing passes through files or namespaces of this machine.
     """

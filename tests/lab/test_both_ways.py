@@ -1,7 +1,7 @@
 """Claims that must fail when their cause or their remedy is removed: an assertion that cannot fail tests nothing.
 
-Arms keep their names but run as other arms: the remedied one gets the problem as well, or the other loses it. For
-claims that are expected to be refuted, canned trials show that they can hold
+Arms keep their names but run as other arms: the arm with the remedy gets the problem as well, or the other arm loses
+it. For claims that are expected to be refuted, canned trials show that they can hold
 (tests/unit/proof/scenario/test_claims_can_hold.py).
 """
 
@@ -45,12 +45,12 @@ class Sabotage:
     """The part that is removed, and the claims that depend on it."""
 
     scenario: Scenario[Any]  # The scenario
-    stand_ins: Mapping[str, str]  # By an arm's name, the arm in its place
+    stand_ins: Mapping[str, str]  # By an arm's name, the arm that replaces it
     claims: tuple[str, ...]  # Names of the claims that must no longer hold
     refutes: bool = False  # Whether all of them must be refuted, and not only undecided or untestable
 
 
-# The others consist of the same parts, and tests/lab/test_turned_claims.py also reverses a claim everywhere.
+# All other scenarios consist of the same parts, and tests/lab/test_turned_claims.py reverses claims in them.
 SEEN_EVERYWHERE = "bulk-downloads-left-out"
 _DIAGNOSIS = differential_diagnosis
 _LEAGUE = reuseport_stall_league
@@ -106,7 +106,7 @@ SABOTAGES = {
     "backlog-left-short": Sabotage(
         scenario=_QUEUES.SCENARIO,
         stand_ins={_QUEUES.LONG: _QUEUES.SHORT},
-        # This claim is like the next one, but with waits of a second and more.
+        # This claim is like the next one, but about waits of a second or more.
         claims=("long_backlog_spares_connects",),
     ),
     "backlog-made-long": Sabotage(
@@ -124,7 +124,7 @@ SABOTAGES = {
     "recipe-left-out": Sabotage(
         scenario=_TUNED.SCENARIO,
         stand_ins={_TUNED.DEFAULTS.name: _TUNED.RECIPE.name},
-        # Its slow connects are caused by its dropped SYNs.
+        # Slow connects are caused by dropped SYNs.
         claims=("recipe_ends_dropped_syns",),
     ),
     "readers-fewer-and-buffers-off": Sabotage(
@@ -181,7 +181,7 @@ SABOTAGES = {
     "name", [pytest.param(name, marks=() if name == SEEN_EVERYWHERE else pytest.mark.slow) for name in SABOTAGES]
 )
 def test_a_claim_does_not_hold_without_its_cause_or_remedy(name: str, nginx: str, measure: Measure) -> None:
-    """The verdict is then not the expected one (mostly refuted)."""
+    """The verdict then differs from the expected one (it is mostly refuted)."""
     sabotage = SABOTAGES[name]
     scenario = with_arms_like(sabotage.scenario, sabotage.stand_ins)
     # A claim with counted trials needs many correct trials to hold, and few wrong ones to be refuted.

@@ -40,13 +40,13 @@ def by_the_log(rig: Rig) -> Figures:
 
 
 def requests(rig: Rig) -> None:
-    """Request files and something that is not a file, each on a connection of its own."""
+    """Request files and something that is not a file, each on a separate connection."""
     rig.flow(Flow(connections=REQUESTS, at_once=1, path="/16000.bin", close=True))
     rig.flow(Flow(connections=REQUESTS, at_once=1, path="/none", close=True))
 
 
 def claim_on(call: str) -> CountedClaim:
-    """Return the claim that a call is counted as often as nginx logs it."""
+    """Return the claim that the count of a call equals the number of nginx's log lines about it."""
     line = Line(
         scenario="calls",
         claim=f"{call}_is_counted",
@@ -63,7 +63,7 @@ def claim_on(call: str) -> CountedClaim:
 
 
 def test_the_library_counts_as_many_calls_as_the_debug_log_contains(nginx: str, measure: Measure) -> None:
-    """The counts agree in every trial: a count that is off by one is wrong."""
+    """The counts must agree in every trial: a count that is off by one is wrong."""
     arms = arms_of(
         [
             Setting(name="library", config=DEBUG, script=by_the_library, counts_calls=True),

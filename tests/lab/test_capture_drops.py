@@ -17,8 +17,7 @@ pytestmark = pytest.mark.engine
 
 _CLIENT: Final = "client"
 _MOST_SENT: Final = 400_000
-# Stops the capture, sends until the kernel drops packets that nothing reads (or until time is up), and continues
-# the capture.
+# This stops the capture, sends packets until the kernel drops some (or until time is up), and continues the capture.
 _SENDS: Final = f"""
 import os, signal, socket, sys
 with open("/proc/net/packet") as table:

@@ -23,7 +23,7 @@ _SLEEPS = ["sleep", "infinity"]
 
 
 class Corner:
-    """The part of an engine that a test made: the rest is neither shown nor removed."""
+    """The part of an engine's contents that a test made; the rest is neither shown nor removed."""
 
     def __init__(self, engine: docker.DockerClient) -> None:
         self._api = engine.api
@@ -98,7 +98,7 @@ class Household:
         return True
 
     def remove(self) -> None:
-        """Remove what is left of it."""
+        """Remove what is left of a test."""
         for item in self.corner.containers(all=True):
             self.engine.api.remove_container(item["Id"], force=True)
         for name in sorted(name for name in self.corner.mine if ":" in name and not name.startswith("sha256:")):

@@ -35,7 +35,7 @@ SEED: Final = 47
 MOST_UNKNOWN: Final = 0.02
 """Share of the questions that the model may leave unanswered."""
 LEAST_OF_EACH: Final = 100
-"""Questions in which each construct occurs, if all are asked."""
+"""In how many questions each construct must occur, if all are asked."""
 LEAST_REFUSED: Final = 0.25
 # Cases that the model leaves unanswered are drawn rarely; only new versions support QUIC, and a set has at most one
 # refusal.
@@ -78,7 +78,7 @@ Compare = Callable[[], Compared]
 
 
 class Asked:
-    """All answers by nginx, which can be compared with the model each time the model changes."""
+    """nginx's answers to all questions, with which the model can be compared each time it changes."""
 
     def __init__(self, judge: Judge, size: Size) -> None:
         version = judge.version
@@ -115,7 +115,7 @@ def _sum(parts: Iterator[Compared]) -> Compared:
 def asked(
     engine: docker.DockerClient, ensure: EnsureImages, images: BuiltImages, lab_session: Session
 ) -> Iterator[Callable[[str, Size], Asked]]:
-    """Ask a version, once per size."""
+    """Ask one version of nginx all questions, once per size."""
     found: dict[tuple[str, Size], Asked] = {}
 
     def ask(version: str, size: Size) -> Asked:

@@ -80,7 +80,7 @@ def limits_inside(container: LabContainer, process: str) -> list[str]:
     (descriptors,) = set(re.findall(r"^Max open files +(\d+) +(\d+)", limits, re.MULTILINE)[0])
     assert re.search(r"^Max core file size +0 +0", limits, re.MULTILINE)
     mounts = [line.split() for line in container.run(["cat", "/proc/self/mountinfo"]).decode().splitlines()]
-    # The engine's own three files, and the volume of unix sockets: no other file of the host.
+    # The engine's own three files, and the volume with unix sockets, but no other files from the host.
     from_disk = {mount[4] for mount in mounts if mount[mount.index("-") + 2].startswith("/dev/")}
     assert from_disk <= {"/etc/resolv.conf", "/etc/hostname", "/etc/hosts", SOCKETS}
     (root,) = (mount[5].split(",")[0] for mount in mounts if mount[4] == "/")

@@ -36,7 +36,7 @@ NOT_IN_MAINLINE: Final = frozenset(
         *("mail_proxy", "mail_realip", "mail_smtp", "mail_ssl"),
     )
 )
-# Debian's security updates added them to older versions; the table describes nginx's own releases.
+# Debian's security updates added these to older versions; the table describes nginx's own releases.
 BACKPORTED: Final = frozenset({"max_errors", "max_headers"})
 # Modules that Debian packages separately; without them, nginx does not know their directives.
 APART: Final = ("stream", "mail", "http_geoip", "http_image_filter", "http_perl", "http_xslt_filter", "stream_geoip")

@@ -1,4 +1,4 @@
-"""If nginx dies during a trial, the lab is started again; if the claim is about dying, the trial counts."""
+"""If nginx dies during a trial, the lab is started again; the trial counts only if the claim is about nginx's death."""
 
 from collections.abc import Callable
 from typing import Any

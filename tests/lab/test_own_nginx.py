@@ -1,4 +1,4 @@
-"""Other people's configurations start unchanged in the lab, and handle connections as audit says."""
+"""Other people's configurations start unchanged in the lab, and handle connections as audit predicts."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -42,7 +42,7 @@ _AT_ONCE: Final = 8
 _EACH: Final = 40
 # audit reports this cost with a patch: a backend that gets HTTP/1.1 may send chunked responses.
 _FRAMING: Final = frozenset({"transfer-encoding", "content-length"})
-# These depend on the server's clock, and on the time at which a test created its file.
+# These headers depend on the server's clock, and on the time at which a test created its file.
 _MOVING: Final = frozenset({"date", "etag", "last-modified"})
 # Puts certificates and keys where the configurations expect them, then runs one configuration after the other.
 _RUN: Final = f"""

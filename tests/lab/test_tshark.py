@@ -145,7 +145,7 @@ def test_segments_sent_again_or_late_equal_tsharks(compared: Compared) -> None:
 
 
 def test_overtaken_segments_equal_tsharks_except_those_seen_or_requested(compared: Compared) -> None:
-    """Ours bring bytes never seen, within a round trip, before two acknowledgements ask for them."""
+    """Our overtaken segments carry bytes never seen, within a round trip, before two acknowledgements ask for them."""
     for pair in compared.pairs:
         overtaken = overtaken_frames(pair.theirs)
         for side, theirs in pair.sides:
@@ -167,7 +167,7 @@ def test_quic_connections_retries_and_version_negotiations_equal_tsharks(tshark:
 
 
 def test_the_captures_contain_everything_that_is_compared(read_by_tshark: Mapping[str, list[Frame]]) -> None:
-    """A comparison of nothing with nothing would pass, too."""
+    """The comparison must not be empty: a comparison of nothing with nothing would pass, too."""
     found = sum((_kinds(all_frames) for all_frames in read_by_tshark.values()), Counter[str]())
     assert all(found[kind] for kind in ("retransmission", "fast_retransmission", "out_of_order", "duplicate_ack"))
     assert all(found[kind] for kind in ("zero_window", "zero_window_probe", "keep_alive"))

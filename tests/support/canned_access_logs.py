@@ -1,6 +1,6 @@
 """Lines of the lab's access log, with and without a stall."""
 
-# Recorded by the source article during the stall, with reuseport and the host's default tcp_rmem.
+# From the source article, during the stall, with reuseport and the host's default tcp_rmem.
 STALLED = """\
 172.31.91.109 [31/May/2023:08:27:49 +0000] "GET /server.pcap HTTP/1.1" status=200 body_bytes_sent=102195 rt=0.790 uct="0.413" uht="0.592" urt="0.791"
 172.31.91.109 [31/May/2023:08:27:50 +0000] "GET /server.pcap HTTP/1.1" status=200 body_bytes_sent=3602590 rt=0.058 uct="0.000" uht="0.002" urt="0.053"
@@ -11,7 +11,7 @@ STALLED = """\
 172.31.91.109 [31/May/2023:08:27:55 +0000] "GET /server.pcap HTTP/1.1" status=499 body_bytes_sent=0 rt=0.000 uct="-" uht="-" urt="0.000"
 172.31.91.109 [31/May/2023:08:27:55 +0000] "GET /server.pcap HTTP/1.1" status=499 body_bytes_sent=0 rt=0.000 uct="-" uht="-" urt="0.000"
 """  # noqa: E501 - recorded lines stay whole
-# A line recorded with net.ipv4.tcp_rmem="40960 40960 40960".
+# From the same article, with net.ipv4.tcp_rmem="40960 40960 40960".
 CURED = """\
 172.31.91.109 [05/Jun/2023:06:13:22 +0000] "GET /server.pcap HTTP/1.1" status=200 body_bytes_sent=3602590 rt=0.101 uct="0.001" uht="0.004" urt="0.101"
 172.31.91.109 [05/Jun/2023:06:13:22 +0000] "GET /server.pcap HTTP/1.1" status=200 body_bytes_sent=3602590 rt=0.064 uct="0.001" uht="0.002" urt="0.064"
@@ -20,7 +20,7 @@ CURED = """\
 
 
 def a_line(**changes: str) -> str:
-    """Return a line in the lab's format, with ``changes``."""
+    """Return a line in the lab's format, in which ``changes`` replace some fields."""
     values = {
         "request": "GET /small HTTP/1.1",
         "status": "200",

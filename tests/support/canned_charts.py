@@ -34,7 +34,7 @@ def dosed(of: str, unit: str, amounts: Mapping[str, float | None], *, series: Ma
 
 
 def trial(arm: str, block: int, record: Mapping[str, Any], *void_reasons: str) -> Json:
-    """Return one line of samples.jsonl, as an object."""
+    """Return one line from samples.jsonl as an object."""
     return {"arm": arm, "block": block, "label": f"{arm}-b{block}", "void_reasons": list(void_reasons), "raw": record}
 
 

@@ -1,4 +1,4 @@
-"""Evidence of every kind from a healthy nginx, and variants for what can be wrong."""
+"""Evidence of every kind from a healthy nginx, and variants in which something is wrong."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -56,7 +56,7 @@ def service(server: Endpoint = FRONT, **values: Any) -> ServiceSummary:
 
 
 def repeated_syns(count: int = 40, **values: Any) -> dict[str, Any]:
-    """Return the fields of a service where clients repeated SYNs after a second."""
+    """Return the fields of a service to which clients repeated SYNs after a second."""
     return {
         "syn_retransmitted_flows": count,
         "syn_retransmission_delay_s": spread(1.02, count=count),
@@ -65,7 +65,7 @@ def repeated_syns(count: int = 40, **values: Any) -> dict[str, Any]:
 
 
 def lossy(share: float = 0.02, **values: Any) -> dict[str, Any]:
-    """Return the fields of a service that loses data; the receivers notice."""
+    """Return the fields of a service that loses data, as its receivers report."""
     again = round(share * 6200)
     return {
         "from_client": Side(packets=4000, data_segments=200, duplicate_acks=3 * again),
@@ -301,7 +301,7 @@ KINDS: Final = {
 
 
 def seen(*parts: Any) -> EvidenceSet:
-    """Return an evidence set of parts of any kind; each service gets a capture of its own."""
+    """Return an evidence set with parts of any kind; each service gets a separate capture."""
     kinds: dict[str, list[Any]] = {}
     for part in parts:
         piece = capture(part) if isinstance(part, ServiceSummary) else part

@@ -12,7 +12,7 @@ from tuneproof.report.results.files import slug
 from tuneproof.report.results.run_file import Results
 
 HOSTILE = "<script>alert(1)</script> & \"quoted\" 'single' {{ 7 * 7 }} \x1b[31m </script> \ud800"
-"""Strangers' text that our output repeats: markup, a template, an escape sequence, half of a surrogate pair."""
+"""Text from strangers that our output repeats: markup, a template, an escape sequence, half of a surrogate pair."""
 _ARMS = {
     "default": {"trials": 5, "lag_p50_ms": 56.52367250149837, "bulk_bytes_per_s": 192870586.6666667, "kept": None},
     "small-rmem": {"trials": 5, "lag_p50_ms": 0.5707069994969061, "bulk_bytes_per_s": 270232640.0, "kept": None},
@@ -23,7 +23,7 @@ _CONFIG = "worker_processes 2;\nhttp {\n    server {\n        listen 80 reusepor
 def cell(
     name: str, *, scenario: str = "reuseport_stall", nginx: str = "1.22", network: str = "bare", **changes: Any
 ) -> Json:
-    """Return one cell as in results.json: a claim that holds as expected, except for the changes."""
+    """Return one cell of results.json: a claim that holds as expected, except for the changes."""
     return {
         **a_cell(name, scenario=scenario, nginx=nginx).to_json(),
         "id": f"{scenario}/{name}/nginx-{nginx}/{network}",

@@ -63,7 +63,7 @@ def raw_worker(
     wall: Sequence[Sequence[int]] = (),
     **changes: Any,
 ) -> dict[str, Any]:
-    """Return one worker's iterations as in JSON, with the fields of a test."""
+    """Return one worker's iterations as JSON, with the fields that a test sets."""
     fields: dict[str, Any] = {
         **dict.fromkeys(recorder.COUNTERS, 0),
         "pid": pid,
@@ -77,7 +77,7 @@ def raw_worker(
 
 
 def worker(pid: int, **changes: Any) -> WorkerTurns:
-    """Return the same as the observer's response."""
+    """Return one worker's iterations as the observer's caller gets them."""
     return from_plain(WorkerTurns, raw_worker(pid, **changes))
 
 

@@ -1,4 +1,4 @@
-"""Capture files, byte by byte: valid ones, and those that a broken or hostile program writes."""
+"""Capture files, built byte by byte: valid files, and files as a broken or hostile program might write them."""
 
 import struct
 from collections.abc import Iterable

@@ -36,7 +36,7 @@ from tuneproof.proof.inference.verdicts import Form
 
 Row = tuple[Sequence[Block], Sequence[Block]]
 # Workers and their total connections, in the order of that scenario's arms.
-# Higher than the minimum of any figure.
+# This is above the minimum of any figure.
 MANY: Final = 1_000_000
 
 
@@ -221,7 +221,7 @@ TABLE: Final[Mapping[str, Row]] = {
         [storms(129, 1000)],
         [storms(210, 1000), storms(129, 129), storms(1000, 129)],
     ),
-    # The storm limits the longest queue, and not the law; one connection more or less breaks the law.
+    # The storm, and not the law, limits the longest queue; in the others, one connection more or less breaks the law.
     "listen_queue/queue_holds_backlog_plus_one": (
         [storms(129, 512, 1000), storms(129, 512, 0)],
         [

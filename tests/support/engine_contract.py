@@ -1,4 +1,4 @@
-"""The project's requirements for an engine: Docker and the unit tests' fake engine must both meet them."""
+"""What the project requires of an engine; Docker and the unit tests' fake engine must both meet these requirements."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
