@@ -138,7 +138,7 @@ def stall_is_named(of: Stage) -> Watched:
 
 def nothing_is_found(of: Stage, *, lasts_s: int = 5) -> Watched:
     """Check that nothing is found under full load with small requests."""
-    seen = watched(of, lasts_s, partial(wrk, of, connections=50, lasts_s=lasts_s + 2))
+    seen = watched(of, lasts_s, partial(wrk, of, connections=50, lasts_s=lasts_s + 1))
     assert {
         pid: reasons - {Reason.STARVED} for pid, reasons in seen.found.items() if reasons - {Reason.STARVED}
     } == {}, seen.text
