@@ -290,7 +290,7 @@ def _without_parameter(said: Statement, change: Change) -> Edit:
 
 
 def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
-    """Yield the changed advice: on nginx's new defaults, and on lines that only one version rejects or ignores."""
+    """Yield the changed advice: on nginx's new defaults, and on lines that matter to only one version."""
     then, now = (
         {(advised.name, advised.claim, place_in_files(advised.at)): advised for advised in audit.advice}
         for audit in (before, after)
