@@ -87,7 +87,7 @@ IN_CONTAINERS: Final = modules("images")
 
 @cache
 def imported(path: Path) -> tuple[str, ...]:
-    """Return the imports of a module, even for types only: modules if they are known, otherwise the imported name."""
+    """Return a module's imports, also those for types only: modules if they are known, otherwise the imported name."""
     return tuple(_imported(ast.parse(path.read_text(encoding="utf-8"))))
 
 
@@ -124,7 +124,7 @@ def test_a_package_imports_only_those_below(room: str) -> None:
 
 
 @pytest.mark.parametrize("room", NOT_THEIRS)
-def test_a_package_needs_no_dependencies_of_others(room: str) -> None:
+def test_a_package_imports_no_dependency_that_only_others_need(room: str) -> None:
     wrong = [
         f"{module} imports {name}"
         for module, path in ALL.items()

@@ -10,7 +10,7 @@ import pytest
 from tools.directives.__main__ import main as generate
 from tools.directives.written import written
 
-# A module of our own in nginx's style: the parts that change between the versions are in braces.
+# An invented module in nginx's style: the parts that change between versions are in braces.
 _MODULE: Final = """
 #define NGX_CARS_WAIT  30000
 
@@ -178,5 +178,5 @@ def test_a_directive_that_cannot_be_derived_stops_the_generator(tmp_path: Path) 
     ],
 )
 def test_a_default_has_the_syntax_of_nginx_conf(kind: str, default: list[str], text: str | None) -> None:
-    """If the expression has no value, a default is not guessed."""
+    """If an expression has no known value, no default is guessed."""
     assert written(kind, default, words=[("low", "1")], defines={"NGX_MAX_INT32_VALUE": "0x7fffffff"}) == text

@@ -16,7 +16,7 @@ from tools.docs.__main__ import pages
 from tuneproof.cli import engines, main, run, suite
 
 # A command is in a shell block, or between backticks if an option shows that it is not just a command's name. The line
-# continues after a backslash, and ends where the shell's next word begins.
+# continues after a backslash, and ends at the shell's next operator.
 _CODE: Final = re.compile(r"^```(?:sh|console|bash|yaml)\n(.*?)^```|`([^`\n]+ -[^`\n]+)`", re.DOTALL | re.MULTILINE)
 _COMMAND: Final = re.compile(
     r"(?:^|[\s(])(?P<line>(?:\./lab|tuneproof|(?:\.venv/bin/)?python -m tools\.\S+)\s[^|;&\n]*)",
@@ -60,7 +60,7 @@ def only_parsed(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) ->
     monkeypatch.setattr(suite, "start_each", lambda _parts, arguments: started([], arguments))
     monkeypatch.setattr(engines, "run_on", lambda _engines, arguments: started([], arguments))
     monkeypatch.setattr(run, "environment_of", lambda _engine: nullcontext(dict(os.environ)))
-    # pytest's placeholder has no number, and `-` is one way to name a configuration.
+    # pytest's stand-in for stdin has no file number, and `-` as a configuration's name means stdin.
     with Path(os.devnull).open(encoding="utf-8") as nothing:
         monkeypatch.setattr("sys.stdin", nothing)
         yield
@@ -90,7 +90,7 @@ def understood(line: str) -> bool:
 
 @pytest.mark.usefixtures("only_parsed")
 def test_every_command_on_the_pages_is_accepted() -> None:
-    """Renamed options and removed commands must not stay in the pages."""
+    """Renamed options and removed commands must not stay on the pages."""
     found = dict.fromkeys(commands())
     assert len(found) >= _LEAST
     assert [(page, line) for page, line in found if not understood(line)] == []

@@ -104,7 +104,7 @@ def test_no_figure_within_a_sentence_begins_a_line(page: Path) -> None:
     assert not INLINE_AT_START.search(page.read_text(encoding="utf-8"))
 
 
-def test_every_scenario_in_the_results_has_its_table(committed: Results) -> None:
+def test_every_scenario_in_the_results_has_a_table(committed: Results) -> None:
     shown = {name for page in PAGES for name in scenarios_of(markers(page.read_text(encoding="utf-8")))}
     assert shown == {cell.scenario for cell in committed.cells}
 
@@ -124,7 +124,7 @@ def test_every_scenario_in_the_project_has_a_page() -> None:
 
 
 def test_every_picture_is_shown_and_small() -> None:
-    """A page's pictures should not weigh more than the rest of it."""
+    """A page's pictures should not be larger than the rest of the page."""
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
     shown = {name for text in texts for name in re.findall(r"pictures/([\w-]+\.(?:png|svg))", text)}
     drawn = {path.name: path.stat().st_size for path in PICTURES.glob("*")}
@@ -134,7 +134,7 @@ def test_every_picture_is_shown_and_small() -> None:
 
 @pytest.mark.parametrize("path", sorted(PICTURES.glob("*.svg")), ids=lambda path: path.name)
 def test_a_drawing_has_a_description_and_dark_colours(path: Path) -> None:
-    """An image loads nothing, so it cannot use fonts and scripts of its own."""
+    """Browsers load nothing for an image, so a drawing cannot have separate fonts or scripts."""
     text = path.read_text(encoding="utf-8")
     light, _, dark = text.partition("@media (prefers-color-scheme: dark)")
     coloured = re.compile(r"^ +([.\w, ]+) \{ (?:fill|stroke): #", re.MULTILINE)
@@ -187,8 +187,8 @@ def test_a_marker_without_results_is_an_error(marker: str, results: Results) -> 
     assert error.value.where == "page.md"
 
 
-def test_common_reasons_and_verdicts_are_written_once(tmp_path: Path) -> None:
-    """A reason names all claims that have it, and adjacent versions share a verdict."""
+def test_a_common_reason_is_written_once(tmp_path: Path) -> None:
+    """A reason names all claims that have it."""
     cells = [
         a_cell(name, reason=f"too few agree; only {name}" if name == "rare" else "too few agree")
         for name in ("stalls", "rare")
@@ -209,7 +209,7 @@ def test_a_condition_that_every_round_met_is_not_shown(tmp_path: Path) -> None:
 
 
 def test_adjacent_versions_share_a_verdict(tmp_path: Path) -> None:
-    """Each run of versions is named once."""
+    """Successive versions with the same verdict are shown as a range."""
     verdicts = {"1.9": "holds", "1.18": "holds", "1.22": "refuted", "1.26": "holds"}
     several = [a_cell(nginx=version, verdict=verdict) for version, verdict in verdicts.items()]
     table = fill("<!-- versions: stall --><!-- end -->", written(tmp_path / "several", *several), where="page")
@@ -225,7 +225,7 @@ def test_an_a_a_control_is_folded_away_with_its_verdict(tmp_path: Path) -> None:
     assert "- A/A control `twins`: **inconclusive**: lag, loaded ÷ idle: 134× [98–180]." in fold  # noqa: RUF001
 
 
-def test_an_interval_is_left_out_only_if_all_or_no_trials_and_a_majority_decide(tmp_path: Path) -> None:
+def test_an_interval_is_left_out_only_if_all_trials_agree_and_a_majority_decides(tmp_path: Path) -> None:
     effect = Effect(name="trials that pass", unit="share", value=1.0, ci_low=0.5, ci_high=1.0, count=5, of=5)
     cells = [
         a_cell("usual", effect=effect, threshold=0.5),
@@ -237,7 +237,7 @@ def test_an_interval_is_left_out_only_if_all_or_no_trials_and_a_majority_decide(
     assert shown == ["5 of 5", "4 of 5 [50–100 %]", "5 of 5 [50–100 %]"]  # noqa: RUF001 - an en dash
 
 
-def test_a_figure_is_two_arms_measurements_or_the_number_of_true_trials(tmp_path: Path) -> None:
+def test_a_figure_is_two_arms_measurements_or_the_number_of_trials_that_pass(tmp_path: Path) -> None:
     """Without a version, all versions must agree: the sentence around it is about all of them."""
     counted = Effect(name="right", unit="share", value=0.0, ci_low=0.0, ci_high=0.5, count=0, of=5)
     arms = {"default": {"failed": 6.0}, "cured": {"failed": 0.0}}
@@ -276,8 +276,8 @@ def test_an_effect_on_two_versions_is_an_error(tmp_path: Path) -> None:
         "<!-- verdicts: a --><!-- end --><!-- end -->",
     ],
 )
-def test_a_marker_without_an_end_is_an_error(text: str) -> None:
-    """Everything up to the next end would be replaced."""
+def test_markers_and_ends_that_do_not_form_pairs_are_an_error(text: str) -> None:
+    """Otherwise, everything up to the next end would be replaced."""
     with pytest.raises(BadInputError, match="pairs"):
         rewrite(text, lambda _marker: "", where="page.md")
 

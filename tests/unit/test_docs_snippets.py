@@ -32,7 +32,7 @@ def audited(text: str) -> Audit:
 
 
 def faults(found: Audit) -> list[Advised]:
-    """Return our own audit's findings that the documentation should not cause."""
+    """Return the findings that the documentation should not cause."""
     failing = states_of("harmful,without-effect")
     return [one for one in found.advice if one.state in failing or (one.breaks and one.state is not State.CANNOT_TELL)]
 

@@ -30,7 +30,7 @@ def tally(read: Callable[[bytes], None], *, inputs: int = 3, hang_s: float = 5.0
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_damaged_evidence_gives_a_result_or_the_one_error(name: str) -> None:
+def test_damaged_evidence_leads_to_a_result_or_a_malformed_evidence_error(name: str) -> None:
     """There is no other error, no hang and no unbounded memory; undamaged evidence is read."""
     for seed in SEEDS[name]:
         READERS[name](seed)
@@ -42,8 +42,8 @@ def test_damaged_evidence_gives_a_result_or_the_one_error(name: str) -> None:
     assert done.answers > INPUTS // 20
 
 
-def test_a_result_and_the_one_error_are_right() -> None:
-    """Both are counted, and nothing is kept; the process is not changed."""
+def test_results_and_malformed_evidence_errors_are_no_failures() -> None:
+    """Both are counted, and no input is kept; the process keeps its limits, signal handler and timer."""
 
     def read(content: bytes) -> None:
         if len(content) % 2:
@@ -99,7 +99,7 @@ def is_vague(_: bytes) -> None:
     ],
 )
 def test_everything_else_is_a_failure_and_three_of_a_kind_are_kept(read: Callable[[bytes], None], kind: str) -> None:
-    """They are kept with the input, which can be tried again; each input gets its full time and memory."""
+    """The first three are kept with the input's number; each input gets its full time and memory."""
     done = tally(read, inputs=4, hang_s=0.05, places=True)
     [(found, count)] = done.failures.items()
     assert (found.partition(":")[0], count, done.answers + done.errors) == (kind, 4, 0)
@@ -121,10 +121,10 @@ def test_the_same_seed_makes_the_same_inputs() -> None:
 
 
 @pytest.mark.parametrize("change", dict.fromkeys(_CHANGES), ids=lambda change: change.__name__)
-def test_each_change_changes_what_it_can_and_accepts_empty_input(
+def test_each_change_usually_changes_its_input_and_accepts_an_empty_one(
     change: Callable[[bytes, tuple[bytes, ...], random.Random], bytes],
 ) -> None:
-    """It usually changes something, unless an earlier change has left nothing. Inputs stay short."""
+    """Several changes in a row lead to an input of at most MOST_BYTES."""
     chance = random.Random(1)  # noqa: S311 - a fixed seed
     changed = [change(SEED, (SEED, b"other"), chance) for _ in range(100)]
     assert sum(content != SEED for content in changed) > 50

@@ -42,7 +42,7 @@ def test_every_line_is_judged_once(generator: Generator) -> None:
 
 @each_generator
 def test_advice_is_shown_next_to_a_line(generator: Generator) -> None:
-    """All of the audit's advice is on the page."""
+    """All of the audit's advice belongs to a line."""
     audit = audited(generator)
     assert audit.facts.configuration.problems == ()
     told = [advised for line in judged(generator.nginx_conf(), audit) for advised in line.advised]
@@ -59,7 +59,7 @@ def test_a_generator_is_named_with_version_and_licence(generator: Generator) -> 
 
 
 @each_generator
-def test_measurements_belong_to_that_configuration_and_version(generator: Generator) -> None:
+def test_measurements_belong_to_the_generators_configuration_and_version(generator: Generator) -> None:
     measured = [load(path) for path in (generator.results,) if path.exists()]
     assert {str(one.options["nginx_conf"]) for one in measured} <= {f"docs/generators/{generator.file.name}"}
     assert {cell.nginx for one in measured for cell in one.cells} <= {generator.nginx}
@@ -83,7 +83,7 @@ def test_measurements_belong_to_that_configuration_and_version(generator: Genera
         ("server_tokens off;", "1.30", Status.UNTESTED),
     ],
 )
-def test_a_line_has_its_facts(text: str, version: str, status: Status) -> None:
+def test_a_lines_status_shows_whether_it_was_tested_or_is_a_default(text: str, version: str, status: Status) -> None:
     """A default depends on the version, and may be spelled differently."""
     assert known(text, version) == {text: status}
 
@@ -94,14 +94,14 @@ def test_a_line_that_restores_a_default_is_not_called_a_default() -> None:
     assert found["gzip_proxied off;"] == Status.DEFAULT
 
 
-def test_an_upstream_has_defaults_of_its_own_and_inherits_nothing() -> None:
+def test_an_upstream_has_its_own_defaults_and_inherits_nothing() -> None:
     found = known("keepalive_timeout 20s;\nupstream a {\nserver b:1;\nkeepalive_timeout 60s;\nkeepalive 32 local;\n}")
     assert found["keepalive 32 local;"] == Status.DEFAULT
     assert found["keepalive_timeout 60s;"] in {Status.DEFAULT, Status.TESTED}
 
 
 def test_a_new_generator_is_one_file(tmp_path: Path) -> None:
-    """It is measured on the lab's newest nginx that is not newer; the page names the parts that were not measured."""
+    """It is measured on the lab's newest nginx that is not newer than its target; until then, the page says how."""
     (tmp_path / "new.toml").write_text(
         'name = "New"\nversion = "1"\nlicence = "MIT"\nsource = "https://new.example"\ntargets = "1.29.1"\n'
         'rendered = "all"\nleft_out = []\n[conf]\nuser = "a"\n[conf.events]\n'

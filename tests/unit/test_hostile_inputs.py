@@ -1,4 +1,4 @@
-"""Inputs written to do harm lead to one result or one error each, in little memory, and to only text on the screen."""
+"""Inputs written to do harm each lead to one result or one error, need little memory, and print only text."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ def test_outputs_contain_only_text() -> None:
 
 
 def test_unexpected_files_and_streams_lead_to_one_message() -> None:
-    """They are devices, pipes, links, folders, a full disk, closed streams, other encodings, and impossible widths."""
+    """There are devices, pipes, links, folders, a full disk, closed streams, other encodings, and impossible widths."""
     made = outcome(
         "/dev/zero", "pipe", "link", "lead", "folder", "nobody", "full disk", "no output", "no input", "column"
     )

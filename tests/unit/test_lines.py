@@ -69,14 +69,14 @@ def test_an_error_is_reported_with_its_place(slip: dict[str, object], named: str
         lines._line(row, "s", FIGURES)
 
 
-def test_a_figure_has_its_words_from_the_scenarios_table() -> None:
+def test_a_figures_words_come_from_the_scenarios_table() -> None:
     """A row's own words take precedence."""
     assert lines._line(ROW, "s", {"f": "words"}).what == "words"
     assert lines._line({**ROW, "what": "own"}, "s", {"f": "words"}).what == "own"
     assert lines._line(ROW, "s", FIGURES).arms == ("x", "y")
 
 
-def test_a_change_in_nginx_is_given_its_version() -> None:
+def test_the_version_of_a_change_in_nginx_is_looked_up() -> None:
     """An unknown change is rejected."""
     assert lines._line({**ROW, "expired_by": ["removed", "ssl"]}, "s", FIGURES).version == "1.25.1"
     with pytest.raises(LookupError, match="removed listen"):

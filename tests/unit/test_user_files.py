@@ -1,4 +1,4 @@
-"""Files that users name and that strangers may have written have a limit each, and lead to one error."""
+"""Files that users name and that strangers may have written have a size limit, and each lead to one error at most."""
 
 import os
 import resource
@@ -58,7 +58,7 @@ def test_a_document_that_is_nested_too_deeply_is_rejected(before: str, after: st
 
 
 def test_a_text_is_written_unchanged(tmp_path: Path) -> None:
-    """Line ends do not change, nor do the bytes of a name that is not UTF-8."""
+    """Line endings do not change, nor do the bytes of a name that is not UTF-8."""
     write_text(tmp_path / "patch", "a\r\n\udcffb\n")
     assert (tmp_path / "patch").read_bytes() == b"a\r\n\xffb\n"
 
@@ -70,7 +70,7 @@ def test_a_path_that_cannot_be_written_leads_to_one_error(name: str, tmp_path: P
 
 
 @pytest.mark.parametrize("before", [None, "old"])
-def test_a_file_that_does_not_fit_changes_nothing(before: str | None, tmp_path: Path) -> None:
+def test_a_text_that_does_not_fit_leaves_the_old_file_or_none(before: str | None, tmp_path: Path) -> None:
     """Half a patch or baseline would look complete; the old file is worth more."""
     file = tmp_path / "patch"
     if before is not None:

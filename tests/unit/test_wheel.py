@@ -65,7 +65,7 @@ def try_everything(tuneproof: Tuneproof, folder: Path) -> None:
 
 
 def test_a_wheel_contains_everything_that_its_command_needs(wheel: Path, tmp_path: Path) -> None:
-    """They are templates, schemas, recorded verdicts and the command itself; dependencies are this environment's."""
+    """Templates, schemas, recorded verdicts and the command itself are in it; dependencies are this environment's."""
     folder = tmp_path / "venv"
     venv.create(folder, with_pip=False)
     assert pip("--python", folder, "install", "--no-deps", "--no-index", "--no-compile", wheel).returncode == 0
@@ -76,12 +76,12 @@ def test_a_wheel_contains_everything_that_its_command_needs(wheel: Path, tmp_pat
 
 @pytest.mark.slow
 def test_the_wheels_declared_dependencies_are_enough(wheel: Path, tmp_path: Path) -> None:
-    """They are installed into an empty environment from pip's index; an undeclared package would be missing."""
+    """The index is that of pip, and the environment is empty: an undeclared package would be missing."""
     folder = tmp_path / "venv"
     venv.create(folder, with_pip=False)
     done = pip("--python", folder, "install", "--quiet", wheel)
     if "No matching distribution" in done.stderr and "connection" in done.stderr.lower():
-        pytest.skip(f"pip reaches no index: {done.stderr.strip().splitlines()[-1]}")
+        pytest.skip(f"pip cannot reach an index: {done.stderr.strip().splitlines()[-1]}")
     assert done.returncode == 0, done.stderr
     try_everything(installed(folder), folder)
     missing = installed(folder)(["doctor"])

@@ -64,6 +64,6 @@ def test_text_that_would_act_as_markup_is_escaped(text: str, shown: str) -> None
     assert plain(text) == shown
 
 
-def test_one_line_is_one_line() -> None:
+def test_lines_are_joined_and_commands_are_escaped() -> None:
     assert one_line("a\n ::error::b\x1b\n") == r"a ::error::b\x1b"
     assert one_line("\n::error::b") == r"\x3a:error::b"

@@ -1,6 +1,6 @@
 """The workflows meet rules that actionlint and zizmor do not check: pins, limits, permissions, one gate, real commands.
 
-They are read as lines: `tox -e lint` checks that they are YAML in the form that GitHub expects.
+The workflows are read as lines: `tox -e lint` checks that they are YAML in the form that GitHub expects.
 """
 
 import re
@@ -99,7 +99,7 @@ def test_external_actions_are_pinned_by_hash_with_their_version(path: Path) -> N
 
 @each_file
 def test_a_value_without_quotes_has_no_colon(path: Path) -> None:
-    """YAML would take it for a second key and refuse the file; linters do not read actions that no workflow uses."""
+    """YAML would see a second key and refuse the file; linters do not read actions that no workflow uses."""
     lines = (line.partition(" #")[0] for line in path.read_text(encoding="utf-8").splitlines())
     assert [line for line in lines if re.match(r"\s*(?:- )?[\w-]+: [^\"'|>\[{].*: ", line)] == []
 
@@ -148,7 +148,7 @@ def test_the_gate_waits_for_every_other_job_and_is_never_skipped(name: str) -> N
     jobs = jobs_of(CHECKOUT / ".github" / "workflows" / name)
     at = [job.name for job in jobs].index("gate")
     others, gate, after = jobs[:at], jobs[at], jobs[at + 1 :]
-    # Jobs that publish run after it, and only if it succeeds.
+    # Jobs that publish run after the gate, and only if it succeeds.
     assert all("\n    needs: gate\n" in job.text and not job.has("if") for job in after)
     needs = re.search(r"^    needs: \[([\w, -]+)\]$", gate.text, re.MULTILINE)
     assert needs is not None
@@ -173,7 +173,7 @@ def test_each_depth_that_ci_uses_exists() -> None:
     assert set(depths.values()) <= set(LOOKS)
 
 
-def test_the_merged_runner_images_are_those_that_measured() -> None:
+def test_results_from_every_runner_image_are_merged() -> None:
     """A runner image that is not merged would be missing from the report unnoticed."""
     shard = (CHECKOUT / ".github" / "workflows" / "scenarios.yml").read_text(encoding="utf-8")
     measured = re.search(r"runner: \[([^\]]+)\]", shard)

@@ -17,7 +17,7 @@ from tuneproof.messages.rows import messages
         ("upstream sent too big header", ""),
     ],
 )
-def test_the_number_is_that_of_the_reason(message: str, code: str) -> None:
+def test_a_messages_code_is_the_number_of_its_reason(message: str, code: str) -> None:
     assert code_of(message) == code
 
 

@@ -52,7 +52,7 @@ def test_exactly_one_row_is_found(text: str, row: str) -> None:
     ],
 )
 def test_a_failure_to_resolve_or_connect_is_explained_by_what_nginx_was_doing(text: str, row: str) -> None:
-    """Not only proxied requests need it: nginx also requests OCSP responses, and looks up the names of SMTP clients."""
+    """Proxied requests are one such case; nginx also requests OCSP responses and looks up the names of SMTP clients."""
     assert [found.id for found in find(f"2026/11/26 09:00:01 [error] 7#7: {text}, client: 10.0.0.9")] == [row]
 
 
@@ -63,7 +63,7 @@ def test_words_in_several_rows_find_all_of_them() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "xyz", "the sky is blue today"])
-def test_other_words_match_nothing(text: str) -> None:
+def test_unrelated_words_match_nothing(text: str) -> None:
     assert find(text) == ()
 
 

@@ -8,7 +8,7 @@ from tuneproof.messages.rows import messages
 
 
 def test_the_page_is_made_from_the_rows() -> None:
-    """`python -m tools.messages` writes it."""
+    """`python -m tools.messages` writes the page."""
     cells = json.loads((CHECKOUT / "docs" / "results.json").read_text(encoding="utf-8"))["cells"]
     assert (CHECKOUT / "docs" / "error-log.md").read_text(encoding="utf-8") == page(verdicts_of(cells))
 

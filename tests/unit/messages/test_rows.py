@@ -1,4 +1,4 @@
-"""Each row contains everything that an answer needs, and each of its wordings leads to it."""
+"""Each row contains everything that an answer needs, and each of its wordings leads to the row."""
 
 import re
 from unittest.mock import Mock
@@ -16,7 +16,7 @@ ROWS = list(messages().values())
 LEVELS = {"info", "notice", "warn", "error", "crit", "alert", "emerg", "debug"}
 SAMPLES = {"end": "", "n": "7", "number": "24", "n+": "7", "function": "recv"}
 WITHOUT_LEVEL = {"configuration_ok", "configuration_syntax_ok", "configuration_test_failed"}
-"""nginx -t prints this if it has no level."""
+"""nginx -t prints these messages without a level."""
 VERSION = re.compile(r"1\.\d+\.\d+")
 
 
@@ -53,7 +53,7 @@ def test_a_row_contains_everything_for_an_answer(row: Message) -> None:
     assert not row.page or (CHECKOUT / "docs" / row.page).is_file()
 
 
-def test_there_are_rows_of_every_kind() -> None:
+def test_every_problem_has_a_row_and_names_are_unique() -> None:
     assert len(ROWS) >= 70
     assert {row.problem for row in ROWS} == set(Problem)
     assert len({row.name for row in ROWS}) == len(ROWS)
@@ -83,7 +83,7 @@ def test_the_most_specific_row_decides(text: str, level: str, row: str) -> None:
         ("value must be set", "error"),
     ],
 )
-def test_a_few_words_are_not_a_message_at_another_level(text: str, level: str) -> None:
+def test_text_that_only_resembles_a_message_has_no_row(text: str, level: str) -> None:
     """Text that ends with "in FILE:LINE" is nginx's message about its configuration only at level emerg or warn."""
     assert find_one(text, level) is None
 
@@ -99,7 +99,7 @@ def test_a_few_words_are_not_a_message_at_another_level(text: str, level: str) -
         ("a message of nobody's that is long enough", None),
     ],
 )
-def test_a_truncated_message_is_found_if_only_one_row_continues_like_it(text: str, row: str | None) -> None:
+def test_a_truncated_message_is_found_if_only_one_row_begins_with_it(text: str, row: str | None) -> None:
     found = find_cut(text)
     assert (found.id if found is not None else None) == row
 

@@ -1,4 +1,4 @@
-"""nginx's source judges the rows: each of its messages has a row or a reason, and each row's words are in the source.
+"""The rows match nginx's source: each of its messages has a row or a reason, and each row's words are in the source.
 
 TUNEPROOF_NGINX_SOURCE names folders of nginx's source, separated by colons; without it nothing is compared.
 """
@@ -31,7 +31,7 @@ def is_valid(words: Words, version: tuple[int, ...]) -> bool:
 
 @NO_SOURCE
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
-def test_each_message_of_the_source_has_a_row_or_a_reason(source: Path) -> None:
+def test_each_message_in_the_source_has_a_row_or_a_reason(source: Path) -> None:
     known = list(written(source))
     assert len(known) > 1_000
     assert [f"{each.file}: [{each.level}] {each.format}" for each in missing(known)] == []
@@ -52,7 +52,7 @@ def test_each_rows_words_are_in_the_source_of_its_versions(source: Path) -> None
     assert wrong == []
 
 
-def test_a_message_without_a_row_and_a_reason_is_found() -> None:
+def test_a_message_without_a_row_or_a_reason_is_found() -> None:
     """The comparison above can fail."""
     new = Written(file="http/ngx_http_upstream.c", level="error", format="upstream sent a riddle: %V")
     own = Written(file="http/ngx_http_upstream.c", level="error", format="upstream sent too big header")

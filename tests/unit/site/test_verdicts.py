@@ -24,7 +24,7 @@ def document(**changes: Any) -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def few_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the project a few results of its own."""
+    """Replace the project's own results with a few of them."""
     own = tmp_path / "own" / "results.json"
     own.parent.mkdir()
     own.write_text(json.dumps(OWN), encoding="utf-8")
@@ -45,7 +45,7 @@ def test_results_from_other_machines_get_a_column_and_differences_are_marked(tmp
     assert text.count("**") == 2
 
 
-def test_a_machine_is_named_as_code(tmp_path: Path) -> None:
+def test_a_machines_name_is_shown_as_code(tmp_path: Path) -> None:
     text, _ = page_with(tmp_path, zen=json.dumps(document(host={**OWN["host"], "cpu_model": HOSTILE})))
     named = next(line for line in text.splitlines() if line.startswith("- M2: "))
     assert named.startswith("- M2: `EPYC ")
@@ -57,7 +57,7 @@ def test_a_machine_is_named_as_code(tmp_path: Path) -> None:
     ["[[[", '{"schema": 1}', "[" * 100_000, json.dumps(document(cells="none")), '{"cells": NaN}'],
     ids=["no-json", "half", "deep", "other-types", "no-number"],
 )
-def test_an_invalid_result_is_rejected_with_its_reason(
+def test_an_invalid_result_is_rejected_with_the_reason(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page, refused = page_with(tmp_path, bad=text, good=json.dumps(document()))

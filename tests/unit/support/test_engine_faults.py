@@ -5,7 +5,7 @@ from tests.lab.engine_proxy import Fault
 
 
 def test_a_point_beyond_a_runs_calls_moves_to_the_same_share_of_them() -> None:
-    """The run without a fault waited for the engine's lock, and made ten times more calls than the others."""
+    """The run without a fault waited for the engine's lock, and made more calls than the others."""
     tried = []
 
     def measured(point: Point) -> Cost:

@@ -1,4 +1,4 @@
-"""The fake engine does what tests/lab/test_clean.py sees Docker do."""
+"""The fake engine passes the checks that Docker passes in tests/lab/test_clean.py."""
 
 from collections.abc import Callable, Mapping
 
@@ -30,5 +30,5 @@ class Fake:
 
 
 @pytest.mark.parametrize("check", CONTRACT, ids=lambda check: check.__name__)
-def test_the_fake_engine_keeps_the_contract(check: Callable[[Engine], None]) -> None:
+def test_the_fake_engine_meets_the_contract(check: Callable[[Engine], None]) -> None:
     check(Fake())

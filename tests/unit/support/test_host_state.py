@@ -93,7 +93,7 @@ def state(sysctls: Mapping[str, str], qdiscs: Mapping[str, tuple[str, ...]], *li
     return HostState(sysctls=sysctls, links=frozenset(links), qdiscs=qdiscs)
 
 
-def test_changes_are_reported_but_not_additions_or_removals() -> None:
+def test_changed_values_and_new_links_are_reported_but_no_other_additions_or_removals() -> None:
     """A kernel module or a link adds entries, and an entry may have been unreadable in one of the readings."""
     before = state({"vm/b": "60", "net/a": "4096", "gone": "1"}, {"eth0": ("fq_codel 0:",), "lo": ()}, "lo", "eth0")
     after = state({"vm/b": "10", "net/a": "128", "new": "1"}, {"eth0": (), "veth1": ("noqueue 0:",)}, "lo", "br-1", "a")

@@ -58,7 +58,7 @@ def test_truncated_probes_are_rejected() -> None:
 
 @pytest.mark.parametrize(("corrupted", "wrong"), [(9, True), (10, False), (32, False), (33, True)])
 def test_a_share_beyond_its_limits_is_reported_by_direction(corrupted: int, *, wrong: bool) -> None:
-    """Of 1000 probes with 2 % of wrong bits 99 % have between 10 and 32."""
+    """If each of 1000 probes gets a wrong bit with 2 % probability, between 10 and 32 do in 99 % of all cases."""
     seen = Arrivals(arrived=1000, corrupted=corrupted, padded_share=1.0)
     profile = LinkProfile(egress=Impairment(corrupt_pct=2))
     text = f"egress: {corrupted} of 1000 probes captured with a wrong bit, wanted 10 to 32"
