@@ -5,6 +5,7 @@ It copies the checkout, changes one place at a time in the copy, and runs the te
 
 import argparse
 import ast
+import json
 import os
 import random
 import shutil
@@ -22,6 +23,7 @@ from cosmic_ray import plugins
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 
+from tests.mutants.server import RUN, TIME_LIMIT
 from tests.support.places import CHECKOUT
 
 
@@ -69,6 +71,8 @@ PARTS: Final = {
 _EQUIVALENT: Final = ("Operator_Eq_Is", "Operator_Is_Eq", "Operator_NotEq_IsNot", "Operator_IsNot_NotEq")
 # The time limit for a fault with an endless loop, as a multiple of the time without a fault.
 _PATIENCE: Final = 10
+# How many tests run before all others.
+_LATEST: Final = 8
 
 
 def places(file: str) -> Iterator[Place]:
@@ -122,33 +126,60 @@ def copied(folder: Path) -> None:
             shutil.copy2(CHECKOUT / name, folder / name)
 
 
-def passes(part: Part, folder: Path, *, limit_s: float | None = None) -> bool:
-    """Tell whether all tests of a part pass; tests that do not end in time fail."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *part.tests]
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    try:
-        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=limit_s, check=False)
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+class Tests:
+    """The tests of a part, in a copy of the checkout."""
+
+    def __init__(self, part: Part, folder: Path) -> None:
+        self._all = part.tests
+        # Test names by file, the latest first. The test that found the last fault often finds the next one.
+        self._killers: dict[str, list[str]] = {}
+        self._limit_s: float | None = None
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "tests.mutants.server"],
+            cwd=folder,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._run(self._all)  # which compiles the code
+        began_s = time.monotonic()
+        if failed := self._run(self._all):
+            raise SystemExit(f"{failed} fails without a fault")
+        self._limit_s = _PATIENCE * (time.monotonic() - began_s)
+
+    def _run(self, tests: Sequence[str]) -> str:
+        assert self._server.stdin
+        assert self._server.stdout
+        self._server.stdin.write(json.dumps({"tests": list(tests), "limit_s": self._limit_s}) + "\n")
+        self._server.stdin.flush()
+        return self._server.stdout.readline().rstrip("\n")
+
+    def killer(self, file: str) -> str:
+        """Return the name of a test that fails while this file has a fault, or an empty string."""
+        killers = self._killers.setdefault(file, [])
+        # A fault may change the names of parametrized tests. A run that does not find one says nothing.
+        killer = self._run(killers[:_LATEST]) if killers else RUN
+        if killer in ("", RUN):
+            killer = self._run(self._all)
+        if killer not in ("", RUN, TIME_LIMIT):
+            killers[:] = [killer, *(name for name in killers if name != killer)]
+        return killer
 
 
-def survivors(part: Part, folder: Path, *, mutants: int, seed: int) -> Iterator[tuple[Place, str, str]]:
-    """Yield the places where no test found a fault, with the original line and the changed one."""
-    began_s = time.monotonic()
-    if not passes(part, folder):
-        raise SystemExit(f"{' '.join(part.tests)}: not all tests pass without a fault")
-    limit_s = _PATIENCE * (time.monotonic() - began_s)
+def tried(part: Part, folder: Path, *, mutants: int, seed: int) -> Iterator[tuple[Place, str, str, str]]:
+    """Yield the places of faults, the original line and the changed one, and the test that found it or ""."""
+    tests = Tests(part, folder)
     for number, (place, wrong) in enumerate(drawn(part, mutants=mutants, seed=seed)):
         file = folder / place.file
         right = file.read_text(encoding="utf-8")
         file.write_text(wrong, encoding="utf-8")
         # Python would reuse compiled code of the same size and second for this text.
         os.utime(file, (number, number))
-        if passes(part, folder, limit_s=limit_s):
-            before, after = right.splitlines(), wrong.splitlines()
-            at = next(index for index, (one, other) in enumerate(zip(before, after, strict=False)) if one != other)
-            yield place, before[at].strip(), after[at].strip()
+        killer = tests.killer(place.file)
+        before, after = right.splitlines(), wrong.splitlines()
+        at = next(index for index, (one, other) in enumerate(zip(before, after, strict=False)) if one != other)
+        yield place, before[at].strip(), after[at].strip(), killer
         file.write_text(right, encoding="utf-8")
         os.utime(file, (mutants + number, mutants + number))
 
@@ -171,11 +202,14 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="tuneproof-mutants-") as folder:
         copied(Path(folder))
         for name in chosen.parts or PARTS:
-            left = 0
-            for place, before, after in survivors(PARTS[name], Path(folder), mutants=chosen.mutants, seed=chosen.seed):
-                left += 1
-                say(f"{place.file}:{place.line}: {before}  ->  {after}")
-            say(f"{name}: {chosen.mutants - left} of {chosen.mutants} killed, seed {chosen.seed}")
+            faults = found = 0
+            for place, before, after, killer in tried(
+                PARTS[name], Path(folder), mutants=chosen.mutants, seed=chosen.seed
+            ):
+                faults, found = faults + 1, found + bool(killer)
+                if not killer:
+                    say(f"{place.file}:{place.line}: {before}  ->  {after}")
+            say(f"{name}: {found} of {faults} killed, seed {chosen.seed}")
     return 0
 
 
