@@ -49,7 +49,7 @@ def said_so(event: Event, number: int, *upstreams: str) -> ErrorLog:
 
 
 def check(assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]) -> None:
-    """Compare an assessment with a row: its verdict, and words of its numbered reasons, followed by their files."""
+    """Compare an assessment with a row: its verdict, words of its numbered reasons, and ``touched``."""
     found = assess(given)
     assert found.verdict is verdict
     # The share that a cause affected determines its place among others; 0 if it is unknown.
@@ -58,6 +58,7 @@ def check(assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple
         *(f"for {at}: {each.text} [{each.file}]" for at, each in enumerate(found.for_, start=1)),
         *(f"against {at}: {each.text} [{each.file}]" for at, each in enumerate(found.against, start=1)),
         *(f"decides {at}: {each}" for at, each in enumerate(found.would_decide, start=1)),
+        f"touched: {found.touched:.3g}",
     ]
     for each in said:
         place, _, words = each.partition(": ")

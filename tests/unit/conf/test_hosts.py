@@ -10,11 +10,12 @@ TEXT = r"""
 events { }
 http {
     server { listen 80; server_name a.example; }
-    server { listen 80; server_name *.example ~^x\d; }
+    server { listen 80; server_name *.example ~^x\d ~^yZ; }
     server { listen 80; server_name .b.example www.*; }
     server { listen 80; server_name ""; }
-    server { listen 80; server_name A.example b.example:80; }
+    server { listen 80; server_name A.example b.example:80 .a.example; }
     server { listen 80; server_name ~^x\d; }
+    server { listen 80; server_name *.b.example; }
 }
 """
 SOCKETS = sockets_of(main_of(TEXT), (1, 22))
@@ -33,6 +34,8 @@ SOCKETS = sockets_of(main_of(TEXT), (1, 22))
         ("", 7),
         ("x1.org", 5),
         ("y.org", 4),
+        ("yz.org", 5),
+        ("x.a.example", 5),
     ],
 )
 def test_a_host_reaches_the_server_with_the_closest_name(host: str, line: int) -> None:
@@ -42,7 +45,7 @@ def test_a_host_reaches_the_server_with_the_closest_name(host: str, line: int) -
 
 
 def test_a_server_without_its_own_name_never_gets_a_request() -> None:
-    assert [(one.line, other.line) for one, other in never_chosen(SOCKETS)] == [(8, 4), (9, 5)]
+    assert [(one.line, other.line) for one, other in never_chosen(SOCKETS)] == [(8, 4), (9, 5), (10, 6)]
 
 
 def test_the_machines_own_name_makes_the_answer_uncertain() -> None:

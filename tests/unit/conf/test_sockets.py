@@ -17,8 +17,9 @@ def test_a_socket_for_all_addresses_takes_the_connections_to_individual_addresse
         ("127.0.0.1:80", False, 1),
         ("0.0.0.0:80", True, 2),
     ]
-    refused = sockets_of(main_of(servers("listen 127.0.0.1:80 backlog=9;", "listen 80;")), (1, 22))
-    assert [one.message for one in refused.problems] == ["bind() to 0.0.0.0:80 failed (98: Address already in use)"]
+    refused = sockets_of(main_of(servers("listen 127.0.0.1:80 backlog=9;", "listen 80;", "listen 80;")), (1, 22))
+    message = "bind() to 0.0.0.0:80 failed (98: Address already in use)"
+    assert [(one.line, one.message) for one in refused.problems] == [(2, message)]
 
 
 def test_a_socket_has_the_protocols_of_all_listens_and_the_options_of_one() -> None:
@@ -38,6 +39,7 @@ def test_a_socket_has_the_protocols_of_all_listens_and_the_options_of_one() -> N
         (("listen 80-79;",), 'invalid port range in "80-79" of the "listen" directive'),
         (("listen [::g]:80;",), 'invalid IPv6 address in "[::g]:80" of the "listen" directive'),
         (("listen 80 backlog=0;",), 'invalid backlog "backlog=0"'),
+        (("listen 127.0.0.1:80 reuseport;", "listen 80;"), "bind() to 0.0.0.0:80 failed (98: Address already in use)"),
         (("listen [::]:80 ipv6only=off;", "listen 80;"), "bind() to 0.0.0.0:80 failed (98: Address already in use)"),
     ],
 )
@@ -58,6 +60,7 @@ def test_connections_reach_the_socket_of_their_address() -> None:
         None,
     ]
     assert [said.value for said in found.unknown] == ["name.example:80"]
+    assert not sockets_of(main_of(text), (1, 26), protocol="stream").found
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from tuneproof.conf.unreachable import unreachable_in
         ("location ~ /a { location /a/b { } }", "/a/b", "/a"),
         ("location /im/ { } location ~ ^/im { }", "/im/", "^/im"),
         ("location /a { location ~ x { } location ~ x { } }", "x", "x"),
+        ("location ~ ^/(a|b)+$ { } location ~ ^/(a|b)+$ { }", "^/(a|b)+$", "^/(a|b)+$"),
+        ("location ~ /a$ { } location ~ x/a$ { }", "x/a$", "/a$"),
     ],
 )
 def test_the_location_that_takes_all_paths_of_another_one_is_named(locations: str, lost: str, by: str) -> None:
@@ -37,6 +39,10 @@ def test_the_location_that_takes_all_paths_of_another_one_is_named(locations: st
         "location ~ a^b { } location ~ ab { }",
         "location ~ (a|b|) { } location ~ c { }",
         "location ~ ab?c { } location ~ abc { }",
+        "location ~ x$ { } location ~ $ { }",
+        "location ^~ /a { } location ~ .*/a { }",
+        "location ^~ /a { } location ~ ^ { }",
+        f"location ~ x {{ }} location ~ ({'x|' * 65}y) {{ }}",
     ],
 )
 def test_locations_that_may_get_a_request_are_not_reported(locations: str) -> None:

@@ -221,7 +221,22 @@ CASES: Final[Rows] = {
             "against 1: late, not lost",
             grown(RetransSegs=300, TCPSackRecovery=9, TCPDSACKRecv=200),
         ),
-        row("no reported hole", POSSIBLE, grown(RetransSegs=300)),
+        row("no reported hole", POSSIBLE, "touched: 0.015", grown(RetransSegs=300)),
+        row("below one in 200 by counters", NOT_SEEN, grown(RetransSegs=50, TCPSackRecovery=9)),
+        row(
+            "one in 131 by counters",
+            POSSIBLE,
+            "for 1: (0.765 %, RetransSegs), enough to slow long transfers only",
+            "touched: 0.00765",
+            grown(RetransSegs=250, TCPSynRetrans=100, TCPSackRecovery=50),
+            table(listening(), SENT_AGAIN),
+        ),
+        row(
+            "as much on other connections",
+            POSSIBLE,
+            LOST,
+            table(listening(), SENT_AGAIN, replace(RSYNC, retransmits=SENT_AGAIN.retransmits)),
+        ),
         row(
             "a CPU's backlog, twice",
             FOUND,
@@ -329,7 +344,7 @@ CASES: Final[Rows] = {
             "cookies did", POSSIBLE, "against 1: no SYN was dropped", grown(TCPReqQFullDoCookies=50, SyncookiesSent=50)
         ),
         row("overflows alone", RULED_OUT, grown(ListenDrops=10, ListenOverflows=10)),
-        row("half-open", POSSIBLE, MANY_HALF_OPEN),
+        row("half-open", POSSIBLE, "for 1: half-open (50 %)", "touched: 0.5", MANY_HALF_OPEN),
         # If there is no other segment, the capture's filter left the others out; a server sends its SYN/ACK again.
         row("half-open by a filter", NOT_SEEN, service(half_open=100, handshakes={"half-open": 100})),
         row(

@@ -97,6 +97,8 @@ CASES: Final[Rows] = {
         # Above a fifth of the backend's time, both are causes.
         row("nginx holds as well", POSSIBLE, legs(backend_s=SLOW, request_s=spread(0.001, 0.5))),
         row("nginx holds a little", FOUND, legs(backend_s=SLOW, request_s=spread(0.001, 0.15))),
+        row("one answer in fifty is late", NOT_SEEN, legs(backend_s=spread(0.01, 0.6, slow_share=0.02))),
+        row("19 requests on the wire", NOT_SEEN, legs(backend_s=SLOW, matched=19)),
         row("far away", POSSIBLE, legs(back={"handshake_s": spread(0.06)}, backend_s=SLOW)),
         row("nearer", FOUND, legs(back={"handshake_s": spread(0.04)}, backend_s=SLOW)),
         # The log's times come from a late worker.
@@ -107,6 +109,7 @@ CASES: Final[Rows] = {
                 ("median 100 ms", spread(0.1), POSSIBLE),
                 ("median 90 ms", spread(0.09), RULED_OUT),
                 ("p90 500 ms", spread(0.01, 0.5), POSSIBLE),
+                ("p90 600 ms", spread(0.01, 0.6), POSSIBLE),
                 ("p90 400 ms", spread(0.01, 0.4), RULED_OUT),
                 ("p99 600 ms", spread(0.01, 0.6, slow_share=0.02), NOT_SEEN),
                 ("20 requests", spread(3.0, count=20), POSSIBLE),
@@ -275,6 +278,7 @@ CASES: Final[Rows] = {
         row("in India", FOUND, closed_at(SECOND - 5 * 3600 - 30 * 60), LEFT_A_WORKER),
         row("a minute later", POSSIBLE, closed_at(SECOND + 60), LEFT_A_WORKER),
         row("without a log", POSSIBLE, closed_at(SECOND)),
+        row("two of four requests", NOT_SEEN, legs({**hung_up(2), "requests": 4})),
         # Workers exit after every reload.
         row("closed nothing", RULED_OUT, legs(), LEFT_A_WORKER),
     ],

@@ -99,6 +99,7 @@ CASES: Final[Rows] = {
         # These figures are from the article.
         row("one in fifty 500 ms", FOUND, legs(request_s=spread(0.001, 0.5, slow_share=0.02))),
         row("one in fifty 90 ms", NOT_SEEN, legs(request_s=spread(0.001, 0.09, slow_share=0.02))),
+        row("a fifth 50 ms", FOUND, legs(request_s=spread(0.001, 0.05))),
         row("21 ms each", FOUND, legs(request_s=spread(0.021))),
         row("19 ms each", RULED_OUT, legs(request_s=spread(0.019))),
         row("a scheduler's gaps", RULED_OUT, "against 1: within 30 ms (p99)", legs(request_s=spread(0.001, 0.03))),
@@ -285,8 +286,14 @@ CASES: Final[Rows] = {
             FOUND,
             "for 1: 40 of 200 requests were abandoned (499, 20 %).",
             "for 2: Responses are not slow: requests take 30 ms (p90)",
+            "touched: 0.2",
             log(**LEFT),
         ),
+        *(
+            row(f"{count} answers", verdict, log(**LEFT, request_time_s=spread(0.03, count=count)))
+            for count, verdict in ((20, FOUND), (19, POSSIBLE))
+        ),
+        row("three of 200", FOUND, log(client_closed_499=3)),
         row("slow answers", POSSIBLE, log(**LEFT, request_time_s=spread(1.0))),
         row("they left at once", FOUND, log(**LEFT, left_after_s=spread(0.001, 0.09))),
         # The other requests were answered fast.
@@ -369,6 +376,7 @@ CASES: Final[Rows] = {
         row("no details", POSSIBLE, "decides 1: ss -tanmi", table(established(792_024, cwnd=None))),
         row("to the backend", NOT_SEEN, table(listening(), established(792_024, port=40_001, rwnd_limited_ms=5000.0))),
         row("rt far above urt", POSSIBLE, log(client_time_s=spread(0.0, 12.0))),
+        row("rt a second above urt", POSSIBLE, log(client_time_s=spread(0.0, 1.0))),
         row("rt above urt", NOT_SEEN, log(client_time_s=spread(0.0, 0.9))),
         row("memory grows", POSSIBLE, "for 1: nginx (PID 7) grew by 101 MiB to 131 MiB.", memory(30), memory(131)),
         row("much memory", POSSIBLE, memory(300)),
