@@ -65,7 +65,9 @@ PARTS: Final = {
         ),
     ),
     "causes": Part(code=("tuneproof/explain/diagnosis/causes/*.py",), tests=("tests/unit/explain/diagnosis",)),
-    "results": Part(code=("tuneproof/report/results/*.py",), tests=("tests/unit/report/results",)),
+    "results": Part(
+        code=("tuneproof/report/results/*.py",), tests=("tests/unit/report/results", "tests/unit/report/test_load.py")
+    ),
 }
 # For members of an enumeration, equal means identical.
 _EQUIVALENT: Final = ("Operator_Eq_Is", "Operator_Is_Eq", "Operator_NotEq_IsNot", "Operator_IsNot_NotEq")

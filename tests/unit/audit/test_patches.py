@@ -239,6 +239,27 @@ def test_a_patched_text_contains_what_its_edit_says(data: st.DataObject) -> None
     assert after.count("#") == text.count("#") or (isinstance(edit, Replace) and not edit.text)
 
 
+def test_additions_to_one_place_keep_their_order() -> None:
+    (at,) = parse_file("a.conf", "a;").statements
+    assert apply([Insert(after=at, text="c;"), Insert(after=at, text="b;")], {"a.conf": "a;"}) == {
+        "a.conf": "a;\nc;\nb;"
+    }
+    _, second = parse_file("a.conf", "a; b;").statements
+    assert apply([Insert(after=second, text="c;")], {"a.conf": "a; b;"}) == {"a.conf": "a; b; c;"}
+
+
+def test_a_new_block_begins_with_its_own_first_line() -> None:
+    block = "a {\n}\n"
+    before = "".join([block, *["x;\n"] * 9, block])
+    after = "".join([block, block.replace("a", "b"), *["x;\n"] * 9, block, block.replace("a", "c")])
+    hunks = unified({"a": before}, {"a": after}).split("@@")
+    assert [hunk for hunk in hunks if "+" in hunk and "{" in hunk] == [
+        "\n a {\n }\n+b {\n+}\n x;\n x;\n x;\n",
+        "\n x;\n a {\n }\n+c {\n+}\n",
+    ]
+    assert unified({"a": "x;\n"}, {"a": "y;\n"}).splitlines()[2] == "@@ -1 +1 @@"
+
+
 @settings(max_examples=40, database=None, derandomize=True)
 @given(st.sets(st.integers(0, 39), max_size=6))
 def test_a_diff_of_near_and_distant_changes_applies_without_fuzz(changed: set[int]) -> None:

@@ -12,7 +12,7 @@ http {
     proxy_read_timeout 9s; add_header A 1; add_header B 2; deny all; keepalive_timeout 7s; root /r;
     upstream u { server a; }
     server {
-        return 404; error_page 404 /x;
+        return 404; error_page 404 /x; odd 1;
         location /a/ {
             add_header C 3; proxy_pass http://u; allow all; alias /b/; try_files $uri =404; internal;
             location /a/n/ { }
@@ -53,6 +53,8 @@ def block(*path: str) -> Block:
         (("location", "location"), "alias", ["/b/"], Origin.OUTER),
         (("upstream",), "keepalive_timeout", [], Origin.DEFAULT),
         (("location",), "nobody_knows_it", [], Origin.DEFAULT),
+        (("server",), "odd", ["1"], Origin.HERE),
+        (("location",), "odd", ["1"], Origin.UNKNOWN),
     ],
 )
 def test_settings_are_inherited_as_their_modules_merge_them(

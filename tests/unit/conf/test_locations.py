@@ -44,9 +44,14 @@ def test_a_path_is_matched_as_in_nginx(path: str, args: tuple[str, ...], *, redi
 
 def test_a_slash_is_added_for_the_exact_location_of_the_same_name() -> None:
     """Both locations are one node in nginx's tree."""
-    server = server_of("location /a/ { proxy_pass http://b; } location = /a/ { }")
+    server = server_of("location ^~ /a/ { proxy_pass http://b; } location = /a/ { }")
     found = taken("/a", server)
     assert (found.block.args, found.redirects) == (("=", "/a/"), True)
+
+
+def test_no_slash_is_added_for_a_path_with_its_own_location() -> None:
+    found = taken("/a", server_of("location /a { } location /a/ { proxy_pass http://b; }"))
+    assert (found.block.args, found.redirects) == (("/a",), False)
 
 
 def test_missing_or_unknown_parts_make_the_answer_uncertain() -> None:

@@ -18,6 +18,7 @@ def test_a_socket_for_all_addresses_takes_the_connections_to_individual_addresse
         ("0.0.0.0:80", True, 2),
     ]
     refused = sockets_of(main_of(servers("listen 127.0.0.1:80 backlog=9;", "listen 80;", "listen 80;")), (1, 22))
+    assert not sockets_of(main_of(servers("listen 80; listen [::]:80;")), (1, 22)).problems
     message = "bind() to 0.0.0.0:80 failed (98: Address already in use)"
     assert [(one.line, one.message) for one in refused.problems] == [(2, message)]
 
@@ -26,6 +27,7 @@ def test_a_socket_has_the_protocols_of_all_listens_and_the_options_of_one() -> N
     text = servers("listen *:443 ssl;", "listen 443 http2 default_server;", "listen 0.0.0.0:443 backlog=9 reuseport;")
     (socket,) = sockets_of(main_of(text), (1, 22)).found
     assert socket.protocols == {"ssl", "http2"}
+    assert [said.line for said in socket.listens] == [1, 2, 3]
     assert (socket.parameters, socket.default is socket.servers[1]) == (("backlog=9", "reuseport"), True)
 
 

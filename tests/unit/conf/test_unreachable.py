@@ -17,6 +17,8 @@ from tuneproof.conf.unreachable import unreachable_in
         ("location /im/ { } location ~ ^/im { }", "/im/", "^/im"),
         ("location /a { location ~ x { } location ~ x { } }", "x", "x"),
         ("location ~ ^/(a|b)+$ { } location ~ ^/(a|b)+$ { }", "^/(a|b)+$", "^/(a|b)+$"),
+        ("location ~* ^/(a|b)+$ { } location ~* ^/(a|b)+$ { }", "^/(a|b)+$", "^/(a|b)+$"),
+        ("location ^~ /1/ { } location ~* ^/1/ { }", "^/1/", "/1/"),
         ("location ~ /a$ { } location ~ x/a$ { }", "x/a$", "/a$"),
     ],
 )
@@ -40,6 +42,8 @@ def test_the_location_that_takes_all_paths_of_another_one_is_named(locations: st
         "location ~ (a|b|) { } location ~ c { }",
         "location ~ ab?c { } location ~ abc { }",
         "location ~ x$ { } location ~ $ { }",
+        'location ~ x$ { } location ~ "" { }',
+        "location ^~ /im/ { } location ~* ^/im/x { }",
         "location ^~ /a { } location ~ .*/a { }",
         "location ^~ /a { } location ~ ^ { }",
         f"location ~ x {{ }} location ~ ({'x|' * 65}y) {{ }}",
@@ -47,3 +51,9 @@ def test_the_location_that_takes_all_paths_of_another_one_is_named(locations: st
 )
 def test_locations_that_may_get_a_request_are_not_reported(locations: str) -> None:
     assert [one.block.args for one in unreachable_in(server_of(locations)) if not one.is_partly] == []
+
+
+def test_all_lost_locations_are_found_and_those_lost_in_part() -> None:
+    text = r"location ~ /a { location /b { } location /c { } } location ~ \.jpg$ { } location ~* \.jpg$ { }"
+    found = [(one.block.args[-1], one.is_partly) for one in unreachable_in(server_of(text))]
+    assert found == [("/b", False), ("/c", False), (r"\.jpg$", True)]

@@ -50,6 +50,10 @@ from tuneproof.explain.parse.figures import distribution
 from tuneproof.explain.parse.sockets.table import SocketAddress
 
 LOST: Final = grown(RetransSegs=397, TCPSynRetrans=100, TCPSackRecovery=50)
+SYNS_UNKNOWN: Final = tuple(
+    replace(each, counters={name: value for name, value in each.counters.items() if name != "TcpExt.TCPSynRetrans"})
+    for each in grown(RetransSegs=300, TCPSackRecovery=9)
+)
 SENT_AGAIN: Final = established(retransmits=(0, 12))
 RSYNC: Final = replace(established(port=50_000, retransmits=(0, 300)), peer=SocketAddress(host="10.0.0.7", port=873))
 
@@ -222,6 +226,8 @@ CASES: Final[Rows] = {
             grown(RetransSegs=300, TCPSackRecovery=9, TCPDSACKRecv=200),
         ),
         row("no reported hole", POSSIBLE, "touched: 0.015", grown(RetransSegs=300)),
+        row("without a counter of SYNs", POSSIBLE, "for 1: perhaps SYNs among them", "touched: 0.0152", SYNS_UNKNOWN),
+        row("ten by counters", POSSIBLE, grown(OutSegs=-19_000, RetransSegs=7, TCPSackRecovery=9)),
         row("below one in 200 by counters", NOT_SEEN, grown(RetransSegs=50, TCPSackRecovery=9)),
         row(
             "one in 131 by counters",

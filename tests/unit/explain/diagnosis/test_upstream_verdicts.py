@@ -135,6 +135,7 @@ CASES: Final[Rows] = {
         ),
         row("one path", POSSIBLE, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW))),
         row("two paths of five", POSSIBLE, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, *[FAST] * 3))),
+        row("three paths of four", FOUND, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, SLOW, FAST))),
         row("two paths of four", FOUND, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, FAST, FAST))),
         # A distant backend with reused connections answers late even if connects to another backend are fast.
         row(
@@ -166,6 +167,7 @@ CASES: Final[Rows] = {
             "given up before an answer",
             POSSIBLE,
             "for 1: had not answered 20 times when nginx or the client gave up, after 60 s (median; 504, 499)",
+            "touched: 0.1",
             log(unanswered_s=spread(60.0, count=20)),
         ),
         row("given up in a moment", RULED_OUT, log(unanswered_s=spread(0.4, count=20))),
@@ -252,6 +254,7 @@ CASES: Final[Rows] = {
         ),
         row("once in thousands", RARE, said_so(Event.NO_PORT, 20), replace(ANSWERED_502, requests=100_000)),
         row("no 502", RULED_OUT, log()),
+        row("502s without a message", NOT_SEEN, ANSWERED_502),
         row("nothing", NOT_SEEN),
         # All connections go to one address; the range of ports may be different.
         row("as many sockets as ports", POSSIBLE, table(*[established()] * MANY_PORTS)),
@@ -266,7 +269,8 @@ CASES: Final[Rows] = {
     # A backend that closes new connections as often fails for another reason; the error log does not distinguish them.
     kept_connection_closed: [
         row("kept", FOUND, legs(back=hung_up(20))),
-        row("kept and new", POSSIBLE, legs(back=hung_up(20, new=20))),
+        row("three of 1000", RARE, legs(back={**hung_up(3), "requests": 1000})),
+        row("kept and new", POSSIBLE, "touched: 0.1", legs(back=hung_up(20, new=20))),
         row("once", RARE, legs(back=hung_up(1))),
         row("new", NOT_SEEN, legs(back=hung_up(0, new=20))),
         row("none", RULED_OUT, legs()),

@@ -98,6 +98,7 @@ CASES: Final[Rows] = {
         ),
         # These figures are from the article.
         row("one in fifty 500 ms", FOUND, legs(request_s=spread(0.001, 0.5, slow_share=0.02))),
+        row("one in fifty 200 ms", FOUND, legs(request_s=spread(0.001, 0.2, slow_share=0.02))),
         row("one in fifty 90 ms", NOT_SEEN, legs(request_s=spread(0.001, 0.09, slow_share=0.02))),
         row("a fifth 50 ms", FOUND, legs(request_s=spread(0.001, 0.05))),
         row("21 ms each", FOUND, legs(request_s=spread(0.021))),
@@ -317,6 +318,8 @@ CASES: Final[Rows] = {
         row("below one in a hundred", NOT_SEEN, log(client_closed_499=19, requests=2000)),
         row("less than three", NOT_SEEN, log(client_closed_499=2, requests=10)),
         row("none of 200", RULED_OUT, log()),
+        row("none of 20", RULED_OUT, log(requests=20)),
+        row("none of 19", NOT_SEEN, log(requests=19)),
         row("in the error log", POSSIBLE, said_so(Event.CLIENT_LEFT, 3)),
         row("seldom", NOT_SEEN, said_so(Event.CLIENT_LEFT, 2)),
     ],
@@ -372,6 +375,7 @@ CASES: Final[Rows] = {
                 (300.0, 400.0, NOT_SEEN),
             )
         ),
+        row("64 KiB in the queue", FOUND, table(listening(), established(64 << 10, **LIMITED))),
         # The article used ss -nt, which does not show windows.
         row("no details", POSSIBLE, "decides 1: ss -tanmi", table(established(792_024, cwnd=None))),
         row("to the backend", NOT_SEEN, table(listening(), established(792_024, port=40_001, rwnd_limited_ms=5000.0))),

@@ -79,6 +79,8 @@ def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
         {"depth": "quick"},
         1,
     )
+    (run,) = results.parts
+    assert ["netem" in results.machine(run, {cell.id}) for cell in cells] == [False, True]
 
 
 def test_the_file_reads_as_if_it_were_encoded_as_a_whole(tmp_path: Path) -> None:
@@ -118,7 +120,7 @@ def test_a_cell_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
         writer.append(a_cell(evidence=("evidence/../../../etc/passwd",)))
     with pytest.raises(ValueError, match=r"/links/0/network: .*non-empty"):
         writer.append(a_cell(links=(LINK | {"network": ""},)))
-    writer.finish(1.0)
+    writer.finish(0.0)
     assert load(writer.path).cells == ()
 
 
