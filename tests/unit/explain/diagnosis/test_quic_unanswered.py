@@ -33,6 +33,7 @@ def test_icmp_errors_and_silence_after_a_retry_are_named() -> None:
         "12 of 20 QUIC connections to 10.0.0.2:8000 got no answer, 3 of them after a Retry; "
         "ICMP reported 8 as unreachable (60 %)."
     )
+    assert diagnosis.found[0].touched == 0.6
 
 
 def test_a_scanner_among_tcp_clients_is_rare() -> None:

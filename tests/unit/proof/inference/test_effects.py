@@ -43,7 +43,9 @@ def test_ordered_pairs_are_counted() -> None:
     assert float(Ordered(responses=(4, 3, 3))) == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("responses", [(2.0, 1.0), (3.0, 0.0, 1.0), (3.0, math.inf, 1.0), (1.0,) * 9], ids=str)
+@pytest.mark.parametrize(
+    "responses", [(2.0, 1.0), (3.0, 0.0, 1.0), (3.0, -1.0, 1.0), (3.0, math.inf, 1.0), (1.0,) * 9], ids=str
+)
 def test_responses_that_cannot_be_ordered_are_rejected(responses: tuple[float, ...]) -> None:
     with pytest.raises(ValueError, match=r"3 to 8 doses|positive and finite"):
         Ordered(responses=responses)
