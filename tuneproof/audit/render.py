@@ -94,7 +94,10 @@ def _problems(audit: Audit, width: int, *, nginx: str = "NGINX", more: Iterable[
         yield "\n".join([title, *(f"  {line}" for line in lines)])
     if configuration.unseen:
         missing = ", ".join(map(one_line, configuration.unseen))
-        yield _wrapped(f"Not found, though it may change the findings: {missing}. `nginx -T` prints all files.", width)
+        unread = (
+            f"Not found, or not a regular file: {missing}. This may change the findings; `nginx -T` prints all files."
+        )
+        yield _wrapped(unread, width)
     elif configuration.is_fragment:
         yield _wrapped("This is part of a configuration: the rest may change the findings.", width)
 

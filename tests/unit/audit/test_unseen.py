@@ -1,9 +1,13 @@
 """A setting that a missing file may contain is not taken for absent."""
 
+import os
+from pathlib import Path
+
 import pytest
 
 from tuneproof.audit.advice import Advised, State
-from tuneproof.audit.auditing import audit_source
+from tuneproof.audit.auditing import audit, audit_source
+from tuneproof.audit.render import render
 from tuneproof.conf.sources import Dump
 
 ABSENT = "include /etc/nginx/absent.conf;"
@@ -121,3 +125,10 @@ def test_values_from_envsubst_are_known_before_a_request_arrives(text: str, why:
     found = audit_source(Dump({"site.conf": fragment}, is_complete=False), version="1.26")
     [one] = [one for one in found.advice if one.name == "upstream_keepalive"]
     assert why in one.why
+
+
+def test_an_included_pipe_is_not_called_missing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "secrets.conf")
+    (tmp_path / "nginx.conf").write_text("events { }\nhttp { include secrets.conf; }\n", encoding="utf-8")
+    found = audit(str(tmp_path / "nginx.conf"))
+    assert "Not found, or not a regular file: secrets.conf." in render(found, width=100)
