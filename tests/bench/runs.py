@@ -1,4 +1,4 @@
-"""The times that a user waits for whole commands and for the first verdict."""
+"""How long a user waits for whole commands, and for the first verdict."""
 
 import re
 import statistics
@@ -43,7 +43,7 @@ class Ran:
             measuring_s = sum(cell.measuring_seconds for cell in cells)
             lost = [cell.host_noise["lost_p50_pct"] for cell in cells if cell.host_noise]
             parts.append(f"{decided} of {len(cells)} decided, measuring {measuring_s / self.wall_s:.0%} of the time")
-            parts += [f"a CPU lost {statistics.median(lost):.0f} %"] if lost else []
+            parts += [f"neighbours took {statistics.median(lost):.0f} % of a CPU"] if lost else []
             parts += [f"{peak / (1 << 30):.2f} GiB at the peak"] if (peak := self.results.memory_peak_bytes) else []
         return ", ".join(parts)
 

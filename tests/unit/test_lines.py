@@ -15,7 +15,7 @@ FIGURES = {"f": "requests"}
 
 
 def wrong_kinds(row: Line | Concern) -> list[str]:
-    """Return the fields with values of another type than declared."""
+    """Return the fields with values that are not of the declared type."""
     kinds = {"str": str, "int": int, "float": float, "None": type(None)}
     wrong = []
     for one in fields(row):
@@ -31,7 +31,7 @@ def wrong_kinds(row: Line | Concern) -> list[str]:
 
 @pytest.mark.parametrize("line", list(every_line()), ids=lambda line: f"{line.scenario}-{line.claim}")
 def test_a_rows_values_have_the_declared_types(line: Line) -> None:
-    """Numbers and thresholds are present where they are needed, with words that the claim and the audit accept."""
+    """Thresholds are present where they are needed, and each keyword is one that claims or audits accept."""
     assert wrong_kinds(line) == []
     assert (line.form in set(Form), line.expected in {*Verdict, ""}) == (True, True)
     is_compared = len(line.arms) == 2 or bool(line.value or line.effect)

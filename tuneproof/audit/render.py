@@ -84,7 +84,9 @@ def _problems(audit: Audit, width: int, *, nginx: str = "NGINX", more: Iterable[
     configuration = audit.facts.configuration
     if stand_ins := [f"{one.written} = {one.value}" for one in configuration.filled if not one.is_given]:
         filled = ", ".join(map(one_line, stand_ins))
-        yield _wrapped(f"A template: {filled} are placeholders; give yours with --set NAME=VALUE or --env FILE.", width)
+        yield _wrapped(
+            f"A template, filled in with placeholders: {filled}. Give yours with --set NAME=VALUE or --env FILE.", width
+        )
     lines = [
         f"{one_line(audit.shown(problem.file))}:{problem.line}: {one_line(problem.message)}"
         for problem in (*configuration.problems, *more)
@@ -183,8 +185,8 @@ def render_upgrade(found: Upgrade, *, width: int) -> str:
     """Return the changes of an upgrade as text."""
     width = min(width, _WIDEST)
     audit, new = found.before, found.after.facts.version
-    number = count(len(found.differences), "difference")
-    parts = [f"From nginx {_release(audit.facts.version)} to {_release(new)}: {number} in these files."]
+    number = count(len(found.differences), "change affects these files", "changes affect these files")
+    parts = [f"From nginx {_release(audit.facts.version)} to {_release(new)}: {number}."]
     if as_numbers(new) > as_numbers(newest()):
         parts.append(f"Changes after {newest()} are not known to this release.")
     later = list(of_later_versions(audit.facts.configuration.main, audit.facts.version_numbers))
@@ -202,7 +204,7 @@ def render_upgrade(found: Upgrade, *, width: int) -> str:
         )
     for title, defaults in ((f"Patch for nginx {new}", False), ("Only to keep the old defaults", True)):
         left = [one for one in found.differences if one.effect is Effect.REFUSED and not one.edits and not defaults]
-        still = "; it still does not start then: change the other lines by hand" if left else ""
+        still = " (nginx needs more changes to start: make the others by hand)" if left else ""
         if patch := found.patch(defaults=defaults):
             parts.append(_patch(f"{title}{still}", patch))
     return "\n\n".join(parts)

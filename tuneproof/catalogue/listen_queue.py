@@ -86,7 +86,10 @@ def backlog_drops(block: Mapping[str, StormObservation]) -> float:
 CLAIMS: Final = (
     Claim[StormObservation](
         name="long_backlog_spares_connects",
-        sentence="Of 1000 simultaneous connects, over 80 % wait a second with somaxconn 128, and none with 2048",
+        sentence=(
+            "Of 1000 simultaneous connects, over 80 % wait a second with somaxconn 128, and none with backlog 2048 and "
+            "a larger somaxconn"
+        ),
         source=f"{ARTICLE}: 2048 cures what 128 causes",
         arms=(SHORT, LONG),
         effect=lambda block: slow(block[SHORT]) - slow(block[LONG]),
@@ -119,7 +122,7 @@ CLAIMS: Final = (
         effect_name="ListenDrops ÷ ListenOverflows",
         scale=Scale.RATIO,
         threshold=COUNTERS_MARGIN,
-        why="readers take the two counters for equal; other drops in such a burst add less than 5 %",
+        why="readers take the two counters to be equal; other drops in such a burst add less than 5 %",
         form=Form.SAME,
     ),
     Claim[StormObservation](

@@ -18,7 +18,7 @@ from tuneproof.lab.protocol.exchanges import Flow
 from tuneproof.lab.subject.written_config import TLS_PORT, written_config
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# The delay is as long as a satellite's, so that a busy machine adds little to it; a SYN is repeated after a second.
+# A satellite's delay, to which a busy machine adds little; above a second, SYNs would be retransmitted.
 ROUND_TRIP_MS: Final = 600
 CONNECTIONS: Final = 8
 FAR: Final = NetworkProfile(

@@ -9,7 +9,7 @@ from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block, is_given, problem_at
 from tuneproof.conf.values import size_bytes
 
-# Eight memory pages, which have 4 KiB or more.
+# Eight memory pages of 4 KiB, the smallest size.
 _LEAST_BYTES: Final = 32 << 10
 _PATHS: Final = frozenset({f"{kind}_cache_path" for kind in ("proxy", "fastcgi", "uwsgi", "scgi")})
 _LIMITS: Final = frozenset({"limit_req_zone", "limit_conn_zone"})
@@ -26,7 +26,7 @@ class _Zone:
     said: Statement
     name: str
     size: int | None  # in bytes; None where a directive only uses it
-    use: tuple[str, str]  # the protocol and the module, which no other may share
+    use: tuple[str, str]  # the protocol and the module; no other one may use the zone
 
     @property
     def is_small(self) -> bool:

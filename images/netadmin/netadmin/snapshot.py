@@ -52,7 +52,7 @@ def _cpus(devices: Path = Path("/sys/devices/system"), *, status: Path = Path("/
 
 
 def _after_name(path: Path, wanted: str) -> str:
-    """Return the first value with that name in one of the kernel's files, or an empty text: arm64 has no model name."""
+    """Return the first value with that name in a file of the kernel, or an empty string (arm64 has no model name)."""
     for line in path.read_text(encoding="utf-8").splitlines():
         name, _, value = line.partition(":")
         if name.strip() == wanted:

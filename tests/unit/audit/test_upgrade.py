@@ -77,7 +77,7 @@ def test_the_heading_names_a_patch_that_is_not_enough() -> None:
     """If only one of two servers on a socket has TLS, a person must decide whether the other gets it."""
     odd = f"server {{ listen 443; ssl on; {TLS} }}\nserver {{ listen 443; server_name b; }}"
     shown = render_upgrade(changes(f"{odd}\nserver {{ listen 444; ssl on; {TLS} }}"), width=200)
-    assert "Patch for nginx 1.30; it still does not start then: change the other lines by hand:\n" in shown
+    assert "Patch for nginx 1.30 (nginx needs more changes to start: make the others by hand):\n" in shown
     assert "\nPatch for nginx 1.30:\n" in render_upgrade(changes(f"server {{ listen 444; ssl on; {TLS} }}"), width=200)
 
 

@@ -96,7 +96,7 @@ def test_the_hook_audits_the_repository(environment: Mapping[str, str], tmp_path
     assert run(command, environment, tmp_path).returncode == 0
 
 
-def test_docs_use_existing_inputs() -> None:
+def test_docs_show_the_action_and_the_hook() -> None:
     page = (CHECKOUT / "docs/ci.md").read_text(encoding="utf-8")
     assert "/.github/actions/audit@" in page
     assert "id: tuneproof-audit" in page

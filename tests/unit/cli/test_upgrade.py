@@ -88,7 +88,7 @@ def test_differences_come_after_the_report_on_the_files(
     words = ("upgrade", "--from", "1.22", "--to", "1.30", "--prove", "--results", tmp_path, "--seed", 7, conf)
     ended = lab(*words)
     assert ended.status == 0
-    assert ended.out.startswith("From nginx 1.22 to 1.30: 2 differences in these files.")
+    assert ended.out.startswith("From nginx 1.22 to 1.30: 2 changes affect these files.")
     assert (
         "nginx 1.22 and 1.30 side by side on these files: 1 comparison in 5 rounds, --seed 7\n\n"
         "status: 200 -> 400\n  at http://a/\n\nsomething at http://b/ was not compared: no answer\n"

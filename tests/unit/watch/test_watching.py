@@ -27,7 +27,7 @@ ANY_LOAD: Final = partial(Levels, most_calls_per_s=math.inf)
 
 @dataclass
 class Kernel:
-    """The kernel's side: it records the calls of the programs."""
+    """Stands in for the kernel: the watched PIDs, the programs started, and how many are running."""
 
     watched: set[int] = field(default_factory=set)
     programs: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Kernel:
 
 
 class FakeTracer:
-    """A program that prints a second on request."""
+    """A program that prints the figures of one second each time it is asked."""
 
     pid = 99
 
@@ -154,7 +154,7 @@ def test_watching_ends_in_time(kernel: Kernel) -> None:
 
 
 def test_a_failure_leaves_no_program(kernel: Kernel) -> None:
-    """The example is an unreadable file in /proc while a program runs."""
+    """``find`` fails while a program runs, as it would on an unreadable file in /proc."""
     found = iter([(ONE,)])
     of = Watching(find=lambda: next(found), lasts_s=None, levels=ANY_LOAD())
     with pytest.raises(RuntimeError, match="StopIteration"):

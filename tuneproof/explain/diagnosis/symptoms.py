@@ -17,6 +17,7 @@ from tuneproof.explain.diagnosis.signs.event_loops import signs
 from tuneproof.explain.diagnosis.signs.legs import captured_services
 from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUESTS, TOUCHED_SHARE
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
+from tuneproof.explain.parse.figures import Distribution
 from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.wording import count, seconds, share
 
@@ -105,15 +106,21 @@ def _of_log(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
         text = f"{sum(refused.values())} of {log.requests} requests were answered with a client error"
         yield f"{text}, {most} of them with {usual}."
     times = log.request_time_s
-    if times is not None and times.p90 >= SLOW_S:
+    begun = log.header_minus_connect_s
+    if times is not None and (times.p90 >= SLOW_S or _is_sometimes_slow(times, begun)):
         text = f"p90 request time is {seconds(times.p90)}, p99 {seconds(times.p99)} (median {seconds(times.median)})"
-        begun = log.header_minus_connect_s
         if begun is not None and begun.p90 < PROMPT_SHARE * times.p90:
             text += f"; upstreams begin to answer {seconds(begun.p90)} (p90) after the connect"
         yield f"{text}."
     if (short := log.short_200 or 0) >= ENOUGH_EVENTS and lower_limit(short, log.requests) >= TOUCHED_SHARE:
         text = f"{short} responses with status 200 are shorter than most for their URI"
         yield f"{text}: cut short, or other versions of it."
+
+
+def _is_sometimes_slow(times: Distribution, begun: Distribution | None) -> bool:
+    """Tell whether one request in a hundred is slow, and no upstream times show that only its body is long."""
+    is_slow = times.p99 >= SLOW_S and times.count >= ENOUGH_EVENTS * 100
+    return is_slow and (begun is None or begun.p99 >= SLOW_S)
 
 
 def _of_load(run: LoadRun) -> Iterator[str]:

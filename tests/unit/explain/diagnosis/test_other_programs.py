@@ -239,6 +239,10 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
             "p90 request time is 30 s, p99 30 s (median 30 s); upstreams begin to answer 10 ms (p90) after",
         ),
         (
+            seen(log(request_time_s=spread(0.01, 2.0, slow_share=0.05, count=400), header_minus_connect_s=None)),
+            "p90 request time is 10 ms, p99 2 s (median 10 ms).",
+        ),
+        (
             seen(service(server_errors=50)),
             "50 of 200 responses from 10.0.0.2:8000 have a status of 500 or above (25 %).",
         ),
@@ -279,6 +283,7 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
         "slow",
         "timeouts",
         "streams",
+        "sometimes-slow",
         "captured-5xx",
         "SYN-SENT",
         "no CPU",
@@ -300,6 +305,14 @@ def test_symptoms_that_users_notice_are_always_a_problem(given: EvidenceSet, sai
     text = told(given)
     assert text[0].startswith(("POSSIBLE: ", "NO CAUSE in these files"))
     assert any(line.startswith(f"Users: {said}") for line in text), text
+
+
+@pytest.mark.parametrize(("requests", "begun_s"), [(400, 0.01), (200, 2.0)], ids=["long-bodies", "too-few"])
+def test_a_few_slow_requests_are_no_symptom(requests: int, begun_s: float) -> None:
+    """Long downloads begin in time, and one or two requests in 200 may be chance."""
+    slow = spread(0.01, 2.0, slow_share=0.05, count=requests)
+    begun = spread(0.01, begun_s, slow_share=0.05, count=requests)
+    assert diagnose(seen(log(requests=requests, request_time_s=slow, header_minus_connect_s=begun))).symptoms == ()
 
 
 def test_packets_that_were_captured_twice_are_no_symptom() -> None:
