@@ -122,11 +122,11 @@ def test_a_void_block_is_not_a_second_look_at_the_same_data() -> None:
 
 def test_too_many_void_blocks_make_a_question_untestable() -> None:
     bench = _Bench(_levels, void=lambda arm, block: ("late",) if block % 2 and arm == "idle" else ())
-    answer = bench.experiment(_ratio("stall", "loaded", "idle"), looks=(6,)).answer("stall")
+    answer = bench.experiment(_ratio("stall", "loaded", "idle"), looks=(5,)).answer("stall")
     assert answer.verdict is Verdict.UNSUPPORTED
     assert answer.assessment is None
-    assert (answer.blocks, answer.void_blocks) == (3, 4)
-    assert answer.reason == "4 of 7 rounds failed, and at most 3 may: idle: late"
+    assert (answer.blocks, answer.void_blocks) == (2, 3)
+    assert answer.reason == "3 of 5 rounds failed, and at most 2 may: idle: late"
 
 
 @pytest.mark.parametrize("level", [0.0, math.nan, -1.0], ids=["zero", "nan", "negative"])
@@ -179,7 +179,7 @@ def test_a_question_that_raises_on_a_block_ends_and_the_block_counts_for_all_oth
     answer = experiment.answer("between")
     assert (answer.verdict, answer.blocks) == (Verdict.UNSUPPORTED, 0)
     assert answer.reason.startswith("block 1 yields no effect, and a repetition would yield none either: ")
-    assert str(error.args[0]) in answer.reason
+    assert answer.reason.endswith(str(error) if isinstance(error, ValueError) else repr(error))
     for name in ("before", "after"):
         other = experiment.answer(name)
         assert (other.blocks, [trial.block for trial in other.trials]) == (6, [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6])
@@ -224,6 +224,7 @@ def test_an_experiment_that_cannot_be_run_is_rejected() -> None:
         ({"arms": ("a", "a")}, "at least one arm, each once"),
         ({"threshold": math.inf}, "threshold must be finite"),
         ({"threshold": 0.0}, "positive for a ratio"),
+        ({"threshold": -1.0}, "positive for a ratio"),
         ({"form": Form.SAME, "threshold": 1.0}, "a margin is a ratio above 1"),
         ({"form": Form.SAME, "scale": Scale.SHARE}, "a margin is a ratio above 1"),
         ({"form": Form.SAME, "condition": bool}, "without a condition"),

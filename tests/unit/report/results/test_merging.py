@@ -1,5 +1,6 @@
 """Several results become one document, unless they do not fit together."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ def test_merged_shards_have_all_cells_in_the_given_order(tmp_path: Path) -> None
         (("stall/three/nginx-1.22/bare",), str(tmp_path / "b/results.json")),
     ]
     assert remarks(merged) == ()
+    own = (replace(merged.runs[0], seed=9), replace(merged.runs[1], seed=None))
+    assert [run.seed for run in replace(merged, runs=own).parts] == [9, 7]
 
 
 def test_a_single_run_is_not_changed_and_merging_no_runs_is_an_error(tmp_path: Path) -> None:

@@ -86,12 +86,12 @@ def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
 def test_the_file_reads_as_if_it_were_encoded_as_a_whole(tmp_path: Path) -> None:
     """Cells are encoded one by one, which must not be visible."""
     writer = a_writer(tmp_path)
-    for cells in ((), (a_cell("one"), a_cell("two", scenario="other"), a_cell("three"))):
+    for cells in ((), (a_cell("one"), a_cell("two", scenario="other"), a_cell("three"), a_cell("four"))):
         for cell in cells:
             writer.append(cell)
         text = writer.path.read_text(encoding="utf-8")
         assert text == f"{json.dumps(json.loads(text), indent=2)}\n"
-    assert [cell.name for cell in load(writer.path).cells] == ["one", "three", "two"]
+    assert [cell.name for cell in load(writer.path).cells] == ["one", "three", "four", "two"]
 
 
 def test_a_finished_run_is_marked_as_finished_with_its_wall_time(tmp_path: Path) -> None:
