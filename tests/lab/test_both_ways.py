@@ -106,7 +106,6 @@ SABOTAGES = {
     "backlog-left-short": Sabotage(
         scenario=_QUEUES.SCENARIO,
         stand_ins={_QUEUES.LONG: _QUEUES.SHORT},
-        # This claim is like the next one, but about waits of a second or more.
         claims=("long_backlog_spares_connects",),
     ),
     "backlog-made-long": Sabotage(
@@ -121,7 +120,7 @@ SABOTAGES = {
         # The claim that cookies end the drops is the same function on another arm.
         claims=("half_open_drops_without_overflows", "long_syn_backlog_ends_drops"),
     ),
-    "recipe-left-out": Sabotage(
+    "recipe-everywhere": Sabotage(
         scenario=_TUNED.SCENARIO,
         stand_ins={_TUNED.DEFAULTS.name: _TUNED.RECIPE.name},
         # Slow connects are caused by dropped SYNs.
@@ -181,13 +180,13 @@ SABOTAGES = {
     "name", [pytest.param(name, marks=() if name == SEEN_EVERYWHERE else pytest.mark.slow) for name in SABOTAGES]
 )
 def test_a_claim_does_not_hold_without_its_cause_or_remedy(name: str, nginx: str, measure: Measure) -> None:
-    """The verdict then differs from the expected one (it is mostly refuted)."""
+    """The verdict then differs from the expected one (usually refuted)."""
     sabotage = SABOTAGES[name]
     scenario = with_arms_like(sabotage.scenario, sabotage.stand_ins)
     # A claim with counted trials needs many correct trials to hold, and few wrong ones to be refuted.
     claims = [replace(scenario.claim(name), expected=Verdict.REFUTED, own_looks=()) for name in sabotage.claims]
     if since := {claim.since for claim in claims if claim.is_ahead_of(nginx)}:
-        pytest.skip(f"nginx has that since {', '.join(since)}: ask with --nginx")
+        pytest.skip(f"needs nginx {', '.join(since)} or later: choose it with --nginx")
     refuted = {claim.name for claim in claims if sabotage.refutes or scenario.claim(claim.name).own_looks}
     lab = Key(f"{scenario.name} with {name}", "", nginx, BARE.name)
     with measure(lab, scenario, claims) as measures:
@@ -195,5 +194,5 @@ def test_a_claim_does_not_hold_without_its_cause_or_remedy(name: str, nginx: str
     assert set(verdicts) == set(sabotage.claims)
     assert Verdict.HOLDS not in verdicts.values(), verdicts
     assert set(verdicts.values()) != {Verdict.INCONCLUSIVE}, "a host on which nothing is decided shows nothing"
-    # With few correct trials, the exact limits of counted claims would not decide either.
+    # Other counted claims may stay inconclusive, if a few trials are correct by chance.
     assert {verdicts[name] for name in refuted} <= {Verdict.REFUTED}, verdicts

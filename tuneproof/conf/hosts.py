@@ -69,8 +69,10 @@ def names_of(server: Block) -> tuple[str, ...]:
 
 
 def server_for(socket: Socket, host: str) -> Chosen:
-    """Return the server for a host, as in a Host header; empty for a request without one."""
-    unseen = next((f"{one} is not here, and may have names" for server in socket.servers for one in server.unseen), "")
+    """Return the server for a host, as in a Host header; an empty host stands for a request without one."""
+    unseen = next(
+        (f"{one} is missing, and may contain server names" for server in socket.servers for one in server.unseen), ""
+    )
     if _has_machines_name(socket):
         unseen = unseen or "a server has the machine's name, which is not known here"
     return _chosen(socket, _names(socket), host, unseen)

@@ -32,7 +32,7 @@ def test_a_line_from_a_configuration_means_its_directive(line: str) -> None:
 
 
 def test_the_changes_to_a_directive_are_shown_with_their_versions() -> None:
-    """The answer also says how inner blocks inherit the directive, and that packages may contain it earlier."""
+    """The answer also says how inner blocks inherit the directive, and that older packages may have it."""
     assert "  nginx 1.29.7: new: local in upstream" in why("keepalive").splitlines()
     assert "  nginx 1.25.1: http2: nginx warns about it at each start" in why("listen")
     assert "since nginx 1.29.8 or a security update of a distribution" in why("max_headers")

@@ -41,7 +41,7 @@ class Checkout:
     programs: Path
 
     def command(self, *arguments: str, under: Sequence[str] = ()) -> "subprocess.Popen[str]":
-        """Build the command that starts ``./lab`` from another folder, under another program."""
+        """Start ``./lab`` from another folder, under another program if one is given."""
         return subprocess.Popen(
             [*under, self.folder / "lab", *arguments],
             cwd="/",
@@ -52,7 +52,7 @@ class Checkout:
         )
 
     def run(self, *arguments: str, under: Sequence[str] = ()) -> tuple[int, str]:
-        """Run ``./lab`` to its end; return its status and its messages about its work."""
+        """Run ``./lab`` until it exits; return its exit status and what it wrote to stderr."""
         with self.command(*arguments, under=under) as process:
             _, err = process.communicate(timeout=30)
         return process.returncode, err
@@ -120,7 +120,7 @@ def upgraded(checkout: Checkout) -> None:
 def test_an_outdated_or_broken_environment_is_made_again(
     damage: Callable[[Checkout], object], checkout: Checkout
 ) -> None:
-    """The environment must match the lock; after an interrupted set-up or without an interpreter, a new one is made."""
+    """The environment must match the lock; if set-up was interrupted or the interpreter is gone, it is made again."""
     checkout.run("doctor")
     checkout.calls()
     damage(checkout)
@@ -207,7 +207,7 @@ def test_an_old_python_gives_one_message(checkout: Checkout) -> None:
 
 @pytest.fixture
 def bare_python(checkout: Checkout) -> Path:
-    """Make the recording Python lack ensurepip until ``apt-get install`` has run; record that, too; return ``id``."""
+    """Make the recording Python lack ensurepip until a recorded ``apt-get install`` has run; return a fake ``id``."""
     complete = checkout.programs / "complete"
     python = checkout.programs / "python3"
     lines = python.read_text(encoding="utf-8").splitlines()

@@ -64,7 +64,7 @@ def test_the_output_folder_contains_everything(lab: Lab, both: list[Path], tmp_p
     assert (status, pages) == (0, [tmp_path / "all"])
     assert [cell.name for cell in load(tmp_path / "all").cells] == ["one", "two"]
     assert (tmp_path / "all/evidence/two/x").is_file()
-    assert f"lab: 1 evidence file missing, in {tmp_path}/all as well" in err
+    assert f"lab: 1 evidence file is missing, in {tmp_path}/all as well" in err
 
 
 def test_json_output_is_one_document_that_matches_the_schema(lab: Lab, both: list[Path], pages: list[Path]) -> None:

@@ -233,7 +233,7 @@ def test_readings_of_two_hosts_are_not_compared(files: dict[str, str], doubt: st
 
 
 def test_only_readings_of_the_same_kind_are_compared(tmp_path: Path) -> None:
-    """/proc/net/netstat and /proc/net/snmp alternate, each with its own predecessor; two tools share no counters."""
+    """The files netstat and snmp of /proc/net may alternate; outputs of different tools are not compared."""
     files = {}
     for number in (1, 2):
         files[f"netstat{number}"] = proc_net(number)
@@ -273,7 +273,7 @@ def test_several_processes_in_one_file_are_distinguished(tmp_path: Path) -> None
     ],
 )
 def test_an_unknown_file_is_reported_and_the_others_are_read(content: bytes, reason: str, tmp_path: Path) -> None:
-    """The report contains the start of the file, and the kinds that would be recognised."""
+    """The report shows the file's first line, and where the recognised kinds are listed."""
     explanation = explained(tmp_path, {"unknown": content, "log": COMBINED})
     unknown, log = explanation.found
     assert unknown.kind is None

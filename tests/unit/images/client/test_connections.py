@@ -46,7 +46,7 @@ def test_surplus_connections_are_closed() -> None:
 
 
 def test_the_search_for_an_unreachable_worker_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error counts what was found; nothing stays open. On this clock, a look takes a tenth of a second."""
+    """The error counts what was found; nothing stays open. Each reading of this clock advances it by 0.1 s."""
     clock = itertools.count(100)
     monkeypatch.setattr(placement, "time", types.SimpleNamespace(monotonic=lambda: next(clock) / 10))
     with FakeNginx(Behaviour(worker_pids=(11,))) as server:
@@ -86,7 +86,7 @@ def test_lost_packets_do_not_delay_the_search(monkeypatch: pytest.MonkeyPatch) -
     with FakeNginx(Behaviour(deaf=True)) as server:
         bursts = count_bursts(monkeypatch, before_second=server.listen)
         with placed(server, 2, 1):
-            # At that moment, most of the first burst is still on its way.
+            # When the second burst begins, most of the first is still unanswered.
             assert bursts[0] == 0
             assert bursts[1] > 8
             server.wait_for_open(5)
@@ -119,7 +119,7 @@ def test_a_server_that_breaks_every_connection_ends_the_search_at_once() -> None
     ("address", "words"), [("127.0.0.1", "Connection refused"), ("255.255.255.255", "unreachable|denied")]
 )
 def test_the_search_ends_at_once_if_nothing_can_be_reached(address: str, words: str) -> None:
-    """The search for a dead subject is shorter than for a slow one; the kernel's error shows which it is."""
+    """The search gives up sooner on a dead nginx than on a slow one; the kernel's error distinguishes them."""
     with closed_port() as port, pytest.raises(OSError, match=words):
         place(address, port, workers=1, per_worker=(1,), trial="t", timeout_s=HANG_S)
 
@@ -158,8 +158,8 @@ def test_bulk_downloads_run_until_the_window_ends_and_are_then_closed() -> None:
         server.wait_for_open(2)
 
 
-def test_downloads_that_end_before_the_window_are_counted() -> None:
-    """All received bytes are counted, too, and the others are not disturbed."""
+def test_downloads_that_end_before_the_window_does_are_counted() -> None:
+    """Their bytes count as well."""
     with FakeNginx(Behaviour(bulk_bytes=100_000)) as server, placed(server, 2, 1) as found:
         now_s = time.monotonic()
         samples = download(asked(found), start_s=now_s, end_s=now_s + 0.5)

@@ -37,7 +37,7 @@ def carrying(profile: LinkProfile, *, egress_mbit: float, ingress_mbit: float) -
 
 
 def on_a_host(*carried_mbit: float) -> tuple[Measure, list[LinkProfile]]:
-    """Return links over a host that carries this much egress at each measurement, and their requested settings."""
+    """Return a function that measures links on a host with these egress rates, and the list of profiles that it got."""
     asked: list[LinkProfile] = []
     hosts: Iterator[float] = iter(carried_mbit)
 
@@ -66,8 +66,8 @@ def test_a_rate_that_the_host_does_not_carry_is_lowered_only_in_that_direction()
 
 
 @pytest.mark.parametrize("carried_mbit", [0, 130])
-def test_a_rate_below_a_fifth_of_the_requested_one_is_another_network(carried_mbit: int) -> None:
-    """A link that carries nothing is not a network at all; this is reported, and other claims continue."""
+def test_a_rate_is_not_lowered_below_a_fifth_of_the_requested_one(carried_mbit: int) -> None:
+    """That would be another network: the fault is reported, and the run goes on with other claims."""
     measure, asked = on_a_host(*[carried_mbit] * 3)
     assert settle(FAST, measure, PRECONDITION).wrong == (
         f"egress rate {carried_mbit} Mbit/s, wanted 500 within 10 %",

@@ -1,4 +1,4 @@
-"""A trial that fails costs its block; a second failure of the same arm ends the scenario."""
+"""A trial that fails costs its block; two failures in a row of the same arm end the scenario."""
 
 from collections.abc import Callable, Collection
 
@@ -88,7 +88,7 @@ def test_an_unavailable_log_does_not_prevent_a_verdict(decide: Deciding, monkeyp
     assert not [path for path in cell.evidence if "access" in path]
 
 
-def test_a_failed_look_at_the_noise_fails_the_trial(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_measurement_of_the_noise_fails_the_trial(decide: Deciding, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client measures the noise before each block."""
     bench = FakeBench(stalled)
     looks: list[Callable[[], float]] = []
@@ -118,7 +118,7 @@ def test_without_a_new_lab_the_claim_is_not_decided(decide: Deciding, monkeypatc
 
 @pytest.mark.parametrize("why", ["engine", "run"])
 def test_without_its_engine_or_after_the_end_of_the_run_a_claim_gets_no_result(decide: Deciding, why: str) -> None:
-    """The claim was not tested here and may be tested elsewhere; the end of its containers is not a failure."""
+    """The claim was not tested here and may be tested elsewhere; removing its containers is not a failure."""
     gone = EngineUnavailableError("gone")
     asked = claim("stall", "loaded")
     running = decide.measuring(failing(gone if why == "engine" else DIED, 1, 2), asked)

@@ -23,7 +23,7 @@ def loops(*seconds: LoopSecond) -> tuple[WorkerLoop, ...]:
 
 def said(*long: LongIteration, **changes: object) -> list[tuple[Reason, CauseVerdict]]:
     """Return the report on a worker that had these long iterations in ten seconds."""
-    second = replace(SECOND, long=long, lasted_s=10.0, **changes)  # type: ignore[arg-type]  # of its own fields
+    second = replace(SECOND, long=long, lasted_s=10.0, **changes)  # type: ignore[arg-type]  # fields by name
     return [(sign.reason, sign.verdict) for sign in signs(loops(second))]
 
 
@@ -48,7 +48,7 @@ def said(*long: LongIteration, **changes: object) -> list[tuple[Reason, CauseVer
 def test_stalls_are_reported_by_their_length_and_frequency(
     long: tuple[LongIteration, ...], expected: list[tuple[Reason, CauseVerdict]]
 ) -> None:
-    """A stall delays a tenth of all moments by 5 ms, or a hundredth by 100 ms; users do not notice shorter delays."""
+    """Stalls are reported if a tenth of all events wait 5 ms, or a hundredth 100 ms; users do not notice less."""
     assert said(*long) == expected
 
 
@@ -57,9 +57,9 @@ def test_waiting_for_a_cpu_before_iterations_is_reported() -> None:
     starved = (Reason.STARVED, CauseVerdict.FOUND)
     assert said(run_s=3.0, wait_s=3.0) == [starved]
     assert said(run_s=5.0, wait_s=1.0) == said(run_s=0.1, wait_s=0.2) == []
-    # The stall is a share of the time without the wait; here, that time is too short for a report.
+    # Stalls count as a share of the time without waits: these would be too few in ten seconds, but not in four.
     assert set(said(*(STALL,) * 20, run_s=1.0, wait_s=6.0)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
-    # A wait that began before the recording counts in full at the wait's end, so that no time may remain.
+    # A wait that began before the recording counts in full when it ends, so there may be no time left.
     assert set(said(*(STALL,) * 20, run_s=1.0, wait_s=10.2)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
     assert said(replace(STALL, took_s=0.012), run_s=1.0, wait_s=10.2) == [starved]
 
