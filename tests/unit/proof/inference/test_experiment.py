@@ -214,6 +214,7 @@ def test_an_experiment_that_cannot_be_run_is_rejected() -> None:
         bench.experiment(stall, stall)
     with pytest.raises(ValueError, match="a seed from 0"):
         Experiment(run_trial=bench.run_trial, questions=[stall], looks=(6,), seed=-1)
+    assert Experiment(run_trial=bench.run_trial, questions=[stall], looks=(6,), seed=0).answer("stall").blocks == 6
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,12 @@ def test_an_order_holds_if_the_pairs_pages_test_and_every_step_agree(blocks: Seq
     assert verdict(blocks, scale=Scale.SHARE, threshold=0.75, form=Form.ORDER) == expected
 
 
+def test_an_order_does_not_hold_by_its_pairs_alone() -> None:
+    """With three doses, two of three pairs in each of five blocks are no clear order: Page's p is 0.08."""
+    blocks = [Ordered(responses=(2, 2.1, 1))] * 5
+    assert verdict(blocks, scale=Scale.SHARE, threshold=0.5, form=Form.ORDER) != "holds"
+
+
 QUICK = settings(max_examples=50, database=None, derandomize=True)
 # Effects around, at and beyond the threshold 2 and its reciprocal, which is exact for powers of two.
 RATIOS = st.sampled_from([0.0, 0.125, 0.5, 1.0, 1.9375, 2.0, 2.0625, 4.0, math.inf])

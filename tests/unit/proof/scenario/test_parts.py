@@ -34,10 +34,20 @@ from tuneproof.proof.scenario.preconditions import PreconditionError, check_subj
         ((5, 9), (), (7, 14), (7, 14)),
         ((5, 9), (), (29,), (29,)),
         ((12, 18, 24), (), (7, 14), (12, 18, 24)),
+        ((12, 18, 24), (3,), (), (12, 18, 24, 27)),
         ((12, 18, 24), (), (29,), (29,)),
         ((7, 14), (), (7, 20), (7, 14)),
     ],
-    ids=["the-depths", "further", "own-later", "own-single", "own-sooner", "own-beyond", "own-at-the-same-time"],
+    ids=[
+        "the-depths",
+        "further",
+        "own-later",
+        "own-single",
+        "own-sooner",
+        "further-of-three",
+        "own-beyond",
+        "own-at-the-same-time",
+    ],
 )
 def test_a_claim_uses_looks_of_its_own_if_those_of_the_depth_come_too_soon(
     depth: tuple[int, ...], further: tuple[int, ...], own: tuple[int, ...], wanted: tuple[int, ...]

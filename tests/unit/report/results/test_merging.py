@@ -25,6 +25,7 @@ def test_merged_shards_have_all_cells_in_the_given_order(tmp_path: Path) -> None
     merged = merge([one, other])
     assert merged.cells == (*one.cells, *other.cells)
     assert (merged.seconds, merged.finished, merged.seed) == (120.0, True, 7)
+    assert merged.to_json()["finished"] is True
     assert merged.started == "2026-11-20T08:00:00Z"
     assert merged.options == OPTIONS | {"shard_split": "ab"}
     assert [(run.cells, run.path) for run in merged.runs] == [
@@ -130,6 +131,7 @@ def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> N
     cut = written(tmp_path / "b", a_cell("two"), finished=None, seconds=None)
     merged = merge([one, cut])
     assert (merged.finished, merged.seconds) == (False, None)
+    assert ("finished" in merged.to_json(), "finished" in merge([cut]).to_json()) == (False, False)
     assert remarks(merged) == (
         f"Interrupted, or still running: 1 result so far ({cut.path}, started 2026-11-20T09:36:16Z).",
     )
