@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from tuneproof.conf.statements import Problem, Statement
-from tuneproof.conf.tree import Block
+from tuneproof.conf.tree import Block, problem_at
 from tuneproof.conf.values import size_bytes, whole_number
 
 _KINDS: Final = ("proxy", "fastcgi", "uwsgi", "scgi")
@@ -32,8 +32,7 @@ def buffer_problems(
             if (own or block.name == "server") and not block.may_say_more:
                 messages = [_refusal(block, kind, page, changed or {}) for page in pages_bytes]
                 if all(messages):
-                    at = own[-1] if own else block
-                    yield Problem(file=at.file, line=at.line, message=messages[0])
+                    yield problem_at(own[-1] if own else block, messages[0])
 
 
 def refusal_on_x86(said: Statement, http: Block) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 from tuneproof.conf.directives import directive, known
 from tuneproof.conf.sockets import Socket, Sockets
 from tuneproof.conf.statements import Problem, Statement
-from tuneproof.conf.tree import Block
+from tuneproof.conf.tree import Block, is_given, problem_at
 
 # https://nginx.org/en/CHANGES: before that, nginx started, and handshakes failed.
 _SOCKETS_CHECKED_SINCE: Final = (1, 15, 0)
@@ -40,15 +40,15 @@ def _of_server(server: Block, servers: list[Block], version: tuple[int, ...]) ->
     is_alone = context != "stream" or version < _STREAM_LIKE_HTTP_SINCE or _is_alone(server, servers)
     if not certificates:
         if place is not None and is_alone and not _rejects(server):
-            yield _problem(place, f'no "ssl_certificate" is defined for the "{what}" directive')
+            yield problem_at(place, f'no "ssl_certificate" is defined for the "{what}" directive')
     elif len(keys) < len(certificates):
         said, is_new = certificates[-1], context == "stream" and version >= _STREAM_LIKE_HTTP_SINCE
         lacking = f'no "ssl_certificate_key" is defined for certificate "{said.value}"'
         if is_new or (context == "http" and place is None):
-            yield _problem(said, lacking)
+            yield problem_at(said, lacking)
         elif place is not None:
             none = f'no "ssl_certificate_key" is defined for the "{what}" directive'
-            yield _problem(place, f'{lacking} and the "{what}" directive' if keys else none)
+            yield problem_at(place, f'{lacking} and the "{what}" directive' if keys else none)
 
 
 def _of_socket(socket: Socket) -> Iterator[Problem]:
@@ -57,16 +57,16 @@ def _of_socket(socket: Socket) -> Iterator[Problem]:
         return
     if socket.default.in_effect("ssl_certificate"):
         said = socket.default.in_effect("ssl_protocols")
-        is_known = all(one.is_given for each in said for one in each.filled)
+        is_known = all(map(is_given, said))
         if socket.address.is_udp and said and is_known and not any(_FOR_QUIC in each.args for each in said):
             message = f'"ssl_protocols" must enable {_FOR_QUIC} for the "{_LISTEN.format("quic")}" directive'
-            yield _problem(socket.default, message)
+            yield problem_at(socket.default, message)
         return
     lacking = [one for one in socket.servers if not one.in_effect("ssl_certificate") and not _rejects(one)]
     if lacking:
         first = socket.default if socket.default in lacking else lacking[0]
         what = _LISTEN.format("quic" if socket.address.is_udp else "ssl")
-        yield _problem(first, f'no "ssl_certificate" is defined for the "{what}" directive')
+        yield problem_at(first, f'no "ssl_certificate" is defined for the "{what}" directive')
 
 
 def _request_for_tls(server: Block, context: str, version: tuple[int, ...]) -> tuple[Statement | None, str]:
@@ -94,7 +94,3 @@ def _is_alone(server: Block, servers: list[Block]) -> bool:
 
 def _ports(server: Block) -> set[str]:
     return {listen.value.rpartition(":")[2] for listen in server.local("listen")}
-
-
-def _problem(at: Statement | Block, message: str) -> Problem:
-    return Problem(file=at.file, line=at.line, message=message)

@@ -14,7 +14,7 @@ from tuneproof.conf.refusals import refusals
 from tuneproof.conf.reuse import Judgement, judge
 from tuneproof.conf.sockets import Sockets, sockets_of
 from tuneproof.conf.statements import Problem, Statement
-from tuneproof.conf.tree import Block, Configuration
+from tuneproof.conf.tree import Block, Configuration, is_given
 from tuneproof.conf.unknown_variables import fixed_variables, unknown_variables
 from tuneproof.conf.unreachable import Unreachable, unreachable_in
 from tuneproof.conf.upstreams import Target, Upstream, port_problems, targets_of, upstreams_of
@@ -157,7 +157,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
     sockets = sockets_of(main, numbers)
     listens = [listen for block in main.all("server") for listen in block.local("listen")]
     # Which fragments in a folder are included together, and which values placeholders get, is unknown.
-    is_known = not configuration.is_fragment and all(one.is_given for listen in listens for one in listen.filled)
+    is_known = not configuration.is_fragment and all(map(is_given, listens))
     refused = sockets.problems if is_known else tuple(filter(_is_torn, sockets.problems))
     problems = (
         *configuration.problems,

@@ -11,7 +11,7 @@ from typing import Final
 
 from tuneproof.conf.listens import Address, Listen, ListenError
 from tuneproof.conf.statements import Problem, Statement
-from tuneproof.conf.tree import Block
+from tuneproof.conf.tree import Block, problem_at
 
 PROTOCOLS: Final = frozenset({"ssl", "http2", "proxy_protocol", "quic"})
 """Parameters that apply to a socket if any ``listen`` of its address has them."""
@@ -209,8 +209,7 @@ def _listens(main: Block, protocol: str) -> Iterator[tuple[Block, Statement | No
 
 
 def _problem(statement: Statement | None, server: Block, message: str) -> Problem:
-    place = server if statement is None else statement
-    return Problem(file=place.file, line=place.line, message=message)
+    return problem_at(server if statement is None else statement, message)
 
 
 def _in_use(sockets: Iterable[Socket]) -> Iterator[Problem]:
@@ -225,5 +224,5 @@ def _in_use(sockets: Iterable[Socket]) -> Iterator[Problem]:
             alike = earlier[address.host if address.family == "unix" else address.port]
             if any(map(socket.excludes, alike)):
                 place = socket.listens[0] if socket.listens else socket.servers[0]
-                yield Problem(file=place.file, line=place.line, message=_IN_USE.format(socket.address.name))
+                yield problem_at(place, _IN_USE.format(socket.address.name))
             alike.append(socket)

@@ -300,9 +300,7 @@ class _Reader:
         names = self._source.included(pattern)
         for name in names:
             if name in chain:
-                self.problems.append(
-                    Problem(file=statement.file, line=statement.line, message=f'include "{pattern}" leads to itself')
-                )
+                self.problems.append(problem_at(statement, f'include "{pattern}" leads to itself'))
                 continue
             if len(chain) > _DEEPEST_INCLUDE:
                 raise BadInputError(f"includes nested more than {_DEEPEST_INCLUDE} deep", where=name, remedy=_TOO_MUCH)
@@ -316,7 +314,7 @@ class _Reader:
         folders = [name for name in self._source.folders(pattern) if not names or posixpath.dirname(name) in beside]
         for name in folders:
             message = f'pread() "{name}" failed (21: Is a directory)'
-            self.problems.append(Problem(file=statement.file, line=statement.line, message=message))
+            self.problems.append(problem_at(statement, message))
         if names or folders:
             return
         if posixpath.basename(pattern) in _TABLES:
@@ -328,7 +326,7 @@ class _Reader:
         is_elsewhere = not self._source.is_complete and (pattern.startswith("/") or self._is_fragment or is_alone)
         if not has_star and not is_elsewhere:
             message = f'open() "{pattern}" failed (2: No such file or directory)'
-            self.problems.append(Problem(file=statement.file, line=statement.line, message=message))
+            self.problems.append(problem_at(statement, message))
         if not has_star or not self._source.is_complete:
             self.unseen.append(pattern)
             # Files that http{} includes with a pattern are sites, and seldom contain settings for the other sites.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tuneproof.conf.statements import Problem, Statement
-from tuneproof.conf.tree import Block, is_given
+from tuneproof.conf.tree import Block, is_given, problem_at
 from tuneproof.conf.values import is_address, whole_number
 from tuneproof.conf.variables import pattern_of, possible_values
 from tuneproof.nginx_changes import since
@@ -129,7 +129,7 @@ def port_problems(targets: Iterable[Target], upstreams: Mapping[str, Upstream], 
             is_certain = is_whole or is_address(target.host.strip("[]"))
             message = f'no port in upstream "{target.host}"' if is_certain else ""
         if message:
-            yield Problem(file=target.statement.file, line=target.statement.line, message=message)
+            yield problem_at(target.statement, message)
 
 
 def _is_wrong_port(target: Target, port: str) -> bool:

@@ -10,7 +10,7 @@ from tuneproof.audit.patches import Before, Edit, Insert, Replace, place_of, set
 from tuneproof.conf.facts import Facts, Proxied
 from tuneproof.conf.reuse import Lack, Reuse, connection_header
 from tuneproof.conf.statements import Statement
-from tuneproof.conf.tree import Block
+from tuneproof.conf.tree import Block, is_given
 from tuneproof.conf.upstreams import DEFAULT_SINCE, KEPT_SINCE, METHODS, Upstream
 from tuneproof.conf.variables import variables
 
@@ -96,7 +96,7 @@ def _working(facts: Facts, proxied: Proxied) -> Advised:
             or size.statement is None
             or (
                 size.keepalive <= _IDLE_CONNECTIONS
-                and all(one.is_given for one in size.statement.filled)
+                and is_given(size.statement)
                 and (size.is_local or len(facts.passing_to(size.name)) == 1)
             )
         )

@@ -155,10 +155,8 @@ def _of_sockets(evidence: EvidenceSet) -> Iterator[Reason]:
         tried = Counter(str(entry.peer) for entry in table.content.entries if entry.state == _SYN_SENT)
         for peer, number in tried.most_common(1):
             if number >= ENOUGH_REQUESTS:
-                text = (
-                    f"{number} connections to {peer} wait for an answer to their SYN (SYN-SENT): it is unreachable, a "
-                )
-                text += "firewall drops packets, or its queues are full."
+                why = "it is unreachable, a firewall drops packets, or its queues are full"
+                text = f"{number} connections to {peer} wait for an answer to their SYN (SYN-SENT): {why}."
                 yield Reason(text=text, files=(table.name,))
 
 

@@ -24,7 +24,7 @@ class CpuWait:
 
     @property
     def text(self) -> str:
-        """It, in a sentence, with its usual reasons."""
+        """The wait in a sentence, with its usual reasons."""
         why = "other processes, or the CPU quota of its cgroup (cpu.stat), keep it from running"
         return f"nginx waits for a CPU {share(self.share)} of the time{self.of}: {why}."
 
