@@ -1,4 +1,4 @@
-"""The engine that the docker command would use, with a test's own variables and files."""
+"""The lab selects the same engine as the docker command; each test has its own variables and configuration files."""
 
 import json
 import os
@@ -21,7 +21,7 @@ HOST = "tcp://10.0.0.9:2376"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The docker command's own settings, with a context called far."""
+    """Return a configuration folder of the docker command, with a context called far."""
     meta = tmp_path / "contexts/meta/0cfef25d0a1d1e0f"
     meta.mkdir(parents=True)
     text = json.dumps({"Name": "far", "Metadata": {}, "Endpoints": {"docker": {"Host": FAR, "SkipTLSVerify": False}}})
@@ -46,12 +46,12 @@ def folder(tmp_path: Path) -> Path:
 def test_the_environment_selects_the_engine_of_the_docker_command(
     folder: Path, variables: dict[str, str], current: str | None, address: str
 ) -> None:
-    """Docker's library has other rules, so it does not decide."""
+    """Docker's Python library has other rules, so it gets the address from the lab."""
     if current is not None:
         (folder / "config.json").write_text(json.dumps({"currentContext": current}), encoding="utf-8")
-    around = {"DOCKER_CONFIG": str(folder), **variables}
-    environment = resolved(around)
-    assert environment == {"DOCKER_CONFIG": around["DOCKER_CONFIG"], "DOCKER_HOST": address}
+    configured = {"DOCKER_CONFIG": str(folder), **variables}
+    environment = resolved(configured)
+    assert environment == {"DOCKER_CONFIG": configured["DOCKER_CONFIG"], "DOCKER_HOST": address}
     client = docker.from_env(version="1.41", environment=environment)
     assert client.api.base_url.rpartition("/")[2] in address.replace("unix:///var/run/docker.sock", "localhost")
     client.close()
@@ -69,40 +69,37 @@ def test_the_default_context_does_not_depend_on_the_current_one(folder: Path, ho
     "variables",
     [{}, {"DOCKER_HOST": HOST}, {"DOCKER_CONTEXT": "default"}, {"DOCKER_HOST": HOST, "DOCKER_CONTEXT": "far"}],
 )
-def test_the_docker_command_agrees(tmp_path: Path, variables: dict[str, str]) -> None:
-    around = {"DOCKER_CONFIG": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+def test_the_docker_command_selects_the_same_engine(tmp_path: Path, variables: dict[str, str]) -> None:
+    configured = {"DOCKER_CONFIG": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin"}
 
-    def docker_says(*words: str) -> str:
-        said = subprocess.run(
-            ["docker", *words], check=True, env={**around, **variables}, capture_output=True, text=True
-        )
-        return said.stdout.strip()
+    def host_of(*context: str) -> str:
+        command = ["docker", "context", "inspect", *context, "-f", "{{.Endpoints.docker.Host}}"]
+        environment = {**configured, **variables}
+        return subprocess.run(command, check=True, env=environment, capture_output=True, text=True).stdout.strip()
 
-    made = ["docker", "context", "create", "far", "--docker", f"host={FAR}"]
-    subprocess.run(made, env=around, check=True, capture_output=True)
-    subprocess.run(["docker", "context", "use", "far"], env=around, check=True, capture_output=True)
-    asked = "{{.Endpoints.docker.Host}}"
-    assert resolved({**around, **variables})["DOCKER_HOST"] == docker_says("context", "inspect", "-f", asked)
-    default = at_context("default", {**around, **variables})["DOCKER_HOST"]
-    assert default == docker_says("context", "inspect", "default", "-f", asked)
+    create = ["docker", "context", "create", "far", "--docker", f"host={FAR}"]
+    subprocess.run(create, env=configured, check=True, capture_output=True)
+    subprocess.run(["docker", "context", "use", "far"], env=configured, check=True, capture_output=True)
+    assert resolved({**configured, **variables})["DOCKER_HOST"] == host_of()
+    assert at_context("default", {**configured, **variables})["DOCKER_HOST"] == host_of("default")
 
 
 @pytest.mark.parametrize("make", [lambda file: file.write_text("{"), lambda file: file.write_text("[]"), Path.mkdir])
-def test_an_unreadable_file_gives_one_message(folder: Path, make: Callable[[Path], object]) -> None:
+def test_an_unusable_config_file_is_reported(folder: Path, make: Callable[[Path], object]) -> None:
     make(folder / "config.json")
     with pytest.raises(BadInputError, match="current context: Docker's contexts cannot be read"):
         resolved({"DOCKER_CONFIG": str(folder)})
 
 
-def test_a_folder_without_permission_to_enter_gives_one_message(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After sudo -u, HOME may be the folder of another user."""
+def test_a_configuration_folder_without_permission_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After sudo -u, HOME may be another user's folder."""
     monkeypatch.setattr(os, "stat", Mock(side_effect=PermissionError(13, "Permission denied")))
     monkeypatch.setattr(Path, "read_text", Mock(side_effect=PermissionError(13, "Permission denied")))
     with pytest.raises(BadInputError, match="current context: Docker's contexts cannot be read"):
         resolved({"DOCKER_CONFIG": str(folder)})
 
 
-def test_a_missing_context_gives_one_message(folder: Path) -> None:
+def test_a_missing_context_is_reported_with_the_existing_ones(folder: Path) -> None:
     with pytest.raises(BadInputError, match=r"Docker context near: there is no such") as caught:
         resolved({"DOCKER_CONFIG": str(folder), "DOCKER_CONTEXT": "near"})
     assert caught.value.remedy.startswith("use one of default, far,")

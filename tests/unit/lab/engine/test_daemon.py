@@ -1,4 +1,4 @@
-"""Starting an engine, on a machine that exists only in a temporary folder: no apt-get, no dockerd, no root."""
+"""An engine is installed and started on a fake machine in a temporary folder, without apt-get, dockerd or root."""
 
 import os
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ DAEMON_PID = 4242
 
 
 class Machine:
-    """A machine without an engine; each connection attempt is one tick of its clock.
+    """A machine without an engine.
 
-    answers_after: the number of attempts that fail once dockerd runs; None: all fail. exits_after: the number of
-    attempts after which dockerd ends; None: it keeps running. fails: the results of programs, by a word of their
-    commands; those programs do nothing here.
+    answers_after: the number of connection attempts that fail after dockerd has started (None: all). exits_after: the
+    attempt at which dockerd exits (None: it keeps running). results: the results of programs by a word of their
+    command; these programs change nothing on the machine.
     """
 
     def __init__(self, folder: Path, *, answers_after: int | None = 1, exits_after: int | None = None) -> None:
@@ -29,7 +29,7 @@ class Machine:
         self.attempts_since_start = 0
         self.installed = True
         self.log_on_start = "starting up\n"
-        self.fails: dict[str, Finished] = {}
+        self.results: dict[str, Finished] = {}
         self.commands: list[str] = []
         self.reports: list[str] = []
         self.paths = EnginePaths(
@@ -46,7 +46,7 @@ class Machine:
         self.paths.os_release.write_text('ID=debian\nPRETTY_NAME="Debian GNU/Linux 12"\n', encoding="utf-8")
 
     def add_process(self, pid: int, name: str, state: str = "S") -> None:
-        """Put a process into the process table, in the format of proc(5)."""
+        """Add a process to the process table, in the format of proc(5)."""
         folder = self.paths.proc / str(pid)
         folder.mkdir()
         (folder / "comm").write_text(f"{name}\n", encoding="utf-8")
@@ -60,8 +60,8 @@ class Machine:
     def run(self, command: Sequence[str], *, timeout_s: float) -> Finished:
         assert timeout_s > 0
         self.commands.append(" ".join(command))
-        for word in self.fails.keys() & set(command):
-            return self.fails[word]
+        for word in self.results.keys() & set(command):
+            return self.results[word]
         if "install" in command:
             self.installed = True
         if command[0] == "setsid":
@@ -146,7 +146,7 @@ def test_the_journal_is_shown_for_a_service_that_does_not_start(tmp_path: Path) 
     """Systemctl only reports the failure; the journal gives the reason."""
     machine = Machine(tmp_path)
     machine.paths.systemd_dir.mkdir()
-    machine.fails = {
+    machine.results = {
         "systemctl": Finished(status=1, output="Job for docker.service failed."),
         "journalctl": Finished(status=0, output="no space left on device"),
     }
@@ -155,12 +155,12 @@ def test_the_journal_is_shown_for_a_service_that_does_not_start(tmp_path: Path) 
     assert caught.value.tail == "Job for docker.service failed.\nno space left on device"
 
 
-@pytest.mark.parametrize("left", ["3999999\n", "77", ""], ids=["nobody", "another-program", "cut-short"])
-def test_a_stale_pid_file_does_not_prevent_the_engine_from_starting(left: str, tmp_path: Path) -> None:
-    """The file is removed before dockerd starts: the fake machine's run() would notice it."""
+@pytest.mark.parametrize("content", ["3999999\n", "77", ""], ids=["no-process", "another-program", "empty"])
+def test_a_stale_pid_file_does_not_prevent_the_engine_from_starting(content: str, tmp_path: Path) -> None:
+    """The fake machine's run() checks that the file has been removed before dockerd starts."""
     machine = Machine(tmp_path)
     machine.add_process(77, "python3")
-    machine.paths.pid_file.write_text(left, encoding="utf-8")
+    machine.paths.pid_file.write_text(content, encoding="utf-8")
     machine.ensure()
     assert machine.paths.pid_file.read_text(encoding="utf-8") == str(DAEMON_PID)
 
@@ -184,7 +184,7 @@ def test_the_end_of_the_log_is_shown_after_an_early_exit(tmp_path: Path) -> None
 
 
 def test_a_start_that_loses_a_race_waits_for_the_winner(tmp_path: Path) -> None:
-    """A package's start script may have been faster; then our dockerd exits, and the other one answers."""
+    """A package's start script may be faster: then this dockerd exits, and the script's dockerd answers."""
     machine = Machine(tmp_path, answers_after=3, exits_after=1)
     machine.add_process(55, "dockerd")
     connect = machine.connect
@@ -194,7 +194,7 @@ def test_a_start_that_loses_a_race_waits_for_the_winner(tmp_path: Path) -> None:
             machine.paths.pid_file.write_text("55", encoding="utf-8")
         return connect()
 
-    machine.connect = connect_and_see_the_winner  # type: ignore[method-assign] # one more event on this machine
+    machine.connect = connect_and_see_the_winner  # type: ignore[method-assign] # the other dockerd replaces the pid file
     machine.ensure()
     assert machine.attempts_since_start == 4
 
@@ -211,11 +211,9 @@ def test_the_lab_gives_up_on_an_engine_that_never_answers(tmp_path: Path) -> Non
     ("is_root", "os_release"), [(False, "ID=debian\n"), (True, "ID=fedora\nID_LIKE='rhel centos'\n"), (True, None)]
 )
 def test_if_nothing_may_be_installed_the_steps_are_shown(
-    is_root: bool,  # noqa: FBT001 - a parameter of the test
-    os_release: str | None,
-    tmp_path: Path,
+    os_release: str | None, tmp_path: Path, *, is_root: bool
 ) -> None:
-    """For an ordinary user, or on another distribution, nothing is run, and the first message stays."""
+    """For an ordinary user, and on other distributions, the lab runs no program and reports the first error."""
     machine = Machine(tmp_path)
     machine.paths.os_release.unlink()
     if os_release is not None:
@@ -227,13 +225,13 @@ def test_if_nothing_may_be_installed_the_steps_are_shown(
 
 
 def test_an_engine_that_the_user_chose_is_never_replaced(tmp_path: Path) -> None:
-    """Only the user can fix an address that does not answer, or a socket without permission, even for root."""
+    """Only the user can correct the address or the permissions, so even root starts no other engine."""
     machine = Machine(tmp_path)
 
     def connect() -> Machine:
         raise EngineUnavailableError("The Docker engine does not answer.")
 
-    machine.connect = connect  # type: ignore[method-assign] # this machine's address was chosen
+    machine.connect = connect  # type: ignore[method-assign] # the error for a chosen address
     with pytest.raises(EngineUnavailableError, match="does not answer"):
         machine.ensure()
     assert machine.commands == []

@@ -64,7 +64,6 @@ def test_the_process_of_this_test_is_not_taken_for_dockerd(paths: EnginePaths) -
 
 
 def test_a_running_dockerd_is_found_by_its_pid_file(paths: EnginePaths, tmp_path: Path) -> None:
-    """The number and the name must both match."""
     with started(write_program(tmp_path, "dockerd")) as process:
         paths.pid_file.write_text(f"{process.pid}\n", encoding="utf-8")
         assert find_dockerd(paths) == process.pid
@@ -85,14 +84,14 @@ def test_a_dead_dockerd_is_not_found_even_before_its_parent_has_waited_for_it(
 
 
 def test_pid_files_and_sockets_of_a_dead_containerd_are_removed_and_the_rest_stays(paths: EnginePaths) -> None:
-    """The configuration stays, since dockerd rewrites it."""
+    """The configuration may stay, since dockerd rewrites it."""
     paths.pid_file.write_text("3999999", encoding="utf-8")
     clear_leftovers(paths)
     assert not paths.pid_file.exists()
     assert [path.name for path in paths.containerd_dir.iterdir()] == ["containerd.toml"]
 
 
-def test_a_machine_without_leftovers_is_not_an_error(tmp_path: Path) -> None:
+def test_a_machine_without_leftovers_gives_no_error(tmp_path: Path) -> None:
     paths = EnginePaths(
         pid_file=tmp_path / "docker.pid", containerd_dir=tmp_path / "none", containerd_socket=tmp_path / "none.sock"
     )
@@ -101,7 +100,7 @@ def test_a_machine_without_leftovers_is_not_an_error(tmp_path: Path) -> None:
 
 
 def test_an_orphan_containerd_is_ended(paths: EnginePaths, tmp_path: Path) -> None:
-    """The orphan's dockerd was killed; the next one could not use its files."""
+    """Its dockerd was killed, and the next dockerd could not use the same files."""
     with started(
         write_program(tmp_path, "containerd"), "--config", paths.containerd_dir / "containerd.toml"
     ) as process:
@@ -114,7 +113,7 @@ def test_an_orphan_containerd_is_ended(paths: EnginePaths, tmp_path: Path) -> No
 def test_other_containerds_and_the_shims_of_containers_stay_alive(
     name: str, paths: EnginePaths, tmp_path: Path
 ) -> None:
-    """A service's containerd uses another folder; a shim names dockerd's folder, but holds a container."""
+    """A separate containerd service has another folder. A shim has dockerd's folder, but its container is running."""
     folder = "/run/containerd" if name == "containerd" else paths.containerd_dir
     with started(write_program(tmp_path, name), "--address", f"{folder}/containerd.sock") as process:
         clear_leftovers(paths)
@@ -122,7 +121,7 @@ def test_other_containerds_and_the_shims_of_containers_stay_alive(
 
 
 def test_the_containerd_of_a_running_dockerd_keeps_its_files(paths: EnginePaths, tmp_path: Path) -> None:
-    """The daemon may not have written its pid file yet, and must not be disturbed."""
+    """That daemon may not have written its pid file yet."""
     dockerd = write_program(tmp_path, "dockerd", RUN_ARGUMENTS)
     containerd = write_program(tmp_path, "containerd")
     with started(dockerd, containerd, "--config", paths.containerd_dir / "containerd.toml"):
@@ -131,8 +130,8 @@ def test_the_containerd_of_a_running_dockerd_keeps_its_files(paths: EnginePaths,
 
 
 @pytest.mark.parametrize("listens", [False, True])
-def test_a_socket_without_a_listener_is_removed(paths: EnginePaths, *, listens: bool) -> None:
-    """The socket file of a containerd service makes dockerd wait for that service."""
+def test_only_a_socket_without_a_listener_is_removed(paths: EnginePaths, *, listens: bool) -> None:
+    """If the socket file of a containerd service exists, dockerd waits for that service."""
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(paths.containerd_socket))
         if listens:

@@ -14,7 +14,7 @@ from tuneproof.lab.engine.packages import apt_install, install_early, is_debian_
 
 
 class Apt:
-    """A package manager that ends each installation with the next given status, and all other commands with success."""
+    """A package manager: each installation ends with the next of these statuses, and every other command succeeds."""
 
     def __init__(self, *statuses: int) -> None:
         self.statuses = list(statuses)
@@ -35,8 +35,8 @@ def _as_root(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("statuses", "verbs"), [([0], ["install"]), ([100, 0], ["install", "update", "install"])])
-def test_package_lists_are_fetched_once_if_they_are_missing_or_outdated(statuses: list[int], verbs: list[str]) -> None:
-    """A new machine has no lists; an interrupted earlier installation is finished first."""
+def test_package_lists_are_fetched_only_after_a_failed_installation(statuses: list[int], verbs: list[str]) -> None:
+    """A new machine has no package lists. An interrupted earlier installation is completed first."""
     apt = Apt(*statuses)
     apt_install("docker.io", why="no engine", run=apt)
     assert apt.verbs == ["--configure", *verbs]
@@ -48,7 +48,7 @@ def test_a_failure_shows_the_end_of_apt_gets_output() -> None:
     assert caught.value.tail.splitlines() == [f"E: line {number}" for number in range(10, 30)]
 
 
-def test_an_ordinary_user_is_shown_the_commands_for_root(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ordinary_user_is_shown_the_command_for_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     apt = Apt()
     with pytest.raises(CannotRunHereError, match="as root: apt-get install mmdebstrap"):
@@ -57,7 +57,7 @@ def test_an_ordinary_user_is_shown_the_commands_for_root(monkeypatch: pytest.Mon
 
 
 def test_the_engine_is_installed_early_only_if_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If an engine is installed or named, no other is installed; a later attempt to reach it reports the error."""
+    """An installed or chosen engine may be broken; the error is reported later, when the lab connects to it."""
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/os-release").write_text("ID=debian\n", encoding="utf-8")
@@ -95,12 +95,12 @@ def test_debian_and_its_descendants_are_recognised(text: str, expected: bool, tm
         (["sleep", "60"], 0.2, 124, "sleep 60: not done after 0.2 s"),
     ],
 )
-def test_a_programs_failure_is_a_value(command: list[str], timeout_s: float, status: int, output: str) -> None:
+def test_the_failure_of_a_program_is_returned(command: list[str], timeout_s: float, status: int, output: str) -> None:
     assert commands.run(command, timeout_s=timeout_s) == Finished(status=status, output=output)
 
 
 def test_a_detached_child_is_not_waited_for() -> None:
-    """Dockerd is started like this: the shell ends at once, and returns its child's id."""
+    """Dockerd is started like this: the shell prints the process id of its child, and exits at once."""
     script = "{ sleep 60 </dev/null >/dev/null 2>&1 & echo $!; }"
     finished = commands.run(["setsid", "sh", "-c", script], timeout_s=30)
     pid = int(finished.output)

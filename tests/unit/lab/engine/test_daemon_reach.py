@@ -1,4 +1,4 @@
-"""Reasons for an unreachable engine: real or missing sockets, and docker-py's own exceptions around the errors."""
+"""Reasons for an unreachable engine, from real or missing sockets and from docker-py's own exceptions."""
 
 import hashlib
 import http.server
@@ -24,7 +24,7 @@ from tuneproof.lab.engine.reach import Endpoint, NoLocalEngineError, connect, ex
 
 @pytest.fixture
 def docker_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep this user's own choice of an engine out of the test."""
+    """Hide the user's own choice of an engine from the test."""
     for name in ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -56,7 +56,7 @@ def test_an_unresponsive_docker_host_is_named_with_the_systems_reason(
 
 
 @pytest.mark.usefixtures("docker_config")
-def test_a_remote_engine_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tcp_address_that_refuses_connections_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with closed_port() as port:
         monkeypatch.setenv("DOCKER_HOST", f"tcp://127.0.0.1:{port}")
         with pytest.raises(EngineUnavailableError, match="Connection refused") as caught:
@@ -65,7 +65,7 @@ def test_a_remote_engine_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("host", "told"),
+    ("host", "expected"),
     [
         ("carrier-pigeon://loft", "carrier-pigeon://loft"),
         ("tcp://[::1", "Invalid IPv6 URL"),
@@ -74,16 +74,16 @@ def test_a_remote_engine_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 @pytest.mark.usefixtures("docker_config")
-def test_a_docker_host_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch, host: str, told: str) -> None:
+def test_a_docker_host_that_cannot_be_used_is_named(monkeypatch: pytest.MonkeyPatch, host: str, expected: str) -> None:
     monkeypatch.setenv("DOCKER_HOST", host)
     with pytest.raises(EngineUnavailableError) as caught:
         connect()
-    assert told in str(caught.value)
+    assert expected in str(caught.value)
 
 
 @pytest.mark.usefixtures("docker_config")
-def test_the_lab_gives_up_on_a_silent_engine_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A socket that accepts connections and never answers, like that of a hanging daemon, is an unresponsive engine."""
+def test_the_lab_gives_up_on_a_silent_engine_after_the_timeout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel accepts connections for a hanging daemon, which never answers."""
     path = f"{tmp_path}/silent.sock"
     monkeypatch.setenv("DOCKER_HOST", f"unix://{path}")
     with socket.socket(socket.AF_UNIX) as server:
@@ -93,16 +93,16 @@ def test_the_lab_gives_up_on_a_silent_engine_in_time(tmp_path: Path, monkeypatch
             connect(timeout_s=1)
 
 
-def test_a_socket_without_permission_leads_to_the_docker_group() -> None:
-    """Neither an installation nor a start would help, so the error must not suggest them."""
+def test_the_remedy_for_a_missing_permission_is_the_docker_group() -> None:
+    """Installing or starting an engine would not help, so the error must not be a NoLocalEngineError."""
     error = explain(wrapped(PermissionError(13, "Permission denied")), Endpoint(address="unix:///var/run/docker.sock"))
     assert not isinstance(error, NoLocalEngineError)
     assert error.what == "This user may not use the Docker engine: Permission denied."
     assert "usermod -aG docker" in error.remedy
 
 
-def test_a_missing_default_socket_may_be_fixed_automatically() -> None:
-    """The steps are still shown, for a user who may not take them."""
+def test_after_a_missing_default_socket_the_lab_may_start_an_engine() -> None:
+    """The remedy still lists the steps, for users without root."""
     error = explain(wrapped(FileNotFoundError(2, "No such file")), Endpoint(address="unix:///var/run/docker.sock"))
     assert isinstance(error, NoLocalEngineError)
     assert "DOCKER_HOST" in error.remedy
@@ -112,11 +112,11 @@ class Engine(http.server.BaseHTTPRequestHandler):
     """An engine that reports its version and answers pings."""
 
     def do_GET(self) -> None:
-        said = b"OK" if self.path.endswith("_ping") else b'{"ApiVersion": "1.41"}'
+        body = b"OK" if self.path.endswith("_ping") else b'{"ApiVersion": "1.41"}'
         self.send_response(200)
-        self.send_header("Content-Length", str(len(said)))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class
         """Print nothing."""
@@ -143,20 +143,20 @@ def tls_engine(tmp_path: Path) -> Iterator[str]:
     "ignore:unclosed:ResourceWarning"
 )  # docker-py leaks a connection after a failed TLS handshake
 @pytest.mark.parametrize("bundle", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
-def test_an_engines_certificate_is_checked_against_its_own_authority(
+def test_an_engines_certificate_is_checked_against_the_authority_in_docker_cert_path(
     tls_engine: str, bundle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(bundle, certifi.where())
-    ours = {"DOCKER_HOST": tls_engine, "DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": str(tmp_path)}
-    connect(environment=ours).close()
+    environment = {"DOCKER_HOST": tls_engine, "DOCKER_TLS_VERIFY": "1", "DOCKER_CERT_PATH": str(tmp_path)}
+    connect(environment=environment).close()
     (tmp_path / "ca.pem").write_bytes(Path(certifi.where()).read_bytes())
     with pytest.raises(EngineUnavailableError, match="CERTIFICATE_VERIFY_FAILED"):
-        connect(environment=ours)
+        connect(environment=environment)
 
 
 @pytest.mark.usefixtures("docker_config")
 def test_the_address_comes_from_docker_host_then_from_the_context(tmp_path: Path) -> None:
-    """The order is that of Docker's own command line."""
+    """Docker's own command line has the same order."""
     assert find_endpoint({"DOCKER_CONFIG": str(tmp_path)}) == Endpoint(address="unix:///var/run/docker.sock")
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     # A context's folder is named after the hash of its name.
@@ -174,7 +174,7 @@ def test_the_address_comes_from_docker_host_then_from_the_context(tmp_path: Path
 
 
 def test_closing_a_response_with_a_closed_file_is_not_an_error() -> None:
-    """Python would flush it again (http.client); the lab would end with a ValueError."""
+    """http.client flushes the file again, which raises ValueError."""
     here, there = socket.socketpair()
     with here, there:
         response = HTTPResponse(here)

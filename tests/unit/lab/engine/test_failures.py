@@ -1,4 +1,4 @@
-"""Failures of the engine's client become the project's errors; the host's abilities are reported without trying."""
+"""Failures of the engine's client become the project's errors; the host's facts are read without starting anything."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,26 +18,26 @@ RELEASE = Path("/proc/sys/kernel/osrelease").read_text(encoding="ascii").strip()
 
 
 @pytest.mark.parametrize(
-    ("error", "words"),
+    ("error", "where"),
     [
         (requests.ConnectionError("Connection aborted.\nmore of it"), "Connection aborted."),
         (requests.ReadTimeout("Read timed out."), "Read timed out."),
         (urllib3.exceptions.ProtocolError("Connection aborted."), "Connection aborted."),
         (ConnectionAbortedError(), "ConnectionAbortedError"),
     ],
-    ids=["requests", "time-out", "urllib3", "socket-without-words"],
+    ids=["requests", "timeout", "urllib3", "socket-without-message"],
 )
-def test_an_unavailable_engine_is_the_same_error_from_every_layer(error: Exception, words: str) -> None:
+def test_an_unavailable_engine_is_the_same_error_from_every_layer(error: Exception, where: str) -> None:
     with pytest.raises(EngineUnavailableError) as caught, engine_errors("starting backend"):
         raise error
     assert caught.value.what == "the Docker engine stopped answering while starting backend"
-    assert caught.value.where == words
+    assert caught.value.where == where
     assert caught.value.remedy
     assert caught.value.__cause__ is error
 
 
 def test_a_new_client_of_an_unavailable_engine_gives_the_same_error(tmp_path: Path) -> None:
-    """The constructor of docker-py requests the version, and wraps the transport's error in one of its own."""
+    """The constructor in docker-py requests the version, and wraps the transport's error in its own."""
     with pytest.raises(EngineUnavailableError, match="stopped answering while preparing"), engine_errors("preparing"):
         docker.DockerClient(base_url=f"unix://{tmp_path}/none.sock")
 
@@ -53,7 +53,7 @@ def test_a_new_client_of_an_unavailable_engine_gives_the_same_error(tmp_path: Pa
     ids=["explained", "bare", "not-found", "other"],
 )
 def test_the_engines_refusals_are_reported_in_its_own_words(error: Exception, message: str) -> None:
-    """An engine that answers is not missing."""
+    """The engine answers, so the exit status is not that of an unavailable engine."""
     with pytest.raises(LabError, match=f"^starting backend: {message}") as caught, engine_errors("starting backend"):
         raise error
     assert caught.value.exit_status == 1
@@ -61,7 +61,7 @@ def test_the_engines_refusals_are_reported_in_its_own_words(error: Exception, me
 
 @pytest.mark.parametrize("kind", [APIError, DockerException], ids=["start", "build"])
 @pytest.mark.parametrize(
-    ("words", "remedy"),
+    ("message", "remedy"),
     [
         (
             "AppArmor enabled on system but the docker-default profile could not be loaded: apparmor_parser: not found",
@@ -72,14 +72,14 @@ def test_the_engines_refusals_are_reported_in_its_own_words(error: Exception, me
     ids=["apparmor", "delegation"],
 )
 def test_a_refusal_that_would_affect_every_container_ends_the_run(
-    kind: type[Exception], words: str, remedy: str
+    kind: type[Exception], message: str, remedy: str
 ) -> None:
-    """The error names the missing thing."""
+    """The remedy names what is missing."""
     with (
         pytest.raises(EngineUnavailableError, match="starts no container") as caught,
         engine_errors("starting backend"),
     ):
-        raise kind(words)
+        raise kind(message)
     assert caught.value.ends_run
     assert remedy in caught.value.remedy
 
@@ -118,7 +118,7 @@ def test_without_netem_and_a_tun_device_links_cannot_be_shaped(tmp_path: Path) -
 
 
 def test_the_facts_about_the_host_come_from_the_engine_and_not_from_this_machine() -> None:
-    """The engine may run elsewhere; an engine that does not report a cgroup version has version 1."""
+    """The engine may run elsewhere. An engine that does not report its cgroup version has version 1."""
     info = {
         "KernelVersion": "6.1",
         "OperatingSystem": "Debian",
@@ -153,5 +153,5 @@ def test_the_facts_about_the_host_come_from_the_engine_and_not_from_this_machine
     ],
 )
 def test_an_engine_without_apparmor_reports_another_security_module_or_none(options: list[str], named: str) -> None:
-    """A filter for system calls does not count as a security module."""
+    """The filter for system calls, seccomp, is not a security module."""
     assert security_module({"SecurityOptions": options}) == named

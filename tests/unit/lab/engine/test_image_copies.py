@@ -15,7 +15,7 @@ SPECS = [ImageSpec(name=name, suite="bookworm") for name in ("client", "netadmin
 
 
 class Engine:
-    """An engine that holds images by name; another engine can load an image that it saves."""
+    """An engine with images by name, which it saves for another engine to load."""
 
     def __init__(self, *tags: str, built: str = "here", refuses: bool = False) -> None:
         self.built = dict.fromkeys(tags, built)
@@ -41,13 +41,13 @@ class Engine:
 def test_missing_and_different_images_are_copied_to_an_engine() -> None:
     """Images with the same tag may contain different versions, since apt installed them on different days."""
     client, netadmin = (spec.tag for spec in SPECS)
-    said: list[str] = []
+    reports: list[str] = []
     for target, copied in ((Engine(client), [netadmin]), (Engine(client, netadmin, built="there"), [client, netadmin])):
         source = Engine(client, netadmin, "other:1")
-        said.clear()
-        copy_images(source.client, target.client, SPECS, name="far", report=said.append)
+        reports.clear()
+        copy_images(source.client, target.client, SPECS, name="far", report=reports.append)
         assert target.built == {client: "here", netadmin: "here"}
-        assert said == [f"copying image {tag} to engine far" for tag in copied]
+        assert reports == [f"copying image {tag} to engine far" for tag in copied]
 
 
 def test_an_engine_that_refuses_is_an_error() -> None:

@@ -38,7 +38,7 @@ def tag(root: Path, suite: str = "bookworm") -> str:
 
 
 def test_a_tag_names_image_suite_and_content(root: Path) -> None:
-    """The tag is readable and the same every time; another suite gives another image."""
+    """The tag is readable and reproducible; another suite gives another digest."""
     name, _, version = tag(root).partition(":")
     suite, _, digest = version.partition("-")
     assert (name, suite, len(digest)) == ("tuneproof/client", "bookworm", 12)
@@ -54,7 +54,7 @@ def test_the_path_of_the_checkout_does_not_matter(root: Path, tmp_path_factory: 
 
 
 def test_a_layers_name_depends_on_the_layer_below_and_on_its_packages(root: Path) -> None:
-    """Another image below, or another package, gives another layer."""
+    """Another image below, or other packages, give another tag."""
     (root / "modules").mkdir()
     (root / "modules" / "Dockerfile").write_text("FROM scratch\n", encoding="utf-8")
     below = ImageSpec(name="client", suite="bookworm", root=root)
@@ -93,7 +93,7 @@ def test_only_a_change_to_an_images_content_gives_another_tag(root: Path, name: 
 
 @pytest.fixture
 def checkout(root: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a checkout with a protocol that a test may change; its only image copies the shared files."""
+    """Make a checkout with shared files that a test may change; its only image copies them."""
     copy = tmp_path_factory.mktemp("checkout")
     protocol = copy / "tuneproof/lab/protocol"
     shutil.copytree(CHECKOUT / "tuneproof/lab/protocol", protocol, ignore=shutil.ignore_patterns("__pycache__"))
@@ -194,7 +194,7 @@ http://second.example/debian main
     ids=["plain", "trailing-slash", "among-others"],
 )
 def test_the_mirror_is_that_of_the_main_archive_in_apts_configuration(listing: str, mirror: str) -> None:
-    """Neither the security archive nor a third party's archive contains all of Debian."""
+    """The security archive and third-party archives do not contain all of Debian."""
     assert choose_mirror(listing) == mirror
 
 
@@ -206,12 +206,12 @@ def test_a_machine_without_a_debian_mirror_cannot_bootstrap(listing: str) -> Non
 
 
 class Engine:
-    """An engine that holds images by name, and may reach a registry."""
+    """An engine with images by name; ``registry``: whether it can pull others."""
 
     def __init__(self, *names: str, registry: bool = False) -> None:
         self.names = set(names)
         self.registry = registry
-        self.asked: list[Any] = []
+        self.pulls: list[Any] = []
         self.api = self
         self.images = self
 
@@ -224,7 +224,7 @@ class Engine:
         assert timeout > 0
 
         def pull(name: str, tag: str) -> None:
-            self.asked.append(((environment or {}).get("DOCKER_HOST"), name, tag))
+            self.pulls.append(((environment or {}).get("DOCKER_HOST"), name, tag))
             if not self.registry:
                 raise DockerException("no registry")
             self.names.add(f"{name}:{tag}")
@@ -245,13 +245,13 @@ def test_an_engine_that_lacks_the_image_asks_the_registry(
     monkeypatch.setattr(base, "docker", engine)
     ensure_base(cast("Any", engine), "bookworm", report=lambda _: None, environment=environment)
     address = environment["DOCKER_HOST"] if environment else "unix:///here.sock"
-    assert engine.asked == [(address, "debian", "bookworm-slim")]
+    assert engine.pulls == [(address, "debian", "bookworm-slim")]
     assert engine.names == {"debian:bookworm-slim", "tuneproof/base:bookworm"}
 
 
 @pytest.mark.parametrize("there", ["debian:bookworm-slim", "tuneproof/base:bookworm"])
 def test_an_existing_base_is_used_under_the_projects_name(there: str) -> None:
-    """Debian's image keeps its own name."""
+    """Debian's image keeps its own name as well."""
     engine = Engine(there)
     ensure_base(cast("Any", engine), "bookworm", report=lambda _: None)
     assert engine.names == {there, "tuneproof/base:bookworm"}
@@ -263,22 +263,22 @@ def test_an_existing_base_is_used_under_the_projects_name(there: str) -> None:
 def test_expired_metadata_is_used_only_for_the_suite_in_testing_and_reported(
     suite: str, *, is_expired: bool, tries: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An outdated copy of a released suite hides fixes.
+    """An outdated copy of a released suite lacks fixes.
 
-    A bootstrapped image never gets Debian's name or a label: others would take it for Debian's and build on it, and
-    their images would look like the project's.
+    A bootstrapped image never gets Debian's name, or others would build on it as Debian's own; and never a label, or
+    the images of others would inherit that.
     """
     engine = Engine()
     commands: list[str] = []
-    told: list[str] = []
+    reports: list[str] = []
 
     def bootstrap(command: list[str], *, timeout_s: float) -> Finished:
         assert timeout_s >= 600, "a slow machine takes minutes"
         commands.append(" ".join(command))
         Path(command[-2]).write_bytes(b"")
         accepts = not is_expired or "Check-Valid-Until" in commands[-1]
-        words = "" if "--quiet" in command else "E: Release file for http://mirror.example/InRelease is expired"
-        return Finished(status=0 if accepts else 25, output=words)
+        output = "" if "--quiet" in command else "E: Release file for http://mirror.example/InRelease is expired"
+        return Finished(status=0 if accepts else 25, output=output)
 
     monkeypatch.setattr(base, "docker", engine)
     monkeypatch.setattr(base, "package_mirror", lambda: "http://mirror.example/debian")
@@ -286,15 +286,15 @@ def test_expired_metadata_is_used_only_for_the_suite_in_testing_and_reported(
     monkeypatch.setattr(base, "shutil", SimpleNamespace(which=lambda name: name))
     fails = is_expired and tries == 1
     with pytest.raises(CannotRunHereError, match="could not be bootstrapped") if fails else nullcontext():
-        ensure_base(cast("Any", engine), suite, report=told.append)
+        ensure_base(cast("Any", engine), suite, report=reports.append)
     assert engine.names == (set() if fails else {f"tuneproof/base:{suite}"})
     assert len(commands) == tries
     assert "Check-Valid-Until" not in commands[0]
-    assert any("has expired" in line for line in told) is (tries > 1)
+    assert any("has expired" in line for line in reports) is (tries > 1)
 
 
 def test_every_stage_of_every_image_begins_as_a_layer() -> None:
-    """Then only a build's leftovers are recognised as such, and not images that were built on a finished image."""
+    """This label distinguishes leftovers of a build from images that others built on a finished image."""
     for dockerfile in IMAGES_FOLDER.glob("*/Dockerfile"):
         lines = [line for line in dockerfile.read_text(encoding="utf-8").splitlines() if line[:1] not in {"#", ""}]
         after = [following for line, following in pairwise(lines) if line.startswith("FROM ${BASE}")]
@@ -319,15 +319,15 @@ def test_an_image_waits_only_for_the_image_that_it_is_built_on(root: Path, monke
     late = ImageSpec(name="client", suite="bullseye", root=root)
     layer = ImageSpec(name="modules", suite="bullseye", root=root, on=late)
     early_is_built = threading.Event()
-    did: list[str] = []
+    steps: list[str] = []
 
     def make_base(_client: object, suite: str, **_: object) -> None:
         if suite == late.suite:
             assert early_is_built.wait(10)
-        did.append(suite)
+        steps.append(suite)
 
     def build(_client: object, spec: ImageSpec, **_: object) -> None:
-        did.append(spec.tag)
+        steps.append(spec.tag)
         if spec == early:
             early_is_built.set()
 
@@ -338,4 +338,4 @@ def test_an_image_waits_only_for_the_image_that_it_is_built_on(root: Path, monke
     monkeypatch.setattr(images, "_build", build)
     client = cast("Any", SimpleNamespace(images=SimpleNamespace(get=get)))
     ensure_images(client, [layer, early], report=lambda _: None)
-    assert did == ["bookworm", early.tag, "bullseye", late.tag, layer.tag]
+    assert steps == ["bookworm", early.tag, "bullseye", late.tag, layer.tag]

@@ -5,8 +5,8 @@ import os
 from tuneproof.lab.engine.labels import PROJECT, SESSION, Session
 
 
-def test_all_resources_of_a_session_have_labels_for_project_and_session() -> None:
-    """A container's labels identify the process that made it."""
+def test_a_sessions_labels_name_the_project_and_the_session() -> None:
+    """The id begins with the process id, so a container's labels identify the process that made it."""
     session = Session()
     assert session.labels == {PROJECT: "tuneproof", SESSION: session.id}
     assert session.id.startswith(f"{os.getpid()}-")

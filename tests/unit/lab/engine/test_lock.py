@@ -22,9 +22,9 @@ TICKET_OF_MINE = f"of-mine-{TICKET}mine"
 
 
 class Engine(FakeApi):
-    """An engine that assigns each container name once; its clock advances during waits.
+    """An engine with a simulated clock, which advances during waits.
 
-    ends_at_s: when somebody else removes a container, by its id.
+    ends_at_s: the time at which somebody else removes a container, by the container's id.
     """
 
     def __init__(self, holder: Session | None = None, ends_at_s: Mapping[str, float] | None = None) -> None:
@@ -33,7 +33,7 @@ class Engine(FakeApi):
         self.ends_at_s = dict(ends_at_s or {})
         self.removed: list[str] = []
         self.fault: APIError | None = None
-        self.told: list[str] = []
+        self.reports: list[str] = []
         self.waited_with: list[list[str]] = []
         if holder is not None:
             self.add("container", "first", holder.labels | {HOLDER: "eve@desk", SINCE: "12:00 UTC"})
@@ -63,28 +63,32 @@ class Engine(FakeApi):
         return self.now_s
 
 
-def taken(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Any:
+def locking(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(lock, "time", engine)
-    return locked(engine.client, name="big", session=MINE, image="netadmin:1", report=engine.told.append, wait_s=60.0)
+    return locked(
+        engine.client, name="big", session=MINE, image="netadmin:1", report=engine.reports.append, wait_s=60.0
+    )
 
 
 def test_a_free_engine_is_locked_and_unlocked(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock carries its session's labels, so that it can be removed as a leftover."""
     engine = Engine()
-    with taken(engine, monkeypatch):
+    with locking(engine, monkeypatch):
         labels = engine.inspect_container(NAME)["Config"]["Labels"]
         assert MINE.labels.items() <= labels.items()
         assert "@" in labels[HOLDER]
         assert labels[SINCE].endswith(" UTC")
     assert not engine.names()
-    assert engine.told == []
+    assert engine.reports == []
 
 
 def test_a_session_waits_for_a_measuring_run_and_names_it_once(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine(ALIVE, {"first": 10})
-    with taken(engine, monkeypatch):
+    with locking(engine, monkeypatch):
         assert engine.now_s == pytest.approx(10, abs=1)
-    assert engine.told == ["engine big measures for eve@desk, since 12:00 UTC: waiting for its turn, 1 minutes at most"]
+    assert engine.reports == [
+        "engine big measures for eve@desk, since 12:00 UTC: waiting for its turn, 1 minutes at most"
+    ]
     assert engine.removed == [TICKET_OF_MINE, LOCK_OF_MINE]
     assert engine.waited_with == [["first", TICKET_OF_MINE]] * 10
 
@@ -96,7 +100,7 @@ def test_a_session_gives_up_waiting_for_a_run(monkeypatch: pytest.MonkeyPatch, s
     for state in states:
         engine.add_lease(ALIVE, state)
     with pytest.raises(EngineBusyError, match="Engine big measures for eve@desk, since 12:00 UTC"):
-        taken(engine, monkeypatch).__enter__()
+        locking(engine, monkeypatch).__enter__()
     assert engine.now_s == pytest.approx(60, abs=1)
     assert engine.removed == [TICKET_OF_MINE]
 
@@ -106,51 +110,51 @@ def test_a_session_with_an_ended_lease_is_removed(monkeypatch: pytest.MonkeyPatc
     engine = Engine(ALIVE)
     engine.add_lease(DEAD, "exited")
     with pytest.raises(EngineBusyError):
-        taken(engine, monkeypatch).__enter__()
+        locking(engine, monkeypatch).__enter__()
     engine.add_lease(ALIVE, "exited")
     engine.removed.clear()
-    with taken(engine, monkeypatch):
+    with locking(engine, monkeypatch):
         assert engine.removed == ["first", "alive-lease-1"]
 
 
 def test_a_lock_that_now_belongs_to_another_session_is_not_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     """This happens after `./lab clean`, so a lock is removed by its id."""
     engine = Engine()
-    with taken(engine, monkeypatch):
+    with locking(engine, monkeypatch):
         engine.held["container"] = {"another": ALIVE.labels}
     assert "another" in engine.names()
 
 
 def test_an_engine_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The error contains the engine's reason; only if the name is in use does the session wait."""
+    """The error contains the engine's reason. The session waits only if the lock's name is in use."""
     engine = Engine()
     engine.fault = refusal(500)
     with pytest.raises(LabError, match="locking engine big: refused"):
-        taken(engine, monkeypatch).__enter__()
+        locking(engine, monkeypatch).__enter__()
 
 
 @pytest.mark.parametrize("call", ["containers", "create_container", "images", "inspect_container"])
-def test_an_engine_that_stops_answering_is_one_error(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Any call may come next while another run measures."""
+def test_an_engine_that_stops_answering_is_reported(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any of these calls may fail while the session waits for another run."""
     engine = Engine(ALIVE)
     engine.add_lease(ALIVE, "running")
     monkeypatch.setattr(engine, call, Mock(side_effect=requests.ConnectionError("refused")))
     with pytest.raises(EngineUnavailableError, match="stopped answering while locking engine big"):
-        taken(engine, monkeypatch).__enter__()
+        locking(engine, monkeypatch).__enter__()
 
 
 @pytest.mark.parametrize(("leaves_at_s", "waits_s"), [(20, 20), (5, 10)], ids=["gets-it", "gives-up"])
 def test_the_session_that_has_waited_longest_is_next(
     monkeypatch: pytest.MonkeyPatch, leaves_at_s: float, waits_s: float
 ) -> None:
-    """Even if the engine is free, others wait: the session with the oldest ticket looks only once a second."""
+    """The others wait even if the engine is free, since the session with the oldest ticket looks only once a second."""
     engine = Engine(ALIVE, {"first": 10, "older": leaves_at_s})
     engine.add_ticket(Session(id="other"))
-    with taken(engine, monkeypatch):
+    with locking(engine, monkeypatch):
         assert engine.now_s == pytest.approx(waits_s, abs=1)
     waits = ("measures for eve@desk, since 12:00 UTC", "is reserved for bob@desk, since 12:01 UTC")
-    told = [f"engine big {why}: waiting for its turn, 1 minutes at most" for why in waits]
-    assert engine.told == told[: 2 if waits_s == leaves_at_s else 1]
+    reports = [f"engine big {why}: waiting for its turn, 1 minutes at most" for why in waits]
+    assert engine.reports == reports[: 2 if waits_s == leaves_at_s else 1]
     assert engine.removed == [TICKET_OF_MINE, LOCK_OF_MINE]
 
 
@@ -159,15 +163,15 @@ def test_the_ticket_of_a_dead_session_is_removed(monkeypatch: pytest.MonkeyPatch
     engine = Engine()
     engine.add_ticket(DEAD)
     engine.add_lease(DEAD, "exited")
-    with taken(engine, monkeypatch):
+    with locking(engine, monkeypatch):
         assert engine.now_s == 0
         assert engine.removed == ["older", "dead-lease-0"]
 
 
-def test_a_ticket_that_is_lost_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_ticket_is_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """`./lab clean`, for example, removes tickets."""
     engine = Engine(ALIVE, {"first": 10, TICKET_OF_MINE: 3})
-    with taken(engine, monkeypatch):
+    with locking(engine, monkeypatch):
         assert engine.waited_with == [["first", TICKET_OF_MINE]] * 10
     assert engine.removed == [TICKET_OF_MINE, LOCK_OF_MINE]
 
@@ -177,5 +181,5 @@ def test_a_session_that_has_had_the_lock_does_not_wait_for_tickets(monkeypatch: 
     engine = Engine()
     engine.create_container("netadmin:1", name=NAME, labels=MINE.labels)
     engine.add_ticket(ALIVE)
-    with taken(engine, monkeypatch):
-        assert (engine.now_s, engine.told) == (0, [])
+    with locking(engine, monkeypatch):
+        assert (engine.now_s, engine.reports) == (0, [])

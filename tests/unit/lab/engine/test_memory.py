@@ -11,7 +11,7 @@ SYSTEMD_V2 = ("system.slice/docker-{}.scope", "memory.current")
 
 
 def container(root: Path, place: tuple[str, str], name: str, used: int) -> None:
-    """Create the group of a container with a page cache of 30 bytes."""
+    """Create a container's control group with a page cache of 30 bytes."""
     folder = root / place[0].format(name)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / place[1]).write_text(f"{used}\n")
@@ -20,14 +20,14 @@ def container(root: Path, place: tuple[str, str], name: str, used: int) -> None:
 
 @pytest.mark.parametrize("place", [V1, SYSTEMD_V2], ids=["v1", "v2-systemd"])
 def test_the_page_cache_is_left_out_with_both_cgroup_versions(tmp_path: Path, place: tuple[str, str]) -> None:
-    """The rest is memory that only the end of the container would release."""
+    """The kernel can free the page cache without ending the container."""
     container(tmp_path, place, "abc", 100)
     assert taken_bytes("abc", root=tmp_path) == 70
     assert taken_bytes("elsewhere", root=tmp_path) is None
 
 
 def test_the_peak_is_that_of_all_containers_together(tmp_path: Path) -> None:
-    """A container that has shrunk or ended still counts in earlier samples; other machines are not visible."""
+    """Later samples do not lower the peak. Containers on other machines cannot be read."""
     container(tmp_path, V1, "one", 1000)
     container(tmp_path, V1, "two", 2000)
     watch = MemoryWatch(lambda: ["one", "two", "gone"], root=tmp_path)

@@ -14,8 +14,8 @@ from tuneproof.errors import BadInputError, EngineUnavailableError
 from tuneproof.lab.engine import named
 from tuneproof.lab.engine.named import environment_of, look
 
-AROUND = {"DOCKER_HOST": "unix:///other.sock", "DOCKER_CONTEXT": "other", "HOME": "/root"}
-# This program makes the socket that ssh would listen on (-L), and waits to be ended.
+VARIABLES = {"DOCKER_HOST": "unix:///other.sock", "DOCKER_CONTEXT": "other", "HOME": "/root"}
+# This program creates the socket at which ssh would listen (-L), and runs until it is killed.
 FORWARDS = """\
 #!/bin/sh
 while [ "$1" != "-L" ]; do shift; done
@@ -43,7 +43,7 @@ def ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_an_address_replaces_any_other_choice_of_an_engine() -> None:
-    with environment_of("tcp://10.0.0.5:2376", AROUND) as environment:
+    with environment_of("tcp://10.0.0.5:2376", VARIABLES) as environment:
         assert environment == {"DOCKER_HOST": "tcp://10.0.0.5:2376", "HOME": "/root"}
 
 
@@ -55,13 +55,13 @@ def context(folder: Path, name: str, host: str, *, certificates: bool = False, *
     meta.write_text(json.dumps({"Name": name, "Endpoints": {"docker": {"Host": host, **endpoint}}}))
     if certificates:
         (folder / "contexts" / "tls" / own / "docker").mkdir(parents=True)
-    return {**AROUND, "DOCKER_CONFIG": str(folder)}
+    return {**VARIABLES, "DOCKER_CONFIG": str(folder)}
 
 
 def test_a_context_is_read_from_dockers_own_store(tmp_path: Path) -> None:
-    """Its certificates are read, too; the other variables that choose an engine do not matter."""
-    around = context(tmp_path, "big", "tcp://10.0.0.5:2376", certificates=True, SkipTLSVerify=False)
-    with environment_of("big", {**around, "DOCKER_CERT_PATH": "/other"}) as environment:
+    """The certificates come from the context, too; variables that select another engine are removed."""
+    environment = context(tmp_path, "big", "tcp://10.0.0.5:2376", certificates=True, SkipTLSVerify=False)
+    with environment_of("big", {**environment, "DOCKER_CERT_PATH": "/other"}) as environment:
         folder = environment.pop("DOCKER_CERT_PATH")
         assert (Path(folder).name, Path(folder).is_dir()) == ("docker", True)
         assert environment == {
@@ -72,31 +72,31 @@ def test_a_context_is_read_from_dockers_own_store(tmp_path: Path) -> None:
         }
 
 
-def test_a_context_may_lead_through_ssh(tmp_path: Path, ssh: Any) -> None:
+def test_a_contexts_address_may_use_ssh(tmp_path: Path, ssh: Any) -> None:
     ssh(FORWARDS)
     with environment_of("far", context(tmp_path, "far", "ssh://machine")) as environment:
         assert environment["DOCKER_HOST"].startswith("unix:///")
 
 
-def test_unreadable_contexts_give_one_message(tmp_path: Path) -> None:
-    around = context(tmp_path, "big", "tcp://10.0.0.5:2376")
+def test_an_unreadable_context_is_reported_with_its_file(tmp_path: Path) -> None:
+    environment = context(tmp_path, "big", "tcp://10.0.0.5:2376")
     (meta,) = tmp_path.glob("contexts/meta/*/meta.json")
     meta.write_text("{")
-    with pytest.raises(BadInputError, match="contexts cannot be read") as caught, environment_of("big", around):
+    with pytest.raises(BadInputError, match="contexts cannot be read") as caught, environment_of("big", environment):
         pass
     assert caught.value.where == str(meta)
 
 
 @pytest.mark.parametrize("name", ["nobody", "ftp://10.0.0.5"])
 def test_a_name_that_is_neither_a_context_nor_an_address_is_rejected(name: str) -> None:
-    with pytest.raises(BadInputError, match=f"--engine {name}"), environment_of(name, AROUND):
+    with pytest.raises(BadInputError, match=f"--engine {name}"), environment_of(name, VARIABLES):
         pass
 
 
-def test_an_engine_behind_ssh_has_a_socket_here_while_it_is_used(ssh: Any) -> None:
-    """The system's own client gets user and port, and leaves nothing behind."""
+def test_the_socket_of_an_engine_over_ssh_is_forwarded_while_it_is_used(ssh: Any) -> None:
+    """The system's own ssh client gets the user and the port; the local socket's folder is removed at the end."""
     seen = ssh(FORWARDS)
-    with environment_of("ssh://me@machine:2222", AROUND) as environment:
+    with environment_of("ssh://me@machine:2222", VARIABLES) as environment:
         socket_path = Path(environment["DOCKER_HOST"].removeprefix("unix://"))
         assert socket_path.exists()
     assert not socket_path.parent.exists()
@@ -107,7 +107,7 @@ def test_sshs_error_is_reported(ssh: Any) -> None:
     ssh(REFUSES)
     with (
         pytest.raises(EngineUnavailableError, match=r"Permission denied \(publickey\)"),
-        environment_of("ssh://machine", AROUND),
+        environment_of("ssh://machine", VARIABLES),
     ):
         pass
 
@@ -117,14 +117,14 @@ def engine(api: str) -> SimpleNamespace:
     return SimpleNamespace(info=lambda: info, version=lambda: {"ApiVersion": api}, close=lambda: None)
 
 
-def test_an_engine_that_is_too_old_gives_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_is_too_old_is_reported_with_its_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(named, "connect", lambda *, environment: engine(environment["api"]))
     assert look("a", {"api": "1.41"}).cpus == 2
     with pytest.raises(EngineUnavailableError, match=r"Engine a is Docker 19\.03\.1"):
         look("a", {"api": "1.40"})
 
 
-def test_an_unresponsive_engine_is_called_by_its_name(tmp_path: Path) -> None:
+def test_an_unresponsive_engine_is_reported_by_its_name(tmp_path: Path) -> None:
     for name, where in (("big", f"unix://{tmp_path}/no.sock"), (f"unix://{tmp_path}/no.sock", "")):
         with pytest.raises(EngineUnavailableError) as caught:
             look(name, {"DOCKER_HOST": f"unix://{tmp_path}/no.sock"})

@@ -1,4 +1,4 @@
-"""What the nginx in a user's image reports about itself."""
+"""The version and the path of the main configuration file, from the output of ``nginx -V``."""
 
 import pytest
 
@@ -26,9 +26,9 @@ from tuneproof.lab.engine.own_image import OwnImage
         ("nginx version: nginx/1.22.1\n", "1.22.1", "/usr/local/nginx/conf/nginx.conf"),
     ],
 )
-def test_the_version_and_the_path_are_read(text: str, version: str, main: str) -> None:
+def test_the_version_and_the_configurations_path_are_read(text: str, version: str, main: str) -> None:
     assert OwnImage.from_text(text) == OwnImage(version=version, main=main)
 
 
-def test_an_image_without_nginx_reports_nothing() -> None:
+def test_without_nginx_there_are_no_facts() -> None:
     assert OwnImage.from_text("sh: 1: nginx: not found") is None

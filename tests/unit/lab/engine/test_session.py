@@ -18,7 +18,7 @@ from tuneproof.lab.engine.session import session_on
 def test_a_session_first_removes_dead_sessions_and_finally_its_own_resources(
     monkeypatch: pytest.MonkeyPatch, *, is_interrupted: bool, fails: bool
 ) -> None:
-    """This happens on all engines of the session, however it ends; resources of a live session stay."""
+    """Both happen on every engine of the session, however the session ends; a live session's resources stay."""
     ended = []
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""The reaper learns of every end of the session, and looks for resources until none appear any more."""
+"""The reaper notices every end of its session, and searches for resources until no more appear."""
 
 import itertools
 import os
@@ -19,9 +19,9 @@ from tuneproof.lab.engine.sweep import Removed
 
 
 @pytest.fixture
-def heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program in place of the reaper, which writes its arguments and its input to this file, and ends."""
-    path = tmp_path / "heard"
+def received(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Replace the reaper by a program that writes its arguments and its input to a file; return the file."""
+    path = tmp_path / "received"
     program = tmp_path / "stand-in"
     program.write_text(f'#!/bin/sh\necho "$@" > {path}.part\ncat >> {path}.part\nmv {path}.part {path}\n')
     program.chmod(0o755)
@@ -30,16 +30,16 @@ def heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(("engine", "named"), [("", ""), ("big", " big")], ids=["default", "named"])
-def test_a_session_that_ends_well_reports_this_and_waits(engine: str, named: str, heard: Path) -> None:
+def test_a_session_that_ends_normally_notifies_the_reaper_and_waits(engine: str, named: str, received: Path) -> None:
     session = Session()
     with reaper(session, engine=engine):
-        assert not heard.exists(), "the pipe is open as long as the session lives"
-    assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.session {session.id}{named}\ndone"
+        assert not received.exists(), "the pipe is open as long as the session lives"
+    assert received.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.session {session.id}{named}\ndone"
 
 
 @pytest.mark.parametrize("fails", [True, False], ids=["fails", "was-interrupted"])
-def test_a_failing_or_interrupted_session_leaves_the_rest_to_the_reaper(heard: Path, *, fails: bool) -> None:
-    """The session sends nothing and does not wait: the engine may be away, or may still create what was requested."""
+def test_a_failing_or_interrupted_session_leaves_the_rest_to_the_reaper(received: Path, *, fails: bool) -> None:
+    """The session sends nothing and does not wait: the engine may be down, or may still create a requested resource."""
     session = Session()
     with (
         pytest.raises(RuntimeError) if fails else nullcontext(),
@@ -49,12 +49,12 @@ def test_a_failing_or_interrupted_session_leaves_the_rest_to_the_reaper(heard: P
             raise RuntimeError("engine gone")
     _, status = os.wait()
     assert status == 0
-    assert heard.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.session {session.id}\n"
+    assert received.read_text(encoding="utf-8") == f"-m tuneproof.lab.engine.session {session.id}\n"
 
 
-@pytest.mark.usefixtures("heard")
+@pytest.mark.usefixtures("received")
 def test_a_killed_reaper_does_not_spoil_the_end_of_the_session() -> None:
-    """The session has removed its resources, so nothing is left to do, and there is no reaper to inform."""
+    """The session has removed its resources, so there is nothing left to do."""
     with reaper(Session()):
         (started,) = (int(pid) for pid in Path("/proc/thread-self/children").read_text(encoding="ascii").split())
         os.kill(started, signal.SIGKILL)
@@ -62,12 +62,14 @@ def test_a_killed_reaper_does_not_spoil_the_end_of_the_session() -> None:
 
 
 class Engine:
-    """An engine in place of Docker's that gives these results in turn; looking and pausing advance its clock."""
+    """An engine that returns these results in turn, then ``then``; searches and pauses advance its clock."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *answers: int | Exception | Removed, then: int = 0) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, *answers: int | Exception | Removed, then: int | Exception = 0
+    ) -> None:
         self._answers = itertools.chain(answers, itertools.repeat(then))
         self.now_s = 0.0
-        self.looks: list[str] = []
+        self.searches: list[str] = []
         self.closed = 0
         self.hosts: list[str | None] = []
         self.busy: list[bool] = []
@@ -84,7 +86,7 @@ class Engine:
         return self
 
     def remove_session(self, _client: object, session_id: str) -> Removed:
-        self.looks.append(session_id)
+        self.searches.append(session_id)
         self.now_s += 0.1
         answer = next(self._answers)
         if isinstance(answer, Exception):
@@ -99,33 +101,35 @@ class Engine:
 
 
 @pytest.mark.parametrize(
-    ("answers", "busy", "looks"),
+    ("answers", "busy", "searches"),
     [((), 0, 1), ((2, 1), 0, 3), ((DockerException("gone"), DockerException("gone"), 3), 0, 4), ((), 2, 3)],
-    ids=["nothing", "more", "away", "overlay"],
+    ids=["nothing", "more", "down", "overlay"],
 )
-def test_after_a_good_end_the_reaper_looks_until_it_finds_nothing(
-    answers: tuple[int | Exception, ...], busy: int, looks: int, monkeypatch: pytest.MonkeyPatch
+def test_after_a_normal_end_the_reaper_searches_until_it_finds_nothing(
+    answers: tuple[int | Exception, ...], busy: int, searches: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reaper does not look any longer: a run should not wait for something that cannot appear.
+    """The session is waiting, so the reaper then exits at once.
 
-    An engine may still have a resource when it is back, or while an overlay network's last container is elsewhere.
+    It searches again after an engine was down, and while another engine still uses the session's overlay network.
     """
     fake = Engine(monkeypatch, *answers)
     fake.busy = [True] * busy
     reap("abc", quiet_s=0.0)
-    assert fake.looks == ["abc"] * looks
-    assert fake.now_s == pytest.approx(0.1 * looks + 0.5 * (looks - 1))
-    assert fake.closed == looks
+    assert fake.searches == ["abc"] * searches
+    assert fake.now_s == pytest.approx(0.1 * searches + 0.5 * (searches - 1))
+    assert fake.closed == searches
 
 
-def test_after_a_kill_the_reaper_looks_until_nothing_has_appeared_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A request in progress may create a container later: each container found restarts the wait."""
+def test_after_a_kill_the_reaper_searches_until_nothing_has_appeared_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A request in progress may create a container later, so each container found restarts the wait."""
     fake = Engine(monkeypatch, 1, 0, 0, 1)
     reap("abc", quiet_s=6.0)
     last_find_s = 4 * 0.1 + 3 * 0.5
     assert fake.now_s == pytest.approx(last_find_s + 6, abs=1.3)
     assert fake.now_s >= last_find_s + 6
-    assert fake.closed == len(fake.looks)
+    assert fake.closed == len(fake.searches)
 
 
 def test_another_engine_is_reached_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,21 +141,21 @@ def test_another_engine_is_reached_by_its_name(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(("quiet_s", "given_up_s"), [(0.0, 120), (6.0, 3600)], ids=["session-waits", "killed"])
-def test_the_reaper_finally_gives_up_on_an_engine_that_stays_away(
+def test_the_reaper_gives_up_on_an_engine_that_stays_down(
     quiet_s: float, given_up_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If no session is waiting, this takes an hour, with attempts that become less frequent."""
-    fake = Engine(monkeypatch, then=1)
+    """The limit is two minutes while a session waits, and otherwise an hour with less frequent attempts."""
+    fake = Engine(monkeypatch, then=DockerException("gone"))
     reap("abc", quiet_s=quiet_s)
     assert fake.now_s == pytest.approx(given_up_s, abs=6)
-    assert len(fake.looks) < 1000
+    assert len(fake.searches) < 1000
 
 
 def test_a_refused_removal_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """For example, an engine refuses to remove a network while an endpoint is leaving it."""
     fake = Engine(monkeypatch, Removed(refused=("has active endpoints",)))
     reap("abc", quiet_s=0.0)
-    assert len(fake.looks) == 2
+    assert len(fake.searches) == 2
 
 
 @pytest.mark.parametrize("named", [[], ["tcp://10.0.0.5:2375"]], ids=["default", "named"])
@@ -159,7 +163,7 @@ def test_a_refused_removal_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_reapers_patience_depends_on_what_the_session_sent(
     said: bytes, quiet_s: float, named: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No patience is needed only if the session has removed its resources."""
+    """After "done", the session has removed its resources and waits for the reaper."""
     calls: list[tuple[str, float, str]] = []
 
     def remember(session_id: str, *, quiet_s: float, engine: str) -> None:

@@ -1,4 +1,4 @@
-"""What engines report about their swarm, and reasons why they cannot share a network."""
+"""An engine's role in its swarm, and the reasons why engines cannot share a network."""
 
 import pytest
 

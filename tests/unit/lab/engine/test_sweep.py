@@ -37,8 +37,8 @@ def kept(api: FakeApi, session: Session) -> set[str]:
 
 
 @pytest.mark.parametrize(("overlay", "removed"), [(True, 1), (False, 0)], ids=["overlay", "bridge"])
-def test_a_network_across_several_engines_is_free_after_a_moment(api: FakeApi, *, overlay: bool, removed: int) -> None:
-    """A swarm notices the end of a network's last container a little later; on one engine, the next look removes it."""
+def test_the_removal_of_an_overlay_network_in_use_is_repeated(api: FakeApi, *, overlay: bool, removed: int) -> None:
+    """A swarm learns late that a network's last container has ended. Other networks are left to the next round."""
     api.overlay = overlay
     api.add_lease(DEAD, "exited")
     api.refusals["dead-network"] = [APIError("network is in use by task")] * 3
@@ -88,7 +88,7 @@ def test_images_and_build_steps_do_not_belong_to_a_session(api: FakeApi) -> None
 
 
 def test_a_container_from_a_committed_session_image_belongs_to_the_user(api: FakeApi) -> None:
-    """Both containers inherited the labels of an ended session; one of them looks like its ended lease."""
+    """The user's container has inherited the labels of an ended session, and those of its lease."""
     api.add("image", "mine:1", DEAD.labels)
     api.add("container", "mine", DEAD.labels)
     api.started_from["mine"] = "mine:1"
@@ -102,7 +102,7 @@ def test_a_container_from_a_committed_session_image_belongs_to_the_user(api: Fak
 
 
 @pytest.mark.parametrize(
-    ("refusal", "told"),
+    ("refusal", "refused"),
     [
         (NotFound("no such container"), ()),
         (APIError("removal is already in progress"), ()),
@@ -111,11 +111,11 @@ def test_a_container_from_a_committed_session_image_belongs_to_the_user(api: Fak
     ids=["gone", "in-progress", "busy"],
 )
 def test_a_resource_that_cannot_be_removed_does_not_block_the_others(
-    refusal: Exception, told: tuple[str, ...], api: FakeApi
+    refusal: Exception, refused: tuple[str, ...], api: FakeApi
 ) -> None:
     """The resource is reported but not counted; the next round checks whether it is gone."""
     api.refusals["dead-container"] = [refusal]
-    assert remove_session(api.client, "dead") == Removed(containers=0, networks=1, volumes=1, refused=told)
+    assert remove_session(api.client, "dead") == Removed(containers=0, networks=1, volumes=1, refused=refused)
     assert kept(api, DEAD) == {"dead-container"}
     assert remove_session(api.client, "dead") == Removed(containers=1)
 
@@ -128,7 +128,7 @@ def test_a_container_that_others_have_joined_is_removed_after_them(api: FakeApi)
 
 
 def test_everything_of_the_project_is_removed_except_what_others_built_on_it(api: FakeApi) -> None:
-    """Images and containers of others inherit the project's labels, including those of older versions."""
+    """The images and containers of others inherit the project's labels, including older versions' labels."""
     older = dict([PROJECT_FILTER.split("=")])
     ours = ["tuneproof/base:bookworm", "docker.io/tuneproof/subject:trixie-0123456789ab", CLIENT]
     for image in ours:
@@ -154,7 +154,7 @@ def test_everything_of_the_project_is_removed_except_what_others_built_on_it(api
 
 
 def test_an_image_that_a_container_uses_stays_and_is_reported(api: FakeApi) -> None:
-    """The container belongs to another user: those of sessions have been removed by then."""
+    """The container belongs to another user: the sessions' containers have been removed by then."""
     api.add("image", CLIENT, OURS)
     api.add("container", "users-shell", OURS)
     api.started_from["users-shell"] = CLIENT
@@ -163,8 +163,8 @@ def test_an_image_that_a_container_uses_stays_and_is_reported(api: FakeApi) -> N
     assert {CLIENT, "users-shell"} <= api.names()
 
 
-def test_a_layer_that_others_built_on_stays_without_a_complaint(api: FakeApi) -> None:
-    """The layer is part of the image of others."""
+def test_a_layer_that_others_built_on_stays_without_a_message(api: FakeApi) -> None:
+    """The layer is part of their image."""
     api.add("image", "layer", STEP)
     api.add("image", "users/app:1", OURS)
     api.parents = {"users/app:1": "layer"}

@@ -31,7 +31,7 @@ Conf openssl (3.0.17-1~deb12u3 Debian-Security:12/oldstable-security [amd64])
 
 @pytest.fixture
 def lists(tmp_path: Path) -> str:
-    """Return apt's output about the package lists that it has from Debian."""
+    """Return apt's output about its package lists from Debian."""
     security = tmp_path / "security"
     security.touch()
     os.utime(security, (0, 86_400 * 365))
@@ -52,7 +52,7 @@ def apt(lists: str, *, status: int = 0) -> Run:
 
 
 def test_updates_in_the_security_archive_are_named(lists: str) -> None:
-    """They have the date of the list. New packages, and updates that are only in a point release, are left out."""
+    """The date is that of the list. New packages, and updates from a point release only, are left out."""
     wanted = Updates(packages=("libc6", "openssl"), listed=date(1971, 1, 1))
     assert updates_for([PACKAGES, PACKAGES], "bookworm", run=apt(lists)) == wanted
 
@@ -66,19 +66,21 @@ def test_updates_in_the_security_archive_are_named(lists: str) -> None:
         pytest.param("bookworm", "", "", id="no-packages"),
     ],
 )
-def test_lists_from_other_archives_give_no_updates(lists: str, suite: str, more: str, packages: str) -> None:
+def test_updates_are_unknown_without_lists_for_the_images_suite_and_architecture(
+    lists: str, suite: str, more: str, packages: str
+) -> None:
     assert updates_for([packages], suite, run=apt(lists + more)) is None
 
 
-def test_without_apt_or_lists_nothing_is_known(lists: str) -> None:
-    """Apt names a list that has not been fetched yet and does not exist."""
+def test_updates_are_unknown_without_apt_or_without_the_security_list(lists: str) -> None:
+    """Apt also prints the paths of lists that it has not fetched yet."""
     assert updates_for([PACKAGES], "bookworm", run=lambda *_, **__: Finished(status=127, output="not found")) is None
     assert updates_for([PACKAGES], "bookworm", run=apt(lists, status=100)) is None
     assert updates_for([PACKAGES], "bookworm", run=apt(lists.replace("security\n", "security.missing\n"))) is None
 
 
 def test_the_containers_that_packages_are_read_from_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A container is also removed if the engine created it but its response was lost."""
+    """A container is also removed if the engine created it and the response was lost."""
     monkeypatch.setattr(session, "reaper", lambda *_, **__: nullcontext())
     api = FakeApi()
     archive = io.BytesIO()
