@@ -11,7 +11,7 @@ from tuneproof.errors import BadInputError
 from tuneproof.report.results.run_file import load
 from tuneproof.report.results.schema import _schema, document_violation
 
-# Files from before links were shaped contain this cell.
+# Files from before links were shaped contain such cells: they have only the required properties.
 CELL: dict[str, Any] = {
     name: value
     for name, value in a_cell("stall", arms={"a/b~c": {"lag_p99_ms": 1}}, threshold=None).to_json().items()
@@ -42,7 +42,7 @@ def refusal(tmp_path: Path, text: str) -> BadInputError:
 
 
 def test_a_valid_document_is_accepted(tmp_path: Path) -> None:
-    """A document from before links were shaped is valid, too, in the same version of the format."""
+    """So is one from before links were shaped: it has the same format version."""
     (tmp_path / "results.json").write_text(json.dumps(a_document()), encoding="utf-8")
     assert load(tmp_path) == load(tmp_path / "results.json")
     assert load(tmp_path).cells[0].arms == {"a/b~c": {"lag_p99_ms": 1}}
@@ -116,7 +116,7 @@ RUN: dict[str, Any] = {
                 ({"schema": True}, "/schema"),
                 ({"options": {"nginx": 1.3}}, "/options/nginx"),
                 ({"options": {"network": [["bare"]]}}, "/options/network/0"),
-                # Runs must fit the cells.
+                # Each cell belongs to exactly one run.
                 ({"runs": [RUN | {"cells": []}]}, "/runs"),
                 ({"runs": [RUN, RUN]}, "/runs"),
                 ({"runs": [RUN | {"cells": ["stall", "other"]}]}, "/runs"),
@@ -150,7 +150,7 @@ def test_results_in_another_format_version_are_not_called_damaged(tmp_path: Path
     assert error.remedy.startswith(remedy)
 
 
-def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None:
+def test_merged_results_record_which_run_decided_which_cell(tmp_path: Path) -> None:
     """Values that a run lacks are unknown."""
     cut = {name: value for name, value in RUN.items() if name != "seconds"} | {"cells": [], "finished": False}
     text = json.dumps(a_document() | {"runs": [RUN, cut]})
@@ -174,7 +174,7 @@ def test_merged_results_say_which_run_decided_which_cell(tmp_path: Path) -> None
         ('{"schema": 1, "seconds": NaN}', "NaN is not a JSON number", ""),
         ("[" * 100_000, "not usable JSON", ""),
         ("9" * 5_000, "not usable JSON", ""),
-        # This is a capture that was given by mistake.
+        # The first bytes of a packet capture, given by mistake.
         ("\udcd4\udcc3", "not UTF-8 text", ""),
     ],
     ids=range(8),

@@ -82,7 +82,7 @@ def test_an_effect_is_shown_with_unit_and_interval(
 def test_a_measured_effect_and_its_limit_are_worded_for_the_claims_form(
     effect: Effect, shown: str, threshold: float | None, must_lie: str
 ) -> None:
-    """A count says more than a share, a difference has no counts, and a margin has two limits."""
+    """A count is more precise than a share, a difference has no counts, and a margin has two limits."""
     of = replace(cell(), effect=effect, threshold=threshold)
     assert (measured(of), limit(of)) == (shown, must_lie)
 
@@ -132,8 +132,8 @@ def test_a_claim_with_a_figure_compares_two_arms() -> None:
     assert [claim.name for claim in claims if len(claim.arms) != 2] == []
 
 
-def test_a_verdict_says_what_was_expected_if_that_differs() -> None:
-    """A refuted claim also says that its advice has expired; a claim that still holds does not."""
+def test_an_unexpected_verdict_is_shown_with_the_expected_one() -> None:
+    """For a refuted claim, the version that made it expire is shown, too, but not for a claim that still holds."""
     old = replace(cell(), expired_since="1.29.7")
     assert (verdict(old), expired_since(old)) == ("holds", "")
     refuted = replace(old, verdict="refuted")
@@ -161,12 +161,12 @@ def test_a_verdict_says_what_was_expected_if_that_differs() -> None:
         ),
     ],
 )
-def test_every_verdict_says_what_to_do(changes: dict[str, Any], begins: str) -> None:
+def test_every_verdict_is_shown_with_what_to_do(changes: dict[str, Any], begins: str) -> None:
     arms = {"yours": {"n": 32}, "patched": {"n": 4}}
     assert to_do(replace(cell(), arms=arms, **changes)).startswith(begins)
 
 
 def test_foreign_text_is_shown_as_one_harmless_line_and_ascii_keeps_the_meaning() -> None:
-    """Control characters become visible and letters stay; usual signs are replaced, and others are escaped."""
+    """one_line makes control characters visible; ascii_only replaces common signs, and escapes other characters."""
     assert one_line("a\r\n  b\tc \x1b[2J\x07 é×日") == r"a b c \x1b[2J\x07 é×日"
     assert ascii_only("134× [98–180] → ≥ 5 µs, é") == r"134x [98-180] -> >= 5 us, \xe9"

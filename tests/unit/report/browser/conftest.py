@@ -1,4 +1,4 @@
-"""The system's Chromium, and a report to open in it."""
+"""Fixtures: the system's Chromium, and a report to open in it."""
 
 from collections.abc import Iterator
 from urllib.parse import urlsplit

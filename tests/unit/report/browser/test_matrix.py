@@ -1,4 +1,4 @@
-"""The first page of a report in a real browser: its matrix is filtered, sorted and navigated."""
+"""In a real browser, the matrix on a report's first page can be filtered, sorted and navigated."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from tuneproof.report.words import word_of
 pytestmark = pytest.mark.browser
 
 _LARGE_CELLS = 500
-# The table is too tall for the window: scroll bars appear, and the layout is computed again.
+# The large table is taller than the window: scroll bars appear, and the browser computes the layout again.
 _MORE_LAYOUTS = 2
 _OWN_FILES_BYTES = 15_000_000
 
@@ -60,7 +60,7 @@ def test_filters_narrow_the_matrix_and_stay_in_the_address(page: Page, small: Re
 
 
 def test_rows_can_be_sorted_and_restored(page: Page, small: Results) -> None:
-    """The contradiction comes first; then, rows are by scenario again, in the order of the run."""
+    """Sorted by attention, the contradiction comes first."""
     page.goto(first_page(small))
     before = shown(page)
     page.select_option("[name=sort]", "attention")
@@ -88,8 +88,8 @@ def test_scenarios_can_be_folded_one_by_one_or_all_at_once(page: Page, small: Re
     assert shown(page) == everything
 
 
-def test_a_hundred_claims_fit_on_two_screens_with_a_line_each(page: Page, tmp_path: Path) -> None:
-    """A screen has 1000 pixels; every claim is there with its verdicts on four versions."""
+def test_a_hundred_claims_fit_on_two_screens(page: Page, tmp_path: Path) -> None:
+    """A screen is 1000 pixels high; each claim has results on four versions."""
     cells = [
         cell(f"claim_{index}", scenario=f"scenario_{index // 6}", nginx=nginx, arms={})
         for index in range(100)
@@ -114,7 +114,7 @@ def test_a_link_to_a_cell_shows_it(page: Page, small: Results) -> None:
 
 
 def test_the_matrix_can_be_navigated_with_the_keyboard(page: Page, small: Results) -> None:
-    """Arrows go from cell to cell, past gaps; Enter opens a cell, n goes to the next, and m returns to its place."""
+    """Arrow keys move between cells and skip gaps; Enter opens a cell, n the next one, and m returns to the matrix."""
     page.goto(first_page(small))
     table = matrix(small.cells)
     first, right = (entry.slug for entry in table.rows[0].entries)
@@ -141,7 +141,7 @@ def test_the_matrix_can_be_navigated_with_the_keyboard(page: Page, small: Result
 
 
 def test_single_keys_work_and_can_be_turned_off(page: Page, small: Results) -> None:
-    """A slash searches, and a question mark opens help. They do nothing once turned off, or while the user types."""
+    """A slash focuses the search field, and a question mark opens the help, but not while the user types."""
     page.goto(first_page(small))
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.name") == "q"
@@ -160,15 +160,15 @@ def test_single_keys_work_and_can_be_turned_off(page: Page, small: Results) -> N
 
 @dataclass(frozen=True, kw_only=True)
 class Opening:
-    """What a browser does to open a page: this determines the time, and is the same on every machine."""
+    """A browser's work to open a page. Unlike the time that it takes, this is the same on every machine."""
 
-    requests: int  # files that it read
-    layouts: int  # how often it computed the whole layout
-    nodes: int  # elements of the page
+    requests: int  # files that it reads
+    layouts: int  # how often it computes the whole layout
+    nodes: int  # nodes of the page's DOM
 
 
 def opening(page: Page, results: Results) -> Opening:
-    """Open the first page again and use a key in its matrix."""
+    """Open the first page, press a key in its matrix, and return the browser's work."""
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     page.goto("about:blank")
@@ -184,8 +184,8 @@ def opening(page: Page, results: Results) -> Opening:
 
 
 @pytest.mark.slow
-def test_a_report_of_500_cells_is_small_and_no_harder_to_open(page: Page, small: Results, tmp_path: Path) -> None:
-    """The report, without evidence, is at most 15 MB large. The first page has as many elements as its cells need."""
+def test_a_report_of_500_cells_is_small_and_opens_like_a_small_one(page: Page, small: Results, tmp_path: Path) -> None:
+    """The limit is 15 MB without evidence. The first page's DOM may grow in proportion to the cells."""
     few = opening(page, small)
     results = write_large_run(tmp_path / "run", cells=_LARGE_CELLS)
     write_report(results, results.path.parent)

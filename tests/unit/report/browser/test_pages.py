@@ -1,4 +1,4 @@
-"""A report's pages in a real browser, from the disk and without a network: links, figures, charts, screens, paper."""
+"""A report's pages work in a real browser, opened from the disk without a network."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def open_cell(page: Page, results: Results, name: str = "restores_loop") -> None
 
 
 def test_every_page_opens_from_the_disk(page: Page, small: Results) -> None:
-    """The page's own fixture checks that there are no network requests and no errors."""
+    """The fixture ``page`` checks that there are no network requests and no errors."""
     folder = small.path.parent
     for path in [folder / "index.html", *(folder / "cells").iterdir()]:
         page.goto(path.resolve().as_uri())
@@ -70,7 +70,7 @@ def test_charts_are_drawn_in_the_pages_colours(page: Page, small: Results) -> No
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_narrow_screen_needs_no_sideways_scrolling(page: Page, small: Results, scheme: str, tmp_path: Path) -> None:
-    """Claims become cards in both colour schemes; the screenshots are next to the test's other files."""
+    """Each claim becomes a card. Screenshots are saved in the test's temporary folder."""
     page.set_viewport_size(_NARROW)  # type: ignore[arg-type]
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     for name, address in (("index", first_page(small)), ("cell", cell_page(small, "restores_loop"))):
@@ -92,7 +92,7 @@ def test_printed_pages_have_light_colours_and_no_controls(page: Page, small: Res
 
 
 def test_pages_without_scripts_contain_all_information(browser: Browser, small: Results) -> None:
-    """Pages contain every verdict, each chart's data as a table, and no control without a function."""
+    """They contain every verdict and the charts' data as tables, and hide controls that need a script."""
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(first_page(small))
@@ -111,7 +111,7 @@ def test_pages_without_scripts_contain_all_information(browser: Browser, small: 
         ("", "light"),
         ("", "dark"),
         ("restores_loop", "light"),
-        # The same parts in other colours, and on other pages.
+        # These repeat the same parts in other colours and on other pages.
         pytest.param("restores_loop", "dark", marks=pytest.mark.slow),
         *(
             pytest.param(name, scheme, marks=pytest.mark.slow)
@@ -125,7 +125,7 @@ def test_axe_finds_no_serious_violation(page: Page, small: Results, name: str, s
     page.goto(cell_page(small, name) if name else first_page(small))
     page.wait_for_load_state("networkidle")
     page.evaluate("document.querySelectorAll('details').forEach(one => one.setAttribute('open', ''))")
-    # axe's preload is off: it would fetch the style sheet, which the page's own policy forbids, and fail.
+    # With its preload, axe would fetch the style sheet, which the page's content security policy forbids, and fail.
     found = Axe().run(page, options={"preload": False}).response["violations"]
     assert [
         (one["id"], [node["target"] for node in one["nodes"]][:3])

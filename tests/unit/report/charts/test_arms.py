@@ -1,4 +1,4 @@
-"""The arms with their own figures: side by side, over one dose, and over two doses. The claim's figure comes first."""
+"""Charts show the arms' figures side by side, over one dose, and over two doses; the claim's own figure comes first."""
 
 import math
 from collections.abc import Mapping
@@ -80,7 +80,7 @@ def responding(amounts: Mapping[str, float | None], *, of: str = "buffer", unit:
 
 
 def test_the_claims_figure_is_shown_over_the_dose_in_ascending_order() -> None:
-    """The axis shows the dose's unit; the points are the arms' medians."""
+    """The points are the arms' medians; the table's heading contains the dose's unit."""
     chart = named("dose-response", responding({"large": 33554432, "small": 40960}), {})
     line = only(chart, name="median")
     assert (line["x"], line["y"]) == ([40960, 33554432], [409600, 335544320])
@@ -116,7 +116,7 @@ def grid(lags_ms: dict[str, float | None]) -> Cell:
 
 
 def test_two_doses_are_drawn_as_a_map_with_the_largest_first() -> None:
-    """The colour is the figure's logarithm, and the field shows the figure. Amounts are sorted as numbers."""
+    """A field's colour shows the figure's logarithm, and its text the figure. Amounts are sorted as numbers."""
     chart = named("dose-map", grid({**LAGS_MS, "middle-slow": 1.0}), {})
     field = only(chart, type="heatmap")
     assert field["z"] == [[math.log10(63.8), math.log10(2.9)], [None, 0.0], [math.log10(0.06), math.log10(0.1)]]
@@ -130,8 +130,7 @@ def test_two_doses_are_drawn_as_a_map_with_the_largest_first() -> None:
     assert chart.columns == ("upstream's link (Mbit/s)", "client's link (Mbit/s)", "turn_cpu_p50_ms")
 
 
-def test_fewer_than_two_amounts_of_each_dose_have_no_map() -> None:
-    """A single row has no columns to compare, and unmeasured values have no field."""
+def test_a_single_amount_of_a_dose_and_unmeasured_figures_have_no_map() -> None:
     row: dict[str, float | None] = {name: lag_ms for name, lag_ms in LAGS_MS.items() if name.startswith("slow-")}
     assert "dose-map" not in names(grid(row), {})
     assert "dose-map" not in names(grid(dict.fromkeys(LAGS_MS)), {})

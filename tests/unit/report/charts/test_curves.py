@@ -1,4 +1,4 @@
-"""Curves: distributions pool an arm's trials, time series show its first valid trial, and counters show medians."""
+"""Distributions pool an arm's trials, time series show its first valid trial, and counters show medians."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from tests.support.canned_charts import cell, files, http, memory, named, names,
 from tests.support.canned_turns import raw_worker
 
 
-def test_a_curve_is_the_share_of_requests_that_took_no_longer() -> None:
+def test_a_curve_shows_the_share_of_requests_that_took_at_most_that_long() -> None:
     """An arm's trials are pooled, except for void ones. A percentile is the smallest value that reaches it."""
     evidence = files(
         trial("a", 1, stall(fast_ms=[30.0, 10.0])),
@@ -51,11 +51,11 @@ def test_arms_look_the_same_in_every_chart_and_differ_without_colour() -> None:
 
 def test_a_generators_percentiles_are_medians_of_the_trials_and_zero_is_shown() -> None:
     """Unreported figures have no panel. The generator's clock is coarse, and a logarithmic axis would drop a zero."""
-    told = [
+    reported = [
         http(connect=None, total={"p50": 0.0, "p99": p99, "max": 500.0 if p99 > 80 else 400.0})
         for p99 in (70.0, 90.0, 73.0)
     ]
-    chart = named("percentiles", cell(), files(*[trial("a", block, of) for block, of in enumerate(told, 1)]))
+    chart = named("percentiles", cell(), files(*[trial("a", block, of) for block, of in enumerate(reported, 1)]))
     assert (only(chart, name="a")["x"], only(chart, name="a")["y"]) == ([0.0, 73.0, 400.0], [0.5, 0.99, 1.0])
     assert [item["text"] for item in chart.figure["layout"]["annotations"]] == ["whole request"]
     assert chart.figure["layout"]["xaxis"]["type"] == "linear"
@@ -68,7 +68,7 @@ def test_a_load_recorded_inside_another_is_found() -> None:
 
 
 def recorded(read: list[list[int]], *, first_pid: int = 11, others: list[list[int]] | None = None) -> dict[str, Any]:
-    """Return the record of a trial in which the iterations of the first worker's event loop read this much."""
+    """Return a trial's record; ``read`` is the histogram of the bytes that the first worker's loop iterations read."""
     workers = [raw_worker(11, read=read), raw_worker(12, read=others or [])]
     return {**stall([1.0], [1.0]), "workers": [first_pid, 12], "turns": {"workers": workers}}
 
@@ -114,8 +114,8 @@ def test_the_time_series_shows_the_first_valid_trial_of_each_arm() -> None:
     assert rows(chart) == [("a", "worker 1", 2, 3, 3, 31.0, 50.0), ("a", "worker 2", 2, 1, 3, 0.1, 0.1)]
 
 
-def test_samples_are_shown_since_the_first_one_and_lists_are_summed() -> None:
-    """The curve is the memory of all workers together, without killed ones; a sample without a time is left out."""
+def test_time_starts_at_the_first_sample_and_the_workers_memory_is_summed() -> None:
+    """A killed worker no longer counts; a sample without a valid time is left out."""
     killed = named("series-memory", cell(), files(trial("a", 1, memory([1000, 500], [4000, 500], [500]))))
     assert (only(killed, name="a")["x"], only(killed, name="a")["y"]) == ([0.0, 0.1, 0.2], [1500, 4500, 500])
     assert rows(killed) == [("a", 1, 3, 1500, 4500, 500)]
@@ -148,7 +148,7 @@ def test_counters_are_the_medians_of_the_trials_with_their_spread() -> None:
     assert ("a", "TcpExt.ListenDrops", 3, 6, 5, 9) in rows(chart)
 
 
-def test_counters_at_zero_are_shown_if_the_claim_is_about_queues() -> None:
+def test_counters_at_zero_are_shown_only_for_loads_about_queues() -> None:
     assert "counters" in names(cell(), files(trial("a", 1, storm([1.0], connections=9))))
     assert "counters" not in names(cell(), files(trial("a", 1, http(connect=None, total={"p50": 1.0}))))
     assert "counters" in names(cell(), files(trial("a", 1, http(connect=None, total={"p50": 1.0}, drops=4))))

@@ -29,7 +29,7 @@ def test_every_block_and_the_estimate_are_drawn_at_their_figures() -> None:
     assert rows(chart) == [*blocks, ("all rounds", 4.0, 2.5, 6.0), ("threshold", 2.0, None, None)]
 
 
-def test_a_margin_has_a_line_on_both_sides_and_a_label_that_the_claim_holds_between_them() -> None:
+def test_a_margin_is_drawn_as_two_lines_between_which_the_claim_holds() -> None:
     alike = cell(value=1.0, interval=(0.9, 1.1), threshold=1.25, form="same")
     chart = named("forest", alike, files(effects=[0.95, 1.05]))
     assert only(chart, name="lower margin")["x"] == [0.8, 0.8]
@@ -75,7 +75,7 @@ SHARE = cell(unit="share", value=0.1, interval=(-0.2, 0.3), threshold=0.05)
     ],
 )
 def test_the_axis_shows_everything(of: Cell, effects: list[float], low: float, high: float, *, is_log: bool) -> None:
-    """For ratios, it is logarithmic, so half and double are equally far from one; its range is in powers of ten."""
+    """Positive ratios have a logarithmic axis, on which half and double are equally far from one."""
     chart = named("forest", of, files(effects=effects))
     axis = chart.figure["layout"]["xaxis"]
     assert axis["type"] == ("log" if is_log else "linear")

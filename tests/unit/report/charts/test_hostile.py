@@ -46,7 +46,7 @@ def test_junk_anywhere_in_a_record_is_not_an_error(data: st.DataObject) -> None:
 
 
 @given(st.text(), st.text(), JUNK)
-def test_files_other_than_evidence_have_no_charts(effects: str, samples: str, line: object) -> None:
+def test_random_text_as_evidence_has_no_charts(effects: str, samples: str, line: object) -> None:
     assert names(cell(), {"effects.json": effects, "samples.jsonl": f"{samples}\n{json.dumps(line)}\n"}) == []
 
 
@@ -57,7 +57,7 @@ def test_lines_that_a_parser_cannot_read_are_left_out(text: str) -> None:
 
 
 def test_every_kind_of_record_has_a_figure_that_plotly_accepts() -> None:
-    """Undamaged versions of the hostile records are all drawn."""
+    """All records above are drawn if they are undamaged."""
     evidence = files(*[trial(arm, 1, record) for arm, record in RECORDS.items()], effects=[3.0, 5.0])
     doses = {arm: (Dose(of="buffer", unit="bytes", amount=amount),) for arm, amount in (("rmem-1", 1), ("rmem-2", 2))}
     drawn = charts(cell(arms=ARMS, doses=doses), evidence)
@@ -79,8 +79,8 @@ def test_every_kind_of_record_has_a_figure_that_plotly_accepts() -> None:
     ]
 
 
-def test_a_page_decides_about_background_and_text() -> None:
-    """A figure has no template, background or text colour, so it works in both colour schemes."""
+def test_figures_set_neither_background_nor_text_colour() -> None:
+    """Both come from the page, so figures work in its light and its dark scheme."""
     for chart in charts(
         cell(arms=dict(zip("ab", METRICS, strict=True))), files(trial("a", 1, stall([1.0])), effects=[3.0])
     ):
@@ -91,7 +91,7 @@ def test_a_page_decides_about_background_and_text() -> None:
 
 
 def test_a_cells_figures_stay_small() -> None:
-    """The record contains a dozen arms with long names and thousands of samples each."""
+    """The evidence contains a dozen arms with long names and thousands of samples each."""
     source = random.Random(7)  # noqa: S311 - not secret
 
     def lags() -> list[float]:
@@ -116,13 +116,13 @@ def check(chart: Chart) -> None:
     json.dumps([chart.figure, chart.rows], allow_nan=False)
     assert chart.title
     assert chart.caption
-    assert bool(chart.rows) == (chart.name != "arms")  # for these charts, the figures are in the page's own table
+    assert bool(chart.rows) == (chart.name != "arms")  # the page itself has a table of the arms' figures
     assert all(len(row) == len(chart.columns) for row in chart.rows)
     assert chart.name == chart.name.lower().replace(" ", "-")
 
 
 def replaced(value: Any, data: st.DataObject) -> Any:
-    """Return a value with junk in one or more places, or with parts missing."""
+    """Return a value in which any part may be missing or replaced with junk."""
     fate = data.draw(st.integers(min_value=0, max_value=9))
     if fate == 0:
         return data.draw(JUNK)

@@ -12,7 +12,7 @@ from tuneproof.report.charts.style import COLOURS, _log_ticks, line_of, marker_o
 
 # A page's backgrounds in the light and the dark scheme.
 LIGHT, DARK = "#FFFFFF", "#16181D"
-# This is the limit for graphical objects: https://www.w3.org/TR/WCAG22/#non-text-contrast
+# The limit for graphical objects: https://www.w3.org/TR/WCAG22/#non-text-contrast
 LEAST_CONTRAST = 3.0
 
 
@@ -40,12 +40,12 @@ def test_a_short_curve_is_not_thinned() -> None:
 )
 def test_ticks_are_round_and_enclose_the_values(low: float, high: float) -> None:
     ticks = _log_ticks(low, high)
-    among = [tick for tick in ticks if low <= tick <= high]
+    within = [tick for tick in ticks if low <= tick <= high]
     assert ticks == sorted(ticks)
     assert ticks[0] <= low
     assert ticks[-1] >= high
-    assert len(among) <= 10
-    assert len(among) >= 2 or high < 1.1 * low
+    assert len(within) <= 10
+    assert len(within) >= 2 or high < 1.1 * low
     assert all(len(f"{tick:e}".split("e")[0].rstrip("0").rstrip(".")) <= 4 for tick in ticks)
 
 
@@ -63,10 +63,10 @@ def test_colours_contrast_with_light_and_dark_pages(colour: str) -> None:
 
 
 def test_no_two_of_twenty_curves_differ_by_colour_only() -> None:
-    """Each of the first six has its own dash, each of the first seven its own marker; later ones differ in the pair."""
+    """Dashes repeat after six curves and markers after seven, so every pair of dash and marker is different."""
     assert len({line_of(index)["dash"] for index in range(6)}) == 6
     assert len({marker_of(index)["symbol"] for index in range(7)}) == 7
-    assert len({(line_of(index)["dash"], line_of(index)["color"]) for index in range(20)}) == 20
+    assert len({(line_of(index)["dash"], marker_of(index)["symbol"]) for index in range(20)}) == 20
 
 
 def test_foreign_names_are_short_and_without_markup() -> None:

@@ -1,4 +1,4 @@
-"""A report first says what was tested, on which machine, and how to test it again."""
+"""A report starts with what was tested, on which machine, and the commands that repeat it."""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ def test_an_unknown_machine_has_no_facts(host: dict[str, Any], tmp_path: Path) -
 
 
 def test_each_machine_of_the_shards_is_named_once(tmp_path: Path) -> None:
-    """Two shards on one machine share an entry that names both; an idle shard did not need a machine."""
+    """Two shards on one machine share an entry that names both; an idle shard has no machine."""
     shards = [
         written(
             tmp_path / str(number),
@@ -50,11 +50,11 @@ def test_the_tally_counts_every_verdict_and_each_contradiction() -> None:
 
 
 def test_the_commands_repeat_the_run(tmp_path: Path) -> None:
-    """The commands repeat the whole run, or one cell, with the shell's quotes if a name needs them."""
+    """One repeats the whole run, the other one cell; values are quoted for the shell if necessary."""
     options = {"nginx": ["1.22"], "network": ["bare", "rtt=1ms loss=1%"], "depth": "full", "strict_evidence": True}
-    told = {"nested": {"a": 1}, "shard_split": "2fe1", "around_nginx_conf": ["a resolver that answers"]}
+    unrepeatable = {"nested": {"a": 1}, "shard_split": "2fe1", "around_nginx_conf": ["a resolver that answers"]}
     data = cell("restores_loop", network="rtt=1ms loss=1%")
-    results = written(tmp_path, data, options={**options, "quiet": False, **told})
+    results = written(tmp_path, data, options={**options, "quiet": False, **unrepeatable})
     assert facts.command(results) == (
         "./lab run --nginx 1.22 --network bare --network 'rtt=1ms loss=1%' --depth full --strict-evidence --seed 7"
     )

@@ -48,13 +48,13 @@ def test_no_two_cells_share_a_page(ids: list[str]) -> None:
 
 
 def test_two_cells_in_one_place_are_both_shown() -> None:
-    twins = [Cell.from_json(cell("stalls") | {"id": text, "claim": "The same"}) for text in ("one", "two")]
-    (row,) = matrix(twins).rows
+    cells = [Cell.from_json(cell("stalls") | {"id": text, "claim": "The same"}) for text in ("one", "two")]
+    (row,) = matrix(cells).rows
     assert [entry.cell.id for entry in row.slots[0]] == ["one", "two"]
 
 
 def test_a_claims_name_in_an_older_file_is_taken_from_the_cells_id() -> None:
-    """The id has had the same parts since the first file."""
+    """Ids have always had the same format; without it, the name is empty."""
     older = {name: value for name, value in cell("stalls").items() if name != "name"}
     assert Cell.from_json(older).name == "stalls"
     assert not Cell.from_json(older | {"id": "stalls"}).name
@@ -78,7 +78,7 @@ def test_rows_are_ranked_by_what_needs_attention() -> None:
 def test_effects_are_sorted_by_their_size_in_either_direction() -> None:
     """A tenth is as large as ten times, and every ratio comes before every difference between shares.
 
-    An infinite ratio comes first, as a finite number: the pages' script does not know infinity.
+    An infinite ratio comes first, as a finite number: JSON for the pages' script cannot contain infinity.
     """
     rows = matrix(
         [
@@ -95,7 +95,7 @@ def test_effects_are_sorted_by_their_size_in_either_direction() -> None:
 
 
 def test_the_results_that_matter_most_are_listed_first() -> None:
-    """They are contradictions, undecided claims and the surest effect of each claim; shares and margins have none."""
+    """Contradictions come first, then undecided claims, then each claim's surest effect, without shares and margins."""
     undecided = {"verdict": "inconclusive", "reason": "because"}
     places = matrix(
         [

@@ -1,4 +1,4 @@
-"""Words, configurations and evidence on the pages."""
+"""Durations, figures, configurations and evidence on the pages."""
 
 import gzip
 import json
@@ -15,7 +15,7 @@ from tuneproof.report.results.cells import Cell
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("seconds", "text"),
     [
         (0.04, "0.0 s"),
         (9.94, "9.9 s"),
@@ -25,9 +25,9 @@ from tuneproof.report.results.cells import Cell
         (7260.0, "2 h 1 min"),
     ],
 )
-def test_a_duration_has_at_most_two_units(seconds: float, said: str) -> None:
+def test_a_duration_has_at_most_two_units(seconds: float, text: str) -> None:
     """Readers need not divide by sixty."""
-    assert filters.duration(seconds) == said
+    assert filters.duration(seconds) == text
 
 
 def test_packed_figures_keep_six_digits_of_every_value() -> None:
@@ -49,7 +49,7 @@ def test_configurations_are_shown_as_differences() -> None:
 
 
 def test_preconditions_are_split_into_equal_and_different_ones() -> None:
-    """A setting that one arm lacks counts as different; a file without JSON is left out."""
+    """A setting that one arm lacks counts as different; a file without a JSON object is left out."""
     found = preconditions(
         {
             "a.preconditions.json": '{"workers": 2, "sysctls": {"rmem": "1"}, "backlogs": [511, 511]}',
@@ -82,8 +82,8 @@ def test_existing_evidence_is_linked(tmp_path: Path) -> None:
     assert texts(inside, one) == {}
 
 
-def test_only_the_text_of_a_cells_own_folder_is_read(tmp_path: Path) -> None:
-    """Captures and logs of trials are linked and never read; invalid UTF-8 does no harm."""
+def test_only_configurations_and_json_in_a_cells_own_folder_are_read(tmp_path: Path) -> None:
+    """Logs, and all files of trials, are only linked; invalid UTF-8 does no harm."""
     for path, content in (
         ("evidence/c/samples.jsonl", b"{}\n"),
         ("evidence/c/a.nginx.conf", b"\xff"),

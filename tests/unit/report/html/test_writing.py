@@ -1,4 +1,4 @@
-"""The pages are complete without scripts: every link resolves, every text is escaped, and every figure is there."""
+"""The pages are complete without scripts: every link resolves, and foreign text is escaped."""
 
 import re
 from dataclasses import replace
@@ -28,7 +28,7 @@ def pages(results: Results) -> list[Page]:
 
 
 def test_every_link_and_download_resolves(small: Results) -> None:
-    """Links lead to files in the run's own folder or to anchors in its pages, and never to a network."""
+    """Links lead to files in the run's own folder or to anchors in its pages, and never to the network."""
     ids = {page.path.resolve(): page.ids for page in pages(small)}
     followed = 0
     for page in pages(small):
@@ -48,7 +48,7 @@ def test_every_link_and_download_resolves(small: Results) -> None:
 
 
 def test_foreign_text_stays_text(small: Results) -> None:
-    """Markup, templates, escape sequences and half characters in results.json are shown as text."""
+    """Markup, templates, escape sequences and unpaired surrogates in results.json are shown as text."""
     for page in pages(small):
         source = page.path.read_text(encoding="utf-8")
         assert "<script>alert" not in source
@@ -60,30 +60,29 @@ def test_foreign_text_stays_text(small: Results) -> None:
             assert "{{ 7 * 7 }}" in page.text
 
 
-def test_a_page_says_which_level_the_plan_guarantees_for_its_interval(tmp_path: Path) -> None:
+def test_a_page_shows_the_level_that_the_plan_guarantees_for_the_interval(tmp_path: Path) -> None:
     """The level is shown only if it was recorded."""
     known, older = a_cell("known", effect=replace(ratio(), plan_level=0.91796875)), a_cell("older")
     results = written(tmp_path, known, older)
     write_report(results, tmp_path)
-    said = {"known" in page.path.stem: "with a chance of at least 91.8 %" in page.text for page in pages(results)[1:]}
-    assert said == {True: True, False: False}
+    shown = {"known" in page.path.stem: "with a chance of at least 91.8 %" in page.text for page in pages(results)[1:]}
+    assert shown == {True: True, False: False}
 
 
 def test_the_page_of_an_interrupted_run_says_that_it_is_incomplete(tmp_path: Path) -> None:
-    """The page shows the decisions so far, and says that they are incomplete."""
     results = written(tmp_path, cell("a"), finished=None, seconds=None)
     write_report(results, tmp_path)
     assert "Interrupted, or still running: 1 result so far." in Page(tmp_path / "index.html").text
 
 
-def test_the_page_of_a_run_without_a_cell_says_that_there_are_no_results(tmp_path: Path) -> None:
+def test_the_page_of_a_run_without_results_says_so(tmp_path: Path) -> None:
     write_report(written(tmp_path, host={}), tmp_path)
     page = Page(tmp_path / "index.html")
     assert "This run has no results." in page.text
     assert "table" not in page.tags
 
 
-def test_pages_of_missing_cells_are_removed(tmp_path: Path) -> None:
+def test_pages_of_cells_that_no_longer_exist_are_removed(tmp_path: Path) -> None:
     write_report(written(tmp_path, cell("a"), cell("b")), tmp_path)
     write_report(written(tmp_path, cell("b")), tmp_path)
     (page,) = (tmp_path / "cells").iterdir()
@@ -91,7 +90,7 @@ def test_pages_of_missing_cells_are_removed(tmp_path: Path) -> None:
 
 
 def test_a_report_elsewhere_includes_results_and_evidence(tmp_path: Path) -> None:
-    """The folder can be sent to others."""
+    """The folder can be sent to others; an existing one is not overwritten."""
     one = with_evidence(tmp_path / "run", cell("a"), {"a.nginx.conf": "events {}\n"})
     results = written(tmp_path / "run", one)
     write_report(results, tmp_path / "elsewhere")

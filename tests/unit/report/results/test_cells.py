@@ -1,4 +1,4 @@
-"""A cell survives conversion to JSON, and meets the contract."""
+"""A cell is the same after conversion to JSON and back, and is checked against the format's rules."""
 
 import json
 import math
@@ -11,7 +11,7 @@ from tuneproof.report.results.cells import Cell, Effect
 from tuneproof.report.results.schema import cell_violation
 
 EFFECT: dict[str, Any] = a_cell().to_json()["effect"]
-# Files from before the forms of claims have this cell.
+# Files from before claims had forms contain such effects.
 OLDER_EFFECT = {name: EFFECT[name] for name in ("name", "unit", "value", "ci_low", "ci_high")}
 SHARE: dict[str, Any] = {
     **EFFECT,
@@ -57,7 +57,7 @@ def test_a_cell_is_the_same_after_json(effect: dict[str, Any]) -> None:
     assert cell.evidence == ("evidence/stall/access.log",)
 
 
-def test_a_cell_without_form_and_links_is_read_as_a_claim_of_more_without_links() -> None:
+def test_an_older_cell_is_read_as_a_claim_about_more_without_links() -> None:
     older = {name: value for name, value in CELL.items() if name not in {"links", "name"}} | {"effect": OLDER_EFFECT}
     assert Cell.from_json(older) == Cell.from_json(CELL | {"links": []})
     assert Cell.from_json(older).to_json() == CELL | {"links": []}
@@ -87,7 +87,7 @@ def test_a_caller_cannot_change_the_figures_through_the_json() -> None:
     ],
 )
 def test_rules_outside_the_schema_are_checked_too(change: dict[str, Any], pointer: str, message: str) -> None:
-    """Neither a number that JSON cannot represent nor a reversed interval gets into a file."""
+    """Numbers that JSON cannot represent, and reversed intervals, are rejected."""
     assert cell_violation(CELL) is None
     violation = cell_violation(CELL | change)
     assert violation is not None
@@ -97,12 +97,12 @@ def test_rules_outside_the_schema_are_checked_too(change: dict[str, Any], pointe
 
 
 @pytest.mark.parametrize(("count", "of"), [(0, 1), (1, 1), (0.5, 1), (28, 29)])
-def test_units_may_be_one_and_a_count_may_be_zero(count: float, of: float) -> None:
+def test_a_count_may_be_zero_a_fraction_or_all_units(count: float, of: float) -> None:
     assert cell_violation(CELL | {"effect": SHARE | {"count": count, "of": of}}) is None
 
 
 def test_an_infinite_ratio_is_null_in_files() -> None:
-    """JSON does not have infinity, and 10 to 0 is not a missing figure."""
+    """JSON has no infinity. The ratio of 10 to 0 is still a figure, and not a missing one."""
     effect = {**EFFECT, "value": None, "ci_high": None}
     cell = Cell.from_json(CELL | {"effect": effect})
     assert cell.effect is not None

@@ -1,4 +1,4 @@
-"""Two results side by side: only a changed verdict is a change, and empty results cannot be compared."""
+"""Two runs side by side: only a changed verdict is a change, and runs without a common cell cannot be compared."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ from tests.support.written_results import HOST, OPTIONS, a_cell, ratio, unsuppor
 
 @pytest.mark.parametrize("cells", [(), (a_cell("one"), unsupported("two"))], ids=["empty", "two-cells"])
 def test_a_run_compared_with_itself_shows_no_change(tmp_path: Path, cells: tuple[Any, ...]) -> None:
-    """There is no table of cells without cells."""
+    """Runs without cells have no table."""
     run = written(tmp_path, *cells)
     comparison = compare(run, run)
     assert (comparison.changed, comparison.only_old, comparison.only_new) == ((), (), ())
@@ -32,22 +32,22 @@ def test_a_run_compared_with_itself_shows_no_change(tmp_path: Path, cells: tuple
 
 def test_only_a_changed_verdict_is_a_change(tmp_path: Path) -> None:
     """A cell in only one run is listed separately; figures have full precision, as in results.json."""
-    old = written(tmp_path / "old", a_cell("same"), a_cell("cured"), a_cell("gone"))
+    old = written(tmp_path / "old", a_cell("same"), a_cell("changed"), a_cell("removed"))
     new = written(
         tmp_path / "new",
         a_cell("same", effect=ratio(150.0, 110.0, 200.0)),
-        a_cell("cured", verdict="refuted", effect=ratio(1.1, 0.9, 1.3)),
-        a_cell("come"),
+        a_cell("changed", verdict="refuted", effect=ratio(1.1, 0.9, 1.3)),
+        a_cell("added"),
         host=HOST | {"kernel": "6.8"},
     )
     comparison = compare(old, new)
     document = json.loads(json.dumps(comparison.to_json()))
     (changed,) = document["changed"]
-    assert (changed["id"], changed["old"]["effect"]["value"]) == ("stall/cured/nginx-1.22/bare", 134.0)
+    assert (changed["id"], changed["old"]["effect"]["value"]) == ("stall/changed/nginx-1.22/bare", 134.0)
     assert (changed["new"]["verdict"], changed["new"]["effect"]["ci_high"]) == ("refuted", 1.3)
     assert [pair["id"] for pair in document["same"]] == ["stall/same/nginx-1.22/bare"]
-    assert [cell["id"] for cell in document["only_old"]] == ["stall/gone/nginx-1.22/bare"]
-    assert [cell["id"] for cell in document["only_new"]] == ["stall/come/nginx-1.22/bare"]
+    assert [cell["id"] for cell in document["only_old"]] == ["stall/removed/nginx-1.22/bare"]
+    assert [cell["id"] for cell in document["only_new"]] == ["stall/added/nginx-1.22/bare"]
     assert [(fact["name"], fact["old"], fact["new"]) for fact in document["facts"] if fact["old"] != fact["new"]] == [
         ("kernel", "6.1.0-18", "6.8")
     ]
@@ -83,15 +83,15 @@ def test_a_repeated_cell_in_one_file_is_rejected(tmp_path: Path) -> None:
 
 
 def test_the_machines_of_merged_results_are_all_named(tmp_path: Path) -> None:
-    """Values that one side lacks were not recorded there."""
+    """A value that one side lacks is shown as not recorded."""
     parts = [
         written(tmp_path / name, a_cell(name), host=HOST | {"kernel": kernel})
         for name, kernel in (("a", "5.15"), ("b", "6.8"), ("c", "5.15"))
     ]
     nothing = written(tmp_path / "d", a_cell("a"), host={}, options={})
-    for old, told in ((merge(parts), "5.15 | 6.8"), (nothing, "not recorded")):
+    for old, kernel in ((merge(parts), "5.15 | 6.8"), (nothing, "not recorded")):
         facts = compare(old, parts[0]).facts
-        assert [fact for fact in facts if fact.name == "kernel"] == [Fact(name="kernel", old=told, new="5.15")]
+        assert [fact for fact in facts if fact.name == "kernel"] == [Fact(name="kernel", old=kernel, new="5.15")]
     assert ("options.nginx", "1.22") in [(fact.name, fact.new) for fact in facts]
 
 

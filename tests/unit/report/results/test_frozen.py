@@ -24,7 +24,7 @@ FROZEN = sorted((CHECKOUT / "tests" / "frozen_results").glob("*.json"))
 
 
 @pytest.mark.parametrize("path", FROZEN, ids=lambda path: path.stem)
-def test_results_of_every_earlier_version_are_read_by_everything(path: Path, tmp_path: Path) -> None:
+def test_every_reader_accepts_results_of_every_earlier_version(path: Path, tmp_path: Path) -> None:
     results = load(path)
     assert results.cells
     assert document_violation(results.to_json()) is None
@@ -49,8 +49,8 @@ def _untestable(cell: Cell, effect: Effect) -> Cell:
 
 
 @pytest.mark.parametrize("path", FROZEN, ids=lambda path: path.stem)
-def test_results_of_every_earlier_version_are_compared_with_todays(path: Path) -> None:
-    """Today's results contain the plan's level, and the effect of a claim that a control made untestable."""
+def test_results_of_every_earlier_version_can_be_compared_with_current_ones(path: Path) -> None:
+    """Current results contain the plan's level, and the effect of a claim that a control made untestable."""
     old = load(path)
     now = tuple(_untestable(cell, cell.effect) if cell.effect else cell for cell in old.cells)
     new = replace(old, cells=now)

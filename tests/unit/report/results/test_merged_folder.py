@@ -52,7 +52,7 @@ def test_trials_with_the_same_name_do_not_overwrite_each_other(tmp_path: Path) -
 
 
 def test_a_single_run_is_copied_completely(tmp_path: Path) -> None:
-    """Evidence may be a folder; merging is not mentioned."""
+    """Evidence may be a folder; the copy does not mention merging."""
     run = written(tmp_path / "run", a_cell(evidence=("evidence/folder/file",)))
     document = json.loads(run.path.read_text(encoding="utf-8"))
     document["cells"][0]["evidence"] = ["evidence/folder"]
@@ -63,7 +63,7 @@ def test_a_single_run_is_copied_completely(tmp_path: Path) -> None:
 
 
 def test_missing_evidence_is_counted_and_still_named(tmp_path: Path) -> None:
-    """A verdict without its files is still a verdict, and names the missing files."""
+    """The verdict remains, and still lists the missing files."""
     run = written(tmp_path / "run", a_cell(evidence=("evidence/a", "evidence/b")))
     (tmp_path / "run/evidence/a").unlink()
     copy, missing = write_folder(run, tmp_path / "copy")
@@ -71,20 +71,19 @@ def test_missing_evidence_is_counted_and_still_named(tmp_path: Path) -> None:
     assert copy.cells == run.cells
 
 
-def test_an_existing_file_in_place_of_the_folder_is_left_alone(tmp_path: Path) -> None:
-    """A report never overwrites another one."""
+def test_a_folder_with_files_and_a_file_are_not_overwritten(tmp_path: Path) -> None:
     run = written(tmp_path / "run", a_cell())
     note = tmp_path / "full" / "note"
     note.parent.mkdir()
     note.touch()
-    for place, said in ((note.parent, "not empty"), (note, "not a folder")):
-        with pytest.raises(ResultsFolderError, match=said):
+    for place, fault in ((note.parent, "not empty"), (note, "not a folder")):
+        with pytest.raises(ResultsFolderError, match=fault):
             write_folder(run, place)
     assert list(note.parent.iterdir()) == [note]
 
 
 def test_no_file_from_outside_the_results_is_copied(tmp_path: Path) -> None:
-    """Neither a link nor a folder that a stranger's file names as that of a run leads to a copy."""
+    """Symbolic links are not followed, and neither is the path of a run in a results file from a stranger."""
     (tmp_path / "secret").mkdir()
     (tmp_path / "secret/key").touch()
     paths = ("evidence/link", "folder", "key")

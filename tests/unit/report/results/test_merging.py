@@ -1,4 +1,4 @@
-"""Several results become one document, unless they do not fit together."""
+"""Results that fit together are merged into one document."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_a_single_run_is_not_changed_and_merging_no_runs_is_an_error(tmp_path: P
         merge([])
 
 
-def test_every_machine_is_recorded_and_the_first_lines_have_their_common_facts(tmp_path: Path) -> None:
+def test_every_machine_is_recorded_along_with_their_common_facts(tmp_path: Path) -> None:
     """Sysctls are compared one by one; an idle shard has no machine. Merged results can be merged again."""
     other_host = HOST | {"kernel": "6.8", "sysctls": HOST["sysctls"] | {"net.ipv4.tcp_congestion_control": "bbr"}}
     runs = [
@@ -79,7 +79,7 @@ def test_a_repeated_cell_is_rejected_with_its_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "difference"),
     [
         ({"seed": 8}, "seed is 7 here and 8 there"),
         ({"options": OPTIONS | {"depth": "full"}}, "depth is quick here and full there"),
@@ -89,13 +89,13 @@ def test_a_repeated_cell_is_rejected_with_its_files(tmp_path: Path) -> None:
     ],
     ids=["seed", "depth", "shaper", "unknown-option", "shard-and-whole"],
 )
-def test_runs_with_different_rules_are_rejected(tmp_path: Path, changes: dict[str, Any], told: str) -> None:
+def test_runs_with_different_rules_are_rejected(tmp_path: Path, changes: dict[str, Any], difference: str) -> None:
     """All verdicts in one table must follow the same rules."""
     one = written(tmp_path / "a", a_cell("one"))
     other = written(tmp_path / "b", a_cell("two"), **changes)
     with pytest.raises(BadInputError) as raised:
         merge([one, other])
-    assert told in raised.value.what
+    assert difference in raised.value.what
     assert raised.value.where == f"{one.path} and {other.path}"
 
 
@@ -112,7 +112,7 @@ def test_a_missing_shard_is_named(tmp_path: Path) -> None:
 
 
 def test_a_shard_of_named_cells_fits_the_others_but_is_incomplete(tmp_path: Path) -> None:
-    """The shard has the split of the others; the rest of it may be missing."""
+    """It has the same split as the others, but its remaining cells may be missing."""
     some = shard("2/2") | {"cell": ["stall/b/nginx-1.22/bare"]}
     parts = [
         written(tmp_path / "a", a_cell("a"), options=shard("1/2")),
@@ -138,8 +138,8 @@ def test_an_interrupted_run_makes_the_merged_one_unfinished(tmp_path: Path) -> N
     assert remarks(cut) == ("Interrupted, or still running: 1 result so far.",)
 
 
-def test_facts_about_a_single_machine_are_not_taken_for_all() -> None:
-    """For example, one machine may not be Linux, or may have recorded sysctls differently."""
+def test_facts_that_only_one_machine_has_are_not_common() -> None:
+    """For example, a machine without Linux has no sysctls, and an older file may record them differently."""
     first = {"kernel": "6.1", "sysctls": {"a": "1", "b": "2"}}
     for other in ({"kernel": "6.1"}, {"kernel": "6.1", "sysctls": "unknown"}):
         assert common_facts([first, other]) == common_facts([other, first]) == {"kernel": "6.1"}
@@ -171,7 +171,7 @@ RUNS = st.lists(
 @settings(max_examples=40, database=None, derandomize=True)
 @given(RUNS, st.data())
 def test_merging_in_any_steps_keeps_every_cell_once(runs: list[Results], data: st.DataObject) -> None:
-    """The order of runs and interruptions are kept. If a cell is in two runs, the error names it."""
+    """The merged run keeps the order of the runs, and is unfinished if any of them is. A cell in two runs is an error."""
     cells = [cell for run in runs for cell in run.cells]
     cut = data.draw(st.integers(1, len(runs) - 1))
     if len({cell.id for cell in cells}) < len(cells):

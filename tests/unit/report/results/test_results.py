@@ -37,7 +37,7 @@ def refuse(code: int) -> Callable[..., NoReturn]:
     return call
 
 
-def test_a_new_run_has_results_at_once(tmp_path: Path) -> None:
+def test_a_new_run_has_a_results_file_at_once(tmp_path: Path) -> None:
     """A run that decides nothing still leaves a valid file, in a folder named by time and id."""
     writer = a_writer(tmp_path / "new" / "results")
     time, _, run_id = writer.folder.name.partition("-")
@@ -64,7 +64,7 @@ def test_latest_points_to_the_newest_run(tmp_path: Path) -> None:
 
 
 def test_decided_cells_are_on_disk_before_the_run_ends(tmp_path: Path) -> None:
-    """A cell on a network for which there is no claim is written, too; the caller's object may change later."""
+    """A cell without an expectation is written, too; a later change of the caller's object has no effect."""
     cells = (a_cell("first"), a_cell("second", expected=None, links=(LINK, LINK | {"shaper": "native"})))
     host: dict[str, Any] = {"cpu": {"count": 2}}
     writer = ResultsWriter.create(tmp_path, host=host, seed=7, options={"depth": "quick"}, now=NOW)
@@ -125,7 +125,7 @@ def test_a_cell_that_breaks_the_schema_is_not_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_keeps_the_former_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+def test_a_full_disk_does_not_damage_earlier_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     """Evidence may fill the disk."""
     writer = a_writer(tmp_path)
     writer.append(a_cell("first"))
@@ -191,7 +191,7 @@ def test_evidence_folders_are_safe_and_unique(tmp_path: Path) -> None:
 
 
 KILLS: Final = 25
-# A writer would write for longer than it is left alive.
+# Writing all cells takes much longer than a writer lives.
 CELLS: Final = 2000
 LIVES_S: Final = 0.06
 FULL: Final = Path("/dev/full")
@@ -211,20 +211,20 @@ def forked(work: Callable[[], None]) -> int:
 
 
 def test_a_killed_writer_leaves_everything_that_it_has_appended(tmp_path: Path) -> None:
-    """The kill comes at random moments: the file loads, and contains every cell that was reported as written."""
+    """After a kill at a random moment, the file loads and contains all cells, perhaps without the one being written."""
     chance = random.Random(53)  # noqa: S311 - reproducible, not secret
     most = 0
     for kill in range(KILLS):
-        reader, told = os.pipe()
+        reader, begin = os.pipe()
 
-        def write(told: int = told, root: Path = tmp_path / str(kill)) -> None:
+        def write(begin: int = begin, root: Path = tmp_path / str(kill)) -> None:
             writer = a_writer(root)
             for number in range(CELLS):
-                os.write(told, b".")
+                os.write(begin, b".")
                 writer.append(a_cell(f"claim_{number}"))
 
         pid = forked(write)
-        os.close(told)
+        os.close(begin)
         assert os.read(reader, 1), "the writer ended before its first cell"
         time.sleep(chance.random() * LIVES_S)
         os.kill(pid, signal.SIGKILL)
@@ -240,8 +240,8 @@ def test_a_killed_writer_leaves_everything_that_it_has_appended(tmp_path: Path) 
     assert most > 1, "no writer reached its second cell"
 
 
-def test_two_simultaneous_runs_keep_both_results(tmp_path: Path) -> None:
-    """``latest`` is the run that starts last."""
+def test_simultaneous_runs_keep_all_results(tmp_path: Path) -> None:
+    """``latest`` links to one of them."""
     for attempt in range(5):
         root = tmp_path / str(attempt)
 

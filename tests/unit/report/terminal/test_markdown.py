@@ -1,4 +1,4 @@
-"""The step summary: contradictions first, everything in words, and never more than GitHub accepts."""
+"""The step summary is complete, escaped, and never longer than GitHub accepts."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def test_a_result_without_an_expectation_contradicts_nothing(tmp_path: Path) -> 
 
 
 def test_incomplete_results_do_not_look_complete(tmp_path: Path) -> None:
-    """Without a cell, there is no table and no machine."""
+    """A run without results has no table."""
     text = render_markdown(written(tmp_path, a_cell(), finished=None, seconds=None))
     assert text.index("> Interrupted, or still running: 1 result so far.") < text.index("| claim")
     empty = render_markdown(written(tmp_path, host={}))

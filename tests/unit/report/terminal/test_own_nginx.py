@@ -24,7 +24,7 @@ def own(
 
 
 def judged(name: str, verdict: str, **more: Any) -> Cell:
-    """Return a cell without a change."""
+    """Return a cell about the files as they are, without a change to them."""
     return replace(own(name, 1.0, verdict), remedy=None, **more)
 
 
@@ -47,8 +47,8 @@ def test_a_change_is_shown_once_with_its_place_its_figures_and_its_cost() -> Non
     ]
 
 
-def test_settings_beyond_nginx_are_to_be_considered_and_only_if_they_matter() -> None:
-    """A setting of the machine is advised only if the problem that it solves was seen."""
+def test_settings_of_the_machine_are_suggested_only_if_they_matter() -> None:
+    """They are listed under CONSIDER, and only if the problem that they solve was seen."""
     wider = own("w", 9.0, patch="x = 1\n", reaches_others=True, only_if="stalls")
     assert render_own([judged("stalls", "inconclusive"), wider]).startswith(
         "CHANGE\n  nothing: no measured change gains anything here"
@@ -59,11 +59,11 @@ def test_settings_beyond_nginx_are_to_be_considered_and_only_if_they_matter() ->
     assert "\n\nCONSIDER\n2 a.conf:7" in render_own(cells)
 
 
-def test_a_patch_that_helps_only_under_some_loads_is_to_be_considered() -> None:
+def test_a_patch_that_helps_only_under_some_loads_is_listed_under_consider() -> None:
     bounded = own("w", 9.0, only_if="stalls")
     assert render_own([bounded, judged("stalls", "holds")]).partition("\n\n")[2].startswith("CONSIDER\n1 a.conf:7")
     assert [gain.file for gain in gains_of([bounded, judged("stalls", "holds")])] == ["1.patch"]
-    # A patch that gains nothing would not have been advised.
+    # Without the problem, the patch is not an option, so its missing gain is not reported.
     assert "no gain in" not in render_own([own("w", 1.0, "refuted", only_if="stalls"), judged("stalls", "refuted")])
 
 
@@ -87,7 +87,7 @@ def test_settings_that_are_fine_and_changes_without_a_gain_are_reported() -> Non
 
 
 def test_a_problem_that_no_change_solves_is_still_reported() -> None:
-    """A run with one claim, or a place without a patch, does not measure a change, but its findings are reported."""
+    """For example, a run of a single claim measures no change."""
     problem = judged("a", "holds", fine=Fine(what="connections are reused", verdict="refuted"))
     assert render_own([problem]) == (
         "CHANGE\n  nothing: no change was measured\n\nSEEN\n  claim a: holds, 1\u00d7 [1\u20131]"
@@ -98,13 +98,13 @@ def test_a_problem_that_no_change_solves_is_still_reported() -> None:
 def test_a_problem_that_a_change_solves_is_reported_only_with_the_change() -> None:
     reused = Fine(what="connections are reused", verdict="refuted")
     cells = [judged("a_connects_every_time", "holds", fine=reused), judged("stalls", "holds", fine=reused)]
-    cures = [own("a_patch_keeps_connections", 2.0), own("c", 2.0, patch="+ c\n", only_if="stalls")]
-    assert "SEEN" not in render_own([*cells, *cures])
+    changes = [own("a_patch_keeps_connections", 2.0), own("c", 2.0, patch="+ c\n", only_if="stalls")]
+    assert "SEEN" not in render_own([*cells, *changes])
     assert "SEEN\n  claim a_connects_every_time: holds" in render_own([*cells, own("b_patch_keeps_connections", 2.0)])
 
 
 def test_the_reason_for_undecided_and_untested_claims_is_reported_once() -> None:
-    """One reason may concern many claims; a problem with a figure is named next to that figure."""
+    """One reason may concern many claims. The reason of a decided claim is a note about its figures."""
     cells = [
         judged("a", "unsupported", reason="no path"),
         judged("b", "unsupported", reason="no path"),
@@ -119,7 +119,7 @@ def test_the_reason_for_undecided_and_untested_claims_is_reported_once() -> None
 
 
 def test_the_first_lines_name_the_configuration_the_version_and_the_noise() -> None:
-    """There are two lines, which name the lab's first addition and the number of others."""
+    """Another line names what was added for the lab: the first three, and the number of others."""
     noise = {"lost_p50_pct": 1.0, "lost_max_pct": 20.0}
     head = render_head("n.conf", ["the oldest"], [judged("a", "holds", host_noise=noise)], seconds=75.4)
     version = a_cell().nginx

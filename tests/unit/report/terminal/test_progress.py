@@ -33,7 +33,7 @@ def resize(descriptor: int, columns: int) -> None:
 
 def test_a_terminals_line_is_rewritten_and_a_log_file_gets_only_permanent_lines() -> None:
     """No progress text remains, clearing twice does no harm, and foreign text does not break a line."""
-    told = {}
+    printed = {}
     for interactive in (True, False):
         stream = io.StringIO()
         progress = ProgressLine(stream, interactive=interactive)
@@ -43,8 +43,8 @@ def test_a_terminals_line_is_rewritten_and_a_log_file_gets_only_permanent_lines(
         progress.update("block 2")
         progress.close()
         progress.close()
-        told[interactive] = stream.getvalue()
-    assert told == {
+        printed[interactive] = stream.getvalue()
+    assert printed == {
         True: rf"{CLEAR}block 1{CLEAR}a b\x1b[2J{CLEAR}stall: holds" + f"\n{CLEAR}block 2{CLEAR}",
         False: "stall: holds\n",
     }
@@ -65,7 +65,7 @@ def test_a_log_file_shows_once_a_minute_that_the_run_continues() -> None:
     assert stream.getvalue().splitlines() == ["at 60", "stall: holds", "at 179"]
 
 
-def test_an_update_is_clipped_to_the_terminals_present_width(terminal: tuple[int, io.TextIOWrapper]) -> None:
+def test_an_update_is_clipped_to_the_terminals_current_width(terminal: tuple[int, io.TextIOWrapper]) -> None:
     """A wrapped line could not be rewritten; wide characters count twice, and an unknown width is 80."""
     reading, stream = terminal
     progress = ProgressLine(stream, interactive=True)
@@ -79,7 +79,7 @@ def test_an_update_is_clipped_to_the_terminals_present_width(terminal: tuple[int
         assert os.read(reading, 1000).decode().rstrip() == f"{CLEAR}{shown}"
 
 
-def test_a_stream_that_knows_only_ascii_gets_ascii() -> None:
+def test_a_stream_that_can_encode_only_ascii_gets_ascii() -> None:
     """A terminal's limited encoding is not a reason to stop a measurement."""
     written = io.BytesIO()
     stream = io.TextIOWrapper(written, encoding="ascii", newline="\n")

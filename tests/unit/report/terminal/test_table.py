@@ -32,10 +32,10 @@ def test_foreign_text_changes_neither_the_terminal_nor_the_layout() -> None:
 def test_colour_shows_whether_the_expectation_was_met(
     verdict: str, expected: str | None, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Green means as expected, even if refuted; red contradicts; yellow is undecided; the others had no expectation."""
+    """Green is as expected, even if refuted; red is not; yellow is undecided; no colour means no expectation."""
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")
-    reason = "the interval holds the threshold" if verdict == "inconclusive" else ""
+    reason = "the interval contains the threshold" if verdict == "inconclusive" else ""
     text = render_table([a_cell(verdict=verdict, expected=expected, reason=reason)], color=True)
     assert shown in text
     assert expected is not None or "expected" not in text
@@ -56,6 +56,6 @@ def test_the_level_of_the_intervals_is_the_lowest_of_their_plans() -> None:
     assert "intervals" not in render_table([a_cell()], color=False)
 
 
-def test_the_list_of_a_run_without_cells_says_that_there_are_no_results() -> None:
-    """For a run that was interrupted early, there is neither a list nor an error."""
+def test_the_list_of_a_run_without_results_says_so() -> None:
+    """A run that was interrupted early has none."""
     assert render_table([], color=False, seconds=3.0) == ("No results.\n\nmeasuring: 0.0 s of 3.0 s (0%)\n")
