@@ -146,7 +146,7 @@ def _problems_of_versions(audits: Sequence[Audit]) -> Mapping[Problem, Problem]:
 
 
 def _of_versions(audits: Sequence[Audit]) -> Iterator[Advised]:
-    """Yield the findings for every version, then the others; the latter have no patch, unless something breaks."""
+    """Yield the findings of all versions; one that applies to only some has no patch, unless something breaks."""
     seen: dict[tuple[object, ...], list[tuple[str, Advised]]] = {}
     for audit_ in audits:
         for one in audit_.advice:

@@ -33,9 +33,9 @@ def _lost(at: Statement | Block, block: Block, facts: Facts) -> str:
     Source: "inherited from the previous configuration level if and only if there are no … on the current level".
     """
     name = at.name
-    if block.parent is None or block.local(name)[0] is not at or block.may_say_more:
+    if block.parent is None or block.local(name)[0] is not at or block.lacks_includes:
         return ""
-    if facts.version_numbers >= _MERGED_SINCE and name == "add_header" and _says_what_it_inherits(block):
+    if facts.version_numbers >= _MERGED_SINCE and name == "add_header" and _sets_inheritance(block):
         return ""
     if name in _PASSED_ON and not _proxies(block, name, facts):
         return ""
@@ -72,7 +72,7 @@ def _takes_any_path(at: Statement | Block, block: Block, _facts: Facts) -> bool:
 def _lacks_named_location(at: Statement | Block, block: Block, _facts: Facts) -> str:
     """Return the named location to which a directive sends requests, if its server lacks it; empty for none."""
     server, name = block.around("server"), "".join(at.args[-1:])
-    if server is None or block.may_say_more or not name.startswith("@") or "$" in name:
+    if server is None or block.lacks_includes or not name.startswith("@") or "$" in name:
         return ""
     return "" if named(server, as_bytes_read(name)) is not None else name
 
@@ -82,7 +82,7 @@ def _is_second_host(at: Statement | Block, block: Block, _facts: Facts) -> bool:
     return at in hosts[1:2]
 
 
-def _says_what_it_inherits(block: Block) -> bool:
+def _sets_inheritance(block: Block) -> bool:
     said = block.setting("add_header_inherit")
     return said is not None and said.value in {"merge", "off"}
 
@@ -156,7 +156,7 @@ def _returns_at_once(_at: Statement | Block, block: Block, _facts: Facts) -> boo
     """Tell whether a ``return`` next to a directive ends every request to the block."""
     # An earlier rewrite or break, even in an if, may skip the return.
     ways_out = block.local("rewrite") or block.local("break") or any(inner.name == "if" for inner in block.blocks)
-    return bool(block.local("return")) and not ways_out and not block.may_say_more
+    return bool(block.local("return")) and not ways_out and not block.lacks_includes
 
 
 def _limits_nothing(at: Statement | Block, block: Block, facts: Facts) -> bool:
@@ -181,7 +181,7 @@ def _denies_nobody(at: Statement | Block, block: Block, _facts: Facts) -> str:
     own = [one for one in block.own if one.name in {"allow", "deny"}]
     satisfy = block.setting("satisfy")
     is_meant = any(one.name == "deny" or one.value == "all" for one in own) or (satisfy and satisfy.value == "any")
-    if own[:1] != [at] or is_meant or block.may_say_more:
+    if own[:1] != [at] or is_meant or block.lacks_includes:
         return ""
     outer = block.parent.in_effect("deny") if block.parent is not None else []
     return f"this block, which does not inherit the deny at {outer[0].file}:{outer[0].line}" if outer else "this block"

@@ -55,7 +55,7 @@ def changed_defaults(facts: Facts, newer: Facts, *, old: str, new: str) -> Itera
 
 
 def _kept(place: Statement | Block, around: Block, text: str) -> tuple[Edit, ...]:
-    """Return the change that sets the old default in a block. In an upstream block, it goes last, after the method."""
+    """Return the change that sets the old default; in an upstream block, after the directive for load balancing."""
     if around.name == _IN_UPSTREAM and around.own:
         return (Insert(after=around.own[-1], text=text),)
     after = place if place in around.own else next(iter(around.local(place.name)), around)
@@ -77,7 +77,7 @@ def _meanings(change: Change, place: Statement | Block, newer: Facts) -> Iterato
 def _places_without(change: Change, facts: Facts, newer: Facts) -> Iterator[tuple[Statement | Block, Block]]:
     """Yield the places at which a default applies, each with the block that may set it.
 
-    Proxied locations, upstream blocks, the outermost block of servers.
+    A place is a directive that proxies, an upstream block, http{}, or a server.
     """
     if change.block == _IN_LOCATION:
         for target in _targets_without(change.directive, facts):

@@ -99,7 +99,7 @@ def _ejected_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
 
 
 def _named_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
-    """Return a host name that may mean several peers; empty if a directive has several peers anyway, or none."""
+    """Return a host name that may resolve to several peers; empty for none, or if there are several peers anyway."""
     tried = _tried_twice(at, facts)
     if any(_has_peers(target, facts, never=_NEVER_EJECTED) for target in tried):
         return ""
@@ -107,7 +107,7 @@ def _named_peers(at: Statement | Block, _block: Block, facts: Facts) -> str:
 
 
 def _named_other(at: Statement | Block, block: Block, facts: Facts) -> str:
-    """Return the name of a host that may get a request twice; empty for none, or if requests are repeated anyway."""
+    """Return a host name that may resolve to several peers; empty for none, or if requests are repeated anyway."""
     if _is_tried_again(at, block, facts):
         return ""
     return next((name for target in _tried_twice(at, facts) if (name := _one_name(target, facts))), "")
@@ -169,7 +169,7 @@ def _keeps_http(_at: Statement | Block, block: Block, facts: Facts) -> bool:
 
 
 def _is_unused(_at: Statement | Block, block: Block, facts: Facts) -> bool:
-    """Tell whether no directive of a complete configuration names an upstream block; unknown with other modules."""
+    """Tell whether no directive of a complete configuration names an upstream block; other modules' might do so."""
     if not facts.configuration.is_whole or not block.args or block.path[:1] != ("http",):
         return False
     everything = facts.configuration.main.everything()

@@ -70,12 +70,12 @@ def findings(audit: Audit, baseline: Mapping[tuple[str, ...], int] | None = None
     ]
     found += [_finding(advised, audit) for advised in audit.advice if advised.state in _LEVELS]
     left = Counter(dict(baseline or {}))
-    told = []
+    marked = []
     for one in found:
         is_new = left[one.identity] < 1
         left[one.identity] -= 1
-        told.append(replace(one, is_new=is_new))
-    return told
+        marked.append(replace(one, is_new=is_new))
+    return marked
 
 
 def _finding(advised: Advised, audit: Audit) -> Finding:

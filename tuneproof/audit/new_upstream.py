@@ -30,7 +30,7 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
         target.statement.filled
         or target.kind != "proxy"
         or match is None
-        or not _stands_alone(block)
+        or not _is_alone(block)
         or _is_key_of_cache(block)
         or facts.names_proxied_address
     ):
@@ -64,8 +64,8 @@ def named_block(facts: Facts, target: Target, *, settings: Sequence[str]) -> lis
     return edits
 
 
-def _stands_alone(block: Block) -> bool:
-    """Tell whether no other proxied place inside a location would inherit the additions for it."""
+def _is_alone(block: Block) -> bool:
+    """Tell whether a block is a location without other proxied places inside, which would inherit the additions."""
     return block.name == "location" and not any(True for _ in targets_of(block))
 
 

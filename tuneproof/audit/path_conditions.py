@@ -1,4 +1,4 @@
-"""Row conditions about responses, and about how nginx changes a path before it reads a file or asks an upstream."""
+"""Row conditions about responses, and about how nginx changes a path before it reads a file or proxies the request."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +17,7 @@ _DECODED: Final = re.compile(r"://.+?(\$\{?(?:document_)?uri\b\}?)")
 _PATH: Final = re.compile(r"(?:[^/]*://)?+(?:unix:[^:]*:|(?!unix:)[^/?]*)(/[^?]*)")
 _CAPTURE: Final = re.compile(r"\$(\d)")
 _PART: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]])*\]|\(\?(?!P?<\w|'\w)|[()]", re.DOTALL)
-# A dot, or a negated class: it matches a space.
+# Finds a dot or a negated class, which match a space.
 _WIDE: Final = re.compile(r"(?:\\.|\[(?!\^)\]?(?:\\.|[^\]])*\]|[^.\[])*(?:\.|\[\^)", re.DOTALL)
 _HIDING: Final = tuple(f"{kind}_hide_header" for kind in ("proxy", "fastcgi", "uwsgi", "scgi", "grpc"))
 _REMOVING: Final = ("default_type", *_HIDING, "more_clear_headers")
@@ -34,7 +34,7 @@ def _glued(at: Statement | Block, block: Block, _facts: Facts) -> str:
     value = "".join(at.args[:1])
     match = _URI.fullmatch(value)
     to = match[1] if match else value if at.name == "alias" and "$" not in value else ""
-    if location is None or location.kind not in _PREFIXES or not to or _rewrites(block) or block.may_say_more:
+    if location is None or location.kind not in _PREFIXES or not to or _rewrites(block) or block.lacks_includes:
         return ""
     has_slash = location.name.endswith("/")
     # If the location itself lacks the slash, an alias reaches the folder above, which another row covers.
@@ -105,7 +105,7 @@ def _has_a_type(at: Statement | Block, block: Block, _facts: Facts) -> bool:
     )
     returned = {one.value for one in block.local("return")}
     value = "".join(at.args[1:2])
-    # A variable may be empty for responses that have one: nginx then adds none.
+    # A variable may be empty for responses with a Content-Type: nginx then adds no second one.
     return (
         not is_removed and not is_filtered and returned.isdisjoint(_WITHOUT_TYPE) and value != "" and "$" not in value
     )
@@ -125,7 +125,7 @@ def _asks_for_plain_text(block: Block) -> bool:
 def _proxied_under(at: Statement | Block, facts: Facts) -> Iterator[Block]:
     for proxied in facts.proxied:
         target = proxied.target
-        if target.kind == "proxy" and at in target.block.in_effect(at.name) and not target.block.may_say_more:
+        if target.kind == "proxy" and at in target.block.in_effect(at.name) and not target.block.lacks_includes:
             yield target.block
 
 

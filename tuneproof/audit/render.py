@@ -211,7 +211,7 @@ def render_upgrade(found: Upgrade, *, width: int) -> str:
 
 
 def _release(version: str) -> str:
-    """Return a version; a mainline branch comes with the release that it stands for."""
+    """Return a version; a mainline branch is followed by the release that it means."""
     release = ".".join(map(str, as_numbers(version)))
     return version if version == release else f"{version} ({release})"
 

@@ -78,7 +78,7 @@ def speaks_tls13(at: Statement | Block, block: Block, facts: Facts) -> bool:
 
 def _is_decided_elsewhere(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return, in words, the TLS versions that another server sets for clients of this one; empty if none does."""
-    if block.path != ("http", "server") or facts.sockets.problems or facts.sockets.unknown or block.may_say_more:
+    if block.path != ("http", "server") or facts.sockets.problems or facts.sockets.unknown or block.lacks_includes:
         return ""
     others = deciding(block, facts, facts.version_numbers)
     if block in others:

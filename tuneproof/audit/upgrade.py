@@ -76,15 +76,15 @@ def upgrade(source: Source, *, old: str, new: str) -> Upgrade:
             )
     before, after = audit_source(source, version=old), audit_source(source, version=new)
     found = list(_of_directives(before, old=old, new=new))
-    told = {place_in_files(one.at) for one in found}
-    found += _of_problems(before, after, told={(one.at.file, one.at.line) for one in found})
+    reported = {place_in_files(one.at) for one in found}
+    found += _of_problems(before, after, reported={(one.at.file, one.at.line) for one in found})
     found += _of_modules(before, old=old, new=new)
     newer = after if as_numbers(old) <= as_numbers(new) else before
     found += changed_defaults(before.facts, newer.facts, old=old, new=new)
     found += _of_behaviour(before, old=old, new=new)
     found += _of_sockets(after, old=old, new=new)
     found += _of_names(before, old=old, new=new)
-    found += [one for one in _of_advice(before, after) if one.is_new_danger or place_in_files(one.at) not in told]
+    found += [one for one in _of_advice(before, after) if one.is_new_danger or place_in_files(one.at) not in reported]
     return Upgrade(before=before, after=after, differences=tuple(sorted(found, key=lambda one: one.urgency)))
 
 
@@ -130,7 +130,7 @@ def _of_directives(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
         )
 
 
-def _of_problems(before: Audit, after: Audit, *, told: Container[tuple[str, int]]) -> Iterator[Difference]:
+def _of_problems(before: Audit, after: Audit, *, reported: Container[tuple[str, int]]) -> Iterator[Difference]:
     """Yield the errors that only the new version prints, except at these files and lines."""
     known = set(map(_kind, before.facts.configuration.problems))
     main = before.facts.configuration.main
@@ -140,7 +140,7 @@ def _of_problems(before: Audit, after: Audit, *, told: Container[tuple[str, int]
         places[place.file, place.line].append(place)
     for problem in after.facts.configuration.problems:
         here = places[problem.file, problem.line]
-        if here and _kind(problem) not in known and (problem.file, problem.line) not in told:
+        if here and _kind(problem) not in known and (problem.file, problem.line) not in reported:
             at = next((one for one in here if re.search(rf"\b{re.escape(one.name)}\b", problem.message)), here[0])
             yield Difference(effect=Effect.REFUSED, what=at.name, at=at, why=problem.message)
 
@@ -160,7 +160,7 @@ def _of_modules(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
         others = [one for one in foreign(audit.facts.configuration) if f'unknown directive "{one.name}"' not in refused]
         if others:
             what = each_once(list(dict.fromkeys(one.name for one in others))[:_MOST_NAMES])
-            why = f"not nginx's own: install the build for {new} of the module, or the product, that has it"
+            why = f"not nginx's own: install the build for {new} of the module or product that provides it"
             yield Difference(effect=Effect.MODULE, what=what, at=others[0], why=why)
 
 
@@ -244,14 +244,15 @@ def _of_names(audit: Audit, *, old: str, new: str) -> Iterator[Difference]:
                 continue
             (before, was), (after, becomes) = (one for one in found if one is not None)
             if before != after and (was or becomes):
-                default = f"of the default server ({other.file}:{other.line})"
-                owners = (default, "of its own") if numbers[0] < since else ("of its own", default)
+                default, own = f"the default server ({other.file}:{other.line})", "this server"
+                owners = (default, own) if numbers[0] < since else (own, default)
                 yield Difference(
                     effect=Effect.BEHAVIOUR,
                     what="ssl_protocols",
                     at=server,
                     why=f"clients that name this server (SNI){_on_sockets(server, other, audit.facts)} get "
-                    f"{' '.join(after)} {owners[1]}; before, {' '.join(before)} {owners[0]}",
+                    f"the TLS versions of {owners[1]}, {' '.join(after)}; before, those of {owners[0]}, "
+                    f"{' '.join(before)}",
                     since=OWN_PROTOCOLS_SINCE,
                 )
 
@@ -305,7 +306,7 @@ def _of_advice(before: Audit, after: Audit) -> Iterator[Difference]:
             continue
         advised = other or one
         if advised is not None:
-            was, becomes = (item.state.value if item else "nothing to say" for item in (one, other))
+            was, becomes = (item.state.value if item else "no advice" for item in (one, other))
             is_needed = advised.breaks or advised.state in {State.EXPIRED, State.HARMFUL}
             edits = advised.edits if advised is other and is_needed else ()
             why = advised.why if other is not None else f"it does not apply to nginx {after.facts.version}"

@@ -41,7 +41,7 @@ def _host(address: str) -> str:
 def _lacks_sni(at: Statement | Block, block: Block, facts: Facts) -> str:
     """Return the host name of a TLS upstream to which nginx does not send SNI; empty if it does."""
     target = facts.target_of(at)
-    if target is None or block.may_say_more:
+    if target is None or block.lacks_includes:
         return ""
     found = _tls_names(target, facts)
     if found is None or not found[1] or block.is_on(f"{target.kind}_ssl_server_name"):
@@ -70,7 +70,7 @@ def _name_of_block(target: Target | None, block: Block, facts: Facts) -> str:
     Empty if it is a host name: it may have been chosen for the host's certificate.
     """
     found = _tls_names(target, facts) if target is not None else None
-    if target is None or found is None or block.may_say_more or block.setting(f"{target.kind}_ssl_name"):
+    if target is None or found is None or block.lacks_includes or block.setting(f"{target.kind}_ssl_name"):
         return ""
     return found[0] if found[0] in facts.upstreams and not _NAME.fullmatch(found[0]) else ""
 
@@ -212,7 +212,7 @@ def _targets_under(at: Statement | Block, facts: Facts, kind: str = "") -> Itera
     """
     for proxied in facts.proxied:
         block = proxied.target.block
-        if proxied.target.kind == (kind or _kind(at)) and block.setting(at.name) is at and not block.may_say_more:
+        if proxied.target.kind == (kind or _kind(at)) and block.setting(at.name) is at and not block.lacks_includes:
             yield block
 
 

@@ -1,1 +1,1 @@
-"""What an nginx.conf means by nginx's rules: includes, settings in effect, sockets, upstreams, locations."""
+"""The meaning of an nginx.conf by nginx's rules: includes, settings in effect, sockets, upstreams, locations."""

@@ -29,7 +29,7 @@ def buffer_problems(
     for block in levels if kinds and not http.absent_sites else ():
         for kind in kinds:
             own = [said for name in _NAMES for said in block.local(f"{kind}_{name}")]
-            if (own or block.name == "server") and not block.may_say_more:
+            if (own or block.name == "server") and not block.lacks_includes:
                 messages = [_refusal(block, kind, page, changed or {}) for page in pages_bytes]
                 if all(messages):
                     yield problem_at(own[-1] if own else block, messages[0])
@@ -41,7 +41,7 @@ def refusal_on_x86(said: Statement, http: Block) -> str:
     levels = (block for block in http.below() if block.name in _LEVELS and block.setting(said.name) is said)
     for block in levels if not http.absent_sites else ():
         first, *others = [_refusal(block, kind, page, {}) for page in _PAGES_BYTES]
-        if first and not all(others) and not block.may_say_more:
+        if first and not all(others) and not block.lacks_includes:
             return first
     return ""
 

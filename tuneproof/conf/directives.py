@@ -2,8 +2,8 @@
 
 ``tools.directives`` writes the table, directives.tsv, from nginx's sources; the lab checks it against nginx. A row
 covers the versions in which a directive has the same properties. The table includes directives that a build leaves out,
-or that only another system has; of those in nginx's documentation but not in its sources (commercial modules, njs),
-only the names are known.
+or that exist only on another operating system; of those in nginx's documentation but not in its sources (commercial
+modules, njs), only the names are known.
 """
 
 import re
@@ -40,7 +40,7 @@ class Inheritance(StrEnum):
 
     INHERITED = "inherited"  # in effect, unless an inner one replaces it
     REPLACED = "replaced"  # several in a block add up, and any in an inner block replaces all outer ones
-    NEVER = "never"  # not in effect: it applies only in its own block
+    NEVER = "never"  # applies only in its own block
     UNKNOWN = "unknown"
 
 

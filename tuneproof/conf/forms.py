@@ -31,7 +31,7 @@ _LATER: Final = slice(1, None)
 class _Form:
     names: str  # the directives, separated by spaces
     words: str  # a regular expression that an accepted word matches
-    says: str = _VALUE
+    message: str = _VALUE
     place: slice | None = None  # its place among the arguments; None for any
     of: str = ""  # the row is only about words that begin with this
 
@@ -41,58 +41,61 @@ _FORMS: Final = (
     _Form(names="ssl_verify_client", words="on|off|optional|optional_no_ca"),
     _Form(names="proxy_http_version", words=r"1\.[01]|2"),
     _Form(names="gzip_http_version", words=r"1\.[01]"),
-    _Form(names="gzip_comp_level", words="0*[1-9]", says="value must be between 1 and 9"),
+    _Form(names="gzip_comp_level", words="0*[1-9]", message="value must be between 1 and 9"),
     _Form(names="gzip_proxied", words="off|expired|no-cache|no-store|private|no_last_modified|no_etag|auth|any"),
     _Form(names="proxy_next_upstream grpc_next_upstream", words=f"{_TRIED}|http_50[24]"),
     _Form(names="fastcgi_next_upstream uwsgi_next_upstream scgi_next_upstream", words=_TRIED),
     _Form(names="satisfy", words="all|any"),
     _Form(names="autoindex_format", words="html|xml|jsonp?"),
-    _Form(names="return", words=r"\d{1,3}|(?:https?://|\$scheme).*", says='invalid return code "{}"', place=_FIRST),
+    _Form(names="return", words=r"\d{1,3}|(?:https?://|\$scheme).*", message='invalid return code "{}"', place=_FIRST),
     _Form(names="error_page", words=r"\d+|=.*", place=slice(0, -1)),
     _Form(
         names="error_page",
         words=r"0*[345]\d\d",
-        says='value "{}" must be between 300 and 599',
+        message='value "{}" must be between 300 and 599',
         place=slice(0, -1),
         of=r"\d",
     ),
     _Form(
         names="proxy_cache_valid fastcgi_cache_valid uwsgi_cache_valid scgi_cache_valid",
         words=r"any|0*[1-9]\d\d",
-        says='invalid status "{}"',
+        message='invalid status "{}"',
         place=slice(0, -1),
     ),
-    _Form(names="limit_req_zone", words=rf"rate={_NUMBER}(?:r/[sm])?", says='invalid rate "{}"', of="rate="),
+    _Form(names="limit_req_zone", words=rf"rate={_NUMBER}(?:r/[sm])?", message='invalid rate "{}"', of="rate="),
     _Form(
-        names="limit_req_zone limit_conn_zone", words=f"zone=[^:]+:{_SIZE}", says='invalid zone size "{}"', of="zone="
+        names="limit_req_zone limit_conn_zone",
+        words=f"zone=[^:]+:{_SIZE}",
+        message='invalid zone size "{}"',
+        of="zone=",
     ),
-    _Form(names="limit_req", words=f"burst={_NUMBER}", says='invalid burst value "{}"', of="burst="),
-    _Form(names="limit_req", words="(?:zone|burst|delay)=.*|nodelay", says=_PARAMETER),
-    _Form(names="limit_req_status limit_conn_status", words=r"0*[45]\d\d", says="value must be between 400 and 599"),
-    _Form(names="limit_conn", words=_NUMBER, says='invalid number of connections "{}"', place=_LATER),
+    _Form(names="limit_req", words=f"burst={_NUMBER}", message='invalid burst value "{}"', of="burst="),
+    _Form(names="limit_req", words="(?:zone|burst|delay)=.*|nodelay", message=_PARAMETER),
+    _Form(names="limit_req_status limit_conn_status", words=r"0*[45]\d\d", message="value must be between 400 and 599"),
+    _Form(names="limit_conn", words=_NUMBER, message='invalid number of connections "{}"', place=_LATER),
     _Form(
         names=_CACHE_PATHS,
         words=f"keys_zone=[^:]+:{_SIZE}",
-        says='invalid keys zone size "{}"',
+        message='invalid keys zone size "{}"',
         of="keys_zone=",
     ),
     _Form(
         names=_CACHE_PATHS,
         words=r"levels=[12](?::[12]){0,2}",
-        says='invalid "levels" "{}"',
+        message='invalid "levels" "{}"',
         of="levels=",
     ),
     _Form(
         names=_CACHE_PATHS,
         words=r"max_size=\d+[kKmMgG]?",
-        says='invalid max_size value "{}"',
+        message='invalid max_size value "{}"',
         of="max_size=",
     ),
-    _Form(names=_CACHE_PATHS, words=f"inactive={_TIME}", says='invalid inactive value "{}"', of="inactive="),
+    _Form(names=_CACHE_PATHS, words=f"inactive={_TIME}", message='invalid inactive value "{}"', of="inactive="),
     _Form(
         names=_CACHE_PATHS,
         words="use_temp_path=(?:on|off)",
-        says='invalid use_temp_path value "{}"',
+        message='invalid use_temp_path value "{}"',
         of="use_temp_path=",
     ),
     _Form(names="proxy_cache_use_stale", words=f"{_STALE}|http_50[24]"),
@@ -104,67 +107,67 @@ _FORMS: Final = (
         names="proxy_ignore_headers fastcgi_ignore_headers uwsgi_ignore_headers scgi_ignore_headers", words=_OWN_HEADERS
     ),
     _Form(names="limit_req_log_level limit_conn_log_level", words="info|notice|warn|error"),
-    _Form(names="limit_rate limit_rate_after", words=_SIZE, says='"{name}" directive invalid value'),
+    _Form(names="limit_rate limit_rate_after", words=_SIZE, message='"{name}" directive invalid value'),
     _Form(
         names="access_log",
         words="(?:buffer|flush|gzip|if)=.*|gzip",
-        says=_PARAMETER,
+        message=_PARAMETER,
         place=slice(2, None),
     ),
     _Form(
         names="ssl_session_cache",
         words=rf"off|none|builtin(?::\d+)?|shared:[^:]+:{_SIZE}",
-        says='invalid session cache "{}"',
+        message='invalid session cache "{}"',
     ),
     _Form(
         names="error_log",
         words=r"debug(?:_\w+)?|info|notice|warn|error|crit|alert|emerg",
-        says='invalid log level "{}"',
+        message='invalid log level "{}"',
         place=_LATER,
     ),
-    _Form(names="add_header add_trailer", words="always", says=_PARAMETER, place=slice(2, None)),
-    _Form(names="fastcgi_param uwsgi_param scgi_param", words="if_not_empty", says=_PARAMETER, place=slice(2, None)),
-    _Form(names="rewrite", words="last|break|redirect|permanent", says=_PARAMETER, place=slice(2, None)),
-    _Form(names="set", words=r"\$.+", says='invalid variable name "{}"', place=_FIRST),
-    _Form(names="map split_clients", words=r"\$.+", says='invalid variable name "{}"', place=slice(1, 2)),
+    _Form(names="add_header add_trailer", words="always", message=_PARAMETER, place=slice(2, None)),
+    _Form(names="fastcgi_param uwsgi_param scgi_param", words="if_not_empty", message=_PARAMETER, place=slice(2, None)),
+    _Form(names="rewrite", words="last|break|redirect|permanent", message=_PARAMETER, place=slice(2, None)),
+    _Form(names="set", words=r"\$.+", message='invalid variable name "{}"', place=_FIRST),
+    _Form(names="map split_clients", words=r"\$.+", message='invalid variable name "{}"', place=slice(1, 2)),
     _Form(
         names="open_file_cache open_log_file_cache",
         words=rf"off|(?:max|min_uses)={_NUMBER}|(?:inactive|valid)={_TIME}",
-        says='invalid "{name}" parameter "{}"',
+        message='invalid "{name}" parameter "{}"',
     ),
     _Form(
         names="limit_except",
         words="(?i:get|head|post|put|delete|mkcol|copy|move|options|propfind|proppatch|lock|unlock|patch)",
-        says='invalid method "{}"',
+        message='invalid method "{}"',
     ),
     _Form(names="dav_methods", words="off|PUT|DELETE|MKCOL|COPY|MOVE"),
-    _Form(names="use", words="epoll|poll|select|kqueue|eventport|/dev/poll|devpoll", says='invalid event type "{}"'),
-    _Form(names="fastcgi_pass server", words=r"unix:.*|[^/?]*", says='invalid host in upstream "{}"', place=_FIRST),
+    _Form(names="use", words="epoll|poll|select|kqueue|eventport|/dev/poll|devpoll", message='invalid event type "{}"'),
+    _Form(names="fastcgi_pass server", words=r"unix:.*|[^/?]*", message='invalid host in upstream "{}"', place=_FIRST),
     _Form(
         names="server",
         words=f".*:{_PORT}",
-        says='invalid port in upstream "{}"',
+        message='invalid port in upstream "{}"',
         place=_FIRST,
         of=r"[\w.-]+:\d+$",
     ),
     _Form(
         names="expires",
         words=rf"off|epoch|max|[-+@]?{_TIME}",
-        says='"expires" directive invalid value',
+        message='"expires" directive invalid value',
         place=slice(-1, None),
     ),
-    _Form(names="keepalive_timeout", words=_TIME, says='"keepalive_timeout" directive invalid value'),
-    _Form(names="worker_processes", words=r"auto|\d+", says='"worker_processes" directive invalid value'),
+    _Form(names="keepalive_timeout", words=_TIME, message='"keepalive_timeout" directive invalid value'),
+    _Form(names="worker_processes", words=r"auto|\d+", message='"worker_processes" directive invalid value'),
     _Form(names="gzip_static", words="on|off|always"),
-    _Form(names="server_name", words=r"[^*.].*|\*\..+|\..+|", says='server name "{}" is invalid'),
-    _Form(names="resolver", words=f"valid={_TIME}", says="invalid parameter: {}", of="valid="),
-    _Form(names="resolver", words="ipv6=(?:on|off)", says="invalid parameter: {}", of="ipv6="),
+    _Form(names="server_name", words=r"[^*.].*|\*\..+|\..+|", message='server name "{}" is invalid'),
+    _Form(names="resolver", words=f"valid={_TIME}", message="invalid parameter: {}", of="valid="),
+    _Form(names="resolver", words="ipv6=(?:on|off)", message="invalid parameter: {}", of="ipv6="),
 )
 _OF_NAME: Final[Mapping[str, Sequence[_Form]]] = {
     name: [form for form in _FORMS if name in form.names.split()]
     for name in " ".join(one.names for one in _FORMS).split()
 }
-# Lines of tables that are no entries: words alone, and words with a value.
+# Lines of tables that are not entries: single words, and words with a value.
 _PARAMETERS: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
     "map": (("hostnames", "volatile"), ("default", "include")),
     "geo": (("ranges", "proxy_recursive", "volatile"), ("default", "include", "delete", "proxy")),
@@ -226,12 +229,12 @@ def _messages(said: Statement | Block) -> Iterator[str]:
         case = _case_of(form)
         words = (one for one in said.args[form.place or slice(None)] if re.match(form.of, one))
         wrong = (one for one in words if not re.fullmatch(form.words, one, case) and not _varies(one, form))
-        yield from (form.says.replace("{name}", said.name).replace("{}", one) for one in wrong)
+        yield from (form.message.replace("{name}", said.name).replace("{}", one) for one in wrong)
 
 
 def _case_of(form: _Form) -> re.RegexFlag:
     # ngx_conf_set_enum_slot and ngx_conf_set_bitmask_slot ignore letter case.
-    return re.DOTALL | (re.IGNORECASE if form.says == _VALUE else re.NOFLAG)
+    return re.DOTALL | (re.IGNORECASE if form.message == _VALUE else re.NOFLAG)
 
 
 def _varies(word: str, form: _Form) -> bool:

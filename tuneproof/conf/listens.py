@@ -79,7 +79,7 @@ class Listen:
 
     statement: Statement | None
     addresses: tuple[Address, ...] = (Address(host="0.0.0.0", port=_DEFAULT_PORT),)  # noqa: S104 - nothing is bound here
-    """Its addresses; empty for a host name, which only a resolver knows."""
+    """Its addresses; empty for a host name, which needs a resolver."""
     protocols: frozenset[str] = frozenset()
     is_default: bool = False
     has_options: bool = False  # whether it has parameters that only one of a socket's listens may have

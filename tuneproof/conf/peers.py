@@ -54,7 +54,7 @@ def _upstreams(level: Block) -> Iterator[Block]:
 
 
 def _is_own(block: Block) -> bool:
-    """Tell whether all of a block is known: other modules' directives may add servers, and have own parameters."""
+    """Tell whether no directive of a block is unknown: other modules' directives may add servers and parameters."""
     return not block.unseen and not block.blocks and all(rows_of(said.name) for said in block.own)
 
 

@@ -44,7 +44,7 @@ _CONTEXTS: Final = {("if", "server"): "if in server", ("if", "location"): "if in
 
 
 def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator[Problem]:
-    """Yield the error messages of a version of nginx, except those about individual directives and sockets."""
+    """Yield a version's error messages, except those that the parser and the sockets of http{} report."""
     main = configuration.main
     # Which fragments are included together is unknown.
     whole = [] if configuration.is_fragment else [main, *(block for block in main.blocks if block.name == "events")]
@@ -186,7 +186,7 @@ def _repeated(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
 
 
 def _twice(block: Block) -> Iterator[Problem]:
-    """Yield repetitions of blocks that main accepts only once, and of directives with a check of their own."""
+    """Yield repetitions of blocks that main accepts only once, and of directives that have their own check."""
     seen = set()
     everything: list[Statement | Block] = [*block.blocks, *block.own]
     for one in everything:

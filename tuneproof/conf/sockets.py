@@ -67,7 +67,7 @@ class Sockets:
 
     found: tuple[Socket, ...]
     problems: tuple[Problem, ...]  # why nginx does not start: its first error message
-    unknown: tuple[Statement, ...] = ()  # listens on host names, which only a resolver knows
+    unknown: tuple[Statement, ...] = ()  # listens on host names, which need a resolver
 
     def of(self, server: Block) -> Iterator[Socket]:
         """Yield the sockets of a server."""

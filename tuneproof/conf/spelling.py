@@ -14,7 +14,7 @@ _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz_"
 # No directive's name has such a character. Slashes and tildes also occur in other programs' templates.
 _NO_NAME: Final = re.compile(r"\w+[(=:].*", re.DOTALL)
 _JOINED: Final = re.compile(r"(\w+)[~/,^].*", re.DOTALL)
-# nginx has no other branches; the rest follows a semicolon without quotes in copied headers.
+# nginx has no "else"; the other words follow an unquoted semicolon in copied headers.
 _NEVER: Final = frozenset(
     {*("else", "elseif", "elsif", "elif"), *("includeSubDomains", "includeSubdomains", "preload", "HttpOnly", "Secure")}
 )
@@ -23,7 +23,7 @@ _LONGEST: Final = max(map(len, KNOWN)) + 1
 
 
 def slips(statements: Sequence[Statement]) -> Iterator[Problem]:
-    """Yield the directives that must be misspelt, with nginx's message; names from other modules are not similar."""
+    """Yield the directives that must be misspelt, with nginx's message; other modules' names are less similar."""
     for statement in statements:
         is_other = statement.name in KNOWN or statement.name.startswith("$") or is_packaged(statement.name)
         joined = _JOINED.fullmatch(statement.name)

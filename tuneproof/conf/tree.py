@@ -23,7 +23,7 @@ _MOST_STATEMENTS: Final = 200_000
 _MOST_BYTES: Final = 32 << 20
 _DEEPEST_INCLUDE: Final = 50
 _TOO_MUCH: Final = "audit the part that matters: a site's own file, or the output of `nginx -T`"
-# Files that come with nginx and contain only tables, which hardly any question depends on.
+# Files that come with nginx and contain only tables, on which hardly any finding depends.
 _TABLES: Final = frozenset(
     {"mime.types", "fastcgi_params", "fastcgi.conf", "uwsgi_params", "scgi_params", "koi-utf", "koi-win", "win-utf"}
 )
@@ -120,7 +120,7 @@ class Block:
         return None if self.is_off(name) else self.setting(name)
 
     @property
-    def may_say_more(self) -> bool:
+    def lacks_includes(self) -> bool:
         """Whether an include is missing, in this or an outer block, that may contain more directives for it."""
         return any(level.unseen for level in self.within())
 

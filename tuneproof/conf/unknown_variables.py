@@ -53,7 +53,7 @@ def fixed_variables(main: Block) -> Iterator[Problem]:
 
 
 def unknown_variables(configuration: Configuration) -> Iterator[Problem]:
-    """Yield the first use of each unknown variable, if all files are there and no other modules are used."""
+    """Yield the first use of each unknown variable, if no file is missing and no other modules are used."""
     is_plain = all(one.module.name in _PLAIN for one in used_modules(configuration))
     if not configuration.is_whole or not is_plain or next(unpackaged(configuration), ""):
         return

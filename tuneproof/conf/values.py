@@ -60,7 +60,7 @@ def is_address(host: str) -> bool:
 
 
 def nginx_size(number: int) -> str:
-    """Return a size as nginx would write it, in the largest unit that leaves no fraction."""
+    """Return a size in nginx's syntax, in the largest unit that leaves no fraction."""
     for unit in ("m", "k"):
         if number >= _UNITS[unit] and number % _UNITS[unit] == 0:
             return f"{number // _UNITS[unit]}{unit}"

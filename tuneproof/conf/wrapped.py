@@ -41,7 +41,7 @@ _WRAPPERS: Final[Sequence[tuple[Callable[[str, Sequence[str]], object], str, str
 def refuse_wrapped(name: str, text: str) -> None:
     """Reject a named file in which the configuration is inside other text.
 
-    Raises BadInputError: It is such a file; the message says which kind.
+    Raises BadInputError: It is such a file; the message names the kind.
     """
     code = without_lua(text)
     lines = [line for line in lines_of(code) if line.strip()]

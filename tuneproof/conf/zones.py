@@ -25,7 +25,7 @@ _USED: Final = {
 class _Zone:
     said: Statement
     name: str
-    size: int | None  # in bytes; None where a directive only uses it
+    size: int | None  # in bytes; None if the directive only uses the zone
     use: tuple[str, str]  # the protocol and the module; no other one may use the zone
 
     @property

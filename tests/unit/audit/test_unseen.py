@@ -104,7 +104,7 @@ def test_a_missing_file_may_reduce_what_a_slow_reader_holds() -> None:
     assert (found.state, bool(found.edits)) == (State.HARMFUL, True)
     [found] = advised(f"{ABSENT} {location}", "proxy_buffering")
     assert (found.state, found.edits) == (State.CANNOT_TELL, ())
-    assert "unless /etc/nginx/absent.conf, which is not here, says otherwise" in found.why
+    assert "unless /etc/nginx/absent.conf, which is not in these files, sets other sizes" in found.why
     assert "With the patch" not in found.reason
     # The missing file cannot set proxy_buffering again: nginx accepts it once per block.
     [found] = advised(f"{location[:-1]} proxy_buffering on; {ABSENT} }}", "proxy_buffering")

@@ -102,7 +102,7 @@ def test_before_1_29_2_the_default_server_of_a_socket_decides_which_tls_versions
         found = changes(named, old=old, new=new)
         assert "ssl_protocols" not in [one[0] for one in of(found, Effect.DEFAULT)]
         (why,) = [one.why for one in found.differences if one.what == "ssl_protocols"]
-        assert ("TLSv1.2 TLSv1.3 of its own; before, TLSv1.2 of the default server" in why) == (new == "1.30")
+        assert ("of this server, TLSv1.2 TLSv1.3; before, those of the default server" in why) == (new == "1.30")
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_each_socket_of_a_server_has_its_own_default_server() -> None:
     found = changes(f"{tls}server {{\nlisten 443 ssl;\nlisten 8443 ssl;\nserver_name a;\n}}", old="1.26", new="1.30")
     (why,) = [one.why for one in found.differences if one.what == "ssl_protocols" and one.since == "1.29.2"]
     assert why == (
-        "clients that name this server (SNI) on 0.0.0.0:443 get TLSv1.2 TLSv1.3 of its own; before, TLSv1.2 of the "
-        "default server (nginx.conf:3)"
+        "clients that name this server (SNI) on 0.0.0.0:443 get the TLS versions of this server, TLSv1.2 TLSv1.3; "
+        "before, those of the default server (nginx.conf:3), TLSv1.2"
     )
     assert [line for _, line, since in of(found, Effect.BEHAVIOUR) if since == "1.29.1"] == [8, 12]
     assert ("ssl_protocols", 10, "1.27.3") in of(found, Effect.DEFAULT)

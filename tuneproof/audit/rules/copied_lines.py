@@ -93,7 +93,7 @@ def _would_inherit(said: Statement, block: Block) -> bool:
 
 def _is_seen(block: Block) -> bool:
     """Tell whether a block is in the files, and no missing file may have what it lacks."""
-    return block.span is not None and not block.may_say_more
+    return block.span is not None and not block.lacks_includes
 
 
 def _is_open(block: Block, concern: Concern) -> bool:
@@ -101,7 +101,7 @@ def _is_open(block: Block, concern: Concern) -> bool:
 
     The blocks around a fragment may have any setting that it would inherit, so hints about those are conditional.
     """
-    if block.may_say_more or (block.name == "http" and block.absent_sites):
+    if block.lacks_includes or (block.name == "http" and block.absent_sites):
         return True
     is_inside = block.name != "upstream" and concern.state != State.CANNOT_TELL
     return is_inside and any(level.span is None and level.name != "main" for level in block.within())

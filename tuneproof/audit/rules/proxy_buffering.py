@@ -16,10 +16,10 @@ RANK: Final = 1
 CLAIM: Final = "slow_reader_takes_the_bound"
 # A thousand readers that each hold this much cost 1 GiB.
 LARGE_BYTES: Final = 1 << 20
-# The measured values: a reader that holds 68 MiB, and one that holds 1088 MiB.
+# Below both measured values, 68 MiB and 1088 MiB.
 _HARMFUL_BYTES: Final = 64 << 20
 _READERS: Final = 1000
-# This leaves room for the headers for which somebody enlarged the first buffer.
+# Large headers, for which somebody enlarged the first buffer, still fit into this much.
 _MOST_FIRST_BYTES: Final = 32 << 10
 _BUFFERS: Final = 8
 _PAGE_BYTES: Final = 4 << 10
@@ -40,7 +40,7 @@ def advise(facts: Facts) -> Iterator[Advised]:
             )
             state = State.HARMFUL if held >= _HARMFUL_BYTES else State.MISSING
             if unseen:
-                why, state = f"{why}, unless {unseen}, which is not here, says otherwise", State.CANNOT_TELL
+                why, state = f"{why}, unless {unseen}, which is not in these files, sets other sizes", State.CANNOT_TELL
             price = _price(proxied, edits)
             yield Advised(name=NAME, claim=CLAIM, state=state, at=target.statement, why=why, edits=edits, price=price)
         elif not proxied.is_buffered:

@@ -13,7 +13,7 @@ CLAIM: Final = "reuseport_feeds_loaded_worker"
 
 
 def advise(facts: Facts) -> Iterator[Advised]:
-    """Yield each socket with reuseport."""
+    """Yield a finding for each TCP ``listen`` with reuseport, if there is one worker or a buffered upstream."""
     for server in facts.servers:
         for listen in server.block.local("listen"):
             # Over UDP, reuseport keeps the packets of a connection together.

@@ -79,7 +79,7 @@ def _sentence(proxied: Proxied) -> str:
 
 
 def _price(edits: Sequence[Edit]) -> str:
-    """Return the patch's other effects, in words (ngx_http_upstream_next has the second)."""
+    """Return the patch's other effects, in words; the repeated request is that of ngx_http_upstream_next."""
     is_newer = any("proxy_http_version 1.1;" in edit.text for edit in edits if not isinstance(edit, Before))
     chunks = "the backend gets HTTP/1.1 and may answer in chunks, and " if is_newer else ""
     return f"{chunks}a request that fails on a reused connection is tried once more"
