@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
-from tests.support.golden import assert_golden
 from tests.support.written_results import a_cell, ratio, unsupported, written
 from tools.docs.__main__ import PICTURES, RESULTS, ROOT, combined, pages
 from tools.docs.markers import Marker, markers, rewrite
@@ -74,7 +74,9 @@ def results(tmp_path: Path) -> Results:
     )
 
 
-def test_text_between_markers_of_every_kind_is_made_from_the_results(results: Results, tmp_path: Path) -> None:
+def test_text_between_markers_of_every_kind_is_made_from_the_results(
+    results: Results, tmp_path: Path, snapshot: SnapshotAssertion
+) -> None:
     """There are runs on one and on two versions, with verdicts, limits, notes, reasons, effects, arms and lines."""
     page = (
         "Before.\n\n<!-- verdicts: stall, other --><!-- end -->\n\nIs <!-- effect: stall/stalls -->?<!-- end -->.\n\n"
@@ -88,7 +90,7 @@ def test_text_between_markers_of_every_kind_is_made_from_the_results(results: Re
     )
     kinds = ("verdicts: stall", "versions: stall", "lines: all", "shares: stall/stalls: 1.30: plain, tls")
     other = "\n\n".join(f"<!-- {kind} --><!-- end -->" for kind in kinds)
-    assert_golden("docs.md", f"{fill(page, results, where='page')}\n{fill(other, two, where='page')}\n")
+    assert f"{fill(page, results, where='page')}\n{fill(other, two, where='page')}\n" == snapshot
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

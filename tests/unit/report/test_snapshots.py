@@ -1,13 +1,17 @@
-"""Every output format of a small but complete report equals the approved one."""
+"""Every output format of a small but complete report equals the approved one.
+
+After an intended change, ``pytest -n 0 --snapshot-update`` with this file writes the approved texts again
+(https://syrupy-project.github.io/syrupy/). Read the difference before you commit it.
+"""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from tests.support.canned_results import cell, effect, write_small_run
-from tests.support.golden import assert_golden
 from tests.support.report_text import Page
 from tests.support.written_results import written
 from tuneproof.report.charts import charts
@@ -37,31 +41,31 @@ def changed_fixture(small: Results, tmp_path: Path) -> Comparison:
     return compare(small, written(tmp_path, *cells, host={"kernel": "6.9", "cpu_count": 2}, seed=8))
 
 
-def test_the_list_of_verdicts_equals_the_approved_one(small: Results) -> None:
+def test_the_list_of_verdicts_equals_the_approved_one(small: Results, snapshot: SnapshotAssertion) -> None:
     """The list has a line for each claim, below the machine; undecided claims are repeated with their reasons."""
-    assert_golden("table.txt", render_table(small.cells, color=False, seconds=small.seconds))
+    assert render_table(small.cells, color=False, seconds=small.seconds) == snapshot
 
 
-def test_the_step_summary_equals_the_approved_one(small: Results) -> None:
-    assert_golden("summary.md", render_markdown(small, where="here"))
+def test_the_step_summary_equals_the_approved_one(small: Results, snapshot: SnapshotAssertion) -> None:
+    assert render_markdown(small, where="here") == snapshot
 
 
-def test_a_comparison_equals_the_approved_one(changed: Comparison) -> None:
-    assert_golden("comparison.txt", render_comparison(changed, width=100, color=False))
-    assert_golden("comparison.md", comparison_markdown(changed))
+def test_a_comparison_equals_the_approved_one(changed: Comparison, snapshot: SnapshotAssertion) -> None:
+    assert render_comparison(changed, width=100, color=False) == snapshot
+    assert comparison_markdown(changed) == snapshot
 
 
-def test_the_text_of_the_pages_equals_the_approved_one(small: Results) -> None:
+def test_the_text_of_the_pages_equals_the_approved_one(small: Results, snapshot: SnapshotAssertion) -> None:
     write_report(small, small.path.parent)
     index = Page(small.path.parent / "index.html")
-    assert_golden("index.txt", index.text)
+    assert index.text == snapshot
     for name in ("restores_loop-nginx-1.22", "herd", "steering"):
         (path,) = (small.path.parent / "cells").glob(f"*{name}*")
-        assert_golden(f"cell-{name}.txt", Page(path).text)
+        assert Page(path).text == snapshot(name=name)
 
 
-def test_the_charts_of_a_cell_equal_the_approved_ones(small: Results) -> None:
-    assert_golden("charts.txt", "\n".join(_charts(small)) + "\n")
+def test_the_charts_of_a_cell_equal_the_approved_ones(small: Results, snapshot: SnapshotAssertion) -> None:
+    assert "\n".join(_charts(small)) + "\n" == snapshot
 
 
 def _charts(results: Results) -> Iterator[str]:
