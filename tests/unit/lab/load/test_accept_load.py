@@ -1,4 +1,4 @@
-"""HTTP load with the thundering herd: the log is emptied before the load, and its lines are counted afterwards."""
+"""Wake-ups without a connection during HTTP load, counted in an error log that is emptied before the load."""
 
 import subprocess
 from dataclasses import asdict
@@ -24,7 +24,7 @@ OTHERS = (
 
 
 class LoggingStage(FakeStage):
-    """A subject with an error log and a shell on this machine."""
+    """An nginx container with its error log and its shell on this machine."""
 
     def __init__(self, log: Path, writes: str) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class LoggingStage(FakeStage):
         self._writes = writes
 
     def do(self, what: str) -> None:
-        """Let nginx write while the load runs: nginx appends, so the emptied file grows again."""
+        """Append to the log while the load runs, as nginx does."""
         if what == "run_tool":
             with self.log.open("a", encoding="ascii") as log:
                 log.write(self._writes)
@@ -47,7 +47,7 @@ class LoggingStage(FakeStage):
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """Return a log with lines from an earlier trial or from the start."""
+    """Return a log with lines from an earlier trial."""
     path = tmp_path / "error.log"
     path.write_text(EMPTY * 50 + OTHERS, encoding="ascii")
     return path
@@ -64,24 +64,24 @@ def test_the_log_is_emptied_before_the_load_and_counted_after_it(log: Path) -> N
     observation = LOAD.observe(recorded)
     assert observation == AcceptObservation(**asdict(HTTP.observe(recorded)), empty_accepts_per_request=0.25)
     assert observation.faults == ()
-    # At this log level, the log grows fast, and nothing reads it after the count.
+    # The log grows fast at this level, and is not needed after the count.
     assert log.read_bytes() == b""
 
 
-def test_a_load_without_a_herd_counts_none(log: Path) -> None:
-    """Grep then exits with the status for no match, which is not an error."""
+def test_a_log_without_such_lines_counts_as_zero(log: Path) -> None:
+    """Grep's exit status for no match is not an error."""
     assert LOAD.run(LoggingStage(log, OTHERS).stage, label="a-b1").record.empty_accepts == 0
 
 
-def test_a_log_that_cannot_be_written_ends_the_trial(tmp_path: Path) -> None:
-    """Lines from earlier trials would count, so the load is not even started."""
+def test_a_log_that_cannot_be_emptied_ends_the_trial(tmp_path: Path) -> None:
+    """Otherwise lines from earlier trials would count, so the load does not start."""
     fake = LoggingStage(tmp_path / "no-such-folder" / "error.log", "")
     with pytest.raises(subprocess.CalledProcessError):
         LOAD.run(fake.stage, label="a-b1")
     assert fake.asked == []
 
 
-def test_a_run_without_completed_requests_is_void_and_its_share_causes_no_error(log: Path) -> None:
+def test_a_run_without_completed_requests_is_void_and_causes_no_division_by_zero(log: Path) -> None:
     fake = LoggingStage(log, EMPTY * 5)
     fake.answers["run_tool"] = [ab_said(completed=0, failed=0, seconds=2.0)]
     observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))

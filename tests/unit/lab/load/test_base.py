@@ -1,4 +1,4 @@
-"""The common part of all loads: a trial's record, its observation, and a variant's figures."""
+"""The parts that all loads share: a trial's record, its observation, and a variant's figures."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,12 +30,12 @@ class StormPlan(Load[int, Storm]):
 
 
 def storm(**changes: Any) -> Storm:
-    """Return an observation, with the fields of a test."""
+    """Return an observation with these fields, and defaults for the others."""
     return Storm(**{"steal_pct": 0.0, "measuring_s": 1.0, "refused": 0, **changes})
 
 
 def test_a_variants_figures_are_the_medians_of_every_number() -> None:
-    """A single odd trial does not matter; booleans and lists have no median, and true is not 1."""
+    """One outlier does not matter. Booleans and tuples have no median."""
     figures = medians(
         [storm(refused=refused, measuring_s=refused / 4, closed=True, workers=(11, 12)) for refused in (1, 3, 9000)]
     )
@@ -50,7 +50,7 @@ def test_a_variants_figures_are_the_medians_of_every_number() -> None:
 
 
 def test_unmeasured_figures_are_none_and_partly_measured_ones_have_their_median() -> None:
-    """Zero would be a figure. A trial without the figure does not count; a variant without valid trials has none."""
+    """Trials without the figure are left out; a zero would look like a measurement."""
     assert medians([]) == {"trials": 0}
     assert medians([storm(), storm()])["first_ms"] is None
     assert medians([storm(first_ms=4.0), storm(), storm(first_ms=8.0)])["first_ms"] == 6
@@ -65,7 +65,7 @@ def test_by_default_the_figures_of_a_load_are_medians_and_nothing_is_cut_short()
 
 
 def test_only_bulk_downloads_are_cut_short_by_a_trials_end() -> None:
-    """A fast request that was cut short would be a sign of trouble."""
+    """A fast request that is cut short is a sign of trouble."""
     assert StallLoad().cut_short_paths == ("/bulk.bin",)
     assert OneByOne(bulk_path="/film.bin", fast_path="/page").cut_short_paths == ("/film.bin",)
     assert HeldConnections().cut_short_paths == ()
@@ -74,7 +74,7 @@ def test_only_bulk_downloads_are_cut_short_by_a_trials_end() -> None:
 ANSWERED = Answered(answer="done", took_s=2.25, machine=MachineShares(busy_pct=80.0, steal_pct=1.5))
 
 
-def test_every_observation_contains_the_time_and_the_machine_of_its_responses() -> None:
+def test_every_observation_contains_the_duration_and_the_stolen_cpu_time_of_its_call() -> None:
     outcome = outcome_of(ANSWERED, 7)
     assert outcome == Outcome(record=7, measuring_s=2.25, steal_pct=1.5, files={})
     assert StormPlan().observe(outcome) == storm(refused=7, steal_pct=1.5, measuring_s=2.25)

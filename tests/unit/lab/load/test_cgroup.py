@@ -13,7 +13,7 @@ from tuneproof.lab.load.waiting import VoidTrialError
 if TYPE_CHECKING:
     from tuneproof.lab.topology.container import LabContainer
 
-# The lines that are used, and others with similar names.
+# These files contain the lines that are read, and others with similar names.
 V2 = {
     "memory.current": "10000\n",
     "memory.stat": "anon 4000\nfile 1000\nkernel 3000\nanon_thp 7\nfile_mapped 8\n",
@@ -44,36 +44,37 @@ def write(folder: Path, files: dict[str, str]) -> None:
         (folder / name).write_text(text, encoding="ascii")
 
 
-@pytest.mark.parametrize(("below", "files", "figures"), [("", V2, V2_FIGURES), ("memory", V1, V1_FIGURES)])
-def test_memory_outside_processes_and_the_page_cache_is_the_kernels(
+@pytest.mark.parametrize(
+    ("below", "files", "figures"), [("", V2, V2_FIGURES), ("memory", V1, V1_FIGURES)], ids=["v2", "v1"]
+)
+def test_kernel_memory_is_the_usage_without_processes_and_page_cache(
     below: str, files: dict[str, str], figures: CgroupMemory, tmp_path: Path
 ) -> None:
-    """Version 1 has a folder for each resource. The missing files of version 2 are not an error."""
+    """Version 1 has a folder for each resource, and lacks the files of version 2, which is not an error."""
     write(tmp_path / below, files)
     assert CgroupMemory.of(container(tmp_path)) == figures
 
 
 def test_a_reading_that_the_engine_has_lost_voids_the_trial() -> None:
-    """The command had succeeded, so the container does have the figure."""
+    """The command succeeds without output, so the container has the figure, but the engine has lost it."""
     lost = cast("LabContainer", types.SimpleNamespace(run=lambda _command: b""))
     with pytest.raises(VoidTrialError):
         CgroupMemory.of(lost)
 
 
-def test_a_container_without_such_files_gives_no_reading(tmp_path: Path) -> None:
-    """The command fails, and the caller reports it."""
+def test_a_container_without_memory_files_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError):
         CgroupMemory.of(container(tmp_path))
 
 
-def test_for_a_kernel_that_does_not_count_kills_their_number_is_zero() -> None:
-    """Before Linux 4.13, the file does not contain such a line."""
+def test_the_number_of_oom_kills_is_zero_if_the_kernel_does_not_count_them() -> None:
+    """Before Linux 4.13, the file lacks this line."""
     text = "".join(V1.values()).replace("oom_kill 3\n", "")
     assert CgroupMemory.from_text(text).oom_kills == 0
 
 
 @pytest.mark.parametrize("missing", ["anon 4000\n", "file 1000\n"])
-def test_a_figure_that_is_missing_is_an_error(missing: str) -> None:
-    """If the figure were taken for zero, other memory would count as the kernel's."""
+def test_a_missing_figure_is_an_error(missing: str) -> None:
+    """With a zero instead, memory of processes or the page cache would count as the kernel's."""
     with pytest.raises(ValueError, match=r"neither cgroup v1 nor v2: \['"):
         CgroupMemory.from_text("".join(V2.values()).replace(missing, ""))

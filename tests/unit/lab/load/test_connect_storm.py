@@ -1,4 +1,4 @@
-"""A storm of connects as a load: workers that are stopped during the storm, and the established connections."""
+"""A storm of connects as a load, with stopped or running workers."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def seen(*connect_ms: float, unfinished: int = 0) -> StormSeen:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """Return a subject that gets 8 connects: 5 are established within a second, and 2 later."""
+    """Return an nginx container that gets 8 connects: 5 succeed within a second, 2 later, and one stays pending."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
     fake.answers["storm"] = [seen(1.0, 2.0, 3.0, 4.0, 999.9, 1000.0, 1010.0, unfinished=1)]
@@ -29,7 +29,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 
 
 def test_workers_are_stopped_during_the_storm_and_continue_before_the_next_trial(fake: FakeStage) -> None:
-    """The counters are read before and after; the queue is sampled, and found empty at the end."""
+    """The counters are read before and after the storm. The queue is sampled, and is empty at the end."""
     recorded = ConnectStorm(connections=8).run(fake.stage, label="a-b1")
     assert fake.did == [
         *["counters", "STOP workers", "watch", "storm", "watched", "CONT workers"],
@@ -41,7 +41,7 @@ def test_workers_are_stopped_during_the_storm_and_continue_before_the_next_trial
     assert (record.connections, record.queue_samples) == (8, fake.samples)
 
 
-def test_workers_that_should_accept_are_left_alone(fake: FakeStage) -> None:
+def test_workers_that_should_accept_are_not_stopped(fake: FakeStage) -> None:
     load = ConnectStorm(connections=8, paused=False, wait_s=0.5)
     recorded = load.run(fake.stage, label="a-b1")
     assert fake.did == ["counters", "watch", "storm", "watched", "counters", "sockets"]
@@ -68,8 +68,8 @@ def test_stopped_workers_continue_after_any_failure(step: str, fake: FakeStage) 
     assert fake.did[-1] == "CONT workers"
 
 
-def test_the_next_trial_finds_empty_queues(fake: FakeStage) -> None:
-    """The queues of all listeners are empty, and no handshake is incomplete."""
+def test_the_trial_ends_once_all_queues_are_empty(fake: FakeStage) -> None:
+    """That includes the queues of all listeners and incomplete handshakes."""
     fake.sockets = [sockets(queued=(0, 3)), sockets(SYN_RECV=2), sockets(ESTAB=9)]
     ConnectStorm().run(fake.stage, label="a-b1")
     assert fake.did[-4:] == ["counters", "sockets", "sockets", "sockets"]
@@ -88,13 +88,13 @@ def test_a_queue_that_stays_full_is_an_error(fake: FakeStage) -> None:
         (ConnectStorm(connections=1), seen(1.0), ()),
         # Such a result would refute the claim that a long queue saves connects.
         (ConnectStorm(connections=8), seen(unfinished=8), ("none of 8 connects got in: nginx cannot be reached",)),
-        # Established connections were queued with their first SYN: a second SYN finds the queue just as full.
+        # A queue that stays full drops a second SYN, too: these connects succeeded earlier, and the client was slow.
         (ConnectStorm(connections=8), None, ("the client saw 2 connects only after a second",)),
         (ConnectStorm(connections=8, paused=False), None, ()),
     ],
-    ids=["nothing", "one", "nobody-reached", "slow-to-look", "busy"],
+    ids=["nothing", "one", "none-reached", "slow-client", "running-workers"],
 )
-def test_a_storm_that_is_empty_or_reaches_nothing_or_is_seen_late_is_void(
+def test_a_storm_is_void_if_it_is_empty_reaches_nothing_or_meets_a_slow_client(
     load: ConnectStorm, answer: StormSeen | None, faults: tuple[str, ...], fake: FakeStage
 ) -> None:
     if answer is not None:

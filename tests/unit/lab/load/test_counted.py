@@ -1,4 +1,4 @@
-"""Counting trials: what happens around a script, and the calls that a script can make."""
+"""Counting trials: the steps before and after a script, and the actions that a script can use."""
 
 import itertools
 import json
@@ -25,8 +25,8 @@ from tuneproof.lab.subject.written_config import TLS_PORT
 from tuneproof.lab.topology.program import Call
 
 
-def test_nginx_is_started_before_the_script_and_ended_after_it() -> None:
-    """Nginx is also ended if something fails."""
+def test_nginx_is_started_before_the_script_and_stopped_after_it() -> None:
+    """Nginx is also stopped if the script fails."""
     around = Around()
 
     def script(_rig: Rig) -> Mapping[str, float]:
@@ -65,13 +65,13 @@ def test_the_clients_reports_are_kept_as_evidence() -> None:
     assert record == CountedRecord(
         figures={"ok": 1}, seen=(Told(function="flows", asked=asked.arguments, answer=EXCHANGED),)
     )
-    (told,) = json.loads(json.dumps(to_plain(record)))["seen"]
-    assert (told["function"], told["asked"]["flows"][0]["path"]) == ("flows", "/x")
-    assert [answer["status"] for answer in told["answer"][0][0]["answers"]] == [200, 0]
+    (report,) = json.loads(json.dumps(to_plain(record)))["seen"]
+    assert (report["function"], report["asked"]["flows"][0]["path"]) == ("flows", "/x")
+    assert [answer["status"] for answer in report["answer"][0][0]["answers"]] == [200, 0]
 
 
-def test_flows_come_back_as_values() -> None:
-    """Missing responses have status 0; some flows may start only after others have ended."""
+def test_flows_run_in_one_call_that_returns_their_connections() -> None:
+    """A missing response has status 0."""
     around = Around()
     around.answers["flows"] = EXCHANGED * 2
     flows = (Flow(timeout_s=3.0), Flow(timeout_s=90.0))
@@ -82,7 +82,7 @@ def test_flows_come_back_as_values() -> None:
 
 
 def test_streams_are_opened_read_and_closed() -> None:
-    """They use the subject's own port, unless another is given."""
+    """The default port is that of the nginx container."""
     around = Around()
     rig(around).open_streams(Streams())
     rig(around).open_streams(Streams(http2=True), port=8443)
@@ -102,10 +102,12 @@ def test_backends_are_reached_by_their_names_and_nginx_at_its_ports() -> None:
     rig(around).backend().seen()
     rig(around).backend("other").seen()
     assert around.did == [("backend", "seen"), ("other", "seen")]
-    assert rig(around).backends() == ["backend", "own"], "neither another subject's nor another role's"
+    assert rig(around).backends() == ["backend", "own"], (
+        "backends of other nginx containers, and other roles, do not belong here"
+    )
 
 
-def test_a_client_that_waited_without_success_makes_the_trial_void() -> None:
+def test_a_client_that_timed_out_makes_the_trial_void() -> None:
     around = Around()
     around.answers["flows"] = ((CONNECTION, replace(CONNECTION, error="TIMEOUT")),)
     with pytest.raises(VoidTrialError, match="1 of 2 clients waited 3 s without success"):
@@ -113,7 +115,7 @@ def test_a_client_that_waited_without_success_makes_the_trial_void() -> None:
 
 
 def test_connections_as_old_as_nginxs_timeout_make_the_trial_void(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This is true for silent connections and streams; the age of the first one counts."""
+    """This applies to silent connections and to streams; of several streams, the oldest counts."""
     clock, trial = FakeClock(), rig(Around())
     clock.replace_in(monkeypatch, module)
     with pytest.raises(VoidTrialError, match="after 60 s nginx closes"), trial.standing(Flow(then=(Step.STAY,))):
@@ -129,7 +131,7 @@ def test_connections_as_old_as_nginxs_timeout_make_the_trial_void(monkeypatch: p
         trial.leave_streams()
 
 
-def test_a_required_response_is_a_precondition() -> None:
+def test_an_incomplete_missing_or_failed_response_makes_the_trial_void() -> None:
     whole = answered(200, worker=7, body_bytes=5, total_s=0.2)
     half, failed = replace(whole, complete=False), replace(whole, status=503)
     assert rig(Around()).ok([replace(CONNECTION, answers=(whole, whole))], requests=2) == 2
@@ -142,20 +144,20 @@ def test_connections_stay_open_during_other_calls(monkeypatch: pytest.MonkeyPatc
     around = Around()
     around.clock.replace_in(monkeypatch, module)
     trial = rig(around)
-    with trial.standing(Flow(then=(Step.STAY,)), port=8443) as became:
-        assert became == []
+    with trial.standing(Flow(then=(Step.STAY,)), port=8443) as results:
+        assert results == []
         around.did.append("look")
         around.clock.now_s += 5
-    assert became == [(CONNECTION,)]
+    assert results == [(CONNECTION,)]
     assert around.did == [("stand", 8443), "look", ("end_flows", None)]
-    assert trial.measured_s == 6.0, "both calls, and what is between"
+    assert trial.measured_s == 6.0, "both calls, and the time between them"
     with pytest.raises(LabError, match="no answer"), trial.standing(Flow(then=(Step.STAY,))):
         raise LabError("no answer")
     assert around.did[-1] == ("end_flows", None)
 
 
-def test_connections_of_many_clients_use_the_next_addresses_in_turn() -> None:
-    """Up to 64 connections have an address each; without many clients, the kernel chooses."""
+def test_each_flow_uses_the_next_client_addresses() -> None:
+    """Up to 64 connections have one address each. Without client addresses, the kernel chooses."""
     around = Around()
     around.clients = itertools.cycle(f"10.0.0.{number}" for number in range(100))
     for connections in (2, 3, 70):
@@ -176,7 +178,7 @@ def test_connections_wait_behind_stopped_workers() -> None:
 
 
 def test_a_port_that_an_earlier_trial_used_is_skipped() -> None:
-    """Sockets of the earlier trial are in TIME-WAIT for a minute."""
+    """The earlier trial's sockets are in TIME-WAIT for a minute."""
     around = Around()
     assert rig(around).fresh_port([8100, 8101]) == 8101
     with pytest.raises(LabError, match="all ports from 8100 on"):
@@ -184,9 +186,9 @@ def test_a_port_that_an_earlier_trial_used_is_skipped() -> None:
 
 
 def test_a_burst_is_counted_once_each_connect_was_queued_or_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The workers are stopped during the burst, and continue after any error."""
+    """The workers are stopped during the burst, and continue even after an error."""
     around = Around()
-    # Two of nine always wait; the others are dropped one after the other.
+    # Two of nine connects are queued, and the others are dropped one after another.
     around.drops = [100, 100, 103, 107, 108]
     assert rig(around).queue_behind_stopped_workers(9, port=80, listens_on=81) == 2
     assert around.drops == [108]
@@ -209,12 +211,12 @@ def test_readings_during_a_flow_are_returned() -> None:
 def test_requests_wait_behind_stopped_workers_during_a_call() -> None:
     around = Around()
     two = Flow(connections=2)
-    became = rig(around).flows_behind_stopped_workers(two, then=lambda: around.did.append("done"))
-    assert became == [EXCHANGED[0]]
-    assert [done for done in around.did if isinstance(done, str)] == ["STOP workers", "done", "CONT workers"]
+    results = rig(around).flows_behind_stopped_workers(two, then=lambda: around.did.append("done"))
+    assert results == [EXCHANGED[0]]
+    assert [step for step in around.did if isinstance(step, str)] == ["STOP workers", "done", "CONT workers"]
     with pytest.raises(ZeroDivisionError):
         rig(around).flows_behind_stopped_workers(Flow(connections=0), then=lambda: 1 / 0)
-    assert [done for done in around.did if isinstance(done, str)][3:] == ["STOP workers", "CONT workers"]
+    assert [step for step in around.did if isinstance(step, str)][3:] == ["STOP workers", "CONT workers"]
 
 
 def test_a_backend_resolves_names_for_the_system() -> None:

@@ -1,4 +1,4 @@
-"""New workers before a trial: a reload, and waiting until only they exist."""
+"""New workers before a trial: nginx reloads, and the trial waits until only new workers exist."""
 
 import pytest
 
@@ -14,7 +14,7 @@ NEW = (worker(31), worker(32))
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """Return a subject with two workers that stay."""
+    """Return an nginx container with two workers."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
     fake.workers = [OLD]
@@ -22,26 +22,26 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 
 
 def test_nginx_reloads_and_the_new_workers_are_awaited(fake: FakeStage) -> None:
-    """Old workers that are still shutting down use memory, and so will new workers that have not started yet."""
+    """Old workers that are shutting down still use memory, and missing new workers do not use any yet."""
     fake.workers = [OLD, OLD, (*OLD, *NEW), (OLD[1], *NEW), (OLD[1], NEW[0]), NEW[:1], NEW, OLD]
     TrialNginx(fake.stage, configuration="").fresh_workers()
     assert fake.did == ["workers", "HUP master", *["workers"] * 6]
-    assert fake.workers == [OLD], "no further reading was needed"
+    assert fake.workers == [OLD], "there should be no further reading"
 
 
 def test_old_workers_are_killed_once_they_announce_their_exit(fake: FakeStage) -> None:
-    """Before that, the master would replace them. If left alone, they may wait a minute for a client that is gone."""
+    """Earlier, the master would replace them. Without a signal, they may wait a minute for clients that are gone."""
     leaving = worker(12, is_leaving=True)
     fake.workers = [OLD, (*OLD, *NEW), (OLD[0], leaving, *NEW), (leaving, *NEW), NEW]
     TrialNginx(fake.stage, configuration="").fresh_workers()
     assert fake.did[2:] == ["workers", "workers", "TERM leaving", "workers", "TERM leaving", "workers"]
 
 
-@pytest.mark.parametrize("there", [OLD, NEW[:1]], ids=["old-ones", "one-less"])
-def test_workers_that_stay_are_an_error_with_nginxs_last_lines(
+@pytest.mark.parametrize("there", [OLD, NEW[:1]], ids=["old-workers", "one-missing"])
+def test_an_incomplete_reload_makes_the_trial_void_and_shows_nginxs_last_lines(
     there: tuple[WorkerFigures, ...], fake: FakeStage
 ) -> None:
-    """With old workers, a trial would measure leftovers of earlier ones. The number of workers must stay the same."""
+    """In old workers, a trial would measure leftovers of earlier trials. The number of workers must not change."""
     fake.workers = [OLD, there]
     began_s = fake.clock.now_s
     with pytest.raises(VoidTrialError) as caught:

@@ -1,4 +1,4 @@
-"""Half-open connections as a load: a burst between two readings, and its result."""
+"""Half-open connections as a load: a burst of SYNs between two readings, and its result."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from tuneproof.lab.load.half_open import HalfOpen, HalfOpenObservation
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """Return a subject with no half-open connections before the burst, and 160 of 800 after it."""
+    """Return an nginx container without half-open connections before the burst, and with 160 after it."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, half_open, waiting)
     fake.sockets = [sockets(), sockets(SYN_RECV=160, ESTAB=9)]
@@ -24,7 +24,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 
 
 def test_the_burst_comes_from_the_clients_neighbours_between_two_readings(fake: FakeStage) -> None:
-    """Only SYNs arrive between the readings of counters; their entries are read afterwards, until no more arrive.
+    """Sockets and counters are read repeatedly after the burst, until no more SYNs arrive.
 
     Shares refer to the sent SYNs. Nothing is timed, so stolen CPU time does not matter.
     """
@@ -46,14 +46,14 @@ def test_the_burst_comes_from_the_clients_neighbours_between_two_readings(fake: 
     )
 
 
-def test_counters_are_read_when_the_last_syn_has_arrived(fake: FakeStage) -> None:
+def test_counters_are_read_after_the_last_syn_has_arrived(fake: FakeStage) -> None:
     fake.counters[1:1] = [counters(Tcp__InSegs=300, TcpExt__ListenDrops=120), counters(Tcp__InSegs=310)]
     load = HalfOpen(syns=800)
     assert load.observe(load.run(fake.stage, label="a-b1")).dropped_share == 0.5
 
 
 def test_half_open_connections_that_end_during_a_reading_are_counted(fake: FakeStage) -> None:
-    """On a busy machine, the second reading may take longer than the kernel keeps such connections."""
+    """On a busy machine, the kernel may drop such connections before the second reading."""
     fake.sockets.append(sockets())
     load = HalfOpen(syns=800)
     assert load.observe(load.run(fake.stage, label="a-b1")).half_open == 160
@@ -81,10 +81,10 @@ def test_half_open_connections_that_stay_are_an_error(fake: FakeStage) -> None:
         (400, 1.2, ("sending took 1.2 s, and half-open connections end after 1 s",)),
     ],
 )
-def test_a_burst_counts_only_if_it_ended_before_its_first_connections_expired(
+def test_a_burst_is_void_if_many_syns_are_lost_or_its_first_connections_expire(
     arrived: int, seconds: float, faults: tuple[str, ...], fake: FakeStage
 ) -> None:
-    """If some connections expire, the queue has room again, and fewer SYNs are dropped."""
+    """After connections have expired, the queue has room again, and fewer SYNs are dropped."""
     fake.sockets = [sockets()]
     fake.counters[1] = counters(Tcp__InSegs=100 + arrived)
     load = HalfOpen(syns=800)

@@ -1,4 +1,4 @@
-"""Held connections as a load: steps with a reading after each, the release, and the slopes."""
+"""Held connections as a load: readings between equal steps, the release, and the memory per connection."""
 
 import pytest
 
@@ -15,7 +15,7 @@ OLD = (worker(11), worker(12))
 
 
 def held(count: int, **failed: int) -> Held:
-    """Return the client's report after a step; an underscore in a name stands for a space."""
+    """Return the client's report after a step; an underscore in a reason stands for a space."""
     reasons = {reason.replace("_", " "): number for reason, number in failed.items()}
     return Held(held=count, failed=reasons, closed_since=0, rss_bytes=9 * MIB)
 
@@ -26,7 +26,7 @@ def with_memory(*anon_bytes: int) -> tuple[WorkerFigures, ...]:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """Return a subject that needs 1000 bytes per connection; its kernel needs 5000."""
+    """Return an nginx container that needs 1000 bytes per connection; its kernel needs 5000."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, waiting)
     steps = [with_memory(MIB + 100 * step * 700, MIB + 100 * step * 300) for step in range(3)]
@@ -37,7 +37,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 
 
 def test_connections_are_opened_in_equal_steps_with_a_reading_before_and_after_each(fake: FakeStage) -> None:
-    """The load then releases them and waits for their end: the next trial must not find them."""
+    """The load then releases the connections and waits until they have ended, so that the next trial has none."""
     fake.sockets = [sockets(ESTAB=200), sockets(ESTAB=1), sockets(ESTAB=0, others={"ESTAB": 5})]
     recorded = LOAD.run(fake.stage, label="a-b1")
     step = ["hold", "workers", "cgroup"]
@@ -66,7 +66,7 @@ def test_a_trial_is_void_if_a_connection_of_any_step_failed(fake: FakeStage) -> 
 
 
 def test_connections_that_stay_after_their_release_are_an_error(fake: FakeStage) -> None:
-    """Such connections would count for the next variant."""
+    """They would count in the next variant's trial."""
     fake.sockets = [sockets(ESTAB=7)]
     with pytest.raises(LabError, match="released connections did not end within 60 s"):
         LOAD.run(fake.stage, label="a-b1")

@@ -1,4 +1,4 @@
-"""HTTP load as a load: the generator's settings, and every figure of a run."""
+"""HTTP load by a generator: its settings, and all figures of a run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +25,7 @@ WRK_ANSWER = wrk_said(completed=4000, failed=40)
 
 
 def stage(answer: ToolSaid = ANSWER) -> FakeStage:
-    """Return a subject that opened 3000 connections to its upstream; its two workers waited for their CPU."""
+    """Return an nginx container that opens 3000 upstream connections; its two workers wait for their CPU."""
     fake = FakeStage()
     fake.answers["run_tool"] = [answer]
     fake.workers = [
@@ -50,19 +50,18 @@ def observed(fake: FakeStage, *, tool: str = AB) -> HttpObservation:
     return load.observe(load.run(fake.stage, label="a-b1"))
 
 
-def asked_of(fake: FakeStage) -> Tool:
-    (asked,) = fake.asked
-    tool = asked.arguments["asked"]
+def tool_of(fake: FakeStage) -> Tool:
+    (call,) = fake.asked
+    tool = call.arguments["asked"]
     assert isinstance(tool, Tool)
     return tool
 
 
 def test_the_generator_runs_between_two_readings_of_counters_and_workers() -> None:
-    """Only the load runs between the readings."""
     fake, load = stage(), HttpLoad(concurrency=50, requests=4000)
     recorded = load.run(fake.stage, label="a-b1")
     assert fake.did == ["counters", "workers", "run_tool", "workers", "counters"]
-    assert asked_of(fake) == Tool(
+    assert tool_of(fake) == Tool(
         tool="ab",
         address=ADDRESS,
         port=PORT,
@@ -95,24 +94,24 @@ def test_the_generator_runs_between_two_readings_of_counters_and_workers() -> No
     )
 
 
-def test_a_backend_can_be_measured_without_the_subject() -> None:
-    """The load goes to the backend's address and port: the backend's own rate shows the cost of a proxy."""
+def test_a_backend_can_be_measured_without_nginx() -> None:
+    """A comparison with the backend's own rate shows the cost of the proxy."""
     fake = stage()
     HttpLoad(to="backend", path="/page").run(fake.stage, label="a-b1")
-    asked = asked_of(fake)
-    assert (asked.address, asked.port, asked.path) == (BACKEND_ADDRESS, 8000, "/page")
+    tool = tool_of(fake)
+    assert (tool.address, tool.port, tool.path) == (BACKEND_ADDRESS, 8000, "/page")
 
 
 @pytest.mark.parametrize(("load", "limit"), [(HttpLoad(tool=AB), "-s 30"), (HttpLoad(tool=WRK), "-d1s --timeout 30s")])
-def test_the_client_can_turn_the_settings_into_a_command(load: HttpLoad, limit: str) -> None:
+def test_the_client_makes_a_command_from_the_settings(load: HttpLoad, limit: str) -> None:
     fake = stage(ANSWER if load.tool == AB else WRK_ANSWER)
     load.run(fake.stage, label="a-b1")
-    asked = asked_of(fake)
-    command = tools.ab_command(asked, times=Path("times")) if load.tool == AB else tools.wrk_command(asked)
+    tool = tool_of(fake)
+    command = tools.ab_command(tool, times=Path("times")) if load.tool == AB else tools.wrk_command(tool)
     assert limit in " ".join(command)
 
 
-def test_the_client_gets_the_time_that_a_run_takes() -> None:
+def test_the_call_may_last_as_long_as_the_run_and_its_timeout() -> None:
     fake = stage(WRK_ANSWER)
     for seconds, timeout_s in ((1, 30), (121, 30), (1, 50)):
         HttpLoad(tool=WRK, seconds=seconds, timeout_s=timeout_s).run(fake.stage, label="a-b1")
@@ -120,7 +119,7 @@ def test_the_client_gets_the_time_that_a_run_takes() -> None:
 
 
 def test_figures_of_connects_are_missing_if_a_tool_does_not_report_them() -> None:
-    """Zero would mean that all connects were fast."""
+    """A zero would mean that all connects were fast."""
     observation = observed(stage(WRK_ANSWER), tool=WRK)
     assert (observation.slow_connect_share, observation.connect_p99_ms, observation.connect_max_ms) == (None,) * 3
     assert (observation.total_p50_ms, observation.total_p99_ms) == (12, 1030)
@@ -138,21 +137,21 @@ def test_a_worker_that_ended_during_the_load_is_left_out() -> None:
 
 
 def test_a_run_without_completed_requests_is_void() -> None:
-    """A void run is still an observation, with a reason. Any other run counts."""
+    """A run with at least one completed request counts."""
     nothing = observed(stage(wrk_said(completed=0, failed=40, p50="0.00us", p99="0.00us")), tool=WRK)
     assert nothing.faults == ("no request was completed",)
     assert observed(stage(wrk_said(completed=1)), tool=WRK).faults == ()
 
 
 def test_a_response_with_another_length_is_not_a_failure_and_error_statuses_are_recorded() -> None:
-    """A page may change between two requests; errors are counted under the report's own words."""
+    """A page may change between two requests. The names of errors are those of the report."""
     record = HttpLoad().run(stage(ab_said(failed=3, of_another_length=500, non_2xx=7)).stage, label="a-b1").record
     assert (record.completed, record.failed, record.non_2xx) == (4000, 3, 7)
     assert record.errors == {"receive": 3, "length": 500}
 
 
 @pytest.mark.parametrize(
-    ("tool", "said", "what"),
+    ("tool", "output", "what"),
     [
         (AB, ToolSaid(report="Segmentation fault\n"), "the report of ab cannot be read"),
         (WRK, ToolSaid(report="unable to connect\n"), "the report of wrk cannot be read"),
@@ -165,8 +164,8 @@ def test_a_response_with_another_length_is_not_a_failure_and_error_statuses_are_
     ],
     ids=["no-ab", "no-wrk", "no-time", "no-latency"],
 )
-def test_an_incomplete_report_is_an_error_with_its_text(tool: str, said: ToolSaid, what: str) -> None:
-    """Missing figures are not invented."""
+def test_an_incomplete_report_is_an_error_with_its_text(tool: str, output: ToolSaid, what: str) -> None:
+    """Missing figures do not count as zero."""
     with pytest.raises(LabError, match=what) as caught:
-        HttpLoad(tool=tool).run(stage(said).stage, label="a-b1")
-    assert caught.value.tail == said.report
+        HttpLoad(tool=tool).run(stage(output).stage, label="a-b1")
+    assert caught.value.tail == output.report

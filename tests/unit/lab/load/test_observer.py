@@ -1,4 +1,4 @@
-"""The texts from an observer are parsed."""
+"""An observer's texts are parsed into figures."""
 
 import dataclasses
 from typing import Any
@@ -39,7 +39,7 @@ def cpu(processed: int, dropped: int = 0, squeezed: int = 0) -> SoftnetFigures:
 
 
 @pytest.mark.parametrize(
-    ("told", "changed"),
+    ("changes", "expected"),
     [
         ({}, {}),
         ({"title": "nginx: worker process is shutting down"}, {"is_leaving": True}),
@@ -48,17 +48,19 @@ def cpu(processed: int, dropped: int = 0, squeezed: int = 0) -> SoftnetFigures:
             for state in ("R (running)", "D (disk sleep)", "T (stopped)")
         ),
     ],
-    ids=["asleep", "leaving", "running", "on-a-disk", "stopped"],
+    ids=["asleep", "leaving", "running", "disk-wait", "stopped"],
 )
-def test_each_worker_has_its_figures_and_when_they_were_read(told: dict[str, str], changed: dict[str, Any]) -> None:
-    """The figures also show whether a worker is about to exit or has work to do."""
-    assert WorkerFigures.of(WorkerTexts(workers=(texts(9, **told), texts(12)), at_s=12.5)) == (
-        WorkerFigures(pid=9, at_s=12.5, **{**FIGURES, **changed}),
+def test_each_worker_has_its_figures_and_the_time_of_the_reading(
+    changes: dict[str, str], expected: dict[str, Any]
+) -> None:
+    """The figures also show whether a worker is shutting down or has work to do."""
+    assert WorkerFigures.of(WorkerTexts(workers=(texts(9, **changes), texts(12)), at_s=12.5)) == (
+        WorkerFigures(pid=9, at_s=12.5, **{**FIGURES, **expected}),
         WorkerFigures(pid=12, at_s=12.5, **FIGURES),
     )
 
 
-def test_counters_are_read_with_those_of_each_cpu() -> None:
+def test_the_counters_include_those_of_each_cpu() -> None:
     assert Counters.of(COUNTERS) == Counters(
         counters={"TcpExt.ListenDrops": 3, "Tcp.MaxConn": -1, "Tcp.ActiveOpens": 40},
         softnet=(cpu(9, 1, 2), cpu(8)),
@@ -67,7 +69,7 @@ def test_counters_are_read_with_those_of_each_cpu() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "unreadable",
     [
         dataclasses.replace(COUNTERS, counters="no such file\n"),
         dataclasses.replace(COUNTERS, counters="TcpExt: ListenDrops\nTcpExt: 3 4\n"),
@@ -75,14 +77,14 @@ def test_counters_are_read_with_those_of_each_cpu() -> None:
     ],
     ids=["no-counters", "no-names", "no-softnet"],
 )
-def test_counters_in_another_format_are_an_error(told: CounterTexts) -> None:
-    """An unknown kernel may write such counters; the message contains the expected format."""
+def test_counters_in_another_format_are_an_error(unreadable: CounterTexts) -> None:
+    """Another kernel may have another format. The message contains the expected one."""
     with pytest.raises(LabError, match=r"the kernel's counters cannot be read: .*expected"):
-        Counters.of(told)
+        Counters.of(unreadable)
 
 
 def test_a_worker_that_has_ended_is_left_out() -> None:
-    """A zombie still has files in /proc, but no memory."""
+    """A zombie still has its files in /proc, but no memory."""
     read = WorkerTexts(workers=(texts(9, status=ZOMBIE), texts(12)), at_s=12.5)
     assert [worker.pid for worker in WorkerFigures.of(read)] == [12]
 
@@ -100,16 +102,13 @@ def test_a_worker_that_has_ended_is_left_out() -> None:
     ids=["status", "unit", "own-memory", "switches", "schedstat", "io"],
 )
 def test_a_worker_in_another_format_is_an_error(worker: ProcessTexts, expected: str) -> None:
-    """A zero in place of a missing figure would be taken for a measurement."""
+    """A zero in place of a missing figure would look like a measurement."""
     with pytest.raises(LabError, match=f"nginx's workers cannot be read: .*{expected}"):
         WorkerFigures.of(WorkerTexts(workers=(worker,), at_s=12.5))
 
 
-def test_a_difference_is_what_was_added_in_between() -> None:
-    """There is a difference for each counter's name and CPU, and for the time.
-
-    A level may fall, ICMP types appear once something is counted, and a CPU's counters may start again.
-    """
+def test_the_difference_of_two_readings_contains_the_increments() -> None:
+    """Levels may fall, an ICMP counter appears once it is not zero, and the 32-bit counters of a CPU wrap."""
     wrapped, again = cpu(2**32 - 5, 2**32 - 1, 2**32 - 2), cpu(10, 0, 2**32 - 1)
     earlier = counters(at_s=10.0, drops=3, established=50, softnet=(cpu(1, 2, 3), wrapped))
     later = counters(at_s=12.5, drops=10, established=20, unreachable=4, softnet=(cpu(5, 2, 4), again))
@@ -119,6 +118,6 @@ def test_a_difference_is_what_was_added_in_between() -> None:
 
 
 def test_readings_of_different_cpus_have_no_difference() -> None:
-    """A CPU that was switched on between the readings would shift all others."""
+    """If a CPU went offline between the readings, the rows of the others may have shifted."""
     with pytest.raises(ValueError, match="longer"):
         counters(at_s=2.0, softnet=(cpu(1),)).since(counters(at_s=1.0, softnet=(cpu(1), cpu(1))))

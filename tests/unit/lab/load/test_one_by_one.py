@@ -1,4 +1,4 @@
-"""The article's own protocol as a load: the client's settings, and the results of a round."""
+"""The article's own test as a load: the client's settings, and the results of a round."""
 
 import pytest
 
@@ -13,7 +13,7 @@ TOTALS_MS = (30.0, 10.0, 20.0, 1000.0, 40.0)
 
 
 def answer(*totals_ms: float) -> RoundSeen:
-    """Return requests that were cut off after a second, next to downloads at 4 MB/s."""
+    """Return requests with these times, which were cut off at a second, next to downloads at 4 MB/s."""
     requests = tuple(fast_request(total_ms, complete=total_ms < 1000) for total_ms in totals_ms)
     return RoundSeen(requests=requests, bulk_bytes=10_000_000, bulk_seconds=2.5)
 
@@ -25,7 +25,7 @@ def run(load: OneByOne, seen: RoundSeen | None = None) -> tuple[FakeStage, Outco
 
 
 def test_the_default_round_is_that_of_the_article() -> None:
-    """It has four downloads of the large file, and a second for each small request; nothing else is changed."""
+    """It has four downloads of the large file, and a time limit of a second for each small request."""
     fake, recorded = run(OneByOne())
     assert fake.did == ["one_by_one"]
     assert fake.asked == [
@@ -56,13 +56,13 @@ def test_the_default_round_is_that_of_the_article() -> None:
     )
 
 
-def test_the_client_gets_the_time_that_all_requests_may_take() -> None:
+def test_the_call_may_last_as_long_as_all_requests_together() -> None:
     (short, _), (long, _) = run(OneByOne(requests=10, timeout_s=1.0)), run(OneByOne(requests=100, timeout_s=2.0))
     assert [call.lasts_s for call in (*short.asked, *long.asked)] == [10.0, 200.0]
 
 
 @pytest.mark.parametrize(("requests", "slowest_tenth_ms"), [(1, 1.0), (10, 10.0), (11, 10.5), (20, 19.5), (100, 95.5)])
 def test_the_slowest_tenth_contains_at_least_a_tenth_of_the_requests(requests: int, slowest_tenth_ms: float) -> None:
-    """The requests take 1 ms, 2 ms and so on, in any order."""
+    """The requests take 1 ms, 2 ms and so on, the slowest first."""
     _, recorded = run(OneByOne(), answer(*range(requests, 0, -1)))
     assert OneByOne().observe(recorded).slowest_tenth_ms == about(slowest_tenth_ms)

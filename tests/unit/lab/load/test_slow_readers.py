@@ -1,4 +1,4 @@
-"""Slow readers as a load: fresh workers, readers until nginx buffers no more, and their memory."""
+"""Slow readers as a load: new workers, readers until nginx's buffers are full, and the memory that this takes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,12 +18,12 @@ from tuneproof.lab.topology.program import Call
 
 LOAD = SlowReaders(readers=3)
 OLD = (worker(11), worker(12))
-# These calls are for the old workers, the new workers, and the reading before the readers start.
+# Workers are read before and after the reload, and before the readers start.
 BEFORE = 3
 
 
 def workers(*rss_bytes: int, written_bytes: int = 0, first_pid: int = 31) -> tuple[WorkerFigures, ...]:
-    """Return new workers with this much memory, each of which has written something."""
+    """Return new workers, each with one of these sizes and with ``written_bytes``."""
     return tuple(
         worker(pid, rss_bytes=size, write_bytes=written_bytes) for pid, size in enumerate(rss_bytes, start=first_pid)
     )
@@ -34,7 +34,7 @@ FRESH = workers(2 * MIB, 2 * MIB, written_bytes=1000)
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
-    """Return a subject that takes 7 MiB for its readers and returns 2 of them."""
+    """Return an nginx container that takes 7 MiB for its readers and frees 2 of them."""
     fake = FakeStage()
     fake.clock.replace_in(monkeypatch, slow_readers, waiting)
     fake.workers = [OLD, FRESH, FRESH, workers(8 * MIB, 2 * MIB, written_bytes=5000)]
@@ -50,13 +50,13 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeStage:
 def grow(fake: FakeStage, sizes_bytes: Sequence[int], *, ran_s: Sequence[float] = ()) -> float:
     """Run a trial in which the workers have these sizes; return how long the trial waited, in seconds.
 
-    sizes_bytes: memory of all workers at each look; the last one stays. ran_s: how long they had run at each look,
-    while they still have work to do; without ran_s, and afterwards, they sleep.
+    sizes_bytes: memory of all workers at each reading; the last size stays. ran_s: their CPU time at each reading while
+    they have work to do; without it, and afterwards, they sleep.
     """
-    looks = zip_longest(sizes_bytes, ran_s)
+    readings = zip_longest(sizes_bytes, ran_s)
     fake.workers[BEFORE:] = [
         tuple(replace(one, run_s=each or 0.0, is_asleep=each is None) for one in workers(size, 0))
-        for size, each in looks
+        for size, each in readings
     ]
     began_s = fake.clock.now_s
     LOAD.run(fake.stage, label="a-b1")
@@ -64,18 +64,18 @@ def grow(fake: FakeStage, sizes_bytes: Sequence[int], *, ran_s: Sequence[float] 
     return fake.clock.now_s - began_s - 2
 
 
-def test_readers_get_fresh_workers_and_are_sampled_before_they_end(fake: FakeStage) -> None:
-    """Memory is sampled while the readers exist; the watch starts before them and ends after them.
+def test_readers_get_new_workers_and_their_memory_is_sampled(fake: FakeStage) -> None:
+    """Sampling starts before the readers and ends after them.
 
-    Growth is relative to fresh workers; the peak is the largest size of all workers together at one moment.
+    Growth is relative to the new workers. The peak is the largest sample of all workers together.
     """
     recorded = LOAD.run(fake.stage, label="a-b1")
-    looks = fake.did.count("workers") - BEFORE - 2
-    assert looks > 1
+    readings = fake.did.count("workers") - BEFORE - 2
+    assert readings > 1
     assert fake.did == [
         *["workers", "HUP master", "workers"],
         *["workers", "cgroup", "watch", "start_slow_readers"],
-        *["workers", *["sockets", "workers"] * looks],
+        *["workers", *["sockets", "workers"] * readings],
         *["sockets", "cgroup", "end_slow_readers", "watched", "workers"],
     ]
     assert fake.asked == [
@@ -129,19 +129,19 @@ def test_readers_end_once_memory_has_not_changed_for_a_while(
     ("share", "waited_s"), [(0.0, 2.35), (0.1, 2.35), (0.5, 0.65), (1.0, 0.35)], ids=["none", "little", "half", "all"]
 )
 def test_only_time_in_which_a_worker_runs_or_sleeps_counts(share: float, waited_s: float, fake: FakeStage) -> None:
-    """Here a worker is ready for two seconds and gets a share of a CPU: without a CPU, its memory could not grow."""
-    ran_s = [look * 0.05 * share for look in range(40)]
+    """The worker has work for two seconds, but only a share of a CPU; while it waits, its memory cannot grow."""
+    ran_s = [reading * 0.05 * share for reading in range(40)]
     assert grow(fake, [4 * MIB] * 40 + [9 * MIB], ran_s=ran_s) == pytest.approx(waited_s, abs=0.06)
 
 
 def test_memory_that_never_stops_growing_makes_the_trial_void(fake: FakeStage) -> None:
-    """Any reading would be arbitrary."""
+    """A reading at any one moment would be arbitrary."""
     with pytest.raises(VoidTrialError, match="nginx did not finish buffering for slow readers within 60 s"):
         grow(fake, [place * MIB for place in range(2000)])
 
 
 def test_a_slow_machine_gets_more_time(fake: FakeStage) -> None:
-    """If a container takes four seconds to start, a gigabyte may take minutes: growing memory is not a failure."""
+    """On a machine four times slower than usual, filling nginx's buffers may take minutes."""
     grows = [place * MIB for place in range(2000)]
     fake.patience = 4.0
     assert grow(fake, grows) > PATIENCE_S
@@ -150,12 +150,12 @@ def test_a_slow_machine_gets_more_time(fake: FakeStage) -> None:
 NOT_YET = sockets()
 FULL: dict[str, SocketCounts] = {
     "one-upstream-each": sockets(ESTAB=2, unread_bytes=(4096, 1)),
-    "an-idle-upstream-besides": sockets(ESTAB=2, unread_bytes=(4096, 1, 0)),
+    "with-an-idle-upstream": sockets(ESTAB=2, unread_bytes=(4096, 1, 0)),
     "no-upstream": sockets(ESTAB=2, send_queue_bytes=1),
-    "a-reader-was-closed": sockets(ESTAB=1, unread_bytes=(4096, 0)),
-    "all-were-closed": sockets(),
+    "a-reader-has-ended": sockets(ESTAB=1, unread_bytes=(4096, 0)),
+    "all-readers-have-ended": sockets(),
 }
-GOING_ON: dict[str, SocketCounts] = {
+NOT_FULL: dict[str, SocketCounts] = {
     "a-slow-upstream": sockets(ESTAB=2, unread_bytes=(4096, 0)),
     "upstreams-that-have-sent-nothing": sockets(ESTAB=2, unread_bytes=(0, 0)),
     "no-upstream-yet": sockets(ESTAB=2),
@@ -163,24 +163,26 @@ GOING_ON: dict[str, SocketCounts] = {
 
 
 @pytest.mark.parametrize("full", FULL.values(), ids=FULL)
-@pytest.mark.parametrize("going_on", GOING_ON.values(), ids=GOING_ON)
+@pytest.mark.parametrize("not_full", NOT_FULL.values(), ids=NOT_FULL)
 def test_the_trial_waits_for_a_slow_upstream_even_while_memory_does_not_grow(
-    going_on: SocketCounts, full: SocketCounts, fake: FakeStage
+    not_full: SocketCounts, full: SocketCounts, fake: FakeStage
 ) -> None:
-    """On a slow host, a backend needs seconds to fill nginx's buffers; unread data shows that the buffers are full."""
-    fake.sockets = [NOT_YET, *[going_on] * 200, full]
+    """On a slow host, a backend needs seconds to fill nginx's buffers. Unread data shows that they are full."""
+    fake.sockets = [NOT_YET, *[not_full] * 200, full]
     assert grow(fake, [4 * MIB]) == pytest.approx(201 * 0.05 + 0.3, abs=0.06)
 
 
-def test_readers_that_have_not_started_are_not_taken_for_ended_ones(fake: FakeStage) -> None:
+def test_readers_that_have_not_connected_yet_do_not_count_as_ended(fake: FakeStage) -> None:
     fake.sockets = [NOT_YET]
     with pytest.raises(VoidTrialError, match="nginx did not finish buffering"):
         LOAD.run(fake.stage, label="a-b1")
 
 
 @pytest.mark.parametrize(("kills", "others"), [(0, 2), (1, 1), (2, 0), (3, 0)])
-def test_ended_workers_were_killed_for_memory_or_ended_otherwise(kills: int, others: int, fake: FakeStage) -> None:
-    """The kernel counts since the container's start; it is unknown what the ended workers wrote."""
+def test_workers_that_ended_without_an_oom_kill_are_counted_separately(
+    kills: int, others: int, fake: FakeStage
+) -> None:
+    """The kernel counts kills since the container's start. The ended workers' writes are unknown."""
     fake.cgroups = [cgroup(oom_kills=5), cgroup(oom_kills=5 + kills)]
     fake.workers[BEFORE:] = [workers(MIB, MIB, written_bytes=9_999_999, first_pid=41)]
     observation = LOAD.observe(LOAD.run(fake.stage, label="a-b1"))
@@ -188,8 +190,8 @@ def test_ended_workers_were_killed_for_memory_or_ended_otherwise(kills: int, oth
     assert observation.temp_file_bytes == 0
 
 
-def test_readers_that_kill_all_of_nginx_count_only_as_kills() -> None:
-    """The other figures of such a trial are unknown, so their zeros are not part of any median."""
+def test_a_trial_that_killed_all_of_nginx_contributes_only_its_kills() -> None:
+    """The other figures of such a trial are unknown, so its zeros enter no median."""
     died = LOAD.observe(Outcome(record=LOAD.out_of_memory(), measuring_s=0.0))
     assert (died.oom_kills, died.others_ended, died.died) == (1, 0, True)
     lived = replace(died, died=False, oom_kills=0, growth_bytes=7 * MIB)

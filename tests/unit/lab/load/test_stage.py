@@ -1,4 +1,4 @@
-"""The stage for a load: programs that start when they are needed, and one of several subjects."""
+"""The stage for a load: one of several nginx containers, and programs that start when they are needed."""
 
 import types
 from typing import TYPE_CHECKING, Any, cast
@@ -53,47 +53,50 @@ class StandInLab:
 
 
 def test_a_program_starts_at_its_first_call_and_again_after_a_restart() -> None:
-    """A start costs the engine a tenth of a second; old programs may have ended, or still hold a trial's connections.
+    """Old programs may have ended, or still hold a trial's connections.
 
-    An observer runs as nginx's user, who may read what it needs about nginx's processes (proc(5)).
+    An observer runs as nginx's user, which may read the files of nginx's processes (proc(5)).
     """
     stand_in = StandInLab()
     programs = stand_in.programs()
 
-    def all_of_them() -> list[object]:
+    def all_programs() -> list[object]:
         return [programs.client, programs.prober, programs.observer("default"), programs.witness("default")]
 
     assert stand_in.started == []
-    old = all_of_them()
-    assert all_of_them() == old
-    assert len(set(old)) == 4, "the witness and the observer are one program"
+    old = all_programs()
+    assert all_programs() == old
+    assert len(set(old)) == 4, "the witness and the observer should be different programs"
     started = [("client", LOADGEN, ""), ("prober", LOADGEN, "")]
     started += [(name, OBSERVER, "www-data") for name in ("netadmin-default", "netadmin-default")]
     assert stand_in.started == started
     programs.restart()
-    assert stand_in.started == started, "a program started before it was needed"
-    assert len({*old, *all_of_them()}) == 8
+    assert stand_in.started == started, "no program should start before it is needed"
+    assert len({*old, *all_programs()}) == 8
     assert stand_in.started == started * 2
     assert [conversation.closed for conversation in stand_in.conversations] == [True] * 4 + [False] * 4
-    assert stand_in.programs(prober=False).prober is None, "this lab has no prober"
+    assert stand_in.programs(prober=False).prober is None, "a lab without a prober has no such program"
 
 
-def test_a_containers_own_program_stays_when_programs_start_again() -> None:
-    """A backend numbers its responses, and a capture stays where its program has written it."""
+def test_a_containers_own_program_is_not_restarted() -> None:
+    """A backend continues to number its responses."""
     stand_in = StandInLab()
     programs = stand_in.programs()
     programs.of("backend", Scripted)
     programs.restart()
     assert stand_in.started == [("backend", ["its own program"], "")]
     assert not stand_in.conversations[0].closed
+
+
+def test_a_capture_is_read_from_the_container_that_recorded_it() -> None:
     lab = FakeLab()
-    beside = Programs(lab.lab, prober=False)
-    beside.agent("client").start_capture("tcp port 8000")
-    assert beside.stop_capture("client") == b"content of /var/log/link.pcap"
+    programs = Programs(lab.lab, prober=False)
+    programs.agent("client").start_capture("tcp port 8000")
+    assert programs.stop_capture("client") == b"content of /var/log/link.pcap"
     assert lab.programs["client"].of("start_capture") == [{"filter_": "tcp port 8000", "snap_bytes": 192}]
 
 
-def test_a_stage_belongs_to_one_of_several_subjects() -> None:
+def test_a_stage_belongs_to_one_of_several_nginx_containers() -> None:
     stand_in = StandInLab()
     stage = stand_in.stage()
     assert (stage.address, stage.addresses["backend"]) == ("172.18.0.4", "172.18.0.5")

@@ -1,4 +1,4 @@
-"""The library runs a trial with one program, or with two programs on one timeline."""
+"""A stall trial runs in one program, or in two that start at the same time."""
 
 import threading
 import time
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 def window(**figures: Any) -> Window:
-    """Return a program's record of a trial's window."""
+    """Return a program's record of a trial."""
     return window_of(stall_record(**figures))
 
 
 class Program(Joined):
-    """Replaces the program in a container: canned responses, and a record of the calls."""
+    """A stand-in for the program in a container, with prepared responses; it records its calls."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Program(Joined):
         return Went(late_s=0.3) if len(self.starts_s) <= self._late else Went(window=self._seen)
 
 
-def asked(client: Program, prober: Program | None = None, *, plan: StallLoad | None = None) -> StallRecord:
+def recorded(client: Program, prober: Program | None = None, *, plan: StallLoad | None = None) -> StallRecord:
     return run_trial(
         client.loadgen,
         plan or StallLoad(),
@@ -93,7 +93,7 @@ def asked(client: Program, prober: Program | None = None, *, plan: StallLoad | N
     )
 
 
-def on_a_stage(
+def stage_with(
     client: Program,
     prober: Program | None = None,
     *,
@@ -114,12 +114,12 @@ def on_a_stage(
     return cast("Stage", stage)
 
 
-def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
-    """The trial runs against the stage's subject. There is no observer, which would wait for the window's end."""
+def test_a_plan_runs_stage_with_with_its_client_and_its_prober() -> None:
+    """The trial runs against the stage's nginx container. Without ``counts_turns``, it needs no observer."""
     client = Program(seen=window(lags_ms=([9.0], [9.0]), steal_pct=9.0, measuring_s=2.0))
     prober = Program(seen=window(lags_ms=([7.0], [1.0]), steal_pct=3.0))
     plan = StallLoad(bulk_per_worker=(4, 0))
-    outcome = plan.run(on_a_stage(client, prober), label="a-b2")
+    outcome = plan.run(stage_with(client, prober), label="a-b2")
     assert (outcome.measuring_s, outcome.steal_pct, outcome.files) == (2, 3, {})
     assert (outcome.record.turns, outcome.record.written_bytes) == (None, None)
     assert plan.metrics([plan.observe(outcome)])["worker1_lag_p50_ms"] == 7, "the prober's"
@@ -129,7 +129,7 @@ def test_a_plan_runs_on_a_stage_with_its_client_and_its_prober() -> None:
 
 
 class Recorder:
-    """Replaces the observer's program: it reports iterations, or fails."""
+    """A stand-in for the observer's program, which reports loop iterations or fails."""
 
     def __init__(self, error: str = "", *, together: Callable[[], object] = lambda: None) -> None:
         self._error = error
@@ -150,8 +150,8 @@ class Recorder:
 
 
 @pytest.mark.parametrize("has_prober", [False, True], ids=["client", "client and prober"])
-def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: bool) -> None:
-    """If the plan contains the record, it is requested together with the loads, for their exact window."""
+def test_loop_iterations_are_recorded_over_the_window_while_the_loads_run(*, has_prober: bool) -> None:
+    """With ``counts_turns``, the recording is requested at the same time as the loads, for the same window."""
     both = threading.Barrier(2, timeout=5)
 
     class Meeting(Program):
@@ -160,7 +160,7 @@ def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: b
             return super().go(start_s)
 
     client, recorder = Meeting(), Recorder(together=both.wait)
-    stage = on_a_stage(client, Program() if has_prober else None, observer=recorder.observer)
+    stage = stage_with(client, Program() if has_prober else None, observer=recorder.observer)
     plan = StallLoad(settle_s=2.0, measure_s=3.0, counts_turns=True)
     outcome = plan.run(stage, label="a-b2")
     ((start_s, end_s),) = recorder.windows_s
@@ -172,19 +172,19 @@ def test_turns_are_recorded_over_the_window_while_the_loads_run(*, has_prober: b
     assert (loaded.turns.turn_bytes_p50, idle.turns.turn_bytes_p50) == (1500, None)
 
 
-def test_a_trial_that_counts_writes_has_those_of_all_workers_during_the_window() -> None:
+def test_a_trial_that_counts_writes_records_the_bytes_of_all_workers() -> None:
     readings = iter([(1000, 50), (1700, 90)])
 
     def workers() -> list[types.SimpleNamespace]:
         return [types.SimpleNamespace(write_bytes=count) for count in next(readings)]
 
     plan = StallLoad(counts_writes=True)
-    outcome = plan.run(on_a_stage(Program(), workers=workers), label="a-b2")
+    outcome = plan.run(stage_with(Program(), workers=workers), label="a-b2")
     assert (outcome.record.written_bytes, plan.observe(outcome).written_bytes) == (740, 740)
 
 
-def test_a_failed_load_is_reported_before_unreadable_turns() -> None:
-    """Iterations may be missing just because nginx is gone."""
+def test_a_failed_load_is_reported_rather_than_missing_loop_iterations() -> None:
+    """The iterations may be missing because nginx has ended."""
     recorder = Recorder("process 11 keeps no record")
     for seen, error in ((CannotDoError("no bulk file"), "no bulk file"), (window(), "process 11 keeps no record")):
         client = Program(seen=seen)
@@ -195,11 +195,11 @@ def test_a_failed_load_is_reported_before_unreadable_turns() -> None:
 
 
 def test_the_client_gets_a_trial_with_address_and_label() -> None:
-    """The client gets the whole plan, since this one program does everything; its response is unchanged."""
+    """Without a prober, the client gets the whole plan, and its response becomes the record."""
     seen = window(lags_ms=([7.0], [1.0]), bulk=(3_000_000, 0), fast_ms=[5.0], baseline_ms=[4.0], steal_pct=9.0)
     client = Program(seen=seen)
     plan = StallLoad(workers=3, bulk_per_worker=(4, 0, 1), fast_rate_hz=15.0, baseline_s=0.5, bulk_path="/film.bin")
-    assert window_of(asked(client, plan=plan)) == seen
+    assert window_of(recorded(client, plan=plan)) == seen
     (spec,) = client.specs
     assert (spec.address, spec.port, spec.trial, spec.probes) == ("172.18.0.2", 8000, "a-b1", True)
     assert {name: value for name, value in vars(plan).items() if name in vars(spec)}.items() <= vars(spec).items()
@@ -208,7 +208,7 @@ def test_the_client_gets_a_trial_with_address_and_label() -> None:
 def test_one_of_two_programs_runs_the_loads_and_the_other_probes() -> None:
     client, prober = Program(), Program()
     plan = StallLoad(bulk_per_worker=(4, 0), fast_rate_hz=15, baseline_s=0.5, probe_interval_s=0.02, measure_s=3.0)
-    asked(client, prober, plan=plan)
+    recorded(client, prober, plan=plan)
     (loads,), (probes,) = client.specs, prober.specs
     assert (loads.probes, loads.bulk_per_worker, loads.fast_rate_hz, loads.baseline_s) == (False, (4, 0), 15, 0.5)
     assert (probes.probes, probes.bulk_per_worker, probes.fast_rate_hz, probes.baseline_s) == (True, (0, 0), 0, 0)
@@ -218,24 +218,24 @@ def test_one_of_two_programs_runs_the_loads_and_the_other_probes() -> None:
 
 @pytest.mark.parametrize("late", ["client", "prober"])
 def test_a_window_that_was_requested_too_late_is_prepared_again(late: str) -> None:
-    """All programs prepare again. Nothing has been measured yet, so this does not select results."""
+    """All programs prepare again. Nothing was measured in the late window, so this does not select results."""
     client, prober = (Program(late=7 if name == late else 0) for name in ("client", "prober"))
-    assert window_of(asked(client, prober)) == window()
+    assert window_of(recorded(client, prober)) == window()
     assert (len(client.specs), len(prober.specs)) == (8, 8)
 
 
 def test_a_host_that_is_always_too_late_is_reported() -> None:
     with pytest.raises(LabError, match=r"the window of trial a-b1 began 0\.30 s before the call to start it, 8 times"):
-        asked(Program(late=8))
+        recorded(Program(late=8))
 
 
 @pytest.mark.parametrize("ready_s", [(100.0, 107.0), (107.0, 100.0)])
 def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[float, float]) -> None:
-    """By then, that program has started its bulk downloads. Both are called at the same time."""
+    """Both programs are called at the same time."""
     both = threading.Barrier(2, timeout=5)
     client, prober = (Program(ready_s=each_s, round_trip_s=0.1, together=both.wait) for each_s in ready_s)
     began_s = time.monotonic()
-    record = asked(client, prober, plan=StallLoad(settle_s=2.0))
+    record = recorded(client, prober, plan=StallLoad(settle_s=2.0))
     assert client.starts_s == prober.starts_s
     assert 109.1 <= client.starts_s[0] < 109 + time.monotonic() - began_s
     assert record.clock_doubt_s is None, "they share a clock"
@@ -245,7 +245,7 @@ def test_two_programs_start_together_when_the_later_one_is_ready(ready_s: tuple[
 def test_programs_on_several_machines_start_together_each_by_its_own_clock(*, has_prober: bool) -> None:
     client, prober = Program(ahead_s=5000.0, round_trip_s=0.05), Program(ahead_s=-70.0)
     recorder = Recorder()
-    stage = on_a_stage(client, prober if has_prober else None, observer=recorder.observer, apart=True)
+    stage = stage_with(client, prober if has_prober else None, observer=recorder.observer, apart=True)
     plan = StallLoad(settle_s=2.0, measure_s=3.0, counts_turns=True)
     began_s = time.monotonic()
     record = plan.run(stage, label="a-b2").record
@@ -260,46 +260,46 @@ def test_programs_on_several_machines_start_together_each_by_its_own_clock(*, ha
 def test_the_records_of_two_programs_are_combined() -> None:
     loads = replace(window(bulk=(3_000_000, 0), fast_ms=[5.0], steal_pct=9.0, measuring_s=4.0), probe=())
     probes = window(lags_ms=([7.0], [1.0]), steal_pct=3.0, measuring_s=2.0)
-    record = asked(Program(seen=loads), Program(seen=probes))
+    record = recorded(Program(seen=loads), Program(seen=probes))
     assert window_of(record) == replace(loads, probe=probes.probe, machine=probes.machine)
-    swapped = asked(Program(seen=replace(loads, measuring_s=1.0)), Program(seen=probes))
+    swapped = recorded(Program(seen=replace(loads, measuring_s=1.0)), Program(seen=probes))
     assert swapped.measuring_s == 2
 
 
 def test_programs_that_saw_different_workers_are_an_error() -> None:
-    """One worker's downloads would be compared with another's lag.
+    """Otherwise one worker's downloads would be compared with another's lag.
 
-    A program that did not look for workers does not report any.
+    A client without bulk downloads reports no workers.
     """
-    assert asked(Program(seen=replace(window(), workers=())), Program()).workers == (11, 12)
+    assert recorded(Program(seen=replace(window(), workers=())), Program()).workers == (11, 12)
     with pytest.raises(LabError, match=r"reached the workers \[11, 13\], the prober \[11, 12\]"):
-        asked(Program(seen=replace(window(), workers=(11, 13))), Program())
+        recorded(Program(seen=replace(window(), workers=(11, 13))), Program())
 
 
 @pytest.mark.parametrize("phase", ["prepared", "seen"])
 def test_of_two_errors_the_clients_is_reported(phase: str) -> None:
-    """The client's error may have caused the prober's."""
+    """The client's error may have caused the prober's error."""
     client: dict[str, Any] = {phase: CannotDoError("no bulk file")}
     prober: dict[str, Any] = {phase: CannotDoError("no answer")}
     with pytest.raises(LabError, match="no bulk file"):
-        asked(Program(**client), Program(**prober))
+        recorded(Program(**client), Program(**prober))
     with pytest.raises(LabError, match="no answer"):
-        asked(Program(), Program(**prober))
+        recorded(Program(), Program(**prober))
 
 
-def test_an_error_waits_for_the_other_program() -> None:
-    """A response that is not awaited would spoil the next call."""
+def test_an_error_is_raised_after_the_other_program_has_answered() -> None:
+    """The next call would otherwise get the outstanding response."""
     prober = Program(round_trip_s=0.2)
     began_s = time.monotonic()
     with pytest.raises(LabError, match="no bulk file"):
-        asked(Program(prepared=CannotDoError("no bulk file")), prober)
+        recorded(Program(prepared=CannotDoError("no bulk file")), prober)
     assert time.monotonic() - began_s >= 0.2
     assert (len(prober.specs), prober.starts_s) == (1, [])
 
 
-# The stand-in's threads hold no lock that a forked load would need.
+# The threads of FakeNginx hold no lock that a forked load needs.
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-def test_two_real_programs_see_one_trial() -> None:
+def test_two_real_programs_measure_one_trial() -> None:
     plan = StallLoad(bulk_per_worker=(0, 2), fast_rate_hz=50, baseline_s=0.1, settle_s=0.1, measure_s=0.3)
     with FakeNginx(Behaviour(worker_pids=(31, 7), delays_s={31: 0.03})) as server:
         with closing(RealProgram()) as loads, closing(RealProgram()) as probes:

@@ -9,7 +9,7 @@ from tuneproof.lab.protocol.turns import Turns
 
 
 def test_a_variants_figures_are_medians_over_its_trials() -> None:
-    """A single odd block does not matter. Worker 1 has the smaller process id; unmeasured values are None."""
+    """One outlier does not matter. Worker 1 has the smaller process id; unmeasured values are None."""
     trials = [
         observed(stall_record(lags_ms=([lag], [1.0]), bulk=(bulk, bulk)))
         for lag, bulk in ((20.0, 1000), (21.0, 2000), (9000.0, 3000))
@@ -30,8 +30,8 @@ def test_fast_requests_are_pooled_and_incomplete_ones_counted() -> None:
     assert (metrics["fast_requests"], metrics["fast_incomplete"], metrics["fast_p50_ms"]) == (4, 1, 25)
 
 
-def test_turns_are_reported_per_worker_as_medians_over_trials() -> None:
-    """Iterations may be unrecorded, and a worker that read nothing has no bytes per iteration."""
+def test_loop_iterations_are_reported_per_worker_as_medians_over_trials() -> None:
+    """Trials may lack these records. A worker that read nothing has no bytes per iteration."""
     trials = []
     for read_bytes in (1000, 1200, 9_000_000):
         workers = (canned_turns.worker(11, read=[(67, 1, read_bytes)]), canned_turns.worker(12))

@@ -1,4 +1,4 @@
-"""A trial's record becomes an observation."""
+"""The observation of a stall trial, made from its record."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from tuneproof.lab.protocol.turns import Turns
 
 
 def test_each_worker_has_the_percentiles_of_its_own_lags() -> None:
-    """Workers keep the client's order; percentiles are interpolated."""
+    """Workers are in the client's order. Percentiles are interpolated."""
     record = stall_record(lags_ms=(range(1, 101), [4.0]))
     first, second = record.probe
     loaded, idle = observed(replace(record, probe=(replace(first, missed_ticks=9), second))).workers
@@ -21,23 +21,23 @@ def test_each_worker_has_the_percentiles_of_its_own_lags() -> None:
     assert (idle.worker_pid, idle.lag_p50_ms, idle.lag_p99_ms) == (12, 4, 4)
 
 
-def test_each_worker_has_its_own_turns() -> None:
-    """They are matched by process id: the observer may list more workers than were probed, in another order."""
+def test_each_worker_has_its_own_loop_iterations() -> None:
+    """The observer may list more workers than were probed, in another order; process ids match them."""
     workers = tuple(canned_turns.worker(pid, read=[(0, pid, 0)]) for pid in (12, 11, 13))
     record = replace(stall_record(), turns=Turns(workers=workers, start_s=1.0, end_s=2.0))
     assert [worker.turns and worker.turns.turns for worker in observed(record).workers] == [11, 12]
     assert [worker.turns for worker in observed(stall_record()).workers] == [None, None]
 
 
-def test_a_worker_without_recorded_turns_is_an_error() -> None:
-    """The iterations of another worker must not replace them."""
+def test_a_worker_without_recorded_loop_iterations_is_an_error() -> None:
+    """Another worker's iterations must not replace them."""
     turns = Turns(workers=(canned_turns.worker(11),), start_s=1.0, end_s=2.0)
     with pytest.raises(ValueError, match="worker 12 is not among those with recorded loop iterations"):
         observed(replace(stall_record(), turns=turns))
 
 
 def test_bulk_bytes_are_per_second_of_the_window() -> None:
-    """The window lasts 2 s. Without downloads, each worker has zero, so that an effect can still sum them."""
+    """The window lasts 2 s. Without downloads, each worker has zero, so that effects can sum the figures."""
     observation = observed(stall_record(bulk=(3_000_000, 0), steal_pct=3.0, measuring_s=1.25))
     assert (list(observation.bulk_bytes_per_s), observation.faults) == ([1_500_000, 0], ())
     assert (observation.busy_pct, observation.steal_pct, observation.measuring_s) == (50, 3, 1.25)
@@ -46,7 +46,7 @@ def test_bulk_bytes_are_per_second_of_the_window() -> None:
 
 
 def test_the_generators_lag_covers_probes_and_fast_requests() -> None:
-    """A generator that is late with either would measure its own lag."""
+    """A generator that is late with either measures its own lag."""
     record = stall_record(lags_ms=([1.0], [1.0]), late_ms=2.0)
     observation = observed(replace(record, fast=(fast_request(5.0, late_ms=10.0),) * 3))
     assert observation.generator_lag_p50_ms == 10
@@ -54,7 +54,7 @@ def test_the_generators_lag_covers_probes_and_fast_requests() -> None:
 
 
 def test_a_fast_request_keeps_missing_values_as_none() -> None:
-    """A missing worker or first byte is not a zero."""
+    """An incomplete request has no zero in place of its worker or its first byte."""
     record = stall_record(baseline_ms=[3.0])
     observation = observed(replace(record, fast=(fast_request(1000.0, complete=False, worker_pid=None),)))
     (given_up,) = observation.fast
@@ -64,7 +64,7 @@ def test_a_fast_request_keeps_missing_values_as_none() -> None:
 
 
 def test_a_worker_without_any_response_has_no_lag() -> None:
-    """The worker was blocked for the whole window, but its loop iterations still count."""
+    """The worker was blocked for the whole window."""
     answered, silent = observed(stall_record(lags_ms=([1.0], []))).workers
     assert (answered.lag_p50_ms, answered.probes) == (1.0, 1)
     assert (silent.lag_p50_ms, silent.lag_p99_ms, silent.probes) == (None, None, 0)
@@ -72,5 +72,5 @@ def test_a_worker_without_any_response_has_no_lag() -> None:
 
 def test_a_trial_with_downloads_that_ended_early_is_void_with_that_reason() -> None:
     """The worker was not loaded until the end of the window."""
-    spoilt = observed(stall_record(bulk=(10, 0), ended_early=1))
-    assert (spoilt.bulk_ended_early, spoilt.faults) == (1, ("1 bulk downloads ended before the window did",))
+    void = observed(stall_record(bulk=(10, 0), ended_early=1))
+    assert (void.bulk_ended_early, void.faults) == (1, ("1 bulk downloads ended before the window did",))

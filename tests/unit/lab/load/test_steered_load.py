@@ -1,4 +1,4 @@
-"""HTTP load with steered packets: the same load, on chosen CPUs, with the softirqs of each CPU."""
+"""HTTP load while received packets are steered to chosen CPUs."""
 
 from dataclasses import replace
 
@@ -30,15 +30,15 @@ def fake() -> FakeStage:
     return fake
 
 
-def test_by_default_the_first_cpu_handles_everything(fake: FakeStage) -> None:
-    """Each trial steers again: the previous one may have belonged to another variant."""
+def test_by_default_packets_are_steered_to_the_first_cpu(fake: FakeStage) -> None:
+    """Each trial steers packets again, since the previous trial may have belonged to another variant."""
     for _ in range(2):
         SteeredLoad(tool=WRK).run(fake.stage, label="a-b1")
     assert fake.steered == [("subject", (0,))] * 2
 
 
-def test_packets_for_other_cpus_are_a_share_of_all_steered_ones(fake: FakeStage) -> None:
-    """The kernel counts steered packets for each CPU that got them; without steering, there is no share."""
+def test_packets_for_other_cpus_are_a_share_of_all_steered_packets(fake: FakeStage) -> None:
+    """The kernel counts the steered packets of each CPU that gets them."""
     first, later = fake.counters[0], fake.counters[-1]
     fake.counters[0] = replace(first, softnet=tuple(replace(cpu, steered=10) for cpu in first.softnet))
     steered = zip(later.softnet, (70, 50), strict=True)

@@ -1,4 +1,4 @@
-"""The nginx of a counting trial: what a script reads, what it waits for, and how it ends workers."""
+"""The nginx of a counting trial: its figures and logs, waiting for its workers, and ending them."""
 
 import pytest
 
@@ -14,31 +14,31 @@ from tuneproof.lab.protocol.turns import Turns
 from tuneproof.lab.subject.config import ERROR_LOG_PATH
 
 
-def test_the_workers_rest_when_all_sleep_and_none_has_run() -> None:
-    """A worker that has just fallen asleep may have been woken in between."""
+def test_the_workers_are_idle_when_all_sleep_and_none_has_run() -> None:
+    """A worker that sleeps at two readings may have run in between."""
     around = Around()
     states = [(0.1, False), (0.2, True), (0.3, True), (0.3, False), (0.3, True), (0.9, True)]
     around.workers = [(worker(7, run_s=run_s, is_asleep=asleep),) for run_s, asleep in states]
     rig(around).rest()
-    assert len(around.workers) == 1, "the fifth reading is like the fourth, and asleep"
+    assert len(around.workers) == 1, "at the fifth reading, the worker sleeps, and has not run since the fourth"
 
 
 def test_a_number_is_steady_after_several_readings_without_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker that is ready to run may change the number even after a long time."""
+    """A worker with work to do may still change the number."""
     monkeypatch.setattr(trial_nginx, "_BETWEEN_READINGS_S", 0.0)
     around = Around()
     busy, asleep = worker(7, is_asleep=False), worker(7)
     around.workers = [*[(busy,)] * 20, (asleep,)]
     readings = [5] * 20 + [7] * 30
     assert rig(around).steady(lambda: readings.pop(0)) == 7
-    assert len(readings) == 30 - 10, "the first, one with work to do, and eight"
+    assert len(readings) == 30 - 10, "the first, one while the worker has work, and eight"
 
 
-def test_turns_are_those_from_now_on_by_the_clock_of_the_observer() -> None:
+def test_loop_iterations_are_recorded_from_now_on_by_the_observers_clock() -> None:
     assert rig(Around()).turns(3.0) == Turns(workers=(), start_s=12.5, end_s=15.5)
 
 
-def test_calls_are_those_made_during_an_action() -> None:
+def test_the_system_calls_during_an_action_are_counted() -> None:
     counts = rig(Around()).calls(lambda: None)
     assert counts["read"] == Calls(made=7, failed=1, moved_bytes=9)
     several = CallCounts({"read": counts["read"], "write": Calls(made=3)})
@@ -52,8 +52,8 @@ def test_a_condition_that_never_becomes_true_is_an_error_with_nginxs_log(monkeyp
     assert "failed" in str(caught.value)
 
 
-def test_an_nginx_without_its_title_is_awaited() -> None:
-    """Before nginx has set its process title, a search for the title does not find it."""
+def test_the_script_waits_until_nginx_has_set_its_process_title() -> None:
+    """Until then, the observer does not find nginx."""
     around = Around()
     around.workers[:0] = [CannotDoError("no process here")]
     rig(around).settle(1)
@@ -61,7 +61,7 @@ def test_an_nginx_without_its_title_is_awaited() -> None:
 
 
 def test_logs_and_settings_are_read() -> None:
-    """The program that starts nginx reads them; if nginx runs as long as the lab, the engine reads them."""
+    """The supervisor reads the logs of its nginx; the engine reads those of an nginx that runs as long as the lab."""
     around = Around()
     assert Rig(around.stage, configuration="").error_log() == f"fetched {ERROR_LOG_PATH}"
     assert rig(around).access_log() == [{"uri": "/", "status": "200"}]
@@ -87,8 +87,8 @@ def test_a_signal_is_handled_before_the_script_continues() -> None:
     assert around.did == [("edit", "s/4/2/"), "HUP master"]
 
 
-def test_old_workers_are_awaited_until_they_announce_their_exit_or_are_gone() -> None:
-    """A worker that has announced its exit but still works is not finished. New workers do not matter."""
+def test_the_script_waits_until_old_workers_have_finished_or_are_gone() -> None:
+    """A worker that is shutting down but still works has not finished. New workers do not matter."""
     working, leaving, new = (
         (worker(pid, is_leaving=is_leaving, is_asleep=is_asleep),)
         for pid, is_leaving, is_asleep in ((7, True, False), (7, True, True), (8, False, True))
@@ -102,8 +102,8 @@ def test_old_workers_are_awaited_until_they_announce_their_exit_or_are_gone() ->
     assert around.workers == [new]
 
 
-def test_killed_workers_have_successors_when_the_trial_continues() -> None:
-    """For a moment, the killed worker is gone and its successor has not started."""
+def test_the_script_continues_once_killed_workers_are_replaced() -> None:
+    """For a moment, there is no worker."""
     around = Around()
     old, new = worker(7), worker(8)
     around.workers = [(old,), (old,), CannotDoError("no worker"), (old, new), (new,), (new,)]
