@@ -25,19 +25,19 @@ def test_values_outside_a_scale_are_rejected(effect: float, scale: Scale) -> Non
         number(effect, scale)
 
 
-def test_zero_and_infinity_are_numbers() -> None:
+def test_values_up_to_the_limits_of_a_scale_are_accepted() -> None:
     assert [number(effect, Scale.RATIO) for effect in (0.0, math.inf)] == [0.0, math.inf]
     assert [number(effect, Scale.SHARE) for effect in (-1.0, 0.0, Tally(count=3, of=4))] == [-1.0, 0.0, 0.75]
 
 
 @pytest.mark.parametrize(("count", "of"), [(1, 0), (2, 1), (-1, 5)])
-def test_a_tally_that_exceeds_its_units_is_rejected(count: int, of: int) -> None:
+def test_an_impossible_tally_is_rejected(count: int, of: int) -> None:
     with pytest.raises(ValueError, match=r"at least one unit|between 0 and"):
         Tally(count=count, of=of)
 
 
 def test_ordered_pairs_are_counted() -> None:
-    """The largest dose comes first. If everything is in order, its response is the largest; ties are not in order."""
+    """Responses are listed from the largest dose on. A pair is in order if the larger dose has the larger response."""
     assert float(Ordered(responses=(4, 3, 2, 1))) == 1
     assert float(Ordered(responses=(1, 2, 3, 4))) == 0
     assert float(Ordered(responses=(4, 3, 3))) == pytest.approx(2 / 3)

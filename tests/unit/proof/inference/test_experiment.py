@@ -15,7 +15,7 @@ _SEED = 3
 
 @dataclass
 class _Bench:
-    """A bench in place of the lab: it takes results of trials from a table and remembers its calls."""
+    """A fake lab: functions compute the results of its trials, and it records its calls."""
 
     level: Callable[[str, int], float]
     void: Callable[[str, int], tuple[str, ...]] = lambda _arm, _block: ()
@@ -114,7 +114,7 @@ def test_a_void_trial_voids_its_block_only_for_questions_about_its_arm() -> None
     assert bench.arms_of(7) == {"even", "idle"}
 
 
-def test_a_void_block_is_not_a_second_look_at_the_same_data() -> None:
+def test_a_void_block_does_not_cause_a_second_look_at_the_same_data() -> None:
     bench = _Bench(_levels, void=lambda _arm, block: ("late",) if block == 7 else ())
     answer = bench.experiment(_ratio("edge", "edge", "idle")).answer("edge")
     assert (answer.verdict, answer.blocks, answer.void_blocks) == (Verdict.INCONCLUSIVE, 9, 1)
@@ -131,7 +131,7 @@ def test_too_many_void_blocks_make_a_question_untestable() -> None:
 
 @pytest.mark.parametrize("level", [0.0, math.nan, -1.0], ids=["zero", "nan", "negative"])
 def test_an_effect_that_cannot_be_computed_ends_only_its_question(level: float) -> None:
-    """To leave out a block because of its outcome would bias the rest, so no other block is measured in its place."""
+    """No other block replaces it: leaving out a block because of its outcome would bias the rest."""
     bench = _Bench(lambda arm, block: level if (arm, block) == ("idle", 4) else _levels(arm, block))
     other = Question[float](name="other", arms=("loaded",), effect=_loaded, scale=Scale.RATIO, threshold=10.0)
     experiment = bench.experiment(_ratio("stall", "loaded", "idle"), other)
@@ -185,7 +185,7 @@ def test_a_question_that_raises_on_a_block_ends_and_the_block_counts_for_all_oth
         assert (other.blocks, [trial.block for trial in other.trials]) == (6, [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6])
 
 
-def test_progress_reports_what_runs_and_which_questions_are_open() -> None:
+def test_progress_names_the_trial_and_the_open_questions() -> None:
     """Progress is reported before each trial; a question with any decision is no longer open."""
     bench = _Bench(_levels, void=lambda arm, _block: ("late",) if arm == "even" else ())
     experiment = bench.experiment(
@@ -232,6 +232,6 @@ def test_an_experiment_that_cannot_be_run_is_rejected() -> None:
     ],
     ids=str,
 )
-def test_a_question_that_decides_nothing_is_rejected(changes: dict[str, object], message: str) -> None:
+def test_an_invalid_question_is_rejected(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(_ratio("stall", "loaded", "idle"), **changes)  # type: ignore[arg-type] # fields by name

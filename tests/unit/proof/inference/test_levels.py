@@ -1,4 +1,4 @@
-"""The level that a plan guarantees, counted in a second way: every outcome is decided by the real rule."""
+"""The levels that plans guarantee are computed in a second way: the real rule decides every possible outcome."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -48,8 +48,8 @@ def _assessed(values: Sequence[float], threshold: float, form: Form) -> Assessme
     return assess(blocks, scale=Scale.RATIO, threshold=threshold, looks=(5, 9), form=form)
 
 
-def test_the_median_is_covered_in_at_least_918_of_1000_cases_wherever_it_is() -> None:
-    """The minimum is at the threshold: there, a plan stops early exactly when its interval may miss the median."""
+def test_the_median_is_covered_in_at_least_470_of_512_cases() -> None:
+    """It is covered least often at the threshold: there, a plan stops early exactly when its interval may miss it."""
     by_share = {  # the share of the distribution between the median and a threshold above; below, it is the same
         between: covered((0.5, 1.5, 2.5), (0.5, between, 0.5 - between), threshold=2.0, form=Form.MORE)
         for between in COARSE
@@ -58,18 +58,18 @@ def test_the_median_is_covered_in_at_least_918_of_1000_cases_wherever_it_is() ->
     assert level_of_medians((5, 9)) == 1 - 2 * 21 / 512
 
 
-def test_the_level_of_a_margin_holds_with_the_median_inside_and_outside_it() -> None:
-    """Effects are at 1/4, just below and above the median, and at 4; the median is inside or outside the limits."""
-    inside = [
+def test_a_margin_covers_the_median_at_least_as_often_as_a_threshold() -> None:
+    """Effects are outside the margin, at 1/4 and 4, and inside it, just below and just above the median."""
+    chances = [
         covered((0.25, 0.9, 1.1, 4.0), (low, 0.5 - low, 0.5 - high, high), threshold=2.0, form=Form.SAME)
         for low, high in product(COARSE[::2], repeat=2)
     ]
-    assert min(inside) >= level_of_medians((5, 9)) - 1e-12
+    assert min(chances) >= level_of_medians((5, 9)) - 1e-12
 
 
 @pytest.mark.parametrize(("looks", "threshold"), [((5, 9), 0.5), ((13, 26), 0.75), ((33, 60), 0.9)])
 def test_the_level_of_a_share_is_the_minimum_over_all_shares(looks: tuple[int, ...], threshold: float) -> None:
-    """Experiments are counted block by block: no share is covered less often, and some hardly more often."""
+    """Chances are added up block by block: all shares are covered at least that often, and one hardly more often."""
     shares = [number / 200 + beside for number in range(1, 200, 2) for beside in (-1e-6, 0, 1e-6)]
     chances = [_share_covered(share, looks, threshold) for share in shares]
     level = level_of_shares(looks, threshold)

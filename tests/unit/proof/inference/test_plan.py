@@ -1,4 +1,4 @@
-"""The number of blocks that must agree: the exact error of every plan, counted in a second way."""
+"""Plans require the smallest number of agreeing blocks; their exact error is computed in a second way."""
 
 from itertools import product
 from math import prod
@@ -73,13 +73,13 @@ def _error(plan: Side, chance: float) -> float:
 
 
 def test_a_look_may_come_too_late_to_decide_anything() -> None:
-    """If earlier looks have used up too much of the allowed error, a look would need more than all blocks."""
+    """If earlier looks have used up too much of the allowed error, the last one needs more than all blocks."""
     last = side((5, 9, 15, 21)).looks[-1]
     assert (last.needed, last.units, last.tail) == (22, 21, 0)
 
 
 @pytest.mark.parametrize("units", [(), (4, 9), (5, 5), (9, 5)], ids=str)
 def test_looks_that_do_not_increase_from_five_are_rejected(units: tuple[int, ...]) -> None:
-    """Four blocks agree by chance in one of sixteen cases, which is more often than declared."""
+    """Four blocks agree by chance in one of sixteen cases, which is more often than the declared error."""
     with pytest.raises(ValueError, match="looks must increase from 5"):
         side(units)

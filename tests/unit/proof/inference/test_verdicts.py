@@ -1,4 +1,4 @@
-"""Blocks decide only by the number of them on either side."""
+"""Only the numbers of blocks on either side of a threshold decide."""
 
 import itertools
 import math
@@ -52,7 +52,7 @@ def verdict(effects: Sequence[Effect], **changes: object) -> str | None:
     ids=str,
 )
 def test_more_needs_all_of_five_or_eight_of_nine(effects: Sequence[float], expected: str | None) -> None:
-    """A block exactly at the threshold counts for neither side; its distance beyond the threshold does not matter."""
+    """A block exactly at the threshold counts for neither side; the distance from the threshold does not matter."""
     assert verdict(effects) == expected
 
 
@@ -168,7 +168,7 @@ def test_an_order_does_not_hold_by_its_pairs_alone() -> None:
 
 
 QUICK = settings(max_examples=50, database=None, derandomize=True)
-# Effects around, at and beyond the threshold 2 and its reciprocal, which is exact for powers of two.
+# Effects near, at and beyond the threshold 2 and its reciprocal; reciprocals of powers of two are exact.
 RATIOS = st.sampled_from([0.0, 0.125, 0.5, 1.0, 1.9375, 2.0, 2.0625, 4.0, math.inf])
 # Most effects are on one side, because only then can they decide.
 AT_A_LOOK = st.builds(
@@ -215,8 +215,8 @@ def test_a_larger_effect_never_worsens_a_verdict(effects: list[float], at: int, 
 @QUICK
 @given(st.lists(RATIOS, min_size=9, max_size=9))
 def test_same_does_not_depend_on_the_order_of_the_variants(effects: list[float]) -> None:
-    turned = [math.inf if effect == 0 else 1 / effect for effect in effects]
-    assert verdict(turned, form=Form.SAME) == verdict(effects, form=Form.SAME)
+    inverted = [math.inf if effect == 0 else 1 / effect for effect in effects]
+    assert verdict(inverted, form=Form.SAME) == verdict(effects, form=Form.SAME)
 
 
 @QUICK
@@ -238,6 +238,6 @@ def test_the_interval_of_a_look_that_cannot_decide_has_the_level_of_its_extremes
     assert (found.low, found.value, found.high, found.level) == (1.0, 2.0, 3.0, 0.75)
 
 
-def test_the_interval_leaves_out_as_many_blocks_on_either_side_as_may_disagree() -> None:
+def test_the_interval_leaves_out_on_either_side_the_blocks_that_may_disagree() -> None:
     found = order_interval(range(1, 13), Look(units=12, needed=10, tail=0.02), plan_level=0.9)
     assert (found.low, found.value, found.high) == (3, 6.5, 10)

@@ -1,4 +1,4 @@
-"""Several engines take the parts of a run from one pile."""
+"""Several engines take the parts of a run from a common pile."""
 
 import threading
 import time
@@ -55,8 +55,8 @@ def test_a_lost_engines_part_goes_to_one_that_waits() -> None:
     assert list(lost) == []
 
 
-def test_an_engine_that_stepped_aside_takes_nothing_while_others_are_there() -> None:
-    """Such an engine waits. If all others are lost, it continues, since no other engine can do the rest."""
+def test_an_engine_that_stepped_aside_takes_nothing_while_another_one_is_left() -> None:
+    """It waits. If all others are lost, it continues, since no other engine can do the rest."""
     one, two, three = shards(3)
     pile = Pile([one, two, three], {"a", "b"})
     noisy, calm = pile.parts_for("a"), pile.parts_for("b")
@@ -72,12 +72,12 @@ def test_an_engine_that_stepped_aside_takes_nothing_while_others_are_there() -> 
 
 
 def seen(lost_pct: float) -> Cell:
-    """Return a cell with this much CPU time lost before its blocks."""
+    """Return a cell; ``lost_pct`` is the median of the CPU time lost before its blocks."""
     return a_cell(host_noise={"looks": 6, "lost_p50_pct": lost_pct, "lost_max_pct": 90.0, "waited_s": 0.0})
 
 
 def test_an_engines_noise_is_the_median_of_its_cells() -> None:
-    """A cell that a neighbour disturbed has no influence, and neither do cells without a measurement of noise."""
+    """One cell that a neighbour disturbed hardly changes it; cells without a measurement of noise are left out."""
     assert noise_of([seen(3.0), seen(80.0), unsupported(), seen(5.0)]) == 5.0
     assert noise_of([unsupported()]) is None
 
@@ -92,7 +92,7 @@ def test_an_engines_noise_is_the_median_of_its_cells() -> None:
         ({"a": 16.0, "b": 1.0}, "b"),
         ({"a": 40.0}, None),
     ],
-    ids=["calmest", "half", "all-noisy", "quiet-enough", "noisy", "nobody-known"],
+    ids=["calmest", "half", "all-noisy", "quiet-enough", "noisy", "no-other"],
 )
 def test_an_engine_is_too_noisy_if_another_is_at_most_half_as_noisy(
     noise_pct: dict[str, float], calmer: str | None

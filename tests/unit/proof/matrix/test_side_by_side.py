@@ -1,4 +1,4 @@
-"""Scenarios that are measured at the same time: their cells, their errors, and their end."""
+"""Scenarios that are measured at the same time: each returns its own cells and errors, and all can be ended."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ _SOON_S = 20.0
 
 @dataclass
 class Shown:
-    """The output for the user, and the thread that wrote it."""
+    """The output for the user, and the threads that wrote it."""
 
     texts: list[str] = field(default_factory=list)
     threads: set[int] = field(default_factory=set)
@@ -65,7 +65,7 @@ def no_lab(*, beside: SideBySide) -> AbstractContextManager[Decider]:
 
 
 def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
-    """Each scenario waits for the other; a line from a lab comes before the verdicts after it."""
+    """Each trial waits for the other; a note from a lab is printed before the verdict that follows it."""
     both, shown = threading.Barrier(2), Shown()
     side = together(shown)
 
@@ -85,7 +85,7 @@ def test_two_scenarios_run_at_once_and_one_thread_shows_both() -> None:
 
 
 def test_a_scenario_in_two_labs_is_shown_once() -> None:
-    """The scenario is shown while both labs measure, and they continue afterwards."""
+    """Both labs measure until the status line was printed."""
     begun, seen = threading.Barrier(3), threading.Event()
 
     class Noticed(Shown):

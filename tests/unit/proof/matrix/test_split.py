@@ -54,8 +54,8 @@ def test_groups_go_to_the_shortest_shard_and_the_longest_group_goes_first() -> N
 def test_different_splits_have_different_fingerprints() -> None:
     """Another number of shards changes the fingerprint, even if every group is in the first shard."""
     chosen = {Key("a", "", "1.22", "bare"): 1}
-    marks = {digest(chosen, 1), digest(chosen, 2), digest({Key("a", "", "1.22", "wan"): 1}, 1), digest({}, 1)}
-    assert len(marks) == 4
+    digests = {digest(chosen, 1), digest(chosen, 2), digest({Key("a", "", "1.22", "wan"): 1}, 1), digest({}, 1)}
+    assert len(digests) == 4
 
 
 @pytest.mark.parametrize("text", ["1/1", "2/3", "12/12"])

@@ -15,7 +15,7 @@ from tuneproof.report.results.keys import Key
 FACTOR = LOOKS[FULL][-1] / LOOKS[QUICK][-1]
 
 
-def test_the_time_of_the_same_cell_takes_precedence_over_the_claims_and_the_default() -> None:
+def test_a_cells_own_time_takes_precedence_over_its_claims_mean_and_the_default() -> None:
     times = Times(by_cell={"s/a/nginx-1.18/bare": 10.0, "s/a/nginx-1.22/bare": 20.0, "s/other/nginx-1.22/bare": 99.0})
     assert times.seconds(Key("s", "a", "1.18", "bare"), QUICK) == 10.0
     assert times.seconds(Key("s", "a", "1.30", "bare"), QUICK) == 15.0
@@ -115,7 +115,7 @@ def test_a_file_without_times_is_rejected(tmp_path: Path, document: object, mess
 
 
 def test_results_with_an_unknown_depth_are_rejected(tmp_path: Path) -> None:
-    """Their number of looks is unknown, so their times cannot be scaled."""
+    """The number of looks at that depth is unknown, so times cannot be scaled to another one."""
     with pytest.raises(BadInputError, match="the depth is none of quick, full"):
         read_times([write(tmp_path, a_cell(), options={"depth": "deep"})])
 

@@ -52,10 +52,12 @@ def test_a_claim_holds_with_its_effect_and_is_refuted_without_it(name: str) -> N
 
 def test_claims_that_count_claim_equality_or_are_expected_to_be_refuted_are_covered() -> None:
     claims = {f"{scenario.name}/{claim.name}": claim for scenario in EVERY_SCENARIO for claim in scenario.claims}
-    told = {f"{scenario.name}/{claim.name}" for scenario in (DIAGNOSIS, FAILURES, STREET) for claim in scenario.claims}
+    diagnosed = {
+        f"{scenario.name}/{claim.name}" for scenario in (DIAGNOSIS, FAILURES, STREET) for claim in scenario.claims
+    }
     counted = {
         name for name, claim in claims.items() if claim.form is not Form.MORE or claim.scale is Scale.SHARE
-    } - told
+    } - diagnosed
     refuted = {
         name
         for name, claim in claims.items()

@@ -1,4 +1,4 @@
-"""The declaration of every claim before a measurement: enough trials for a decision, with a known error."""
+"""Every claim is declared before it is measured: with enough trials for a decision, and a known error."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -20,7 +20,7 @@ from tuneproof.proof.inference.verdicts import Form
 from tuneproof.proof.scenario.claims import Claim
 from tuneproof.proof.scenario.scenarios import Scenario
 
-# The declarations of a run at each depth, by depth, scenario and name.
+# The claims of a run at each depth, by depth, scenario and name.
 CLAIMS: Final[Mapping[tuple[str, str, str], Claim[Any]]] = {
     (depth, advice.name, claim.name): claim
     for depth in (QUICK, FULL)
@@ -71,17 +71,17 @@ def test_every_look_can_decide_either_way_and_errs_as_rarely_as_declared(key: tu
 
 
 @pytest.mark.parametrize("key", OWN_LOOKS, ids="-".join)
-def test_a_claim_with_looks_of_its_own_could_not_use_the_looks_of_a_quick_run(
+def test_a_claim_has_its_own_looks_only_if_those_of_a_quick_run_cannot_decide_it(
     key: tuple[str, str, str],
 ) -> None:
-    """Without this need, a claim must not have its own; the test also shows that too few trials are noticed."""
+    """This also shows that too few trials are noticed."""
     holds, _ = sides(key, LOOKS[QUICK])
     assert holds.looks[0].needed > holds.looks[0].units
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO, ids=lambda scenario: scenario.name)
 def test_the_margin_of_a_control_is_half_as_wide_as_the_claims_on_its_metric(scenario: Scenario[Any]) -> None:
-    """The scale is logarithmic, and the claim is the one with the threshold nearest to 1, except for 1 itself."""
+    """Half is meant on a logarithmic scale. The claim with the threshold nearest to 1, but not at 1, counts."""
     for control in scenario.claims:
         if control.is_aa_control:
             decided = [
@@ -99,16 +99,15 @@ def test_only_a_run_at_full_depth_spends_time_on_controls() -> None:
         assert controls <= set(advice.claims_at(FULL))
 
 
-def test_either_all_subjects_of_a_comparison_record_their_turns_or_none() -> None:
-    """Recording makes calls slightly more expensive, which would become part of the effect."""
+def test_all_arms_of_a_claim_record_loop_iterations_or_none_do() -> None:
+    """Recording makes system calls slightly more expensive, which would become part of the effect."""
     for scenario in EVERY_SCENARIO:
         records = {arm.name: arm.subject.records_turns for arm in scenario.arms}
         for claim in scenario.claims:
             assert len({records[arm] for arm in claim.arms}) == 1, f"{scenario.name}-{claim.name}"
 
 
-def test_turns_are_counted_only_where_they_are_recorded() -> None:
-    """Without a record, there is nothing to read."""
+def test_arms_that_count_loop_iterations_record_them() -> None:
     counting = [
         arm
         for scenario in EVERY_SCENARIO

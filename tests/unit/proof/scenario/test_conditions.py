@@ -1,4 +1,4 @@
-"""Conditions of claims: one block meets them, and another breaks them by the smallest difference."""
+"""Each condition of a claim is met by one block, and broken by another with a small difference."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ from tests.support.every_scenario import EVERY_SCENARIO, claim_of
 from tuneproof.catalogue.connection_capacity import HELD as HELD_ARM
 from tuneproof.proof.inference.verdicts import Verdict
 
-# A claim with a condition, a block that meets the condition, and a block with the effect that does not meet it.
+# For each claim with a condition: a block that meets it, and a block with the effect that does not.
 CONDITIONS: Final[Mapping[str, tuple[Block, Block]]] = {
     "listen_queue/long_backlog_spares_connects": (storms(129, 1000), storms(129, 999)),
     **{
@@ -52,8 +52,8 @@ CONDITIONS: Final[Mapping[str, tuple[Block, Block]]] = {
 
 
 @pytest.mark.parametrize("name", CONDITIONS)
-def test_a_condition_is_met_by_its_case_and_broken_by_the_smallest_difference(name: str) -> None:
-    """The difference is in one arm; a block that breaks the condition counts against the claim."""
+def test_a_condition_is_met_by_one_block_and_broken_by_a_small_difference(name: str) -> None:
+    """A block that breaks the condition counts against the claim."""
     claim = claim_of(name)
     met, unmet = CONDITIONS[name]
     assert claim.condition_name
@@ -73,7 +73,7 @@ def test_every_claim_with_a_condition_is_covered() -> None:
 
 
 def test_the_prediction_for_a_million_connections_is_reported_with_the_memory_of_one_client() -> None:
-    """The figures are those of the arm in a result."""
+    """The moderator gets the arm's figures in a result."""
     claim = claim_of("connection_capacity/million_idle_connections_fit")
     assert claim.moderator is not None
     observed = [*held(1000, 4000), *held(1100, 5000), replace(held(1200, 6000)[0], client_rss_bytes=201_000_000)]

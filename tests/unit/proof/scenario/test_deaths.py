@@ -1,4 +1,4 @@
-"""A subject that dies during a trial: which deaths are outcomes, and which are failures."""
+"""A subject's death during a trial is an outcome at the scenario's own memory limit, and otherwise a failure."""
 
 import itertools
 from dataclasses import replace
@@ -67,13 +67,13 @@ def test_any_other_death_is_a_failed_trial(asked: Arm[Any], *, out_of_memory: bo
     assert error.outcome is None
 
 
-def test_the_engine_may_learn_of_a_death_later_than_others() -> None:
-    """The containers that share the subject's processes are killed with it, and notice first."""
+def test_the_engine_may_report_a_death_late() -> None:
+    """Containers that share the subject's processes are killed with it, and their failure is noticed first."""
     error = death_of(KILLED, out_of_memory=True, runs=3)
     assert isinstance(error, SubjectDiedError)
 
 
-def test_a_subject_that_lives_has_not_died(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_with_a_running_subject_is_not_a_death(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = itertools.count()
     monkeypatch.setattr(bench, "time", SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _: None))
     error = death_of(KILLED, out_of_memory=True, runs=1000)

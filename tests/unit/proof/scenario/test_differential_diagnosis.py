@@ -55,11 +55,11 @@ def test_every_arm_is_diagnosed() -> None:
 
 @pytest.mark.parametrize(("name", "holds", "falls"), TABLE, ids=[row[0] for row in TABLE])
 def test_a_signature_decides_its_claim(name: str, holds: Sequence[Block], falls: Sequence[Block]) -> None:
-    """With the signature, the effect is above the threshold; if it is absent or healthy traffic shows it too, below."""
+    """Without the signature, or if healthy traffic shows it too, the effect is below the threshold."""
     claim = SCENARIO.claim(name)
-    told_of = [[claim.effect(dict(zip(claim.arms, block, strict=True))) for block in rows] for rows in (holds, falls)]
-    assert min(map(float, told_of[0])) > claim.threshold
-    assert max(map(float, told_of[1])) < claim.threshold
+    effects = [[claim.effect(dict(zip(claim.arms, block, strict=True))) for block in rows] for rows in (holds, falls)]
+    assert min(map(float, effects[0])) > claim.threshold
+    assert max(map(float, effects[1])) < claim.threshold
 
 
 BLANK: Final = RecordedObservation(measuring_s=1.0, found=(), possible=())

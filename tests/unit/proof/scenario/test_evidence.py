@@ -71,7 +71,7 @@ def test_a_log_is_fetched_again_after_further_trials(decide: Deciding) -> None:
 
 
 def test_a_failed_block_leaves_nothing_in_the_evidence_of_its_replacement(decide: Deciding) -> None:
-    """One trial of block 3 succeeded before the other one failed: only the journal contains it."""
+    """One trial of block 3 succeeded before the other one failed. Only the journal contains it."""
 
     def canned(arm_name: str, number: int) -> StallRecord:
         if len(bench.trials) == 6:

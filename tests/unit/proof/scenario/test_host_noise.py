@@ -1,4 +1,4 @@
-"""The host's noise is measured before each block, and the run waits for a calmer moment if there was one before."""
+"""The host's noise is measured before each block, and the run waits on a host that was calmer before."""
 
 import itertools
 import types
@@ -10,7 +10,10 @@ from tuneproof.proof.scenario.host_noise import HostNoise, NoiseWatch, Patience
 
 
 def watched(*lost_pct: float, blocks: int, patience: Patience | None = None) -> tuple[NoiseWatch, list[float]]:
-    """Measure before some blocks on a host that loses this much at each look; return the watch and its waits."""
+    """Measure before some blocks; return the watch and its waits.
+
+    lost_pct: the CPU time that the host loses at each look.
+    """
     looks, waits = iter(lost_pct), list[float]()
     watch = NoiseWatch(lambda: next(looks), patience or Patience(), sleep=waits.append)
     for _ in range(blocks):
@@ -20,7 +23,6 @@ def watched(*lost_pct: float, blocks: int, patience: Patience | None = None) -> 
 
 
 def test_a_calm_host_is_measured_once_per_block() -> None:
-    """The run does not wait for a calm host."""
     watch, waits = watched(1.0, 3.0, 2.0, blocks=3)
     assert watch.noise() == HostNoise(looks=3, lost_p50_pct=2.0, lost_max_pct=3.0, waited_s=0.0)
     assert waits == []
@@ -37,7 +39,7 @@ def test_the_run_waits_for_a_host_that_was_calmer_before() -> None:
 
 
 def test_the_run_does_not_wait_for_a_host_that_was_never_calmer() -> None:
-    """Waiting for a calm that may never come would cost blocks, too."""
+    """It may never become calm, and waiting would cost blocks, too."""
     _, waits = watched(20.0, 30.0, 25.0, 38.0, blocks=4)
     assert waits == []
 
@@ -62,6 +64,6 @@ def test_gaps_are_found_where_the_clock_jumps(monkeypatch: pytest.MonkeyPatch) -
     steps_s = [*[0.0001] * 300, 0.01, *[0.0001] * 300, 0.02, *[0.0001] * 200]
     readings = itertools.accumulate([100.0, *steps_s])
     monkeypatch.setattr(gaps, "time", types.SimpleNamespace(monotonic=lambda: next(readings)))
-    told = gaps.run(0.1)
-    assert told.longest_ms == pytest.approx(20)
-    assert told.lost_pct == pytest.approx(30)
+    found = gaps.run(0.1)
+    assert found.longest_ms == pytest.approx(20)
+    assert found.lost_pct == pytest.approx(30)

@@ -14,7 +14,7 @@ from tuneproof.proof.scenario.lab_links import LabLinks, LinkLostError
 from tuneproof.proof.scenario.preconditions import PreconditionError
 from tuneproof.report.results.cells import Cell
 
-# The clients in both networks have the same link, and a backend has a link of its own.
+# The client has the same link as in the network wan; the backend has another one.
 FAR_BOTH = NetworkProfile(
     name="far-both",
     summary="Both are far.",
@@ -36,13 +36,13 @@ def probed(lab: FakeLab) -> dict[str, int]:
     return {name: len(program.of("probe_path")) for name, program in lab.programs.items() if name != "subject"}
 
 
-def test_each_link_is_measured_once_however_many_networks_have_it() -> None:
-    """Arms share networks, and networks share links; a second check does not measure anything."""
+def test_a_link_of_several_networks_is_measured_once() -> None:
+    """Arms share networks, and networks share links; a later check measures only new links."""
     lab = FakeLab()
     links = lab_links(lab, default=PROFILES["wan"])
     links.check([None, PROFILES["wan"], FAR_BOTH, BARE, None], subject="subject")
     assert probed(lab) == {"client": 1, "backend": 1}
-    # Each link is set on its own: single packets, which the client's slow link needs, would make a fast link look slow.
+    # One link is shaped at a time: on a fast link, the single packets that a slow link needs would look slow.
     asked = {
         name: [asked["wanted"]["egress"]["delay_us"] for asked in lab.programs[name].of("shape")] for name in LINKS
     }
@@ -70,7 +70,7 @@ def test_a_link_that_differs_from_its_settings_is_a_failed_precondition() -> Non
     assert caught.value.what.startswith(
         "the client's link does not match network lossy: egress: 5 % of the delays are below 0.05 ms"
     )
-    assert probed(lab)["client"] == 1, "no pause of a host makes a delay shorter: it is not measured again"
+    assert probed(lab)["client"] == 1, "a busy host cannot shorten delays, so the link is not measured again"
     assert links.records([PROFILES["lossy"]]) == ()
 
 
@@ -137,7 +137,7 @@ def test_a_wire_that_cannot_be_started_again_ends_the_measurement() -> None:
 
 
 def test_a_trial_that_failed_over_a_shaped_link_does_not_count_and_its_wire_is_started_again() -> None:
-    """A user-mode kernel that hangs is still a living process; a link without shaping is left alone."""
+    """A user-mode kernel that hangs is still a running process. A link without shaping is left alone."""
     lab = FakeLab()
     links = lab_links(lab)
     with pytest.raises(LinkLostError) as caught:
@@ -170,7 +170,7 @@ def test_a_rate_that_the_host_does_not_carry_is_lowered_for_every_arm_and_report
     slower = NetworkProfile(name="slower", summary="Slower.", backend=LinkProfile.both(Impairment(rate_mbit=300)))
     both = NetworkProfile(name="both", summary="Both.", client=PROFILES["wan"].client, backend=FAST.backend)
     links.check([FAST, slower, both], subject="subject")
-    assert probed(lab) == {"client": 1, "backend": 5}, "three times as asked for, once lowered, once the slower one"
+    assert probed(lab) == {"client": 1, "backend": 5}, "three times as requested, once lowered, once the slower one"
     for network, rate_mbit in ((FAST, 280), (slower, 300), (both, 280)):
         links.apply(network, subject="subject")
         assert [way.rate_mbit for way in lab.programs["backend"].link.directions.values()] == [rate_mbit] * 2
@@ -186,7 +186,7 @@ def test_a_rate_that_the_host_does_not_carry_is_lowered_for_every_arm_and_report
     assert Cell.from_json(made.to_json()) == made
 
 
-def test_a_host_that_carries_next_to_nothing_cannot_run_the_scenario(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_that_carries_too_little_cannot_run_the_scenario(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
     lab = FakeLab()
     lab.programs["backend"].carries_mbit = 50

@@ -1,4 +1,4 @@
-"""The tables next to verdicts: the league of mitigations, the article's figures, the grid of rates."""
+"""The tables next to verdicts: the mitigations compared, the article's figures, and the grid of rates."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def metrics(grid: Grid) -> dict[str, dict[str, Metric]]:
 
 
 def test_a_mitigations_line_contains_the_figures_of_its_arm() -> None:
-    """Bytes become megabytes, and unmeasured values are dashes, as in an arm without valid trials."""
+    """Bytes are shown as megabytes, and unmeasured values as dashes, for example in an arm without valid trials."""
     figures = PLAN.metrics([replace(trial(3.14), written_bytes=7_340_032)])
     some: dict[str, Metric] = {"trials": 1, "worker1_lag_p50_ms": 0.04, "fast_p50_ms": None}
     head, *lines = league_lines({"default": figures, "small": some, "limit-rate": {"trials": 0}})
@@ -61,14 +61,14 @@ def test_a_mitigations_line_contains_the_figures_of_its_arm() -> None:
     assert {len(line) for line in (head, *lines)} == {30 + 9 * 17}
 
 
-def test_the_claim_on_the_two_factors_shows_the_league_of_all_arms() -> None:
+def test_the_claim_about_the_two_factors_shows_a_table_of_all_arms() -> None:
     claim = League().scenario().claim("receive_buffer_is_the_larger_factor")
     assert claim.table is league_lines
     assert {*claim.arms, TWIN} == {arm.name for arm in League().arms()}
 
 
 def test_our_figures_are_next_to_the_articles() -> None:
-    """An arm without a valid round gets dashes, since "0 % time-outs" would be a figure."""
+    """An arm without a valid round gets dashes, since "0 % time-outs" would look like a measurement."""
     arms = {"reuseport": PROTOCOL_PLAN.metrics([OURS]), "tcp_rmem-40960": PROTOCOL_PLAN.metrics([])}
     head, line, dashes = beside_the_article(arms)
     assert dashes.split()[:5] == ["tcp_rmem-40960", *["-"] * 4]
@@ -100,7 +100,7 @@ def test_an_unmeasured_cell_is_a_dash_in_the_grid(grid: Grid) -> None:
 
 
 @GRIDS
-def test_the_claim_on_every_client_shows_and_compares_its_own_grid(grid: Grid) -> None:
+def test_the_claim_about_every_client_shows_and_compares_its_own_grid(grid: Grid) -> None:
     claim = NetworkQuality(network=BARE, grid=grid).scenario().claim("slow_upstream_spares_every_client")
     assert claim.table is not None
     assert claim.table(metrics(grid)) == grid_lines(metrics(grid), grid)

@@ -87,7 +87,7 @@ def test_a_control_that_fails_makes_the_claim_untestable(changes: dict[str, Any]
 
 
 def test_a_claim_of_equality_is_marked_in_its_cell(decide: Deciding) -> None:
-    """Code that draws or describes the effect needs the mark."""
+    """The report needs the mark to draw and to describe the effect."""
     cell = decide(lagging(4.8, 4.9, 5.0), form=Form.SAME, threshold=5.05)
     assert (cell.verdict, cell.threshold) == ("holds", 5.05)
     assert effect_of(cell, "form", "count", "of") == ("same", None, None)
@@ -108,8 +108,8 @@ def test_a_counted_share_keeps_its_units_in_the_cell_and_its_exact_limits(decide
     assert 0.9 < level < 1 - 0.9**29
 
 
-def test_a_difference_of_shares_has_no_units_of_its_own(decide: Deciding) -> None:
-    """A count of units would concern only one arm."""
+def test_a_difference_of_shares_has_no_count(decide: Deciding) -> None:
+    """A count would concern only one arm."""
     cell = decide(stalled, effect=lambda _: 0.9 - 0.01, scale=Scale.SHARE, threshold=0.5)
     assert (cell.verdict, *effect_of(cell, "value", "count", "of")) == ("holds", 0.89, None, None)
 
@@ -218,7 +218,7 @@ def test_a_block_that_does_not_meet_the_condition_counts_against_the_claim(
     ],
     ids=["expired", "older", "expired-and-holds"],
 )
-def test_a_refuted_claim_says_since_when_and_why_it_has_expired(
+def test_the_reason_of_a_refuted_claim_names_the_version_and_why_it_expired(
     version: str, canned: Canned, verdict: str, reason: str, decide: Deciding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On an older version, the claim is just refuted. A claim that holds does not need a reason."""
@@ -250,5 +250,5 @@ def test_the_costs_of_the_cells_add_up_to_all_trials_and_the_set_up(decide: Deci
     assert len(bench.trials) == 5 * 4 + 4 * 2
     assert sum(cell.seconds for cell in cells.values()) == pytest.approx(TRIAL_SECONDS * len(bench.trials) + 6)
     assert sum(cell.measuring_seconds for cell in cells.values()) == pytest.approx(2 * len(bench.trials))
-    # This claim pays a third of each of the five shared trials and of the set-up.
+    # This claim's cost is a third of each of the five shared trials and of the set-up.
     assert cells["first"].seconds == pytest.approx(5 * TRIAL_SECONDS / 3 + 2)

@@ -37,8 +37,9 @@ def waited(
 ) -> int:
     """Return the number of workers that the lab finally finds in a container.
 
-    looks: its numbers of processes, from one look to the next; full: whether it has as many as its limit allows;
-    oom, memory: whether it was killed for lack of memory, or its cgroup's report; lost_bytes: the disk space lost.
+    looks: the number of workers at each look; full: whether the container has all processes that its limit allows;
+    oom: whether the kernel killed it for lack of memory; memory: the number of such kills in its cgroup;
+    lost_bytes: the disk space that the engine lost.
     """
     workers = iter(looks)
     container = SimpleNamespace(
@@ -56,10 +57,10 @@ def waited(
 
 
 def test_the_lab_waits_until_no_more_workers_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nginx decides on their number: one per CPU of the machine, or a fixed number."""
+    """The lab does not know their number: one per CPU of the machine, or a fixed one."""
     monkeypatch.setattr(module, "_POLL_S", 0.0)
     assert waited(0, 1, 2, 2) == 2
-    assert waited(90, 90, 90, *[100] * 5) == 100, "many may pause while they start"
+    assert waited(90, 90, 90, *[100] * 5) == 100, "a large number may pause while it starts"
 
 
 def test_the_error_for_an_nginx_that_ends_contains_reason_and_remedy() -> None:
@@ -90,7 +91,7 @@ def test_an_nginx_that_needs_more_than_the_lab_gives_is_reported_in_one_sentence
 
 
 def test_a_full_disk_is_reported_first() -> None:
-    """The full disk is why the lab ended the container, but the container does not report this."""
+    """Because of it, the lab ended the container, but the container does not report this."""
     disk = cast("Any", SimpleNamespace(lost_bytes=2 << 30))
     found = passed_limit(cast("Any", SimpleNamespace()), disk)
     assert found is not None

@@ -49,7 +49,7 @@ from tuneproof.proof.scenario.preconditions import PreconditionError, check_subj
         "own-at-the-same-time",
     ],
 )
-def test_a_claim_uses_looks_of_its_own_if_those_of_the_depth_come_too_soon(
+def test_a_claim_uses_its_own_looks_if_those_of_the_depth_come_too_soon(
     depth: tuple[int, ...], further: tuple[int, ...], own: tuple[int, ...], wanted: tuple[int, ...]
 ) -> None:
     assert claim("stall", "a", further_looks=further, own_looks=own).looks(depth) == wanted
@@ -111,12 +111,12 @@ OLD, NEW = "1.26", "1.30"
 def test_the_expectation_of_a_claim_depends_on_version_and_network(
     changes: dict[str, Any], version: str, over: NetworkProfile, expected: str | None
 ) -> None:
-    """If hosts may differ or a claim does not cover the network, any verdict is expected; expired advice is refuted."""
+    """There is none if hosts may differ, or on a network that the claim does not cover. Expired claims are refuted."""
     assert claim("stall", "a", **changes).expected_on(version, over) == expected
 
 
 def test_a_claim_also_needs_the_arms_of_its_control() -> None:
-    """Without the control's trials, the claim could not be decided; an arm of both is needed once."""
+    """Without the control's trials, the claim could not be decided. An arm that both use is needed once."""
     assert claim("stall", "a", "b").needed_arms == {"a", "b"}
     assert claim("stall", "a", control=claim("there", "c", "a")).needed_arms == {"a", "c"}
 

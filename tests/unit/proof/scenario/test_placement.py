@@ -64,7 +64,7 @@ def test_many_cpus_are_taken_from_the_cores_of_the_first_node_first(
 
 
 def test_each_subject_gets_its_share_of_the_cpus() -> None:
-    """Workers of each subject still share a CPU; a user's own nginx gets more on request."""
+    """Each subject declares its share. A user's own nginx has one CPU, or as many as requested."""
     placement = CpuPlacement.on(LARGE, shares=MANY)
     assert [placement.of(share) for share in CpuShare] == ["0", "0-3,8-11", "0-3,8-11", ""]
     assert placement.subject_count == 8
@@ -126,7 +126,7 @@ def test_an_invalid_number_of_cpus_is_rejected(asked: str) -> None:
         check_asked(asked, Engines())
 
 
-def test_all_cpus_are_only_for_an_nginx_with_a_machine_of_its_own() -> None:
+def test_all_cpus_are_only_for_an_nginx_with_its_own_machine() -> None:
     """A backend on the same machine would share the CPUs."""
     here, far = (Engine(name=name, environment={"DOCKER_HOST": name}) for name in ("here", "far"))
     beside = Engines(default=here, by_role={Role.CLIENT: far}, manager=far)
@@ -141,7 +141,7 @@ def test_all_cpus_are_only_for_an_nginx_with_a_machine_of_its_own() -> None:
 
 
 def test_roles_elsewhere_have_the_cpus_of_their_own_machines() -> None:
-    """They get the CPUs that all roles but the subject get on one machine; a single CPU is completely theirs."""
+    """Such a role leaves the first CPU of its machine idle, unless it is the only one."""
     here, far, small = (Engine(name=name, cpus=cpus) for name, cpus in (("here", 32), ("far", 4), ("small", 1)))
     engines = with_cpus(Engines(default=here, by_role={Role.CLIENT: far, Role.BACKEND: small}, manager=far))
     assert engines.subject.cpuset("0") == "0"

@@ -1,4 +1,4 @@
-"""A scenario as a whole: names that match each other, and the arms that claims need."""
+"""A scenario's names are unique and match each other, and only arms that claims need are used."""
 
 import pytest
 
@@ -16,7 +16,7 @@ RELIEF = claim("relief", "small", control=claim("there", "default"))
 
 
 def scenario() -> Scenario[StallObservation]:
-    """Four arms and two claims; one arm is not used by any claim."""
+    """Return a scenario with four arms and two claims; no claim uses the fourth arm."""
     return Scenario(name="pathology", arms=ARMS, claims=(STALL, RELIEF))
 
 
@@ -39,7 +39,7 @@ def test_a_claim_about_an_undeclared_arm_is_rejected(wrong: Claim[StallObservati
 
 
 def test_a_claim_is_found_by_its_name() -> None:
-    """A test is marked with this name; a control is not a claim of the scenario."""
+    """A control is not a claim of the scenario."""
     declared = scenario()
     assert (declared.claim("stall"), declared.claim("relief")) == (STALL, RELIEF)
     for unknown in ("there", "stal"):

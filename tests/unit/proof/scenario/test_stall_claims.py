@@ -1,4 +1,4 @@
-"""The declarations of the reuseport stall: its doses and effects, and the variants that it compares."""
+"""The claims about the reuseport stall: their doses, their effects, and the arms that they compare."""
 
 import dataclasses
 import itertools
@@ -62,7 +62,7 @@ def test_slow_requests_are_defined_by_the_unloaded_median_of_their_own_trial() -
     assert slow(observation) == 2 / 4
 
 
-def test_a_failed_fast_request_is_slow_however_early_it_failed() -> None:
+def test_a_fast_request_that_failed_early_is_slow() -> None:
     """Half a body after 5 ms is not a fast response."""
     cut = dataclasses.replace(STALL.fast[0], complete=False)
     assert slow(dataclasses.replace(STALL, fast=(cut, *STALL.fast[1:]))) == 1 / 10
@@ -87,8 +87,8 @@ def test_the_scenario_uses_the_hosts_default_and_the_articles_remedy() -> None:
     assert all(arm.subject.config == doses[0].subject.config for arm in doses)
 
 
-def test_every_claim_compares_existing_arms_that_differ_only_as_claimed() -> None:
-    """Pairs of arms run the same loads; a control's arms exist, too."""
+def test_every_arm_is_used_and_compared_arms_run_the_same_load() -> None:
+    """The two arms of the A/A control have the same configuration."""
     stall = ReuseportStall(default_rmem=DEFAULT)
     arms = arms_of(stall)
     scenario = stall.scenario()

@@ -50,12 +50,12 @@ def test_a_trial_on_a_noisy_host_counts(noise: dict[str, Any], decide: Deciding)
         (failing(RESTLESS), RESTLESS.what, 5),
         (lambda: replace(stalled("", 2), turns=Turns(workers=(), start_s=0.0, end_s=0.0)), None, 5),
     ],
-    ids=["not-loaded", "link", "end", "says-nothing"],
+    ids=["not-loaded", "link", "restless", "no-loop-iterations"],
 )
 def test_a_meaningless_trial_makes_its_block_void_and_another_one_decides(
     trial: Trial, reason: str | None, measured_s: float, decide: Deciding
 ) -> None:
-    """The trial is left out of the arm's figures; its reason and time are kept, and so is its record if it has one."""
+    """The arm's figures leave out the trial; its reason, its time and its record, if there is one, are kept."""
     cell = decide(second(trial))
     assert (cell.verdict, cell.blocks, cell.void_blocks) == ("holds", 5, 1)
     assert cell.arms["loaded"]["trials"] == 5
