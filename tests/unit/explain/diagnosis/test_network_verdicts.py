@@ -80,6 +80,12 @@ def captured_at(behind_s: float, before_s: float) -> dict[str, Any]:
     return {"syn_to_synack_s": spread(behind_s), "synack_to_ack_s": spread(before_s)}
 
 
+FAR_APART: Final = tuple(
+    CounterSnapshot(
+        source="softnet", counters={f"cpu0.{kind}": number for kind in ("processed", "dropped", "squeezed")}
+    )
+    for number in (10_000, 200_000)
+)
 MANY_HALF_OPEN: Final = service(half_open=100, handshakes={"complete": 100, "half-open": 100})
 
 
@@ -255,6 +261,9 @@ CASES: Final[Rows] = {
         row("a bad moment", NOT_SEEN, softnet(0, 9)),
         row("long ago", NOT_SEEN, softnet(500), softnet(500)),
         row("backwards", NOT_SEEN, softnet(905), softnet(900)),
+        # A host's first minutes and its third month: over ten times as much, which may also be another host.
+        row("far apart in one file", FOUND, "for 1: This host itself dropped 190000 packets", FAR_APART),
+        row("far apart in two files", NOT_SEEN, *((each,) for each in FAR_APART)),
         row("SYNs again at the server", RULED_OUT, "against 2: they had arrived at the server", SYNS_AGAIN_AT_SERVER),
         row("requests to a server without room", POSSIBLE, UNHEARD),
     ],
