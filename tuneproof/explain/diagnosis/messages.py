@@ -170,7 +170,8 @@ def _copies(evidence: EvidenceSet) -> Counter[str]:
 
 def _of(told: Iterable[MessageFinding], problem: Problem) -> tuple[MessageFinding, ...]:
     chosen = [each for each in told if each.row.problem is problem]
-    return tuple(sorted(chosen, key=lambda each: (-each.weight, each.first, each.row.id)))
+    # Of as many messages, nginx's own come first: other programs repeat theirs, however many requests fail.
+    return tuple(sorted(chosen, key=lambda each: (-each.weight, not each.row.levels, each.first, each.row.id)))
 
 
 def _origins(found: Mapping[str, MessageFinding]) -> dict[str, str]:

@@ -79,6 +79,15 @@ def test_the_message_that_affects_the_most_requests_comes_first() -> None:
     assert [each.row.id for each in told.problems] == ["worker_killed_9", "upstream_too_big_header", "upstream_refused"]
 
 
+def test_nginxs_own_message_comes_before_as_many_from_other_programs() -> None:
+    """The ingress controller's message has no time that could decide, and does not count requests."""
+    controller = 'W1126 09:00:00.123456 7 a.go:1] Error obtaining Endpoints for Service "shop/cart": no object'
+    told = found([controller, *written(REFUSED)])
+    assert [each.row.id for each in told.problems] == ["upstream_refused", "ingress_service_missing"]
+    told = found([*[controller] * 2, *written(REFUSED)])
+    assert [each.row.id for each in told.problems] == ["ingress_service_missing", "upstream_refused"]
+
+
 def test_ordinary_messages_take_one_line_with_their_share() -> None:
     told = found(written(REFUSED, *[CLOSED] * 3, MISSING))
     assert [each.row.id for each in told.ordinary] == ["client_closed_keepalive"]

@@ -1,5 +1,7 @@
 """The texts of a row for connections in stream{}, and for the directive that a message names."""
 
+import re
+
 import pytest
 
 from tuneproof.explain.diagnosis.particulars import applied
@@ -94,6 +96,13 @@ def test_a_directive_that_the_module_lacks_is_not_invented() -> None:
     row = applied(messages()["upstream_too_big_header"], "", only_streams=False, schemes=["grpc"])
     assert "grpc_buffer_size" in row.first
     assert "_busy_buffers_size" not in row.first
+
+
+def test_advice_about_one_modules_directives_names_no_others() -> None:
+    """The row's text about proxy_ is renamed, and must not refer to the module a second time."""
+    row = applied(messages()["upstream_too_big_header"], "", only_streams=False, schemes=["uwsgi"])
+    assert row.first.startswith("Raise uwsgi_buffer_size")
+    assert not re.search("proxy_|fastcgi_|grpc_", row.first)
 
 
 def test_messages_about_several_modules_name_them() -> None:
