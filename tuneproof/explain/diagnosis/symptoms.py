@@ -19,6 +19,7 @@ from tuneproof.explain.diagnosis.thresholds import ENOUGH_EVENTS, ENOUGH_REQUEST
 from tuneproof.explain.parse.access_log.log_summary import LogSummary
 from tuneproof.explain.parse.figures import Distribution
 from tuneproof.explain.parse.load_tools.run import LoadRun
+from tuneproof.explain.parse.sockets.table import LISTEN, SocketEntry, SocketTable
 from tuneproof.wording import count, seconds, share
 
 # People lose their train of thought (Nielsen, "Usability Engineering", 1993, 5.5).
@@ -36,6 +37,16 @@ _LEFT: Final = 499
 _CLIENT_ERRORS: Final = frozenset(range(400, 500)) - {_TOO_MANY, _LEFT}
 _MOST: Final = 0.5
 _SYN_SENT: Final = "SYN-SENT"
+_CLOSE_WAIT: Final = "CLOSE-WAIT"
+_WITHOUT_PROGRAM: Final = frozenset({LISTEN, "TIME-WAIT", "SYN-RECV"})
+# On a busy machine, a few connections are always about to close.
+_CLOSE_WAIT_SHARE: Final = 0.1
+_WHO_REJECTS: Final = (
+    "the access log with $upstream_status and $uri: without an upstream's status, nginx answered, or its cache"
+)
+_WHAT_STAYS_OPEN: Final = (
+    "ss -tanp state close-wait, twice, ten seconds apart: are they the same connections, and whose?"
+)
 _SINCE_BOOT: Final = (
     ("TcpExt.ListenOverflows", "connection met a full accept queue", "connections met a full accept queue"),
     ("TcpExt.ListenDrops", "SYN was dropped", "SYNs were dropped"),
@@ -74,6 +85,8 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
     for log in evidence.access_logs:
         for text in _of_log(log.content, has_error_log=bool(evidence.error_logs)):
             yield Reason(text=text, files=(log.name,))
+        for text in _rejections(log.content):
+            yield Reason(text=text, files=(log.name,), would_decide=_WHO_REJECTS)
     yield from departures(evidence)
     yield from _of_event_loops(evidence)
     yield from (Reason(text=wait.text, files=(wait.file,)) for wait in starved_workers(evidence))
@@ -97,14 +110,6 @@ def _of_log(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
     if lower_limit(errors, log.requests) >= TOUCHED_SHARE:
         why = "" if has_error_log else "; nginx's error log says why"
         yield f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)}){why}."
-    limited = log.status_counts.get(_TOO_MANY, 0)
-    if lower_limit(limited, log.requests) >= TOUCHED_SHARE:
-        yield f"{limited} of {log.requests} requests were rejected as too many (429, {share(limited / log.requests)})."
-    refused = {status: number for status, number in log.status_counts.items() if status in _CLIENT_ERRORS}
-    if lower_limit(sum(refused.values()), log.requests) >= _MOST:
-        usual, most = max(refused.items(), key=lambda item: item[1])
-        text = f"{sum(refused.values())} of {log.requests} requests were answered with a client error"
-        yield f"{text}, {most} of them with {usual}."
     times = log.request_time_s
     begun = log.header_minus_connect_s
     if times is not None and (times.p90 >= SLOW_S or _is_sometimes_slow(times, begun)):
@@ -115,6 +120,17 @@ def _of_log(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
     if (short := log.short_200 or 0) >= ENOUGH_EVENTS and lower_limit(short, log.requests) >= TOUCHED_SHARE:
         text = f"{short} responses with status 200 are shorter than most for their URI"
         yield f"{text}: cut short, or other versions of it."
+
+
+def _rejections(log: LogSummary) -> Iterator[str]:
+    limited = log.status_counts.get(_TOO_MANY, 0)
+    if lower_limit(limited, log.requests) >= TOUCHED_SHARE:
+        yield f"{limited} of {log.requests} requests were rejected as too many (429, {share(limited / log.requests)})."
+    refused = {status: number for status, number in log.status_counts.items() if status in _CLIENT_ERRORS}
+    if lower_limit(sum(refused.values()), log.requests) >= _MOST:
+        usual, most = max(refused.items(), key=lambda item: item[1])
+        text = f"{sum(refused.values())} of {log.requests} requests were answered with a client error"
+        yield f"{text}, {most} of them with {usual}."
 
 
 def _is_sometimes_slow(times: Distribution, begun: Distribution | None) -> bool:
@@ -158,6 +174,32 @@ def _of_sockets(evidence: EvidenceSet) -> Iterator[Reason]:
                 why = "it is unreachable, a firewall drops packets, or its queues are full"
                 text = f"{number} connections to {peer} wait for an answer to their SYN (SYN-SENT): {why}."
                 yield Reason(text=text, files=(table.name,))
+        for text in _half_closed(table.content):
+            yield Reason(text=text, files=(table.name,), would_decide=_WHAT_STAYS_OPEN)
+
+
+def _half_closed(table: SocketTable) -> Iterator[str]:
+    """Yield in which places many connections are closed by the other end, and still open here."""
+    entries = [entry for entry in table.entries if entry.state not in _WITHOUT_PROGRAM]
+    ports = Counter(entry.local.port for entry in entries)
+    peers = Counter(str(entry.peer) for entry in entries)
+    # Without -l or -a, ss does not print the listening ports, but each has many connections.
+    served = {listener.local.port for listener in table.listeners}
+    places: dict[str, list[SocketEntry]] = {}
+    for entry in entries:
+        port, peer = entry.local.port, str(entry.peer)
+        is_served = port in served or (ports[port] >= ENOUGH_REQUESTS and ports[port] > peers[peer])
+        where = f"to port {port} of this host" if is_served else f"from this host to {peer}"
+        places.setdefault(where, []).append(entry)
+    for where, there in places.items():
+        waiting = [entry for entry in there if entry.state == _CLOSE_WAIT]
+        if len(waiting) >= max(ENOUGH_REQUESTS, _CLOSE_WAIT_SHARE * len(there)):
+            programs = ", ".join(sorted({entry.program for entry in waiting if entry.program}))
+            local = f"the local program ({programs})" if programs else "the local program"
+            yield (
+                f"{len(waiting)} of {count(len(there), 'connection')} {where} are in CLOSE-WAIT: the other end has "
+                f"closed them, and {local} has not yet: it is blocked or busy, or it leaks them."
+            )
 
 
 def _of_captures(evidence: EvidenceSet) -> Iterator[Reason]:

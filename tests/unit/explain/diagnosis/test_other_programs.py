@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -37,7 +37,7 @@ from tuneproof.explain.diagnosis.shares import lower_limit
 from tuneproof.explain.diagnosis.signs.legs import Leg, captured_services
 from tuneproof.explain.parse.capture.records import Endpoint, Side
 from tuneproof.explain.parse.capture.services import ServiceSummary
-from tuneproof.explain.parse.sockets.table import SocketAddress
+from tuneproof.explain.parse.sockets.table import SocketAddress, SocketEntry
 
 
 def other(port: int, **values: Any) -> ServiceSummary:
@@ -305,6 +305,52 @@ def test_symptoms_that_users_notice_are_always_a_problem(given: EvidenceSet, sai
     text = told(given)
     assert text[0].startswith(("POSSIBLE: ", "NO CAUSE in these files"))
     assert any(line.startswith(f"Users: {said}") for line in text), text
+
+
+@pytest.mark.parametrize("status", [403, 404, 429])
+def test_rejected_requests_alone_do_not_call_for_a_capture(status: int) -> None:
+    """A capture shows the same statuses; slow requests or server errors beside them still need it."""
+    confirm = [line for line in told(seen(log(status_counts={200: 50, status: 150}))) if line.startswith("Confirm")]
+    assert len(confirm) == 1
+    assert "$upstream_status" in confirm[0]
+    both = told(seen(log(status_counts={200: 40, 503: 10, status: 150})))
+    assert any(line.startswith("Confirm") and "tcpdump" in line for line in both)
+
+
+HALF_CLOSED: Final = replace(established(port=40_001), state="CLOSE-WAIT")
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        (
+            [replace(HALF_CLOSED, program="nginx")] * 30,
+            "30 of 30 connections from this host to 10.0.0.9:40000 are in CLOSE-WAIT: the other end has closed them",
+        ),
+        (
+            [listening(), *[replace(HALF_CLOSED, local=established().local)] * 20, *[established()] * 180],
+            f"20 of 200 connections to port {FRONT.port} of this host are in CLOSE-WAIT: the other end has closed them",
+        ),
+        (
+            [replace(HALF_CLOSED, peer=SocketAddress(host="10.0.0.9", port=port)) for port in range(20)],
+            "20 of 20 connections to port 40001 of this host are in CLOSE-WAIT",
+        ),
+    ],
+    ids=["upstream", "clients", "no-listener-shown"],
+)
+def test_sockets_that_only_the_other_end_has_closed_are_a_symptom(entries: list[SocketEntry], said: str) -> None:
+    (symptom,) = diagnose(seen(table(*entries))).symptoms
+    assert symptom.text.startswith(said)
+    assert ("the local program (nginx) has not" in symptom.text) == any(entry.program for entry in entries)
+    assert any(line.startswith("Confirm: ss -tanp state close-wait") for line in told(seen(table(*entries))))
+
+
+@pytest.mark.parametrize(
+    "entries", [[HALF_CLOSED] * 19, [*[HALF_CLOSED] * 20, *[replace(HALF_CLOSED, state="ESTAB")] * 181]]
+)
+def test_a_few_half_closed_sockets_are_no_symptom(entries: list[SocketEntry]) -> None:
+    """Programs need a moment to close connections."""
+    assert diagnose(seen(table(*entries))).symptoms == ()
 
 
 @pytest.mark.parametrize(("requests", "begun_s"), [(400, 0.01), (200, 2.0)], ids=["long-bodies", "too-few"])
