@@ -45,7 +45,7 @@ _WHO_REJECTS: Final = (
     "the access log with $upstream_status and $uri: without an upstream's status, nginx answered, or its cache"
 )
 _WHAT_STAYS_OPEN: Final = (
-    "ss -tanp state close-wait, twice, ten seconds apart: are they the same connections, and whose?"
+    "ss -tanp state close-wait, twice, ten seconds apart: do the same ones stay, and which process has them?"
 )
 _SINCE_BOOT: Final = (
     ("TcpExt.ListenOverflows", "connection met a full accept queue", "connections met a full accept queue"),
