@@ -1,4 +1,4 @@
-"""The library's calls to the program of a netadmin container."""
+"""The lab's calls to the program in a netadmin container."""
 
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
@@ -14,7 +14,7 @@ from tuneproof.lab.network.links import LinkProfile
 from tuneproof.lab.protocol import links
 
 
-def test_a_link_is_shaped_direction_by_direction() -> None:
+def test_both_directions_of_a_link_are_shaped_in_one_call() -> None:
     program = Program()
     egress, ingress = Impairment(delay_ms=1, rate_mbit=1000), Impairment(delay_ms=1, loss_pct=2)
     read_back = shape(agent_in(container(program)), LinkProfile(egress=egress, ingress=ingress))
@@ -29,7 +29,7 @@ def test_a_link_is_shaped_direction_by_direction() -> None:
 
 @pytest.mark.parametrize("idle", [Impairment(), Impairment(limit_packets=10)], ids=["nothing", "limit-alone"])
 def test_without_shaping_all_figures_are_zero(idle: Impairment) -> None:
-    """The limit is zero, too: any other value would attach netem."""
+    """The limit is zero, too, since any other value would attach netem."""
     program = Program()
     shape(agent_in(container(program)), LinkProfile(egress=idle, ingress=Impairment(delay_ms=1)))
     (asked,) = program.of("shape")
@@ -38,7 +38,7 @@ def test_without_shaping_all_figures_are_zero(idle: Impairment) -> None:
 
 
 class AtOnce(ThreadPoolExecutor):
-    """Threads in which each call ends before the next one starts."""
+    """A thread pool in which each call ends before submit() returns."""
 
     def submit(self, task: Any, /, *given: Any, **named: Any) -> Future[Any]:
         future = super().submit(task, *given, **named)
@@ -46,7 +46,7 @@ class AtOnce(ThreadPoolExecutor):
         return future
 
 
-def test_the_reason_why_probes_are_unanswered_is_reported_instead_of_the_fact(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_answering_agents_error_is_reported_rather_than_the_leading_agents(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(agent, "ThreadPoolExecutor", AtOnce)
     answering, leading = Program(), Program()
     answering.errors = {"answer_probes": "Operation not permitted"}

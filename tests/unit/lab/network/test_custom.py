@@ -1,4 +1,4 @@
-"""One line of settings becomes a network profile, or one message with everything that is wrong with it."""
+"""A line of settings becomes a network profile, or an error with all of its faults."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ def test_a_setting_is_read_in_its_unit(setting: str, fields: dict[str, Any]) -> 
     ],
 )
 def test_a_prefix_chooses_the_link_and_the_direction(text: str, shaped: list[str]) -> None:
-    """All four directions can be set, together or alone."""
+    """Each of the four directions can be set alone."""
     profile = parse_custom(text)
     found = {
         f"{link}.{direction}": impairment
@@ -97,7 +97,7 @@ def test_spaces_and_capitals_do_not_matter() -> None:
         ),
         ("limit=10", "client: a limit alone does not shape anything; add a delay, a loss or a rate"),
         ("delay=1ms,,loss=1%", "nothing between commas: no such key"),
-        # Without the delay's message, the jitter's would disappear.
+        # The jitter is not reported as well, although the delay that it needs is unreadable.
         ("delay=20,jitter=5ms", "delay=20: 20 needs one of the units us, ms, s"),
     ],
 )
@@ -110,7 +110,7 @@ def test_a_fault_is_named_with_its_setting(text: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["dealy", "", "client", "server.delay", "egress.client.delay", "client.client.delay"])
-def test_an_unknown_key_is_answered_with_the_known_ones(key: str) -> None:
+def test_an_unknown_key_is_rejected_with_the_known_ones(key: str) -> None:
     """A prefix is optional, and comes before the key."""
     assert faults(f"{key}=1ms") == (
         f"{key}=1ms: no such key (the keys are delay, jitter, loss, duplicate, reorder, corrupt, rate, limit, "
@@ -119,7 +119,7 @@ def test_an_unknown_key_is_answered_with_the_known_ones(key: str) -> None:
 
 
 def test_all_faults_are_named_at_once() -> None:
-    """Even with unreadable settings, others that exclude each other are reported."""
+    """Contradictions between settings are reported even next to unreadable ones."""
     message = faults("loss=1,backend.jitter=1ms,colour=red,loss=2%,ingress.rate=9999gbit")
     clauses = message.split("; ")
     assert [clause.partition(":")[0] for clause in clauses] == [
@@ -133,7 +133,7 @@ def test_all_faults_are_named_at_once() -> None:
 
 @pytest.mark.parametrize("digits", [400, 5000])
 def test_an_extremely_long_number_is_out_of_range(digits: int) -> None:
-    """Neither the range of float nor Python's limit on digits causes an exception."""
+    """A number beyond the range of float or Python's limit on digits causes no other exception."""
     assert "delay_ms: inf is not a number between 0 and 10000" in faults(f"delay={'9' * digits}s")
     assert "limit_packets: inf is not a whole number between 1 and 2600" in faults(f"limit={'9' * digits}")
 

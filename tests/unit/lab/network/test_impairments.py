@@ -1,4 +1,4 @@
-"""netem's settings are checked when they are created, and get a queue of a suitable size."""
+"""Settings for netem are checked when they are created, and get a queue of a suitable size."""
 
 import math
 from typing import Any
@@ -25,7 +25,7 @@ from tuneproof.lab.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER
         ({"limit_packets": 2601}, "limit_packets: 2601 is not between 1 and 2600"),
         ({"limit_packets": 10.0}, "limit_packets: 10 is not a whole number between 1 and 2600"),
         ({"delay_ms": 0.0005}, "delay_ms: 0.0005 is finer than a microsecond; at most three decimals are kept"),
-        # Jitter and reordering need a delay, which is given here.
+        # An invalid delay is reported alone, although jitter and reordering need a valid one.
         ({"delay_ms": -1, "jitter_ms": 2, "reorder_pct": 5}, "delay_ms: -1 is not between 0 and 10000"),
         ({"delay_ms": 5, "jitter_ms": 6}, "jitter_ms: 6 needs a delay_ms of at least as much"),
         ({"reorder_pct": 10}, "reorder_pct: 10 needs a delay_ms: packets overtake those that wait"),
@@ -40,7 +40,7 @@ from tuneproof.lab.network.impairments import MAX_QUEUE_PACKETS, MAX_QUEUE_SUPER
     ],
     ids=str,
 )
-def test_an_impossible_value_is_rejected_with_what_is_allowed(fields: dict[str, Any], fault: str) -> None:
+def test_an_impossible_value_is_rejected_with_the_reason(fields: dict[str, Any], fault: str) -> None:
     with pytest.raises(BadInputError) as caught:
         Impairment(**fields)
     assert caught.value.what == fault
@@ -73,12 +73,12 @@ def test_all_faults_are_named_at_once() -> None:
         ("limit_packets", None),
     ],
 )
-def test_the_limits_of_a_range_belong_to_it(name: str, value: float | None) -> None:
-    """1.001 is a whole number of microseconds, though 1.001 times 1000 is not whole in binary."""
+def test_the_limits_of_a_range_are_valid(name: str, value: float | None) -> None:
+    """1.001 ms is a whole number of microseconds, although 1.001 times 1000 is not whole in binary."""
     assert value_fault(name, value) is None
 
 
-def test_a_pipe_that_does_not_fit_into_a_link_is_rejected_unless_its_queue_is_given() -> None:
+def test_packets_in_flight_that_do_not_fit_are_rejected_unless_the_queue_is_set() -> None:
     """125 MB/s times 31.491 ms is 2600 frames of 1514 bytes: they fit, but leave no room for a buffer."""
     with pytest.raises(BadInputError) as caught:
         Impairment(delay_ms=31.492, rate_mbit=1000)
@@ -100,11 +100,11 @@ def test_a_pipe_that_does_not_fit_into_a_link_is_rejected_unless_its_queue_is_gi
         (Impairment(loss_pct=1), 1652),  # 125 MB/s (assumed) times 20 ms
         (Impairment(delay_ms=20, rate_mbit=1000), MAX_QUEUE_PACKETS),  # 4954 with the whole buffer
         (Impairment(delay_ms=1, rate_mbit=8000), MAX_QUEUE_SUPER_FRAMES),  # 321 with the whole buffer
-        (Impairment(delay_ms=200), MAX_QUEUE_PACKETS),  # limited, since its rate is not given
+        (Impairment(delay_ms=200), MAX_QUEUE_PACKETS),  # capped instead of rejected, since the rate is assumed
     ],
 )
 def test_the_queue_holds_packets_in_transit_and_a_buffer(impairment: Impairment, packets: int) -> None:
-    """It holds the longest delay plus one round trip or 20 ms at the rate: at least 100 frames, at most what fits."""
+    """The buffer is one round trip at the rate, or 20 ms if that is longer; the queue has at least 100 frames."""
     assert impairment.queue_packets == packets
     assert impairment.to_netem()["limit_packets"] == impairment.to_json()["limit_packets"] == packets
 
@@ -136,8 +136,8 @@ def test_each_field_except_the_limit_shapes_by_itself() -> None:
     ],
     ids=str,
 )
-def test_super_frames_are_cut_if_they_would_show(fields: dict[str, Any], frame_bytes: int) -> None:
-    """64 KiB in one piece takes 2.5 ms at 209.7152 Mbit/s, and the loss of that piece is 44 losses."""
+def test_super_frames_are_split_if_they_would_distort_the_effects(fields: dict[str, Any], frame_bytes: int) -> None:
+    """A frame of 64 KiB takes 2.5 ms at 209.7152 Mbit/s, and its loss would be that of 44 packets."""
     impairment = Impairment(**fields)
     assert impairment.frame_bytes == frame_bytes
     assert impairment.per_packet == (frame_bytes == 1514)

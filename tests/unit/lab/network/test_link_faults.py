@@ -1,4 +1,4 @@
-"""A link's figures become its faults, as values near each tolerance show, and the records in a result."""
+"""A link's figures are compared with its settings, and become the records in a result."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from tuneproof.lab.network.path import DirectionFigures, LinkFigures
 from tuneproof.lab.network.profiles import PROFILES
 
 EXACT = Tolerance(delay_above_ms=1.0, spread_ms=0.5, rate_pct=5.0, error_probability=0.12)
-"""With twelve comparisons per link, each of them gets one percent."""
+"""Each of the twelve comparisons per link has an error probability of one percent."""
 
 
 def figures(
@@ -32,7 +32,7 @@ def figures(
     late_ms: tuple[float, ...] = (),
     **egress: Any,
 ) -> LinkFigures:
-    """Return a link without faults, except for a test's changes to egress."""
+    """Return the figures of a link without faults, except for the given ones of egress."""
     clean: dict[str, Any] = {"lost": 0, "duplicated": 0, "overtaking": 0}
     tenth = packets // 10
     delays_ms = (delay_ms,) * tenth + (delay_ms + quarter_ms,) * (packets - tenth)
@@ -61,7 +61,7 @@ UNIFORM = tuple(2.0 + 6.0 * (number + 0.5) / 1000 for number in range(1000))
 COUNTS = {
     "lost": ({"loss_pct": 2}, "lost", (10, 32), (False, True)),
     "none-lost": ({}, "lost", (0, 0), (False, True)),
-    # A receiver that checks packets drops those with a wrong bit.
+    # A receiver drops a packet with a wrong bit unless that bit is unchecked.
     "corrupt": ({"corrupt_pct": 2}, "lost", (0, 32), (False, True)),
     "twice": ({"duplicate_pct": 2}, "duplicated", (10, 32), (False, False)),
     "overtaking": ({"reorder_pct": 2}, "overtaking", (10, 32), (False, False)),
@@ -72,7 +72,7 @@ COUNTS = {
 def test_a_count_is_right_within_its_limits_and_the_only_fault_beyond_them(
     way: dict[str, float], what: str, limits: tuple[int, int], by_host: tuple[bool, bool]
 ) -> None:
-    """The limits themselves are right; a busy host may lose packets, but does not cause the other faults."""
+    """A count at a limit is right. A busy host may lose packets, but does not cause the other faults."""
     seen: list[dict[str, Any]] = [{what: limits[0]}, {what: limits[1]}, {what: limits[0] - 1}, {what: limits[1] + 1}]
     for inside in seen[:2]:
         assert faults(egress(**way), figures(**inside), EXACT) == []
@@ -92,8 +92,8 @@ def test_a_count_is_right_within_its_limits_and_the_only_fault_beyond_them(
         # The host's delays in taking and releasing the packet are not the link's.
         (egress(), figures(delay_ms=6.8, late_ms=(0.4,) * 1000)),
         (egress(jitter_ms=3), figures(delays_ms=UNIFORM)),
-        # A twentieth of 1000 delays is between the 30th and the 71st, at 2.18 to 2.43 ms; the median is at 4.75
-        # to 5.25 ms. A millisecond more is allowed.
+        # The 5 % quantile is between the 30th and the 71st of 1000 delays, at 2.18 to 2.43 ms; the median is at 4.75 to
+        # 5.25 ms. A millisecond more is tolerated.
         (egress(jitter_ms=3), figures(delays_ms=tuple(delay_ms - 0.1 for delay_ms in UNIFORM))),
         (egress(jitter_ms=3), figures(delays_ms=tuple(delay_ms + 1.1 for delay_ms in UNIFORM))),
         (egress(**RATED), figures(rate=100.8)),
@@ -125,14 +125,14 @@ def test_a_value_just_within_its_tolerance_is_not_a_fault(profile: LinkProfile, 
 def test_a_delay_just_beyond_its_tolerance_is_the_only_fault(
     profile: LinkProfile, measured: LinkFigures, share: int, value: str, wanted: str, *, by_host: bool
 ) -> None:
-    """One sentence contains both figures, and whether a busy host can be the cause; nothing else is reported."""
+    """The fault contains both figures, and whether a busy host can cause it."""
     text = f"egress: {share} % of the delays are below {value} ms, wanted {wanted} ms"
     assert [(found.text, found.by_host) for found in faults(profile, measured, EXACT)] == [(text, by_host)]
 
 
 @pytest.mark.parametrize(("rate", "by_host"), [(111.4, False), (100.6, True)])
 def test_a_rate_just_beyond_its_tolerance_is_the_only_fault(rate: float, *, by_host: bool) -> None:
-    """No host makes a link faster, and only a rate that is too low can be lowered."""
+    """No host makes a link faster; only a link that is too slow can get a lower rate."""
     text = f"egress rate {rate} Mbit/s, wanted 106 within 5 %"
     found = faults(egress(**RATED), figures(rate=rate), EXACT)
     slow = "egress" if by_host else None
@@ -153,7 +153,7 @@ def test_all_faults_of_both_directions_are_named() -> None:
 
 
 def test_a_links_records_become_part_of_a_result() -> None:
-    """Each direction gets a record with the limits that decided."""
+    """Each direction has a record with its tolerances."""
     profile = PROFILES["wan"].client
     measured = figures(delay_ms=20.1, rate=101.0, late_ms=(0.25,) * 1000)
     records = link_records(profile, measured, PRECONDITION, network="wan", link="client", shaper="wire")
@@ -189,7 +189,7 @@ def test_a_links_records_become_part_of_a_result() -> None:
     ids=["unshaped", "delays", "rate", "both", "jitter"],
 )
 def test_the_round_trip_is_both_delays_and_the_transmission_time(profile: LinkProfile, rtt_ms: float) -> None:
-    """106 bytes are 848 bits, which take 0.848 ms at 10^6 bit/s; jitter applies to both directions."""
+    """106 bytes are 848 bits, which take 0.848 ms at 10^6 bit/s. Jitter does not change the mean."""
     assert expected_rtt_ms(profile, frame_bytes=106) == pytest.approx(rtt_ms)
 
 
@@ -207,7 +207,7 @@ def test_jitter_is_uniform_and_a_hosts_lateness_counts_twice(
 
 
 def test_a_rarely_late_host_does_not_change_a_low_quantile() -> None:
-    """Three of four wake-ups are on time, and so are more than half of the packets."""
+    """Three of four wake-ups are on time; more than half of the packets wait for two such wake-ups."""
     late_ms = [0.0, 0.0, 0.0, 8.0]
     assert expected_ms(Impairment(delay_ms=20), 0.05, frame_bytes=106, late_ms=late_ms) == pytest.approx(20)
     assert expected_ms(Impairment(delay_ms=20), 0.95, frame_bytes=106, late_ms=late_ms) > 28

@@ -1,4 +1,4 @@
-"""The paths between machines, measured between imaginary containers."""
+"""The paths between machines, measured between fake containers."""
 
 from contextlib import nullcontext
 from types import SimpleNamespace
@@ -43,13 +43,13 @@ def ends(monkeypatch: pytest.MonkeyPatch) -> Ends:
 
 
 def paths(**by_role: Engine) -> Any:
-    """Measure the paths in a lab with its subject on this machine."""
+    """Measure the paths in a lab with its nginx container on this machine."""
     engines = Engines(default=HERE, by_role={Role(role): engine for role, engine in by_role.items()}, manager=HERE)
     return measure_paths(Session(), engines, image="netadmin:1")
 
 
-def test_each_machine_has_a_path_to_the_subjects(ends: Ends) -> None:
-    """A path is named after the role at its far end. A role beside the subject has none; one machine has one path."""
+def test_each_other_machine_has_a_path_to_the_subjects_machine(ends: Ends) -> None:
+    """A role on the subject's machine has no path. Roles on one machine share a path."""
     assert list(paths(client=FAR)) == [Role.CLIENT]
     assert [(spec.name, spec.goes_with) for spec in ends.specs] == [
         ("path-subject", Role.SUBJECT),
@@ -72,7 +72,7 @@ def test_a_path_has_its_round_trip_its_rates_and_its_losses() -> None:
 
 
 def test_a_path_is_described_in_words() -> None:
-    """A run prints each figure of the path with its unit."""
+    """Each figure has its unit."""
     path = MachinePath(
         engine="far",
         rtt_p10_ms=0.1,
@@ -87,8 +87,7 @@ def test_a_path_is_described_in_words() -> None:
     )
 
 
-def test_a_path_that_passes_nothing_is_an_error(ends: Ends) -> None:
-    """The error comes first, and nothing else is tried."""
+def test_a_path_without_any_answer_ends_the_run(ends: Ends) -> None:
     assert NoPathError.ends_run
     ends.program.hangs = 1
     with pytest.raises(NoPathError, match="no packets pass between the machines: none of 400 probes"):

@@ -13,10 +13,10 @@ from tuneproof.lab.protocol.links import PathSeen
 LOAD_OF_100_MBIT = tuple((at_us, at_us * 25 // 2) for at_us in range(0, 100_000, 1000))
 
 
-def told(
+def figures_of(
     *, there: Sequence[int], back: Sequence[int], sent: int = 4, **loads: tuple[tuple[int, int], ...]
 ) -> LinkFigures:
-    """Return the figures for probes that arrived in this order in both directions, 1 ms after they were sent."""
+    """Return the figures for probes that arrived in these orders, 1 ms after they were sent."""
     seen = PathSeen(
         sent=sent,
         late=(),
@@ -44,16 +44,16 @@ def counts(figures: DirectionFigures) -> tuple[int, int, int, int]:
         pytest.param([2, 3, 0, 1], [2, 3, 0, 1], (4, 0, 0, 2), (4, 0, 0, 0), id="two-overtake-two"),
     ],
 )
-def test_each_direction_is_distinguished(
+def test_faults_are_attributed_to_their_direction(
     there: Sequence[int], back: Sequence[int], egress: tuple[int, ...], ingress: tuple[int, ...]
 ) -> None:
-    figures = told(there=there, back=back)
+    figures = figures_of(there=there, back=back)
     assert counts(figures.egress) == egress
     assert counts(figures.ingress) == ingress
 
 
 def test_times_are_quantiles_in_milliseconds() -> None:
-    """The sender's lateness is in milliseconds, too."""
+    """This includes the sender's lateness."""
     seen = PathSeen(
         sent=11,
         late=tuple(100 * number for number in range(11)),
@@ -73,18 +73,18 @@ def test_times_are_quantiles_in_milliseconds() -> None:
 
 def test_without_arrivals_there_is_no_delay() -> None:
     assert DirectionFigures(packets=4, lost=4, duplicated=0, overtaking=0).delay_ms(0.5) is None
-    assert told(there=[0], back=[0]).late_at_ms(0.5) is None
+    assert figures_of(there=[0], back=[0]).late_at_ms(0.5) is None
 
 
 @pytest.mark.parametrize("there", [[], [0, 1]], ids=["nothing-there", "nothing-back"])
-def test_a_link_without_any_return_has_no_figures(there: Sequence[int]) -> None:
+def test_a_link_that_returns_no_probe_is_an_error(there: Sequence[int]) -> None:
     with pytest.raises(ValueError, match="none of 4 probes came back"):
-        told(there=there, back=[])
+        figures_of(there=there, back=[])
 
 
-def test_results_have_shares_in_percent() -> None:
+def test_results_contain_shares_in_percent() -> None:
     """One of four probes is 25 %."""
-    figures = told(there=[1, 0, 2, 2], back=[0, 1, 2, 2], egress=LOAD_OF_100_MBIT)
+    figures = figures_of(there=[1, 0, 2, 2], back=[0, 1, 2, 2], egress=LOAD_OF_100_MBIT)
     assert figures.egress.to_json() == {
         "delay_ms": 1.0,
         "loss_pct": 25,
@@ -108,17 +108,17 @@ def carried(rate_mbit: float, *, noise: tuple[float, float], seed: int = 7450, *
 @over_noise
 @pytest.mark.parametrize("rate_mbit", [2, 10, 100, 400])
 def test_a_loaded_link_shows_its_rate_however_busy_the_host_is(rate_mbit: float, noise: tuple[float, float]) -> None:
-    """After a pause, delayed data arrives at once, which must not raise the rate; a fast queue may empty in a pause."""
-    longest_queue = rate_mbit <= 100 or noise[0] < 0.3
-    least = 0.9 if longest_queue else 0.7
+    """Data that was delayed by a pause arrives at once, which must not raise the rate."""
+    # During a long pause of the sender, the queue of a fast link becomes empty, which lowers the rate.
+    least = 0.9 if rate_mbit <= 100 or noise[0] < 0.3 else 0.7
     for seed in range(10):
         assert least * rate_mbit < carried(rate_mbit, noise=noise, seed=seed) < 1.01 * rate_mbit
 
 
-def test_a_window_that_begins_in_a_pause_shows_the_rate_by_its_highest_points() -> None:
-    """The first and the last point alone would give a rate that is too high."""
+def test_a_pause_at_the_beginning_does_not_raise_the_rate() -> None:
+    """Between the first and the last point, the rate would be too high."""
     points = [[at_us, at_us * 10] for at_us in range(0, 400_000, 1000) if not 0 < at_us < 40_000]
-    # After a pause of 40 ms at the beginning, the delayed data arrives at once.
+    # After a pause of 40 ms, the delayed data arrives at once.
     points[0] = [38_000, 0]
     assert 8 * (points[-1][1] - points[0][1]) / (points[-1][0] - points[0][0]) > 88
     assert carried_mbit(points) == pytest.approx(80)
@@ -131,18 +131,18 @@ def test_a_host_that_carries_less_lowers_the_rate(noise: tuple[float, float]) ->
 
 @over_noise
 def test_a_sender_that_is_too_slow_lowers_the_rate_and_never_raises_it(noise: tuple[float, float]) -> None:
-    """What the sender missed is not sent later."""
+    """The sender does not send later what it has missed."""
     assert carried(100, noise=noise, offered=0.7) < 75
 
 
 @pytest.mark.parametrize("points", [[], [[0, 0]], [[0, 0], [900, 1514]]], ids=len)
-def test_a_load_that_hardly_arrives_has_no_rate(points: list[list[int]]) -> None:
-    """For some reason, the link did not carry the load; it is measured again and then reported."""
+def test_a_load_that_hardly_arrives_has_a_rate_of_zero(points: list[list[int]]) -> None:
+    """The link then counts as too slow, and is measured again."""
     assert carried_mbit(points) == 0
 
 
 def seen(*, ahead_us: int, there_us: tuple[int, ...], back_us: tuple[int, ...]) -> PathSeen:
-    """Return the response of a leading agent whose partner's clock is ahead."""
+    """Return a leading agent's result if the other agent's clock is ahead."""
     return PathSeen(
         sent=len(there_us),
         late=(),
@@ -154,17 +154,17 @@ def seen(*, ahead_us: int, there_us: tuple[int, ...], back_us: tuple[int, ...]) 
 
 @pytest.mark.parametrize("ahead_us", [0, 1_000, -5_000_000_000])
 def test_the_fastest_probes_show_how_far_the_other_clock_is_ahead(ahead_us: int) -> None:
-    """Other probes waited somewhere in one direction; the error with asymmetric paths is half the difference."""
+    """Slower probes waited in one direction. With asymmetric paths, the error is half of the difference."""
     assert other_ahead_us(seen(ahead_us=ahead_us, there_us=(900, 100, 300), back_us=(100, 4000, 200))) == ahead_us
     assert other_ahead_us(seen(ahead_us=ahead_us, there_us=(300,), back_us=(100,))) == ahead_us + 100
 
 
-def test_each_direction_is_reported_as_one_clock_would_have_timed_it() -> None:
-    told = on_one_clock(seen(ahead_us=70_000, there_us=(100, 250), back_us=(120, 90)), 70_000)
-    assert told.there == ((0, 100), (1, 250))
-    assert told.back == ((0, 120, 220), (1, 90, 340))
+def test_both_directions_are_converted_to_one_clock() -> None:
+    corrected = on_one_clock(seen(ahead_us=70_000, there_us=(100, 250), back_us=(120, 90)), 70_000)
+    assert corrected.there == ((0, 100), (1, 250))
+    assert corrected.back == ((0, 120, 220), (1, 90, 340))
 
 
-def test_nothing_is_reported_if_no_probe_came_back() -> None:
+def test_clocks_cannot_be_compared_if_no_probe_came_back() -> None:
     with pytest.raises(ValueError, match="none of 1 probes came back"):
         other_ahead_us(PathSeen(sent=1, late=(), there=((0, 5),), back=(), loads={}))

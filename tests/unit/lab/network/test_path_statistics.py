@@ -1,4 +1,4 @@
-"""Simulations show how often a correct link is rejected, and that a wrong link is found."""
+"""In simulations, correct links are rarely rejected, and wrong links are always found."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ NOISE = {"quiet": QUIET, "a-fifth-lost": (0.2, 1.3), "a-third-lost-in-long-gaps"
 over_noise = pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)
 
 
-def share_blamed(
+def share_with_faults(
     real: LinkProfile,
     *,
     profile: LinkProfile,
@@ -25,13 +25,13 @@ def share_blamed(
     noise: tuple[float, float],
     tolerance: Tolerance = SELF_CHECK,
 ) -> float:
-    """Return the share of links with faults, among many that are ``real`` and should be ``profile``."""
+    """Return the share of links with faults, among ``links`` that are ``real`` and should be ``profile``."""
     rng = np.random.default_rng(7450)
     simulated = (measured(real, rng, packets=packets, noise=noise) for _ in range(links))
-    blamed = [
+    found = [
         faults(profile, LinkFigures.from_probes(seen, payload_bytes=PAYLOAD_BYTES), tolerance) for seen in simulated
     ]
-    return sum(map(bool, blamed)) / links
+    return sum(map(bool, found)) / links
 
 
 @over_noise
@@ -39,7 +39,7 @@ def share_blamed(
 def test_a_correct_link_is_rarely_rejected(
     name: str, noise: tuple[float, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its rate is not lowered, either. Faults that a host can cause are measured again; two in 25 may be chance."""
+    """Nor is its rate lowered. Faults that a host can cause are measured again; two in 25 may be due to chance."""
     monkeypatch.setattr(settling, "_PAUSE_S", 0.0)
     profile = PROFILES[name].client
     rng = np.random.default_rng(7450)
@@ -51,11 +51,11 @@ def test_a_correct_link_is_rarely_rejected(
     assert sum(bool(each.wrong) or each.profile != profile for each in settled) <= 2
     # On a quiet host, one measurement is enough.
     if noise == QUIET:
-        assert share_blamed(profile, profile=profile, packets=600, links=25, noise=noise) <= 2 / 25
+        assert share_with_faults(profile, profile=profile, packets=600, links=25, noise=noise) <= 2 / 25
 
 
-# Each row: the requested effect in addition to 5 ms each way, and the real effect. With 400 probes, the precondition
-# distinguishes them.
+# Each row: the requested effect in addition to 5 ms each way, the real effect, and the number of probes. Rows with 400
+# probes have the tolerance before a claim.
 FOUND: dict[str, tuple[dict[str, float], dict[str, float], int]] = {
     "more-loss": ({"loss_pct": 2}, {"loss_pct": 5}, 5000),
     "less-loss": ({"loss_pct": 2}, {"loss_pct": 0.5}, 5000),
@@ -67,9 +67,9 @@ FOUND: dict[str, tuple[dict[str, float], dict[str, float], int]] = {
     "more-jitter": ({"jitter_ms": 1}, {"jitter_ms": 3}, 5000),
     "a-tenth-faster": ({"rate_mbit": 50}, {"rate_mbit": 55}, 5000),
     "half-as-fast": ({"rate_mbit": 100}, {"rate_mbit": 50}, 5000),
-    "longer-by-few": ({}, {"delay_ms": 8}, 400),
-    "shorter-by-few": ({}, {"delay_ms": 2}, 400),
-    "jitter-by-few": ({}, {"jitter_ms": 2}, 400),
+    "longer-with-few-probes": ({}, {"delay_ms": 8}, 400),
+    "shorter-with-few-probes": ({}, {"delay_ms": 2}, 400),
+    "jitter-with-few-probes": ({}, {"jitter_ms": 2}, 400),
 }
 
 
@@ -78,11 +78,11 @@ FOUND: dict[str, tuple[dict[str, float], dict[str, float], int]] = {
 def test_a_link_with_another_effect_is_always_found(
     wanted: dict[str, float], real: dict[str, float], packets: int, noise: tuple[float, float]
 ) -> None:
-    """Even on a busy host, 5000 probes always distinguish 2 % from 5 %, and 2 ms from none."""
+    """Even on a busy host, 5000 probes always distinguish losses of 2 % from 5 %, and delays of 5 ms from 7 ms."""
     ingress = Impairment(delay_ms=5)
     profile, other = (
         LinkProfile(egress=Impairment(**{"delay_ms": 5, **fields}), ingress=ingress)  # type: ignore[arg-type] # no limit
         for fields in (wanted, real)
     )
     tolerance = SELF_CHECK if packets == 5000 else PRECONDITION
-    assert share_blamed(other, profile=profile, packets=packets, links=6, noise=noise, tolerance=tolerance) == 1
+    assert share_with_faults(other, profile=profile, packets=packets, links=6, noise=noise, tolerance=tolerance) == 1

@@ -1,4 +1,4 @@
-"""The named network profiles, and a user's choice of networks."""
+"""The named network profiles, and the user's choice of networks."""
 
 import json
 
@@ -8,13 +8,13 @@ from tuneproof.errors import BadInputError
 from tuneproof.lab.network.profiles import PROFILES, choose_networks
 
 
-def test_only_the_bare_network_has_no_effect_and_no_two_profiles_are_the_same() -> None:
+def test_only_the_bare_network_is_unshaped_and_all_profiles_differ() -> None:
     assert len({repr(profile.links) for profile in PROFILES.values()}) == len(PROFILES)
     assert [name for name, profile in PROFILES.items() if not profile.shapes] == ["bare"]
 
 
-def test_results_name_every_direction_and_none_without_settings() -> None:
-    """A limit without a queue would be misleading."""
+def test_results_contain_each_direction_and_null_for_an_unshaped_one() -> None:
+    """An unshaped direction has no queue, so a limit would be misleading."""
     written = json.loads(json.dumps(PROFILES["slow-client"].to_json()))
     assert set(written) == {"name", "summary", "client", "backend"}
     assert written["name"] == "slow-client"
@@ -35,8 +35,8 @@ def test_results_name_every_direction_and_none_without_settings() -> None:
     ],
     ids=["default", "as-given", "repeated", "same-as-named", "same-twice", "nothing", "own"],
 )
-def test_networks_come_once_each_in_the_order_given(asked: list[str], names: list[str]) -> None:
-    """Equal settings are the same network; custom settings keep their text, without spaces, as the name."""
+def test_each_network_is_used_once_in_the_given_order(asked: list[str], names: list[str]) -> None:
+    """Equal settings are the same network. The name of custom settings is their text without spaces."""
     assert [profile.name for profile in choose_networks(asked)] == names
 
 

@@ -1,4 +1,4 @@
-"""A link is measured until it is as requested, or until its rate is one that the host can carry."""
+"""A link is measured until it is as requested, or has a rate that the host can carry."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -37,51 +37,51 @@ def carrying(profile: LinkProfile, *, egress_mbit: float, ingress_mbit: float) -
 
 
 def on_a_host(*carried_mbit: float) -> tuple[Measure, list[LinkProfile]]:
-    """Return a function that measures links on a host with these egress rates, and the list of profiles that it got."""
-    asked: list[LinkProfile] = []
+    """Return a function that measures links on a host with these egress rates, and the list of measured profiles."""
+    profiles: list[LinkProfile] = []
     hosts: Iterator[float] = iter(carried_mbit)
 
     def measure(profile: LinkProfile) -> LinkFigures:
-        asked.append(profile)
+        profiles.append(profile)
         rates = {name: way.rate_mbit or 0.0 for name, way in profile.directions.items()}
         return carrying(profile, egress_mbit=min(rates["egress"], next(hosts)), ingress_mbit=rates["ingress"])
 
-    return measure, asked
+    return measure, profiles
 
 
-@pytest.mark.parametrize("carried_mbit", [(800,), (300, 400, 500)], ids=["at-once", "in-a-moment"])
+@pytest.mark.parametrize("carried_mbit", [(800,), (300, 400, 500)], ids=["at-once", "after-retries"])
 def test_a_link_is_measured_until_it_is_correct(carried_mbit: tuple[float, ...]) -> None:
-    measure, asked = on_a_host(*carried_mbit)
+    measure, profiles = on_a_host(*carried_mbit)
     settled = settle(FAST, measure, PRECONDITION)
-    assert (settled.profile, settled.wrong, asked) == (FAST, (), [FAST] * len(carried_mbit))
+    assert (settled.profile, settled.wrong, profiles) == (FAST, (), [FAST] * len(carried_mbit))
 
 
 def test_a_rate_that_the_host_does_not_carry_is_lowered_only_in_that_direction() -> None:
     """The new rate is 70 % of the last measured one; the other direction keeps its rate."""
-    measure, asked = on_a_host(300, 420, 410, 410)
+    measure, profiles = on_a_host(300, 420, 410, 410)
     settled = settle(FAST, measure, PRECONDITION)
     assert settled.wrong == ()
     assert settled.profile == LinkProfile(egress=Impairment(rate_mbit=280), ingress=Impairment(rate_mbit=500))
-    assert asked == [FAST, FAST, FAST, settled.profile]
+    assert profiles == [FAST, FAST, FAST, settled.profile]
 
 
 @pytest.mark.parametrize("carried_mbit", [0, 130])
 def test_a_rate_is_not_lowered_below_a_fifth_of_the_requested_one(carried_mbit: int) -> None:
-    """That would be another network: the fault is reported, and the run goes on with other claims."""
-    measure, asked = on_a_host(*[carried_mbit] * 3)
+    """That would be another network, so the fault is reported instead."""
+    measure, profiles = on_a_host(*[carried_mbit] * 3)
     assert settle(FAST, measure, PRECONDITION).wrong == (
         f"egress rate {carried_mbit} Mbit/s, wanted 500 within 10 %",
         f"egress: the host carries {carried_mbit} of 500 Mbit/s now, too little to lower the rate",
     )
-    assert asked == [FAST] * 3
+    assert profiles == [FAST] * 3
 
 
 def test_a_rate_is_lowered_at_most_twice() -> None:
     """A host that becomes slower each time is not suitable for measuring."""
-    measure, asked = on_a_host(*[400] * 3, *[240] * 3, *[140] * 3)
+    measure, profiles = on_a_host(*[400] * 3, *[240] * 3, *[140] * 3)
     settled = settle(FAST, measure, PRECONDITION)
     assert settled.wrong == ("egress rate 140 Mbit/s, wanted 160 within 10 %",)
-    assert len(asked) == 9
+    assert len(profiles) == 9
 
 
 def test_a_link_that_is_stuck_at_another_rate_is_found() -> None:
@@ -94,7 +94,7 @@ def test_a_link_that_is_stuck_at_another_rate_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("does", "times", "wrong"),
+    ("real", "times", "wrong"),
     [
         ({"delay_ms": 5}, 1, 0),
         ({"delay_ms": 8}, 3, 2),
@@ -102,24 +102,24 @@ def test_a_link_that_is_stuck_at_another_rate_is_found() -> None:
         ({"delay_ms": 5, "loss_pct": 6}, 3, 2),
         ({"delay_ms": 5, "duplicate_pct": 10}, 1, 2),
     ],
-    ids=["right", "late", "early", "lossy", "twice"],
+    ids=["right", "late", "early", "lossy", "duplicating"],
 )
-def test_only_faults_that_a_host_can_cause_are_measured_again(does: dict[str, float], times: int, wrong: int) -> None:
-    """A lower rate does not help against the other faults: each direction is reported."""
+def test_only_faults_that_a_host_can_cause_are_measured_again(real: dict[str, float], times: int, wrong: int) -> None:
+    """A lower rate does not help against these faults, so they are reported for both directions."""
     rng = np.random.default_rng(7450)
-    asked: list[LinkProfile] = []
-    link = LinkProfile.both(Impairment(**does))  # type: ignore[arg-type] # no limit
+    profiles: list[LinkProfile] = []
+    link = LinkProfile.both(Impairment(**real))  # type: ignore[arg-type] # no limit
 
     def measure(profile: LinkProfile) -> LinkFigures:
-        asked.append(profile)
+        profiles.append(profile)
         return LinkFigures.from_probes(measured(link, rng, packets=400), payload_bytes=PAYLOAD_BYTES)
 
     settled = settle(FAR, measure, PRECONDITION)
-    assert asked == [FAR] * times
+    assert profiles == [FAR] * times
     assert len({fault.partition(" ")[0].strip(":") for fault in settled.wrong}) == wrong
 
 
-def test_a_direction_that_was_not_measured_is_not_lowered() -> None:
+def test_a_direction_without_a_measured_rate_cannot_be_lowered() -> None:
     figures = LinkFigures.from_probes(measured(FAR, np.random.default_rng(1), packets=20), payload_bytes=PAYLOAD_BYTES)
     with pytest.raises(ValueError, match="egress: a direction without a measured rate is not slow"):
         lowered(FAR, FAR, figures, ["egress"])
@@ -127,7 +127,7 @@ def test_a_direction_that_was_not_measured_is_not_lowered() -> None:
 
 @pytest.mark.parametrize(("carried_mbit", "set_mbit"), [(410, 280), (999, 690), (29, 20), (14.4, 10), (1.31, 0.91)])
 def test_lowered_rates_are_rounded_down(carried_mbit: float, set_mbit: float) -> None:
-    """They have two significant digits, and are never above 70 %."""
-    asked = LinkProfile(egress=Impairment(rate_mbit=carried_mbit * 2))
-    figures = carrying(asked, egress_mbit=carried_mbit, ingress_mbit=1)
-    assert lowered(asked, asked, figures, ["egress"]).egress.rate_mbit == pytest.approx(set_mbit)
+    """They have two significant digits, and are at most 70 % of the carried rate."""
+    link = LinkProfile(egress=Impairment(rate_mbit=carried_mbit * 2))
+    figures = carrying(link, egress_mbit=carried_mbit, ingress_mbit=1)
+    assert lowered(link, link, figures, ["egress"]).egress.rate_mbit == pytest.approx(set_mbit)

@@ -1,4 +1,4 @@
-"""The shaped links in a lab: the calls to each agent, and the state that the lab assumes."""
+"""The shaped links of a lab: the calls to each agent, and the settings that the lab remembers."""
 
 import pytest
 
@@ -27,10 +27,10 @@ def links(lab: FakeLab, *roles: str) -> ShapedLinks:
 @pytest.mark.parametrize(
     ("shaper", "command", "devices"), [("wire", "wire", ("/dev/net/tun",)), ("native", "look", ())]
 )
-def test_a_links_netadmin_container_has_its_roles_place_in_the_network(
+def test_a_netadmin_container_takes_its_roles_place_in_the_network(
     shaper: str, command: str, devices: tuple[str, ...]
 ) -> None:
-    """The upstream is found under its role's name; only a wire needs the device and the memory."""
+    """The container has the role's network aliases. Only a wire needs the device and the memory."""
     client, backend = owner_specs(shaper=shaper, image="netadmin:1", cpuset="1")
     names = (client.name, client.aliases, client.role, client.image)
     assert names == (owner_name("client"), (owner_name("client"), "client"), Role.NETADMIN, "netadmin:1")
@@ -42,7 +42,7 @@ def test_a_links_netadmin_container_has_its_roles_place_in_the_network(
 
 
 def test_a_wire_that_did_not_start_is_an_error_at_once() -> None:
-    """The wire's program reports the reason."""
+    """The error contains the program's reason."""
     lab = FakeLab()
     lab.programs["backend"].errors = {"greet": "no file system is mounted at /wire"}
     with pytest.raises(LabError, match="no file system is mounted"):
@@ -50,7 +50,7 @@ def test_a_wire_that_did_not_start_is_an_error_at_once() -> None:
 
 
 def test_existing_settings_are_not_set_again() -> None:
-    """Shaping takes time and empties queues: between two variants with the same network, it is not needed."""
+    """Shaping takes time and empties queues, and is not needed between two variants with the same network."""
     lab = FakeLab()
     shaped = links(lab)
     shaped.apply(PROFILES["wan"], subject="subject")
@@ -66,8 +66,8 @@ def test_existing_settings_are_not_set_again() -> None:
     assert not lab.programs["client"].link.shapes
 
 
-def test_after_a_failure_the_old_profile_is_not_trusted() -> None:
-    """The kernel's present state is unknown, and a restarted wire does not shape anything."""
+def test_after_a_failure_or_a_restart_a_link_is_shaped_again() -> None:
+    """After a failure, the kernel's settings are unknown; a restarted wire has none."""
     lab = FakeLab()
     shaped = links(lab)
     shaped.apply(PROFILES["wan"], subject="subject")
@@ -92,8 +92,8 @@ def test_after_a_failure_the_old_profile_is_not_trusted() -> None:
     ],
     ids=["backend", "super-frames", "only-towards-the-subject", "only-from-the-subject"],
 )
-def test_the_subject_sends_single_packets_if_some_link_needs_them(wanted: NetworkProfile, on: bool) -> None:  # noqa: FBT001 - a parameter of the test
-    """The subject sends what a role receives; what a role sends is up to its own agent."""
+def test_the_subject_sends_single_packets_if_some_link_needs_them(wanted: NetworkProfile, *, on: bool) -> None:
+    """The subject sends what a role receives. What a role sends depends on its own agent."""
     lab = FakeLab()
     links(lab).apply(wanted, subject="subject")
     assert lab.programs["subject"].of("switch_segmentation") == [{"on": on}]
@@ -103,7 +103,7 @@ PLAN = ProbePlan(packets=50, interval_s=0.002, payload_bytes=64, load_s=0.6)
 
 
 def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
-    """The subject's agent answers; the caller makes the plan, and waits for stragglers until their limit."""
+    """The subject's agent answers. Late probes may take 0.1 s more than the link's longest delays."""
     lab = FakeLab()
     shaped = links(lab)
     profile = PROFILES["jittery"].client
@@ -111,10 +111,10 @@ def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
     figures = shaped.measure("client", profile, subject="subject", plan=PLAN)
     assert lab.programs["subject"].of("answer_probes") == [{"port": PROBE_PORT}]
     (given,) = lab.programs["client"].of("probe_path")
-    asked = from_plain(ProbePath, given["asked"])
-    assert (asked.address, asked.port, asked.packets) == ("172.18.0.2", PROBE_PORT, 50)
-    assert (asked.interval_s, asked.payload_bytes) == (0.002, 64)
-    assert asked.linger_s == pytest.approx(0.1 + 0.05)
+    probes = from_plain(ProbePath, given["asked"])
+    assert (probes.address, probes.port, probes.packets) == ("172.18.0.2", PROBE_PORT, 50)
+    assert (probes.interval_s, probes.payload_bytes) == (0.002, 64)
+    assert probes.linger_s == pytest.approx(0.1 + 0.05)
     assert figures.egress.packets == 50
     assert figures.frame_bytes == 106
     assert 30 < figures.rtt_p50_ms < 50
@@ -134,18 +134,18 @@ def test_a_link_is_probed_from_its_role_to_the_subject() -> None:
     ids=["lossy", "no-rate", "both-ways"],
 )
 def test_directions_with_a_rate_get_a_suitable_load(profile: LinkProfile, streams: dict[str, bool]) -> None:
-    """A direction without a rate does not get a load; the offered rate is that of the direction, in bytes."""
+    """A direction without a rate has no load. The load has the direction's rate, in bytes per second."""
     lab = FakeLab()
     links(lab).measure("client", profile, subject="subject", plan=PLAN)
     (given,) = lab.programs["client"].of("probe_path")
-    asked = from_plain(ProbePath, given["asked"])
-    assert {name: load.stream for name, load in asked.loads.items()} == streams
-    for name, load in asked.loads.items():
+    probes = from_plain(ProbePath, given["asked"])
+    assert {name: load.stream for name, load in probes.loads.items()} == streams
+    for name, load in probes.loads.items():
         assert load.rate_bytes_per_s == (profile.directions[name].rate_mbit or 0) * 125_000
         assert load.seconds == PLAN.load_s
 
 
-def test_another_machines_clock_difference_is_subtracted_in_each_direction() -> None:
+def test_the_clock_difference_of_another_machine_is_subtracted_in_each_direction() -> None:
     lab = FakeLab()
     shaped = links(lab)
     shaped.apply(PROFILES["jittery"], subject="subject")

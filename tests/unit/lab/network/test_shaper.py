@@ -1,4 +1,4 @@
-"""The place where links are shaped is tried on the host and then chosen."""
+"""The shaper is chosen by the user, or after a trial on the host."""
 
 import pytest
 
@@ -17,10 +17,10 @@ from tuneproof.lab.network.shaper import NoShaperError, choose_shaper, why_impos
         ("wire", {"native": "", "wire": ""}, "wire"),
     ],
 )
-def test_native_shaping_is_chosen_first_unless_something_else_was_requested(
+def test_native_shaping_is_preferred_unless_another_shaper_is_requested(
     asked: str, impossible: dict[str, str], chosen: str
 ) -> None:
-    """A wire costs CPU and memory."""
+    """A wire takes CPU time and memory."""
     assert choose_shaper(asked, impossible) == chosen
 
 
@@ -42,7 +42,7 @@ def test_an_impossible_request_is_reported_with_its_reason(
     assert "load sch_netem and ifb" in caught.value.remedy
 
 
-def test_a_refusal_by_the_engine_that_is_not_about_the_device_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_for_another_reason_than_the_device_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
 
     def refuse(*_: object, devices: tuple[str, ...], engines: object) -> dict[str, str]:

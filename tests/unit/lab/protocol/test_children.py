@@ -35,7 +35,7 @@ def test_a_child_that_fails_is_an_error_and_its_traceback_is_printed(
 
 
 def test_a_child_that_is_killed_is_an_error() -> None:
-    """The kernel's signal is reported, too."""
+    """The status is the signal's number, negated."""
 
     def die(_pipe: Connection) -> Counted:
         os.kill(os.getpid(), 9)
@@ -45,7 +45,7 @@ def test_a_child_that_is_killed_is_an_error() -> None:
         Child(die).result()
 
 
-def test_a_child_gets_messages_and_answers() -> None:
+def test_a_child_receives_and_sends_messages() -> None:
     def work(pipe: Connection) -> str:
         pipe.send(f"ready for {pipe.recv()}")
         return "done"

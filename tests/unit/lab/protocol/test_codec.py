@@ -1,4 +1,4 @@
-"""Dataclasses are sent as JSON and come back unchanged, and nothing else is accepted."""
+"""Dataclasses arrive unchanged as JSON, and messages of another form are rejected."""
 
 import enum
 import json
@@ -74,19 +74,19 @@ FULL = Whole(
 )
 
 
-def wire(value: object) -> Any:
+def as_json(value: object) -> Any:
     return json.loads(json.dumps(to_plain(value)))
 
 
 def test_a_sent_value_arrives() -> None:
-    """Every kind of field keeps its type: tuples do not become lists, and ports do not become texts."""
-    arrived = from_plain(Whole, wire(FULL))
+    """Every kind of field keeps its type: tuples do not become lists, and numbers as keys do not become texts."""
+    arrived = from_plain(Whole, as_json(FULL))
     assert arrived == FULL
     assert repr(arrived) == repr(FULL)
 
 
 def test_json_contains_the_names_of_fields_and_the_values_of_tuples() -> None:
-    plain = wire(FULL)
+    plain = as_json(FULL)
     assert plain["maybe_part"] == {"size": 1, "near": [3, "three"]}
     assert plain["points"] == [[1, "one"], [2, "two"]]
     assert plain["by_number"] == {"8000": [511, 511], "9000": []}
@@ -95,14 +95,14 @@ def test_json_contains_the_names_of_fields_and_the_values_of_tuples() -> None:
 
 def test_missing_fields_keep_their_defaults() -> None:
     """Required fields must be present."""
-    plain = {name: value for name, value in wire(FULL).items() if name not in {"nothing", "defaulted", "made"}}
+    plain = {name: value for name, value in as_json(FULL).items() if name not in {"nothing", "defaulted", "made"}}
     assert (from_plain(Whole, plain).defaulted, from_plain(Whole, plain).made) == ("usual", {})
     assert from_plain(Part, {}) == Part()
 
 
-def test_a_whole_number_is_accepted_for_one_with_a_fraction() -> None:
-    """Other programs' JSON has only one kind of number, which gets the field's type."""
-    share = from_plain(Whole, {**wire(FULL), "share": 3}).share
+def test_an_integer_is_accepted_for_a_float() -> None:
+    """JSON has only one kind of number; the value gets the field's type."""
+    share = from_plain(Whole, {**as_json(FULL), "share": 3}).share
     assert (share, type(share)) == (3.0, float)
 
 
@@ -133,21 +133,21 @@ def test_a_whole_number_is_accepted_for_one_with_a_fraction() -> None:
     ],
     ids=lambda value: "" if isinstance(value, dict) else value.partition(",")[0],
 )
-def test_a_value_of_another_type_is_rejected_with_its_place(changed: dict[str, object], message: str) -> None:
-    """Nothing is converted: a number that arrives as something else means that the two sides disagree."""
+def test_a_value_of_another_type_is_rejected_with_its_path(changed: dict[str, object], message: str) -> None:
+    """A value of another type means that the two sides have different protocols."""
     with pytest.raises(MalformedMessageError) as caught:
-        from_plain(Whole, {**wire(FULL), **changed})
+        from_plain(Whole, {**as_json(FULL), **changed})
     assert str(caught.value) == message
 
 
 def test_a_missing_field_is_rejected_by_name() -> None:
-    plain = {name: value for name, value in wire(FULL).items() if name not in {"count", "by_number"}}
+    plain = {name: value for name, value in as_json(FULL).items() if name not in {"count", "by_number"}}
     with pytest.raises(MalformedMessageError, match=r"^Whole lacks count, by_number$"):
         from_plain(Whole, plain)
 
 
 def test_a_long_value_is_cut_in_the_message() -> None:
-    """A file in place of a number would fill the screen."""
+    """A file's content in place of a number would fill the screen."""
     with pytest.raises(MalformedMessageError) as caught:
         from_plain(Part, {"size": "x" * 100_000})
     assert len(str(caught.value)) < 150
@@ -187,13 +187,13 @@ WHOLES = st.builds(
 @QUICK
 @given(WHOLES)
 def test_any_sent_value_arrives(sent: Whole) -> None:
-    """Values are also compared as text: an int is not a float of the same size."""
-    arrived = from_plain(Whole, wire(sent))
+    """The text is compared, too, since an int equals a float of the same value."""
+    arrived = from_plain(Whole, as_json(sent))
     assert (arrived, repr(arrived)) == (sent, repr(sent))
 
 
-# The JSON values that each of these fields accepts, listed without the codec.
-TAKES: dict[str, Callable[[Any], bool]] = {
+# Which JSON values each of these fields accepts, independently of the codec.
+ACCEPTS: dict[str, Callable[[Any], bool]] = {
     "text": lambda given: isinstance(given, str),
     "count": lambda given: type(given) is int,
     "share": lambda given: type(given) in {int, float},
@@ -212,13 +212,13 @@ TAKES: dict[str, Callable[[Any], bool]] = {
 
 
 @settings(QUICK, max_examples=150)
-@given(st.sampled_from(sorted(TAKES)), LEAVES | JSON)
-def test_a_field_accepts_its_type_and_rejects_everything_else_by_name(name: str, given_value: object) -> None:
-    plain = {**wire(FULL), name: given_value}
-    if TAKES[name](given_value):
+@given(st.sampled_from(sorted(ACCEPTS)), LEAVES | JSON)
+def test_a_field_accepts_only_its_type_and_errors_name_the_field(name: str, given_value: object) -> None:
+    plain = {**as_json(FULL), name: given_value}
+    if ACCEPTS[name](given_value):
         arrived = from_plain(Whole, plain)
         assert arrived == replace(FULL, **{name: getattr(arrived, name)})
-        assert wire(arrived)[name] == given_value
+        assert as_json(arrived)[name] == given_value
         assert isinstance(arrived.share, float)
     else:
         with pytest.raises(MalformedMessageError, match=rf"^Whole\.{name}\b"):

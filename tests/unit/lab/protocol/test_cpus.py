@@ -13,12 +13,12 @@ def test_a_list_is_read_and_written(text: str, cpus: list[int]) -> None:
     assert list_of(reversed(cpus)) == text
 
 
-def test_a_list_in_any_order_is_sorted() -> None:
+def test_an_unsorted_list_with_repetitions_is_read() -> None:
     assert cpus_of("4,0-1,1") == [0, 1, 4]
 
 
-def test_an_invalid_list_is_rejected() -> None:
-    """An empty list is invalid, too: it leaves no CPU to run on, but the engine would take it for all CPUs."""
+def test_an_empty_list_is_rejected() -> None:
+    """It leaves no CPU to run on, but for the engine it means all CPUs."""
     assert list_of([]) == ""
     with pytest.raises(ValueError, match="invalid literal"):
         cpus_of("")

@@ -1,4 +1,4 @@
-"""The containers' side: every line gets a response."""
+"""The containers' side of calls: every line gets a response."""
 
 import io
 import json
@@ -51,19 +51,19 @@ FORGET = Call.of(Adder.forget)
 
 
 @pytest.fixture
-def able() -> Answers:
+def program() -> Answers:
     return Answers(Adder, Program(), tells=(DataError,))
 
 
-def answered(able: Answers, *lines: str) -> list[dict[str, Any]]:
+def answered(program: Answers, *lines: str) -> list[dict[str, Any]]:
     out = io.StringIO()
-    able.serve([f"{line}\n" for line in lines], out)
+    program.serve([f"{line}\n" for line in lines], out)
     return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
-def test_a_call_is_passed_on_and_answered_under_its_number(able: Answers) -> None:
+def test_a_call_is_answered_under_its_number(program: Answers) -> None:
     asked = Call.of(Adder.add, (1, 2))
-    first, second = answered(able, asked.line(7), FORGET.line(9))
+    first, second = answered(program, asked.line(7), FORGET.line(9))
     assert (first["number"], first["answer"]) == (7, 3)
     assert (second["number"], second["answer"]) == (9, None)
     read = asked.parse_answer(first)
@@ -71,7 +71,7 @@ def test_a_call_is_passed_on_and_answered_under_its_number(able: Answers) -> Non
     assert read.answer == 3
 
 
-def test_each_response_is_sent_before_the_next_call_is_read(able: Answers) -> None:
+def test_each_response_is_sent_before_the_next_call_is_read(program: Answers) -> None:
     flushed: list[str] = []
 
     class Out(io.StringIO):
@@ -80,47 +80,45 @@ def test_each_response_is_sent_before_the_next_call_is_read(able: Answers) -> No
 
     out = Out()
 
-    def questions() -> Iterator[str]:
+    def calls() -> Iterator[str]:
         yield FORGET.line(1)
         assert flushed[-1].count("\n") == 1
         yield FORGET.line(2)
         assert flushed[-1].count("\n") == 2
 
-    able.serve(questions(), out)
+    program.serve(calls(), out)
     assert len(flushed) == 2
 
 
-def test_time_and_machine_are_reported_for_each_call(able: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_response_contains_its_duration_and_the_machines_cpu_shares(
+    program: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = iter([100.0, 102.5])
     times = iter([CpuTimes(jiffies=(0,) * 8), CpuTimes(jiffies=(60, 0, 10, 20, 0, 0, 0, 10))])
     monkeypatch.setattr(serving, "time", types.SimpleNamespace(monotonic=clock.__next__))
     monkeypatch.setattr(CpuTimes, "read", times.__next__)
-    (told,) = answered(able, FORGET.line(1))
-    assert told["took_s"] == 2.5
-    assert told["machine"] == {"busy_pct": 70.0, "steal_pct": 10.0}
+    (response,) = answered(program, FORGET.line(1))
+    assert response["took_s"] == 2.5
+    assert response["machine"] == {"busy_pct": 70.0, "steal_pct": 10.0}
 
 
 @pytest.mark.parametrize(
     ("number", "error", "is_traced"),
     [(-1, "there is no -1 here", False), (-2, "-2 is no data", False), (-3, "ZeroDivisionError: -3", True)],
-    ids=["cannot-do", "tells", "unforeseen"],
+    ids=["cannot-do", "tells", "unexpected"],
 )
 def test_an_error_gets_a_response_and_the_next_call_is_handled(
-    number: int,
-    error: str,
-    is_traced: bool,  # noqa: FBT001 - a parameter of the test
-    able: Answers,
-    capsys: pytest.CaptureFixture[str],
+    number: int, error: str, program: Answers, capsys: pytest.CaptureFixture[str], *, is_traced: bool
 ) -> None:
-    """For some errors the message is enough; others are reported by name, with a traceback on standard error."""
-    failed, done = answered(able, Call.of(Adder.add, (number,)).line(7), FORGET.line(8))
+    """Unexpected errors are reported with their type, and with a traceback on standard error."""
+    failed, done = answered(program, Call.of(Adder.add, (number,)).line(7), FORGET.line(8))
     assert (failed["number"], failed["error"]) == (7, error)
     assert "answer" not in failed
     assert failed.keys() == {"number", "error", "took_s", "machine"}
     assert (done["number"], done["answer"]) == (8, None)
     assert ("Traceback" in capsys.readouterr().err) == is_traced
     (unnamed,) = answered(Answers(Adder, Program()), Call.of(Adder.add, (-2,)).line(1))
-    assert unnamed["error"] == "DataError: -2 is no data", "an undeclared error lost its name"
+    assert unnamed["error"] == "DataError: -2 is no data", "an error that is not in ``tells`` should have its type"
 
 
 @pytest.mark.parametrize(
@@ -138,25 +136,25 @@ def test_an_error_gets_a_response_and_the_next_call_is_handled(
     ],
     ids=["not-public", "special", "missing", "wrong-type", "no-name", "no-fields"],
 )
-def test_an_invalid_call_gets_a_response(line: str, error: str, able: Answers) -> None:
-    """The response carries the call's number, for which the caller waits."""
-    failed, done = answered(able, line, FORGET.line(8))
+def test_an_invalid_call_gets_a_response(line: str, error: str, program: Answers) -> None:
+    """The caller waits for a response with its call's number."""
+    failed, done = answered(program, line, FORGET.line(8))
     assert (failed["number"], failed["error"]) == (7, error)
     assert done["answer"] is None
 
 
 @pytest.mark.parametrize("line", ["{", "", "[]", "7"], ids=["half", "empty", "list", "number"])
-def test_a_line_without_a_call_is_answered_without_a_number(line: str, able: Answers) -> None:
-    failed, done = answered(able, line, FORGET.line(8))
+def test_a_line_without_a_call_is_answered_without_a_number(line: str, program: Answers) -> None:
+    failed, done = answered(program, line, FORGET.line(8))
     assert "number" not in failed
     assert failed["error"]
     assert done["number"] == 8
 
 
 def test_cpu_times_are_read_without_those_of_guests() -> None:
-    """The other times include those of guests; the first line is for all CPUs."""
+    """The times of users already include those of guests. The first line is for all CPUs."""
     text = "cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n"
     times = CpuTimes.parse(text)
     assert times == CpuTimes(jiffies=(1, 2, 3, 4, 5, 6, 7, 8))
-    assert times.since(times) == MachineShares(), "of a machine on which no time passed"
+    assert times.since(times) == MachineShares(), "there are no shares without elapsed time"
     assert len(CpuTimes.read().jiffies) == 8

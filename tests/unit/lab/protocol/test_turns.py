@@ -1,4 +1,4 @@
-"""The figures of a worker's iterations: percentiles that weigh each iteration by its bytes or its time."""
+"""The figures of a worker's loop iterations: percentiles weighted by the bytes or the time of each iteration."""
 
 from dataclasses import replace
 
@@ -21,15 +21,15 @@ def test_a_bucket_ends_where_the_next_begins(number: int, upper: int) -> None:
 
 
 @pytest.mark.parametrize(("small", "p50", "p99"), [(0.49, 50, 50), (0.5, 1, 50), (0.98, 1, 50), (0.99, 1, 1)])
-def test_a_percentile_is_where_smaller_turns_have_read_this_share(small: float, p50: int, p99: int) -> None:
-    """Iterations of one byte read this share of all bytes together, and iterations of 50 bytes read the rest."""
+def test_iterations_below_a_percentile_have_read_that_share_of_the_bytes(small: float, p50: int, p99: int) -> None:
+    """Iterations of one byte have read the share ``small`` of all bytes, and iterations of 50 bytes the rest."""
     bytes_read = 10_000
     of_one, of_fifty = round(small * bytes_read), round((1 - small) * bytes_read)
     worker = reading((0, 700, 0), (1, of_one, of_one), (50, of_fifty // 50, of_fifty))
     assert (worker.turn_bytes_p50, worker.turn_bytes_p99) == (p50, p99)
 
 
-def test_equal_turns_have_their_exact_value_at_every_rank() -> None:
+def test_equal_iterations_have_their_exact_value_at_every_percentile() -> None:
     """A bucket stores the sum of its values, so nothing is rounded to its limits."""
     worker = reading((67, 9, 9 * 1500))
     assert {worker.turn_bytes_p50, worker.turn_bytes_p99} == {1500}
@@ -58,8 +58,8 @@ def test_a_workers_figures_are_in_the_units_of_their_names() -> None:
 
 
 def test_the_share_off_the_cpu_is_within_0_and_1() -> None:
-    """The two clocks differ slightly; without iterations, there is no share."""
-    steered = replace(reading((0, 1, 0)), wall_ns=1_000_000)
-    assert replace(steered, cpu_ns=1_000_001).off_cpu_share == 0
-    assert replace(steered, cpu_ns=0).off_cpu_share == 1
+    """The two clocks differ slightly. Without iterations, there is no share."""
+    worker = replace(reading((0, 1, 0)), wall_ns=1_000_000)
+    assert replace(worker, cpu_ns=1_000_001).off_cpu_share == 0
+    assert replace(worker, cpu_ns=0).off_cpu_share == 1
     assert reading().off_cpu_share is None

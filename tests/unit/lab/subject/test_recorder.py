@@ -1,4 +1,4 @@
-"""The recorder and the tracer count a program's known calls."""
+"""The recorder and the tracer count a program's system calls and loop iterations."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.support import recorder
 
 
 class Recorded:
-    """Programs under the recorder (files: the folder for the recorder's files)."""
+    """Runs programs under the recorder or the tracer (files: the folder for their records)."""
 
     def __init__(self, library: Path, folder: Path, *, traces: bool) -> None:
         self._library = library
@@ -33,7 +33,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["library", "tracer"])
 def recorded(library: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Recorded:
-    """Yield both programs that keep such records."""
+    """Run each test with the library and with the tracer."""
     return Recorded(library, tmp_path, traces=request.param == "tracer")
 
 
@@ -51,10 +51,10 @@ before = read().calls
 ours.send(b"before the first turn")
 theirs.recv(100)
 poller.register(theirs, select.EPOLLIN)
-poller.poll(0)                                  # returns no event: the first turn begins
+poller.poll(0)                                  # returns no event: the first iteration begins
 ours.send(b"a" * 1000)                          # 1 write, 1000 bytes
 os.writev(ours.fileno(), [b"b" * 300, b"c" * 200])  # 1 write, 500 bytes
-assert len(poller.poll(0)) == 1                 # one event: the second turn
+assert len(poller.poll(0)) == 1                 # one event: the second iteration
 theirs.recv(10, socket.MSG_PEEK)                # 1 read, no bytes
 theirs.recv(1200)                               # 1 read, 1200 bytes
 os.readv(theirs.fileno(), [bytearray(200), bytearray(800)])  # 1 read, 300 bytes
@@ -68,7 +68,7 @@ address = lambda text: ctypes.cast(text, ctypes.c_void_p).value
 parts = (ctypes.c_void_p * 4)(address(b"e" * 10), 10, address(b"f" * 20), 20)
 assert c.pwritev64(temporary.fileno(), parts, 2, ctypes.c_int64(4096)) == 30  # 1 file write, 30 bytes
 os.sendfile(ours.fileno(), temporary.fileno(), 0, 4000)  # 1 write, 4000 bytes
-poller.poll(0)                                  # the third turn
+poller.poll(0)                                  # the third iteration
 record = read()
 tell(record)
 added = {name: calls.since(before[name]) for name, calls in record.calls.items()}
@@ -77,8 +77,8 @@ print(json.dumps(to_plain({name: added[name] for name in ("send", "writev", "rec
 """
 
 
-def test_every_call_and_byte_of_a_turn_is_counted_and_nothing_before_the_first(recorded: Recorded) -> None:
-    """Two iterations are over and one is open; histograms add up to the counters. System calls are always counted."""
+def test_every_call_and_byte_of_an_iteration_is_counted_and_nothing_before_the_first(recorded: Recorded) -> None:
+    """Two iterations are complete, and one is open. System calls are also counted outside iterations."""
     record, calls = recorded.lines(CALLS)
     assert {name: tuple(row.values()) for name, row in calls.items()} == {
         "send": (2, 0, 1021),
@@ -101,7 +101,7 @@ def test_every_call_and_byte_of_a_turn_is_counted_and_nothing_before_the_first(r
         "file_write_calls": 2,
         "file_write_bytes": 4126,
     }
-    # 1500 lies in [1408, 1536): 2^10 and three eighths of it, and the bucket after that.
+    # 1500 is in the bucket from 1408 to 1535: 2^10 plus three eighths of it, up to four eighths.
     assert record["histograms"]["read_bytes"] == [[0, 1, 0], [67, 1, 1500]]
     for name in ("read_bytes", "cpu_ns", "wall_ns"):
         buckets = record["histograms"][name]
@@ -110,8 +110,8 @@ def test_every_call_and_byte_of_a_turn_is_counted_and_nothing_before_the_first(r
     assert 0 < record["cpu_ns"] <= record["wall_ns"]
 
 
-def test_waiting_for_events_does_not_count_as_part_of_a_turn(recorded: Recorded) -> None:
-    """A sleep inside an iteration is wall time, but not CPU time; the program reads its own clock around its calls."""
+def test_waiting_for_events_does_not_count_as_part_of_an_iteration(recorded: Recorded) -> None:
+    """A sleep inside an iteration is wall time, but not CPU time. The program reads the clock around its own calls."""
     record, outside = recorded.lines("""
 poller.poll(0)
 began_ns = time.monotonic_ns()
@@ -128,8 +128,7 @@ print(json.dumps([waiting_ns - began_ns, ended_ns - began_ns, waited_ns - waitin
     assert record["turns"] == 2
     assert record["wall_ns"] >= slept_ns
     assert waited_ns >= 3e8
-    # The first iteration began before the program read its clock. How long before depends on the machine's noise, but
-    # it is less than the wait that does not count.
+    # The first iteration began before the program read the clock. That time varies, but is shorter than the wait.
     assert record["wall_ns"] < whole_ns
     assert record["cpu_ns"] <= record["wall_ns"] - 2e8
 
@@ -159,7 +158,7 @@ ours, theirs = socket.socketpair()
 child = os.fork()
 if child == 0:
     entry()
-    theirs.send(b"not in a turn: this process has not waited yet")
+    theirs.send(b"not in an iteration: this process has not waited yet")
     poller.poll(0)
     theirs.send(b"abc")
     poller.poll(0)
@@ -174,8 +173,8 @@ tell(read(child))
     assert (child["turns"], child["write_calls"], child["write_bytes"]) == (1, 1, 3)
 
 
-def test_other_threads_count_nothing(recorded: Recorded) -> None:
-    """A pool's threads read and write, and a thread may even wait for events of its own."""
+def test_calls_of_other_threads_are_not_counted(recorded: Recorded) -> None:
+    """The threads of a pool read and write, and may wait for events, too."""
     (record,) = recorded.lines("""
 poller.poll(0)
 ours, theirs = socket.socketpair()
@@ -210,14 +209,14 @@ except recorder.RecordError as error:
 
 
 def test_a_record_replaces_that_of_an_ended_process_with_the_same_id(recorded: Recorded) -> None:
-    """Nothing is added to the old record, and a malicious link is not followed."""
+    """Nothing is added to the old record, and a planted symbolic link is not followed."""
     lines = recorded.lines("""
 name = FOLDER / f"tuneproof.{os.getpid()}"
 if len(sys.argv) == 1:
     name.unlink()
     name.write_bytes(b"old" * 10000)
     (FOLDER / f"{name.name}.new").symlink_to(FOLDER / "elsewhere")
-    # Another program of the same process: to the recorder a new process with its id.
+    # For the recorder, the next program of this process is a new process with the same id.
     os.execv(sys.executable, [*sys.orig_argv, "again"])
 poller.poll(0)
 poller.poll(0)
@@ -228,8 +227,8 @@ print(json.dumps(sorted(each.name.replace(str(os.getpid()), "PID") for each in F
     assert lines[1] == ["tuneproof.PID"]
 
 
-def test_a_reader_sees_only_whole_turns(recorded: Recorded) -> None:
-    """While another process iterates as fast as it can, every reading is consistent."""
+def test_a_reader_sees_only_whole_iterations(recorded: Recorded) -> None:
+    """Every reading is consistent, even while the other process iterates as fast as it can."""
     (readings,) = recorded.lines("""
 ours, theirs = socket.socketpair()
 child = os.fork()
@@ -243,7 +242,7 @@ if child == 0:
 ours.recv(1, socket.MSG_PEEK)
 time.sleep(0.1)
 readings = []
-# However little of the CPU the other one gets.
+# The child may get little CPU time.
 while len(readings) < 500 or len(set(readings)) < 10:
     record = read(child)
     counters, histogram = record.counters, record.histograms["read_bytes"]

@@ -1,4 +1,4 @@
-"""A subject that starts a new nginx for every trial: the program in its image, and its caller."""
+"""The script in the nginx image that starts a new nginx for every trial, and its caller."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from tuneproof.lab.subject.supervisor import Said, Supervisor, Words
 from tuneproof.lab.topology.program import Answered, Call
 
 SCRIPT = CHECKOUT / "images/subject/supervise.sh"
-# The stand-in writes its id where nginx does, removes it at its end, and fails for one configuration.
+# Like nginx, the stand-in writes a pid file and removes it at its end; it rejects configurations with "broken".
 NGINX = """\
 #!/bin/sh
 for file; do :; done
@@ -26,7 +26,7 @@ case "$*" in
 *-v*) echo "nginx version: nginx/1.22.1" >&2 ;;
 *-t*) echo "nginx: [warn] something" >&2 ;;
 *)
-    echo "preloaded: ${LD_PRELOAD-}" >"$STATE/preloaded"
+    echo "${LD_PRELOAD-}" >"$STATE/preloaded"
     sh -c 'trap "rm \\"$STATE/nginx.pid\\"; exit" TERM; echo $$ >"$STATE/nginx.pid"; while :; do sleep 0.01; done' &
     while [ ! -s "$STATE/nginx.pid" ]; do sleep 0.01; done
     ;;
@@ -35,7 +35,7 @@ esac
 
 
 class Program:
-    """Runs the supervisor's program, with folders of its own and a stand-in for nginx."""
+    """Runs the supervisor's script with its own folders and a stand-in for nginx."""
 
     def __init__(self, folder: Path) -> None:
         self._asked = 0
@@ -62,7 +62,6 @@ class Program:
         script = folder / "supervise.sh"
         script.write_text(text, encoding="utf-8")
         environment = {**os.environ, "PATH": f"{binary.parent}:{os.environ['PATH']}", "STATE": str(self.state)}
-        # If the library were in the environment, every program below would report that it is missing.
         self._process = subprocess.Popen(
             ["sh", str(script)],
             stdin=subprocess.PIPE,
@@ -86,7 +85,7 @@ class Program:
         return answered
 
     def end(self) -> None:
-        """End the program by closing its input, as the end of its container does."""
+        """End the script by closing its input, as at the end of its container."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -115,7 +114,7 @@ def test_a_configuration_is_tested_and_nginxs_output_returned(supervisor: Superv
 
 
 def test_nginx_runs_from_start_to_stop(supervisor: Supervisor, program: Program) -> None:
-    """Before the next nginx starts, one left by a failed trial is ended, and its cache is deleted."""
+    """Before the next nginx starts, the nginx that a failed trial left is ended, and its cache is deleted."""
     supervisor.start("fine")
     first = int((program.state / "nginx.pid").read_text(encoding="ascii"))
     assert Path(f"/proc/{first}").exists()
@@ -128,7 +127,7 @@ def test_nginx_runs_from_start_to_stop(supervisor: Supervisor, program: Program)
 
 
 def test_the_supervisor_does_not_wait_for_a_killed_master(supervisor: Supervisor, program: Program) -> None:
-    """A killed master leaves its pid file behind; the next master still starts."""
+    """A killed master leaves its pid file behind, and the next nginx still starts."""
     supervisor.start("fine")
     first = int((program.state / "nginx.pid").read_text(encoding="ascii"))
     os.kill(first, signal.SIGKILL)
@@ -139,22 +138,27 @@ def test_the_supervisor_does_not_wait_for_a_killed_master(supervisor: Supervisor
     supervisor.stop()
 
 
-def test_a_failed_start_is_reported_in_nginxs_own_words(supervisor: Supervisor) -> None:
+def test_nginx_is_started_with_a_preloaded_library(supervisor: Supervisor, program: Program) -> None:
+    """The stand-in only reports the variable, so the library need not exist."""
+    supervisor.start("fine", library="/missing/recorder.so")
+    assert (program.state / "preloaded").read_text(encoding="ascii") == "/missing/recorder.so\n"
+    supervisor.stop()
+
+
+def test_a_failed_start_is_reported_with_nginxs_message(supervisor: Supervisor) -> None:
     with pytest.raises(LabError, match="nginx does not start with broken") as caught:
         supervisor.start("broken")
     assert "unknown directive" in str(caught.value)
 
 
-def test_lines_that_an_nginx_does_not_know_are_left_out_if_the_configuration_allows_it(
-    supervisor: Supervisor, program: Program
-) -> None:
+def test_marked_lines_are_left_out_if_nginx_rejects_them(supervisor: Supervisor, program: Program) -> None:
     supervisor.start("newer")
     assert (program.state / "nginx.conf").read_text(encoding="ascii") == "fine;\n"
     supervisor.stop()
 
 
-def test_a_reload_may_find_another_configuration(supervisor: Supervisor, program: Program) -> None:
-    """The change lasts until the next start; sed's error is reported."""
+def test_the_configuration_can_be_edited_for_a_reload(supervisor: Supervisor, program: Program) -> None:
+    """The change lasts until the next start. An error of sed is reported."""
     supervisor.start("fine")
     supervisor.edit("s/fine/better/")
     assert (program.state / "nginx.conf").read_text(encoding="ascii") == "better;\n"
@@ -177,7 +181,7 @@ def test_a_stop_cleans_up_after_an_unfinished_binary_upgrade(supervisor: Supervi
 
 
 def test_a_file_is_written_with_its_size(supervisor: Supervisor, program: Program) -> None:
-    """It is written in place, since nginx must keep the same file. The folder does not exist before nginx starts."""
+    """The file is written in place, since nginx must keep its inode. Before nginx starts, the folder does not exist."""
     with pytest.raises(LabError, match="page cannot be written"):
         supervisor.write("page", 10)
     (program.state / "changing").mkdir()
@@ -189,7 +193,7 @@ def test_a_file_is_written_with_its_size(supervisor: Supervisor, program: Progra
 
 
 def test_a_log_with_any_bytes_is_returned_as_text(supervisor: Supervisor, program: Program) -> None:
-    """The log may contain any bytes from a client."""
+    """Clients may send any bytes, which nginx logs."""
     with pytest.raises(LabError, match=r"error\.log cannot be read") as caught:
         supervisor.read("error.log")
     assert "No such file" in str(caught.value)
@@ -198,6 +202,6 @@ def test_a_log_with_any_bytes_is_returned_as_text(supervisor: Supervisor, progra
     assert supervisor.read("error.log") == 'one "line"\n\ufffd\\x16\n'
 
 
-def test_an_unknown_command_gets_a_response(program: Program) -> None:
+def test_an_unknown_command_is_answered_with_an_error(program: Program) -> None:
     said = program.ask(Words(function="dance", arguments={"words": ()}, returns=Said)).answer
     assert (said.status, said.text) == (1, "no such word: dance\n")

@@ -1,4 +1,4 @@
-"""Data about the subject: requested versions, its nginx.conf, and a snapshot of its settings."""
+"""Data about the nginx container: the requested versions, its nginx.conf, and a snapshot of its settings."""
 
 import json
 from typing import Any
@@ -26,12 +26,12 @@ from tuneproof.proof.scenario.hosts import read_snapshot
     ],
     ids=["default", "two-and-a-repetition", "all"],
 )
-def test_versions_come_once_each_and_the_oldest_first(asked: list[str], chosen: tuple[str, ...]) -> None:
+def test_each_version_is_used_once_and_the_oldest_comes_first(asked: list[str], chosen: tuple[str, ...]) -> None:
     assert choose_versions(asked) == chosen
 
 
 @pytest.mark.parametrize(
-    ("knobs", "lines"),
+    ("options", "lines"),
     [
         ({"upstream": "far:81"}, ["proxy_pass http://far:81;"]),
         ({"worker_processes": 3}, ["worker_processes 3;"]),
@@ -49,21 +49,19 @@ def test_versions_come_once_each_and_the_oldest_first(asked: list[str], chosen: 
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )
-def test_every_option_reaches_the_configuration_and_nothing_else_changes(
-    knobs: dict[str, Any], lines: list[str]
-) -> None:
+def test_every_option_changes_only_its_own_lines(options: dict[str, Any], lines: list[str]) -> None:
     plain = lines_of(SubjectConfig(upstream="backend:8000"))
-    turned = lines_of(SubjectConfig(**{"upstream": "backend:8000", **knobs}))
-    assert [line for line in turned if line not in plain] == lines
-    assert len([line for line in plain if line not in turned]) <= 1
+    changed = lines_of(SubjectConfig(**{"upstream": "backend:8000", **options}))
+    assert [line for line in changed if line not in plain] == lines
+    assert len([line for line in plain if line not in changed]) <= 1
 
 
 def test_each_worker_has_its_own_listener_only_with_reuseport() -> None:
     assert [SubjectConfig(reuseport=reuseport).listeners for reuseport in (True, False)] == [2, 1]
 
 
-def test_an_upstream_block_is_before_the_server_and_is_the_proxied_address() -> None:
-    """An empty block is possible, too: then the effect of the block alone can be measured."""
+def test_an_upstream_block_contains_its_directives_and_replaces_the_proxied_address() -> None:
+    """An empty block shows the effect of the block alone."""
     for directives in ((), ("keepalive 32", "keepalive_timeout 5s")):
         lines = lines_of(SubjectConfig(upstream="backend:8000", upstream_block=directives))
         begin = lines.index("upstream articles {")
@@ -80,7 +78,7 @@ def test_without_an_upstream_nginx_proxies_nothing_and_still_answers_probes() ->
     assert not any(line.startswith("proxy_pass") for line in lines)
 
 
-def test_a_log_that_is_switched_off_is_not_written() -> None:
+def test_the_access_log_can_be_switched_off() -> None:
     logging, silent = (lines_of(SubjectConfig(upstream="b:1", access_log=log)) for log in (True, False))
     assert [line for line in logging if line not in silent] == ["access_log /var/log/subject/access.log evidence;"]
     assert {line for line in silent if line.startswith("access_log")} == {"access_log off;"}
@@ -102,7 +100,7 @@ def test_the_configured_log_format_is_the_one_that_is_parsed() -> None:
 
 
 def test_a_snapshot_is_read_from_the_line_that_netadmin_prints() -> None:
-    """JSON does not allow numbers as names, so ports are converted back."""
+    """In JSON, ports are texts, which are converted back to numbers."""
     taken = Snapshot(
         sysctls={"net.ipv4.tcp_rmem": "4096 131072 6291456", "net.core.somaxconn": None},
         listener_backlogs={8000: (511, 511)},

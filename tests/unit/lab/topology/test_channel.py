@@ -1,4 +1,4 @@
-"""A connection to a program in a container, over a socket with the test at the other end."""
+"""A connection to a program in a container, with the test at the other end of the socket."""
 
 import json
 import socket
@@ -27,7 +27,7 @@ ASKED = Call.of(Adder.add, (1, 2))
 
 
 class Talk:
-    """Both ends of a connection (channel: the lab's)."""
+    """Both ends of a connection (channel: the lab's end)."""
 
     def __init__(self, *, joins_late: bool = False) -> None:
         ours, self._theirs = socket.socketpair()
@@ -39,11 +39,11 @@ class Talk:
     def say(self, *messages: object) -> None:
         self.print("".join(f"{json.dumps(message)}\n" for message in messages).encode())
 
-    def print(self, said: bytes, *, stream: int = STDOUT) -> None:
-        """Let the program print bytes, in one of the engine's frames."""
-        self._theirs.sendall(struct.pack(">BxxxL", stream, len(said)) + said)
+    def print(self, output: bytes, *, stream: int = STDOUT) -> None:
+        """Send output of the program in one of the engine's frames."""
+        self._theirs.sendall(struct.pack(">BxxxL", stream, len(output)) + output)
 
-    def heard(self) -> bytes:
+    def received(self) -> bytes:
         return self._theirs.recv(65536)
 
     def end(self) -> None:
@@ -56,7 +56,7 @@ class Talk:
 
 @pytest.mark.parametrize("has_socket", [False, True], ids=["over TLS", "over a unix socket"])
 def test_docker_pys_response_is_closed_last(*, has_socket: bool) -> None:
-    """The socket refers to the response, which would stay open over TLS, and Python 3.13 would warn."""
+    """Over TLS, the connection stays open until the response is closed, and Python 3.13 would warn."""
     closed: list[str] = []
 
     def closing(name: str, **more: object) -> SimpleNamespace:
@@ -69,16 +69,16 @@ def test_docker_pys_response_is_closed_last(*, has_socket: bool) -> None:
 
 @pytest.fixture
 def talk() -> Iterator[Talk]:
-    begun = Talk()
-    yield begun
-    begun.close()
+    opened = Talk()
+    yield opened
+    opened.close()
 
 
 def test_calls_are_numbered_lines_and_responses_have_their_type(talk: Talk) -> None:
     talk.say({"number": 1, "answer": 3}, {"number": 2, "answer": 7})
     assert talk.channel.ask(ASKED).answer == 3
     assert talk.channel.ask(Call.of(Adder.add, (3, 4))).answer == 7
-    assert [json.loads(line) for line in talk.heard().splitlines()] == [
+    assert [json.loads(line) for line in talk.received().splitlines()] == [
         {"number": 1, "call": "add", "with": {"numbers": [1, 2]}},
         {"number": 2, "call": "add", "with": {"numbers": [3, 4]}},
     ]
@@ -87,14 +87,14 @@ def test_calls_are_numbered_lines_and_responses_have_their_type(talk: Talk) -> N
 @pytest.mark.parametrize(
     "before",
     [{"ready_s": 0.5}, {"error": "no wire here"}, {"number": 0, "answer": 99}, {"number": 7, "error": "late"}],
-    ids=["unasked", "unasked-error", "late-answer", "late-error"],
+    ids=["unrequested", "unrequested-error", "late-answer", "late-error"],
 )
 def test_responses_to_other_calls_are_skipped(before: dict[str, object], talk: Talk) -> None:
     talk.say(before, {"number": 1, "answer": 3})
     assert talk.channel.ask(ASKED).answer == 3
 
 
-def test_a_late_reader_may_get_the_rest_of_at_most_one_line() -> None:
+def test_a_channel_that_joins_late_skips_the_rest_of_one_line() -> None:
     late = Talk(joins_late=True)
     try:
         late.print(b'ady_s": 0.5}\n{"number": 1, "answer": 3}\nand half of\n')
@@ -105,8 +105,8 @@ def test_a_late_reader_may_get_the_rest_of_at_most_one_line() -> None:
         late.close()
 
 
-def test_a_response_may_come_in_pieces_and_between_errors(talk: Talk) -> None:
-    """The engine splits output anywhere; standard error is not part of a response."""
+def test_a_response_may_arrive_in_pieces_with_standard_error_in_between(talk: Talk) -> None:
+    """The engine may split output anywhere. Standard error is not part of a response."""
     talk.print(b'{"number": 1, "ans')
     talk.print(b"a warning\n", stream=STDERR)
     talk.print(b'wer": 3}\n{"number": 2,')
@@ -114,8 +114,8 @@ def test_a_response_may_come_in_pieces_and_between_errors(talk: Talk) -> None:
     assert [talk.channel.ask(ASKED).answer, talk.channel.ask(ASKED).answer] == [3, 4]
 
 
-def test_a_failed_call_is_an_error_in_the_programs_words(talk: Talk) -> None:
-    """The error names the container and the call; the next call is possible."""
+def test_a_failed_call_is_an_error_with_the_programs_message(talk: Talk) -> None:
+    """The error names the container and the call. The next call is still possible."""
     talk.say({"number": 1, "error": "these are no numbers"}, {"number": 2, "answer": 3})
     with pytest.raises(LabError) as caught:
         talk.channel.ask(ASKED)
@@ -124,7 +124,7 @@ def test_a_failed_call_is_an_error_in_the_programs_words(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "message"),
+    ("output", "message"),
     [
         (b'{"number": 1, "answer": "3"}\n', "add is '3', which is not of type int"),
         (b"Traceback (most recent call last):\n", "answered b'Traceback "),
@@ -132,9 +132,9 @@ def test_a_failed_call_is_an_error_in_the_programs_words(talk: Talk) -> None:
     ],
     ids=["wrong-type", "no-json", "no-object"],
 )
-def test_an_invalid_response_is_an_error(said: bytes, message: str, talk: Talk) -> None:
+def test_an_invalid_response_is_an_error(output: bytes, message: str, talk: Talk) -> None:
     talk.print(b"first\nlast\n", stream=STDERR)
-    talk.print(said)
+    talk.print(output)
     with pytest.raises(LabError, match=message) as caught:
         talk.channel.ask(ASKED)
     assert caught.value.where == "container netadmin-client"
@@ -144,7 +144,7 @@ def test_an_invalid_response_is_an_error(said: bytes, message: str, talk: Talk) 
 def test_the_end_of_a_program_is_an_error_with_its_status(talk: Talk) -> None:
     talk.print(b"".join(b"line %d\n" % number for number in range(100)), stream=STDERR)
     talk.status = 3
-    # The program's output ends; it may or may not still accept calls.
+    # The output of the program ends, but its input stays open.
     talk._theirs.shutdown(socket.SHUT_WR)
     with pytest.raises(LabError, match="adder ended with status 3") as caught:
         talk.channel.ask(ASKED)
@@ -152,7 +152,7 @@ def test_the_end_of_a_program_is_an_error_with_its_status(talk: Talk) -> None:
 
 
 def test_a_program_that_stays_silent_is_an_error(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lab waits longer for a slow call or on a slow machine; a late response does not count for the next call."""
+    """Slow calls and slow machines get more time. A late response does not count for the next call."""
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
     talk.channel.patience = 3.0
     with pytest.raises(LabError, match=r"adder did not answer within 0\.09 s"):
@@ -161,11 +161,11 @@ def test_a_program_that_stays_silent_is_an_error(talk: Talk, monkeypatch: pytest
     assert talk.channel.ask(replace(ASKED, lasts_s=30.0)).answer == 3
 
 
-def test_a_part_of_a_frame_that_came_before_a_time_limit_is_kept(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without this part, everything later would be out of step with the engine's frames."""
+def test_a_part_of_a_frame_that_arrived_before_a_timeout_is_kept(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without this part, all later output would be misread."""
     monkeypatch.setattr(channel_module, "_SPARE_S", 0.01)
-    said = b'{"number": 1, "answer": 99}\n{"number": 2, "answer": 3}\n'
-    frame = struct.pack(">BxxxL", STDOUT, len(said)) + said
+    output = b'{"number": 1, "answer": 99}\n{"number": 2, "answer": 3}\n'
+    frame = struct.pack(">BxxxL", STDOUT, len(output)) + output
     talk._theirs.sendall(frame[:20])
     with pytest.raises(LabError, match="did not answer"):
         talk.channel.ask(ASKED)

@@ -1,4 +1,4 @@
-"""The container settings that the engine gets, with an imaginary library."""
+"""The settings with which a container is created, with a stand-in for testcontainers."""
 
 import types
 from dataclasses import replace
@@ -22,7 +22,7 @@ CLIENT = RoleSpec(name="client", role=Role.CLIENT, image="client:1")
 
 
 class StandIn:
-    """Replaces the library's container, and keeps the keyword arguments that the engine would get."""
+    """A stand-in for the library's container, which records the settings that the engine would get."""
 
     def __init__(self, image: str, *, env: dict[str, str], docker_client_kw: dict[str, Any]) -> None:
         self.image = image
@@ -53,15 +53,15 @@ class StandIn:
         assert force
         assert v
         self.removed.append(name)
-        raise NotFound("it was not made")
+        raise NotFound("no such container")
 
     def stats(self, _id: str, **_options: bool) -> Any:
-        # This is an engine's response before any data is available.
+        # An engine's response is empty before there is any data.
         raise requests.exceptions.JSONDecodeError("Expecting value", "", 0)
 
     def get_docker_client(self) -> Any:
         api = types.SimpleNamespace(
-            create_endpoint_config=lambda **told: told,
+            create_endpoint_config=lambda **config: config,
             adapters={},
             remove_container=self.remove_container,
             stats=self.stats,
@@ -82,7 +82,7 @@ def made(spec: RoleSpec) -> LabContainer:
     return LabContainer(spec, session=Session(), network="lab")
 
 
-def test_a_container_waits_for_those_that_it_joins_and_all_earlier_ones() -> None:
+def test_a_container_waits_for_the_one_that_it_joins_and_those_in_after() -> None:
     assert CLIENT.needs == ()
     spec = RoleSpec(name="s", role=Role.SUBJECT, image="subject:1", joins="owner", after=("one", "two"))
     assert spec.needs == ("owner", "one", "two")
@@ -93,27 +93,27 @@ def test_a_container_on_another_engine_is_made_there_with_that_machines_cpus() -
     client = RoleSpec(name="client", role=Role.CLIENT, image="client:1", cpuset="1")
     made_there = LabContainer(client, session=Session(), network="lab", engine=far)
     made_there.start()
-    told = cast("StandIn", made_there._container)
-    assert told.docker_client_kw["environment"] == {"DOCKER_HOST": "far"}
-    assert (told.keywords["cpuset_cpus"], made_there.spec.cpuset) == ("1-7", "1-7")
+    stand_in = cast("StandIn", made_there._container)
+    assert stand_in.docker_client_kw["environment"] == {"DOCKER_HOST": "far"}
+    assert (stand_in.keywords["cpuset_cpus"], made_there.spec.cpuset) == ("1-7", "1-7")
     here = cast("StandIn", made(client)._container).docker_client_kw
     assert here["environment"]["DOCKER_HOST"] != "far"
-    assert here["timeout"] > DEFAULT_TIMEOUT_SECONDS, "an engine on slow CPUs is waited for longer than docker-py does"
+    assert here["timeout"] > DEFAULT_TIMEOUT_SECONDS, "an engine on slow CPUs needs more time than docker-py's default"
 
 
 @pytest.mark.parametrize("late", [True, False])
-def test_a_container_may_be_limited_to_its_cpus_after_its_start(*, late: bool) -> None:
-    """A wire's kernel starts faster on all CPUs."""
+def test_a_container_that_starts_on_all_cpus_is_limited_to_its_own_afterwards(*, late: bool) -> None:
+    """The kernel of a wire starts faster on all CPUs."""
     new = made(replace(CLIENT, cpuset="1", starts_on_all_cpus=late))
     new.start()
-    told = cast("StandIn", new._container)
-    assert ("cpuset_cpus" in told.keywords) is not late
+    stand_in = cast("StandIn", new._container)
+    assert ("cpuset_cpus" in stand_in.keywords) is not late
     new.stay_on_cpus()
-    assert told.updates == ([("id-of-client:1", {"cpuset_cpus": "1"})] if late else [])
+    assert stand_in.updates == ([("id-of-client:1", {"cpuset_cpus": "1"})] if late else [])
 
 
 def test_a_containers_own_program_has_one_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second connection would receive responses for the first. The connection's time limits are the container's."""
+    """A second connection would receive responses for the first. Its time limits depend on the container's engine."""
     channels: list[types.SimpleNamespace] = []
 
     def connect(_api: Any, container_id: str, *, name: str) -> types.SimpleNamespace:
@@ -131,24 +131,24 @@ def test_a_containers_own_program_has_one_connection(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(("losses", "starts"), [(0, 1), (1, 2)])
-def test_a_container_that_may_or_may_not_have_been_made_is_made_again(losses: int, starts: int) -> None:
-    """A container that may have been made is removed first, and the new one gets its name."""
+def test_after_a_lost_response_a_container_is_created_again(losses: int, starts: int) -> None:
+    """The first container may exist, so it is removed; the new one has the same name."""
     new = made(CLIENT)
-    told = cast("StandIn", new._container)
-    told.losses = losses
+    stand_in = cast("StandIn", new._container)
+    stand_in.losses = losses
     new.start()
-    assert told.starts == ["lab-client"] * starts
-    assert told.removed == ["lab-client"] * losses
+    assert stand_in.starts == ["lab-client"] * starts
+    assert stand_in.removed == ["lab-client"] * losses
 
 
-def test_an_engine_that_also_loses_the_second_try_counts_as_unresponsive() -> None:
+def test_an_engine_that_loses_two_responses_counts_as_unavailable() -> None:
     new = made(CLIENT)
     cast("StandIn", new._container).losses = 2
     with pytest.raises(EngineUnavailableError):
         new.start()
 
 
-def test_a_container_gets_addresses_only_in_its_own_namespace() -> None:
+def test_only_a_container_with_its_own_network_namespace_gets_addresses() -> None:
     hosts = {"backend": "10.0.1.4"}
     started = made(CLIENT)
     started.start(hosts=hosts)
@@ -158,8 +158,8 @@ def test_a_container_gets_addresses_only_in_its_own_namespace() -> None:
     assert not cast("StandIn", beside._container).keywords.keys() & {"extra_hosts", "network", "mac_address"}
 
 
-def test_a_container_that_ends_while_its_processes_are_counted_has_none() -> None:
-    """The engine then returns nothing, which must not be taken for an engine that is away."""
+def test_a_container_that_ends_while_its_processes_are_counted_has_not_reached_its_limit() -> None:
+    """The engine then returns an empty response, which does not count as an unavailable engine."""
     new = made(replace(CLIENT, processes=512))
     new.start()
     assert not new.has_all_processes()

@@ -1,4 +1,4 @@
-"""A lab on several imaginary engines: the places of its containers, and the removal of its network."""
+"""A lab on several fake engines: the places of its containers, and the removal of its network."""
 
 import threading
 import types
@@ -23,13 +23,13 @@ SEVERAL = Engines(default=HERE, by_role={Role.CLIENT: FAR}, manager=HERE)
 
 
 class FakeContainer:
-    """A container that remembers its engine, and the arguments of its start."""
+    """A container that records its engine, its hosts, and the addresses that it has probed."""
 
     def __init__(self, spec: RoleSpec, *, engine: Engine, **_others: object) -> None:
         self.spec = spec
         self.engine = engine
         self.hosts: Mapping[str, str] = {}
-        self.knocked: list[list[str]] = []
+        self.probed: list[list[str]] = []
 
     def start(self, *, joined: object, hosts: Mapping[str, str]) -> None:
         del joined
@@ -39,8 +39,8 @@ class FakeContainer:
         return f"ip-of-{self.spec.name}"
 
     def run(self, command: list[str]) -> bytes:
-        self.knocked.append(command[3:])
-        if DEAF:
+        self.probed.append(command[3:])
+        if UNREACHABLE:
             raise LabError("python3 ended with status 1", where="container", tail="10.0.1.4: No route to host")
         return b""
 
@@ -53,12 +53,12 @@ class FakeContainer:
         """Remove the container."""
 
 
-DEAF: list[bool] = []
+UNREACHABLE: list[bool] = []
 LEFT: list[str] = []
 
 
 class FakeEngine:
-    """An engine that makes networks, and refuses to remove one as often as a test wants."""
+    """An engine that creates networks, and refuses to remove one with each of ``refusals``."""
 
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
@@ -95,7 +95,7 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEngine]:
     monkeypatch.setattr(module, "LabContainer", FakeContainer)
     monkeypatch.setattr(docker, "from_env", fake.client)
     yield fake
-    DEAF.clear()
+    UNREACHABLE.clear()
     LEFT.clear()
 
 
@@ -108,7 +108,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
 
 
 def specs() -> list[RoleSpec]:
-    """Return a lab with a shaped client, and netadmin containers of all kinds."""
+    """Return the containers of a lab with a shaped client link."""
     client = RoleSpec(name="client", role=Role.CLIENT, image="client:1", joins="netadmin-client")
     return [
         *owner_specs(shaper="native", image="netadmin:1", cpuset="1", roles=("client",)),
@@ -130,7 +130,7 @@ def fake(lab: Lab, name: str) -> FakeContainer:
     return cast("FakeContainer", lab[name])
 
 
-def test_every_container_is_where_its_role_or_its_owner_is() -> None:
+def test_every_container_runs_on_the_engine_of_its_role_or_its_owner() -> None:
     lab = started(SEVERAL)
     assert {item.spec.name: item.engine.name for item in lab.containers()} == {
         "netadmin-client": "far",
@@ -155,8 +155,8 @@ def test_the_network_has_no_address_on_the_host_if_the_engine_supports_that(
         assert engine.options.get("options") == options
 
 
-def test_a_labs_subjects_are_removed_last() -> None:
-    """Each tracked connection has a subject at one end; the other end, a client or a backend, is removed first."""
+def test_a_labs_subjects_leave_the_network_last() -> None:
+    """Each tracked connection has a subject at one end; the client or backend at the other end leaves first."""
     with Lab(Session()) as lab:
         lab.start(specs())
     assert LEFT == ["prober", "backend", "netadmin-client", "subject"]
@@ -168,33 +168,33 @@ def test_a_lab_without_places_uses_one_engine() -> None:
     assert not lab.is_placed
     assert {item.engine for item in lab.containers() if item.engine != Engine()} == set()
     assert not fake(lab, "subject").hosts
-    assert not fake(lab, "netadmin-subject").knocked
+    assert not fake(lab, "netadmin-subject").probed
 
 
-def test_a_container_gets_the_addresses_of_the_remote_ones_that_it_needs() -> None:
-    """It gets all their names; names on its own engine are already known there."""
+def test_a_container_gets_the_addresses_of_needed_containers_on_other_engines() -> None:
+    """The addresses are under all names. An engine knows the names of its own containers."""
     assert fake(started(SEVERAL), "subject").hosts == {
         "netadmin-client": "ip-of-netadmin-client",
         "client": "ip-of-netadmin-client",
     }
 
 
-def test_a_lab_has_started_when_packets_pass_between_its_engines() -> None:
-    """Both directions are checked if there is a container that can do so."""
+def test_the_start_of_a_lab_checks_that_packets_pass_between_its_engines() -> None:
+    """Both directions are checked if each engine has a container that can do so."""
     lab = started(SEVERAL)
-    assert fake(lab, "netadmin-subject").knocked == [["ip-of-netadmin-client", "ip-of-prober"]]
-    assert fake(lab, "netadmin-client").knocked == [["ip-of-backend", "ip-of-subject"]]
+    assert fake(lab, "netadmin-subject").probed == [["ip-of-netadmin-client", "ip-of-prober"]]
+    assert fake(lab, "netadmin-client").probed == [["ip-of-backend", "ip-of-subject"]]
 
 
 def test_engines_without_a_path_between_them_are_reported_with_the_ports() -> None:
-    DEAF.append(True)
+    UNREACHABLE.append(True)
     with pytest.raises(LabError, match="no packets pass through the overlay network between engine") as caught:
         started(SEVERAL)
     assert "UDP 4789" in caught.value.remedy
     assert "No route to host" in caught.value.tail
 
 
-def test_a_network_across_several_engines_reaches_all_of_them_and_nothing_else(engine: FakeEngine) -> None:
+def test_a_network_across_several_engines_is_an_internal_overlay(engine: FakeEngine) -> None:
     with Lab(Session(), engines=SEVERAL):
         assert engine.options["driver"] == "overlay"
         assert (engine.options["attachable"], engine.options["internal"]) == (True, True)
@@ -206,15 +206,15 @@ IN_USE = APIError("network is in use by task")
 
 
 @pytest.mark.parametrize("engines", [None, SEVERAL], ids=["one", "several"])
-def test_a_network_in_use_is_free_after_a_moment(engine: FakeEngine, engines: Engines | None) -> None:
+def test_the_removal_of_a_network_in_use_is_repeated(engine: FakeEngine, engines: Engines | None) -> None:
     engine.refusals = [IN_USE, IN_USE]
     with Lab(Session(), engines=engines):
         assert engine.networks
     assert not engine.networks
 
 
-def test_a_network_that_stays_in_use_is_left_to_the_sessions_end(engine: FakeEngine, clock: FakeClock) -> None:
-    """The lab waits some seconds. On a single engine, where nothing would change, this is an error."""
+def test_an_overlay_network_that_stays_in_use_is_left_to_the_sessions_end(engine: FakeEngine, clock: FakeClock) -> None:
+    """The lab first waits for 15 s. On a single engine, this is then an error."""
     engine.refusals = [IN_USE] * 1000
     with Lab(Session(), engines=SEVERAL):
         pass
@@ -235,7 +235,7 @@ def test_an_earlier_error_does_not_wait_for_the_network_and_is_not_replaced(
 
 
 def test_a_container_is_removed_after_those_that_have_joined_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Podman refuses the other order. If one container cannot be removed, the removal of the other is still tried."""
+    """Podman refuses the opposite order. After a failed removal, the other removals are still tried."""
     gone: list[str] = []
     others_are_gone = threading.Event()
 
@@ -255,7 +255,7 @@ def test_a_container_is_removed_after_those_that_have_joined_it(monkeypatch: pyt
         assert gone.index(joining) < gone.index(joined)
 
 
-def test_a_missing_network_is_not_removed(engine: FakeEngine) -> None:
+def test_a_network_that_is_already_gone_causes_no_error(engine: FakeEngine) -> None:
     engine.refusals = [NotFound("gone")]
     with Lab(Session(), engines=SEVERAL):
         pass

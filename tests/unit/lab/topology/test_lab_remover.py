@@ -1,4 +1,4 @@
-"""Labs that have ended are removed while others start; no lab is forgotten, and no error is lost."""
+"""Labs that have ended are removed while others start; all are removed, and errors are reported."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from tuneproof.lab.topology.lab import LabRemover
 
 
 class SlowLab:
-    """A lab with a removal that lasts until the test allows it to end, and that may fail."""
+    """A lab with a removal that ends when the test allows it, and may fail."""
 
     removed: list["SlowLab"]
     may_end: threading.Event
@@ -64,7 +64,7 @@ def test_after_an_error_a_lab_is_removed_at_once(slow_labs: type[SlowLab]) -> No
 def test_a_lab_that_cannot_be_removed_is_reported_once(
     slow_labs: type[SlowLab], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next caller that waits gets the error, once the other labs are gone; otherwise, nobody would see it."""
+    """The next call of wait() raises the error, after the other labs have been removed."""
     monkeypatch.setattr(slow_labs, "fault", LabError("the network is still there"))
     remover = LabRemover(Session())
     for _ in range(8):

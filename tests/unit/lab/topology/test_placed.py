@@ -1,4 +1,4 @@
-"""The places of roles: the option's forms, and the resulting engines."""
+"""The option --place, and the engines of each role."""
 
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -41,7 +41,7 @@ def test_roles_are_placed_by_name() -> None:
         (["client=a", "client=b"], "--place client=b: client is placed twice"),
     ],
 )
-def test_an_invalid_place_gives_one_message(words: list[str], message: str) -> None:
+def test_an_invalid_place_is_reported(words: list[str], message: str) -> None:
     with pytest.raises(BadInputError) as caught:
         parse_places(words)
     assert str(caught.value).startswith(message)
@@ -57,8 +57,8 @@ def test_without_places_the_network_is_the_engines_own(monkeypatch: pytest.Monke
 
 
 @pytest.fixture
-def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, EngineFacts]:
-    """Return a dictionary for a test's reachable engines, by name."""
+def reachable(monkeypatch: pytest.MonkeyPatch) -> dict[str, EngineFacts]:
+    """Return a dictionary for the reachable engines, by name."""
     found: dict[str, EngineFacts] = {}
 
     @contextmanager
@@ -83,8 +83,8 @@ def there(monkeypatch: pytest.MonkeyPatch) -> dict[str, EngineFacts]:
     return found
 
 
-def test_roles_that_are_not_placed_are_on_the_default_engine(there: dict[str, EngineFacts]) -> None:
-    there |= {"": facts("", MANAGER), "far": facts("far", WORKER)}
+def test_roles_that_are_not_placed_are_on_the_default_engine(reachable: dict[str, EngineFacts]) -> None:
+    reachable |= {"": facts("", MANAGER), "far": facts("far", WORKER)}
     with placed({Role.CLIENT: "far"}) as engines:
         assert engines.are_several
         assert [engines.of(role).label for role in Role] == ["default", "default", "far", "default"]
@@ -106,10 +106,10 @@ def test_roles_that_are_not_placed_are_on_the_default_engine(there: dict[str, En
     ids=["not-the-default", "two-names", "one-without-a-swarm"],
 )
 def test_only_engines_that_get_a_role_are_contacted(
-    there: dict[str, EngineFacts], found: dict[str, Node], places: dict[str, str], used: list[str]
+    reachable: dict[str, EngineFacts], found: dict[str, Node], places: dict[str, str], used: list[str]
 ) -> None:
-    """The default engine need not exist; an engine with two names needs no network between machines."""
-    there |= {name: facts(name, node) for name, node in found.items()}
+    """The default engine need not exist. An engine with two names needs no overlay network."""
+    reachable |= {name: facts(name, node) for name, node in found.items()}
     with placed({Role(role): name for role, name in places.items()}) as engines:
         assert [engine.label for engine in engines.used] == used
         assert (engines.subject.label, engines.home.label) == (used[0], used[-1])
@@ -126,10 +126,10 @@ def test_only_engines_that_get_a_role_are_contacted(
     ],
     ids=["no-swarm", "no-manager", "architecture", "version"],
 )
-def test_engines_that_cannot_work_together_are_reported_before_anything_starts(
-    there: dict[str, EngineFacts], here: Node, far: EngineFacts, message: str
+def test_engines_that_cannot_work_together_are_reported(
+    reachable: dict[str, EngineFacts], here: Node, far: EngineFacts, message: str
 ) -> None:
-    there |= {"": facts("", here), "far": far}
+    reachable |= {"": facts("", here), "far": far}
     with pytest.raises((BadInputError, CannotRunHereError), match=f"(?s){message}"), placed({Role.CLIENT: "far"}):
         pass
 
@@ -139,7 +139,7 @@ def test_engines_that_cannot_work_together_are_reported_before_anything_starts(
     [("tcp://10.0.0.5:2375", "", "tcp://10.0.0.5:2375"), ("", "default", "unix:///var/run/docker.sock")],
     ids=["by-host", "by-context"],
 )
-def test_the_default_engine_is_the_one_that_every_other_command_uses(
+def test_the_default_engine_comes_from_the_environment(
     monkeypatch: pytest.MonkeyPatch, host: str, context: str, found: str
 ) -> None:
     for name, value in (("DOCKER_HOST", host), ("DOCKER_CONTEXT", context)):

@@ -35,7 +35,7 @@ FUNCTIONS = {
 
 
 def example(wanted: Any, *, full: bool) -> Any:
-    """Return a value of a type; if it is not full, it has only the required fields."""
+    """Return a value of a type: full, or with only the required fields."""
     origin, parts = typing.get_origin(wanted), typing.get_args(wanted)
     if origin in {types.UnionType, typing.Union}:
         (other,) = (part for part in parts if part is not type(None))
@@ -58,12 +58,8 @@ def example(wanted: Any, *, full: bool) -> Any:
 
 @pytest.mark.parametrize("full", [True, False], ids=["full", "empty"])
 @pytest.mark.parametrize(("program", "function"), FUNCTIONS.values(), ids=FUNCTIONS)
-def test_a_call_and_its_response_arrive_unchanged(
-    program: type,
-    function: Any,
-    full: bool,  # noqa: FBT001 - a parameter of the test
-) -> None:
-    """Both are sent with all optional fields, and with only the required ones."""
+def test_a_call_and_its_response_arrive_unchanged(program: type, function: Any, *, full: bool) -> None:
+    """Both are sent with all fields, and with only the required ones."""
     hints = typing.get_type_hints(function)
     answer = example(hints.pop("return"), full=full)
     given = {name: example(hint, full=full) for name, hint in hints.items()}
@@ -81,7 +77,7 @@ def test_a_call_and_its_response_arrive_unchanged(
     assert back.answer == answer
 
 
-def test_messages_are_immutable_and_name_their_fields() -> None:
+def test_messages_are_frozen_dataclasses_with_keyword_only_fields() -> None:
     modules = [importlib.import_module(f"{protocol.__name__}.{item.name}") for item in iter_modules(protocol.__path__)]
     found: set[Any] = {item for module in modules for item in vars(module).values() if is_dataclass(item)}
     assert len(found) > 30
@@ -90,15 +86,15 @@ def test_messages_are_immutable_and_name_their_fields() -> None:
         assert all(field.kw_only for field in fields(message)), message
 
 
-def test_omitted_arguments_have_the_protocols_defaults() -> None:
-    """The evidence contains these defaults, too; arguments may be positional."""
+def test_omitted_arguments_have_the_defaults_of_the_protocol() -> None:
+    """The evidence then contains these defaults. Arguments may be positional."""
     asked = Call.of(Loadgen.hold, "172.18.0.2", 8000, "/hold", count=9)
     assert (asked.function, asked.arguments["timeout_s"]) == ("hold", 10.0)
     assert asked == Call.of(Loadgen.hold, address="172.18.0.2", port=8000, path="/hold", count=9)
 
 
-def test_a_response_contains_its_time_and_the_machines_shares() -> None:
-    """A program that measures neither may omit both."""
+def test_a_response_contains_its_duration_and_the_machines_cpu_shares() -> None:
+    """A program may omit both."""
     plain: dict[str, Any] = {"number": 1, "answer": True}
     asked = Call.of(Agent.status)
     assert asked.parse_answer(plain) == Answered(answer=True, took_s=0.0, machine=MachineShares())
@@ -115,9 +111,9 @@ def test_a_response_contains_its_time_and_the_machines_shares() -> None:
         (Call.of(Agent.greet), {"answer": {}, "machine": {"idle": 1.0}}, "machine has no idle"),
         (Call.of(Agent.greet), {"answer": {}, "took_s": "long"}, "took_s is 'long', which is not of type float"),
     ],
-    ids=["nothing", "no-answer", "machine", "time"],
+    ids=["no-answer", "type-of-answer", "machine", "duration"],
 )
-def test_the_response_to_another_call_is_rejected(asked: Call, plain: dict[str, Any], message: str) -> None:
+def test_an_invalid_response_is_rejected(asked: Call, plain: dict[str, Any], message: str) -> None:
     with pytest.raises(MalformedMessageError, match=message):
         asked.parse_answer(plain)
 
@@ -126,7 +122,7 @@ GAPS = Gaps(lost_pct=3.0, longest_ms=12.5)
 
 
 class Channel:
-    """A channel that answers every call in the same way."""
+    """A channel with the same response to every call."""
 
     def __init__(self) -> None:
         self.asked: list[Call] = []
@@ -146,18 +142,18 @@ def test_a_program_has_exactly_the_methods_of_its_protocol() -> None:
             getattr(program, name)
     with pytest.raises(TypeError, match="seconds"):
         program.gaps()  # type: ignore[call-arg] # mypy finds it, too
-    assert len(channel.asked) == 1, "what cannot be called is not sent"
+    assert len(channel.asked) == 1, "none of the other calls should be sent"
 
 
-def test_a_listener_to_a_program_gets_each_call_with_its_response() -> None:
-    heard: list[tuple[str, Any]] = []
+def test_a_listener_gets_each_call_with_its_response() -> None:
+    calls: list[tuple[str, Any]] = []
     program = remote(Loadgen, Channel())
-    heard_by(lambda call, answered: heard.append((call.function, answered.answer)), program).gaps(0.5)
+    heard_by(lambda call, answered: calls.append((call.function, answered.answer)), program).gaps(0.5)
     program.release()
-    assert heard == [("gaps", GAPS)]
+    assert calls == [("gaps", GAPS)]
 
 
-def test_a_timed_call_contains_the_programs_time_and_its_machines_shares() -> None:
+def test_a_timed_call_returns_its_duration_and_the_machines_cpu_shares() -> None:
     answered = timed(remote(Loadgen, Channel()).gaps, seconds=2.0)
     assert answered == Answered(answer=GAPS, took_s=2.5, machine=MachineShares(steal_pct=0.5))
 
@@ -173,6 +169,6 @@ def test_a_timed_call_contains_the_programs_time_and_its_machines_shares() -> No
     ],
     ids=lambda value: value.function if isinstance(value, Call) else "",
 )
-def test_a_call_knows_how_long_it_may_take(call: Call, lasts_s: float) -> None:
-    """The limit comes from its Protocol and its arguments; calls that do not wait for anything have no limit."""
+def test_the_duration_of_a_call_comes_from_its_protocol_and_its_arguments(call: Call, lasts_s: float) -> None:
+    """It is 0 for a call that waits for nothing."""
     assert call.lasts_s == lasts_s
