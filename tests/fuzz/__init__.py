@@ -1,1 +1,1 @@
-"""Hundreds of thousands of damaged files for every parser of evidence: ``python -m tests.fuzz``."""
+"""Feeds damaged files to every parser of untrusted input: ``python -m tests.fuzz``."""

@@ -1,4 +1,4 @@
-"""``python -m tests.fuzz``: damaged evidence for each parser, and the results."""
+"""``python -m tests.fuzz`` feeds damaged inputs to each parser, and counts the failures."""
 
 import argparse
 import sys
@@ -12,8 +12,8 @@ from tests.fuzz.runner import Target, run
 from tests.fuzz.seeds import SEEDS
 
 _INPUTS: Final = 100_000
-# The errors of these parsers need not name a place: a format is one line, configurations name a line themselves, and
-# audits name files.
+# Errors of these parsers need not have a position in MalformedEvidenceError: a format is one line, and the others
+# name a file or a line in their text.
 UNPLACED: Final = frozenset({"log-format", "nginx-conf", "audit", "results", "baseline", "protocol"})
 
 
@@ -38,8 +38,8 @@ def main(arguments: Sequence[str]) -> int:
         tally.keep(chosen.keep)
         failed += tally.failures.total()
         # Each line is printed at once, because all parsers together take a while.
-        told = f"{name}: {tally.answers} answered, {tally.errors} refused, {tally.failures.total()} failures"
-        sys.stdout.write("\n  ".join([told, *(f"{kind}: {times}" for kind, times in tally.failures.most_common())]))
+        summary = f"{name}: {tally.parsed} parsed, {tally.rejected} rejected, {tally.failures.total()} failures"
+        sys.stdout.write("\n  ".join([summary, *(f"{kind}: {times}" for kind, times in tally.failures.most_common())]))
         sys.stdout.write("\n")
         sys.stdout.flush()
     if failed:

@@ -71,7 +71,7 @@ def short() -> list[Segment]:
 
 
 def quic() -> list[Packet]:
-    """Return QUIC connections that are answered after a Retry, unanswered, or use another version."""
+    """Return three QUIC connections: one is answered after a Retry, one is unanswered, one has an unknown version."""
     answered = QuicTalk()
     answered.begins()
     answered.receives(long_header(RETRY, CLIENT_ID, b"new one!", size_bytes=120))
@@ -100,13 +100,13 @@ PCAPS: Final = (
     pcap(_packets(short(), linktype=RAW_IP), linktype=RAW_IP),
     pcap(_packets(trouble(), linktype=LINUX_COOKED), linktype=LINUX_COOKED),
     pcap(quic()),
-    # This datagram is captured only in part.
+    # These packets are truncated.
     pcap([(time_ns, link, data[:60], wire) for time_ns, link, data, wire in _BOTH_LEGS]),
 )
 
 
 def _mixed(packets: Sequence[Packet]) -> bytes:
-    """Return a file with several sections, byte orders, clocks and types of blocks."""
+    """Return a pcapng file with several sections, byte orders, time resolutions and block types."""
     first, second, *others = (data for _, _, data, _ in packets)
     little = [
         section(),
@@ -125,6 +125,6 @@ PCAPNGS: Final = (pcapng(_BOTH_LEGS), pcapng(_TROUBLE), _mixed(_TROUBLE), _mixed
 GZIPS: Final = (
     *(gzip.compress(content, mtime=0) for content in (*PCAPS[:3], *PCAPNGS[:3])),
     gzip.compress(PCAPS[1][:500], 0, mtime=0) + gzip.compress(PCAPS[1][500:], 0, mtime=0),
-    # The captures are not compressed, so that changes reach the content.
+    # This one is stored uncompressed, so that changes reach the packets.
     gzip.compress(PCAPNGS[2], 0, mtime=0),
 )

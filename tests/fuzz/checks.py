@@ -1,7 +1,4 @@
-"""Conditions that every result meets, for any input.
-
-A result that contradicts itself, or that cannot be displayed, is a failure like a traceback.
-"""
+"""Conditions that every result must meet. A contradictory result is a failure, and so is one that cannot be shown."""
 
 import math
 from collections import Counter
@@ -28,10 +25,10 @@ def require(holds: bool, what: str) -> None:  # noqa: FBT001 - like an assertion
         raise ContradictionError(what)
 
 
-def told(figures: Iterable[Figure]) -> None:
+def check_figures(figures: Iterable[Figure]) -> None:
     """Require that figures can be displayed and looked up.
 
-    A result has few figures, each has a unique key among those of the same thing, numbers are not negative, and texts
+    There are not too many, no two of the same item have the same key, numbers are finite and not negative, and texts
     can be encoded.
     """
     known = tuple(figures)
@@ -47,7 +44,7 @@ def told(figures: Iterable[Figure]) -> None:
             require(math.isfinite(figure.value) and figure.value >= 0, f"{figure.name}: {figure.value}")
 
 
-def agrees(summary: CaptureSummary) -> None:
+def check_capture(summary: CaptureSummary) -> None:
     """Require that the counts of a capture are consistent."""
     others = sum(summary.other.values()) + sum(summary.malformed.values())
     accounted = summary.tcp_segments + summary.quic_datagrams + others
@@ -59,16 +56,16 @@ def agrees(summary: CaptureSummary) -> None:
         require(max(each.retried, each.negotiated) <= each.connections, f"{each}")
     sides = [side for each in summary.services for side in (each.from_client, each.from_server)]
     for side in sides:
-        require(_agrees(side), f"{side}")
+        require(_is_consistent(side), f"{side}")
 
 
 def check_run(run: LoadRun) -> None:
     """Require that a run can be displayed, and that its shares are between 0 and 1."""
-    told(load_figures(run))
+    check_figures(load_figures(run))
     require(run.failed_share is None or 0 <= run.failed_share <= 1, f"a share of {run.failed_share}")
 
 
-def _agrees(side: Side) -> bool:
+def _is_consistent(side: Side) -> bool:
     return (
         0 <= side.retransmitted_segments + side.out_of_order_segments <= side.data_segments <= side.packets
         and side.suspected_copies <= side.retransmitted_segments

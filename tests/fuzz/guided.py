@@ -1,8 +1,7 @@
-"""``python -m tests.fuzz.guided``: libFuzzer (atheris) makes further inputs from those that reach new code.
+"""``python -m tests.fuzz.guided``: libFuzzer (atheris) mutates inputs that reach new code.
 
-It begins with the seeds of ``python -m tests.fuzz``, and with the captures of tests/captures. Each parser runs in a
-process of its own, since libFuzzer ends its process. Failures are written to a folder, as inputs that ``--only FILE``
-reads again.
+It begins with the seeds of ``python -m tests.fuzz`` and the captures in tests/captures. Each parser runs in a separate
+process, since libFuzzer ends its process. Failing inputs are written to a folder; ``--only FILE`` repeats one of them.
 """
 
 import argparse
@@ -19,18 +18,22 @@ _CAPTURES: Final = Path("tests/captures")
 _OF_CAPTURES: Final = frozenset({"pcap", "pcapng", "explain"})
 _MOST_BYTES: Final = 16_384
 _MEMORY_MIB: Final = 1024
-_HANG_S: Final = 120  # wall-clock time, as libFuzzer measures it: it only serves to notice inputs that never end
+_HANG_S: Final = 120  # wall-clock time, so this is generous: it is for inputs that never end
 
 
 def main(arguments: Sequence[str]) -> int:
     """Fuzz the parsers one after the other; return 0, or 1 if there was a failure."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.guided", description=__doc__)
-    parser.add_argument("parsers", nargs="*", metavar="PARSER", help="as of python -m tests.fuzz; default: all")
+    parser.add_argument(
+        "parsers", nargs="*", metavar="PARSER", help="one of those of python -m tests.fuzz; default: all"
+    )
     parser.add_argument("--seconds", type=int, default=60, metavar="N", help="per parser; default: %(default)s")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="libFuzzer's; default: %(default)s")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="libFuzzer's seed; default: %(default)s")
     kept = Path(tempfile.gettempdir(), "tuneproof-fuzz")
-    parser.add_argument("--keep", type=Path, default=kept, metavar="FOLDER", help="for failures; default: %(default)s")
-    parser.add_argument("--only", type=Path, metavar="FILE", help="read this one input by one parser")
+    parser.add_argument(
+        "--keep", type=Path, default=kept, metavar="FOLDER", help="folder for failing inputs; default: %(default)s"
+    )
+    parser.add_argument("--only", type=Path, metavar="FILE", help="only this input")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     if chosen.inside:
@@ -45,8 +48,8 @@ def main(arguments: Sequence[str]) -> int:
         ran = subprocess.run(command, check=False, stderr=subprocess.PIPE, text=True, errors="replace")
         if ran.returncode:
             failed.append(name)
-        told = [line for line in ran.stderr.splitlines() if line.startswith("Done ") or ran.returncode]
-        sys.stdout.write("\n  ".join([f"{name}: {'failed' if ran.returncode else 'no failure'}", *told[-40:]]) + "\n")
+        shown = [line for line in ran.stderr.splitlines() if line.startswith("Done ") or ran.returncode]
+        sys.stdout.write("\n  ".join([f"{name}: {'failed' if ran.returncode else 'no failure'}", *shown[-40:]]) + "\n")
         sys.stdout.flush()
     return int(bool(failed))
 
@@ -58,7 +61,7 @@ def _passed_on(chosen: argparse.Namespace) -> list[str]:
 
 def _fuzz(name: str, chosen: argparse.Namespace) -> None:
     """Fuzz one parser; this ends the process."""
-    import atheris  # noqa: PLC0415 - only this program has it
+    import atheris  # noqa: PLC0415 - no other program needs it
 
     with atheris.instrument_imports(include=["tuneproof"]):
         from tests.fuzz.parsers import READERS  # noqa: PLC0415 - instrumented

@@ -1,4 +1,4 @@
-"""Inputs made from seeds by changes that do not know the format: every format has bytes, and most have numbers."""
+"""Changes seeds without regard to their format: bits, bytes, numbers, words and lines."""
 
 import random
 import re
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 MOST_BYTES: Final = 8_192
-"""Longer inputs are cut: the number of inputs matters most. Endless lines are among the unit tests' inputs."""
+"""Longer inputs are cut, because short ones take less time. Unit tests cover very long lines."""
 
 _MOST_CHANGES: Final = 4
 _MOST_COPIES: Final = 32
@@ -17,7 +17,7 @@ _NUMBER: Final = re.compile(rb"[0-9]{1,24}(?:\.[0-9]{1,12})?")
 # A word, a quoted text, or the content of the innermost brackets.
 _TOKEN: Final = re.compile(rb'"[^"\n]{0,200}"|[\w.%$/-]{1,200}|\[[^][{}]{0,500}\]|\{[^][{}]{0,500}\}')
 _VALUES: Final = (b"null", b"true", b"[]", b"{}", b'""', b"[[]]", b"-", b"0")
-# Limits of common number ranges, and texts that float() or int() treat differently from a reader.
+# Limits of common number ranges, and texts that float() or int() accept although they are not plain numbers.
 _NUMBERS: Final = (
     *b"0 1 99 0001 9999 -1 +1 1_0 007 0x10 0.0 -0.001 .5 65536 2147483648 4294967295 4294967296".split(),
     *b"9223372036854775808 18446744073709551615 18446744073709551616 1e308 1e400 nan inf".split(),
@@ -43,7 +43,7 @@ def mutated(seeds: Sequence[bytes], chance: random.Random) -> bytes:
 
 
 def _slice(content: bytes, chance: random.Random) -> tuple[int, int]:
-    """Return the limits of a slice; short slices are as common as long ones."""
+    """Return the start and end of a slice; most slices are short."""
     start = chance.randint(0, len(content))
     longest = chance.choice((1, 4, 16, _LONGEST_SLICE, len(content)))
     return start, min(len(content), start + chance.randint(0, longest))
@@ -57,7 +57,7 @@ def _flip_bit(content: bytes, _: Sequence[bytes], chance: random.Random) -> byte
 
 
 def _set_bytes(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
-    """Overwrite what may be a binary number of any width."""
+    """Overwrite 1 to 8 bytes, which may be a binary number."""
     at, width = chance.randint(0, len(content)), chance.choice((1, 1, 2, 4, 8))
     value = chance.choice((bytes(width), b"\xff" * width, b"\x7f" + b"\xff" * (width - 1), chance.randbytes(width)))
     return content[:at] + value + content[at + width :]
@@ -105,7 +105,7 @@ def _cut_start(content: bytes, _: Sequence[bytes], chance: random.Random) -> byt
 
 
 def _number(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
-    # The next token after a random place, so that long contents need not be searched completely.
+    # The first number after a random position is replaced, so that long inputs are not searched completely.
     found = _NUMBER.search(content, chance.randint(0, max(0, len(content) - _LONGEST_NUMBER)))
     if found is None:
         return content
@@ -113,7 +113,7 @@ def _number(content: bytes, _: Sequence[bytes], chance: random.Random) -> bytes:
 
 
 def _token(content: bytes, seeds: Sequence[bytes], chance: random.Random) -> bytes:
-    """Replace a word with another one, without changing anything around it."""
+    """Replace a word, a quoted text or a bracketed text with another one, or with a JSON value."""
     found = _some_token(content, chance)
     other = _some_token(chance.choice((content, *seeds)), chance)
     if found is None or other is None:
@@ -140,7 +140,7 @@ def _drop_line(content: bytes, _: Sequence[bytes], chance: random.Random) -> byt
     return b"\n".join(lines)
 
 
-# Changes that keep a format's words intact appear twice.
+# Changes of a number or a word appear twice: most of their results are still valid.
 _CHANGES: Final[tuple[Callable[[bytes, Sequence[bytes], random.Random], bytes], ...]] = (
     *(_flip_bit, _set_bytes, _delete, _insert, _double, _splice, _paste, _cut_end, _cut_start, _noise),
     *(_number, _number, _token, _token, _shuffle_lines, _drop_line),

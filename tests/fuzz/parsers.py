@@ -1,4 +1,4 @@
-"""The parsers of evidence; each function goes from bytes to everything that is computed from its parser's result."""
+"""The parsers to test. Each function parses bytes, and computes and checks everything that depends on the result."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from tests.fuzz.checks import ContradictionError, agrees, check_run, require, told
+from tests.fuzz.checks import ContradictionError, check_capture, check_figures, check_run, require
 from tuneproof.audit.auditing import audit_source
 from tuneproof.audit.document import document as audit_document
 from tuneproof.audit.findings import read_baseline
@@ -50,7 +50,7 @@ from tuneproof.report.terminal.markdown import render_markdown
 from tuneproof.report.terminal.table import render_table
 
 FILE_END: Final = b"\n\x1c\n"
-"""The separator of files that are explained together."""
+"""Separates the files in one input."""
 _MOST_FILES: Final = 3
 _LOG_LINES: Final = (
     "",
@@ -73,19 +73,22 @@ def _capture(content: bytes) -> None:
     snapped = sum(len(data) < wire_bytes for _, _, data, wire_bytes in found)
     require((reader.packets, reader.snapped_packets) == (len(found), snapped), "miscounted packets")
     summary = read_capture(OpenedFile(BytesIO(content)).stream)
-    told(capture_figures(summary))
-    agrees(summary)
+    check_figures(capture_figures(summary))
+    check_capture(summary)
 
 
 def _access_log(content: bytes) -> None:
     log_lines = _text(content).split("\n")
     guessed = guess_format(log_lines)
     summary = summarise(records(log_lines, guessed.line_format), format_name=guessed.line_format.name)
-    told(log_figures(summary))
+    check_figures(log_figures(summary))
     accounted = summary.requests + summary.unmatched_lines + summary.blank_lines
     require(accounted == len(log_lines), f"{accounted} of {len(log_lines)} lines")
     guessed_all = guessed.tried_lines < HEAD_LINES
-    require(not guessed_all or summary.requests == guessed.matched_lines, f"{guessed.matched_lines} lines were to fit")
+    require(
+        not guessed_all or summary.requests == guessed.matched_lines,
+        f"{summary.requests} of {guessed.matched_lines} lines fit",
+    )
 
 
 def _log_format(content: bytes) -> None:
@@ -94,7 +97,7 @@ def _log_format(content: bytes) -> None:
         try:
             line_format.parse(line)
         except MalformedEvidenceError as error:
-            require(error.line is None, "a line has no number of its own")
+            require(error.line is None, "an error of a single line with a line number")
 
 
 def _nginx_conf(content: bytes) -> None:
@@ -106,28 +109,28 @@ def _counters(parse: Callable[[str], Sequence[CounterSnapshot]], content: bytes)
     snapshots = parse(_text(content))
     require(bool(snapshots), "no snapshot")
     for snapshot in snapshots:
-        told(counter_figures(snapshot))
+        check_figures(counter_figures(snapshot))
     _changes(snapshots)
 
 
 def _changes(snapshots: Sequence[CounterSnapshot]) -> None:
     for earlier, later in pairwise(snapshots):
         change = delta(earlier, later)
-        told(counter_figures(change))
+        check_figures(counter_figures(change))
         require(all(value >= 0 for value in change.increments.values()), "an increment below 0")
     if len(snapshots) > 1:
-        told(counter_figures(total(snapshots)))
+        check_figures(counter_figures(total(snapshots)))
 
 
 def _softnet(text: str) -> tuple[CounterSnapshot, ...]:
     snapshots = softnet.snapshots(text)
     for snapshot in snapshots:
-        told(softnet.figures(snapshot.counters))
+        check_figures(softnet.figures(snapshot.counters))
     return snapshots
 
 
 def _counter_delta(content: bytes) -> None:
-    """Compare what all readers find in one text; counters from different sources are also subtracted."""
+    """Read one text with all readers, and subtract each reading from the next one, also of another source."""
     found: list[CounterSnapshot] = []
     refusals: list[MalformedEvidenceError] = []
     for parse in (proc_net.snapshots, nstat.snapshots, netstat_s.snapshots, _softnet):
@@ -142,41 +145,44 @@ def _counter_delta(content: bytes) -> None:
 
 def _status(content: bytes) -> None:
     for process in status.snapshots(_text(content)):
-        told(status.figures(process))
+        check_figures(status.figures(process))
 
 
 def _schedstat(content: bytes) -> None:
     readings = schedstat.snapshots(_text(content))
     for reading in readings:
-        told(schedstat.figures(reading))
+        check_figures(schedstat.figures(reading))
     passed = schedstat.between(readings[0], readings[-1])
     if passed is not None:
-        told(schedstat.figures(passed))
+        check_figures(schedstat.figures(passed))
 
 
 def _pidstat(content: bytes) -> None:
     report = pidstat.report(_text(content))
     require(all(value >= 0 for sample in report.samples for value in sample.columns.values()), "a value below 0")
-    told(pidstat.figures(report))
+    check_figures(pidstat.figures(report))
 
 
 def _event_loops(content: bytes) -> None:
     recording = event_loop.parse(_text(content))
     loops = event_loop_summary.summarise(recording)
-    require(sum(len(loop.long) for loop in loops) == sum(len(each.long) for each in recording.seconds), "lost some")
-    told(event_loop_summary.figures(loops))
+    require(
+        sum(len(loop.long) for loop in loops) == sum(len(each.long) for each in recording.seconds),
+        "long iterations are lost",
+    )
+    check_figures(event_loop_summary.figures(loops))
 
 
 def _error_log(content: bytes) -> None:
     log = error_log.parse(_text(content).split("\n"))
     require(sum(log.levels.values()) == log.messages, "messages without a level")
     require(sum(log.events.values()) <= log.messages, "more events than messages")
-    told(error_log.figures(log))
+    check_figures(error_log.figures(log))
 
 
 def _sockets(content: bytes) -> None:
     for table in ss_text.readings(_text(content)):
-        told(socket_figures(table))
+        check_figures(socket_figures(table))
 
 
 def _load_run(parse: Callable[[str], LoadRun], content: bytes) -> None:
@@ -198,7 +204,7 @@ def _explain(content: bytes) -> None:
             # An error is reported with the file's name, and the other files are still read.
             raise ContradictionError("not explained") from error
     for found in explanation.found:
-        told(found.figures)
+        check_figures(found.figures)
     document(explanation.found, to_json(explanation.diagnosis))
     render_text(explanation.found, explanation.diagnosis, width=80, color=False, everything=True).encode("ascii")
 
@@ -211,9 +217,9 @@ def _audit(content: bytes) -> None:
         found = audit_source(Dump(dict(zip(names, texts, strict=True)), is_complete=True))
     except BadInputError as error:
         raise MalformedEvidenceError(error.what) from error
-    told_of = audit_document(found)
-    require(len(told_of["advice"]) == len(found.advice), "advice is lost")
-    require(render_audit(found, width=80, details=True) != "", "nothing is told")
+    report = audit_document(found)
+    require(len(report["advice"]) == len(found.advice), "advice is lost")
+    require(render_audit(found, width=80, details=True) != "", "an empty report")
 
 
 @contextmanager
@@ -243,25 +249,25 @@ def _baseline(content: bytes) -> None:
         known = read_baseline(_text(content), name="baseline.json")
     except BadInputError as error:
         raise MalformedEvidenceError(error.what) from error
-    require(all(number > 0 for number in known.values()), "known less than once")
+    require(all(number > 0 for number in known.values()), "a finding that occurs less than once")
 
 
 class _Silent:
-    """A program that has every method and returns nothing."""
+    """A program that has every method; all return None."""
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda **_given: None
 
 
 def _protocol(content: bytes) -> None:
-    """Read a line as the program in a container does, and as the response of such a program."""
+    """Read a line as a call, as the program in a container does, and as such a program's response."""
     line = _text(content)
     with redirect_stderr(StringIO()):
         answered = json.loads(Answers(Loadgen, _Silent()).answer(line))
     require(("answer" in answered) != ("error" in answered), "neither an answer nor an error")
     try:
         plain = json.loads(line)
-        require(isinstance(plain, dict), "no object")
+        require(isinstance(plain, dict), "not an object")
         Call.of(Loadgen.end_flows).parse_answer(plain)
     except (ValueError, RecursionError, ContradictionError) as error:
         if "error" in answered:

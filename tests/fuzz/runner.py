@@ -1,4 +1,4 @@
-"""Runs one parser on many inputs, in this process: a result or the one error is right, everything else is a failure."""
+"""Runs one parser on many inputs in this process. Only a result or MalformedEvidenceError is right."""
 
 import random
 import resource
@@ -24,7 +24,7 @@ _KEPT_OF_A_KIND: Final = 3
 class HangError(BaseException):
     """An input took too long.
 
-    It is no ``Exception``, so that a parser that converts those into its own error does not catch it.
+    This is not an ``Exception``, so a parser that catches those does not catch it.
     """
 
 
@@ -32,8 +32,8 @@ class HangError(BaseException):
 class Target:
     name: str
     read: Callable[[bytes], None]  # parses an input, and computes everything that depends on the result
-    seeds: Sequence[bytes]  # readable inputs
-    places: bool = False  # whether each error says where the input is wrong
+    seeds: Sequence[bytes]  # valid inputs
+    places: bool = False  # whether each error must have a line, a column or an offset
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,15 +50,15 @@ class Tally:
     """The results of a parser's inputs."""
 
     name: str
-    answers: int = 0
-    errors: int = 0  # the number rejected with MalformedEvidenceError
-    failures: Counter[str] = field(default_factory=Counter)  # the number of all other errors, by exception and place
+    parsed: int = 0
+    rejected: int = 0  # inputs rejected with MalformedEvidenceError
+    failures: Counter[str] = field(default_factory=Counter)  # other exceptions, by type and line
     kept: list[Failure] = field(default_factory=list)  # the first three failures of each kind
 
     def fail(self, number: int, content: bytes, error: BaseException) -> None:
-        """Count a failure. Where time or memory runs out is a matter of chance, so that place does not count."""
-        chance_place = isinstance(error, HangError | MemoryError | RecursionError)
-        frames = [] if chance_place else traceback.extract_tb(error.__traceback__)[-1:]
+        """Count a failure by exception and line; only by exception if time, stack or memory ran out."""
+        is_anywhere = isinstance(error, HangError | MemoryError | RecursionError)
+        frames = [] if is_anywhere else traceback.extract_tb(error.__traceback__)[-1:]
         place = "".join(f" in {Path(frame.filename).name}:{frame.lineno}" for frame in frames)
         kind = f"{type(error).__name__}{place}"
         self.failures[kind] += 1
@@ -87,17 +87,17 @@ def run(
     with _bounded(memory_bytes):
         for number in range(inputs):
             content = input_of(target, number, seed=seed)
-            # Repeatedly: an exception that is raised in a destructor is lost.
+            # The timer repeats, because an exception that is raised in a destructor is lost.
             signal.setitimer(signal.ITIMER_PROF, hang_s, hang_s)
             try:
                 target.read(content)
-                tally.answers += 1
+                tally.parsed += 1
             except MalformedEvidenceError as error:
                 if target.places and {error.line, error.column, error.offset} == {None}:
                     tally.fail(number, content, error)
                 else:
-                    tally.errors += 1
-            except (Exception, HangError) as error:  # noqa: BLE001 - any other one is a failure
+                    tally.rejected += 1
+            except (Exception, HangError) as error:  # noqa: BLE001 - every other exception is a failure
                 signal.setitimer(signal.ITIMER_PROF, 0)
                 tally.fail(number, content, error)
             finally:
@@ -106,14 +106,14 @@ def run(
 
 
 def input_of(target: Target, number: int, *, seed: int) -> bytes:
-    """Return an input by its number; each input is made independently, so that it can be made again on its own."""
+    """Return an input by its number, which does not depend on the inputs before it."""
     chance = random.Random(f"{seed}/{target.name}/{number}")  # noqa: S311 - reproducible, not secret
     return mutated(target.seeds, chance)
 
 
 @contextmanager
 def _bounded(memory_bytes: int) -> Iterator[None]:
-    """Limit memory, let the alarm raise, and turn warnings into failures: the user would see them on the terminal."""
+    """Limit memory, raise HangError when the timer expires, and turn warnings, which users would see, into failures."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         raise HangError

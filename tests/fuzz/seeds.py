@@ -1,4 +1,4 @@
-"""Readable inputs, by parser: the unit tests' recorded texts, a few KiB at most."""
+"""Valid inputs for each parser: mostly the texts of the unit tests, a few KiB each."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ _LOGS: Final = (
     _JSON_LINES,
 )
 _READINGS: Final = (SNMP + NETSTAT) * 2
-# These numbers are near the limit of 32 bits and beyond it.
+# The counter exceeds 32 bits and begins again at 0.
 _WRAPPING: Final = "IpExt: InOctets\nIpExt: 4294967000\nIpExt: InOctets\nIpExt: 17\n"
 _NSTATS: Final = (NSTAT, NSTAT * 2, NSTAT_JSON, NSTAT_JSON * 2)
 _TEXTS: Final[Mapping[str, Sequence[str]]] = {
@@ -99,7 +99,7 @@ _BYTES: Final[Mapping[str, Sequence[bytes]]] = {
 
 
 def _explained() -> Sequence[bytes]:
-    """Return files of every kind, and some that are read together."""
+    """Return files of every kind, alone, in pairs, and together with other kinds."""
     kinds = [name for name in _BYTES if name not in {"log-format", "counter-delta"}]
     alone = [seed for name in kinds for seed in _BYTES[name]]
     twice = [FILE_END.join((_BYTES[name][0], _BYTES[name][-1])) for name in kinds]
@@ -114,7 +114,7 @@ def _explained() -> Sequence[bytes]:
 
 
 def _configurations() -> Sequence[bytes]:
-    """Return the cases from the audit's tests, with their files one after the other."""
+    """Return the configurations of the audit's tests; FILE_END separates their files."""
     return [FILE_END.join(text.encode() for text in case.files.values()) for case in CASES.values()]
 
 
@@ -126,7 +126,7 @@ def _results() -> Sequence[bytes]:
 
 
 def _calls() -> Sequence[bytes]:
-    """Return calls, and responses."""
+    """Return calls and responses."""
     answer = Answer(status=200, worker=7, numbered="1.1", body_bytes=4, complete=True, says_close=False, total_s=0.1)
     connection = Connection(answers=(answer,), error="", closed_by_server=False, open_s=0.5)
     flows = (Flow(), Flow(tls=True, headers={"Host": "a"}, requests=3))
@@ -146,4 +146,4 @@ _OTHERS: Final[Mapping[str, Sequence[bytes]]] = {
     "protocol": _calls(),
 }
 SEEDS: Final[Mapping[str, Sequence[bytes]]] = {**_BYTES, "explain": _explained(), "audit": _configurations(), **_OTHERS}
-"""All seeds by the parser's name."""
+"""The seeds of each parser."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.__main__ import main, target
-from tests.fuzz.checks import ContradictionError, told
+from tests.fuzz.checks import ContradictionError, check_figures
 from tests.fuzz.mutate import _CHANGES, MOST_BYTES, mutated
 from tests.fuzz.parsers import READERS
 from tests.fuzz.runner import Tally, Target, input_of, run
@@ -37,9 +37,9 @@ def test_damaged_evidence_leads_to_a_result_or_a_malformed_evidence_error(name: 
         assert len(seed) < MOST_BYTES
     done = run(target(name), inputs=INPUTS)
     assert [failure.trace for failure in done.kept] == []
-    assert done.answers + done.errors == INPUTS
+    assert done.parsed + done.rejected == INPUTS
     # The parser must also recognise some of the inputs.
-    assert done.answers > INPUTS // 20
+    assert done.parsed > INPUTS // 20
 
 
 def test_results_and_malformed_evidence_errors_are_no_failures() -> None:
@@ -51,8 +51,8 @@ def test_results_and_malformed_evidence_errors_are_no_failures() -> None:
 
     before = resource.getrlimit(resource.RLIMIT_AS), signal.getsignal(signal.SIGPROF)
     done = tally(read, inputs=50)
-    assert done.answers + done.errors == 50
-    assert min(done.answers, done.errors) > 0
+    assert done.parsed + done.rejected == 50
+    assert min(done.parsed, done.rejected) > 0
     assert (done.failures.total(), done.kept) == (0, [])
     assert (resource.getrlimit(resource.RLIMIT_AS), signal.getsignal(signal.SIGPROF)) == before
     assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
@@ -102,12 +102,12 @@ def test_everything_else_is_a_failure_and_three_of_a_kind_are_kept(read: Callabl
     """The first three are kept with the input's number; each input gets its full time and memory."""
     done = tally(read, inputs=4, hang_s=0.05, places=True)
     [(found, count)] = done.failures.items()
-    assert (found.partition(":")[0], count, done.answers + done.errors) == (kind, 4, 0)
+    assert (found.partition(":")[0], count, done.parsed + done.rejected) == (kind, 4, 0)
     assert [failure.number for failure in done.kept] == [0, 1, 2]
 
 
 def test_memory_within_the_limit_is_allowed() -> None:
-    assert tally(lambda _: (bytearray(b"x") * (32 * MIB)).clear()).answers == 3
+    assert tally(lambda _: (bytearray(b"x") * (32 * MIB)).clear()).parsed == 3
 
 
 def test_the_same_seed_makes_the_same_inputs() -> None:
@@ -150,10 +150,10 @@ SOUND = [Figure(key=f"key_{number}", name="sound", value=None) for number in ran
 )
 def test_figures_that_cannot_be_shown_or_distinguished_are_failures(figures: list[Figure]) -> None:
     """JSON has no such numbers, no encoding has half of a surrogate pair, and programs look figures up by keys."""
-    told(SOUND)
-    told([Figure(key="some", name="sound", value=1, of=of) for of in ("a", "b")])
+    check_figures(SOUND)
+    check_figures([Figure(key="some", name="sound", value=1, of=of) for of in ("a", "b")])
     with pytest.raises((ContradictionError, UnicodeEncodeError)):
-        told(figures)
+        check_figures(figures)
 
 
 def test_the_command_runs_the_parsers_that_are_named(
@@ -165,7 +165,7 @@ def test_the_command_runs_the_parsers_that_are_named(
     assert not (tmp_path / "kept").exists()
     monkeypatch.setitem(READERS, "wrk", fails)
     assert main(arguments) == 1
-    assert "wrk: 0 answered, 0 refused, 20 failures\n  KeyError in test_fuzz.py" in capsys.readouterr().out
+    assert "wrk: 0 parsed, 0 rejected, 20 failures\n  KeyError in test_fuzz.py" in capsys.readouterr().out
     assert (tmp_path / "kept" / "wrk-0.input").read_bytes() == input_of(target("wrk"), 0, seed=0)
     assert "KeyError" in (tmp_path / "kept" / "wrk-0.txt").read_text()
     with pytest.raises(SystemExit):

@@ -1,4 +1,4 @@
-"""Captures are streamed, compressed or not; missing parts are reported."""
+"""Captures are recognised by their content, compressed or not; missing parts are reported."""
 
 import gzip
 import struct
@@ -17,12 +17,12 @@ from tuneproof.explain.detect import Kind
 from tuneproof.explain.parse.capture.decode import ACK, RST, SYN
 from tuneproof.explain.parse.capture.framing import Packet, PacketReader
 
-TRIES = 40
+CONNECTIONS = 40
 
 
-def refused_tries() -> Iterator[Packet]:
-    """Yield SYNs, each answered with a RST, and a frame of another protocol."""
-    for number in range(TRIES):
+def refused_connections() -> Iterator[Packet]:
+    """Yield SYNs, each answered with a RST, and an ARP frame."""
+    for number in range(CONNECTIONS):
         talk = Conversation(client=end("10.0.0.2", 40_000 + number), now_s=number / 100)
         talk.send(talk.client, flags=SYN)
         talk.send(talk.server, flags=RST | ACK)
@@ -32,14 +32,14 @@ def refused_tries() -> Iterator[Packet]:
 
 @pytest.mark.parametrize("write", [pcap, pcapng])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
-def test_a_capture_is_read_whatever_its_name_and_compression(
+def test_a_captures_name_and_compression_do_not_matter(
     write: Callable[[Iterable[Packet]], bytes], pack: Callable[[bytes], bytes], tmp_path: Path
 ) -> None:
     """The 40 refused connections are reported and found to be the cause."""
-    explanation = explained(tmp_path, {"access.log": pack(write(refused_tries()))})
+    explanation = explained(tmp_path, {"access.log": pack(write(refused_connections()))})
     (found,) = explanation.found
     assert (found.kind, found.error) == (Kind.CAPTURE, None)
-    assert {figure.name: figure.value for figure in found.figures}["TCP segments"] == 2 * TRIES
+    assert {figure.name: figure.value for figure in found.figures}["TCP segments"] == 2 * CONNECTIONS
     assert found.warnings == ("packets left out, since only TCP and QUIC are read: ARP: 1",)
     assert [assessment.cause for assessment in explanation.diagnosis.found] == ["refused"]
 
@@ -55,29 +55,29 @@ def dropped(packets: list[Packet], random: Random) -> list[Packet]:
     return [packet for packet in packets if random.random() > 0.05]
 
 
-@pytest.mark.parametrize(("change", "said"), [(late, []), (dropped, ["the capture lacks data in "])])
+@pytest.mark.parametrize(("change", "warned"), [(late, []), (dropped, ["the capture lacks data in "])])
 def test_effects_of_the_capturing_host_are_not_a_cause(
-    change: Callable[[list[Packet], Random], list[Packet]], said: list[str], tmp_path: Path
+    change: Callable[[list[Packet], Random], list[Packet]], warned: list[str], tmp_path: Path
 ) -> None:
-    """The host's queues may deliver packets out of order, or it may drop packets that the ends have received."""
+    """The host may record packets out of order, or drop some that client and server received."""
     with gzip.open(HEALTHY) as file:
         packets = list(PacketReader(BufferedReader(file)))
     explanation = explained(tmp_path, {"a.pcap": pcap(change(packets, Random(1)))})  # noqa: S311 - reproducible
     assert explanation.diagnosis.healthy
     warnings = [warning for warning in explanation.found[0].warnings if "packets are truncated" not in warning]
-    assert [warning[:26] for warning in warnings] == said
+    assert [warning[:26] for warning in warnings] == warned
 
 
 def test_missing_parts_of_a_capture_are_reported(tmp_path: Path) -> None:
-    """The end is missing if tcpdump was killed, or packets are truncated: requests may then be missing, too."""
-    (found,) = explained(tmp_path, {"access.log": pcap(refused_tries())[:-30]}).found
+    """The user may kill tcpdump, tcpdump may truncate packets, and the kernel may drop some."""
+    (found,) = explained(tmp_path, {"access.log": pcap(refused_connections())[:-30]}).found
     assert found.error is None
     assert [warning.startswith("not read to its end: byte ") for warning in found.warnings] == [True]
-    cut = [(time_ns, linktype, data, wire + 100) for time_ns, linktype, data, wire in refused_tries()]
+    cut = [(time_ns, linktype, data, size_bytes + 100) for time_ns, linktype, data, size_bytes in refused_connections()]
     (found,) = explained(tmp_path, {"access.log": pcap(cut)}).found
     assert any(warning.startswith("81 of 81 packets are truncated") for warning in found.warnings)
     dropped = statistics((5, struct.pack("<Q", 12)))
-    (found,) = explained(tmp_path, {"access.log": pcapng(refused_tries()) + dropped}).found
+    (found,) = explained(tmp_path, {"access.log": pcapng(refused_connections()) + dropped}).found
     assert any(warning.startswith("the kernel dropped 12 packets") for warning in found.warnings)
     (found,) = explained(tmp_path, {"access.log": b"\xd4\xc3\xb2\xa1short"}).found
     assert (found.kind, found.error) == (Kind.CAPTURE, "byte 9: not a capture: pcap with a truncated header")

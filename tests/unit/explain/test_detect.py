@@ -18,7 +18,7 @@ def kind_of(text: str) -> Kind | None:
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind != Kind.ACCESS_LOG])
 def test_each_kind_is_recognised_by_its_content(kind: Kind) -> None:
-    """Neither Windows line ends nor a date before each reading in a loop matter."""
+    """CRLF line ends and a date before a reading do not matter."""
     assert kind_of(SAMPLES[kind]) == kind
     if kind is not Kind.CAPTURE:
         assert kind_of(SAMPLES[kind].replace("\n", "\r\n")) == kind
@@ -29,7 +29,7 @@ def test_each_kind_is_recognised_by_its_content(kind: Kind) -> None:
 @pytest.mark.parametrize(
     "magic", ["d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a"], ids=["le", "be", "le-ns", "be-ns", "ng"]
 )
-def test_every_form_of_capture_is_recognised(magic: str) -> None:
+def test_every_capture_format_is_recognised(magic: str) -> None:
     assert detect(bytes.fromhex(magic) + bytes(20), "") == Kind.CAPTURE
 
 
@@ -41,11 +41,11 @@ def test_every_form_of_capture_is_recognised(magic: str) -> None:
         ("0      0          10.0.0.1:80      10.0.0.2:43210\n\t cubic wscale:7,7 rto:204 cwnd:10\n", Kind.SS),
         ("LISTEN 0 511 [::]:80 [::]:*", Kind.SS),
         ("Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n0 0 10.0.0.1:80 10.0.0.2:4321", Kind.SS),
-        # An included file does not have an http block.
+        # An included file has no http block.
         ("server {\n  listen 80;\n}\n", Kind.NGINX_CONF),
         ("upstream app {\n}\n", Kind.NGINX_CONF),
         ("log_format x '$status';", Kind.NGINX_CONF),
-        # A question contains nginx's messages, and the configuration.
+        # A question in a forum may contain both nginx's messages and a configuration.
         ("Why?\n2026/11/26 10:00:01 [error] 7#7: *1 x\nserver {\n  listen 80;\n}\n", Kind.ERROR_LOG),
     ],
 )
@@ -56,8 +56,8 @@ def test_part_of_a_file_is_recognised_too(text: str, kind: Kind) -> None:
 @pytest.mark.parametrize(
     "agent", ["ApacheBench/2.3", "This is ApacheBench, Version", "Running 1s test @ x", "http { server {", "Tcp: A B"]
 )
-def test_what_clients_send_does_not_change_a_logs_kind(agent: str) -> None:
-    """A client chooses the request and the user agent, but not the start of a line."""
+def test_an_access_log_is_not_mistaken_for_another_kind_because_of_its_user_agent(agent: str) -> None:
+    """A client chooses the user agent, but not the start of a line. The log formats recognise access logs later."""
     assert kind_of(ACCESS_LOG_LINE.replace("{agent}", agent)) is None
 
 
@@ -72,6 +72,6 @@ def test_other_texts_have_no_kind(text: str) -> None:
 @pytest.mark.parametrize(
     "line", [" PID %usr", "\n ", "include \n", "Running test @", "Tcp: A", "1 ", "location ", '{"', "0 0 a:"]
 )
-def test_the_time_for_a_hostile_start_grows_with_its_size(line: str) -> None:
-    """Text that nearly matches must not take time that grows with the square of its size."""
+def test_detection_takes_linear_time(line: str) -> None:
+    """Text that almost matches a pattern must not take quadratic time."""
     assert_grows_with_its_size(lambda size: kind_of((line * size)[:size]), size=16_384)

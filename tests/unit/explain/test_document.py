@@ -43,14 +43,14 @@ def test_a_document_contains_files_and_a_diagnosis() -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_nan_and_infinity_are_rejected(value: float) -> None:
-    """Neither is JSON, although Python would print them."""
+    """JSON has no such numbers, but Python's json module writes them by default."""
     found = Found(name="a", kind=Kind.SS, figures=(Figure(key="some", name="rtt", value=value),))
     with pytest.raises(ValueError, match="not JSON compliant"):
         document([found], DIAGNOSIS)
 
 
 @pytest.mark.parametrize("diagnosis", [{}, DIAGNOSIS | {"healthy": None}, DIAGNOSIS | {"more": 1}])
-def test_a_document_outside_the_schema_is_rejected(diagnosis: dict[str, Any]) -> None:
+def test_a_document_that_violates_the_schema_is_rejected(diagnosis: dict[str, Any]) -> None:
     """Programs that read the document may rely on the schema."""
     with pytest.raises(ValidationError):
         document([], diagnosis)

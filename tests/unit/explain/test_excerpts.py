@@ -1,13 +1,13 @@
-"""Excerpts from nginx's own log, as people paste them: the message is named, with its count and its remedy.
+"""Excerpts from error logs, as people paste them: explain names the message, with its count and its remedy.
 
-The lines are those of tests/captures/error_logs, which four versions of nginx wrote in the lab. A person has assigned
-each line to its row here, by a part of its words.
+The lines are from tests/captures/error_logs, which four versions of nginx wrote in the lab. The rows in TRUTH were
+assigned by hand.
 """
 
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import pytest
 
@@ -20,7 +20,7 @@ from tuneproof.messages.rows import Problem, messages
 
 LOGS: Final = CHECKOUT / "tests" / "captures" / "error_logs"
 SEEDS: Final = 2
-# Part of nginx's words, and the row; if several lines contain the words, the first of each version is used.
+# Part of a message, and its row. Of the lines with these words, the first from each version is used.
 TRUTH: Final = {
     "(111: Connection refused) while connecting to upstream": "upstream_refused",
     "upstream timed out (110: Connection timed out) while connecting": "upstream_connect_timeout",
@@ -106,7 +106,7 @@ TRUTH: Final = {
     "duplicate listen options": "duplicate_listen",
     "a duplicate default server": "duplicate_listen",
 }
-# Such files also contain lines that are not problems, or not messages.
+# Such files also contain lines about other things.
 UNRELATED: Final = (
     '10.0.0.2 - - [26/Nov/2026:09:00:01 +0000] "GET /a HTTP/1.1" 200 612 "-" "curl/8.5.0"',
     "2026/11/26 09:00:00 [notice] 1#1: start worker process 29",
@@ -115,14 +115,6 @@ UNRELATED: Final = (
     "/docker-entrypoint.sh: Configuration complete; ready for start up",
     "",
 )
-
-
-class Excerpt(NamedTuple):
-    """A message as a person pasted it."""
-
-    text: str
-    row: str
-    number: int
 
 
 def lines_with(words: str) -> list[str]:
@@ -137,16 +129,16 @@ def lines_with(words: str) -> list[str]:
 def excerpts() -> Iterator[tuple[str, str, str, int]]:
     """Yield the words, row, program and seed for each excerpt."""
     for number, (words, row) in enumerate(TRUTH.items()):
-        if row:
-            draw = random.Random(number)  # noqa: S311 - not secret
-            for seed, program in enumerate(draw.sample(sorted(PRINTED), SEEDS)):
-                yield words, row, program, seed
+        draw = random.Random(number)  # noqa: S311 - not secret
+        for seed, program in enumerate(draw.sample(sorted(PRINTED), SEEDS)):
+            yield words, row, program, seed
 
 
 CASES: Final = list(excerpts())
 
 
-def made(words: str, row: str, program: str, seed: int) -> Excerpt:
+def excerpt(words: str, row: str, program: str, seed: int) -> tuple[str, int]:
+    """Return an excerpt as a program prints it, and how many messages of this row it contains."""
     draw = random.Random(f"{words} {seed}")  # noqa: S311 - not secret
     number = draw.randint(1, 9)
     line = draw.choice(lines_with(words))
@@ -155,7 +147,7 @@ def made(words: str, row: str, program: str, seed: int) -> Excerpt:
     draw.shuffle(lines)
     if row == "client_closed_keepalive":
         number += sum(words in each for each in around)
-    return Excerpt(text="\n".join(lines), row=row, number=number)
+    return "\n".join(lines), number
 
 
 def explained(text: str, folder: Path) -> Explanation:
@@ -164,9 +156,9 @@ def explained(text: str, folder: Path) -> Explanation:
     return explain([Source(name="excerpt", path=path)])
 
 
-def test_there_are_enough_excerpts_and_each_has_a_real_line() -> None:
+def test_there_are_enough_excerpts_and_each_is_from_a_recorded_line() -> None:
     assert len(CASES) >= 140
-    assert [words for words, row in TRUTH.items() if row and not lines_with(words)] == []
+    assert [words for words in TRUTH if not lines_with(words)] == []
 
 
 @pytest.mark.parametrize(("words", "row", "program", "seed"), CASES)
@@ -174,100 +166,100 @@ def test_an_excerpt_gets_its_row_count_and_remedy(
     words: str, row: str, program: str, seed: int, tmp_path: Path
 ) -> None:
     """The output names the row, the number of messages, and what to do."""
-    excerpt = made(words, row, program, seed)
-    explanation = explained(excerpt.text, tmp_path)
-    told = explanation.messages
-    finding = next(each for each in (*told.problems, *told.looks, *told.ordinary) if each.row.id == row)
-    assert finding.number == excerpt.number
+    text, number = excerpt(words, row, program, seed)
+    explanation = explained(text, tmp_path)
+    reported = explanation.messages
+    finding = next(each for each in (*reported.problems, *reported.looks, *reported.ordinary) if each.row.id == row)
+    assert finding.number == number
     problem = messages()[row].problem
-    screen = [line.text for line in rows(explanation.diagnosis, told)]
+    screen = [line.text for line in rows(explanation.diagnosis, reported)]
     if problem is Problem.YES:
-        assert headline(explanation.diagnosis, told) == f"FOUND: {messages()[row].name}"
-        assert any(text.startswith(finding.row.first) for text in screen)
+        assert headline(explanation.diagnosis, reported) == f"FOUND: {messages()[row].name}"
+        assert any(shown.startswith(finding.row.first) for shown in screen)
     else:
-        assert not headline(explanation.diagnosis, told).startswith(("FOUND", "LIKELY", "POSSIBLE"))
+        assert not headline(explanation.diagnosis, reported).startswith(("FOUND", "LIKELY", "POSSIBLE"))
         if problem is Problem.SOMETIMES:
-            assert any(messages()[row].first in text for text in screen)
+            assert any(messages()[row].first in shown for shown in screen)
 
 
 @pytest.mark.parametrize("quote", ["{}", "> {}", '"{}"', "- `{}`"])
-def test_words_alone_are_recognised_if_a_text_has_nothing_else(quote: str, tmp_path: Path) -> None:
-    """People quote a message without time, level and process; prose about a message does not count."""
+def test_a_quoted_message_without_time_and_level_is_recognised(quote: str, tmp_path: Path) -> None:
+    """People quote a message without its time, level and process. A message inside a sentence does not count."""
     for words, row in (("recv() failed (104", "upstream_reset"), ("upstream sent too big", "upstream_too_big_header")):
         message = lines_with(words)[0].partition(": *1 ")[2]
-        told = explained(f"We see this since Monday:\n\n{quote.format(message)}\n", tmp_path).messages
-        assert [(each.row.id, each.number, each.first) for each in told.problems] == [(row, 1, "")]
+        reported = explained(f"We see this since Monday:\n\n{quote.format(message)}\n", tmp_path).messages
+        assert [(each.row.id, each.number, each.first) for each in reported.problems] == [(row, 1, "")]
         assert explained(f"We see that {message}\n", tmp_path).messages.all_messages == 0
 
 
 @pytest.mark.parametrize(
     "before",
     ["2026/11/26 09:00:01 [error] 7#7: *1 ", " [error] 7#7: *1 ", "[error] 7#7: "],
-    ids=["", "no time", "least"],
+    ids=["whole", "no time", "level only"],
 )
-def test_a_message_may_lack_its_time_and_be_wrapped_by_hand(before: str, tmp_path: Path) -> None:
-    """The message ends with its host; a request from an access log does not belong to it."""
+def test_a_message_may_lack_its_time_and_contain_line_breaks(before: str, tmp_path: Path) -> None:
+    """The message ends with its host; the access log line after it is not part of it."""
     message = lines_with("recv() failed (104")[0].partition(": *1 ")[2]
     first, rest = message.split(" while ")
     wrapped = f"{before}{first}\nwhile " + rest.replace(' HTTP/1.1"', '\nHTTP/1.1"').replace(", host", ",\nhost")
-    told = explained(f"{wrapped}\n{UNRELATED[0]}\n{wrapped}\n", tmp_path)
-    (finding,) = told.messages.problems
+    reported = explained(f"{wrapped}\n{UNRELATED[0]}\n{wrapped}\n", tmp_path)
+    (finding,) = reported.messages.problems
     assert (finding.row.id, finding.number) == ("upstream_reset", 2)
     assert list(finding.requests) == ["GET /"]
     assert len(finding.upstreams) == 1
-    assert told.messages.unknown == 0
+    assert reported.messages.unknown == 0
 
 
 @pytest.mark.parametrize("before", ["`", " * ", "- `", "> "])
 def test_a_log_line_in_a_list_or_as_code_keeps_its_level(before: str, tmp_path: Path) -> None:
-    """Without its level, PHP's message that ends with an upstream's port would look like one about a file's line."""
+    """Without its level, this PHP warning could be mistaken for nginx's message about a line of its configuration."""
     line = (
         '[error] 54#54: *5 FastCGI sent in stderr: "PHP message: PHP Warning:  mkdir(): Permission denied in /srv/a '
         'on line 7" while reading response header from upstream, client: 10.0.0.2, upstream: "fastcgi://127.0.0.1:9000"'
     )
-    told = explained(f"{before}{line}\n", tmp_path).messages
-    assert [each.row.id for each in (*told.problems, *told.looks)] == ["php_warning"]
+    reported = explained(f"{before}{line}\n", tmp_path).messages
+    assert [each.row.id for each in (*reported.problems, *reported.looks)] == ["php_warning"]
 
 
 @pytest.mark.parametrize("at", [" (SSL:", " while ", " SSL handshaking"])
-def test_a_message_may_be_wrapped_before_its_reason_or_within_its_action(at: str, tmp_path: Path) -> None:
+def test_a_line_break_may_precede_the_reason_or_be_within_the_action(at: str, tmp_path: Path) -> None:
     line = (
         "2026/11/26 09:00:01 [error] 7#7: *1 SSL_do_handshake() failed (SSL: error:0A00010B:SSL routines::"
         "wrong version number) while SSL handshaking to upstream, client: 10.0.0.2"
     )
-    told = explained(line.replace(at, f" \n{at.lstrip()}", 1) + f"\n{UNRELATED[0]}\n", tmp_path).messages
-    assert [(each.row.id, list(each.clients)) for each in told.problems] == [("upstream_tls_plain", ["10.0.0.2"])]
+    reported = explained(line.replace(at, f" \n{at.lstrip()}", 1) + f"\n{UNRELATED[0]}\n", tmp_path).messages
+    assert [(each.row.id, list(each.clients)) for each in reported.problems] == [("upstream_tls_plain", ["10.0.0.2"])]
 
 
-def test_words_alone_may_be_wrapped_or_have_a_process(tmp_path: Path) -> None:
+def test_a_quoted_message_may_contain_a_line_break_or_a_process_number(tmp_path: Path) -> None:
     text = "connect() to 10.0.0.5:80 failed (99: Address not available)\n  while connecting to upstream\n"
     text += "*7 recv() failed (104: Connection reset by peer) while reading\nresponse header from upstream\n"
-    told = explained(
+    reported = explained(
         f'{text}\n"7#7: *9 upstream sent too big header while reading response header from upstream, client: ::1\n',
         tmp_path,
     )
-    found = {each.row.id: each.number for each in told.messages.problems}
+    found = {each.row.id: each.number for each in reported.messages.problems}
     assert found == {"upstream_no_port": 1, "upstream_reset": 1, "upstream_too_big_header": 1}
 
 
 def test_unknown_messages_are_shown_once_each(tmp_path: Path) -> None:
-    """Their number and the clients in them do not matter."""
+    """Messages that differ only in their connection and client are the same."""
     lines = [
         f"2026/11/26 09:00:01 [error] 7#7: *{number} a module's {what} words, client: 10.0.0.{number}\n"
         for number in range(9)
         for what in ("own", "other")
     ]
-    told = explained("".join(lines), tmp_path).messages
-    assert told.unknown == len(lines)
-    assert [each.partition(",")[0] for each in told.unknown_examples] == [
+    reported = explained("".join(lines), tmp_path).messages
+    assert reported.unknown == len(lines)
+    assert [each.partition(",")[0] for each in reported.unknown_examples] == [
         "a module's own words",
         "a module's other words",
     ]
 
 
-def test_ten_thousand_lines_of_a_healthy_log_have_no_cause(tmp_path: Path) -> None:
-    """At level info, nginx logs messages about browsers, scanners and reloads."""
-    healthy = [words for words, row in TRUTH.items() if row and messages()[row].problem is Problem.NO]
+def test_ten_thousand_lines_of_a_healthy_log_show_no_problem(tmp_path: Path) -> None:
+    """Many messages of nginx are about ordinary events, such as reloads and clients that leave."""
+    healthy = [words for words, row in TRUTH.items() if messages()[row].problem is Problem.NO]
     lines = [line for words in healthy for line in lines_with(words) if "[emerg]" not in line and line[:2] == "20"]
     draw = random.Random(7)  # noqa: S311 - not secret
     explanation = explained("\n".join(draw.choices([*lines, *UNRELATED[1:3]], k=10_000)), tmp_path)

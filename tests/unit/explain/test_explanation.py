@@ -1,4 +1,4 @@
-"""Files of any kind, in any order, become figures and one diagnosis; problems with a file are reported next to it."""
+"""Files of any kind become figures and one diagnosis; a problem with a file is reported with its name."""
 
 import gzip
 from pathlib import Path
@@ -58,12 +58,20 @@ def test_times_in_an_unknown_unit_are_reported(tmp_path: Path) -> None:
         ((0.25, 0.75, 58.125), 58.125),
         ((0.004, 3.214, 58.125), 58.125),
     ],
-    ids=["few whole numbers", "most are whole", "most are long", "floats", "short", "some are long", "too short"],
+    ids=[
+        "few whole numbers",
+        "mostly whole numbers",
+        "median above 10",
+        "whole numbers with .0",
+        "median above 1",
+        "median below 1",
+        "one is too short for milliseconds",
+    ],
 )
-def test_the_times_show_whether_they_are_seconds(
+def test_times_without_a_unit_are_read_only_if_they_look_like_seconds(
     times: tuple[float, ...], longest_s: float | None, tmp_path: Path
 ) -> None:
-    """A log shipper that reads 1.000 as a number may write 1; milliseconds are mostly whole or above 10."""
+    """A log shipper that reads 1.000 as a number may write 1; milliseconds are mostly whole numbers or above 1."""
     text = "".join(f'{{"request": "GET / HTTP/1.1", "status": 200, "request_time": {time}}}\n' for time in times)
     explanation = explained(tmp_path, {"access.log": text})
     assert len(explanation.found[0].warnings) == (longest_s is None)
@@ -73,7 +81,7 @@ def test_the_times_show_whether_they_are_seconds(
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
 def test_a_table_with_a_header_is_read_by_its_columns(separator: str, tmp_path: Path) -> None:
-    """A log service exports such tables; the header is not a request, and a quoted value may contain the separator."""
+    """Log services export such tables. The header is not a request, and a quoted value may contain the separator."""
     row = separator.join(("2026-11-20T09:36:16+00:00", f'"GET /a{separator}b HTTP/1.1"', "502", "0.250"))
     header = separator.join(("@timestamp", "request", '"status"', "requestTime"))
     (found,) = explained(tmp_path, {"log.csv": f"\ufeff{header}\r\n" + f"{row}\r\n" * 3}).found
@@ -92,7 +100,7 @@ def test_a_table_without_requests_is_not_a_log(text: str, tmp_path: Path) -> Non
     assert found.kind is None
 
 
-def test_a_log_in_a_usual_format_is_read(tmp_path: Path) -> None:
+def test_a_compressed_log_in_a_common_format_is_read(tmp_path: Path) -> None:
     explanation = explained(tmp_path, {"core.dump": gzip.compress(f"{COMBINED}\n".encode() * 3)})
     (found,) = explanation.found
     assert (found.name, found.kind, found.error) == ("core.dump", Kind.ACCESS_LOG, None)
@@ -124,8 +132,8 @@ def test_lines_in_another_format_are_reported_with_samples(tmp_path: Path) -> No
     assert any(warning.startswith("line 2 is not in the format") for warning in found.warnings)
 
 
-def test_a_configuration_gives_the_logs_next_to_it_their_format(tmp_path: Path) -> None:
-    """The configuration may be named later, and is itself reported. Formats can also be given separately."""
+def test_a_log_is_read_in_a_format_from_a_configuration_or_an_option(tmp_path: Path) -> None:
+    """A configuration may be named after the log, and is reported as a file; one given as an option is not."""
     own = {"log": f"{OWN}\n"}
     (alone,), (log, configuration) = (explained(tmp_path, each).found for each in (own, {**own, "conf": CONFIGURATION}))
     assert alone.error is not None
@@ -153,21 +161,21 @@ EMERG = 'nginx: [emerg] host not found in upstream "a" in /etc/nginx/a.conf:1'
     ],
 )
 def test_a_message_next_to_a_configuration_is_read(tmp_path: Path, text: str, kind: Kind) -> None:
-    """A question often contains both, and the configuration need not be complete."""
+    """Questions in forums often contain both, and the configuration may be incomplete."""
     found = explained(tmp_path, {"question": text})
     assert found.found[0].kind is kind
     rows = [each.row.id for each in found.messages.problems]
     assert rows == (["upstream_host_not_found_at_start"] if kind is Kind.ERROR_LOG else [])
 
 
-def test_fields_after_combined_are_left_out_with_a_notice(tmp_path: Path) -> None:
+def test_fields_after_combined_are_left_out_with_a_warning(tmp_path: Path) -> None:
     (found,) = explained(tmp_path, {"log": f'{COMBINED} "-" 0.005 0.004 .\n' * 9}).found
     assert (figure(found, "requests"), figure(found, "format")) == (9, "combined and more")
     assert any("are not read" in warning for warning in found.warnings)
 
 
 def test_times_with_a_name_after_combined_are_read(tmp_path: Path) -> None:
-    """Clients send the text of quoted strings, so times within them do not count; neither do whole numbers."""
+    """Clients send the text of quoted strings, so times inside them are ignored, and so are whole numbers."""
     fields = '"rt=9.000 " "a urt=9.000" rt=0.014 uct="0.001, -" urt=0.002, 0.012 uht=7 pipe=.'
     explanation = explained(tmp_path, {"log": f"{COMBINED} {fields}\n" * 9})
     (log,) = explanation.evidence.access_logs
@@ -222,8 +230,10 @@ def test_counters_of_two_files_are_compared_in_their_order(tmp_path: Path) -> No
     ],
     ids=["another kernel", "just started", "far larger counters", "other CPUs"],
 )
-def test_readings_of_two_hosts_are_not_compared(files: dict[str, str], doubt: str, tmp_path: Path) -> None:
-    """Counters of one host have the same names in both readings, and do not grow tenfold between two commands."""
+def test_readings_that_seem_to_be_from_two_hosts_are_not_compared(
+    files: dict[str, str], doubt: str, tmp_path: Path
+) -> None:
+    """Two readings of one host have the same names and numbers of CPUs, and large counters hardly change."""
     explanation = explained(tmp_path, files)
     compared = explanation.found[2]
     assert [doubt in warning for warning in compared.warnings] == ([True] if doubt else [])
@@ -273,7 +283,7 @@ def test_several_processes_in_one_file_are_distinguished(tmp_path: Path) -> None
     ],
 )
 def test_an_unknown_file_is_reported_and_the_others_are_read(content: bytes, reason: str, tmp_path: Path) -> None:
-    """The report shows the file's first line, and where the recognised kinds are listed."""
+    """The error shows the file's first line, or why nothing could be read."""
     explanation = explained(tmp_path, {"unknown": content, "log": COMBINED})
     unknown, log = explanation.found
     assert unknown.kind is None
@@ -285,13 +295,13 @@ def test_an_unknown_file_is_reported_and_the_others_are_read(content: bytes, rea
     assert not explained(tmp_path, {"unknown": content}).any_read
 
 
-def test_a_field_of_an_unknown_log_is_shown_briefly(tmp_path: Path) -> None:
+def test_a_long_field_of_an_unknown_log_is_cut(tmp_path: Path) -> None:
     (found,) = explained(tmp_path, {"log": f"10.0.0.2 200 {'x' * 60_000} 5 6\n"}).found
     assert found.error is not None
     assert len(found.error) < 500
 
 
-def test_the_figures_of_a_loop_of_ss_are_those_of_its_last_call(tmp_path: Path) -> None:
+def test_figures_are_from_the_last_reading_of_ss_and_the_diagnosis_uses_all(tmp_path: Path) -> None:
     explanation = explained(tmp_path, {"ss": "LISTEN 9 5 0.0.0.0:80 0.0.0.0:*\nnow\nLISTEN 1 5 0.0.0.0:80 0.0.0.0:*\n"})
     (found,) = explanation.found
     assert (figure(found, "readings"), figure(found, "waiting for accept on 0.0.0.0:80")) == (2, 1)
@@ -299,7 +309,7 @@ def test_the_figures_of_a_loop_of_ss_are_those_of_its_last_call(tmp_path: Path) 
     assert reasons == ["9 connections wait to be accepted at 0.0.0.0:80: 1 of 1 queue full."]
 
 
-def test_in_a_folder_a_truncated_file_is_read_and_an_unknown_one_is_reported_briefly(tmp_path: Path) -> None:
+def test_a_truncated_file_in_a_folder_is_read_and_an_unknown_one_is_reported_briefly(tmp_path: Path) -> None:
     """A warning reports that the rest is missing."""
     text = "".join(f"{COMBINED.replace('612', str(number * 7919))}\n" for number in range(30_000))
     packed = gzip.compress(text.encode())
@@ -313,22 +323,24 @@ def test_in_a_folder_a_truncated_file_is_read_and_an_unknown_one_is_reported_bri
     assert notes.error == "not recognised: first line 'hello'"
 
 
-def test_a_malformed_file_is_reported_with_its_place(tmp_path: Path) -> None:
+def test_the_error_for_a_malformed_file_names_line_and_column(tmp_path: Path) -> None:
     (found,) = explained(tmp_path, {"netstat": "TcpExt: A B\nTcpExt: 1 2\nTcpExt: A B\nTcpExt: 1 x\n"}).found
     assert found.kind == Kind.PROC_NET
     assert found.error is not None
     assert found.error.startswith("line 4, column 11: ")
 
 
-def test_a_text_that_is_too_long_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counters_have_a_size_limit_and_logs_have_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "TEXT_LIMIT_BYTES", 1 << 20)
     counters, log = explained(tmp_path, {"netstat": proc_net(1) * 20_000, "log": f"{COMBINED}\n" * 20_000}).found
     assert counters.error == "more than 1 MiB of text; only captures and logs may be that long"
     assert figure(log, "requests") == 20_000
 
 
-def test_an_unreadable_file_in_a_folder_does_not_affect_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unreadable file that the user named is bad input; in a folder, such a file is reported."""
+def test_an_unreadable_file_in_a_folder_is_reported_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the user named the file itself, it is bad input."""
     for name in ("a.log", "b.log"):
         (tmp_path / name).write_text(COMBINED)
     read = Path.open
@@ -349,7 +361,7 @@ def test_an_unreadable_file_in_a_folder_does_not_affect_others(tmp_path: Path, m
 
 
 def test_all_kinds_are_read_together(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """Reading them prints nothing; damaged files are tested in tests/fuzz."""
+    """Nothing is printed while they are read. tests/fuzz tests damaged files."""
     texts = {kind: text for kind, text in SAMPLES.items() if kind is not Kind.CAPTURE}
     for kind, text in {**texts, Kind.ACCESS_LOG: f"{COMBINED}\n" * 3}.items():
         (tmp_path / kind.name).write_text(text)

@@ -1,4 +1,4 @@
-"""Generated access logs for which the right diagnosis is known: no finding is false, and long stalls are found.
+"""Generated access logs with a known diagnosis: explain finds every long stall, and nothing that is false.
 
 ``python -m tests.support.judged_logs`` judges 2,000 of them; see docs/development.md.
 """
@@ -16,7 +16,7 @@ from tuneproof.explain.diagnosis.findings import Cause
 SEEDS = range(24)
 
 
-def test_the_seeds_of_a_quick_run_have_every_alternative_with_and_without_a_stall() -> None:
+def test_the_seeds_cover_every_alternative_with_and_without_a_stall() -> None:
     truths = [truth_of(seed) for seed in SEEDS]
     for stalls in (True, False):
         of_these = [truth for truth in truths if bool(truth.stall_s) is stalls]
@@ -58,7 +58,7 @@ RIGHT: Final = logs(Cause.EVENT_LOOP_STALL, of=19)
     ],
     ids=["one of 20 missed", "two of 21", "short ones missed", "wrong"],
 )
-def test_one_false_finding_fails_and_so_does_more_than_one_missed_stall_in_20(
+def test_a_run_fails_with_a_false_finding_or_more_than_one_missed_long_stall_in_20(
     given: list[Judged],
     good: bool,  # noqa: FBT001  # a parameter of the test
 ) -> None:

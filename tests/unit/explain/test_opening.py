@@ -1,4 +1,4 @@
-"""Files are read once, decompressed, and bounded; unreadable files give one clear error."""
+"""Files are read once, decompressed, and limited in size; an unreadable file is bad input."""
 
 import bz2
 import gzip
@@ -35,8 +35,8 @@ class Pieces(io.BytesIO):
 
 @pytest.mark.parametrize("size", [1, 7, 4096, 1 << 20])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
-def test_all_bytes_are_returned_once_however_they_arrive(size: int, pack: Callable[[bytes], bytes]) -> None:
-    """The start is part of the whole, and compressed files are recognised by their content."""
+def test_all_bytes_are_returned_once_for_any_size_of_pieces(size: int, pack: Callable[[bytes], bytes]) -> None:
+    """Reading the beginning first loses nothing. Compressed files are recognised by their content."""
     data = b"".join(b"line %d\n" % number for number in range(9_000))
     read = OpenedFile(Pieces(pack(data), size))
     assert read.head == data[:HEAD_BYTES]
@@ -45,8 +45,8 @@ def test_all_bytes_are_returned_once_however_they_arrive(size: int, pack: Callab
     assert read.warnings == []
 
 
-def test_the_first_part_ends_with_a_whole_line() -> None:
-    """A line that is cut at the end of the start says nothing about the kind; one at the end of the file does."""
+def test_head_text_ends_with_a_whole_line() -> None:
+    """A line that continues later is left out; a file's last line without a line feed is kept."""
     long = OpenedFile(io.BytesIO(b"a" * (HEAD_BYTES - 3) + b"\nbcdef\n"))
     assert long.head_text == "a" * (HEAD_BYTES - 3) + "\n"
     assert OpenedFile(io.BytesIO(b"ab\ncd")).head_text == "ab\ncd"
@@ -56,7 +56,7 @@ def test_the_first_part_ends_with_a_whole_line() -> None:
 def test_lines_end_at_line_feeds_only(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A form feed or U+2028 inside a logged variable does not end a line; a character may arrive in two pieces.
 
-    Bytes that are not text stay visible, and only the start of an endless line is kept.
+    Invalid bytes become U+FFFD, and a line is cut at the limit.
     """
     data = b"\xff" + "a\x0cb\u2028c\nd\u00e9\r\n\nlast".encode()
     assert list(OpenedFile(Pieces(data, size)).lines()) == ["\ufffda\x0cb\u2028c", "d\u00e9\r", "", "last"]
@@ -65,7 +65,7 @@ def test_lines_end_at_line_feeds_only(size: int, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_byte_order_marks_are_understood(encoding: str) -> None:
+def test_a_byte_order_mark_sets_the_encoding(encoding: str) -> None:
     data = "Tcp: A\nTcp: 1\n".encode(encoding)
     assert OpenedFile(io.BytesIO(data)).head_text == "Tcp: A\nTcp: 1\n"
     assert OpenedFile(io.BytesIO(data)).text() == "Tcp: A\nTcp: 1\n"
@@ -86,7 +86,7 @@ def test_rotated_logs_in_one_gzip_file_are_one_text() -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
-def test_what_a_truncated_compressed_file_contains_is_read(pack: Callable[[bytes], bytes]) -> None:
+def test_the_readable_part_of_a_truncated_compressed_file_is_read(pack: Callable[[bytes], bytes]) -> None:
     data = random.Random(1).randbytes(3_000_000)  # noqa: S311 - not secret: data that does not compress
     read = OpenedFile(io.BytesIO(pack(data)[:2_700_000]))
     got = read.stream.read()
@@ -105,7 +105,7 @@ def test_a_wrong_checksum_and_data_after_the_last_member_are_reported() -> None:
 
 
 @pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
-def test_damaged_data_is_reported_and_is_not_an_error_for_the_whole_file(pack: Callable[[bytes], bytes]) -> None:
+def test_damaged_data_leads_to_a_warning_instead_of_an_error(pack: Callable[[bytes], bytes]) -> None:
     packed = bytearray(pack(b"line\n" * 9))
     packed[len(packed) // 2] ^= 0xFF
     read = OpenedFile(io.BytesIO(bytes(packed)))
@@ -113,15 +113,15 @@ def test_damaged_data_is_reported_and_is_not_an_error_for_the_whole_file(pack: C
     assert [warning.startswith("only a part could be unpacked: broken data") for warning in read.warnings] == [True]
 
 
-def test_no_data_from_a_truncated_gzip_file_stays_inside_zlib() -> None:
-    """Wherever the file ends, everything that can be decompressed is returned."""
+def test_everything_that_zlib_can_decompress_from_a_truncated_file_is_returned() -> None:
+    """Some places where a file may end make zlib hold back data."""
     packed = gzip.compress(bytes(3 << 20), mtime=0)
     for size in range(1000, 1100):
         everything = zlib.decompressobj(31).decompress(packed[:size])
         assert OpenedFile(io.BytesIO(packed[:size])).stream.read() == everything, f"{size} bytes"
 
 
-def test_a_small_file_that_expands_to_a_large_one_takes_little_memory() -> None:
+def test_a_large_block_in_a_small_compressed_capture_takes_little_memory() -> None:
     packed = gzip.compress(section() + interface() + block(5, bytes(100 << 20)) + enhanced(b"data"), mtime=0)
     tracemalloc.start()
     found = list(PacketReader(OpenedFile(io.BytesIO(packed)).stream))
@@ -131,8 +131,8 @@ def test_a_small_file_that_expands_to_a_large_one_takes_little_memory() -> None:
     assert peak_bytes < 8 << 20
 
 
-def test_a_folder_gives_its_own_files_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Numbers in names are sorted as numbers. A pipe is skipped, since it would never end; standard input is read."""
+def test_a_folder_is_read_as_its_files_in_order_of_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers in names are sorted as numbers. Subfolders are skipped, and so are pipes, which may never end."""
     for name in ("b10.log", "b9.log", "a.log", "\u0663.log"):
         (tmp_path / name).write_text("x")
     (tmp_path / "deeper").mkdir()
@@ -144,7 +144,7 @@ def test_a_folder_gives_its_own_files_by_name(tmp_path: Path, monkeypatch: pytes
         (str(tmp_path / "b9.log"), True),
         ("standard input", True),
     ]
-    # The only folder was named, so its name is not repeated on every line.
+    # If the folder is the only argument, the names do not repeat it.
     assert [source.name for source in sources([str(tmp_path)])] == ["a.log", "b9.log", "b10.log", "\u0663.log"]
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(gzip.compress(b"hello"))))
     with opened(found[-1]) as read:
@@ -153,7 +153,7 @@ def test_a_folder_gives_its_own_files_by_name(tmp_path: Path, monkeypatch: pytes
 
 @pytest.mark.parametrize("name", ["missing", "empty", "-"])
 def test_unreadable_files_are_bad_input(name: str, tmp_path: Path) -> None:
-    """The message names the file and the remedy, and comes before anything is read."""
+    """The error names the file and a remedy, and is raised before anything is read."""
     (tmp_path / "empty").mkdir()
     where = name if name == "-" else str(tmp_path / name)
     with pytest.raises(BadInputError) as caught:
@@ -162,7 +162,7 @@ def test_unreadable_files_are_bad_input(name: str, tmp_path: Path) -> None:
     assert caught.value.remedy
 
 
-def test_a_failing_disk_is_bad_input_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_error_is_bad_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing(OpenedFile):
         def lines(self) -> Iterator[str]:
             raise OSError(5, "Input/output error")

@@ -1,4 +1,4 @@
-"""Requests and messages that two of the files contain count once, and logs that overlap are reported."""
+"""Requests and messages in a copied log count once, and overlapping logs are reported."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.support.explained import explained
 
 
 def refusals(connections: Iterable[int], *, pid: int = 7, before: str = "") -> str:
-    """Return messages, one per minute, with another program's prefix."""
+    """Return one message for each connection number, with the prefix of another program."""
     return "".join(
         f"{before}2026/11/26 09:{number % 60:02}:00 [error] {pid}#{pid}: *{number} connect() failed (111: Connection "
         "refused) while connecting to upstream, client: 10.0.0.9, server: a, "
@@ -52,14 +52,14 @@ OTHER_TIME: Final = (
 ANY_ZONE: Final = refusals(range(10)).replace("11/26 09:", "11/20 19:")
 Logs = Mapping[str, str]
 Counts = Sequence[int]
-# Logs, the warning about each, the counts of their messages, and the counts of requests in each log that is kept.
+# Logs, the warning about each, the counts of their messages, and the requests of each access log that is kept.
 CASES: Final[Mapping[str, tuple[Logs, Sequence[str], Counts, Counts]]] = {
     "a log and the container's output of the same time": (
         {"error.log": refusals(range(3)), "docker.txt": refusals(range(3), before="web-1  | ")},
         ["", "has the same messages as error.log: they count once"],
         *([3], []),
     ),
-    # The end was copied before the log continued.
+    # Its end was copied before nginx wrote the last ten lines.
     "the end of an error log": (
         {"copy.txt": refusals(range(20, 30), before="web-1  | "), "error.log": refusals(range(40))},
         [f"its messages are in error.log {ONCE}", ""],
@@ -70,13 +70,13 @@ CASES: Final[Mapping[str, tuple[Logs, Sequence[str], Counts, Counts]]] = {
         ["", f"about 23.1 % {OF_CONNECTIONS} error.log.1 {TWICE}"],
         *([56], []),
     ),
-    # Equal counts and times are not copies, and neither are starts of two containers in the same second.
+    # Logs with equal counts and times are not copies. Two containers may fail to start in the same second.
     "other connections and hosts": (
         {"a.log": refusals(range(10)), "b.log": refusals(range(10), pid=9), "c.log": 2 * start(9), "d.log": start(9)},
         ["", "", "", ""],
         *([3, 20], []),
     ),
-    "a log with later starts is no copy": (
+    "a log with a later message": (
         {"a.log": refusals(range(10)), "b.log": refusals(range(5)) + start(10)},
         ["", f"about 100 % {OF_CONNECTIONS} a.log {TWICE}"],
         *([1, 15], []),
@@ -114,7 +114,7 @@ CASES: Final[Mapping[str, tuple[Logs, Sequence[str], Counts, Counts]]] = {
 
 
 @pytest.mark.parametrize(("logs", "warnings", "messages", "kept"), CASES.values(), ids=CASES)
-def test_lines_of_two_logs_count_once_or_are_reported(
+def test_copies_count_once_and_overlaps_are_reported(
     logs: Logs, warnings: Sequence[str], messages: Counts, kept: Counts, tmp_path: Path
 ) -> None:
     explanation = explained(tmp_path, logs)

@@ -1,4 +1,4 @@
-"""The results for recorded captures and access logs, one cause each; see tests/captures/README.md."""
+"""Recorded captures and access logs have the diagnosis that they were built for; see tests/captures/README.md."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,8 +20,8 @@ BUILT: Final[Mapping[str, Cause]] = {
     "slow-reader": Cause.SLOW_READER_BUFFERING,
     "syn-queue-drop": Cause.SYN_QUEUE_DROP,
 }
-# The other causes need counters or a log in addition: without them, another cause would look the same.
-TOLD_ALONE: Final = ("backend-slow", "path-loss", "slow-reader")
+# The other causes also need counters or a log, since other causes look the same in a capture.
+SUFFICIENT_ALONE: Final = ("backend-slow", "path-loss", "slow-reader")
 
 
 def test_every_recorded_capture_is_checked() -> None:
@@ -31,7 +31,7 @@ def test_every_recorded_capture_is_checked() -> None:
 
 @pytest.mark.parametrize("name", [HEALTHY, *BUILT])
 def test_the_intended_cause_is_found_or_possible_and_no_other_is_found(name: str) -> None:
-    """If one file is not enough, the cause is possible; no packet is malformed, and no file is truncated."""
+    """If the capture alone is not enough, the cause is possible. No packet is malformed, and no file is truncated."""
     explanation = explain(sources([str(CAPTURES / f"{name}.pcap.gz")]))
     (capture,) = explanation.evidence.captures
     assert capture.content.packets == capture.content.tcp_segments > 0
@@ -43,7 +43,7 @@ def test_the_intended_cause_is_found_or_possible_and_no_other_is_found(name: str
         assert set(verdicts.values()) == {CauseVerdict.RULED_OUT, CauseVerdict.NOT_SEEN}
     else:
         assert verdicts[BUILT[name]] in {CauseVerdict.FOUND, CauseVerdict.POSSIBLE}
-        assert found == [BUILT[name]] if name in TOLD_ALONE else set(found) <= {BUILT[name]}
+        assert found == [BUILT[name]] if name in SUFFICIENT_ALONE else set(found) <= {BUILT[name]}
 
 
 LOGS: Final = sorted((CAPTURES / "logs").glob("*.log.gz"))
@@ -84,10 +84,10 @@ def test_every_recorded_access_log_is_checked() -> None:
         ("no-answer", {8443: {"connections": 5, "unanswered": 5}}, {}, [Cause.QUIC_UNANSWERED]),
     ],
 )
-def test_recorded_quic_connections_are_those_that_were_made(
+def test_recorded_quic_connections_are_counted_by_their_outcome(
     name: str, ports: Mapping[int, Mapping[str, int]], other: Mapping[str, int], found: list[Cause]
 ) -> None:
-    """Every datagram is recognised as QUIC; one with an unknown version is recognised only because of its answer."""
+    """A datagram with an unknown version counts as UDP; nginx's answer shows that its connection is QUIC."""
     explanation = explain(sources([str(CAPTURES / "quic" / f"{name}.pcap.gz")]))
     (capture,) = explanation.evidence.captures
     assert capture.content.other == other

@@ -1,4 +1,4 @@
-"""Output for people: aligned figures, values in everyday units, and no effect of a stranger's file on the terminal."""
+"""The text output aligns figures, shows values in common units, and contains no control sequences from files."""
 
 import pytest
 
@@ -28,7 +28,7 @@ from tuneproof.explain.terminal import render_text
         ("\x1b[2Jevil\nname", "", "\\x1b[2Jevil name"),
     ],
 )
-def test_a_value_is_shown_in_its_usual_unit(value: float | str | None, unit: str, shown: str) -> None:
+def test_a_value_is_shown_in_a_common_unit(value: float | str | None, unit: str, shown: str) -> None:
     assert format_value(Figure(key="some", name="x", value=value, unit=unit)) == shown
 
 
@@ -49,7 +49,7 @@ OVERFLOWS = diagnose(seen(grown(ListenOverflows=9, ListenDrops=9)))
 
 
 def test_the_first_screen_begins_with_the_cause_and_names_each_file_by_its_number() -> None:
-    """Here, the first screen is the whole output, as in a pipe; figures are shown on request."""
+    """Without --details, the first screen is the whole output."""
     named = (Found(name="counters 1", kind=Kind.NSTAT), *FOUND)
     assert render_text(named, OVERFLOWS, width=80, color=False) == (
         "FOUND: The accept queue overflows\n"
@@ -79,19 +79,19 @@ def test_details_contain_every_reason_and_every_figure() -> None:
     )
 
 
-def test_long_sentences_are_wrapped_under_their_start() -> None:
+def test_the_lines_of_a_wrapped_sentence_are_aligned() -> None:
     sentence = "word " * 40 + "end"
     found = (Found(name="a", kind=Kind.SS, warnings=(sentence,)),)
     lines = render_text(found, NOTHING, width=300, color=False).splitlines()
-    told = [line for line in lines if "word" in line]
-    assert max(map(len, told)) <= 100
-    assert len(told) > 2
-    assert all(line.startswith("         word") for line in told[1:])
-    assert " ".join(" ".join(told).replace("[1]", "").split()) == f"Warning {sentence}"
+    shown = [line for line in lines if "word" in line]
+    assert max(map(len, shown)) <= 100
+    assert len(shown) > 2
+    assert all(line.startswith("         word") for line in shown[1:])
+    assert " ".join(" ".join(shown).replace("[1]", "").split()) == f"Warning {sentence}"
 
 
 def test_a_long_value_is_wrapped_next_to_its_name() -> None:
-    """The name stays on one line, so that figures can be scanned; a figure that belongs to another is indented."""
+    """The name stays on one line; a figure that is part of another is indented."""
     figures = (
         Figure(key="some", name="log_format own", value="$status " * 20),
         Figure(key="some", name="connections", value=7),
@@ -106,7 +106,7 @@ def test_a_long_value_is_wrapped_next_to_its_name() -> None:
 
 
 @pytest.mark.parametrize("color", [True, False])
-def test_a_strangers_file_name_or_line_sends_no_control_sequence(color: bool) -> None:  # noqa: FBT001 - a parameter
+def test_control_sequences_in_names_and_lines_do_not_reach_the_terminal(color: bool) -> None:  # noqa: FBT001 - a parameter
     found = Found(name="\x1b]0;x\x07.log", kind=None, error="[red]line[/red] \x1b[2J")
     load = load_run(notes=("\x1b[31m\rConnection refused",))
     text = render_text((found,), diagnose(seen(load)), width=80, color=color, everything=True)

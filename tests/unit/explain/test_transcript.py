@@ -1,4 +1,4 @@
-"""Pasted terminal sessions: prompts, several outputs in one file, and a terminal's control sequences."""
+"""A pasted terminal session is split into the outputs of its commands; prompts are not evidence."""
 
 from pathlib import Path
 
@@ -40,15 +40,17 @@ SOFTNET = f"0000ffff {{:08x}} 00000000 {' '.join(['00000000'] * 12)}\n"
         (("root@web1:~# ", "$ "), ["accept-queue overflow", "path loss"]),
     ],
 )
-def test_readings_of_two_hosts_are_not_compared(prompts: tuple[str, str], causes: list[str], tmp_path: Path) -> None:
-    """A prompt may or may not name the host."""
+def test_readings_are_compared_unless_the_prompts_name_two_hosts(
+    prompts: tuple[str, str], causes: list[str], tmp_path: Path
+) -> None:
+    """A prompt without a host may be from the same host."""
     first, second = prompts
     later = NSTAT.replace("17 ", "99 ")
     text = f"{first}nstat -az\n{NSTAT}{second}nstat -az\n{later}"
     text += f"{first}cat softnet_stat\n{SOFTNET.format(0)}{second}cat softnet_stat\n{SOFTNET.format(99)}"
-    told = explained(tmp_path, text)
-    assert sorted(each.cause.value for each in told.diagnosis.found) == causes
-    assert sum(" -> " in file.name for file in told.found) == len(causes)
+    explanation = explained(tmp_path, text)
+    assert sorted(each.cause.value for each in explanation.diagnosis.found) == causes
+    assert sum(" -> " in file.name for file in explanation.found) == len(causes)
 
 
 @pytest.mark.parametrize(
@@ -78,20 +80,20 @@ def test_an_indented_transcript_is_recognised(tmp_path: Path) -> None:
     assert [file.kind for file in explained(tmp_path, text).found] == [Kind.NSTAT]
 
 
-def test_each_output_in_a_transcript_is_a_separate_file(tmp_path: Path) -> None:
+def test_each_output_in_a_transcript_is_read_as_a_file(tmp_path: Path) -> None:
     """Two readings of one kind are compared; unknown outputs are skipped."""
     later = NSTAT.replace("17 ", "99 ")
     text = (
         f"Script started on 2026-11-22\n$ cat motd\nhello\n$ nstat -az\n{NSTAT}$ ss -ltn\n{SS}$ nstat -az\n{later}$ \n"
     )
-    told = explained(tmp_path, text)
-    assert [file.name for file in told.found] == [
+    explanation = explained(tmp_path, text)
+    assert [file.name for file in explanation.found] == [
         "pasted.txt, nstat -az (2)",
         "pasted.txt, ss -ltn (3)",
         "pasted.txt, nstat -az (4)",
         "pasted.txt, nstat -az (2) -> pasted.txt, nstat -az (4)",
     ]
-    assert [each.cause.value for each in told.diagnosis.found] == ["accept-queue overflow"]
+    assert [each.cause.value for each in explanation.diagnosis.found] == ["accept-queue overflow"]
 
 
 @pytest.mark.parametrize(
@@ -119,11 +121,11 @@ def test_other_texts_are_not_transcripts(text: str) -> None:
         ("hello there, this is no log", []),
     ],
 )
-def test_a_line_in_an_unknown_format_is_split_into_fields(line: str, fields: list[str]) -> None:
+def test_a_line_in_an_unknown_log_format_is_split_and_prose_is_not(line: str, fields: list[str]) -> None:
     assert fields_of(line) == fields
 
 
-def test_an_unknown_log_gets_a_remedy(tmp_path: Path) -> None:
+def test_the_error_for_an_unknown_log_names_the_options_for_its_format(tmp_path: Path) -> None:
     [file] = explained(tmp_path, "foo|10.1.1.1|GET /|200|0.123\n" * 3).found
     assert file.error is not None
     assert "--nginx-conf FILE" in file.error

@@ -1,4 +1,4 @@
-"""Files that are recognised but not read: their kinds, and the files to give instead."""
+"""If a file is recognised but cannot be used, the error names its kind or the file to give instead."""
 
 import gzip
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.support.explained import explained
 from tests.support.tables import table
 from tuneproof.explain.parse import event_loop
 
-# The text after the writer's name.
+# The end of the error, by its beginning.
 INSTEAD: Final = {
     "an access log of": (
         ": its times cover nginx and everything behind it, without distinguishing them; give nginx's own access log "
@@ -20,23 +20,23 @@ INSTEAD: Final = {
     "a log of": ", which explain does not read; give nginx's own logs for the same period",
 }
 
-OVER_LINES: Final = (
+PRETTY_PRINTED: Final = (
     '[\n  {\n    "@type": "type.googleapis.com/google.cloud.loadbalancing.type.LoadBalancerLogEntry"\n  }\n]'
 )
 
 
 @pytest.mark.parametrize(
-    ("line", "said"), [*table("other_logs"), (OVER_LINES, "an access log of a Google Cloud load balancer")]
+    ("line", "expected"), [*table("other_logs"), (PRETTY_PRINTED, "an access log of a Google Cloud load balancer")]
 )
-def test_a_log_that_nginx_did_not_write_is_named_and_not_read(line: str, said: str, tmp_path: Path) -> None:
-    """Some logs use nginx's names with other meanings."""
+def test_a_log_that_nginx_did_not_write_is_named_and_not_read(line: str, expected: str, tmp_path: Path) -> None:
+    """Some of these logs use the names of nginx's variables with other meanings."""
     (found,) = explained(tmp_path, {"log": f"{line}\n" * 3}).found
     assert (found.kind, found.figures) == (None, ())
-    assert found.error == said + INSTEAD[said.partition(" of ")[0] + " of"]
+    assert found.error == expected + INSTEAD[expected.partition(" of ")[0] + " of"]
 
 
-def test_a_file_is_an_access_log_if_the_user_gives_its_format(tmp_path: Path) -> None:
-    """Other programs may write such lines, too."""
+def test_with_a_given_format_another_programs_log_is_read_as_an_access_log(tmp_path: Path) -> None:
+    """The user knows what the file is; the error then concerns the format."""
     text = '{"ClientIP":"203.0.113.9","EdgeResponseStatus":200}\n'
     (found,) = explained(tmp_path, {"log": text}, log_formats=("$status",)).found
     assert found.error is not None
@@ -44,7 +44,7 @@ def test_a_file_is_an_access_log_if_the_user_gives_its_format(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("Active connections: 291 \nserver accepts handled requests\n 16 16 31 \n", "nginx's stub_status"),
         ("Total: 1230\nTCP:   800 (estab 500, closed 250)\n", "ss -tanmi prints"),
@@ -93,12 +93,12 @@ def test_a_file_is_an_access_log_if_the_user_gives_its_format(tmp_path: Path) ->
         ('{"st": 200, "rt": 0.1}\n{"st": 200, "rt": 0.1}\n', "--nginx-conf FILE with its log_format"),
     ],
 )
-def test_a_text_that_is_known_but_not_read_gets_one_sentence(text: str, said: str, tmp_path: Path) -> None:
-    """The sentence names the kind of text, or the file to give instead."""
+def test_a_known_text_that_is_not_read_has_its_own_error(text: str, expected: str, tmp_path: Path) -> None:
+    """The error names the kind of text, or the file to give instead."""
     (found,) = explained(tmp_path, {"text": text}).found
     assert found.error is not None
     assert found.error.startswith("not read: ")
-    assert said in found.error
+    assert expected in found.error
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Tests of the rows of messages, and of the page that is made from them."""
+"""Tests of the rows about nginx's messages, and of the page that is generated from them."""

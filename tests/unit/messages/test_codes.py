@@ -1,4 +1,4 @@
-"""A number in a message selects the clauses of its row."""
+"""The number in a message selects the clauses of its row that apply."""
 
 import pytest
 
@@ -25,7 +25,7 @@ WHY = "A rule. 2: the folder is missing. 18 to 21: a chain; see there. 7 (refuse
 
 
 @pytest.mark.parametrize(
-    ("codes", "told"),
+    ("codes", "expected"),
     [
         (["2"], "A rule. The folder is missing."),
         (["20"], "A rule. A chain; see there."),
@@ -34,11 +34,11 @@ WHY = "A rule. 2: the folder is missing. 18 to 21: a chain; see there. 7 (refuse
         (["99"], "A rule."),
     ],
 )
-def test_clauses_about_other_numbers_are_left_out(codes: list[str], told: str) -> None:
-    assert only_about(WHY, codes) == told
+def test_clauses_about_other_numbers_are_left_out(codes: list[str], expected: str) -> None:
+    assert only_about(WHY, codes) == expected
 
 
-def test_a_text_is_never_empty() -> None:
+def test_if_no_clause_applies_the_whole_text_is_kept() -> None:
     assert only_about("2: missing. 13: denied.", ["99"]) == "2: missing. 13: denied."
     for row in coded():
         why = messages()[row].why

@@ -1,4 +1,4 @@
-"""Text that people paste or remember leads to its row."""
+"""Lookup finds the row for a message that people paste or remember."""
 
 import re
 from typing import Final
@@ -51,23 +51,23 @@ def test_exactly_one_row_is_found(text: str, row: str) -> None:
         ),
     ],
 )
-def test_a_failure_to_resolve_or_connect_is_explained_by_what_nginx_was_doing(text: str, row: str) -> None:
-    """Proxied requests are one such case; nginx also requests OCSP responses and looks up the names of SMTP clients."""
+def test_the_row_for_a_failure_to_resolve_or_connect_depends_on_what_nginx_was_doing(text: str, row: str) -> None:
+    """Apart from proxying, nginx requests OCSP responses and resolves the names of SMTP clients."""
     assert [found.id for found in find(f"2026/11/26 09:00:01 [error] 7#7: {text}, client: 10.0.0.9")] == [row]
 
 
-def test_words_in_several_rows_find_all_of_them() -> None:
+def test_words_in_several_rows_find_them_up_to_a_limit() -> None:
     found = [row.id for row in find("too many open files")]
     assert {"files_accept", "files_upstream", "files_open"} <= set(found)
     assert len(find("upstream")) == MOST
 
 
 @pytest.mark.parametrize("text", ["", "xyz", "the sky is blue today"])
-def test_unrelated_words_match_nothing(text: str) -> None:
+def test_unrelated_text_finds_no_row(text: str) -> None:
     assert find(text) == ()
 
 
-def test_a_row_is_shown_with_the_versions_of_its_words() -> None:
+def test_a_row_is_shown_with_all_its_parts_and_the_versions_of_its_words() -> None:
     shown = list(lines(messages()["upstream_too_big_trailers"]))
     assert shown[:2] == [
         ("Message", messages()["upstream_too_big_trailers"].name),
@@ -81,7 +81,7 @@ def test_a_row_is_shown_with_the_versions_of_its_words() -> None:
     ]
 
 
-# Texts of strerror() in musl and in glibc, if they differ and rows contain the number.
+# Error texts of musl and glibc that differ, for the error numbers in the rows.
 MUSL: Final = {
     "Out of memory": "Cannot allocate memory",
     "No file descriptors available": "Too many open files",
@@ -103,7 +103,7 @@ def wordings(errno_words: str) -> list[str]:
     return [words.text for row in messages().values() for words in row.words if f": {errno_words})" in words.text]
 
 
-def test_a_message_truncated_before_its_error_number_leads_to_all_rows_that_begin_with_it() -> None:
+def test_a_message_truncated_before_its_error_number_finds_all_rows_that_begin_with_it() -> None:
     """People paste only the part that fits their screen."""
     found = [row.id for row in find("bind() to 0.0.0.0:80 failed")]
     assert {row.id for row in find("bind() to 0.0.0.0:80 failed (98: Address already in use)")} < set(found)
@@ -111,8 +111,8 @@ def test_a_message_truncated_before_its_error_number_leads_to_all_rows_that_begi
 
 
 @pytest.mark.parametrize(("musl", "glibc"), MUSL.items())
-def test_musls_words_lead_to_the_same_row(musl: str, glibc: str) -> None:
-    """The words may be in a whole message, at a truncated end, with another system's number, or alone."""
+def test_musls_error_texts_find_the_same_row(musl: str, glibc: str) -> None:
+    """The message may be whole, truncated, or have another system's error number; or only the error text is given."""
     assert wordings(glibc)
     for words in wordings(glibc):
         text = PLACE.sub("7", words.replace("<function>", "recv"))
@@ -125,20 +125,19 @@ def test_musls_words_lead_to_the_same_row(musl: str, glibc: str) -> None:
     assert set(find(musl)) & set(find(glibc))
 
 
-def test_every_errno_in_the_rows_has_the_same_words_in_musl_or_is_listed() -> None:
-    """Only words that differ between the libraries need to be listed."""
+def test_every_error_text_in_the_rows_is_the_same_in_musl_or_listed_above() -> None:
     alike = {
         *("Operation not permitted", "No such file or directory", "Bad file descriptor", "Permission denied"),
         *("Not a directory", "Invalid argument", "Too many open files in system", "No space left on device"),
         *("Broken pipe", "Resource temporarily unavailable", "Address family not supported by protocol"),
         *("Connection reset by peer", "Connection refused", "Read-only file system", "No such process"),
-        # These are nginx's own words about its resolver.
+        # nginx's resolver has texts of its own.
         *("Server failure", "Host not found", "Operation refused"),
     }
-    said = {
+    used = {
         found
         for row in messages().values()
         for words in row.words
         for found in re.findall(r"\(\d+: ([A-Z][^)<]+)\)", words.text)
     }
-    assert said - alike - set(MUSL.values()) - set(MUSL) == set()
+    assert used - alike - set(MUSL.values()) - set(MUSL) == set()

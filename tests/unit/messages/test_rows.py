@@ -1,4 +1,4 @@
-"""Each row contains everything that an answer needs, and each of its wordings leads to the row."""
+"""Each row is complete, and each of its wordings finds the row."""
 
 import re
 from unittest.mock import Mock
@@ -21,13 +21,13 @@ VERSION = re.compile(r"1\.\d+\.\d+")
 
 
 def sample(words: str) -> str:
-    """Return a message with these words: placeholders are filled with the shortest text."""
+    """Return a message with these words, in which a short text replaces each placeholder."""
     return PLACE.sub(lambda place: SAMPLES.get(place[1], "x"), words)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_each_wording_belongs_to_its_row_at_each_of_its_levels(row: Message) -> None:
-    """Other rows' words may begin in the same way."""
+def test_each_wording_finds_its_row_at_each_of_its_levels(row: Message) -> None:
+    """Wordings of other rows may begin with the same words."""
     for words in row.words:
         for level in row.levels or ("",):
             found = find_one(sample(words.text), level)
@@ -36,7 +36,7 @@ def test_each_wording_belongs_to_its_row_at_each_of_its_levels(row: Message) -> 
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_a_row_contains_everything_for_an_answer(row: Message) -> None:
+def test_a_row_is_complete_and_refers_only_to_existing_rows_and_pages(row: Message) -> None:
     for text in (row.name, row.happened, row.why, row.first, row.confirm, row.affects):
         assert text.strip() == text != ""
     assert not row.name.endswith(".")
@@ -53,7 +53,7 @@ def test_a_row_contains_everything_for_an_answer(row: Message) -> None:
     assert not row.page or (CHECKOUT / "docs" / row.page).is_file()
 
 
-def test_every_problem_has_a_row_and_names_are_unique() -> None:
+def test_every_kind_of_problem_has_a_row_and_names_are_unique() -> None:
     assert len(ROWS) >= 70
     assert {row.problem for row in ROWS} == set(Problem)
     assert len({row.name for row in ROWS}) == len(ROWS)
@@ -64,8 +64,8 @@ def test_events_belong_to_existing_rows() -> None:
 
 
 @pytest.mark.parametrize(("text", "level", "row"), table("messages"))
-def test_the_most_specific_row_decides(text: str, level: str, row: str) -> None:
-    """The words of other C libraries, the level, and the text that follows decide."""
+def test_the_most_specific_row_is_found(text: str, level: str, row: str) -> None:
+    """Rows may differ in their level, or in the text that follows; another C library may have other error texts."""
     found = find_one(text, level)
     assert found is not None
     assert found.id == row
@@ -84,7 +84,7 @@ def test_the_most_specific_row_decides(text: str, level: str, row: str) -> None:
     ],
 )
 def test_text_that_only_resembles_a_message_has_no_row(text: str, level: str) -> None:
-    """Text that ends with "in FILE:LINE" is nginx's message about its configuration only at level emerg or warn."""
+    """Messages of nginx that end with "in FILE:LINE" have level emerg or warn."""
     assert find_one(text, level) is None
 
 
@@ -99,7 +99,7 @@ def test_text_that_only_resembles_a_message_has_no_row(text: str, level: str) ->
         ("a message of nobody's that is long enough", None),
     ],
 )
-def test_a_truncated_message_is_found_if_only_one_row_begins_with_it(text: str, row: str | None) -> None:
+def test_a_truncated_message_finds_a_row_only_if_no_other_row_begins_with_it(text: str, row: str | None) -> None:
     found = find_cut(text)
     assert (found.id if found is not None else None) == row
 
@@ -114,8 +114,8 @@ def test_a_message_without_a_row_is_compared_with_few_wordings(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-def test_the_cheap_comparison_does_not_reject_truncated_messages(row: Message) -> None:
-    """Each wording is cut in the middle, and before its last character."""
+def test_the_quick_check_before_a_comparison_rejects_no_truncated_message(row: Message) -> None:
+    """Messages are cut in the middle, and before their last character."""
     for words in row.words:
         whole = sample(words.text)
         for text in (whole[: len(whole) // 2], whole[:-1]):
@@ -128,8 +128,8 @@ def test_the_cheap_comparison_does_not_reject_truncated_messages(row: Message) -
             assert all(each.begun in text for each in compared)
 
 
-def test_words_of_a_message_in_a_debug_line_are_not_a_message() -> None:
-    """The same words at level alert are a message."""
+def test_a_debug_line_with_a_messages_words_has_no_row() -> None:
+    """At level alert, the same words have one."""
     words = 'http finalize non-active request: "/a?"'
     assert find_one(words, "debug") is None
     assert find_one(words, "alert") is not None

@@ -1,6 +1,6 @@
-"""The rows match nginx's source: each of its messages has a row or a reason, and each row's words are in the source.
+"""The rows match nginx's source code: each message has a row or a reason for having none, and no row is obsolete.
 
-TUNEPROOF_NGINX_SOURCE names folders of nginx's source, separated by colons; without it nothing is compared.
+TUNEPROOF_NGINX_SOURCE names folders of nginx's source, separated by colons; if unset, these tests are skipped.
 """
 
 import os
@@ -31,7 +31,7 @@ def is_valid(words: Words, version: tuple[int, ...]) -> bool:
 
 @NO_SOURCE
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.name)
-def test_each_message_in_the_source_has_a_row_or_a_reason(source: Path) -> None:
+def test_each_message_in_the_source_has_a_row_or_a_reason_for_having_none(source: Path) -> None:
     known = list(written(source))
     assert len(known) > 1_000
     assert [f"{each.file}: [{each.level}] {each.format}" for each in missing(known)] == []
@@ -52,8 +52,7 @@ def test_each_rows_words_are_in_the_source_of_its_versions(source: Path) -> None
     assert wrong == []
 
 
-def test_a_message_without_a_row_or_a_reason_is_found() -> None:
-    """The comparison above can fail."""
+def test_a_message_without_a_row_or_a_reason_is_reported_as_missing() -> None:
     new = Written(file="http/ngx_http_upstream.c", level="error", format="upstream sent a riddle: %V")
     own = Written(file="http/ngx_http_upstream.c", level="error", format="upstream sent too big header")
     assert list(missing([new, own])) == [new]
