@@ -1,4 +1,4 @@
-"""All causes together: the findings, their order, and the output."""
+"""The diagnosis of all causes together: what is found, in which order, and how it is shown."""
 
 import json
 import re
@@ -30,7 +30,7 @@ from tuneproof.explain.diagnosis.findings import Cause, CauseVerdict
 from tuneproof.explain.diagnosis.render import details, headline, rows, summary, to_json
 
 
-def test_a_busy_host_with_nothing_wrong_has_no_finding() -> None:
+def test_healthy_evidence_of_all_kinds_rules_every_cause_out() -> None:
     diagnosis = diagnose(healthy_evidence())
     assert [(each.cause, each.verdict) for each in diagnosis.assessments] == [
         (cause, CauseVerdict.RULED_OUT) for cause in Cause
@@ -42,8 +42,8 @@ def test_a_busy_host_with_nothing_wrong_has_no_finding() -> None:
 @pytest.mark.parametrize(
     "kind", ["captures", "access_logs", "counters", "sockets", "softnet", "processes", "pidstat", "load_runs"]
 )
-def test_each_kind_of_healthy_evidence_alone_gives_no_finding(kind: str) -> None:
-    """Such evidence counts as healthy if it shows requests and their times."""
+def test_each_kind_of_healthy_evidence_alone_shows_no_cause(kind: str) -> None:
+    """The diagnosis is healthy only if the evidence shows requests and their times."""
     diagnosis = diagnose(EvidenceSet(**{kind: getattr(healthy_evidence(), kind)}))
     assert diagnosis.healthy == (kind in {"captures", "access_logs", "load_runs"})
     assert diagnosis.found == ()
@@ -57,7 +57,7 @@ def test_each_kind_of_healthy_evidence_alone_gives_no_finding(kind: str) -> None
     ],
     ids=["one reading", "retransmissions"],
 )
-def test_evidence_that_covers_too_little_is_not_healthy(given: object) -> None:
+def test_too_little_evidence_is_not_healthy(given: object) -> None:
     diagnosis = diagnose(seen(given))
     assert (diagnosis.healthy, diagnosis.found, diagnosis.possible) == (False, (), ())
     assert headline(diagnosis) == "These files show too little to say whether all is well."
@@ -79,8 +79,7 @@ def test_the_headline_names_symptoms_that_the_files_could_not_show(given: object
     assert [row.text[:14] for row in rows(diagnosis) if row.label == "Confirm"] == ["the access log"]
 
 
-def test_a_lack_of_evidence_is_not_healthy() -> None:
-    """Without evidence, the headline says that nothing is known."""
+def test_without_evidence_nothing_is_healthy_and_no_cause_is_seen() -> None:
     diagnosis = diagnose(EvidenceSet())
     assert not diagnosis.healthy
     assert [(each.cause, each.verdict) for each in diagnosis.assessments] == [
@@ -90,7 +89,7 @@ def test_a_lack_of_evidence_is_not_healthy() -> None:
 
 
 def test_the_finding_that_explains_most_comes_first() -> None:
-    """One lost segment in fifty delays fewer requests than a backend that is always slow; one in twelve does not."""
+    """Loss of 2 % of the segments delays fewer requests than a slow backend does, loss of 8 % more."""
     for lost, in_order in (
         (0.02, [Cause.BACKEND_SLOW, Cause.PATH_LOSS]),
         (0.08, [Cause.PATH_LOSS, Cause.BACKEND_SLOW]),
@@ -98,8 +97,7 @@ def test_the_finding_that_explains_most_comes_first() -> None:
         assert causes(diagnose(both_legs(front=lossy(lost), backend_s=spread(0.3)))) == in_order
 
 
-def test_a_cause_comes_before_its_consequences() -> None:
-    """An overflow during a stall is a consequence of the stall, and a full SYN queue that of a full accept queue."""
+def test_a_stall_comes_before_the_overflow_that_follows_from_it() -> None:
     diagnosis = diagnose(
         seen(legs(request_s=spread(0.05, 0.4)), grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100))
     )
@@ -109,8 +107,8 @@ def test_a_cause_comes_before_its_consequences() -> None:
     ]
 
 
-def test_a_full_syn_queue_is_a_consequence_of_a_full_accept_queue() -> None:
-    """In that case, most drops are overflows; if they are not, the SYN queue comes first."""
+def test_a_full_syn_queue_follows_from_a_full_accept_queue_if_most_drops_are_overflows() -> None:
+    """Otherwise, the SYN queue comes first."""
     both = seen(grown(ListenOverflows=900, ListenDrops=1000, TCPReqQFullDrop=100))
     assert causes(diagnose(both)) == [Cause.ACCEPT_QUEUE_OVERFLOW, Cause.SYN_QUEUE_DROP]
     flood = seen(grown(ListenOverflows=100, ListenDrops=1000, TCPReqQFullDrop=900))
@@ -118,8 +116,8 @@ def test_a_full_syn_queue_is_a_consequence_of_a_full_accept_queue() -> None:
     assert diagnose(flood).consequences == ()
 
 
-def test_clients_that_leave_during_a_stall_are_its_consequence() -> None:
-    """Clients that leave are then not a separate cause, and are mentioned once."""
+def test_clients_that_leave_are_a_consequence_of_a_stall() -> None:
+    """They are mentioned once, and are not a cause that was found."""
     diagnosis = diagnose(seen(legs(request_s=spread(0.05, 0.4)), log(client_closed_499=40, closed_499_without_time=30)))
     assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     assert [row.text for row in rows(diagnosis) if "40 of 200" in row.text] == [
@@ -129,8 +127,8 @@ def test_clients_that_leave_during_a_stall_are_its_consequence() -> None:
     assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.CLIENT_GONE, Cause.EVENT_LOOP_STALL)]
 
 
-def test_a_possible_cause_is_not_healthy() -> None:
-    """Something may be wrong: the screen names the evidence that would confirm it, but suggests no change yet."""
+def test_a_possible_cause_is_not_healthy_and_has_no_next_step() -> None:
+    """The screen names the evidence that would confirm the cause instead."""
     diagnosis = diagnose(seen(service(**repeated_syns())))
     assert not diagnosis.healthy
     assert diagnosis.found == ()
@@ -140,7 +138,7 @@ def test_a_possible_cause_is_not_healthy() -> None:
     assert "Next" not in labels
 
 
-def test_possible_causes_are_sorted_by_how_much_they_could_explain() -> None:
+def test_the_possible_cause_that_could_explain_most_comes_first() -> None:
     late = log(connect_time_s=spread(0.001, 0.308), client_closed_499=40)
     front = lossy(0.009, data_after_peer_fin_flows=40)
     resets = replace(front["from_client"], resets=40)
@@ -150,7 +148,7 @@ def test_possible_causes_are_sorted_by_how_much_they_could_explain() -> None:
     assert [round(each.touched, 3) for each in diagnosis.possible[:2]] == [0.2, 0.009]
 
 
-def test_the_screen_says_nothing_twice() -> None:
+def test_the_screen_shows_each_sentence_and_each_command_once() -> None:
     given = seen(
         log(connect_time_s=spread(0.001, 0.25), client_closed_499=40, header_minus_connect_s=spread(0.3)),
         service(**repeated_syns()),
@@ -165,16 +163,16 @@ def test_causes_without_evidence_are_listed_as_not_checked() -> None:
     """Most servers do not use QUIC, so the list omits it."""
     assert headline(diagnose(seen(log()))) == "No problem found in these files; other evidence may still show one."
     diagnosis = diagnose(seen(grown()))
-    looked_at = [Cause.SYN_QUEUE_DROP, Cause.ACCEPT_QUEUE_OVERFLOW, Cause.PATH_LOSS]
-    not_asked_for = [*looked_at, Cause.QUIC_UNANSWERED]
+    checked = [Cause.SYN_QUEUE_DROP, Cause.ACCEPT_QUEUE_OVERFLOW, Cause.PATH_LOSS]
+    not_listed = [*checked, Cause.QUIC_UNANSWERED]
     assert [(row.label, row.text) for row in rows(diagnosis)][:-1] == [
-        ("Open", f"not checked: {', '.join(label(cause) for cause in Cause if cause not in not_asked_for)}"),
-        ("Not", ", ".join(looked_at)),
+        ("Open", f"not checked: {', '.join(label(cause) for cause in Cause if cause not in not_listed)}"),
+        ("Not", ", ".join(checked)),
     ]
     assert "  Against: No accept queue overflowed (ListenOverflows + 0). (counters 1)" in list(details(diagnosis))
 
 
-def test_the_details_begin_with_the_primary_finding_and_its_consequences() -> None:
+def test_the_details_begin_with_the_primary_cause_and_name_its_consequences() -> None:
     text = list(details(diagnose(seen(legs(request_s=spread(0.05, 0.4)), log(client_closed_499=40)))))
     assert text[0] == "Found: nginx's event loop stalls."
     assert text[1].startswith("  For: nginx holds a request for 50 ms (median), 400 ms (p90)")
@@ -185,8 +183,7 @@ def test_the_details_begin_with_the_primary_finding_and_its_consequences() -> No
     )
 
 
-def test_a_diagnosis_in_json_contains_every_verdict_with_its_reasons() -> None:
-    """A program gets the same content as a person."""
+def test_a_diagnosis_in_json_contains_the_verdicts_with_their_reasons() -> None:
     given = seen(grown(ListenOverflows=9, ListenDrops=9))
     made = json.loads(json.dumps(to_json(diagnose(given))))
     assert (made["healthy"], made["found"], made["consequences"]) == (False, ["accept-queue overflow"], [])
@@ -197,7 +194,7 @@ def test_a_diagnosis_in_json_contains_every_verdict_with_its_reasons() -> None:
     ]
 
 
-def test_every_cause_has_a_next_step_and_an_existing_page() -> None:
+def test_every_cause_has_texts_and_the_pages_in_them_exist() -> None:
     assert set(CAUSE_TEXTS) == set(Cause)
     pages = [page for text in CAUSE_TEXTS.values() for page in re.findall(r"docs/[\w-]+\.md", text.next_step)]
     assert pages
@@ -205,7 +202,7 @@ def test_every_cause_has_a_next_step_and_an_existing_page() -> None:
 
 
 def test_the_first_screen_is_also_a_paragraph_in_json() -> None:
-    """The paragraph contains the cause and its figure, other possible causes, those ruled out, and the next step."""
+    """The paragraph contains the cause with its figure, the causes ruled out, and the next step."""
     diagnosis = diagnose(both_legs(lossy(0.03)))
     paragraph = summary(diagnosis)
     assert paragraph.startswith(
@@ -217,13 +214,13 @@ def test_the_first_screen_is_also_a_paragraph_in_json() -> None:
     assert to_json(diagnosis)["summary"] == paragraph
 
 
-def test_each_further_cause_has_its_own_next_step() -> None:
-    """The steps are in the order of the causes; in JSON, causes that were not found have an empty step."""
+def test_each_found_cause_has_its_own_next_step() -> None:
+    """The steps are in the order of the causes; in JSON, the other causes have an empty step."""
     diagnosis = diagnose(both_legs(lossy(0.03), request_s=spread(0.05, 0.4)))
     assert [each.cause for each in diagnosis.found] == [Cause.PATH_LOSS, Cause.EVENT_LOOP_STALL]
-    told = list(rows(diagnosis))
-    assert next(row.text for row in told if row.label == "Also").startswith("nginx's event loop stalls: ")
-    assert [row.text for row in told if row.label == "Next"] == [
+    screen = list(rows(diagnosis))
+    assert next(row.text for row in screen if row.label == "Also").startswith("nginx's event loop stalls: ")
+    assert [row.text for row in screen if row.label == "Next"] == [
         CAUSE_TEXTS[Cause.PATH_LOSS].next_step,
         CAUSE_TEXTS[Cause.EVENT_LOOP_STALL].next_step,
     ]

@@ -1,4 +1,4 @@
-"""Messages together: their consequences, the one that explains the most, and the number of affected requests."""
+"""The messages of all logs together: the most important one, its consequences, and the requests that it affects."""
 
 import pytest
 
@@ -35,6 +35,7 @@ def written(*messages: str, second: int = 1, client: int = 9) -> list[str]:
 
 
 def found(lines: list[str], requests: LogSummary | None = None) -> Messages:
+    """Return the messages of an error log, next to an access log if one is given."""
     return message_findings(evidence(lines, requests))
 
 
@@ -46,7 +47,7 @@ def evidence(lines: list[str], requests: LogSummary | None = None) -> EvidenceSe
 
 
 def requests(number: int, failed: int, status: int = 502, hour: int = 9) -> LogSummary:
-    """Return an access log of one hour."""
+    """Return an access log of one hour, in which the first requests failed."""
     made = (
         f'10.0.0.9 - - [26/Nov/2026:{hour:02}:{second * 59 // number:02}:00 +0100] "GET /a HTTP/1.1" '
         f'{status if second < failed else 200} 5 "-" "-"'
@@ -55,7 +56,7 @@ def requests(number: int, failed: int, status: int = 502, hour: int = 9) -> LogS
     return summarise(records(made, COMBINED), format_name="combined")
 
 
-def test_a_message_is_reported_with_its_times_count_and_clients() -> None:
+def test_a_finding_has_the_count_times_and_subjects_of_its_messages() -> None:
     (finding,) = found([*written(*[REFUSED] * 3), *written(*[REFUSED] * 2, second=100, client=8)]).problems
     assert (finding.row.id, finding.number) == ("upstream_refused", 5)
     assert (finding.first, finding.last) == ("2026/11/26 09:00:01", "2026/11/26 09:01:41")
@@ -65,16 +66,16 @@ def test_a_message_is_reported_with_its_times_count_and_clients() -> None:
     assert finding.servers == {"shop": 5}
 
 
-def test_a_consequence_is_not_the_headline() -> None:
-    """The number of its messages does not matter, unless its cause is missing."""
+def test_a_message_that_follows_from_another_is_not_a_problem_itself() -> None:
+    """It may be logged more often than its cause. Without the cause, it is the problem."""
     (finding,) = found(written(REFUSED, *[NONE_LEFT] * 9)).problems
     assert finding.row.id == "upstream_refused"
     assert [(each.row.id, each.number) for each in finding.consequences] == [("no_live_upstreams", 9)]
     assert [each.row.id for each in found(written(NONE_LEFT)).problems] == ["no_live_upstreams"]
 
 
-def test_the_message_that_affects_the_most_requests_comes_first() -> None:
-    """A killed worker affects more than one request."""
+def test_the_message_that_affects_most_requests_comes_first() -> None:
+    """A killed worker counts as a hundred requests."""
     told = found(written(*[REFUSED] * 3, *[BIG] * 5, KILLED))
     assert [each.row.id for each in told.problems] == ["worker_killed_9", "upstream_too_big_header", "upstream_refused"]
 
@@ -88,7 +89,7 @@ def test_nginxs_own_message_comes_before_as_many_from_other_programs() -> None:
     assert [each.row.id for each in told.problems] == ["ingress_service_missing", "upstream_refused"]
 
 
-def test_ordinary_messages_take_one_line_with_their_share() -> None:
+def test_ordinary_messages_share_one_line() -> None:
     told = found(written(REFUSED, *[CLOSED] * 3, MISSING))
     assert [each.row.id for each in told.ordinary] == ["client_closed_keepalive"]
     assert [each.row.id for each in told.looks] == ["file_missing"]
@@ -97,7 +98,7 @@ def test_ordinary_messages_take_one_line_with_their_share() -> None:
     assert texts["Maybe"].startswith("A file does not exist: 1 message, at 2026/11/26 09:00:05. Next: Compare the path")
 
 
-def test_a_message_that_may_be_a_problem_is_not_a_finding() -> None:
+def test_a_message_that_may_be_a_problem_is_logged_not_found() -> None:
     given = evidence(written(*[MISSING] * 30))
     said = headline(diagnose(given), message_findings(given))
     assert (
@@ -106,17 +107,17 @@ def test_a_message_that_may_be_a_problem_is_not_a_finding() -> None:
 
 
 def test_an_access_log_of_the_same_time_shows_how_many_requests_are_affected() -> None:
-    """An access log from another hour does not."""
+    """An access log from another hour is not used."""
     lines = written(*[BIG] * 40, second=600)
     (finding,) = found(lines, requests(200, 50)).problems
     assert (finding.of_requests, finding.answered, finding.is_rare) == (200, 50, False)
     (of_three,) = found(written(BIG, second=600), requests(3, 1)).problems
-    assert not of_three.is_rare, "somebody may have selected these three lines"
+    assert not of_three.is_rare, "three requests are too few to show that a message is rare"
     (elsewhere,) = found(lines, requests(200, 50, hour=12)).problems
     assert (elsewhere.of_requests, elsewhere.answered) == (None, None)
 
 
-def test_one_message_in_thousands_of_requests_explains_nothing() -> None:
+def test_one_message_in_thousands_of_requests_is_rare() -> None:
     """The message is reported, but not in the headline."""
     given = evidence(written(BIG, second=600), requests(3000, 1))
     told = message_findings(given)
@@ -126,29 +127,29 @@ def test_one_message_in_thousands_of_requests_explains_nothing() -> None:
 
 
 def test_a_502_with_its_reason_in_the_log_is_not_a_refusal() -> None:
-    """A finding that the backend refuses would be false."""
+    """Messages explain all 502s, so none is from a refused connection."""
     given = evidence(written(*[BIG] * 50, second=600), requests(200, 50))
     told = message_findings(given)
     assert headline(diagnose(given), told) == f"FOUND: {told.problems[0].row.name}"
     assert not any("refused" in row.text for row in rows(diagnose(given), told) if row.label in {"Open", "Also"})
 
 
-def test_a_message_with_consequences_explains_them_too() -> None:
-    """Of two causes with as many messages, the one that others follow from comes first."""
+def test_the_consequences_of_a_message_add_to_its_weight() -> None:
+    """Of two problems with one message each, the one with a consequence comes first."""
     denied = 'audit: type=1400 audit(1.1:9): apparmor="DENIED" operation="open" name="/srv/a" comm="nginx"'
     killed = "Out of memory: Killed process 7 (nginx) total-vm:9kB"
     told = found([*(f"Nov 26 09:00:00 a kernel: {text}" for text in (denied, killed)), *written(KILLED)])
     assert [each.row.id for each in told.problems] == ["oom_host", "apparmor_denied"]
 
 
-def test_idle_connections_closed_for_want_of_others_are_a_consequence() -> None:
+def test_reused_connections_are_a_consequence_of_too_few_worker_connections() -> None:
     words = "1024 worker_connections are not enough"
     (finding,) = found(written(f"[alert] 7#7: {words}", f"[warn] 7#7: {words}, reusing connections")).problems
     assert (finding.row.id, finding.consequences[0].row.id) == ("worker_connections", "worker_connections_reused")
 
 
-def test_another_cause_comes_before_messages_that_are_only_logged() -> None:
-    """The messages are listed below the cause."""
+def test_a_cause_from_other_evidence_comes_before_the_messages() -> None:
+    """The messages are listed after it."""
     given = seen(grown(ListenOverflows=90, ListenDrops=90))
     told = found(written(*[BIG] * 5))
     assert headline(diagnose(given), told) == "FOUND: The accept queue overflows"
@@ -156,20 +157,20 @@ def test_another_cause_comes_before_messages_that_are_only_logged() -> None:
 
 
 @pytest.mark.parametrize(("number", "causes"), [(ENOUGH_MESSAGES - 1, ()), (ENOUGH_MESSAGES, True)])
-def test_a_cause_without_its_message_is_reported_as_not_logged(number: int, causes: object) -> None:
-    """A file with only a few lines is not judged: somebody may have selected lines without the message."""
+def test_a_cause_is_not_logged_if_a_log_of_some_length_lacks_its_message(number: int, causes: object) -> None:
+    """A few lines show nothing: somebody may have selected them."""
     absent = found(written(*[BIG] * number)).not_logged()
     assert absent == causes or (causes is True and Cause.REFUSED in absent and Cause.NO_PORT in absent)
     assert Cause.REFUSED not in found(written(*[REFUSED] * number)).not_logged()
 
 
-def test_messages_without_a_row_are_shown() -> None:
+def test_an_unknown_message_is_shown_if_its_level_is_error() -> None:
     told = found(written("[error] 7#7: *1 a riddle", "[info] 7#7: *1 a riddle"))
     assert (told.unknown, told.unknown_examples) == (1, ("a riddle",))
     assert any(row.label == "Unknown" and "a riddle" in row.text for row in rows(diagnose(seen()), told))
 
 
-def test_details_and_json_contain_every_message() -> None:
+def test_details_and_json_contain_all_messages() -> None:
     told = found(written(REFUSED, NONE_LEFT, MISSING, CLOSED))
     whole = "\n".join(details(told))
     assert all(f"({row})" in whole for row in ("upstream_refused", "file_missing", "client_closed_keepalive"))
@@ -178,8 +179,8 @@ def test_details_and_json_contain_every_message() -> None:
     assert document["found"][0]["consequences"][0]["id"] == "no_live_upstreams"
 
 
-def test_names_with_few_requests_are_counted_and_not_listed() -> None:
-    """If the maximum number of names is kept, there may be more."""
+def test_many_clients_with_few_messages_each_are_counted_instead_of_listed() -> None:
+    """At most 256 clients are kept, so there may be more."""
     lines = [written(REFUSED, client=number)[0] for number in range(200)]
     (finding,) = found(lines).problems
     text = "".join(line.text for line in answer(finding))
@@ -192,8 +193,8 @@ def test_names_with_few_requests_are_counted_and_not_listed() -> None:
 STREAM = 'client: 10.0.0.9, server: 0.0.0.0:3306, upstream: "10.0.0.5:3306", bytes from/to client:0/0'
 
 
-def test_stream_connections_get_no_status() -> None:
-    """They are reported without a 502, and without a share of the requests in an access log."""
+def test_messages_about_stream_connections_have_no_status() -> None:
+    """They are also not compared with the number of requests in an access log."""
     streams = written(*[REFUSED.rstrip(", ") + f", {STREAM}"] * 2)
     (finding,) = found(streams, requests(50, 5)).problems
     told = {line.label: line.text for line in answer(finding)}
@@ -205,7 +206,7 @@ def test_stream_connections_get_no_status() -> None:
     assert finding.of_requests == 50
 
 
-def test_stream_connections_do_not_get_a_status_from_later_messages_either() -> None:
+def test_a_consequence_for_stream_connections_has_no_status() -> None:
     timed_out = f"[error] 7#7: *1 upstream timed out (110: Connection timed out) while connecting to upstream, {STREAM}"
     none_left = f"{NONE_LEFT}{STREAM}"
     (finding,) = found(written(timed_out, none_left)).problems
@@ -213,8 +214,8 @@ def test_stream_connections_do_not_get_a_status_from_later_messages_either() -> 
     assert follows == "No upstream server is considered alive: 1 message."
 
 
-def test_the_advice_for_connections_in_stream_applies_to_stream() -> None:
-    """The advice omits keepalive and http_500, unless requests are affected, too."""
+def test_the_next_step_for_stream_connections_suits_stream() -> None:
+    """It omits keepalive, unless HTTP requests are affected, too."""
     no_port = (
         "[crit] 7#7: *1 connect() to 10.0.0.5:80 failed (99: Cannot assign requested address) while connecting to "
     )
@@ -230,8 +231,8 @@ def test_the_advice_for_connections_in_stream_applies_to_stream() -> None:
 
 
 @pytest.mark.parametrize("starttls", ["", " using starttls"])
-def test_the_advice_for_connections_in_mail_applies_to_mail(starttls: str) -> None:
-    """In mail{}, there is no upstream block, no further server and no proxy_bind: auth_http names the server."""
+def test_the_next_step_for_mail_connections_suits_mail(starttls: str) -> None:
+    """In mail{}, auth_http names the server; there is no upstream block and no proxy_bind."""
     mail = f'client: 10.0.0.9{starttls}, server: 0.0.0.0:143, login: "a", upstream: 10.0.0.5:143'
     no_port = "[crit] 7#7: *1 connect() to 10.0.0.5:143 failed (99: Cannot assign requested address) while connecting "
     (finding,) = found(written(f"{no_port}to upstream, {mail}"), requests(50, 5)).problems
@@ -244,14 +245,13 @@ def test_the_advice_for_connections_in_mail_applies_to_mail(starttls: str) -> No
     assert ["auth_http" in line.text for line in answer(finding) if line.label == "Next"] == [False, True]
 
 
-def test_a_headline_about_a_cache_file_does_not_mention_clients() -> None:
-    """Only the number and the times of such messages show whether there is a problem."""
+def test_the_headline_about_a_cache_file_names_frequency_and_times() -> None:
+    """No client is named in such messages."""
     told = found(written('[crit] 7#7: cache file "/a" has md5 collision'))
     assert headline(diagnose(evidence([CLOSED])), told).endswith("depends on how often it happens, and when")
 
 
-def test_the_cause_is_that_of_the_error_number_in_the_messages() -> None:
-    """Of all the reasons in a row, only the logged ones are reported."""
+def test_why_contains_only_the_error_numbers_that_were_logged() -> None:
     denied = '[emerg] 7#7: open() "/a/b.log" failed (13: Permission denied)'
     (finding,) = found(written(denied)).problems
     assert finding.row.why.startswith("nginx -t or nginx was run without sudo")
@@ -263,8 +263,8 @@ def test_the_cause_is_that_of_the_error_number_in_the_messages() -> None:
     assert "7: " not in finding.row.why
 
 
-def test_a_subrequest_has_no_status_of_its_own() -> None:
-    """The failure of a mirrored request does not affect any client."""
+def test_messages_about_subrequests_have_no_status() -> None:
+    """A failed subrequest of mirror, for example, affects no client."""
     inner = [line.replace(', upstream: "', ', subrequest: "/m", upstream: "') for line in written(REFUSED, REFUSED)]
     (finding,) = found(inner, requests(50, 5)).problems
     told = {line.label: line.text for line in answer(finding)}
@@ -274,8 +274,8 @@ def test_a_subrequest_has_no_status_of_its_own() -> None:
     assert "else 502" in {line.label: line.text for line in answer(finding)}["Affects"]
 
 
-def test_a_failed_start_counts_once_in_log_and_journal_together() -> None:
-    """The failure is written to both; another failure of the same kind is only in the log."""
+def test_a_failed_start_in_both_log_and_journal_counts_once() -> None:
+    """At its start, nginx logs such messages and prints them. One of the six is only in the log."""
     words = "bind() to 0.0.0.0:{} failed (98: Address already in use)"
     log = written(*[f"[emerg] 7#7: {words.format(80)}"] * 5, "[emerg] 7#7: still could not bind()")
     log += written(f"[emerg] 7#7: {words.format(81)}")
@@ -292,15 +292,15 @@ def test_a_failed_start_counts_once_in_log_and_journal_together() -> None:
     assert found([*log, *journal]).problems[0].number == 6
 
 
-def test_a_configuration_that_loads_is_not_a_problem() -> None:
+def test_a_successful_test_of_the_configuration_is_ordinary() -> None:
     read = "nginx: the configuration file /etc/nginx/nginx.conf syntax is ok"
     told = found([read, "nginx: configuration file /etc/nginx/nginx.conf test is successful"])
     assert {each.row.id for each in told.ordinary} == {"configuration_ok", "configuration_syntax_ok"}
     assert headline(diagnose(evidence([CLOSED])), told).startswith("No problem in these messages")
 
 
-def test_a_configuration_that_nginx_can_read_may_still_fail() -> None:
-    """After checking the syntax, nginx opens zones, logs and ports."""
+def test_a_configuration_with_correct_syntax_may_still_fail() -> None:
+    """After checking the syntax, nginx creates zones, and opens logs and ports."""
     told = found(
         [
             "nginx: the configuration file /etc/nginx/nginx.conf syntax is ok",
@@ -319,7 +319,7 @@ def test_a_consequence_is_reported_with_its_own_status() -> None:
     assert told["Follows"].endswith("1 message, answered 500.")
 
 
-def test_servers_that_nginx_is_denied_access_to_leave_no_live_upstream() -> None:
+def test_no_live_upstream_follows_from_denied_connects() -> None:
     denied = "[crit] 7#7: *1 connect() to 10.0.0.5:80 failed (13: Permission denied) while connecting to upstream, "
     (finding,) = found(written(denied, *[NONE_LEFT] * 9)).problems
     assert (finding.row.id, [each.row.id for each in finding.consequences]) == (
@@ -360,8 +360,8 @@ def test_a_consequence_is_listed_under_its_cause(cause: str, lines: list[str]) -
     assert (finding.row.id, len(finding.consequences)) == (cause, 1)
 
 
-def test_lines_of_one_event_count_once() -> None:
-    """The kernel writes three lines for each process that it kills, and systemd writes three for each failed start."""
+def test_the_kernels_lines_about_one_killed_process_count_once() -> None:
+    """An excerpt may also contain only one of its three lines."""
     killed = [
         "[7.1] nginx invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=984",
         "[7.1] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=a,task=nginx,pid=812,uid=101",
@@ -374,16 +374,16 @@ def test_lines_of_one_event_count_once() -> None:
 
 
 @pytest.mark.parametrize(("words", "other"), [("server: shop", "server: blog"), ("/a/1 ", "/b "), (":02 ", ":00 ")])
-def test_messages_that_are_earlier_or_about_something_else_do_not_follow(words: str, other: str) -> None:
-    """Such messages concern another server block or another location's upstream, or precede the failure."""
+def test_a_message_that_is_earlier_or_about_something_else_is_not_a_consequence(words: str, other: str) -> None:
+    """It may concern another server block or another URI, or precede the failure."""
     refused, none_left = (line.replace("/a/0 ", "/a/1 ") for line in written(REFUSED, NONE_LEFT))
     (finding,) = found([refused, none_left]).problems
     assert len(finding.consequences) == 1
     assert [each.consequences for each in found([refused, none_left.replace(words, other)]).problems] == [(), ()]
 
 
-def test_disabling_the_server_that_failed_is_a_consequence() -> None:
-    """The message names the server's address, not the upstream block."""
+def test_disabling_a_server_is_a_consequence_of_its_failure() -> None:
+    """Both messages name the server's address, so another server's failure is not its cause."""
     disabled = "[warn] 7#7: *1 upstream server temporarily disabled while connecting to upstream, "
     lines = [line.replace("/a/1 ", "/a/0 ") for line in written(REFUSED, disabled)]
     assert found(lines).looks == ()

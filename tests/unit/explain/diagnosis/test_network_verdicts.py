@@ -1,4 +1,4 @@
-"""Cases of packets that the path loses, and of a listener's two queues: for accept(), and for half-open connections."""
+"""Verdicts about path loss, and about a listener's two queues: the accept queue and the SYN queue."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -76,7 +76,7 @@ def resent(segments: int = 100, *, again: int = 10, **values: int) -> dict[str, 
 
 
 def captured_at(behind_s: float, before_s: float) -> dict[str, Any]:
-    """Return the times that the ends behind and in front of the capture take to answer in a handshake."""
+    """Return how long the server behind the capture and the client in front of it take to answer in a handshake."""
     return {"syn_to_synack_s": spread(behind_s), "synack_to_ack_s": spread(before_s)}
 
 
@@ -97,16 +97,16 @@ def accepting(connections: int, **counted: int) -> tuple[CounterSnapshot, ...]:
 
 OVERFLOWS: Final = "TcpExt.ListenOverflows"
 FIVE, NINE = readings({OVERFLOWS: 5}, {OVERFLOWS: 9})
-# Only for the step with the decrease, the increment is unknown.
+# Only the increment of the step with the decrease is unknown.
 RESTARTED: Final = readings(
     *({OVERFLOWS: number, "Tcp.OutSegs": segments} for number, segments in ((5, 50), (8, 60), (1, 10), (2, 20)))
 )
 
 CASES: Final[Rows] = {
-    # Data is sent again to receivers with gaps; a host's counters show loss if the host serves nothing else.
+    # Retransmissions and reported gaps show loss; a host's counters do so only if it serves nothing else.
     path_loss.assess: [
         *ALIKE,
-        # A share with a lower limit of one in a hundred explains slowness; a smaller share slows long transfers.
+        # Loss explains a complaint if the share's lower limit is 1 %; less loss slows only long transfers.
         *(
             row(f"{share:.2%} sent again", verdict, service(**lossy(share)))
             for share, verdict in (
@@ -119,16 +119,16 @@ CASES: Final[Rows] = {
         ),
         row("SYNs as well", FOUND, "for 2: retransmitted their SYN", service(**lossy(), **repeated_syns())),
         row(
-            "no hole",
+            "no gap",
             POSSIBLE,
             "for 1: reported few gaps (0)",
             service(**lossy(from_client=Side(packets=4000, data_segments=200))),
         ),
-        row("an echo for four segments", FOUND, again(40, acks=10)),
-        row("fewer echoes", POSSIBLE, again(40, acks=9)),
+        row("one duplicate ACK per four segments", FOUND, again(40, acks=10)),
+        row("fewer duplicate ACKs", POSSIBLE, again(40, acks=9)),
         row("ten segments", FOUND, again(10, segments=100, acks=100)),
         row("nine segments", NOT_SEEN, again(9, segments=100, acks=100)),
-        # Three repeated SYN/ACKs show a full server, to which clients send again, unless its own data is lost, too.
+        # Three retransmitted SYN/ACKs show a full accept queue, unless the server's own data is lost, too.
         *(
             row(
                 f"{server} segments, {synacks} SYN/ACKs",
@@ -137,7 +137,7 @@ CASES: Final[Rows] = {
             )
             for server, synacks, verdict in ((9, 3, NOT_SEEN), (9, 2, FOUND), (10, 3, FOUND))
         ),
-        # Segments that arrive twice were not lost before that. An end that answers in a fifth of the time is close.
+        # Segments that arrive twice were not lost before the capture. A close end answers in a fifth of the other's time.
         *(
             row(
                 f"resent after {behind_s} s",
@@ -162,7 +162,7 @@ CASES: Final[Rows] = {
         row("none of 999", NOT_SEEN, service(from_client=Side(data_segments=999), from_server=Side())),
         row("below 0.1 %", RULED_OUT, again(1, segments=501)),
         row("above 0.1 %", NOT_SEEN, again(2, segments=999)),
-        # A reader that does not read does not lose data.
+        # Probes of a closed window are not lost data.
         row(
             "probes of a closed window",
             RULED_OUT,
@@ -183,7 +183,7 @@ CASES: Final[Rows] = {
             LOST,
             table(listening(), SENT_AGAIN),
         ),
-        # Data that this host sends to others is not served by anything here.
+        # This host may also send data as a client.
         row(
             "no socket shows it",
             POSSIBLE,
@@ -214,7 +214,7 @@ CASES: Final[Rows] = {
             table(listening(), listening(5432)),
         ),
         row("a capture without loss", POSSIBLE, "against 2: no captured data of this", LOST, ALONE, service()),
-        # In every container, the engine's resolver has this listener on a loopback address.
+        # In a container, Docker's resolver listens on a loopback address.
         row(
             "an engine's resolver",
             FOUND,
@@ -224,19 +224,19 @@ CASES: Final[Rows] = {
             ),
         ),
         row("SYNs alone", RULED_OUT, grown(RetransSegs=400, TCPSynRetrans=400)),
-        # The kernel counts duplicates that receivers report (RFC 2883).
+        # Receivers report duplicates, which the kernel counts (RFC 2883).
         row(
             "arrived the first time",
             POSSIBLE,
             "against 1: late, not lost",
             grown(RetransSegs=300, TCPSackRecovery=9, TCPDSACKRecv=200),
         ),
-        row("no reported hole", POSSIBLE, "touched: 0.015", grown(RetransSegs=300)),
+        row("no reported gap", POSSIBLE, "touched: 0.015", grown(RetransSegs=300)),
         row("without a counter of SYNs", POSSIBLE, "for 1: perhaps SYNs among them", "touched: 0.0152", SYNS_UNKNOWN),
-        row("ten by counters", POSSIBLE, grown(OutSegs=-19_000, RetransSegs=7, TCPSackRecovery=9)),
-        row("below one in 200 by counters", NOT_SEEN, grown(RetransSegs=50, TCPSackRecovery=9)),
+        row("ten segments by counters", POSSIBLE, grown(OutSegs=-19_000, RetransSegs=7, TCPSackRecovery=9)),
+        row("below 0.5 % by counters", NOT_SEEN, grown(RetransSegs=50, TCPSackRecovery=9)),
         row(
-            "one in 131 by counters",
+            "0.765 % by counters",
             POSSIBLE,
             "for 1: (0.765 %, RetransSegs), enough to slow long transfers only",
             "touched: 0.00765",
@@ -257,17 +257,17 @@ CASES: Final[Rows] = {
             softnet(5, 505),
         ),
         row("a CPU's backlog, once", POSSIBLE, softnet(500)),
-        row("ten of millions", RARE, softnet(5, 15)),
-        row("a bad moment", NOT_SEEN, softnet(0, 9)),
+        row("ten of many packets", RARE, softnet(5, 15)),
+        row("nine packets dropped", NOT_SEEN, softnet(0, 9)),
         row("long ago", NOT_SEEN, softnet(500), softnet(500)),
         row("backwards", NOT_SEEN, softnet(905), softnet(900)),
         # A host's first minutes and its third month: over ten times as much, which may also be another host.
         row("far apart in one file", FOUND, "for 1: This host itself dropped 190000 packets", FAR_APART),
         row("far apart in two files", NOT_SEEN, *((each,) for each in FAR_APART)),
         row("SYNs again at the server", RULED_OUT, "against 2: they had arrived at the server", SYNS_AGAIN_AT_SERVER),
-        row("requests to a server without room", POSSIBLE, UNHEARD),
+        row("requests to a server with full queues", POSSIBLE, UNHEARD),
     ],
-    # Only the queue's counter and a listener above its backlog show this cause; for a client, three causes look alike.
+    # Only the queue's counter or a listener above its backlog shows this cause; from outside, three causes look alike.
     accept_queue_overflow.assess: [
         *ALIKE,
         row("grown", FOUND, "for 1: 976 connections", grown(ListenOverflows=976, ListenDrops=976)),
@@ -278,7 +278,7 @@ CASES: Final[Rows] = {
             *((each,) for each in readings({}, {OVERFLOWS: 12})),
         ),
         row("one reading", POSSIBLE, "decides 1: nstat", readings({OVERFLOWS: 12})),
-        # Files may be in the wrong order, and readings by two tools at the same moment are not "before" and "after".
+        # Files may be in the wrong order, and two tools may have read the counters at the same moment.
         row("backwards", POSSIBLE, "for 1: 5 connections met a full accept queue since boot", (NINE,), (FIVE,)),
         row(
             "another tool",
@@ -289,7 +289,7 @@ CASES: Final[Rows] = {
         ),
         row("a restart in a loop", FOUND, "for 1: 4 connections met", RESTARTED),
         row("increments", FOUND, readings({OVERFLOWS: 12}, relative=True)),
-        # Three overflows are more than a single event, and one connection in a hundred explains a complaint.
+        # A complaint needs at least three overflows, and 1 % of the connections.
         row("two connections", RARE, grown(ListenOverflows=2, ListenDrops=2)),
         row("12 of 10000", RARE, accepting(10_000, ListenOverflows=12)),
         row("300 of 10000", FOUND, accepting(10_000, ListenOverflows=300)),
@@ -299,10 +299,10 @@ CASES: Final[Rows] = {
         row("no backlog", NOT_SEEN, table(listening(queued=1, backlog=0))),
         row("SYNs again at the server", POSSIBLE, SYNS_AGAIN_AT_SERVER),
         row("in nginx's namespace", POSSIBLE, legs(repeated_syns())),
-        # Counters of another namespace do not rule out an overflow, and nginx's counters do not rule out a backend's.
+        # These counters may be another namespace's, and nginx's counters do not rule out an overflow at the backend.
         row("front", POSSIBLE, "against 2: namespace", legs(repeated_syns()), grown()),
         row("back", POSSIBLE, legs(back=repeated_syns()), grown()),
-        row("backend's timer", POSSIBLE, grown(), log(connect_time_s=spread(0.001, 1.02))),
+        row("connects after a SYN timer", POSSIBLE, grown(), log(connect_time_s=spread(0.001, 1.02))),
         row("no overflows beside SYNs again", RULED_OUT, SYNS_AGAIN_AT_CLIENT, grown()),
         row(
             "loss hits data and SYNs alike",
@@ -313,18 +313,18 @@ CASES: Final[Rows] = {
         row("SYN/ACKs again", POSSIBLE, "for 2: SYN/ACK again in 40 of 200", UNHEARD),
         row("three SYNs again", POSSIBLE, service(**repeated_syns(3))),
         row("two SYNs again", NOT_SEEN, service(**repeated_syns(2))),
-        # No TCP timer is that short.
+        # No TCP timer expires after 9 ms.
         *(
             row(f"again in {again_s} s", verdict, service(**repeated_syns(syn_retransmission_delay_s=spread(again_s))))
             for again_s, verdict in ((0.009, NOT_SEEN), (0.011, POSSIBLE))
         ),
-        # A timer takes 1 s, then 2 s (RFC 6298), a round trip and jitter; the log's clock may be early.
+        # A timer takes 1 s, then 2 s (RFC 6298), plus a round trip and jitter; nginx's cached time may hide some of it.
         *(
             row(f"connects of {slow_s} s", verdict, log(connect_time_s=spread(0.001, slow_s)))
             for verdict, times_s in ((POSSIBLE, (0.96, 1.14, 2.05, 3.05, 5.05, 7.1)), (NOT_SEEN, (0.94, 1.16, 1.5)))
             for slow_s in times_s
         ),
-        # In a recorded stall, a tenth waited for 72 ms, and one in a hundred for 1.04 s.
+        # In a recorded stall, connects took 72 ms (p90) and 1.04 s (p99).
         row(
             "a second in a stall", NOT_SEEN, log(connect_time_s=distribution([0.0] * 170 + [0.072] * 20 + [1.04] * 10))
         ),
@@ -332,7 +332,7 @@ CASES: Final[Rows] = {
         row("20 handshakes", RULED_OUT, service(handshakes={"complete": 20})),
         row("19 handshakes", NOT_SEEN, service(handshakes={"complete": 19})),
         row("one SYN again", NOT_SEEN, service(syn_retransmitted_flows=1)),
-        row("one without an answer", NOT_SEEN, service(unanswered=1)),
+        row("one unanswered SYN", NOT_SEEN, service(unanswered=1)),
         row("one SYN/ACK again", NOT_SEEN, service(synack_retransmitted_flows=1)),
         row("timeouts in the error log", POSSIBLE, said_so(Event.CONNECT_TIMED_OUT, 3)),
         row("few timeouts", NOT_SEEN, said_so(Event.CONNECT_TIMED_OUT, 2)),
@@ -343,24 +343,27 @@ CASES: Final[Rows] = {
         row("12 SYNs beside 10000 connections", RARE, accepting(10_000, TCPReqQFullDrop=12)),
         row("full queue", FOUND, "for 1: 703 SYNs", grown(TCPReqQFullDrop=703, ListenDrops=703)),
         row(
-            "cookies had to do",
+            "SYNs dropped with cookies on",
             FOUND,
             "for 1: dropped 20 SYNs",
             grown(ListenDrops=30, ListenOverflows=10, SyncookiesSent=5),
         ),
         row(
-            "drops alone may be memory",
+            "drops alone",
             POSSIBLE,
             "for 1: without memory",
             "decides 4: page allocation failure",
             grown(ListenDrops=703),
         ),
         row(
-            "cookies did", POSSIBLE, "against 1: no SYN was dropped", grown(TCPReqQFullDoCookies=50, SyncookiesSent=50)
+            "cookies instead of drops",
+            POSSIBLE,
+            "against 1: no SYN was dropped",
+            grown(TCPReqQFullDoCookies=50, SyncookiesSent=50),
         ),
         row("overflows alone", RULED_OUT, grown(ListenDrops=10, ListenOverflows=10)),
         row("half-open", POSSIBLE, "for 1: half-open (50 %)", "touched: 0.5", MANY_HALF_OPEN),
-        # If there is no other segment, the capture's filter left the others out; a server sends its SYN/ACK again.
+        # If no SYN/ACK is retransmitted, the capture's filter left segments out.
         row("half-open by a filter", NOT_SEEN, service(half_open=100, handshakes={"half-open": 100})),
         row(
             "half-open alone",
@@ -391,19 +394,19 @@ CASES: Final[Rows] = {
         row("drops beside nineteen", POSSIBLE, grown(ListenDrops=303), table(listening(backlog=4096), *half_open(19))),
         row("drops beside a captured flood", FOUND, grown(ListenDrops=303), MANY_HALF_OPEN),
         row(
-            "no answer",
+            "unanswered SYNs",
             POSSIBLE,
             "for 1: 20 of 200 connections",
             service(unanswered=20, handshakes={"unanswered": 20}),
         ),
-        # A capture of nothing but SYNs was made with a filter; clients without an answer send their SYN again.
+        # If no SYN is retransmitted, the capture's filter left segments out.
         row("a filter on SYNs", NOT_SEEN, service(unanswered=200, handshakes={"unanswered": 200})),
-        row("all without an answer", POSSIBLE, service(unanswered=200, syn_retransmitted_flows=150)),
+        row("all SYNs unanswered", POSSIBLE, service(unanswered=200, syn_retransmitted_flows=150)),
         row("504 without a connect time", POSSIBLE, "for 1: 3 connections to upstreams timed", log(connect_timeouts=3)),
         row("few 504s", NOT_SEEN, log(connect_timeouts=2)),
-        row("few without an answer", NOT_SEEN, service(unanswered=19, handshakes={"unanswered": 19})),
+        row("few unanswered SYNs", NOT_SEEN, service(unanswered=19, handshakes={"unanswered": 19})),
         row("SYNs again at the server", POSSIBLE, SYNS_AGAIN_AT_SERVER),
-        row("timer", POSSIBLE, grown(), log(connect_time_s=spread(0.001, 1.02))),
+        row("connects after a SYN timer", POSSIBLE, grown(), log(connect_time_s=spread(0.001, 1.02))),
         row("timeouts in the error log", POSSIBLE, said_so(Event.CONNECT_TIMED_OUT, 3)),
         row("few timeouts", NOT_SEEN, said_so(Event.CONNECT_TIMED_OUT, 2)),
     ],
@@ -411,13 +414,13 @@ CASES: Final[Rows] = {
 
 
 @rows_of(CASES)
-def test_each_cause_judges_network_evidence_as_expected(
+def test_network_evidence_has_the_expected_verdict(
     assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]
 ) -> None:
     check(assess, given, verdict, said)
 
 
-def test_losses_of_other_services_in_a_capture_are_not_nginxs() -> None:
+def test_loss_of_another_captured_service_explains_the_hosts_counters() -> None:
     database = service(Endpoint(address="10.0.0.2", port=5432), requests=0, **lossy(0.05))
     given = replace(seen(LOST, ALONE), other_services=(database,))
     check(path_loss.assess, given, NOT_SEEN, ("against 1: the captures show 310 on other services",))

@@ -1,4 +1,4 @@
-"""Evidence from machines that do not only run nginx: what concerns other programs is not a finding about nginx."""
+"""Evidence about other programs on nginx's machine does not lead to findings about nginx."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -45,7 +45,7 @@ def other(port: int, **values: Any) -> ServiceSummary:
 
 
 SCANNED = [other(port, flows=1, refused=1, handshakes={"refused": 1}) for port in (23, 3389)]
-# This is ssh with high loss, DNS over TCP, and a metadata service that does not exist.
+# ssh with high loss, DNS over TCP, and a metadata service that does not exist.
 OTHERS = [
     other(22, flows=1, **lossy(0.4)),
     other(53, flows=6),
@@ -65,8 +65,8 @@ UNSEEN_FIN: dict[str, Any] = {
 }
 
 
-def told(given: EvidenceSet) -> list[str]:
-    """Return the text for people, beginning with the headline."""
+def screen(given: EvidenceSet) -> list[str]:
+    """Return the lines of the first screen, beginning with the headline."""
     diagnosis = diagnose(given)
     return [headline(diagnosis), *(f"{row.label}: {row.text}" for row in rows(diagnosis))]
 
@@ -76,20 +76,20 @@ STALLED: Mapping[str, Sequence[Any]] = {
     "access_logs": [STALLED_LOG],
     "processes": [scheduled((10.0, 1.0), (12.0, 1.1))],
 }
-NO_TIMELESS = {"access_logs": [replace(STALLED_LOG, closed_499_without_time=0)]}
+NO_UNTIMED_499 = {"access_logs": [replace(STALLED_LOG, closed_499_without_time=0)]}
 NO_DATA_AFTER_FIN = {"captures": [capture(service())]}
-WIRE_IS_LATE = [
+LATE_IN_CAPTURE = [
     named.content for named in both_legs(UNSEEN_FIN, {"handshake_s": spread(0.001, 0.25)}, matched=0).captures
 ]
 
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, NO_TIMELESS, NO_DATA_AFTER_FIN, {"processes": []}],
-    ids=["all", "no-timeless-499", "no-data-after-fin", "nothing-about-the-cpu"],
+    [{}, NO_UNTIMED_499, NO_DATA_AFTER_FIN, {"processes": []}],
+    ids=["all", "no-499-without-time", "no-data-after-fin", "cpu-unknown"],
 )
-def test_late_connects_and_one_more_sign_are_a_stall(changes: dict[str, Sequence[Any]]) -> None:
-    """One leg and a log are enough if the worker got its CPU. If this is unknown, all three signs are needed."""
+def test_late_connects_and_one_more_sign_show_a_stall(changes: dict[str, Sequence[Any]]) -> None:
+    """A second sign is enough if the worker got its CPU; if that is unknown, all three signs are needed."""
     diagnosis = diagnose(evidence(**{**STALLED, **changes}))
     assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     assert headline(diagnosis) == "LIKELY: nginx's event loop stalls"
@@ -101,57 +101,57 @@ def test_late_connects_and_one_more_sign_are_a_stall(changes: dict[str, Sequence
     "changes",
     [
         {"access_logs": [replace(STALLED_LOG, connect_time_s=spread(0.001))]},
-        {"captures": WIRE_IS_LATE},
+        {"captures": LATE_IN_CAPTURE},
         {"processes": [scheduled((10.0, 1.0), (12.0, 5.0))]},
-        {"processes": [], **NO_TIMELESS},
+        {"processes": [], **NO_UNTIMED_499},
         {"processes": [], **NO_DATA_AFTER_FIN},
         {
             "captures": [capture(service(**{**UNSEEN_FIN, "data_after_peer_fin_flows": 3, "flows": 2000}))],
             "access_logs": [replace(STALLED_LOG, closed_499_without_time=3, requests=2000)],
         },
     ],
-    ids=["no-late-connect", "late-on-the-wire", "no-cpu", "cpu-unknown-a", "cpu-unknown-b", "too-few"],
+    ids=["no-late-connect", "late-in-capture", "starved", "cpu-unknown-a", "cpu-unknown-b", "too-few"],
 )
 def test_a_stall_without_one_of_its_signs_is_only_possible(changes: dict[str, Sequence[Any]]) -> None:
-    """Each sign may have another reason: clients that abort explain two of them, and so does a worker without a CPU."""
+    """Each sign may have another reason: clients that abort may explain two of them, and so may a lack of CPU."""
     assert verdict(diagnose(evidence(**{**STALLED, **changes})), Cause.EVENT_LOOP_STALL) is CauseVerdict.POSSIBLE
 
 
-def test_a_stall_comes_before_a_little_loss() -> None:
+def test_a_stall_is_found_beside_loss_that_is_only_possible() -> None:
     front = lossy(0.008, requests=200)
     diagnosis = diagnose(both_legs(front, request_s=spread(0.05, 0.4)))
     assert causes(diagnosis) == [Cause.EVENT_LOOP_STALL]
     assert verdict(diagnosis, Cause.PATH_LOSS) is CauseVerdict.POSSIBLE
 
 
-def test_loss_of_other_services_is_not_nginxs() -> None:
+def test_problems_of_other_services_are_left_out() -> None:
     given = seen(capture(service(), *OTHERS, *SCANNED))
     diagnosis = diagnose(given)
     assert diagnosis.healthy
     assert causes(diagnosis) == []
-    assert told(given)[0] == "No problem found in these files; other evidence may still show one."
-    assert told(given)[-1].startswith("Left out: 12 connections to 5 other services")
+    assert screen(given)[0] == "No problem found in these files; other evidence may still show one."
+    assert screen(given)[-1].startswith("Left out: 12 connections to 5 other services")
 
 
-def test_a_refusing_upstream_on_nginxs_own_machine_is_not_taken_for_a_scanned_port() -> None:
-    """A scanner's packets come from another machine."""
+def test_refused_connections_from_nginxs_own_machine_are_not_a_scan() -> None:
+    """They may be to an upstream on the same machine."""
     for clients, found in (({"10.0.0.2"}, [Cause.REFUSED]), ({"198.51.100.7"}, [])):
         upstream = silent("10.0.0.2", 9000, 60, refused=60, handshakes={"refused": 60}, clients=frozenset(clients))
         assert causes(diagnose(seen(capture(service(), upstream)))) == found
 
 
-def test_a_scan_of_more_ports_than_a_summary_keeps_is_counted_completely() -> None:
+def test_all_connections_count_although_a_summary_keeps_only_some_services() -> None:
     tries = [other(port, flows=1, refused=1, handshakes={"refused": 1}) for port in range(1000, 1063)]
     beside = replace(capture(service(), *tries), flows=500)
-    assert told(seen(beside))[-1].startswith("Left out: 300 connections to 63 or more other services")
+    assert screen(seen(beside))[-1].startswith("Left out: 300 connections to 63 or more other services")
     alone = replace(capture(*tries), flows=300)
-    assert any("were answered with RST, of 300 in the capture" in line for line in told(seen(alone)))
+    assert any("were answered with RST, of 300 in the capture" in line for line in screen(seen(alone)))
 
 
 def silent(address: str, port: int, flows: int, **values: Any) -> ServiceSummary:
-    """Return failed attempts."""
-    said = {"from_client": Side(packets=flows), "from_server": Side(), "requests": 0, "handshakes": {}}
-    return service(Endpoint(address=address, port=port), flows=flows, **{**said, **values})
+    """Return a service to which all attempts to connect failed."""
+    none = {"from_client": Side(packets=flows), "from_server": Side(), "requests": 0, "handshakes": {}}
+    return service(Endpoint(address=address, port=port), flows=flows, **{**none, **values})
 
 
 @pytest.mark.parametrize(
@@ -166,15 +166,17 @@ def silent(address: str, port: int, flows: int, **values: Any) -> ServiceSummary
     ],
     ids=["a-backend", "a-few-tries", "a-closed-port", "a-firewall", "ipv6-before-ipv4", "somebody-listens"],
 )
-def test_failed_attempts_count_if_they_may_be_nginxs(tried: ServiceSummary, *, counts: bool) -> None:
+def test_a_service_with_only_failed_attempts_is_kept_if_it_may_be_nginxs_upstream(
+    tried: ServiceSummary, *, counts: bool
+) -> None:
     narrow = narrowed(seen(capture(service(), tried)))
     kept = [each.server for each in narrow.evidence.captures[0].content.services]
     assert kept == ([FRONT, tried.server] if counts else [FRONT])
     assert narrow.evidence.other_services == (() if counts else (tried,))
 
 
-def test_a_tls_service_counts_as_a_web_service() -> None:
-    """Its requests are unreadable; a busier database does not count. Of services with only SYNs, the busiest counts."""
+def test_a_tls_service_is_kept_instead_of_a_busier_database() -> None:
+    """Its requests are unreadable. Of two services with only SYNs, the busier one is kept."""
     secured = service(requests=0, response_s=None, tls_flows=200)
     database = other(5432, flows=2000, from_client=Side(packets=9000, data_segments=4000, payload_bytes=10**6))
     syns, few = silent("10.0.0.2", 80, 100, half_open=100), silent("10.0.0.2", 23, 4, refused=4)
@@ -184,7 +186,7 @@ def test_a_tls_service_counts_as_a_web_service() -> None:
 
 
 def test_servers_that_nginxs_host_connects_to_are_backends() -> None:
-    """This is true even if the host listens on the same port itself."""
+    """The host may listen on the same port itself."""
     to_backend = replace(established(port=41_000), peer=SocketAddress(host=BACK.address, port=BACK.port))
     given = seen(service(BACK), table(listening(BACK.port), to_backend))
     assert [where.leg for where in captured_services(given)] == [Leg.BACK]
@@ -201,7 +203,7 @@ def test_the_service_in_question_can_be_selected() -> None:
 
 
 def test_a_services_backends_are_kept_with_it() -> None:
-    """A backend that refuses everything is kept, too: it gets as many connections as nginx gets requests."""
+    """They are kept although their addresses differ, even if they refuse all connections."""
     (legs,) = both_legs(request_s=spread(0.05, 0.4)).captures
     amid = seen(replace(legs.content, services=(*legs.content.services, *OTHERS)))
     for diagnosis in (diagnose(amid), diagnose(amid, FRONT), diagnose(amid, BACK)):
@@ -211,17 +213,20 @@ def test_a_services_backends_are_kept_with_it() -> None:
 
 
 def test_one_slow_socket_of_thousands_is_rare() -> None:
-    """One of three is not rare, and neither is one with a very long queue. Five connections rule nothing out."""
+    """One of three is not rare, and neither is one with a very long queue."""
     slow, heavy = (established(mib << 20, rwnd_limited_ms=5000.0, busy_ms=5000.0) for mib in (1, 64))
     many, few, much = (
         seen(table(listening(), one, *[established(0)] * others))
         for one, others in ((slow, 2140), (slow, 2), (heavy, 2140))
     )
     assert verdict(diagnose(many), Cause.SLOW_READER_BUFFERING) is CauseVerdict.RARE
-    assert any(line.startswith("Rare: slow-reader buffering: ") for line in told(many))
+    assert any(line.startswith("Rare: slow-reader buffering: ") for line in screen(many))
     assert causes(diagnose(few)) == causes(diagnose(much)) == [Cause.SLOW_READER_BUFFERING]
-    little = other(8000, flows=5, handshakes={"complete": 5}, from_server=Side(data_segments=9))
-    assert told(seen(capture(little)))[0] == "These files show too little to say whether all is well."
+
+
+def test_five_connections_show_too_little() -> None:
+    few = other(8000, flows=5, handshakes={"complete": 5}, from_server=Side(data_segments=9))
+    assert screen(seen(capture(few)))[0] == "These files show too little to say whether all is well."
 
 
 COPIED = service(from_server=Side(packets=8000, data_segments=6000, retransmitted_segments=5000, suspected_copies=4900))
@@ -286,7 +291,7 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
         "sometimes-slow",
         "captured-5xx",
         "SYN-SENT",
-        "no CPU",
+        "starved",
         "length",
         "repeated",
         "late-answer",
@@ -297,12 +302,11 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
         "short",
     ],
 )
-def test_symptoms_that_users_notice_are_always_a_problem(given: EvidenceSet, said: str) -> None:
-    """Without a cause, the problem is reported as a symptom, with the data that would show the cause."""
+def test_a_symptom_without_a_known_cause_is_reported_and_is_not_healthy(given: EvidenceSet, said: str) -> None:
     diagnosis = diagnose(given)
     assert not diagnosis.healthy
     assert causes(diagnosis) == []
-    text = told(given)
+    text = screen(given)
     assert text[0].startswith(("POSSIBLE: ", "NO CAUSE in these files"))
     assert any(line.startswith(f"Users: {said}") for line in text), text
 
@@ -354,15 +358,15 @@ def test_a_few_half_closed_sockets_are_no_symptom(entries: list[SocketEntry]) ->
 
 
 @pytest.mark.parametrize(("requests", "begun_s"), [(400, 0.01), (200, 2.0)], ids=["long-bodies", "too-few"])
-def test_a_few_slow_requests_are_no_symptom(requests: int, begun_s: float) -> None:
-    """Long downloads begin in time, and one or two requests in 200 may be chance."""
+def test_a_few_slow_requests_are_not_a_symptom(requests: int, begun_s: float) -> None:
+    """Long downloads begin in time, and 200 requests are too few for a p99."""
     slow = spread(0.01, 2.0, slow_share=0.05, count=requests)
     begun = spread(0.01, begun_s, slow_share=0.05, count=requests)
     assert diagnose(seen(log(requests=requests, request_time_s=slow, header_minus_connect_s=begun))).symptoms == ()
 
 
-def test_packets_that_were_captured_twice_are_no_symptom() -> None:
-    """On all interfaces, tcpdump captures each packet on a bridge and on its port."""
+def test_packets_that_were_captured_twice_are_not_a_symptom() -> None:
+    """With -i any, tcpdump captures a packet on a bridge and on its port."""
     diagnosis = diagnose(seen(capture(COPIED)))
     assert (diagnosis.healthy, diagnosis.symptoms) == (True, ())
 
@@ -371,6 +375,5 @@ def test_packets_that_were_captured_twice_are_no_symptom() -> None:
     ("count", "of", "limit"),
     [(0, 9, 0.0), (1, 1, 0.025), (5, 5, 0.4782), (1, 2141, 1.18e-5), (20, 1000, 0.01226), (2500, 10_000, 0.2416)],
 )
-def test_limits_of_shares_are_exact(count: int, of: int, limit: float) -> None:
-    """The limits agree with the tables of Clopper and Pearson."""
+def test_the_lower_limit_of_a_share_is_that_of_clopper_and_pearson(count: int, of: int, limit: float) -> None:
     assert lower_limit(count, of) == pytest.approx(limit, rel=0.01)

@@ -1,4 +1,4 @@
-"""The texts of a row for connections in stream{}, and for the directive that a message names."""
+"""Rows are adapted to stream{}, to the module that connects to the upstream, and to the directive in a message."""
 
 import re
 
@@ -9,18 +9,18 @@ from tuneproof.messages.rows import messages
 
 
 @pytest.mark.parametrize("name", [row.id for row in messages().values() if row.in_stream is not None])
-def test_a_row_has_separate_texts_for_stream(name: str) -> None:
-    """For example, the remedy omits `keepalive`, which stream's upstream block does not have."""
+def test_a_row_is_replaced_by_its_texts_for_stream(name: str) -> None:
+    """The row's id, name and wordings stay the same."""
     row = messages()[name]
-    told = applied(row, "", only_streams=True)
-    assert (told.id, told.name, told.words) == (row.id, row.name, row.words)
-    assert told != row
+    adapted = applied(row, "", only_streams=True)
+    assert (adapted.id, adapted.name, adapted.words) == (row.id, row.name, row.words)
+    assert adapted != row
     assert applied(row, "", only_streams=False) is row
 
 
 @pytest.mark.parametrize("name", ["upstream_refused", "upstream_socket_missing", "upstream_handshake_timeout"])
-def test_popular_advice_for_stream_names_its_own_time_limit(name: str) -> None:
-    """In stream{} and mail{}, nginx refuses to start with proxy_read_timeout."""
+def test_wrong_advice_for_stream_names_proxy_timeout(name: str) -> None:
+    """With proxy_read_timeout in stream{} or mail{}, nginx does not start."""
     popular = str(applied(messages()[name], "", only_streams=True).wrong)
     assert "proxy_timeout" in popular
     assert "proxy_read_timeout" not in popular
@@ -34,7 +34,7 @@ def test_popular_advice_for_stream_names_its_own_time_limit(name: str) -> None:
         *(("http", "proxy_read_timeout"), ("https", "proxy_read_timeout")),
     ],
 )
-def test_the_directives_are_those_of_the_module_that_logged_the_message(scheme: str, name: str) -> None:
+def test_directives_are_those_of_the_module_that_connects_to_the_upstream(scheme: str, name: str) -> None:
     row = applied(messages()["upstream_header_timeout"], "", only_streams=False, schemes=[scheme])
     assert name in row.happened
     assert ("proxy_" in f"{row.happened} {row.first} {row.wrong}") == scheme.startswith("http")
@@ -46,11 +46,11 @@ def test_the_directives_are_those_of_the_module_that_logged_the_message(scheme: 
     ["upstream_reset", "upstream_closed_early", "upstream_no_port", "upstream_refused", "upstream_connection_lost"],
 )
 @pytest.mark.parametrize("scheme", ["fastcgi", "uwsgi", "scgi"])
-def test_keeping_connections_open_is_not_advised_for_php_uwsgi_and_scgi(row: str, scheme: str) -> None:
+def test_keepalive_is_not_advised_for_fastcgi_uwsgi_and_scgi(row: str, scheme: str) -> None:
     """With fastcgi_keep_conn, each idle connection occupies a PHP-FPM child; uwsgi and scgi have no such option."""
-    told = applied(messages()[row], "", only_streams=False, schemes=[scheme])
-    assert "keepalive" not in told.first
-    assert "gunicorn" not in told.why
+    adapted = applied(messages()[row], "", only_streams=False, schemes=[scheme])
+    assert "keepalive" not in adapted.first
+    assert "gunicorn" not in adapted.why
 
 
 @pytest.mark.parametrize(
@@ -60,28 +60,28 @@ def test_keeping_connections_open_is_not_advised_for_php_uwsgi_and_scgi(row: str
         *(("scgi", "scgi_pass unix:"), ("grpc", "that grpc_pass names"), ("memcached", "that memcached_pass names")),
     ],
 )
-def test_each_protocol_has_its_own_remedy_for_a_lack_of_local_ports(scheme: str, words: str) -> None:
-    told = applied(messages()["upstream_no_port"], "", only_streams=False, schemes=[scheme])
-    assert words in told.first
-    assert ("proxy_" in told.first) == (scheme == "http")
+def test_each_module_has_its_own_remedy_for_a_lack_of_local_ports(scheme: str, words: str) -> None:
+    adapted = applied(messages()["upstream_no_port"], "", only_streams=False, schemes=[scheme])
+    assert words in adapted.first
+    assert ("proxy_" in adapted.first) == (scheme == "http")
 
 
-def test_messages_about_several_protocols_have_the_remedy_of_each() -> None:
-    """The remedy for the most common protocol, which need not be HTTP, comes first."""
+def test_messages_about_several_modules_have_the_remedy_for_each() -> None:
+    """The remedy for the most frequent module comes first."""
     row = messages()["upstream_no_port"]
-    told = applied(row, "", only_streams=False, schemes=["scgi", "uwsgi", "http"]).first
+    adapted = applied(row, "", only_streams=False, schemes=["scgi", "uwsgi", "http"]).first
     places = [
-        told.index(words) for words in ("scgi_pass unix:", "For upstreams behind uwsgi_pass: ", "proxy_http_version")
+        adapted.index(words) for words in ("scgi_pass unix:", "For upstreams behind uwsgi_pass: ", "proxy_http_version")
     ]
     assert places == sorted(places)
 
 
 @pytest.mark.parametrize("name", ["upstream_reset", "upstream_closed_early", "upstream_header_timeout"])
-def test_the_advice_for_memcached_omits_what_only_concerns_http(name: str) -> None:
-    told = applied(messages()[name], "", only_streams=False, schemes=["memcached"])
-    assert "gunicorn" not in told.why
-    assert "curl" not in told.confirm
-    assert "proxy_" not in f"{told.happened} {told.first} {told.wrong}"
+def test_texts_about_memcached_omit_http(name: str) -> None:
+    adapted = applied(messages()[name], "", only_streams=False, schemes=["memcached"])
+    assert "gunicorn" not in adapted.why
+    assert "curl" not in adapted.confirm
+    assert "proxy_" not in f"{adapted.happened} {adapted.first} {adapted.wrong}"
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_remedy_for_another_protocol_names_its_directive(name: str, scheme: 
     assert "proxy_pass" in applied(messages()[name], "", only_streams=False, schemes=[scheme]).first
 
 
-def test_a_directive_that_the_module_lacks_is_not_invented() -> None:
+def test_no_directive_is_named_that_the_module_lacks() -> None:
     row = applied(messages()["upstream_too_big_header"], "", only_streams=False, schemes=["grpc"])
     assert "grpc_buffer_size" in row.first
     assert "_busy_buffers_size" not in row.first
@@ -105,7 +105,7 @@ def test_advice_about_one_modules_directives_names_no_others() -> None:
     assert not re.search("proxy_|fastcgi_|grpc_", row.first)
 
 
-def test_messages_about_several_modules_name_them() -> None:
+def test_the_directives_of_further_modules_are_named() -> None:
     row = applied(messages()["upstream_header_timeout"], "", only_streams=False, schemes=["http", "fastcgi", "grpc"])
     assert row.first.endswith(
         "For upstreams behind fastcgi_pass and grpc_pass, the directives begin with fastcgi_ and grpc_."
@@ -135,15 +135,15 @@ def test_messages_about_several_modules_name_them() -> None:
         ("\u201cserver\u201d", "typographic quote"),
     ],
 )
-def test_an_unknown_directive_is_explained_by_what_is_known_about_it(name: str, words: str) -> None:
+def test_why_a_directive_is_unknown_depends_on_its_name(name: str, words: str) -> None:
     row = messages()["unknown_directive"]
-    told = applied(row, f'unknown directive "{name}" in /etc/nginx/nginx.conf:7', only_streams=False)
-    assert words in f"{told.why} {told.first}"
-    assert told.id == row.id
+    adapted = applied(row, f'unknown directive "{name}" in /etc/nginx/nginx.conf:7', only_streams=False)
+    assert words in f"{adapted.why} {adapted.first}"
+    assert adapted.id == row.id
 
 
 @pytest.mark.parametrize("name", ["http://127.0.0.1:3000", "xqzwv"])
-def test_an_unexplained_unknown_directive_keeps_the_rows_text(name: str) -> None:
+def test_a_name_without_known_facts_keeps_the_rows_text(name: str) -> None:
     row = messages()["unknown_directive"]
     assert applied(row, f'unknown directive "{name}" in /etc/nginx/nginx.conf:7', only_streams=False) is row
 
@@ -158,20 +158,22 @@ def test_an_unexplained_unknown_directive_keeps_the_rows_text(name: str) -> None
         ("directive_arguments", 'invalid number of arguments in "keepalive_timeout" directive', "takes 1 to 2."),
     ],
 )
-def test_a_misplaced_directive_is_explained_by_what_nginx_accepts(row: str, message: str, words: str) -> None:
-    told = applied(messages()[row], f"{message} in /etc/nginx/nginx.conf:7", only_streams=False)
-    assert words in told.happened
+def test_the_row_names_where_and_with_how_many_arguments_a_directive_is_allowed(
+    row: str, message: str, words: str
+) -> None:
+    adapted = applied(messages()[row], f"{message} in /etc/nginx/nginx.conf:7", only_streams=False)
+    assert words in adapted.happened
     unknown = applied(messages()[row], message.replace('"', '"x'), only_streams=False)
     assert unknown is messages()[row]
 
 
 @pytest.mark.parametrize(("client", "is_loop"), [("127.0.0.1", True), ("10.0.0.9", False)])
-def test_a_proxy_that_connects_to_itself_is_suspected(client: str, *, is_loop: bool) -> None:
+def test_a_proxy_loop_is_suspected_if_client_and_upstream_are_local(client: str, *, is_loop: bool) -> None:
     """Such a loop exhausts any number of worker_connections."""
-    told = applied(
+    adapted = applied(
         messages()["worker_connections"],
         f"512 worker_connections are not enough while connecting to upstream, client: {client}, server: a, "
         'request: "GET / HTTP/1.0", upstream: "http://127.0.0.1:80/", host: "a"',
         only_streams=False,
     )
-    assert ("lead back to nginx itself" in told.why) is is_loop
+    assert ("lead back to nginx itself" in adapted.why) is is_loop

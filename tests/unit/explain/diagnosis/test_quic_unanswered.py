@@ -1,4 +1,4 @@
-"""Findings about the QUIC connections in a capture, and the servers that they concern."""
+"""Unanswered QUIC connections in a capture are a finding, if they are to nginx."""
 
 import pytest
 
@@ -14,20 +14,19 @@ from tuneproof.explain.parse.capture.records import Endpoint
 SILENT = {"established": 0, "answered": 0}
 
 
-def diagnosed(*found: QuicService, tcp: int = 0, asked: Endpoint | None = None) -> Diagnosis:
+def diagnosed(*found: QuicService, tcp: int = 0, selected: Endpoint | None = None) -> Diagnosis:
     services = (service(flows=tcp, handshakes={"complete": tcp}),) if tcp else ()
-    return diagnose(seen(CaptureSummary(flows=tcp, services=services, quic=found)), asked)
+    return diagnose(seen(CaptureSummary(flows=tcp, services=services, quic=found)), selected)
 
 
-def test_one_client_that_waited_without_an_answer_is_found() -> None:
-    """The capture contains nothing else."""
+def test_one_unanswered_client_is_found_if_the_capture_has_no_other() -> None:
     diagnosis = diagnosed(quic(connections=1, unanswered=1, **SILENT))
     assert causes(diagnosis) == [Cause.QUIC_UNANSWERED]
     assert diagnosis.found[0].for_[0].text == "1 of 1 QUIC connection to 10.0.0.2:8000 got no answer (100 %)."
     assert "listen ... quic" in summary(diagnosis)
 
 
-def test_icmp_errors_and_silence_after_a_retry_are_named() -> None:
+def test_icmp_errors_and_silence_after_a_retry_are_reported() -> None:
     diagnosis = diagnosed(quic(connections=20, unanswered=9, unreachable=8, unanswered_after_retry=3, **SILENT))
     assert diagnosis.found[0].for_[0].text == (
         "12 of 20 QUIC connections to 10.0.0.2:8000 got no answer, 3 of them after a Retry; "
@@ -36,7 +35,7 @@ def test_icmp_errors_and_silence_after_a_retry_are_named() -> None:
     assert diagnosis.found[0].touched == 0.6
 
 
-def test_a_scanner_among_tcp_clients_is_rare() -> None:
+def test_three_unanswered_attempts_beside_many_tcp_connections_are_rare() -> None:
     diagnosis = diagnosed(quic(connections=3, unanswered=3, **SILENT), tcp=1000)
     assert causes(diagnosis) == []
     assert verdict(diagnosis, Cause.QUIC_UNANSWERED) is CauseVerdict.RARE
@@ -51,14 +50,14 @@ def test_enough_established_connections_rule_out_unanswered_quic(established: in
     assert verdict(diagnosis, Cause.QUIC_UNANSWERED) is expected
 
 
-def test_a_capture_without_quic_has_nothing_to_check() -> None:
+def test_a_capture_without_quic_does_not_mention_it() -> None:
     diagnosis = diagnosed(tcp=200)
     assert verdict(diagnosis, Cause.QUIC_UNANSWERED) is CauseVerdict.NOT_SEEN
     assert "QUIC" not in summary(diagnosis)
 
 
 def test_connections_to_other_addresses_are_not_nginxs() -> None:
-    """A machine that is also a client has QUIC connections of its own."""
+    """The machine may also be a QUIC client. Another port of nginx's address may be nginx's, too."""
     elsewhere = quic(BACK, connections=9, unanswered=9, **SILENT)
     assert causes(diagnosed(elsewhere, quic(), tcp=200)) == []
     other_port = quic(Endpoint(address=FRONT.address, port=443), connections=200, unanswered=200, **SILENT)
@@ -67,12 +66,12 @@ def test_connections_to_other_addresses_are_not_nginxs() -> None:
 
 def test_a_quic_service_can_be_selected() -> None:
     silent = quic(BACK, connections=9, unanswered=9, **SILENT)
-    assert causes(diagnosed(silent, quic(), asked=BACK)) == [Cause.QUIC_UNANSWERED]
-    assert causes(diagnosed(silent, quic(), asked=FRONT)) == []
+    assert causes(diagnosed(silent, quic(), selected=BACK)) == [Cause.QUIC_UNANSWERED]
+    assert causes(diagnosed(silent, quic(), selected=FRONT)) == []
     with pytest.raises(BadInputError, match="no capture contains connections"):
-        diagnosed(silent, asked=FRONT)
+        diagnosed(silent, selected=FRONT)
 
 
-def test_without_tcp_attempts_from_few_clients_are_left_out() -> None:
+def test_without_tcp_a_rarely_used_quic_service_is_left_out() -> None:
     few = quic(BACK, connections=1, unanswered=1, **SILENT)
     assert causes(diagnosed(few, quic(), quic(FRONT, connections=40))) == []

@@ -1,4 +1,4 @@
-"""Cases of upstreams that are slow, refuse connections, close them, or are left out."""
+"""Verdicts about upstreams that are slow, refuse or close connections, or are considered down."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -60,7 +60,7 @@ SLOW: Final = spread(0.2, 0.8)
 def slow_log(*workers: WorkerSummary, **values: Any) -> LogSummary:
     """Return a log of a backend that is slow for every request, with these workers.
 
-    Connects of 0.000 may be reused connections.
+    Workers with only connect times of 0.000 may have reused connections.
     """
     times = [(each.worker_pid, each.connect_time_s) for each in workers]
     new = tuple(connects(pid, spread(each.maximum, count=40)) for pid, each in times if each and each.maximum)
@@ -77,31 +77,31 @@ REFUSED_RUN: Final = load_run(errors={"connect": 1}, notes=("apr_socket_connect(
 
 ANSWERED_502: Final = log(status_counts={200: 150, 502: 50})
 
-LEFT_A_WORKER: Final = parse(["2026/11/22 14:50:07 [notice] 29#29: gracefully shutting down"])
+WORKER_EXITS: Final = parse(["2026/11/22 14:50:07 [notice] 29#29: gracefully shutting down"])
 SECOND: Final = int(datetime(2026, 11, 22, 14, 50, 8, tzinfo=UTC).timestamp())
 
 
-def hung_up(reused: int, new: int = 0) -> dict[str, Any]:
+def closed_in_request(reused: int, new: int = 0) -> dict[str, Any]:
     """Return the fields of a service that closed connections during a request."""
     return {"hung_up_flows": reused + new, "hung_up_reused_flows": reused}
 
 
 def closed_at(second: int) -> CaptureSummary:
-    return legs({**hung_up(8), "hung_up_seconds": {second: 8}})
+    return legs({**closed_in_request(8), "hung_up_seconds": {second: 8}})
 
 
 CASES: Final[Rows] = {
-    # Both legs timed by one clock show a slow backend; a log alone shows it if its workers are not late.
+    # A capture of both legs shows a slow backend; a log alone shows it if its workers are not late.
     backend_slow.assess: [
         row("nginx is prompt", FOUND, "for 1: answers after 200 ms (median), 800 ms (p90)", legs(backend_s=SLOW)),
         # Above a fifth of the backend's time, both are causes.
         row("nginx holds as well", POSSIBLE, legs(backend_s=SLOW, request_s=spread(0.001, 0.5))),
         row("nginx holds a little", FOUND, legs(backend_s=SLOW, request_s=spread(0.001, 0.15))),
         row("one answer in fifty is late", NOT_SEEN, legs(backend_s=spread(0.01, 0.6, slow_share=0.02))),
-        row("19 requests on the wire", NOT_SEEN, legs(backend_s=SLOW, matched=19)),
-        row("far away", POSSIBLE, legs(back={"handshake_s": spread(0.06)}, backend_s=SLOW)),
-        row("nearer", FOUND, legs(back={"handshake_s": spread(0.04)}, backend_s=SLOW)),
-        # The log's times come from a late worker.
+        row("19 captured requests", NOT_SEEN, legs(backend_s=SLOW, matched=19)),
+        row("distant backend", POSSIBLE, legs(back={"handshake_s": spread(0.06)}, backend_s=SLOW)),
+        row("nearer backend", FOUND, legs(back={"handshake_s": spread(0.04)}, backend_s=SLOW)),
+        # The capture shows a fast backend, so the worker that logged these times was late.
         row("fast, and late by the log", RULED_OUT, legs(), slow_log()),
         *(
             row(name, verdict, log(header_minus_connect_s=times))
@@ -137,7 +137,7 @@ CASES: Final[Rows] = {
         row("two paths of five", POSSIBLE, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, *[FAST] * 3))),
         row("three paths of four", FOUND, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, SLOW, FAST))),
         row("two paths of four", FOUND, slow_log(PROMPT, PROMPT_TOO, path_times=paths(SLOW, SLOW, FAST, FAST))),
-        # A distant backend with reused connections answers late even if connects to another backend are fast.
+        # Fast connects to one backend say nothing about another one, which may be distant.
         row(
             "another server's connects",
             POSSIBLE,
@@ -150,15 +150,15 @@ CASES: Final[Rows] = {
             slow_log(PROMPT, PROMPT_TOO, server_connects=(connects(11, spread(0.001, count=19)),)),
         ),
         row("late connects", POSSIBLE, slow_log(PROMPT, worker(12, spread(0.0, 0.011), SLOW))),
-        row("another time", POSSIBLE, slow_log(PROMPT, worker(12, spread(0.0, 0.004), spread(0.7)))),
+        row("workers with other times", POSSIBLE, slow_log(PROMPT, worker(12, spread(0.0, 0.004), spread(0.7)))),
         row(
-            "few requests of a worker",
+            "few requests in one worker",
             POSSIBLE,
             slow_log(PROMPT, worker(12, spread(0.001, count=10), spread(0.2, count=10))),
         ),
         # Reused connections have a connect time of 0.000 even if the loop stalls.
-        row("open already", POSSIBLE, slow_log(*(worker(pid, spread(0.0), SLOW) for pid in (11, 12)))),
-        row("on the wire", POSSIBLE, service(BACK, response_s=SLOW)),
+        row("reused connections", POSSIBLE, slow_log(*(worker(pid, spread(0.0), SLOW) for pid in (11, 12)))),
+        row("in a capture", POSSIBLE, service(BACK, response_s=SLOW)),
         row("nginx's host listens elsewhere", FOUND, service(BACK, response_s=SLOW), ALONE),
         row("nginx's host listens there", NOT_SEEN, service(BACK, response_s=SLOW), table(listening(BACK.port))),
         row("timeouts in the error log", POSSIBLE, said_so(Event.ANSWER_TIMED_OUT, 3)),
@@ -170,11 +170,11 @@ CASES: Final[Rows] = {
             "touched: 0.1",
             log(unanswered_s=spread(60.0, count=20)),
         ),
-        row("given up in a moment", RULED_OUT, log(unanswered_s=spread(0.4, count=20))),
+        row("given up after 0.4 s", RULED_OUT, log(unanswered_s=spread(0.4, count=20))),
         row("given up twice", NOT_SEEN, log(unanswered_s=spread(60.0, count=2))),
         row("few timeouts", NOT_SEEN, said_so(Event.ANSWER_TIMED_OUT, 2)),
     ],
-    # A RST in answer to a SYN, and messages about it, are proof; a count of failures is not.
+    # A RST in answer to a SYN, or nginx's message about it, shows the cause; a count of failures does not.
     refused.assess: [
         row(
             "RST",
@@ -192,25 +192,25 @@ CASES: Final[Rows] = {
         row("10 of 1000", RARE, service(BACK, flows=1000, refused=10)),
         row("20 handshakes", RULED_OUT, service(handshakes={"complete": 20})),
         row("19 handshakes", NOT_SEEN, service(handshakes={"complete": 19})),
-        row("a tool says so", FOUND, REFUSED_RUN),
-        row("a tool's count", POSSIBLE, load_run(errors={"connect": 1})),
-        row("a tool's clean run", NOT_SEEN, load_run()),
+        row("in a load tool's output", FOUND, REFUSED_RUN),
+        row("a load tool's count", POSSIBLE, load_run(errors={"connect": 1})),
+        row("a load tool's run without errors", NOT_SEEN, load_run()),
         row(
             "502 at once",
             POSSIBLE,
             "decides 2: error.log",
             log(status_counts={200: 100, 502: 100}, connect_time_s=spread(0.0)),
         ),
-        row("502 of unknown time", NOT_SEEN, log(status_counts={502: 3}, connect_time_s=None)),
+        row("502 with unknown times", NOT_SEEN, log(status_counts={502: 3}, connect_time_s=None)),
         row(
-            "502 within a moment",
+            "502 after 1 ms",
             POSSIBLE,
             "for 1: 3 of 200 requests were answered 502, within 1 ms (p90): the failures were immediate",
             log(status_counts={502: 3}, connect_time_s=None, bad_gateway_s=spread(0.001)),
         ),
-        row("502 after a while", NOT_SEEN, log(status_counts={502: 100}, bad_gateway_s=spread(0.2))),
+        row("502 after 200 ms", NOT_SEEN, log(status_counts={502: 100}, bad_gateway_s=spread(0.2))),
         row("502 after long connects", NOT_SEEN, log(status_counts={502: 100}, connect_time_s=LATE)),
-        # If a backend accepts and closes, connecting does not fail; without a live upstream, there are no attempts.
+        # If a backend accepts and then closes, connects do not fail; without a live upstream, nginx makes none.
         row(
             "502 and as many failed attempts",
             FOUND,
@@ -220,12 +220,12 @@ CASES: Final[Rows] = {
             grown(AttemptFails=100),
         ),
         row("502 and fewer attempts", POSSIBLE, FAILED, grown(AttemptFails=99)),
-        # The counter is for the whole machine, and includes a monitor's connections.
+        # The counter is for the whole machine, so it includes other programs' attempts.
         row("502 and many more attempts", POSSIBLE, FAILED, grown(AttemptFails=126)),
         row("502 and a few more attempts", FOUND, FAILED, grown(AttemptFails=125)),
-        row("attempts alone", NOT_SEEN, grown(AttemptFails=9)),
+        row("failed attempts alone", NOT_SEEN, grown(AttemptFails=9)),
         row(
-            "attempts beside a sign",
+            "failed attempts and a load tool's count",
             POSSIBLE,
             "for 1: [load_runs 1]",
             "for 2: [counters 1]",
@@ -233,7 +233,7 @@ CASES: Final[Rows] = {
             load_run(errors={"connect": 1}),
         ),
         row(
-            "the error log names it",
+            "in the error log, with its address",
             FOUND,
             "for 1: Error log: 5 connections that upstreams refused (10.0.0.5:8080).",
             said_so(Event.REFUSED, 5, "10.0.0.5:8080"),
@@ -256,7 +256,7 @@ CASES: Final[Rows] = {
         row("no 502", RULED_OUT, log()),
         row("502s without a message", NOT_SEEN, ANSWERED_502),
         row("nothing", NOT_SEEN),
-        # All connections go to one address; the range of ports may be different.
+        # All connections are to one address; the host may have another port range.
         row("as many sockets as ports", POSSIBLE, table(*[established()] * MANY_PORTS)),
         row("fewer sockets", NOT_SEEN, table(*[established()] * (MANY_PORTS - 1))),
     ],
@@ -266,50 +266,48 @@ CASES: Final[Rows] = {
         row("no 502", RULED_OUT, log()),
         row("nothing", NOT_SEEN),
     ],
-    # A backend that closes new connections as often fails for another reason; the error log does not distinguish them.
+    # A backend that also closes new connections has another problem; the error log does not distinguish them.
     kept_connection_closed: [
-        row("kept", FOUND, legs(back=hung_up(20))),
-        row("three of 1000", RARE, legs(back={**hung_up(3), "requests": 1000})),
-        row("kept and new", POSSIBLE, "touched: 0.1", legs(back=hung_up(20, new=20))),
-        row("once", RARE, legs(back=hung_up(1))),
-        row("new", NOT_SEEN, legs(back=hung_up(0, new=20))),
+        row("keepalive connections", FOUND, legs(back=closed_in_request(20))),
+        row("three of 1000", RARE, legs(back={**closed_in_request(3), "requests": 1000})),
+        row("keepalive and new connections", POSSIBLE, "touched: 0.1", legs(back=closed_in_request(20, new=20))),
+        row("once", RARE, legs(back=closed_in_request(1))),
+        row("new connections", NOT_SEEN, legs(back=closed_in_request(0, new=20))),
         row("none", RULED_OUT, legs()),
         row("in the error log", POSSIBLE, "decides 1: tcpdump", said_so(Event.HUNG_UP, 20), ANSWERED_502),
-        row("captured outside", POSSIBLE, service(BACK, **hung_up(20))),
+        row("the backend's leg alone", POSSIBLE, service(BACK, **closed_in_request(20))),
     ],
     reload: [
-        row("as a worker left", FOUND, closed_at(SECOND), LEFT_A_WORKER),
-        row("in India", FOUND, closed_at(SECOND - 5 * 3600 - 30 * 60), LEFT_A_WORKER),
-        row("a minute later", POSSIBLE, closed_at(SECOND + 60), LEFT_A_WORKER),
+        row("when a worker exits", FOUND, closed_at(SECOND), WORKER_EXITS),
+        row("with a log in Indian time", FOUND, closed_at(SECOND - 5 * 3600 - 30 * 60), WORKER_EXITS),
+        row("a minute later", POSSIBLE, closed_at(SECOND + 60), WORKER_EXITS),
         row("without a log", POSSIBLE, closed_at(SECOND)),
-        row("two of four requests", NOT_SEEN, legs({**hung_up(2), "requests": 4})),
+        row("two of four requests", NOT_SEEN, legs({**closed_in_request(2), "requests": 4})),
         # Workers exit after every reload.
-        row("closed nothing", RULED_OUT, legs(), LEFT_A_WORKER),
+        row("no connection closed", RULED_OUT, legs(), WORKER_EXITS),
     ],
 }
 
 
 @rows_of(CASES)
-def test_each_cause_judges_upstream_evidence_as_expected(
+def test_upstream_evidence_has_the_expected_verdict(
     assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]
 ) -> None:
     check(assess, given, verdict, said)
 
 
-def test_a_single_error_log_line_is_not_a_problem() -> None:
-    """A log without messages does not show health, either: its level may have excluded them."""
+def test_a_single_message_about_a_temporary_file_is_no_sign() -> None:
     given = seen(said_so(Event.TO_FILE, 1))
     assert not list(symptoms(given))
     assert all(one.verdict is NOT_SEEN for one in diagnose(given).assessments)
 
 
-def test_a_lack_of_live_upstreams_is_a_consequence_of_failed_connects() -> None:
-    """Here, nginx had no local port left for them."""
+def test_no_live_upstream_is_a_consequence_of_having_no_local_port() -> None:
     both = replace(said_so(Event.NO_PORT, 20), events={Event.NO_PORT: 20, Event.NONE_LEFT: 20})
     diagnosis = diagnose(seen(both, ANSWERED_502))
     assert [each.cause for each in diagnosis.found] == [Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM]
     assert [(each.cause, each.of) for each in diagnosis.consequences] == [(Cause.NO_LIVE_UPSTREAM, Cause.NO_PORT)]
 
 
-def test_a_worker_that_shut_down_gracefully_is_healthy() -> None:
-    assert diagnose(seen(LEFT_A_WORKER, legs())).healthy
+def test_a_worker_that_exits_gracefully_is_healthy() -> None:
+    assert diagnose(seen(WORKER_EXITS, legs())).healthy

@@ -1,4 +1,4 @@
-"""Cases of a worker that serves all connections late, and of clients that leave or read slowly."""
+"""Verdicts about stalled workers, and about clients that leave early or read slowly."""
 
 from typing import Any, Final
 
@@ -64,7 +64,7 @@ CLOSED: Final = service(
 LIMITED: Final[dict[str, Any]] = {"rwnd_limited_ms": 5000.0, "busy_ms": 6000.0}
 
 CASES: Final[Rows] = {
-    # nginx itself causes held requests, and connects that are late only in its log, unless it lacks a CPU.
+    # Requests that nginx holds show a stall, and so do connects that are late only in its log, unless it is starved.
     event_loop_stall.assess: [
         row(
             "a request is held",
@@ -73,7 +73,7 @@ CASES: Final[Rows] = {
             legs(request_s=spread(0.033, 0.4)),
         ),
         row("a response is held", FOUND, legs(request_s=spread(0.001, 0.06), response_held_s=spread(0.001, 0.2))),
-        # limit_req and auth_request hold requests; a small first part of a response waits for more.
+        # limit_req and auth_request hold requests, and nginx holds a small first part of a response.
         row(
             "only requests are held",
             POSSIBLE,
@@ -82,34 +82,34 @@ CASES: Final[Rows] = {
             legs(request_s=spread(0.1), response_held_s=spread(0.001)),
         ),
         row("only responses are held", POSSIBLE, legs(response_held_s=spread(0.001, 0.2))),
-        # The requests arrived while the machine paused for 110 ms.
+        # The machine may have paused for 110 ms, while the responses arrived.
         row(
             "a burst of responses is held once",
             POSSIBLE,
             "against 1: This happened only 1 time: a pause of the machine looks the same.",
             legs(response_held_s=spread(0.018, 0.11), backend_s=spread(0.02), moments=1),
         ),
-        # The kernel has completed the handshake, but nginx does not look: this is the log's long uct.
+        # The kernel has completed the handshake, but nginx notices it late, and logs a long $upstream_connect_time.
         row(
-            "a connection stands unused",
+            "an open connection is used late",
             FOUND,
             "for 1: a request with an open backend connection for 1 ms (median), 300 ms (p90)",
             legs(connected_held_s=spread(0.001, 0.3)),
         ),
         # These figures are from the article.
-        row("one in fifty 500 ms", FOUND, legs(request_s=spread(0.001, 0.5, slow_share=0.02))),
-        row("one in fifty 200 ms", FOUND, legs(request_s=spread(0.001, 0.2, slow_share=0.02))),
-        row("one in fifty 90 ms", NOT_SEEN, legs(request_s=spread(0.001, 0.09, slow_share=0.02))),
-        row("a fifth 50 ms", FOUND, legs(request_s=spread(0.001, 0.05))),
-        row("21 ms each", FOUND, legs(request_s=spread(0.021))),
-        row("19 ms each", RULED_OUT, legs(request_s=spread(0.019))),
-        row("a scheduler's gaps", RULED_OUT, "against 1: within 30 ms (p99)", legs(request_s=spread(0.001, 0.03))),
+        row("2 % held for 500 ms", FOUND, legs(request_s=spread(0.001, 0.5, slow_share=0.02))),
+        row("2 % held for 200 ms", FOUND, legs(request_s=spread(0.001, 0.2, slow_share=0.02))),
+        row("2 % held for 90 ms", NOT_SEEN, legs(request_s=spread(0.001, 0.09, slow_share=0.02))),
+        row("20 % held for 50 ms", FOUND, legs(request_s=spread(0.001, 0.05))),
+        row("all held for 21 ms", FOUND, legs(request_s=spread(0.021))),
+        row("all held for 19 ms", RULED_OUT, legs(request_s=spread(0.019))),
+        row("20 % held for 30 ms", RULED_OUT, "against 1: within 30 ms (p99)", legs(request_s=spread(0.001, 0.03))),
         row("19 requests", NOT_SEEN, legs(request_s=spread(0.4), matched=19)),
         row("20 requests", FOUND, legs(request_s=spread(0.4), matched=20)),
-        row("no CPU by schedstat", POSSIBLE, f"against 1: {WAITS} 50 %", scheduled((1.0, 0.0), (2.0, 1.0)), HOLDS),
-        row("no CPU by pidstat", POSSIBLE, f"against 1: {WAITS} 50 %", pidstat("%wait", 40.0, 60.0), HOLDS),
-        row("with its CPU", FOUND, f"for 3: {WAITS} only 2 %", scheduled((98.0, 2.0)), HOLDS),
-        # Only a stall makes a worker continue with everything that waited while others worked.
+        row("starved by schedstat", POSSIBLE, f"against 1: {WAITS} 50 %", scheduled((1.0, 0.0), (2.0, 1.0)), HOLDS),
+        row("starved by pidstat", POSSIBLE, f"against 1: {WAITS} 50 %", pidstat("%wait", 40.0, 60.0), HOLDS),
+        row("not starved", FOUND, f"for 3: {WAITS} only 2 %", scheduled((98.0, 2.0)), HOLDS),
+        # After a stall, a worker continues with several requests at once, while other workers were not late.
         row(
             "a worker stalled",
             FOUND,
@@ -117,9 +117,9 @@ CASES: Final[Rows] = {
             "for 1: among them late connections to 10.0.1.3:9000",
             log(standstills=(stood_still(),)),
         ),
-        row("still, and nginx is prompt on the wire", RULED_OUT, log(standstills=(stood_still(),)), legs()),
+        row("a worker stalled, and nginx is prompt in a capture", RULED_OUT, log(standstills=(stood_still(),)), legs()),
         row(
-            "still, without a CPU",
+            "a worker stalled and was starved",
             POSSIBLE,
             f"against 1: {WAITS} 50 %",
             log(standstills=(stood_still(),)),
@@ -127,7 +127,7 @@ CASES: Final[Rows] = {
         ),
         row("three of three", FOUND, log(standstills=(stood_still(alone=3, moments=3),))),
         row("two of two", NOT_SEEN, log(standstills=(stood_still(alone=2, moments=2),))),
-        # Several workers may be stalled too rarely for each of them to show it.
+        # If each worker is stalled too rarely, several workers together may show it.
         row(
             "three of four, by two workers",
             FOUND,
@@ -145,11 +145,11 @@ CASES: Final[Rows] = {
             NOT_SEEN,
             log(standstills=(stood_still(alone=2, moments=4), stood_still(worker_pid=13, alone=1, moments=5))),
         ),
-        # Chance alone gives this result once in fifty times.
+        # Chance alone has this result once in fifty times.
         row("20 of 300", FOUND, log(standstills=(stood_still(moments=300),))),
         row("20 of 900", NOT_SEEN, log(standstills=(stood_still(moments=900),))),
-        row("it delayed few", RARE, log(standstills=(stood_still(delayed=4),))),
-        # The backend's kernel answers all workers alike at one moment, but perhaps not at another.
+        row("few delayed requests", RARE, log(standstills=(stood_still(delayed=4),))),
+        # The workers may have connected at different times, when the backend's kernel was slower or faster.
         row(
             "one worker connects late",
             POSSIBLE,
@@ -157,13 +157,13 @@ CASES: Final[Rows] = {
             log(server_connects=(connects(11, spread(0.001)), connects(12, LATE))),
         ),
         row(
-            "to servers that the log does not name",
+            "to servers without an address in the log",
             POSSIBLE,
             "for 1: its upstream servers, which the log does not name",
             log(server_connects=(connects(11, spread(0.001), NOT_LOGGED), connects(12, LATE, NOT_LOGGED))),
         ),
         row(
-            "to another server",
+            "late to another server only",
             NOT_SEEN,
             log(server_connects=(connects(11, spread(0.001), "near"), connects(12, spread(0.08), "far"))),
         ),
@@ -176,7 +176,7 @@ CASES: Final[Rows] = {
             ),
         ),
         row(
-            "one worker connects late, and nginx is prompt on the wire",
+            "one worker connects late, and nginx is prompt in a capture",
             RULED_OUT,
             log(server_connects=(connects(11, spread(0.001)), connects(12, spread(0.033)))),
             legs(),
@@ -204,9 +204,9 @@ CASES: Final[Rows] = {
             "decides 2: $pid $connection",
             log(connect_time_s=LATE, workers=(worker(11, LATE), worker(12, LATE))),
         ),
-        # The log's times are wrong: the kernel answered at once, and nginx looked late.
+        # The backend's kernel answered at once, and nginx noticed it late.
         row(
-            "fast on the wire",
+            "fast in a capture",
             FOUND,
             "for 1: 300 ms (p90), but on the wire the backend answers within 20 ms (p90)",
             "for 1: [access_logs 1, captures 1]",
@@ -215,18 +215,18 @@ CASES: Final[Rows] = {
         ),
         # The log's time includes a TLS handshake with a busy backend.
         row(
-            "fast on the wire but for TLS",
+            "fast in a capture, with TLS",
             POSSIBLE,
             LATE_LOG,
             legs(back={"tls_flows": 200}, matched=0),
         ),
         row(
-            "late on the wire",
+            "late in a capture",
             POSSIBLE,
             LATE_LOG,
             legs(back=repeated_syns(handshake_s=spread(0.0001, 1.0)), matched=0),
         ),
-        row("no handshake on the wire", POSSIBLE, LATE_LOG, legs(back={"handshake_s": None}, matched=0)),
+        row("no captured handshake", POSSIBLE, LATE_LOG, legs(back={"handshake_s": None}, matched=0)),
         *(
             row(
                 f"{count} handshakes",
@@ -237,12 +237,12 @@ CASES: Final[Rows] = {
             for count, verdict in ((20, FOUND), (19, POSSIBLE))
         ),
         row(
-            "every packet twice on the wire",
+            "every packet captured twice",
             POSSIBLE,
             LATE_LOG,
             legs(back={"syn_retransmission_delay_s": spread(0.0001)}, matched=0),
         ),
-        # A tenth must take five times as long as the fastest, or half of them must: gaps on a CPU delay only a few.
+        # The p90 or the median must be five times the minimum: gaps in a worker's CPU time delay only a few.
         *(
             row(name, verdict, log(connect_time_s=times))
             for name, times, verdict in (
@@ -257,12 +257,12 @@ CASES: Final[Rows] = {
                 ("49 % take 10 ms", spread(0.001, 0.01, slow_share=0.49), NOT_SEEN),
             )
         ),
-        # The worker finds the request and the client's FIN in one iteration.
+        # Such a worker finds both the request and the client's FIN in one loop iteration.
         row("three 499s without time", POSSIBLE, log(closed_499_without_time=3)),
         row("three of a thousand", NOT_SEEN, log(requests=1000, closed_499_without_time=3)),
         row("two 499s without time", NOT_SEEN, log(closed_499_without_time=2)),
         row("499s of unknown time", NOT_SEEN, log(closed_499_without_time=None)),
-        # Clients answer with RST; without it they had only closed their half.
+        # A client that has gone answers with RST; without RST, it has only closed its half.
         row(
             "data after a FIN",
             POSSIBLE,
@@ -277,7 +277,7 @@ CASES: Final[Rows] = {
         ),
         row("slow answers", POSSIBLE, service(FRONT, response_s=spread(0.2))),
         row("fast answers", NOT_SEEN, service(BACK)),
-        # A tenth of the requests was held for 70 ms, and all requests waited 200 ms for the backend.
+        # Holding 10 % of the requests for 70 ms matters less if all of them wait 200 ms for the backend.
         row("a burst before a slow backend", POSSIBLE, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.2))),
         row("a burst before a fast backend", FOUND, legs(request_s=spread(0.0007, 0.07), backend_s=spread(0.02))),
     ],
@@ -296,24 +296,24 @@ CASES: Final[Rows] = {
         ),
         row("three of 200", FOUND, log(client_closed_499=3)),
         row("slow answers", POSSIBLE, log(**LEFT, request_time_s=spread(1.0))),
-        row("they left at once", FOUND, log(**LEFT, left_after_s=spread(0.001, 0.09))),
+        row("they left within 90 ms", FOUND, log(**LEFT, left_after_s=spread(0.001, 0.09))),
         # The other requests were answered fast.
         row(
-            "they had waited",
+            "they had waited for 2 s",
             POSSIBLE,
             "against 1: p90 wait of those who left: 2 s",
             log(**LEFT, left_after_s=spread(0.001, 2.0)),
         ),
-        row("health checks hang up", NOT_SEEN, log(**LEFT, health_checks_499=40)),
+        row("only health checks", NOT_SEEN, log(**LEFT, health_checks_499=40)),
         row("beside health checks", FOUND, log(**LEFT, health_checks_499=20)),
-        row("answers of unknown time", POSSIBLE, log(**LEFT, request_time_s=None)),
+        row("answers with unknown times", POSSIBLE, log(**LEFT, request_time_s=None)),
         row(
             "captured",
             FOUND,
             "for 1: left before the end of 40 of 200 responses",
             service(client_left_before_response=30, client_left_in_response=10),
         ),
-        # On the upstream's leg, nginx is the client.
+        # On the leg to the upstream, nginx is the client.
         row("nginx leaves", RULED_OUT, legs(back={"client_left_before_response": 40})),
         row("below one in a hundred", NOT_SEEN, log(client_closed_499=19, requests=2000)),
         row("less than three", NOT_SEEN, log(client_closed_499=2, requests=10)),
@@ -321,9 +321,9 @@ CASES: Final[Rows] = {
         row("none of 20", RULED_OUT, log(requests=20)),
         row("none of 19", NOT_SEEN, log(requests=19)),
         row("in the error log", POSSIBLE, said_so(Event.CLIENT_LEFT, 3)),
-        row("seldom", NOT_SEEN, said_so(Event.CLIENT_LEFT, 2)),
+        row("in the error log, twice", NOT_SEEN, said_so(Event.CLIENT_LEFT, 2)),
     ],
-    # Windows that clients keep closed prove slow readers; memory and long queues are only consistent with them.
+    # Windows that clients keep closed show slow readers; memory and long queues may have other reasons.
     slow_reader_buffering.assess: [
         row(
             "closed windows",
@@ -332,7 +332,7 @@ CASES: Final[Rows] = {
             legs({"zero_window_flows": 2, "from_client": CLOSED.from_client}),
         ),
         row(
-            "a moment",
+            "closed for 0.9 s",
             NOT_SEEN,
             legs({"zero_window_flows": 2, "from_client": Side(zero_windows=3, zero_window_s=0.9)}, matched=0),
         ),
@@ -341,7 +341,7 @@ CASES: Final[Rows] = {
             RARE,
             legs({"flows": 1000, "zero_window_flows": 2, "from_client": CLOSED.from_client}),
         ),
-        # If the port is not one of nginx's listeners, nginx itself may not be reading.
+        # If nginx does not listen on this port, nginx may be the slow reader.
         row("closed to an unknown service", POSSIBLE, CLOSED),
         row("closed to nginx", FOUND, CLOSED, ALONE),
         row("closed by nginx", POSSIBLE, "for 1: its buffers may be full", CLOSED, table(listening(80))),
@@ -395,13 +395,13 @@ CASES: Final[Rows] = {
 
 
 @rows_of(CASES)
-def test_each_cause_judges_worker_and_client_evidence_as_expected(
+def test_worker_and_client_evidence_has_the_expected_verdict(
     assess: Assess, given: EvidenceSet, verdict: CauseVerdict, said: tuple[str, ...]
 ) -> None:
     check(assess, given, verdict, said)
 
 
-def test_other_findings_speak_against_clients_that_leave() -> None:
+def test_another_finding_is_a_reason_against_impatient_clients() -> None:
     given = seen(log(**LEFT), grown(ListenOverflows=50, ListenDrops=50))
     found = client_gone.assess(given, [accept_queue_overflow.assess(given)])
     assert found.verdict is POSSIBLE
@@ -419,8 +419,8 @@ def test_other_findings_speak_against_clients_that_leave() -> None:
     ],
     ids=["6200 segments", "60 segments", "a capture with gaps", "loss in the capture"],
 )
-def test_loss_elsewhere_on_the_host_is_no_reason_to_leave(front: dict[str, Any], verdict: CauseVerdict) -> None:
-    """Counters are the whole host's; a capture of the clients that left shows whether they lost packets, too."""
+def test_loss_by_counters_does_not_count_if_a_capture_shows_none(front: dict[str, Any], verdict: CauseVerdict) -> None:
+    """The host's counters include other programs; a capture shows the clients that left."""
     left = legs(front={"client_left_before_response": 40, **front})
     given = seen(log(**LEFT), left, grown(RetransSegs=397, TCPSynRetrans=100, TCPSackRecovery=50))
     assert client_gone.assess(given, [path_loss.assess(given)]).verdict is verdict

@@ -1,4 +1,4 @@
-"""Findings about each worker in a recording of event loops, in ``watch`` and in ``explain``."""
+"""The signs of each worker in a recording of event loops, as ``watch`` and ``explain`` use them."""
 
 from dataclasses import replace
 
@@ -21,8 +21,8 @@ def loops(*seconds: LoopSecond) -> tuple[WorkerLoop, ...]:
     return summarise(LoopRecording(began="", seconds=seconds))
 
 
-def said(*long: LongIteration, **changes: object) -> list[tuple[Reason, CauseVerdict]]:
-    """Return the report on a worker that had these long iterations in ten seconds."""
+def reported(*long: LongIteration, **changes: object) -> list[tuple[Reason, CauseVerdict]]:
+    """Return the signs of a worker that had these long iterations in ten seconds."""
     second = replace(SECOND, long=long, lasted_s=10.0, **changes)  # type: ignore[arg-type]  # fields by name
     return [(sign.reason, sign.verdict) for sign in signs(loops(second))]
 
@@ -48,24 +48,23 @@ def said(*long: LongIteration, **changes: object) -> list[tuple[Reason, CauseVer
 def test_stalls_are_reported_by_their_length_and_frequency(
     long: tuple[LongIteration, ...], expected: list[tuple[Reason, CauseVerdict]]
 ) -> None:
-    """Stalls are reported if a tenth of all events wait 5 ms, or a hundredth 100 ms; users do not notice less."""
-    assert said(*long) == expected
+    """Stalls are found if 10 % of all events wait for 5 ms, or 1 % for 100 ms: users do not notice less."""
+    assert reported(*long) == expected
 
 
 def test_waiting_for_a_cpu_before_iterations_is_reported() -> None:
-    """Schedstat shows the wait, which does not matter for an idle worker. A starved worker may stall, too."""
+    """Waits of an idle worker do not matter. A starved worker may also stall."""
     starved = (Reason.STARVED, CauseVerdict.FOUND)
-    assert said(run_s=3.0, wait_s=3.0) == [starved]
-    assert said(run_s=5.0, wait_s=1.0) == said(run_s=0.1, wait_s=0.2) == []
-    # Stalls count as a share of the time without waits: these would be too few in ten seconds, but not in four.
-    assert set(said(*(STALL,) * 20, run_s=1.0, wait_s=6.0)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
-    # A wait that began before the recording counts in full when it ends, so there may be no time left.
-    assert set(said(*(STALL,) * 20, run_s=1.0, wait_s=10.2)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
-    assert said(replace(STALL, took_s=0.012), run_s=1.0, wait_s=10.2) == [starved]
+    assert reported(run_s=3.0, wait_s=3.0) == [starved]
+    assert reported(run_s=5.0, wait_s=1.0) == reported(run_s=0.1, wait_s=0.2) == []
+    # Stalls count as a share of the time without waits: 20 are too few in ten seconds, but not in four.
+    assert set(reported(*(STALL,) * 20, run_s=1.0, wait_s=6.0)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
+    # A wait that began before the recording counts in full, so the waits may exceed the recorded time.
+    assert set(reported(*(STALL,) * 20, run_s=1.0, wait_s=10.2)) == {starved, (Reason.CALLS, CauseVerdict.FOUND)}
+    assert reported(replace(STALL, took_s=0.012), run_s=1.0, wait_s=10.2) == [starved]
 
 
-def test_explain_advises_what_watch_advises() -> None:
-    """A recording also shows what made the iterations long."""
+def test_explain_has_the_next_step_for_what_made_iterations_long() -> None:
     computing = replace(SECOND, long=(replace(STALL, called_s=0.001),) * 40)
     for second, words in ((SECOND, "separate large downloads"), (computing, "find out what computes in the worker")):
         evidence = EvidenceSet(event_loops=(Named(name="loops.json", content=loops(second)),))
@@ -73,7 +72,7 @@ def test_explain_advises_what_watch_advises() -> None:
         assert step.startswith(words)
 
 
-def test_explain_diagnoses_the_recording() -> None:
+def test_the_verdict_about_a_stall_follows_from_a_recording() -> None:
     def verdict(*seconds: LoopSecond) -> CauseVerdict:
         named = Named(name="loops.json", content=loops(*seconds))
         return event_loop_stall.assess(EvidenceSet(event_loops=(named,))).verdict
