@@ -1,4 +1,4 @@
-"""Finds logs with lines that another file contains, too, such as copies of a rotated log, and logs of other times."""
+"""Finds logs that overlap, such as copies of a rotated log, and error logs from another time than the access logs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,17 +9,17 @@ from tuneproof.explain.found import Found
 from tuneproof.explain.parse.error_log import ErrorLog
 from tuneproof.wording import share
 
-# Two hosts may log equal lines from one monitor in the same seconds: such lines differ only in their times.
+# Two hosts may log equal lines about one monitor; these lines differ from each other only in their times.
 _ENOUGH_LINES: Final = 20
 _PART_SHARED: Final = 0.05
 _ALL_SHARED: Final = 0.95
-# Local times are at most this far ahead of UTC, or behind it.
+# Local times are at most this far ahead of UTC and behind it.
 _EAST: Final = timedelta(hours=14)
 _WEST: Final = timedelta(hours=12)
 
 
 def logs_once(files: Sequence[Found]) -> list[Found]:
-    """Leave out the logs that others contain as well, and warn of logs that overlap or are from different times."""
+    """Leave out logs that other files contain as well, and warn of logs that overlap or are from different times."""
     return _of_other_times(_access_logs_once(_error_logs_once(_each_log_once(files))))
 
 
@@ -90,7 +90,7 @@ def _error_logs_once(files: Sequence[Found]) -> list[Found]:
 
 
 def _lasts_within(log: ErrorLog, larger: ErrorLog) -> bool:
-    """Tell whether a log has no message, such as one without a connection, from before or after a larger one."""
+    """Tell whether a log begins and ends within a larger one: messages without a connection are not compared."""
     if log.first is None or log.last is None or larger.first is None or larger.last is None:
         return False
     return larger.first <= log.first and log.last <= larger.last
@@ -106,14 +106,14 @@ def _of_other_times(files: Sequence[Found]) -> list[Found]:
     ]
 
     def is_apart(log: ErrorLog) -> bool:
-        """Tell whether a log is of another time, in any time zone: an error log's local times are read as UTC."""
+        """Tell whether a log is from another time in every time zone: its local times are read as UTC."""
         if log.first is None or log.last is None or not periods:
             return False
         return all(log.last + _WEST < first or log.first - _EAST > last for first, last in periods)
 
-    said = "its messages are from another time than all requests in the access logs: neither explains the other"
+    warning = "its messages are from another time than all requests in the access logs: neither explains the other"
     return [
-        _warned(file, said) if any(is_apart(log.content) for log in file.evidence.error_logs) else file
+        _warned(file, warning) if any(is_apart(log.content) for log in file.evidence.error_logs) else file
         for file in files
     ]
 
@@ -123,5 +123,5 @@ def _requests(file: Found) -> int:
 
 
 def _warned(file: Found, warning: str, **evidence: tuple[()]) -> Found:
-    """Return a file with one more warning, and without the kinds of evidence given, which another file has, too."""
+    """Return a file with a further warning, and without kinds of evidence: ``access_logs=()`` removes these logs."""
     return replace(file, evidence=replace(file.evidence, **evidence), warnings=(*file.warnings, warning))

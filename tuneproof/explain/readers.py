@@ -1,4 +1,4 @@
-"""Readers for each kind of file, with figures for a person and evidence for the diagnosis. Logs are in logs.py."""
+"""Reads each kind of file into figures for a person and evidence for the diagnosis. Logs are in logs.py."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ _Read = tuple[Iterable[Figure], Iterable[str], EvidenceSet]
 def read_text(kind: Kind, name: str, text: str) -> Found:
     """Read a text of one of the kinds in :data:`READERS`.
 
-    Raises MalformedEvidenceError: It is not of this kind, or broken.
+    Raises MalformedEvidenceError: It is not of this kind, or malformed.
     """
     return _report(kind, name, READERS[kind](name, text))
 
@@ -75,7 +75,7 @@ def _about_capture(summary: CaptureSummary) -> Iterator[str]:
     if summary.snapped_packets and summary.tcp_segments:
         yield (
             f"{summary.snapped_packets} of {summary.packets} packets are truncated: HTTP may be missing "
-            "(tcpdump -s 0 captures all of them)"
+            "(tcpdump -s 0 captures whole packets)"
         )
     if summary.malformed:
         yield f"malformed packets: {_kinds(summary.malformed)}"
@@ -101,32 +101,32 @@ def _kinds(numbers: Mapping[str, int]) -> str:
 def _counters(parse: Callable[[str], tuple[CounterSnapshot, ...]], name: str, text: str) -> _Read:
     """Read counters; several readings give the increments from the first to the last."""
     snapshots = parse(text)
-    told = counter_figures(snapshots[0] if len(snapshots) == 1 else total(snapshots))
+    shown = counter_figures(snapshots[0] if len(snapshots) == 1 else total(snapshots))
     evidence = EvidenceSet(counters=(Named(name=name, content=snapshots),))
-    return (*_number_of(snapshots), *told), _around(snapshots), evidence
+    return (*_number_of(snapshots), *shown), _around(snapshots), evidence
 
 
 def _softnet(name: str, text: str) -> _Read:
     snapshots = softnet.snapshots(text)
-    told = snapshots[0].counters if len(snapshots) == 1 else total(snapshots).increments
+    shown = snapshots[0].counters if len(snapshots) == 1 else total(snapshots).increments
     evidence = EvidenceSet(softnet=(Named(name=name, content=snapshots),))
-    return (*_number_of(snapshots), *softnet.figures(told)), _around(snapshots), evidence
+    return (*_number_of(snapshots), *softnet.figures(shown)), _around(snapshots), evidence
 
 
 def _status(name: str, text: str) -> _Read:
     processes = status.snapshots(text)
-    told = [(f"{each.name} {each.pid}", status.figures(each)) for each in processes]
-    return _side_by_side(told), _around(processes), _of_processes(name, processes)
+    shown = [(f"{each.name} {each.pid}", status.figures(each)) for each in processes]
+    return _side_by_side(shown), _around(processes), _of_processes(name, processes)
 
 
 def _schedstat(name: str, text: str) -> _Read:
-    """Read a process's time; several readings give the increments from the first to the last."""
+    """Read a process's CPU time; several readings give the increments from the first to the last."""
     readings = schedstat.snapshots(text)
     passed = schedstat.between(readings[0], readings[-1]) if len(readings) > 1 else None
     # The text has no process id. A decreasing time shows that the readings are from several processes.
     times: Sequence[Schedstat] = readings if passed is None else (passed,)
-    told = [(f"no. {number}", schedstat.figures(each)) for number, each in enumerate(times, start=1)]
-    return (*_number_of(readings), *_side_by_side(told)), _around(readings), _of_processes(name, readings)
+    shown = [(f"no. {number}", schedstat.figures(each)) for number, each in enumerate(times, start=1)]
+    return (*_number_of(readings), *_side_by_side(shown)), _around(readings), _of_processes(name, readings)
 
 
 def _of_processes(name: str, contents: Sequence[ProcessStatus | Schedstat]) -> EvidenceSet:
@@ -181,17 +181,17 @@ READERS: Mapping[Kind, Callable[[str, str], _Read]] = MappingProxyType(
 
 
 def _number_of(readings: Sequence[object]) -> tuple[Figure, ...]:
-    """Return the number of readings, which marks the figures as those of an interval, not since the start."""
+    """Return the number of readings if there are several: the figures are then those of an interval."""
     return (Figure(key="readings", name="readings", value=len(readings)),) if len(readings) > 1 else ()
 
 
-def _side_by_side(told: Sequence[tuple[str, tuple[Figure, ...]]]) -> tuple[Figure, ...]:
-    """Return the figures of one process unchanged, those of several with the process's name."""
-    if len(told) == 1:
-        return told[0][1]
-    named = [Figure(key="processes", name="processes", value=len(told))]
+def _side_by_side(shown: Sequence[tuple[str, tuple[Figure, ...]]]) -> tuple[Figure, ...]:
+    """Return the figures of one process unchanged, and those of several processes with their names."""
+    if len(shown) == 1:
+        return shown[0][1]
+    named = [Figure(key="processes", name="processes", value=len(shown))]
     seen: Counter[str] = Counter()
-    for name, figures in told:
+    for name, figures in shown:
         seen[name] += 1
         # The same process may have been read several times.
         own = name if seen[name] == 1 else f"{name}, reading {seen[name]}"
@@ -217,7 +217,7 @@ def _around(readings: Sequence[_Labelled]) -> tuple[str, ...]:
 
 
 def _unmatched(number: int, samples: Sequence[str]) -> tuple[str, ...]:
-    """Return the warning about lines without figures, such as dates, or none: nothing is dropped silently."""
+    """Return a warning about lines without figures, such as dates; empty without such lines."""
     if not number:
         return ()
     return (f"lines without figures: {number}, such as {', '.join(map(repr, samples[:_SAMPLES]))}",)

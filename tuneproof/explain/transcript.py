@@ -14,8 +14,8 @@ _PROMPT: Final = re.compile(
     r" ?[#$%>](?: +(?P<command>\S.*))?"
 )
 _HOST: Final = re.compile(r"(?:\([\w.-]+\) )?\[?(?:[\w.+-]+@)?(?P<host>[\w.-]+)")
-# "$ " also begins other lines, so only commands that collect evidence count there. "# " begins comments, such as "#
-# nginx configuration", so an option or a path must follow.
+# "$ " also begins other lines, so only commands that collect evidence count after it. "# " also begins comments, such
+# as "# nginx configuration", so an option or a path must follow.
 _AROUND: Final = r"(?:(?:sudo|nsenter|watch|docker exec|kubectl exec) .*)?\b"
 _LOGS: Final = r"(?:docker|podman|kubectl)(?: compose| service)? logs|journalctl|dmesg"
 _BARE: Final = re.compile(
@@ -37,7 +37,7 @@ class Output:
 
     command: str  # the command; empty before the first prompt
     text: str  # its output
-    host: str  # where it ran, according to the prompt; empty if the prompt does not say
+    host: str  # the host in the prompt; empty if there is none
 
 
 def outputs(text: str) -> list[Output]:

@@ -1,10 +1,10 @@
-"""Files that are recognised but not read: what they are, and what to give instead."""
+"""Recognises files that explain does not read, and names the files to give instead."""
 
 import json
 import re
 from typing import Final
 
-# The beginning of a packed file. A gzip file has been unpacked before.
+# Offset, bytes and description. A gzip file is already unpacked, so one inside it was compressed twice.
 _PACKED: Final = (
     (0, b"\x28\xb5\x2f\xfd", "compressed with zstd"),
     (0, b"\x04\x22\x4d\x18", "compressed with lz4"),
@@ -14,7 +14,7 @@ _PACKED: Final = (
     (257, b"ustar", "a tar archive"),
 )
 _STAMP: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z"
-# Proxies in front of nginx, from the providers' own descriptions of their fields.
+# Proxies in front of nginx, by the log fields that their providers document.
 _IN_FRONT: Final = (
     ("an AWS Application Load Balancer", rf"^(?:https?|h2|grpcs|wss?) {_STAMP} app/\S{{1,200}} \S{{1,60}}:\d+ "),
     ("an AWS Network Load Balancer", r"^tls \d\.\d \d{4}-\d\d-\d\dT[\d:]{8} net/"),
@@ -29,7 +29,7 @@ _IN_FRONT: Final = (
 )
 _CLOCK: Final = r"\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d"
 _DAY: Final = r"\[(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)? \d{4}\]"
-# Other servers that nginx's users run as well; some use the names of nginx's variables.
+# Other servers that users of nginx also run; some use the names of nginx's variables.
 _OTHER_SERVERS: Final = (
     ("Apache httpd", rf"^{_DAY} \[(?:\w+:)?(?:emerg|alert|crit|error|warn|notice|info|debug|trace\d)\] "),
     ("IIS, or another server with W3C's format", r"^#(?:Software: Microsoft|Fields: )"),
@@ -47,7 +47,7 @@ _SOCKETS: Final = "ss -tanmi prints the sockets with their queues and limits"
 _OTHERS: Final = (
     (
         r"^Active connections: \d+",
-        "nginx's stub_status: if accepts exceeds handled, nginx dropped connections; its error log says why",
+        "nginx's stub_status: if accepts exceeds handled, nginx dropped connections; its error log has the reason",
     ),
     (r"\A#kernel\s*\Z", "nstat without a counter: none has changed since it last ran; nstat -az prints all of them"),
     (r"^Total: \d+.*\n\s*TCP:\s+\d+ \(estab", f"the summary of ss -s: {_SOCKETS}"),
@@ -106,7 +106,7 @@ _LINES: Final = 50
 
 
 def packed_as(head: bytes) -> str | None:
-    """Return how a file is packed; None for anything else.
+    """Return how a file is packed; None if it is not packed.
 
     ``head``: its first bytes.
     """
@@ -114,35 +114,35 @@ def packed_as(head: bytes) -> str | None:
 
 
 def other_server(text: str) -> str | None:
-    """Return which program other than nginx wrote a log, in a sentence; None for anything else.
+    """Return which other program wrote a log, and what to give instead; None for anything else.
 
     ``text``: its beginning.
     """
-    said = _beginning(text)
+    beginning = _beginning(text)
     for name, words in _IN_FRONT:
-        if re.search(words, said, re.MULTILINE):
+        if re.search(words, beginning, re.MULTILINE):
             return (
                 f"an access log of {name}: its times cover nginx and everything behind it, without distinguishing "
                 "them; give nginx's own access log for the same period"
             )
-    found = next((name for name, words in _OTHER_SERVERS if re.search(words, said, re.MULTILINE)), None)
+    found = next((name for name, words in _OTHER_SERVERS if re.search(words, beginning, re.MULTILINE)), None)
     if found is None:
         return None
     return f"a log of {found}, which explain does not read; give nginx's own logs for the same period"
 
 
 def other_text(text: str) -> str | None:
-    """Return what a text is, and what to give instead; None for an unknown one.
+    """Return what a text is, and what to give instead; None for an unknown text.
 
     ``text``: its beginning.
     """
-    said = _beginning(text)
-    known = next((sentence for words, sentence in _OTHERS if re.search(words, said, re.MULTILINE)), None)
+    beginning = _beginning(text)
+    known = next((sentence for words, sentence in _OTHERS if re.search(words, beginning, re.MULTILINE)), None)
     if known is not None:
         return known
-    if _JSON.match(said) is not None:
-        return _about_json(said.lstrip().partition("\n")[0])
-    return "binary data, or UTF-16 without a byte order mark" if "\0" in said else None
+    if _JSON.match(beginning) is not None:
+        return _about_json(beginning.lstrip().partition("\n")[0])
+    return "binary data, or UTF-16 without a byte order mark" if "\0" in beginning else None
 
 
 def _about_json(line: str) -> str:

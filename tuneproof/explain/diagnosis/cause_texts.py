@@ -1,4 +1,4 @@
-"""The name of each cause in sentences and in lists, and its next step, with the page of measurements."""
+"""The name of each cause and its next step, with the page about it."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 from tuneproof.explain.diagnosis.findings import Cause
 from tuneproof.explain.parse.access_log.known import RECOMMENDED
 
+# Evidence that distinguishes several causes, with its command or directive.
 BOTH_LEGS: Final = "nsenter -t PID -n tcpdump -ni any -s 256 -w both.pcap (both legs; PID is nginx's)"
-"""The evidence that distinguishes several causes, with its command; the next one likewise."""
 LOG_TIMES: Final = f"the access log with the worker, the upstream and the times: log_format explain '{RECOMMENDED}';"
 
 
@@ -15,11 +15,11 @@ BULK_STEP: Final = (
     "separate large downloads from the other requests, then consider a smaller net.ipv4.tcp_rmem, which bounds what "
     "one loop iteration reads: docs/reuseport-stall.md."
 )
-"""What to do against iterations that read and write much."""
+"""The next step against loop iterations that read and write much."""
 
 
 class CauseText(NamedTuple):
-    """The words for a cause that was found."""
+    """The texts about a cause that was found."""
 
     name: str
     next_step: str

@@ -1,4 +1,4 @@
-"""The messages of error logs, as answers: what happened, how often, since when, to whom, and consequences."""
+"""Merges the messages of error logs: what happened, how often, when, to whom, and with which consequences."""
 
 import re
 from collections import Counter
@@ -17,7 +17,7 @@ from tuneproof.messages.rows import Message, Problem, messages
 
 # A request is logged when it ends, its messages before.
 _SLACK: Final = timedelta(minutes=2)
-# A message about the end or starvation of a worker or machine affects many requests.
+# A message about a killed worker or exhausted resources counts as this many requests.
 _OF_MANY: Final = 100
 ENOUGH_MESSAGES: Final = 20
 """Fewer messages may be a selected excerpt."""
@@ -31,10 +31,10 @@ _CAUSES: Final[Mapping[Cause, tuple[str, ...]]] = {
     Cause.CLIENT_GONE: ("client_closed_waiting",),
     Cause.SLOW_READER_BUFFERING: ("response_to_temporary_file",),
 }
-"""Messages that mean the same as a cause."""
+"""The messages that show each cause, by their row."""
 _ADDRESS: Final = re.compile(r"[\d.]+(?::\d+)?$|\[|unix:")
 _LOGGED: Final = (Cause.REFUSED, Cause.NO_PORT, Cause.NO_LIVE_UPSTREAM, Cause.KEPT_CONNECTION_CLOSED)
-"""Causes of which nginx logs each case at its default level."""
+"""Causes that nginx logs whenever they occur, at the default level."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,12 +52,12 @@ class MessageFinding:
     servers: Mapping[str, int] = field(default_factory=dict)
     requests: Mapping[str, int] = field(default_factory=dict)
     zones: Mapping[str, int] = field(default_factory=dict)
-    consequences: tuple["MessageFinding", ...] = ()  # consequences, which are not separate answers
-    answered: int | None = None  # how many requests in the access logs had its status; None if unknown
-    of_requests: int | None = None  # of how many; None without access logs
-    streams: int = 0  # how many are about connections in stream{} or mail{}, which have no status
-    mails: int = 0  # how many of these are certainly about mail{}
-    subrequests: int = 0  # how many are about requests that nginx makes for another one, which gets the status
+    consequences: tuple["MessageFinding", ...] = ()  # messages that follow from this one and are listed with it
+    answered: int | None = None  # number of requests with its status in the access logs; None if unknown
+    of_requests: int | None = None  # number of all requests in the access logs; None if none covers that time
+    streams: int = 0  # number of messages about connections in stream{} or mail{}, which have no status
+    mails: int = 0  # number of these that are certainly about mail{}
+    subrequests: int = 0  # number of messages about subrequests; the client gets the main request's status
 
     @property
     def is_rare(self) -> bool:
@@ -68,7 +68,7 @@ class MessageFinding:
 
     @property
     def weight(self) -> float:
-        """The sort key of findings: how many requests they explain."""
+        """The number of requests that it explains, for sorting."""
         if "emerg" in self.row.levels and self.row.area == "start":
             return float("inf")
         number = self.number + sum(each.number for each in self.consequences)
@@ -83,7 +83,7 @@ class Messages:
     looks: tuple[MessageFinding, ...] = ()  # possible problems, by their number
     ordinary: tuple[MessageFinding, ...] = ()  # harmless messages, by their number
     all_messages: int = 0  # number of all messages, including those without a row
-    own_messages: int = 0  # nginx's own: the kernel and Kubernetes log none about upstreams
+    own_messages: int = 0  # number of nginx's own messages: the kernel and Kubernetes log none about upstreams
     unknown: int = 0  # messages at level error or above without a row
     unknown_examples: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -94,13 +94,13 @@ class Messages:
         return next((each for each in self.problems if not each.is_rare), None)
 
     def explain(self, status: int) -> bool:
-        """Tell whether there are as many messages as responses with a status in access logs from the same time."""
-        told = [each for each in self.problems if status in each.row.statuses and each.answered is not None]
-        number = sum(each.number + sum(follows.number for follows in each.consequences) for each in told)
-        return bool(told) and number >= max(each.answered or 0 for each in told)
+        """Tell whether messages explain all responses with a status in the access logs of the same time."""
+        matching = [each for each in self.problems if status in each.row.statuses and each.answered is not None]
+        number = sum(each.number + sum(follows.number for follows in each.consequences) for each in matching)
+        return bool(matching) and number >= max(each.answered or 0 for each in matching)
 
     def not_logged(self) -> tuple[Cause, ...]:
-        """Return the causes without a message in these logs, although nginx would log each case.
+        """Return the causes without a message in these logs, although nginx would log them.
 
         A few lines show nothing: they may have been selected.
         """
@@ -111,8 +111,8 @@ class Messages:
         return tuple(cause for cause in _LOGGED if not there & set(_CAUSES[cause]))
 
 
-def says(cause: Cause, finding: MessageFinding) -> bool:
-    """Tell whether a message means the same as a cause."""
+def shows(cause: Cause, finding: MessageFinding) -> bool:
+    """Tell whether a message shows a cause."""
     return finding.row.id in _CAUSES.get(cause, ())
 
 
@@ -131,16 +131,16 @@ def message_findings(evidence: EvidenceSet) -> Messages:
         for row, counts in counted.items()
     }
     origins = _origins(found)
-    told = [
+    findings = [
         _with(finding, [found[effect] for effect, origin in origins.items() if origin == row])
         for row, finding in found.items()
         if row not in origins
     ]
     logs = evidence.error_logs
     return Messages(
-        problems=_of(told, Problem.YES),
-        looks=_of(told, Problem.SOMETIMES),
-        ordinary=_of(told, Problem.NO),
+        problems=_of(findings, Problem.YES),
+        looks=_of(findings, Problem.SOMETIMES),
+        ordinary=_of(findings, Problem.NO),
         all_messages=sum(log.content.messages for log in logs) - copies.total(),
         own_messages=sum(sum(log.content.levels.values()) for log in logs),
         unknown=sum(log.content.unknown.number for log in logs),
@@ -162,15 +162,15 @@ def _covers(requests: LogSummary, evidence: EvidenceSet) -> bool:
 
 
 def _copies(evidence: EvidenceSet) -> Counter[str]:
-    """Return, by row, how many startup messages are both in a log and in what nginx printed, such as a journal."""
+    """Return, by row, how many startup messages nginx both logged and printed, for example to a journal."""
     logged = sum((Counter(log.content.logged) for log in evidence.error_logs), Counter[tuple[str, str]]())
     printed = sum((Counter(log.content.printed) for log in evidence.error_logs), Counter[tuple[str, str]]())
     return sum((Counter({row: times}) for (row, _), times in (logged & printed).items()), Counter[str]())
 
 
-def _of(told: Iterable[MessageFinding], problem: Problem) -> tuple[MessageFinding, ...]:
-    chosen = [each for each in told if each.row.problem is problem]
-    # Of as many messages, nginx's own come first: other programs repeat theirs, however many requests fail.
+def _of(findings: Iterable[MessageFinding], problem: Problem) -> tuple[MessageFinding, ...]:
+    chosen = [each for each in findings if each.row.problem is problem]
+    # With equal numbers, nginx's own messages come first: other programs repeat theirs, however many requests fail.
     return tuple(sorted(chosen, key=lambda each: (-each.weight, not each.row.levels, each.first, each.row.id)))
 
 
@@ -198,7 +198,7 @@ def _origins(found: Mapping[str, MessageFinding]) -> dict[str, str]:
 
 
 def _may_follow(effect: MessageFinding, origin: MessageFinding) -> bool:
-    """Tell whether messages may follow from others: not if they came earlier, or name other subjects only."""
+    """Tell whether an effect may follow from an origin: not if it came earlier or concerns other requests only."""
     if effect.last and effect.last < origin.first:
         return False
     pairs = [(effect.servers, origin.servers), (effect.requests, origin.requests)]

@@ -1,4 +1,4 @@
-"""Adapts rows to what was logged: the module that connects to the upstream, and an unknown directive."""
+"""Adapts rows to logged messages: to stream{} and mail{}, to the upstream's module, and to a named directive."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -17,7 +17,7 @@ _NAMING: Final = {
     "directive_not_allowed": re.compile(r'"([^"]{1,200})" directive is not allowed here'),
     "directive_arguments": re.compile(r'invalid number of arguments in "([^"]{1,200})" directive'),
 }
-"""Finds the directive that a message names, by the row's id."""
+"""The pattern of the directive in a row's messages, by the row's id."""
 _MODULES: Final = {
     "fastcgi": "fastcgi",
     "uwsgi": "uwsgi",
@@ -37,13 +37,13 @@ _CONFIRM: Final = {
     "grpc": "the same call without nginx: grpcurl (with -plaintext for grpc://) ADDRESS SERVICE/METHOD",
     "memcached": "printf 'version\\r\\n' | nc ADDRESS PORT, from nginx's own machine or container",
 }
-# With these messages, the port does speak HTTP.
+# These messages show that the upstream speaks HTTP.
 _SPEAK_HTTP: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not_http2", "upstream_tls_plain"})
-# Their texts compare modules, so each directive in them is meant as it is.
+# Their texts compare modules, so the directives in them are not replaced.
 _COMPARE: Final = frozenset({"upstream_fastcgi_protocol", "upstream_http2_not_http2", "upstream_http2_pool"})
 _OWN: Final = r"(?:127\.0\.0\.1|\[?::1\]?)"
 _TO_ITSELF: Final = re.compile(rf', client: {_OWN}, .*upstream: "\w+://{_OWN}[:/]')
-# nginx takes the brace in "\d{4}$" for the beginning of a block: this is the rest.
+# nginx takes the brace in "\d{4}$" for the beginning of a block; this is the text after it.
 _QUANTITY: Final = re.compile(r"\d*,?\d*\}")
 _INSTEAD: Final = {"http2": "listen 443 ssl http2", "ssl": "listen 443 ssl"}
 """The equivalent in versions without a directive."""
@@ -75,7 +75,8 @@ _COMMON: Final = frozenset(
         "rtmp subs_filter fancyindex auth_pam proxy_cache_purge nchan_subscriber nchan_publisher echo"
     ).split()
 )
-# The similarity by difflib's measure, and how many first characters must be equal: in lua_ssl_ciphers they are not.
+# The similarity by difflib, and how many first characters must be equal: lua_ssl_ciphers is not a misspelt
+# ssl_ciphers.
 _ALIKE: Final = 0.9
 _BEGINNING: Final = 3
 _LOAD: Final = (
@@ -96,8 +97,8 @@ def applied(
     """Return a row adapted to its messages.
 
     ``example``: the first of them. ``only_streams``: whether all of them are about connections in stream{} or mail{}.
-    ``only_mail``: whether all of them are about mail{}. ``schemes``: those of their upstreams, the most frequent first.
-    ``codes``: the numbers in them, such as errno; "" for a message without one.
+    ``only_mail``: whether all of them are about mail{}. ``schemes``: the schemes of their upstreams, the most frequent
+    first. ``codes``: the numbers in them, such as errno; "" for a message without one.
     """
     if only_mail and row.in_mail is not None:
         row = row.in_mail
@@ -119,7 +120,7 @@ def _of_place(row: Message, example: str, *, only_streams: bool, schemes: Iterab
             f"{row.first}",
         )
     modules = list(dict.fromkeys(_MODULES.get(scheme, "proxy") for scheme in schemes)) or ["proxy"]
-    told = _for_module(row, modules[0])
+    adapted = _for_module(row, modules[0])
     own = _variant(row, modules[0])
     also = [
         f"For upstreams behind {module}_pass: {_for_module(row, module).first}"
@@ -129,11 +130,11 @@ def _of_place(row: Message, example: str, *, only_streams: bool, schemes: Iterab
     if len(modules) > 1 and _OF_PROXY.search(f"{row.happened} {row.first}") is not None:
         passes, begin = (each_once(f"{module}_{end}" for module in modules[1:]) for end in ("pass", ""))
         also.append(f"For upstreams behind {passes}, the directives begin with {begin}.")
-    return replace(told, first=" ".join((told.first, *also))) if also else told
+    return replace(adapted, first=" ".join((adapted.first, *also))) if also else adapted
 
 
 def _for_stream(row: Message) -> Message:
-    """Return a row with the time limit of stream and mail in its popular advice, instead of that of HTTP."""
+    """Return a row with the timeout directive of stream and mail in its wrong advice, instead of that of HTTP."""
 
     def own(text: str) -> str:
         return text.replace("proxy_read_timeout", "proxy_timeout")
@@ -150,7 +151,7 @@ def _variant(row: Message, module: str) -> Message:
 
 
 def _for_module(row: Message, module: str) -> Message:
-    """Return the row with the directives and tools of the module that passes requests to the upstream."""
+    """Return the row with the directives and tools of the module that connects to the upstream."""
     if module == "proxy" or row.id in _COMPARE:
         return row
     row = _variant(row, module)

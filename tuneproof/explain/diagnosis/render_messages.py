@@ -1,4 +1,4 @@
-"""Messages from error logs on the first screen: the answer to the one that explains most, a line for each other."""
+"""Formats messages of error logs: a complete answer to the most important one, and a line for each other one."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -10,7 +10,7 @@ from tuneproof.messages.rows import messages as all_rows
 from tuneproof.wording import count, mid_sentence, one_line, seconds, share
 
 MOST_OTHERS: Final = 4
-"""How many further messages the first screen shows; the details contain all."""
+"""The maximum number of further messages with one label on the first screen; the details contain all."""
 _MOST_NAMES: Final = 3
 _LONGEST_NAME: Final = 80
 _FAIR_SHARE: Final = 0.05
@@ -35,7 +35,7 @@ def answer(finding: MessageFinding) -> Iterator[Line]:
         yield Line("", f"{about}.", files)
     yield Line("Affects", f"{_affects(finding)}.")
     for each in finding.consequences:
-        # If there are several statuses, the client gets that of the last message.
+        # If the statuses differ, the client gets that of the consequence.
         differs = each.row.statuses and each.row.statuses != row.statuses and each.streams < each.number
         answered = f", answered {' or '.join(map(str, each.row.statuses))}" if differs else ""
         yield Line("Follows", f"{each.row.name}: {count(each.number, 'message')}{answered}.", each.files)
@@ -79,21 +79,21 @@ def others(messages: Messages, leading: MessageFinding | None) -> Iterator[Line]
 
 def _often(finding: MessageFinding) -> str:
     """Return how often and since when, and in how many requests, if an access log covers that time."""
-    said = count(finding.number, "message")
+    text = count(finding.number, "message")
     if finding.first and finding.first == finding.last:
-        said += f", at {finding.first}"
+        text += f", at {finding.first}"
     elif finding.first:
         same_day = finding.first[:10] == finding.last[:10]
-        said += f", {finding.first} to {finding.last[11:] if same_day else finding.last}"
+        text += f", {finding.first} to {finding.last[11:] if same_day else finding.last}"
         lasted_s = (_at(finding.last) - _at(finding.first)).total_seconds()
         if finding.number > 1 and lasted_s:
-            said += f" ({seconds(lasted_s)})" if lasted_s < 60 else f" ({lasted_s / 60:.0f} min)"  # noqa: PLR2004 - of a minute
+            text += f" ({seconds(lasted_s)})" if lasted_s < 60 else f" ({lasted_s / 60:.0f} min)"  # noqa: PLR2004 - of a minute
     if finding.of_requests is not None:
-        said += f", in {count(finding.of_requests, 'request')}"
+        text += f", in {count(finding.of_requests, 'request')}"
         if finding.answered:
             statuses = " or ".join(map(str, finding.row.statuses))
-            said += f"; {count(finding.answered, 'request')} got {statuses}"
-    return said
+            text += f"; {count(finding.answered, 'request')} got {statuses}"
+    return text
 
 
 def _affects(finding: MessageFinding) -> str:
@@ -121,14 +121,14 @@ def _at(text: str) -> datetime:
 
 def _about(finding: MessageFinding) -> str:
     """Return the subjects of the messages: upstreams, clients, URIs."""
-    told = [
+    parts = [
         _names("upstream", "upstreams", finding.upstreams),
         _names("zone", "zones", finding.zones),
         _names("request", "requests", finding.requests),
         _names("server", "servers", finding.servers),
         _names("client", "clients", finding.clients),
     ]
-    return "; ".join(text for text in told if text)
+    return "; ".join(part for part in parts if part)
 
 
 def _names(one: str, many: str, names: Mapping[str, int]) -> str:
@@ -137,7 +137,7 @@ def _names(one: str, many: str, names: Mapping[str, int]) -> str:
     if len(names) == 1:
         return f"{one} {_short(next(iter(names)))}"
     number = f"{len(names)} or more" if len(names) >= MOST_NAMES else str(len(names))
-    # If none has a large share, none is worth showing.
+    # If no name has a large share, none is worth showing.
     common = {name: times for name, times in names.items() if times >= _FAIR_SHARE * sum(names.values())}
     if len(names) > _MOST_NAMES and not common:
         return f"{number} {many}"
@@ -161,12 +161,12 @@ def details(messages: Messages) -> Iterator[str]:
 
 def to_json(messages: Messages) -> dict[str, Any]:
     """Return the messages in JSON types."""
-    told = (*messages.problems, *messages.looks, *messages.ordinary)
+    findings = (*messages.problems, *messages.looks, *messages.ordinary)
     return {
         "all": messages.all_messages,
         "unknown": messages.unknown,
         "unknown_examples": list(messages.unknown_examples),
-        "found": [_json(finding) for finding in told],
+        "found": [_json(finding) for finding in findings],
     }
 
 

@@ -1,8 +1,8 @@
-"""Selects the service that the evidence is about: a capture on a real machine contains unrelated connections.
+"""Selects the services in captures that the diagnosis is about: nginx's and its backends'.
 
-Scans of other ports, a metadata service, ssh, a monitor's probe: each is a separate service with its own refusals and
-losses, which say nothing about nginx. Services that speak HTTP or TLS are in question: those with both sides of nginx
-in the capture, and all with a good part of the busiest one's traffic; without any, the ones with the most attempts.
+A capture on a real machine also contains port scans, a metadata service, ssh or a monitor's probes. Their refusals and
+losses say nothing about nginx. Services with HTTP or TLS are kept if the capture shows both legs of their requests, or
+if they have at least a twentieth of the busiest one's traffic. Without any, those with the most attempts are kept.
 """
 
 from collections.abc import Collection, Sequence
@@ -18,7 +18,7 @@ from tuneproof.explain.parse.capture.records import Endpoint
 from tuneproof.explain.parse.capture.services import ServiceSummary
 from tuneproof.wording import count
 
-# A twentieth of the busiest service's connections: a backend behind keepalive gets few of them, but many requests.
+# The least share of the busiest service's traffic: a backend with keepalive has few connections, but many requests.
 PART_OF_BUSIEST: Final = 0.05
 
 
@@ -26,14 +26,14 @@ PART_OF_BUSIEST: Final = 0.05
 class Narrowed:
     """The evidence on the services in question."""
 
-    evidence: EvidenceSet  # the evidence without the other services in its captures
+    evidence: EvidenceSet  # without the other services in its captures
     left_out: str  # the omitted services, in one sentence; empty for none
 
 
 def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed:
     """Leave out services other than nginx's.
 
-    ``service``: the service in question, as in its captures; default: the one with the most traffic.
+    ``service``: the address and port in captures to keep; default: those with the most traffic.
 
     Raises BadInputError: No capture contains the service that is given.
     """
@@ -55,12 +55,12 @@ def narrowed(evidence: EvidenceSet, service: Endpoint | None = None) -> Narrowed
         others += left
         # A summary contains the busiest services only.
         connections += named.content.flows - sum(known.flows for known in content.services)
-    said = ""
+    left_out = ""
     if others:
         is_more = any(len(named.content.services) == SERVICES for named in evidence.captures)
         to = f"{len(others)} or more other services" if is_more else count(len(others), "other service")
-        said = f"{count(connections, 'connection')} to {to} (--service ADDRESS:PORT selects one of them)."
-    return Narrowed(evidence=replace(evidence, captures=tuple(kept), other_services=tuple(others)), left_out=said)
+        left_out = f"{count(connections, 'connection')} to {to} (--service ADDRESS:PORT selects one of them)."
+    return Narrowed(evidence=replace(evidence, captures=tuple(kept), other_services=tuple(others)), left_out=left_out)
 
 
 def _has(capture: CaptureSummary, service: Endpoint) -> bool:
@@ -112,7 +112,7 @@ def _in_question(services: Sequence[ServiceSummary], matched: Collection[Endpoin
         if known.server in matched or known.flows >= least or known.requests >= max(ENOUGH_REQUESTS, least)
     ]
     tried = [known for known in services if _is_silent(known) and known.flows >= max(ENOUGH_REQUESTS, least)]
-    return kept + [known for known in tried if known not in kept and not _is_strangers(known, kept)]
+    return kept + [known for known in tried if known not in kept and not _is_unrelated(known, kept)]
 
 
 def _is_silent(service: ServiceSummary) -> bool:
@@ -120,8 +120,8 @@ def _is_silent(service: ServiceSummary) -> bool:
     return not service.from_client.payload_bytes and not service.from_server.payload_bytes
 
 
-def _is_strangers(service: ServiceSummary, others: Sequence[ServiceSummary]) -> bool:
-    """Tell whether an unanswered port is not nginx's, since another service there works.
+def _is_unrelated(service: ServiceSummary, others: Sequence[ServiceSummary]) -> bool:
+    """Tell whether a port that never answers is unrelated to nginx, since another service works.
 
     It is a closed port of the same machine, or the IPv6 address that clients try before the working IPv4 address (RFC
     8305), or vice versa. It may be nginx's if a working service connects to it, as nginx does to a local upstream.

@@ -1,4 +1,4 @@
-"""Exact limits on shares: the minimum share of a whole, given the observed counts."""
+"""Confidence limits of shares: how small a share may be, given the observed counts."""
 
 import math
 from typing import Final

@@ -22,13 +22,13 @@ from tuneproof.explain.parse.load_tools.run import LoadRun
 from tuneproof.explain.parse.sockets.table import LISTEN, SocketEntry, SocketTable
 from tuneproof.wording import count, seconds, share
 
-# People lose their train of thought (Nielsen, "Usability Engineering", 1993, 5.5).
+# From here on, people lose their train of thought (Nielsen, "Usability Engineering", 1993, 5.5).
 SLOW_S: Final = 1.0
 # If responses begin in a tenth of the time, the rest is a long body: an event stream, a download, an upload.
 PROMPT_SHARE: Final = 0.1
 # On a fast network, a slow response takes this many times the handshake.
 BEYOND_HANDSHAKE: Final = 10
-# One segment in twenty: such a path does not work.
+# A path that loses one segment in twenty does not work.
 REPEATED_SHARE: Final = 0.05
 REPEATED_SEGMENTS: Final = 10
 _SERVER_ERRORS: Final = range(500, 600)
@@ -70,7 +70,7 @@ def shows_enough(evidence: EvidenceSet, assessments: Iterable[CauseAssessment]) 
 def not_shown(evidence: EvidenceSet) -> str:
     """Return the symptoms that the files could not show; empty for none.
 
-    The usual log format contains no times, and TLS hides requests from a capture.
+    The format combined contains no times, and TLS hides requests from a capture.
     """
     captured = [where.service.response_s for where in captured_services(evidence)]
     logged = [log.content.request_time_s for log in evidence.access_logs]
@@ -108,7 +108,7 @@ def symptoms(evidence: EvidenceSet) -> Iterator[Reason]:
 def _of_log(log: LogSummary, *, has_error_log: bool) -> Iterator[str]:
     errors = sum(number for status, number in log.status_counts.items() if status in _SERVER_ERRORS)
     if lower_limit(errors, log.requests) >= TOUCHED_SHARE:
-        why = "" if has_error_log else "; nginx's error log says why"
+        why = "" if has_error_log else "; nginx's error log has the reason"
         yield f"{errors} of {log.requests} requests got a server error ({share(errors / log.requests)}){why}."
     times = log.request_time_s
     begun = log.header_minus_connect_s

@@ -3,17 +3,17 @@
 from typing import Final
 
 ENOUGH_REQUESTS: Final = 20
-"""Fewer requests or connections do not yield percentiles, say nothing about others, and contradict nothing; they may
-come from a probe or a scan."""
+"""Fewer requests or connections are too few for percentiles, and contradict no cause; they may come from a probe or a
+scan."""
 ENOUGH_HANDSHAKES: Final = 20
 """This many connections, none of them refused or with a retransmitted SYN, contradict a cause: a queue that drops only
-a seventh would spare twenty in a row less than one time in twenty."""
+one SYN in seven accepts twenty in a row less than one time in twenty."""
 ENOUGH_EVENTS: Final = 3
-"""The minimum number of events in an error log, which may span years and not count requests: three are not chance."""
+"""Fewer events may be chance: an error log may span years, and has no number of requests."""
 TOUCHED_SHARE: Final = 0.01
 """The affected share of requests, by the exact lower limit, that is enough for a complaint."""
 SLOW_MEDIAN_S: Final = 0.1
 """From this delay on, people notice (Nielsen, "Response times: the three important limits", 1993)."""
 WAITING_SHARE: Final = 0.3
-"""A worker that waits for a third of the time in which it wants to run is late because it lacks a CPU. A busy one on a
+"""A worker that waits for 30 % of the time in which it wants to run is late because it lacks a CPU. A busy one on a
 machine with enough CPUs waits for 1 to 3 %."""

@@ -169,7 +169,9 @@ def test_causes_without_evidence_are_listed_as_not_checked() -> None:
         ("Open", f"not checked: {', '.join(label(cause) for cause in Cause if cause not in not_listed)}"),
         ("Not", ", ".join(checked)),
     ]
-    assert "  Against: No accept queue overflowed (ListenOverflows + 0). (counters 1)" in list(details(diagnosis))
+    assert "  Against: No accept queue overflowed (ListenOverflows did not grow). (counters 1)" in list(
+        details(diagnosis)
+    )
 
 
 def test_the_details_begin_with_the_primary_cause_and_name_its_consequences() -> None:

@@ -137,7 +137,7 @@ CASES: Final[Rows] = {
             )
             for server, synacks, verdict in ((9, 3, NOT_SEEN), (9, 2, FOUND), (10, 3, FOUND))
         ),
-        # Segments that arrive twice were not lost before the capture. A close end answers in a fifth of the other's time.
+        # Segments that arrive twice were not lost before the capture. A close end answers in 1/5 of the other's time.
         *(
             row(
                 f"resent after {behind_s} s",

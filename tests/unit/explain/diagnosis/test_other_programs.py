@@ -271,7 +271,7 @@ REPEATED = service(from_server=Side(packets=8000, data_segments=6000, retransmit
         ),
         (
             seen(log(status_counts={200: 150, 503: 50})),
-            "50 of 200 requests got a server error (25 %); nginx's error log says why.",
+            "50 of 200 requests got a server error (25 %); nginx's error log has the reason.",
         ),
         (seen(log(status_counts={200: 150, 429: 50})), "50 of 200 requests were rejected as too many (429, 25 %)."),
         (

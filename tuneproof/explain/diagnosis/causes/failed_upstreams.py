@@ -1,4 +1,4 @@
-"""Requests that fail at once, for reasons that nginx's error log names: one function for each cause.
+"""Causes that make requests fail, and that nginx's error log may name: one function for each.
 
 Before nginx 1.29.7, upstream connections are kept only if an upstream block enables it (keepalive). If a backend closes
 one while a request is on its way, nginx logs "upstream prematurely closed connection", and retries only idempotent
@@ -23,7 +23,7 @@ BAD_GATEWAY: Final = 502
 MANY_PORTS: Final = 25_000
 # The error log contains local time without a zone, and zones differ by whole quarters of an hour.
 QUARTER_S: Final = 900
-# Both clocks are truncated to seconds, and a worker's stops during a loop iteration.
+# Both times are truncated to seconds, and a worker's clock stops during a loop iteration.
 _AROUND_S: Final = range(-1, 3)
 
 _ERROR_LOG: Final = "tail -F /var/log/nginx/error.log | grep -E 'upstream|assign requested'"
@@ -67,7 +67,7 @@ def kept_connection_closed(evidence: EvidenceSet) -> CauseAssessment:
             else:
                 case.suggests(f"{text}, and {new} new ones.", where.file, touched=reused / service.requests)
         elif reused and where.leg is Leg.BACK:
-            case.tells_of_few(f"{text}, in {service.requests} requests.", where.file)
+            case.affects_few(f"{text}, in {service.requests} requests.", where.file)
         elif service.requests >= ENOUGH_REQUESTS and where.leg is Leg.BACK and not service.hung_up_flows:
             case.refutes(f"{where.label} answered all {service.requests} requests before it closed.", where.file)
     weigh(evidence, case, Event.HUNG_UP, proves=False)
@@ -89,7 +89,7 @@ def reload(evidence: EvidenceSet) -> CauseAssessment:
         ):
             if service.requests >= ENOUGH_REQUESTS:
                 case.refutes(f"{text}, in {service.requests} requests.", where.file)
-        # More of them are near an exit than chance would produce.
+        # More connections were closed near a worker's exit than by chance.
         elif lower_limit(near, service.hung_up_flows) > len(around) / QUARTER_S:
             names = [log.name for log in evidence.error_logs if log.content.workers_left]
             case.proves(

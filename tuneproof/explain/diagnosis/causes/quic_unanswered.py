@@ -18,7 +18,7 @@ from tuneproof.wording import count, share
 _WOULD_DECIDE: Final = (
     "whether nginx listens: nsenter -t PID -n ss -lunp",
     "a capture of UDP at nginx: nsenter -t PID -n tcpdump -ni any -s 256 -w quic.pcap udp port 443",
-    "a client without a way back to TCP: curl --http3-only -v https://NAME/",
+    "a client that does not fall back to TCP: curl --http3-only -v https://NAME/",
 )
 
 
@@ -33,7 +33,7 @@ def assess(evidence: EvidenceSet) -> CauseAssessment:
 
 def _weigh(case: Case, file: str, capture: CaptureSummary, service: QuicService) -> None:
     silent = service.unanswered + service.unanswered_after_retry
-    # Scanners try QUIC on every machine: if TCP connections work, a few QUIC attempts are theirs.
+    # Scanners try QUIC on every machine: a few attempts beside many TCP connections may be theirs.
     over_tcp = sum(other.flows for other in capture.services if other.server.address == service.server.address)
     tried = service.connections + over_tcp
     text = f"{silent} of {count(service.connections, 'QUIC connection')} to {service.server} got no answer"
@@ -44,7 +44,7 @@ def _weigh(case: Case, file: str, capture: CaptureSummary, service: QuicService)
     if silent and lower_limit(silent, tried) >= TOUCHED_SHARE:
         case.proves(f"{text} ({share(silent / service.connections)}).", file, touched=silent / tried)
     elif silent:
-        case.tells_of_few(f"{text}, beside {count(over_tcp, 'TCP connection')}.", file)
+        case.affects_few(f"{text}, beside {count(over_tcp, 'TCP connection')}.", file)
     elif service.established >= ENOUGH_HANDSHAKES:
         case.refutes(
             f"Of {count(service.connections, 'QUIC connection')} to {service.server}, {service.established} were "

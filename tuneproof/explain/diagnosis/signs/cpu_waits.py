@@ -9,7 +9,7 @@ from tuneproof.explain.diagnosis.thresholds import WAITING_SHARE
 from tuneproof.explain.parse.processes.schedstat import Schedstat, between
 from tuneproof.wording import share
 
-# If a process ran and waited for less than this, the share means nothing.
+# If a process ran and waited for less than this in total, the share means nothing.
 _ENOUGH_WAIT_S: Final = 0.1
 _NGINX: Final = "nginx"
 
@@ -35,7 +35,7 @@ def cpu_waits(evidence: EvidenceSet) -> Iterator[CpuWait]:
         readings = [each for each in named.content if isinstance(each, Schedstat)]
         if not readings:
             continue
-        # The times are since the process's start: with several readings, the difference counts.
+        # Times count from the process's start, so of several readings, the difference is used.
         time = (between(readings[0], readings[-1]) if len(readings) > 1 else None) or readings[-1]
         wanted_s = time.run_s + time.wait_s
         if wanted_s >= _ENOUGH_WAIT_S:

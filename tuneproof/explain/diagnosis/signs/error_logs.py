@@ -1,4 +1,4 @@
-"""Events that occur in an error log more than once or twice: a log may span years, and does not count requests."""
+"""Events in error logs, if there are enough of them: a log may span years, and has no number of requests."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tuneproof.explain.parse.error_log import UPSTREAMS, ErrorLog, Event
 
 
 @dataclass(frozen=True, kw_only=True)
-class SaidOften:
+class FrequentEvent:
     """An event in one log."""
 
     number: int  # how often it happened
@@ -19,11 +19,11 @@ class SaidOften:
     file: str  # the log
 
 
-def said_often(evidence: EvidenceSet, event: Event) -> Iterator[SaidOften]:
+def frequent_events(evidence: EvidenceSet, event: Event) -> Iterator[FrequentEvent]:
     """Yield the logs in which an event occurs often enough to be significant."""
     for named in evidence.error_logs:
         if (number := named.content.of(event)) >= ENOUGH_EVENTS:
-            yield SaidOften(number=number, upstream=named.content.upstream_of(event), file=named.name)
+            yield FrequentEvent(number=number, upstream=named.content.upstream_of(event), file=named.name)
 
 
 def weigh(evidence: EvidenceSet, case: Case, event: Event, *, proves: bool = True, least: int = ENOUGH_EVENTS) -> None:
@@ -36,13 +36,15 @@ def weigh(evidence: EvidenceSet, case: Case, event: Event, *, proves: bool = Tru
         number = named.content.of(event)
         if number >= least and (not requests or lower_limit(min(number, requests), requests) >= TOUCHED_SHARE):
             weighs = case.proves if proves else case.suggests
-            weighs(said(named.content, event), named.name, touched=min(1.0, number / requests) if requests else 0.0)
+            weighs(
+                statement(named.content, event), named.name, touched=min(1.0, number / requests) if requests else 0.0
+            )
         elif number and proves:
             of = f" In {requests} requests." if requests else ""
-            case.tells_of_few(f"{said(named.content, event)}{of}", named.name)
+            case.affects_few(f"{statement(named.content, event)}{of}", named.name)
 
 
-def said(log: ErrorLog, event: Event) -> str:
-    """Return an error log's statement about an event."""
+def statement(log: ErrorLog, event: Event) -> str:
+    """Return a sentence with the number of an event and its upstream."""
     upstream = log.upstream_of(event)
     return f"Error log: {log.of(event)} {event.value}{'' if upstream == UPSTREAMS else f' ({upstream})'}."

@@ -1,4 +1,4 @@
-"""Signs in a recording of event loops: which worker is late, and whether it is the cause itself."""
+"""Signs in a recording of event loops: which worker is late, and whether it causes the delay itself."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,13 +12,13 @@ from tuneproof.explain.diagnosis.thresholds import WAITING_SHARE
 from tuneproof.explain.parse.event_loop_summary import LONG_S, REASONS_OF_A_STALL, Reason, WorkerLoop, parts
 from tuneproof.wording import count, seconds, share
 
-# An event at a random moment waits for the rest of the iteration. A request takes several iterations: one event in ten
-# that waits 5 ms makes most requests late.
+# An event at a random moment waits for the rest of the iteration. A request takes several iterations, so most requests
+# are late if one event in ten waits for 5 ms.
 _LATE_SHARE: Final = 0.1
-# Or the worker stalls rarely, but for long: one event in a hundred waits noticeably long.
+# Or the worker stalls rarely, but for a long time: one event in a hundred waits for 100 ms.
 _VERY_LATE_S: Final = 0.1
 _VERY_LATE_SHARE: Final = 0.01
-# A nearly idle worker waits for a CPU as often as others, without consequences.
+# A nearly idle worker may wait for a CPU, too, but without consequences.
 _BUSY_SHARE: Final = 0.3
 _TIMES_SHOWN: Final = 5
 
@@ -47,7 +47,7 @@ RULED_OUT: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.COMPUTING: "stalled in user space",
     }
 )
-"""The causes that the recording rules out."""
+"""The conclusions that a recording without such a sign rules out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ class LoopSign:
 
 
 def signs(loops: Iterable[WorkerLoop]) -> Iterator[LoopSign]:
-    """Yield what is wrong with each worker."""
+    """Yield the signs of each worker."""
     for loop in loops:
         yield from _stopped(loop)
         yield from list(_late(loop, "is starved of CPU", Reason.STARVED)) or _short_of_cpu(loop)
@@ -99,23 +99,23 @@ def _late(loop: WorkerLoop, what: str, *reasons: Reason) -> Iterator[LoopSign]:
                 longest_s = max(longest_s, part_s)
     if not is_found and longest_s < _VERY_LATE_S:
         return
-    # If only some iterations' calls were timed, they represent all.
+    # If the calls of only some iterations were timed, these represent all.
     main = max(times, key=lambda why: (why is not Reason.UNTIMED, times[why]))
     long = loop.of(*reasons)
-    told = "" if main is Reason.STARVED else loop.spent(long)
-    spent = f" Its own time: {told}." if told else ""
+    spent = "" if main is Reason.STARVED else loop.spent(long)
+    own = f" Its own time: {spent}." if spent else ""
     yield LoopSign(
         worker=loop.worker,
         reason=main,
         verdict=CauseVerdict.FOUND if is_found else CauseVerdict.RARE,
         text=f"Worker {loop.worker} {what} ({main}): {count(len(long), 'iteration')} of {seconds(LONG_S)} or longer in "
         f"{seconds(loop.watched_s)}, of which the longest spent {seconds(longest_s)} on this; "
-        f"{share(round(late, 3))} of new events wait {seconds(LONG_S)} or longer.{spent}",
+        f"{share(round(late, 3))} of new events wait {seconds(LONG_S)} or longer.{own}",
     )
 
 
 def _short_of_cpu(loop: WorkerLoop) -> Iterator[LoopSign]:
-    """Yield a worker that waits for a CPU before its iterations begin, which the iterations do not show."""
+    """Yield a sign if the worker waits for a CPU before its iterations begin, which these do not show."""
     waits = loop.cpu_wait_share or 0.0
     if waits >= WAITING_SHARE and loop.ready_s >= _BUSY_SHARE * loop.watched_s:
         yield LoopSign(
