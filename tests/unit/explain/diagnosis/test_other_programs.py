@@ -314,10 +314,10 @@ def test_a_symptom_without_a_known_cause_is_reported_and_is_not_healthy(given: E
 @pytest.mark.parametrize("status", [403, 404, 429])
 def test_rejected_requests_alone_do_not_call_for_a_capture(status: int) -> None:
     """A capture shows the same statuses; slow requests or server errors beside them still need it."""
-    confirm = [line for line in told(seen(log(status_counts={200: 50, status: 150}))) if line.startswith("Confirm")]
+    confirm = [line for line in screen(seen(log(status_counts={200: 50, status: 150}))) if line.startswith("Confirm")]
     assert len(confirm) == 1
     assert "$upstream_status" in confirm[0]
-    both = told(seen(log(status_counts={200: 40, 503: 10, status: 150})))
+    both = screen(seen(log(status_counts={200: 40, 503: 10, status: 150})))
     assert any(line.startswith("Confirm") and "tcpdump" in line for line in both)
 
 
@@ -346,7 +346,7 @@ def test_sockets_that_only_the_other_end_has_closed_are_a_symptom(entries: list[
     (symptom,) = diagnose(seen(table(*entries))).symptoms
     assert symptom.text.startswith(said)
     assert ("the local program (nginx) has not" in symptom.text) == any(entry.program for entry in entries)
-    assert any(line.startswith("Confirm: ss -tanp state close-wait") for line in told(seen(table(*entries))))
+    assert any(line.startswith("Confirm: ss -tanp state close-wait") for line in screen(seen(table(*entries))))
 
 
 @pytest.mark.parametrize(
