@@ -263,6 +263,44 @@ _FORMS: Final = {
     "server { location / { try_files /a /b; try_files /c /d; } }": '"try_files" directive is duplicate',
     "server { location / { root /a; alias /b; } }": '"alias" directive is duplicate, "root" directive was specified',
     "server { location / { limit_except FOO { deny all; } } }": 'invalid method "FOO"',
+    "error_page 404 0499 /a;": 'invalid value "0499"',
+    "proxy_buffers 0 4k;": '"proxy_buffers" directive invalid value',
+    "gzip_buffers 4 0k;": '"gzip_buffers" directive invalid value',
+    "proxy_cache_path /tmp/a keys_zone=a:1m max_age=1h;": 'invalid parameter "max_age=1h"',
+    "proxy_cache_path /tmp/a keys_zone=a:1m loader_files=many;": 'invalid loader_files value "loader_files=many"',
+    "proxy_cache_path /tmp/a keys_zone=a:1m manager_sleep=1y;": 'invalid manager_sleep value "manager_sleep=1y"',
+    "proxy_cache_path /tmp/a levels=1:2;": '"proxy_cache_path" must have "keys_zone" parameter',
+    "proxy_cache_path /tmp/a keys_zone=a:4k;": 'keys zone "keys_zone=a:4k" is too small',
+    "limit_req_zone $uri rate=1r/s rate=2r/s;": '"limit_req_zone" must have "zone" parameter',
+    "limit_req_zone $uri zone=a:1m burst=5;": 'invalid parameter "burst=5"',
+    "limit_conn_zone $uri zone=a:1m; limit_conn a 65536;": "connection limit must be less 65536",
+    "geo a { default 0; }": 'invalid variable name "a"',
+    "geo $remote_addr a { default 0; }": 'invalid variable name "a"',
+    "split_clients $uri $a { 60% a; 50% b; }": "percent total is greater than 100%",
+    "split_clients $uri $a { 60% a; * b; 1% c; }": "percent total is greater than 100%",
+    "split_clients $uri $a { 50 a; * b; }": 'invalid percent value "50"',
+    "split_clients $uri $a { 0.00% a; * b; }": 'invalid percent value "0.00%"',
+    "split_clients $uri $a { 0.125% a; * b; }": 'invalid percent value "0.125%"',
+    "access_log /tmp/a.log combined gzip=10;": 'invalid compression level "10"',
+    "access_log /tmp/a.log combined buffer=1g;": 'invalid buffer size "1g"',
+    "access_log /tmp/a.log combined buffer=1k flush=0;": 'invalid flush time "0"',
+    "server { access_log off combined; }": 'invalid parameter "combined"',
+    "access_log syslog:server=127.0.0.1 combined buffer=1k;": "logs to syslog cannot be buffered",
+    "access_log syslog:server=127.0.0.1,tag=my-app;": 'syslog "tag" only allows alphanumeric characters and underscore',
+    "access_log syslog:server=127.0.0.1,severity=warning;": 'unknown syslog severity "warning"',
+    "access_log syslog:server=127.0.0.1,port=514;": 'unknown syslog parameter "port=514"',
+    "error_log syslog:server=127.0.0.1,tag=a,tag=b;": 'duplicate syslog "tag"',
+    "error_log syslog:tag=a;": "no syslog server specified",
+    "access_log /tmp/a.log combined buffer=1k; server { access_log /tmp/a.log combined buffer=2k; }": (
+        'access_log "/tmp/a.log" already defined with conflicting parameters'
+    ),
+    "server { if (${host} = a) { return 403; } }": 'unknown "{host}" variable',
+    "server { if ($) { return 403; } }": 'invalid condition "$"',
+    'server { set $a "${host"; }': 'the closing bracket in "host" variable is missing',
+    "server { rewrite ^/a$ /b$ last; }": "invalid variable name",
+    "map $uri $a { default $; }": "invalid variable name",
+    "server { return 200 $0; }": 'unknown "0" variable',
+    "upstream a { server 127.0.0.1:http; }": 'invalid port in upstream "127.0.0.1:http"',
 }
 REFUSED: Final[Mapping[str, tuple[str, str]]] = {
     **_BLOCKS,
@@ -381,6 +419,30 @@ LOADED: Final[Mapping[str, str]] = {
     "lines-of-tables": (
         "map $uri $a { hostnames; volatile; default ''; a.example 1; } geo $b { default 0; 10.0.0.1/8 1; ::1 2; "
         "2001:db8::/32 3; delete 10.0.0.1/8; proxy 10.0.0.0/8; } geo $c { ranges; 10.0.0.0-10.0.0.9 1; }"
+    ),
+    "names-of-formats-in-any-letter-case": (
+        "log_format mine $uri; access_log /tmp/a.log Mine; server { access_log /tmp/b.log COMBINED; }"
+    ),
+    "logs": (
+        "access_log syslog:server=127.0.0.1:5140,facility=local7,tag=nginx_1,severity=info,nohostname combined; "
+        "access_log /tmp/a.log combined gzip; server { access_log /tmp/a.log combined buffer=64k gzip=1; "
+        "error_log syslog:server=unix:/dev/log warn; } server { listen 81; access_log /tmp/a.log; }"
+    ),
+    "shares": (
+        "split_clients $uri $a { 0.05% a; .5% b; 99.45% c; } split_clients $uri $b { 60% a; 40% b; * c; } "
+        "split_clients $uri $c { * a; * b; }"
+    ),
+    "dollars-that-are-no-variables": (
+        "server { if ($uri ~ a$) { return 403; } location ~ b$ { rewrite ^/(b)$ /${uri}$1$is_args; } "
+        "server_name ~^c$; } split_clients $uri $a { * a$; } geo $b { default $; } map $uri $c { ~a$ 1; b$ 2; }"
+    ),
+    "caches": (
+        "proxy_cache_path /tmp/a levels=1:2 keys_zone=a:8k loader_files=200 loader_sleep=50ms loader_threshold=1s "
+        "manager_files=1 manager_sleep=1m manager_threshold=200;"
+    ),
+    "largest-and-smallest-numbers": (
+        "limit_conn_zone $uri zone=a:1m; limit_conn a 065535; error_page 498 500 /a; proxy_buffers 03 4k; "
+        "geo $remote_addr $a { default 0; } server { allow 010.000.0.1; deny 192.168.001.0/24; }"
     ),
     "thread-pools": "aio threads; server { location / { aio threads=default; } }",
     "set-own-and-changeable-variables": (

@@ -32,7 +32,8 @@ VALUES: Final = {
     "msec": re.compile(r"(?=.*[0-9])[0-9wdhms ]+"),
     "sec": re.compile(r"(?=.*[0-9])(?!.*ms)[0-9yMwdhms ]+"),
 }
-_BUFFERS: Final = "buffers"  # a number and a size
+_BUFFERS: Final = "buffers"  # a number and a size, both greater than zero
+_ZERO: Final = re.compile(r"0+[kKmM]?\Z")
 
 
 class Inheritance(StrEnum):
@@ -134,8 +135,10 @@ def value_problem(name: str, args: Sequence[str], *, context: str) -> str:
 
 
 def _of_value(row: Directive, args: Sequence[str]) -> str:
-    forms = ("number", "size") if row.value == _BUFFERS else (row.value,) if row.value else ()
-    if all(VALUES[form].fullmatch(arg) for form, arg in zip(forms, args, strict=False)):
+    is_buffers = row.value == _BUFFERS
+    forms = ("number", "size") if is_buffers else (row.value,) if row.value else ()
+    has_zero = is_buffers and any(map(_ZERO.match, args))
+    if not has_zero and all(VALUES[form].fullmatch(arg) for form, arg in zip(forms, args, strict=False)):
         return ""
     return f'"{row.name}" directive invalid {row.value if row.value == "number" else "value"}'
 

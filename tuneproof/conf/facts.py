@@ -17,7 +17,7 @@ from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block, Configuration, is_given
 from tuneproof.conf.unknown_variables import fixed_variables, unknown_variables
 from tuneproof.conf.unreachable import Unreachable, unreachable_in
-from tuneproof.conf.upstreams import Target, Upstream, port_problems, targets_of, upstreams_of
+from tuneproof.conf.upstreams import Target, Upstream, port_problems, stream_port_problems, targets_of, upstreams_of
 from tuneproof.conf.values import size_bytes, whole_number
 from tuneproof.wording import as_numbers
 
@@ -165,6 +165,7 @@ def facts_of(configuration: Configuration, version: str) -> Facts:
         *unknown_variables(configuration),
         *fixed_variables(main),
         *port_problems(targets, upstreams, is_whole=configuration.is_whole),
+        *stream_port_problems(main, is_whole=configuration.is_whole),
         *refused,
         *(certificate_problems(main, sockets, numbers) if configuration.is_whole and is_known else ()),
     )

@@ -15,6 +15,7 @@ from tuneproof.conf.values import is_address
 
 _VALUE: Final = 'invalid value "{}"'
 _PARAMETER: Final = 'invalid parameter "{}"'
+_VARIABLE: Final = 'invalid variable name "{}"'
 _SIZE: Final = r"\d+[kKmM]?"
 _TIME: Final = r"[\dyMwdhms ]*\d[\dyMwdhms ]*"
 _NUMBER: Final = r"0*[1-9]\d*"
@@ -23,6 +24,14 @@ _TRIED: Final = "error|timeout|invalid_header|non_idempotent|updating|off|http_(
 _STALE: Final = "error|timeout|invalid_header|updating|off|http_(?:403|404|429|500|503)"
 _OWN_HEADERS: Final = "X-Accel-(?:Redirect|Expires|Limit-Rate|Buffering|Charset)|Expires|Cache-Control|Set-Cookie|Vary"
 _CACHE_PATHS: Final = "proxy_cache_path fastcgi_cache_path uwsgi_cache_path scgi_cache_path"
+# nginx Plus has the parameters of the purger.
+_CACHE_PARAMETERS: Final = (
+    "levels|use_temp_path|keys_zone|inactive|max_size|min_free|(?:loader|manager)_(?:files|sleep|threshold)"
+    "|purger(?:_files|_sleep|_threshold)?"
+)
+_HOST: Final = r"unix:.*|[^/?]*"
+_BOTH: Final = "http stream"
+_ALL: Final = "http stream mail"
 _FIRST: Final = slice(0, 1)
 _LATER: Final = slice(1, None)
 
@@ -34,11 +43,16 @@ class _Form:
     message: str = _VALUE
     place: slice | None = None  # its place among the arguments; None for any
     of: str = ""  # the row is only about words that begin with this
+    protocols: str = "http"  # the blocks with its directives: http, stream or mail, separated by spaces
 
 
 _FORMS: Final = (
-    _Form(names="ssl_protocols proxy_ssl_protocols grpc_ssl_protocols", words=r"SSLv[23]|TLSv1(?:\.[123])?"),
-    _Form(names="ssl_verify_client", words="on|off|optional|optional_no_ca"),
+    _Form(
+        names="ssl_protocols proxy_ssl_protocols grpc_ssl_protocols",
+        words=r"SSLv[23]|TLSv1(?:\.[123])?",
+        protocols=_ALL,
+    ),
+    _Form(names="ssl_verify_client", words="on|off|optional|optional_no_ca", protocols=_ALL),
     _Form(names="proxy_http_version", words=r"1\.[01]|2"),
     _Form(names="gzip_http_version", words=r"1\.[01]"),
     _Form(names="gzip_comp_level", words="0*[1-9]", message="value must be between 1 and 9"),
@@ -49,6 +63,7 @@ _FORMS: Final = (
     _Form(names="autoindex_format", words="html|xml|jsonp?"),
     _Form(names="return", words=r"\d{1,3}|(?:https?://|\$scheme).*", message='invalid return code "{}"', place=_FIRST),
     _Form(names="error_page", words=r"\d+|=.*", place=slice(0, -1)),
+    _Form(names="error_page", words="(?!0*499$).*", place=slice(0, -1)),
     _Form(
         names="error_page",
         words=r"0*[345]\d\d",
@@ -63,16 +78,33 @@ _FORMS: Final = (
         place=slice(0, -1),
     ),
     _Form(names="limit_req_zone", words=rf"rate={_NUMBER}(?:r/[sm])?", message='invalid rate "{}"', of="rate="),
+    _Form(names="limit_req_zone", words="(?:zone|rate)=.*|sync", message=_PARAMETER, place=_LATER),
+    _Form(names="limit_conn_zone", words="zone=.*|sync", message=_PARAMETER, place=_LATER, protocols=_BOTH),
     _Form(
         names="limit_req_zone limit_conn_zone",
         words=f"zone=[^:]+:{_SIZE}",
         message='invalid zone size "{}"',
         of="zone=",
+        protocols=_BOTH,
     ),
     _Form(names="limit_req", words=f"burst={_NUMBER}", message='invalid burst value "{}"', of="burst="),
     _Form(names="limit_req", words="(?:zone|burst|delay)=.*|nodelay", message=_PARAMETER),
     _Form(names="limit_req_status limit_conn_status", words=r"0*[45]\d\d", message="value must be between 400 and 599"),
-    _Form(names="limit_conn", words=_NUMBER, message='invalid number of connections "{}"', place=_LATER),
+    _Form(
+        names="limit_conn",
+        words=_NUMBER,
+        message='invalid number of connections "{}"',
+        place=_LATER,
+        protocols=_BOTH,
+    ),
+    _Form(
+        names="limit_conn",
+        words=_PORT,
+        message="connection limit must be less 65536",
+        place=_LATER,
+        protocols=_BOTH,
+    ),
+    _Form(names=_CACHE_PATHS, words=f"(?:{_CACHE_PARAMETERS})=.*", message=_PARAMETER, place=_LATER),
     _Form(
         names=_CACHE_PATHS,
         words=f"keys_zone=[^:]+:{_SIZE}",
@@ -91,7 +123,22 @@ _FORMS: Final = (
         message='invalid max_size value "{}"',
         of="max_size=",
     ),
+    _Form(
+        names=_CACHE_PATHS,
+        words=r"min_free=\d+[kKmMgG]?",
+        message='invalid min_free value "{}"',
+        of="min_free=",
+    ),
     _Form(names=_CACHE_PATHS, words=f"inactive={_TIME}", message='invalid inactive value "{}"', of="inactive="),
+    *(
+        _Form(names=_CACHE_PATHS, words=f"{name}={form}", message=f'invalid {name} value "{{}}"', of=f"{name}=")
+        for kind in ("loader", "manager")
+        for name, form in (
+            (f"{kind}_files", r"\d+"),
+            (f"{kind}_sleep", r"[\dwdhms ]+"),
+            (f"{kind}_threshold", r"[\dwdhms ]+"),
+        )
+    ),
     _Form(
         names=_CACHE_PATHS,
         words="use_temp_path=(?:on|off)",
@@ -106,18 +153,35 @@ _FORMS: Final = (
     _Form(
         names="proxy_ignore_headers fastcgi_ignore_headers uwsgi_ignore_headers scgi_ignore_headers", words=_OWN_HEADERS
     ),
-    _Form(names="limit_req_log_level limit_conn_log_level", words="info|notice|warn|error"),
+    _Form(names="limit_req_log_level limit_conn_log_level", words="info|notice|warn|error", protocols=_BOTH),
     _Form(names="limit_rate limit_rate_after", words=_SIZE, message='"{name}" directive invalid value'),
     _Form(
         names="access_log",
         words="(?:buffer|flush|gzip|if)=.*|gzip",
         message=_PARAMETER,
         place=slice(2, None),
+        protocols=_BOTH,
+    ),
+    *(
+        _Form(
+            names="access_log",
+            words=f"{name}={form}",
+            message=message,
+            place=slice(2, None),
+            of=f"{name}=",
+            protocols=_BOTH,
+        )
+        for name, form, message in (
+            ("buffer", rf"{_NUMBER}[kKmM]?", 'invalid buffer size "{value}"'),
+            ("flush", r"[\dwdhms ]*[1-9][\dwdhms ]*", 'invalid flush time "{value}"'),
+            ("gzip", "0*[1-9]", 'invalid compression level "{value}"'),
+        )
     ),
     _Form(
         names="ssl_session_cache",
         words=rf"off|none|builtin(?::\d+)?|shared:[^:]+:{_SIZE}",
         message='invalid session cache "{}"',
+        protocols=_ALL,
     ),
     _Form(
         names="error_log",
@@ -128,8 +192,9 @@ _FORMS: Final = (
     _Form(names="add_header add_trailer", words="always", message=_PARAMETER, place=slice(2, None)),
     _Form(names="fastcgi_param uwsgi_param scgi_param", words="if_not_empty", message=_PARAMETER, place=slice(2, None)),
     _Form(names="rewrite", words="last|break|redirect|permanent", message=_PARAMETER, place=slice(2, None)),
-    _Form(names="set", words=r"\$.+", message='invalid variable name "{}"', place=_FIRST),
-    _Form(names="map split_clients", words=r"\$.+", message='invalid variable name "{}"', place=slice(1, 2)),
+    _Form(names="set", words=r"\$.+", message=_VARIABLE, place=_FIRST, protocols=_BOTH),
+    _Form(names="map split_clients", words=r"\$.+", message=_VARIABLE, place=slice(1, 2), protocols=_BOTH),
+    _Form(names="geo", words=r"\$.+", message=_VARIABLE, protocols=_BOTH),
     _Form(
         names="open_file_cache open_log_file_cache",
         words=rf"off|(?:max|min_uses)={_NUMBER}|(?:inactive|valid)={_TIME}",
@@ -142,13 +207,16 @@ _FORMS: Final = (
     ),
     _Form(names="dav_methods", words="off|PUT|DELETE|MKCOL|COPY|MOVE"),
     _Form(names="use", words="epoll|poll|select|kqueue|eventport|/dev/poll|devpoll", message='invalid event type "{}"'),
-    _Form(names="fastcgi_pass server", words=r"unix:.*|[^/?]*", message='invalid host in upstream "{}"', place=_FIRST),
+    _Form(names="fastcgi_pass", words=_HOST, message='invalid host in upstream "{}"', place=_FIRST),
+    _Form(names="server", words=_HOST, message='invalid host in upstream "{}"', place=_FIRST, protocols=_BOTH),
+    _Form(names="proxy_pass", words=_HOST, message='invalid host in upstream "{}"', place=_FIRST, protocols="stream"),
     _Form(
         names="server",
         words=f".*:{_PORT}",
         message='invalid port in upstream "{}"',
         place=_FIRST,
-        of=r"[\w.-]+:\d+$",
+        of=r"(?!unix:)[\w.-]+:[^:]*$",
+        protocols=_BOTH,
     ),
     _Form(
         names="expires",
@@ -160,45 +228,72 @@ _FORMS: Final = (
     _Form(names="worker_processes", words=r"auto|\d+", message='"worker_processes" directive invalid value'),
     _Form(names="gzip_static", words="on|off|always"),
     _Form(names="server_name", words=r"[^*.].*|\*\..+|\..+|", message='server name "{}" is invalid'),
-    _Form(names="resolver", words=f"valid={_TIME}", message="invalid parameter: {}", of="valid="),
-    _Form(names="resolver", words="ipv6=(?:on|off)", message="invalid parameter: {}", of="ipv6="),
+    _Form(names="resolver", words=f"valid={_TIME}", message="invalid parameter: {}", of="valid=", protocols=_ALL),
+    _Form(names="resolver", words="ipv6=(?:on|off)", message="invalid parameter: {}", of="ipv6=", protocols=_ALL),
 )
-_OF_NAME: Final[Mapping[str, Sequence[_Form]]] = {
-    name: [form for form in _FORMS if name in form.names.split()]
-    for name in " ".join(one.names for one in _FORMS).split()
+_OF_NAME: Final[Mapping[tuple[str, str], Sequence[_Form]]] = {
+    (protocol, name): [form for form in _FORMS if name in form.names.split() and protocol in form.protocols.split()]
+    for protocol in _ALL.split()
+    for name in " ".join(one.names for one in _FORMS if protocol in one.protocols.split()).split()
+}
+_NEEDED: Final = {
+    **dict.fromkeys(_CACHE_PATHS.split(), "keys_zone"),
+    **dict.fromkeys(("limit_req_zone", "limit_conn_zone"), "zone"),
 }
 # Lines of tables that are not entries: single words, and words with a value.
 _PARAMETERS: Final[Mapping[str, tuple[Sequence[str], Sequence[str]]]] = {
     "map": (("hostnames", "volatile"), ("default", "include")),
     "geo": (("ranges", "proxy_recursive", "volatile"), ("default", "include", "delete", "proxy")),
 }
+_SHARE: Final = re.compile(r"(\d*)\.?(\d{1,2})?%", re.ASCII)
+_ALL_HUNDREDTHS: Final = 100_00
 _IPV4_BITS: Final = 32
 _IPV6_BITS: Final = 128
-# In stream{}, mail{} and other modules' blocks, these names mean other directives.
-_HERE: Final = frozenset({"http", "events"})
+# In other modules' blocks, these names mean other directives.
+_PROTOCOLS: Final[Mapping[str, str]] = {"": "http", "events": "http", **{name: name for name in _ALL.split()}}
 
 
 def wrong_forms(blocks: Iterable[Block]) -> Iterator[Problem]:
     """Yield the first wrong word of each directive in these blocks and in blocks inside them."""
     for block in blocks:
-        if TABLES & set(block.path) or not _HERE.issuperset(block.path[:1]):
+        protocol = _PROTOCOLS.get("".join(block.path[:1]))
+        if TABLES & set(block.path) or protocol is None:
             continue
         said: Sequence[Statement | Block] = [*block.own, *(inner for inner in block.blocks if inner.name != "server")]
         for one in said:
-            message = next(_messages(one), "") if is_given(one) else ""
+            message = next(_messages(one, protocol), "") if is_given(one) else ""
             if message:
                 yield problem_at(one, message)
         yield from wrong_forms(block.blocks)
 
 
-def table_problems(http: Block) -> Iterator[Problem]:
-    """Yield the errors of ngx_http_map and ngx_http_geo about single lines, and about the second of two equal keys."""
-    for table in (one for name in _PARAMETERS for one in http.all(name)):
+def table_problems(level: Block) -> Iterator[Problem]:
+    """Yield the errors in http{} or stream{} about lines of map, geo and split_clients, and about equal keys of a map.
+
+    Sources: ngx_http_map, ngx_http_geo, ngx_http_split_clients, and their siblings for stream{}.
+    """
+    for table in level.all("split_clients"):
+        yield from _shares(table)
+    for table in (one for name in _PARAMETERS for one in level.all(name)):
         for said in table.own:
             message = _of_line(said, table) if is_given(said) and not said.name.startswith("${") else ""
             if message:
                 yield problem_at(said, message)
         yield from _repeated_keys(table) if table.name == "map" and not table.local("hostnames") else ()
+
+
+def _shares(table: Block) -> Iterator[Problem]:
+    total = 0
+    for said in table.own:
+        share = _SHARE.fullmatch(said.name)
+        hundredths = int(share[1] + (share[2] or "").ljust(2, "0")) if share and (share[1] or share[2]) else 0
+        if said.name != "*" and not hundredths:
+            yield problem_at(said, f'invalid percent value "{said.name}"')
+            return
+        total = total + hundredths if hundredths else _ALL_HUNDREDTHS
+        if total > _ALL_HUNDREDTHS:
+            yield problem_at(table, "percent total is greater than 100%")
+            return
 
 
 def _of_line(said: Statement, table: Block) -> str:
@@ -222,14 +317,17 @@ def _repeated_keys(table: Block) -> Iterator[Problem]:
         seen.add(key)
 
 
-def _messages(said: Statement | Block) -> Iterator[str]:
-    if said.name in {"allow", "deny"}:
+def _messages(said: Statement | Block, protocol: str) -> Iterator[str]:
+    if said.name in {"allow", "deny"} and protocol != "mail":
         yield from (_PARAMETER.format(arg) for arg in said.args[:1] if not _is_network(arg))
-    for form in _OF_NAME.get(said.name, ()):
+    needed = _NEEDED.get(said.name)
+    if needed and not any(arg.startswith(f"{needed}=") for arg in said.args):
+        yield f'"{said.name}" must have "{needed}" parameter'
+    for form in _OF_NAME.get((protocol, said.name), ()):
         case = _case_of(form)
         words = (one for one in said.args[form.place or slice(None)] if re.match(form.of, one))
         wrong = (one for one in words if not re.fullmatch(form.words, one, case) and not _varies(one, form))
-        yield from (form.message.replace("{name}", said.name).replace("{}", one) for one in wrong)
+        yield from (form.message.format(one, name=said.name, value=one.partition("=")[2]) for one in wrong)
 
 
 def _case_of(form: _Form) -> re.RegexFlag:

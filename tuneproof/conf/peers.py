@@ -1,12 +1,12 @@
 """nginx's error messages about upstream blocks and their servers (ngx_http_upstream.c, ngx_stream_upstream.c)."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from tuneproof.conf.directives import rows_of
 from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block, is_given, problem_at
-from tuneproof.conf.upstreams import DEFAULT_SINCE
+from tuneproof.conf.upstreams import DEFAULT_SINCE, is_without_port
 from tuneproof.conf.values import is_address, time_ms, whole_number
 
 _WITHOUT_BACKUP: Final = frozenset({"hash", "ip_hash", "random"})
@@ -41,6 +41,8 @@ def peer_problems(level: Block, version: tuple[int, ...]) -> Iterator[Problem]:
             continue
         servers = block.local("server")
         yield from _parameters(block)
+        # In http{}, the default port is 80.
+        yield from _without_port(servers) if level.name == "stream" else ()
         if servers and all("backup" in server.args and "resolve" not in server.args for server in servers):
             yield problem_at(block, f'no servers in upstream "{block.args[0]}"')
         for said in block.local("keepalive"):
@@ -70,6 +72,13 @@ def _parameters(block: Block) -> Iterator[Problem]:
             elif parameter not in _WORDS and (name not in _PARAMETERS or not equals or not _PARAMETERS[name](value)):
                 yield problem_at(said, f'invalid parameter "{parameter}"')
                 break
+
+
+def _without_port(servers: Iterable[Statement]) -> Iterator[Problem]:
+    for said in filter(is_given, servers):
+        has_service = any(arg.startswith("service=") for arg in said.args)
+        if is_without_port(said.value) and not has_service:
+            yield problem_at(said, f'no port in upstream "{said.value}"')
 
 
 def _run_time_names(block: Block, level: Block) -> Iterator[Problem]:

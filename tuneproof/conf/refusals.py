@@ -9,11 +9,13 @@ from tuneproof.conf.directives import Directive, directive, rows_of
 from tuneproof.conf.forms import table_problems, wrong_forms
 from tuneproof.conf.listens import Listen, ListenError
 from tuneproof.conf.locations import REGEXES, Kind, Location
+from tuneproof.conf.logs import log_problems
 from tuneproof.conf.peers import peer_problems, upstream_problems
 from tuneproof.conf.regexes import refusal
 from tuneproof.conf.sockets import sockets_of
 from tuneproof.conf.statements import TABLES, Problem, Statement, context_name
 from tuneproof.conf.tree import Block, Configuration, is_given, problem_at
+from tuneproof.conf.unknown_variables import misspelt_variables
 from tuneproof.conf.zones import zone_problems
 from tuneproof.nginx_changes import BACKPORTED
 from tuneproof.wording import as_numbers
@@ -33,7 +35,6 @@ _PASSING: Final = frozenset({"location", "if", "limit_except"})
 _TILDE: Final = re.compile(r"!?~\*?")
 _FILE_TEST: Final = re.compile("!?-[fdex]")
 _COMPARISONS: Final = frozenset({"=", "!=", "~", "~*", "!~", "!~*"})
-_BUFFERED: Final = re.compile(r"buffer=|gzip$|gzip=")
 # https://nginx.org/en/CHANGES: "virtual servers in the stream module", "the stream module handler is not mandatory".
 _VIRTUAL_STREAMS_SINCE: Final = (1, 25, 5)
 _HANDLER_UNTIL: Final = (1, 27, 1)
@@ -54,16 +55,12 @@ def refusals(configuration: Configuration, version: tuple[int, ...]) -> Iterator
     yield from wrong_forms([main])
     yield from zone_problems(main) if not configuration.is_fragment else ()
     yield from _unknown_pools(main) if configuration.is_whole else ()
-    for level in main.blocks if configuration.is_whole else ():
+    for level in main.blocks:
+        if level.name == "http":
+            yield from _of_block(level, version)
+            yield from buffer_problems(level) if level.span is not None else ()
         if level.name in {"http", "stream"}:
-            yield from peer_problems(level, version)
-    for http in main.blocks:
-        if http.name == "http":
-            yield from _of_block(http, version)
-            yield from _unknown_names(http) if configuration.is_whole else ()
-            yield from upstream_problems(http) if http.span is not None else ()
-            yield from table_problems(http)
-            yield from buffer_problems(http) if http.span is not None else ()
+            yield from _of_level(level, version, is_whole=configuration.is_whole)
     for block in main.blocks:
         if block.name in {"stream", "mail"} and block.span is not None:
             yield from _servers(block, version)
@@ -88,6 +85,17 @@ def of_later_versions(main: Block, version: tuple[int, ...]) -> Iterator[Problem
             yield problem_at(said, f'"{said.name}" directive is not allowed here')
 
 
+def _of_level(level: Block, version: tuple[int, ...], *, is_whole: bool) -> Iterator[Problem]:
+    """Yield the errors that http{} and stream{} share."""
+    yield from peer_problems(level, version) if is_whole else ()
+    yield from _unknown_names(level) if is_whole else ()
+    yield from upstream_problems(level) if level.span is not None else ()
+    yield from table_problems(level)
+    yield from log_problems(level)
+    yield from misspelt_variables(level)
+    yield from _wrong_regexes(level, version)
+
+
 def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
     if block.span is not None:
         yield from _repeated(block, version)
@@ -98,21 +106,15 @@ def _of_block(block: Block, version: tuple[int, ...]) -> Iterator[Problem]:
         if is_given(said) and "$" not in said.value and not said.value.lower().startswith(("http://", "https://")):
             yield problem_at(said, "invalid URL prefix")
     yield from _condition(block)
-    yield from _logs(block)
-    for one, regex in _regexes(block):
-        if is_given(one) and (message := refusal(regex, version)):
-            yield problem_at(one, message)
     for inner in block.blocks:
         yield from _of_block(inner, version)
 
 
-def _logs(block: Block) -> Iterator[Problem]:
-    for said in filter(is_given, block.local("access_log")):
-        is_buffered = any(map(_BUFFERED.match, said.args[1:]))
-        if "$" in said.value and is_buffered:
-            yield problem_at(said, "buffered logs cannot have variables in name")
-        elif not is_buffered and any(arg.startswith("flush=") for arg in said.args[1:]):
-            yield problem_at(said, f'no buffer is defined for access_log "{said.value}"')
+def _wrong_regexes(level: Block, version: tuple[int, ...]) -> Iterator[Problem]:
+    for block in (level, *level.below()):
+        for one, regex in _regexes(block):
+            if is_given(one) and (message := refusal(regex, version)):
+                yield problem_at(one, message)
 
 
 def _condition(block: Block) -> Iterator[Problem]:
@@ -120,9 +122,12 @@ def _condition(block: Block) -> Iterator[Problem]:
     if block.name != "if" or not block.args or not is_given(block):
         return
     first, *others = block.args
-    if first.startswith("$") and len(others) == 2 and others[0] not in _COMPARISONS:  # noqa: PLR2004 - sign and value
+    if first.startswith("${") and len(others) in {0, 2}:
+        # nginx takes the braces for a part of the name.
+        yield problem_at(block, f'unknown "{first.removeprefix("$")}" variable')
+    elif first.startswith("$") and len(others) == 2 and others[0] not in _COMPARISONS:  # noqa: PLR2004 - sign and value
         yield problem_at(block, f'unexpected "{others[0]}" in condition')
-    elif not (first.startswith("$") and len(others) in {0, 2}) and not (
+    elif not (first.startswith("$") and first != "$" and len(others) in {0, 2}) and not (
         _FILE_TEST.fullmatch(first) and len(others) == 1
     ):
         yield problem_at(block, f'invalid condition "{first}"')
@@ -255,17 +260,19 @@ def _uris(block: Block) -> Iterator[Problem]:
             yield problem_at(said, _URI)
 
 
-def _unknown_names(http: Block) -> Iterator[Problem]:
+def _unknown_names(level: Block) -> Iterator[Problem]:
     """Yield the uses of log formats and shared memory zones that no directive defines."""
-    everything = [one for one, _ in http.everything()]
+    everything = [one for one, _ in level.everything()]
     named = [one for one in everything if one.name == "log_format"]
-    formats = {"combined", *(one.value for one in named)}
+    defaults = {"combined"} if level.name == "http" else set()
+    # nginx compares names in any letter case when it uses a format, but not when it defines one.
+    formats = {name.lower() for name in (*defaults, *(one.value for one in named))}
     for at, one in enumerate(named):
-        if one.value in {"combined", *(other.value for other in named[:at])} and is_given(one):
+        if one.value in {*defaults, *(other.value for other in named[:at])} and is_given(one):
             yield problem_at(one, f'duplicate "log_format" name "{one.value}"')
     zones = {match[1] for one in everything for arg in one.args if (match := _ZONE.match(arg))}
     for one in filter(is_given, everything):
-        if one.name == "access_log" and len(one.args) > 1 and one.args[1] not in formats:
+        if one.name == "access_log" and one.value != "off" and len(one.args) > 1 and one.args[1].lower() not in formats:
             yield problem_at(one, f'unknown log format "{one.args[1]}"')
         elif one.name in {"limit_req", "limit_conn"} and (name := _zone_of(one)) not in zones:
             yield problem_at(

@@ -1,10 +1,12 @@
 """nginx's error messages about variables: one that nothing defines, and one that only nginx may define."""
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
 from typing import Final
 
+from tuneproof.conf.directives import rows_of
 from tuneproof.conf.modules import unpackaged, used_modules
 from tuneproof.conf.statements import TABLES, Problem, Statement
 from tuneproof.conf.tree import Block, Configuration, is_given, problem_at
@@ -25,6 +27,9 @@ _TAKING: Final = {
         for name in ("pass", "param", "cache_key", "cache_bypass", "no_cache")
     },
 }
+_DOLLAR: Final = re.compile(r"\$(?:\{(?!\Z)(?P<open>\w*)(?P<end>\}?)|(?P<plain>\w*))", re.ASCII)
+_OF_GROUPS: Final = frozenset("123456789")
+_NO_NAME: Final = "invalid variable name"
 # Modules that do not define variables, or only in these ways.
 _PLAIN: Final = frozenset({"stream", "mail", "http_geoip", "stream_geoip", "http_image_filter", "http_xslt_filter"})
 # nginx's own variables in every build, without NGX_HTTP_VAR_CHANGEABLE.
@@ -64,10 +69,32 @@ def unknown_variables(configuration: Configuration) -> Iterator[Problem]:
     for said, path in everything:
         kind = "".join(path[:1])
         for name in (one for arg in said.args[_taking(said, path)] for one in variables(arg)):
-            is_known = name[:1].isdigit() or name in own or _is_known(kind, name)
+            is_known = name[:1] in _OF_GROUPS or name in own or _is_known(kind, name)
             if not is_known and (kind, name) not in seen and is_given(said):
                 seen.add((kind, name))
                 yield problem_at(said, f'unknown "{name}" variable')
+
+
+def misspelt_variables(level: Block) -> Iterator[Problem]:
+    """Yield nginx's errors about each "$" without a name, and each name without its closing brace."""
+    everything: list[tuple[Statement | Block, Sequence[str]]] = [(block, block.path) for block in level.below()]
+    everything += [(said, block.path) for said, block in level.everything()]
+    for said, path in everything:
+        # A condition contains its variables without braces.
+        if said.name == "if" or not is_given(said) or not all(rows_of(name) for name in path[:-1]):
+            continue
+        message = next(filter(None, map(_misspelling, said.args[_taking(said, path)])), "")
+        if message and (said.name != "log_format" or message != _NO_NAME):
+            yield problem_at(said, message)
+
+
+def _misspelling(text: str) -> str:
+    for found in _DOLLAR.finditer(text):
+        if found["open"] is not None and not found["end"]:
+            return f'the closing bracket in "{found["open"]}" variable is missing'
+        if not (found["open"] or found["plain"]):
+            return _NO_NAME
+    return ""
 
 
 def _taking(said: Statement | Block, path: Sequence[str]) -> slice:

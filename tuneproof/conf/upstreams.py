@@ -1,7 +1,7 @@
 """Upstream blocks, and the locations that are proxied to them."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -113,7 +113,7 @@ def upstreams_of(main: Block, version: tuple[int, ...]) -> dict[str, Upstream]:
     return found
 
 
-def port_problems(targets: Iterable[Target], upstreams: Mapping[str, Upstream], *, is_whole: bool) -> Iterator[Problem]:
+def port_problems(targets: Iterable[Target], upstreams: Container[str], *, is_whole: bool) -> Iterator[Problem]:
     """Yield nginx's error for each address with an invalid port, without one, or with one after a block's name.
 
     is_whole: all upstream blocks are known. Sources: ngx_http_upstream_add, ngx_http_upstream_init_round_robin.
@@ -132,6 +132,20 @@ def port_problems(targets: Iterable[Target], upstreams: Mapping[str, Upstream], 
             yield problem_at(target.statement, message)
 
 
+def stream_port_problems(main: Block, *, is_whole: bool) -> Iterator[Problem]:
+    """Yield the same errors about ``proxy_pass`` in stream{}."""
+    for stream in (block for block in main.blocks if block.name == "stream"):
+        names = {block.args[0].lower() for block in stream.all("upstream") if block.args}
+        passed = ((said, block) for said, block in stream.everything() if said.name == "proxy_pass" and said.args)
+        # An address with a path has its own error.
+        targets = (
+            Target(kind="stream", block=block, statement=said, host=said.value, scheme="")
+            for said, block in passed
+            if not said.value.startswith("unix:") and not {"/", "?"} & set(said.value)
+        )
+        yield from port_problems(targets, names, is_whole=is_whole)
+
+
 def _is_wrong_port(target: Target, port: str) -> bool:
     is_port = port.isdecimal() and 0 < int(port) <= _LAST_PORT
     is_known = is_given(target.statement) and "$" not in target.to
@@ -139,7 +153,12 @@ def _is_wrong_port(target: Target, port: str) -> bool:
 
 
 def _lacks_port(target: Target) -> bool:
-    return is_given(target.statement) and bool(_NO_PORT.fullmatch(target.host))
+    return is_given(target.statement) and is_without_port(target.host)
+
+
+def is_without_port(address: str) -> bool:
+    """Tell whether an address is a host alone."""
+    return _NO_PORT.fullmatch(address) is not None
 
 
 def targets_of(main: Block) -> Iterator[Target]:

@@ -21,6 +21,7 @@ _TIMES_MS: Final = {
     "s": _SECOND_MS,
     "ms": 1,
 }
+_LEADING_ZEROS: Final = re.compile(r"\b0+(?=[0-9])", re.ASCII)
 _TIME: Final = re.compile(rf"([0-9]{{1,{_MOST_DIGITS}}})(ms|[yMwdhms])? *")
 
 
@@ -51,9 +52,9 @@ def whole_number(text: str) -> int | None:
 
 
 def is_address(host: str) -> bool:
-    """Tell whether a host is an IP address, written without brackets."""
+    """Tell whether a host is an IP address, written without brackets; its numbers may begin with zeros, as in nginx."""
     try:
-        ipaddress.ip_address(host)
+        ipaddress.ip_address(host if ":" in host else _LEADING_ZEROS.sub("", host))
     except ValueError:
         return False
     return True

@@ -9,10 +9,12 @@ from tuneproof.conf.statements import Problem, Statement
 from tuneproof.conf.tree import Block, is_given, problem_at
 from tuneproof.conf.values import size_bytes
 
-# Eight memory pages of 4 KiB, the smallest size.
+# Eight memory pages of 4 KiB, the smallest size; a cache's keys need two.
 _LEAST_BYTES: Final = 32 << 10
+_LEAST_BYTES_OF_KEYS: Final = 8 << 10
 _PATHS: Final = frozenset({f"{kind}_cache_path" for kind in ("proxy", "fastcgi", "uwsgi", "scgi")})
 _LIMITS: Final = frozenset({"limit_req_zone", "limit_conn_zone"})
+_SMALL: Final = {"ssl_session_cache": "session cache", **dict.fromkeys(_PATHS, "keys zone")}
 _DEFINED: Final = re.compile(r"(?:(?:keys_)?zone=|shared:)([^:]+):(\w+)")
 _USED: Final = {
     "limit_req": re.compile(r"zone=(.+)"),
@@ -30,7 +32,8 @@ class _Zone:
 
     @property
     def is_small(self) -> bool:
-        return self.said.name not in _PATHS and self.size is not None and self.size < _LEAST_BYTES
+        least = _LEAST_BYTES_OF_KEYS if self.said.name in _PATHS else _LEAST_BYTES
+        return self.size is not None and self.size < least
 
 
 def zone_problems(main: Block) -> Iterator[Problem]:
@@ -78,7 +81,7 @@ def _problem(zone: _Zone, known: _Zone) -> str:
     said = zone.said
     if zone.is_small:
         shown = zone.name if said.name == "zone" else next(arg for arg in said.args if _DEFINED.fullmatch(arg))
-        return f'{"session cache" if said.name == "ssl_session_cache" else "zone"} "{shown}" is too small'
+        return f'{_SMALL.get(said.name, "zone")} "{shown}" is too small'
     if zone.use != known.use:
         return f'the shared memory zone "{zone.name}" is already declared for a different use'
     if None not in {zone.size, known.size} and zone.size != known.size:

@@ -1,6 +1,7 @@
 """Lines that nginx certainly refuses, in its words; a lab test uses the same lines."""
 
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -263,6 +264,54 @@ def test_servers_in_stream_and_mail_are_read_as_nginx_reads_them(servers: str, v
     blocks = " ".join(f"server {{ {one}; {handler} }}" for one in written.split(", "))
     found = problems(f"events {{ }} {protocol} {{ {more} {blocks} }}", version)
     assert found == ([message] if message else [])
+
+
+_PASSED: Final = "server { listen 81; proxy_pass a; }"
+_RETURNED: Final = "server { listen 81; return a; }"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"upstream a {{ server 127.0.0.1; }} {_PASSED}", 'no port in upstream "127.0.0.1"'),
+        (f"upstream a {{ server [::1]; }} {_PASSED}", 'no port in upstream "[::1]"'),
+        (f"upstream a {{ server unix:/a; server [::1]:1; server b:2; }} {_PASSED}", ""),
+        (f"upstream a {{ server 127.0.0.1:x; }} {_PASSED}", 'invalid port in upstream "127.0.0.1:x"'),
+        (f"upstream a {{ server http://b:1; }} {_PASSED}", 'invalid host in upstream "http://b:1"'),
+        (f"upstream a {{ }} {_PASSED}", "no servers are inside upstream"),
+        (f"upstream A {{ server b:1; }} {_PASSED}", ""),
+        ("upstream a { server b:1; } server { listen 81; proxy_pass a:80; }", 'upstream "a" may not have port 80'),
+        (_PASSED, 'no port in upstream "a"'),
+        ("server { listen 81; proxy_pass http://b:80; }", 'invalid host in upstream "http://b:80"'),
+        ("server { listen 81; proxy_pass unix:/a/b; }", ""),
+        ("server { listen 81; proxy_pass $remote_addr; }", ""),
+        (f"access_log /a; {_RETURNED}", "log format is not specified"),
+        (f"access_log /a combined; {_RETURNED}", 'unknown log format "combined"'),
+        (f"log_format combined $status; access_log /a Combined; {_RETURNED}", ""),
+        (f"access_log off; {_RETURNED}", ""),
+        (f"log_format b $status; access_log /a b gzip=10; {_RETURNED}", 'invalid compression level "10"'),
+        (f"limit_conn_zone $remote_addr zone=b:1m; limit_conn b 65536; {_RETURNED}", "connection limit must be less"),
+        (f"limit_conn b 1; {_RETURNED}", 'zero size shared memory zone "b"'),
+        (f"geo b {{ default 0; }} {_RETURNED}", 'invalid variable name "b"'),
+        (f"map $remote_addr $b {{ default 1; default 2; }} {_RETURNED}", "duplicate default map parameter"),
+        (f"map $remote_addr $b {{ ~[ab c; }} {_RETURNED}", "missing terminating ] for character class"),
+        (f"split_clients $remote_addr $b {{ 60% a; 50% b; }} {_RETURNED}", "percent total is greater than 100%"),
+        (f"allow b; {_RETURNED}", 'invalid parameter "b"'),
+        (f"resolver 127.0.0.1 valid=x; {_RETURNED}", "invalid parameter: valid=x"),
+        (f"proxy_ssl_protocols TLSv1.4; {_RETURNED}", 'invalid value "TLSv1.4"'),
+        ("server { listen 81; return $; }", "invalid variable name"),
+    ],
+)
+def test_lines_of_stream_are_problems_if_nginx_refuses_them(text: str, message: str) -> None:
+    """Nginx 1.18, 1.22 and 1.30 report these messages."""
+    for version in ("1.18", "1.30"):
+        found = problems(f"events {{ }} stream {{ {text} }}", version)
+        assert [message in one for one in found] == [True] * bool(message)
+
+
+def test_a_server_of_stream_whose_service_the_resolver_finds_has_no_port() -> None:
+    text = "zone a 64k; resolver 127.0.0.1; server b service=_x._tcp resolve;"
+    assert problems(f"events {{ }} stream {{ upstream a {{ {text} }} {_PASSED} }}", "1.30") == []
 
 
 def test_a_mail_server_needs_a_script_that_authenticates() -> None:
