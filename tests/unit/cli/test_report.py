@@ -101,7 +101,7 @@ def test_incomplete_results_are_shown_as_incomplete(lab: Lab, tmp_path: Path, fo
 def test_results_that_do_not_fit_into_one_table_are_bad_input(lab: Lab, tmp_path: Path) -> None:
     """No table is shown, and the path is named. A missing shard has no row in a table, so it is reported."""
     told = lab("report", *[write(tmp_path / name, a_cell()) for name in ("one", "two")])
-    assert (told.status, told.out, "is in two of the results" in told.err) == (2, "", True)
+    assert (told.status, told.out, "occurs twice" in told.err) == (2, "", True)
     told = lab("report", tmp_path / "none")
     assert (told.status, told.out, str(tmp_path / "none") in told.err) == (2, "", True)
     assert "relative paths from its checkout" in told.err

@@ -78,7 +78,7 @@ def test_intervals_overlap_if_they_have_a_value_in_common(changes: dict[str, Any
 
 def test_a_repeated_cell_in_one_file_is_rejected(tmp_path: Path) -> None:
     """The choice of which cell to compare would be arbitrary."""
-    with pytest.raises(BadInputError, match="is there twice"):
+    with pytest.raises(BadInputError, match="occurs twice"):
         compare(written(tmp_path / "old", a_cell(), a_cell()), written(tmp_path / "new", a_cell()))
 
 
@@ -127,7 +127,7 @@ def test_a_comparison_contains_every_cell_once_and_is_symmetric(old: Results, ne
     ids = [{cell.id for cell in results.cells} for results in (old, new)]
     if not ids[0] & ids[1]:
         if ids[0] | ids[1]:
-            with pytest.raises(BadInputError, match="no cell in common"):
+            with pytest.raises(BadInputError, match="no result in common"):
                 compare(old, new)
         return
     there, back = compare(old, new), compare(new, old)

@@ -69,12 +69,12 @@ def test_a_repeated_cell_is_rejected_with_its_files(tmp_path: Path) -> None:
     with pytest.raises(BadInputError) as raised:
         merge([one, other])
     assert raised.value.what.startswith(
-        "The cell stall/two/nginx-1.22/bare is in two of the results, and 1 more cells are there twice"
+        "The result stall/two/nginx-1.22/bare occurs twice, and 1 more: "
     )
     assert raised.value.where == f"{one.path} and {other.path}"
     assert "./lab compare" in raised.value.remedy
     for rest in ([], [written(tmp_path / "d", a_cell("other"))]):
-        with pytest.raises(BadInputError, match="is in two of the results:"):
+        with pytest.raises(BadInputError, match="occurs twice:"):
             merge([written(tmp_path / "c", a_cell(), a_cell()), *rest])
 
 
@@ -175,7 +175,7 @@ def test_merging_in_any_steps_keeps_every_cell_once(runs: list[Results], data: s
     cells = [cell for run in runs for cell in run.cells]
     cut = data.draw(st.integers(1, len(runs) - 1))
     if len({cell.id for cell in cells}) < len(cells):
-        with pytest.raises(BadInputError, match="is in two of the results"):
+        with pytest.raises(BadInputError, match="occurs twice"):
             merge(runs)
         return
     merged = merge(runs)
